@@ -1,0 +1,13 @@
+# ccache and mold where they are installed; sanitizers for every target when asked for.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+if(FORESHARD_SANITIZER)
+  add_compile_options(-fsanitize=${FORESHARD_SANITIZER} -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${FORESHARD_SANITIZER})
+endif()
