@@ -1,4 +1,5 @@
-# ccache and mold where they are installed; sanitizers for every target when asked for.
+# ccache and mold where they are installed; sanitizers and fuzzers' coverage for every target when
+# asked for.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
@@ -8,6 +9,12 @@ if(MOLD_PROGRAM)
   add_link_options(-fuse-ld=mold)
 endif()
 if(FORESHARD_SANITIZER)
-  add_compile_options(-fsanitize=${FORESHARD_SANITIZER} -fno-omit-frame-pointer -g)
+  add_compile_options(-fsanitize=${FORESHARD_SANITIZER} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer -g)
   add_link_options(-fsanitize=${FORESHARD_SANITIZER})
+endif()
+if(FORESHARD_FUZZ)
+  set(FORESHARD_FUZZ_CHECKS address,undefined)
+  add_compile_options(-fsanitize=fuzzer-no-link,${FORESHARD_FUZZ_CHECKS} -fno-sanitize-recover=all -g)
+  add_link_options(-fsanitize=${FORESHARD_FUZZ_CHECKS})
 endif()
