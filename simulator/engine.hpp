@@ -1,0 +1,106 @@
+// The engine: walks step programs on a modelled device and says when everything happens.
+//
+// Each simulated rank has a host thread that walks its program in order. An instruction costs the
+// host its issue time; host_wait blocks it until an event is reached. Streams are queues: their
+// tasks run one after the other, each once the host has issued it and the stream has passed every
+// event it was told to wait for. A collective starts when every simulated rank of its group has
+// reached it and its communicator is free; the collectives of one communicator run in the order in
+// which they were issued, whatever their streams, and end together on all ranks.
+//
+// Two ways to the same answer:
+//   in order   where tasks do not slow each other down, everything an instruction depends on stands
+//              before it in the program, so one pass in program order gives every time. Ranks are
+//              taken from collective to collective in turn.
+//   shared     tasks that run at the same time share cores, memory bandwidth, multiprocessors and
+//              links by max-min fairness (max_min.hpp); an event loop recomputes the rates whenever
+//              the set of running tasks changes.
+//
+// Memory takes no part here: what allocations cost the host comes in as a list of delays.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/step_program.hpp"
+
+namespace foreshard::simulator {
+
+constexpr int kKinds = static_cast<int>(Kind::range_end) + 1;
+
+// What tasks share. Cores and memory bandwidth belong to the machine, the others to each rank.
+enum class Resource : std::uint8_t { cores, memory, multiprocessors, device_memory, link, kCount };
+constexpr int kResources = static_cast<int>(Resource::kCount);
+
+// Duration of a task that has the machine to itself, and what it uses of each resource meanwhile:
+// cores, bytes per nanosecond, multiprocessors, bytes per nanosecond, bytes per nanosecond.
+struct TaskCost {
+  std::int64_t ns = 0;
+  std::array<float, kResources> uses{};
+};
+
+struct HostCosts {
+  std::array<std::int64_t, kKinds> issue_ns{};  // by Kind; of host_wait: one that need not wait
+  std::int64_t launch_latency_ns = 0;  // from the issue to the start on a stream that was idle
+  std::int64_t stream_gap_ns = 0;      // between two tasks of a busy stream
+  std::int64_t wait_latency_ns = 0;    // from an event to the end of the host's wait for it
+  std::int64_t rendezvous_ns = 0;      // from the last arrival at a collective to its start
+  bool uses_core = false;              // host threads share the cores with the tasks
+};
+
+// Time an instruction takes the host beyond its issue time: segments from the device.
+struct HostDelay {
+  std::int32_t step = 0;
+  std::int32_t instruction = 0;
+  std::int64_t ns = 0;
+  bool drains = false;  // the device is idle before it returns, as cudaFree makes it
+};
+
+struct SimulatedRank {
+  const RankProgram* program = nullptr;
+  std::span<const TaskCost> costs;    // by CostKeyId
+  std::span<const HostDelay> delays;  // by step, then instruction
+  RankPlace place;                    // of this rank; the program may be that of its class
+};
+
+struct EngineOptions {
+  std::int64_t steps = 2;  // after the set-up, which is step 0
+  HostCosts host;
+  bool shares = false;                           // tasks slow each other down
+  std::array<double, kResources> capacities{};   // 0: unlimited
+  bool one_per_class = true;  // a rank stands for its class: it is in every group of its ranks
+  std::int64_t stop_step = -1;  // simulate up to this instruction only (out of memory); -1: all
+  std::int32_t stop_instruction = 0;
+};
+
+// When one instruction happened. The host begins with it at `issue`; `start` and `end` are those of
+// the work: on the stream for launches, collectives and copies, on the host for everything else.
+struct Span {
+  std::int64_t issue = 0;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+};
+
+struct RankTimeline {
+  std::vector<Span> spans;                // of all steps, one after the other
+  std::vector<std::size_t> first_span;    // by step; one more entry for the end
+  std::vector<std::int64_t> step_end_ns;  // when the host was done with the step
+
+  std::span<const Span> step(std::size_t n) const {
+    return std::span(spans).subspan(first_span[n], first_span[n + 1] - first_span[n]);
+  }
+};
+
+// Throws std::logic_error when a program can never finish (ranks wait for each other).
+std::vector<RankTimeline> simulate(std::span<const SimulatedRank> ranks, const EngineOptions& options);
+
+// Whether an instruction is work of a stream.
+constexpr bool runs_on_stream(Kind kind) {
+  return kind == Kind::launch || kind == Kind::collective || kind == Kind::copy;
+}
+
+// A number for the communicator that `group` is for the rank at `place`: equal on its members.
+std::int32_t communicator_id(const RankPlace& place, Group group, bool one_per_class);
+
+}  // namespace foreshard::simulator
