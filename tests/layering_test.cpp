@@ -1,0 +1,308 @@
+// The rules of the house that a compiler does not enforce: which folder may include which, where
+// third-party headers may appear, and how a header opens. The rules are a function of the sources,
+// so that the tests can also show it sources that break each of them.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using Sources = std::map<std::string, std::string>;  // path from the root -> text
+using Complaints = std::vector<std::string>;
+
+constexpr int kMostLines = 400;
+
+// Files that may be longer, each with the reason.
+const std::map<std::string, std::string> kLongFiles = {};
+
+// What a folder may include besides itself. `profiler` is two folders, so that a program without
+// CUDA can analyse what one with CUDA recorded.
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"models", {}},
+    {"traces", {"models"}},
+    {"profiler/record", {"traces", "models"}},
+    {"profiler/analysis", {"traces", "models"}},
+    {"simulator", {"traces", "models"}},
+    {"executor", {"profiler/record", "models"}},
+    {"gui", {"simulator", "profiler/analysis", "traces", "models"}},
+    {"cli", {"simulator", "executor", "profiler/record", "profiler/analysis", "traces", "models"}},
+};
+
+struct ThirdParty {
+  std::string name;
+  std::vector<std::string> headers;          // prefixes of what stands between < and >
+  std::vector<std::string> allowed_only_in;  // prefixes of paths; empty: anywhere
+};
+
+const std::vector<ThirdParty> kThirdParties = {
+    {"CUDA",
+     {"cuda", "cublas", "cudnn", "nccl", "cupti", "nvml"},
+     {"executor/cuda/", "executor/nccl_communicator", "profiler/record/cupti"}},
+    {"Boost", {"boost/"}, {"simulator/"}},
+    {"Qt", {"Q"}, {"gui/"}},
+    {"JSON", {"nlohmann/"}, {}},
+    {"TOML", {"toml++/", "toml.hpp"}, {}},
+    {"SQLite", {"sqlite3"}, {}},
+    {"oneDNN", {"dnnl", "oneapi/"}, {"executor/"}},
+    {"MPI", {"mpi"}, {"executor/"}},
+    {"Eigen", {"Eigen/"}, {}},
+    {"CLI11", {"CLI/"}, {"cli/"}},
+    {"fmt", {"fmt/"}, {}},
+    {"zlib", {"zlib"}, {}},
+};
+
+// models/ is pure: what it computes depends on its arguments alone.
+const std::set<std::string> kImpure = {"atomic", "condition_variable", "future",
+                                       "mutex",  "shared_mutex",       "thread"};
+
+bool is_header(const std::string& path) {
+  return path.ends_with(".hpp") || path.ends_with(".cuh");
+}
+
+// The folder whose rules a file obeys; empty for tests, which may include everything.
+std::string folder_of(const std::string& path) {
+  for (const auto& [folder, allowed] : kMayInclude) {
+    if (path.starts_with(folder + "/")) return folder;
+  }
+  return path.starts_with("profiler/") ? "profiler" : "";
+}
+
+struct Include {
+  std::string target;
+  bool quoted = false;
+};
+
+std::vector<Include> includes_of(const std::string& text) {
+  std::vector<Include> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto hash = line.find_first_not_of(" \t");
+    if (hash == std::string::npos || line[hash] != '#') continue;
+    const auto word = line.find("include", hash);
+    if (word == std::string::npos) continue;
+    const auto open = line.find_first_of("<\"", word);
+    if (open == std::string::npos) continue;
+    const auto close = line.find_first_of(">\"", open + 1);
+    if (close == std::string::npos) continue;
+    found.push_back({line.substr(open + 1, close - open - 1), line[open] == '"'});
+  }
+  return found;
+}
+
+bool starts_with_any(const std::string& path, const std::vector<std::string>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const std::string& prefix) { return path.starts_with(prefix); });
+}
+
+const ThirdParty* third_party_of(const std::string& header) {
+  for (const auto& party : kThirdParties) {
+    if (starts_with_any(header, party.headers)) return &party;
+  }
+  return nullptr;
+}
+
+// Headers of the project that a file includes, directly or not, itself among them.
+std::set<std::string> reachable_from(const std::string& path, const Sources& sources) {
+  std::set<std::string> seen = {path};
+  std::vector<std::string> todo = {path};
+  while (!todo.empty()) {
+    const auto at = sources.find(todo.back());
+    todo.pop_back();
+    if (at == sources.end()) continue;
+    for (const auto& include : includes_of(at->second)) {
+      if (sources.contains(include.target) && seen.insert(include.target).second) {
+        todo.push_back(include.target);
+      }
+    }
+  }
+  return seen;
+}
+
+void check_include(const std::string& path, const Include& include, const Sources& sources,
+                   Complaints& complaints) {
+  const std::string folder = folder_of(path);
+  if (include.quoted && !sources.contains(include.target)) {
+    complaints.push_back(path + ": \"" + include.target +
+                         "\" is no file of the project; expected a path from its root");
+    return;
+  }
+  if (folder.empty()) return;
+  if (const ThirdParty* party = include.quoted ? nullptr : third_party_of(include.target)) {
+    if (!party->allowed_only_in.empty() && !starts_with_any(path, party->allowed_only_in)) {
+      complaints.push_back(path + ": <" + include.target + "> is " + party->name +
+                           ", which belongs in " + party->allowed_only_in.front());
+    }
+  }
+  if (folder == "models" && kImpure.contains(include.target)) {
+    complaints.push_back(path + ": <" + include.target + "> in models/, which has no threads");
+  }
+  const std::string target_folder = include.quoted ? folder_of(include.target) : "";
+  if (include.quoted && target_folder.empty()) {
+    complaints.push_back(path + ": includes " + include.target + ", which is of the tests");
+  } else if (include.quoted && target_folder != folder &&
+             !(kMayInclude.contains(folder) && kMayInclude.at(folder).contains(target_folder))) {
+    complaints.push_back(path + ": includes " + include.target + ", but " + folder +
+                         "/ may not include " + target_folder + "/");
+  }
+}
+
+// Types of other libraries must not travel: nothing a folder includes from another may lead to them.
+void check_what_travels(const std::string& path, const Sources& sources, Complaints& complaints) {
+  const std::string folder = folder_of(path);
+  if (folder.empty()) return;
+  for (const auto& header : reachable_from(path, sources)) {
+    if (folder_of(header) == folder) continue;
+    for (const auto& include : includes_of(sources.at(header))) {
+      const ThirdParty* party = include.quoted ? nullptr : third_party_of(include.target);
+      if (party != nullptr) {
+        complaints.push_back(path + ": reaches <" + include.target + "> (" + party->name +
+                             ") through " + header + ", a header of another folder");
+      }
+    }
+  }
+}
+
+Complaints complaints_about(const Sources& sources) {
+  Complaints complaints;
+  for (const auto& [path, text] : sources) {
+    for (const auto& include : includes_of(text)) {
+      check_include(path, include, sources, complaints);
+    }
+    check_what_travels(path, sources, complaints);
+    if (folder_of(path) == "profiler") {
+      complaints.push_back(path + ": expected in profiler/record/ or profiler/analysis/");
+    }
+    const auto lines = std::count(text.begin(), text.end(), '\n');
+    if (lines > kMostLines && !kLongFiles.contains(path)) {
+      complaints.push_back(path + ": " + std::to_string(lines) + " lines; expected at most " +
+                           std::to_string(kMostLines));
+    }
+    if (!is_header(path)) continue;
+    if (!text.starts_with("// ")) {
+      complaints.push_back(path + ": expected to open with its purpose, as a // comment");
+    }
+    if (text.find("\n#pragma once\n") == std::string::npos) {
+      complaints.push_back(path + ": no #pragma once");
+    }
+  }
+  return complaints;
+}
+
+Sources sources_of_the_project() {
+  namespace fs = std::filesystem;
+  const fs::path root = FORESHARD_SOURCE_DIR;
+  const std::set<std::string> extensions = {".hpp", ".cpp", ".cu", ".cuh"};
+  Sources sources;
+  for (const auto* top :
+       {"models", "traces", "profiler", "simulator", "executor", "gui", "cli", "tests"}) {
+    if (!fs::exists(root / top)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      if (!entry.is_regular_file() || !extensions.contains(entry.path().extension())) continue;
+      std::ifstream file(entry.path());
+      std::ostringstream text;
+      text << file.rdbuf();
+      sources[fs::relative(entry.path(), root).generic_string()] = text.str();
+    }
+  }
+  return sources;
+}
+
+std::string joined(const Complaints& complaints) {
+  std::string text;
+  for (const auto& complaint : complaints) text += complaint + "\n";
+  return text;
+}
+
+const std::string kGoodHeader = "// What this is for.\n#pragma once\n";
+
+TEST(Layering, TheProjectKeepsItsRules) {
+  const Sources sources = sources_of_the_project();
+  ASSERT_GT(sources.size(), 10u);
+  EXPECT_EQ(joined(complaints_about(sources)), "");
+}
+
+TEST(Layering, NoExceptionOutlivesItsFile) {
+  const Sources sources = sources_of_the_project();
+  for (const auto& [path, reason] : kLongFiles) {
+    ASSERT_TRUE(sources.contains(path)) << path;
+    EXPECT_GT(std::count(sources.at(path).begin(), sources.at(path).end(), '\n'), kMostLines)
+        << path << " no longer needs its exception";
+    EXPECT_FALSE(reason.empty());
+  }
+}
+
+TEST(Layering, AcceptsWhatTheTableAllows) {
+  const Sources sources = {
+      {"models/plan.hpp", kGoodHeader + "#include <string>\n"},
+      {"models/plan.cpp", "#include \"models/plan.hpp\"\n#include <toml++/toml.h>\n"},
+      {"simulator/graph.hpp", kGoodHeader + "#include <boost/graph/graph_traits.hpp>\n"},
+      {"simulator/graph.cpp", "#include \"simulator/graph.hpp\"\n"},
+      {"profiler/record/recorder.hpp", kGoodHeader + "#include \"models/plan.hpp\"\n"},
+      {"executor/run.cpp", "#include \"profiler/record/recorder.hpp\"\n#include <mpi.h>\n"},
+      {"tests/x_test.cpp", "#include \"simulator/graph.hpp\"\n"},
+  };
+  EXPECT_EQ(joined(complaints_about(sources)), "");
+}
+
+// The one source of each case breaks one rule; `word` is what the complaint must name.
+struct BadCase {
+  std::string path, text, word;
+
+  friend std::ostream& operator<<(std::ostream& out, const BadCase& c) {
+    return out << c.path << " with " << testing::PrintToString(c.text);
+  }
+};
+
+class LayeringRefuses : public testing::TestWithParam<BadCase> {};
+
+TEST_P(LayeringRefuses, ABrokenRule) {
+  Sources sources = {
+      {"models/plan.hpp", kGoodHeader},
+      {"simulator/engine.hpp", kGoodHeader},
+      {"simulator/graph.hpp", kGoodHeader + "#include <boost/graph/graph_traits.hpp>\n"},
+      {"simulator/view.hpp", kGoodHeader + "#include \"simulator/graph.hpp\"\n"},
+      {"traces/file.hpp", kGoodHeader + "#include <sqlite3.h>\n"},
+      {"executor/run.hpp", kGoodHeader},
+      {"profiler/record/recorder.hpp", kGoodHeader},
+      {"tests/helper.hpp", kGoodHeader},
+  };
+  sources[GetParam().path] = GetParam().text;
+  const Complaints complaints = complaints_about(sources);
+  ASSERT_EQ(complaints.size(), 1u) << joined(complaints);
+  EXPECT_TRUE(complaints[0].starts_with(GetParam().path)) << complaints[0];
+  EXPECT_NE(complaints[0].find(GetParam().word), std::string::npos) << complaints[0];
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, LayeringRefuses,
+    testing::Values(
+        BadCase{"models/a.cpp", "#include \"simulator/engine.hpp\"\n",
+                "may not include simulator/"},
+        BadCase{"executor/a.cpp", "#include \"simulator/engine.hpp\"\n", "may not include"},
+        BadCase{"executor/a.cpp", "  #  include \"simulator/engine.hpp\"\n", "may not include"},
+        BadCase{"simulator/a.cpp", "#include \"executor/run.hpp\"\n", "may not include executor/"},
+        BadCase{"profiler/analysis/a.cpp", "#include \"profiler/record/recorder.hpp\"\n",
+                "may not include profiler/record/"},
+        BadCase{"gui/a.cpp", "#include \"profiler/record/recorder.hpp\"\n", "may not include"},
+        BadCase{"models/a.cpp", "#include \"tests/helper.hpp\"\n", "of the tests"},
+        BadCase{"models/a.cpp", "#include \"plan.hpp\"\n", "path from its root"},
+        BadCase{"models/a.cpp", "#include <thread>\n", "no threads"},
+        BadCase{"executor/a.cpp", "#include <cuda_runtime.h>\n", "CUDA"},
+        BadCase{"cli/a.cpp", "#include <boost/graph/graph_traits.hpp>\n", "Boost"},
+        BadCase{"cli/a.cpp", "#include <QString>\n", "Qt"},
+        BadCase{"simulator/a.cpp", "#include \"traces/file.hpp\"\n", "SQLite"},
+        BadCase{"cli/a.cpp", "#include \"simulator/view.hpp\"\n", "simulator/graph.hpp"},
+        BadCase{"profiler/a.cpp", "", "expected in profiler/record/"},
+        BadCase{"models/a.hpp", "/* Purpose. */\n#pragma once\n", "purpose"},
+        BadCase{"models/a.hpp", "// Purpose.\n", "#pragma once"},
+        BadCase{"models/a.cpp", std::string(kMostLines + 1, '\n'), "401 lines"}));
+
+}  // namespace
