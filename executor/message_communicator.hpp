@@ -1,0 +1,25 @@
+// A communicator, and the watchdog's heartbeat, among processes that send each other messages.
+//
+// Results equal the local communicator's bit for bit: slices are exchanged piece by piece through a
+// buffer of constant size and summed in the same order. Waiting polls with sleeps that grow from a
+// few microseconds, so it leaves the cores to those who compute.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "executor/communicator.hpp"
+#include "executor/transport.hpp"
+#include "executor/watchdog.hpp"
+
+namespace foreshard::executor {
+
+// `ranks`: the group's members by index, this process' among them. `channel`: the same number on all
+// of them, different for groups that share two ranks. The transport outlives it.
+std::unique_ptr<Communicator> make_message_communicator(RunControl& run, Transport& transport,
+                                                        std::vector<int> ranks, int channel);
+
+// Tells all others of this process' progress and hears of theirs.
+std::unique_ptr<Heartbeat> make_heartbeat(Transport& transport);
+
+}  // namespace foreshard::executor

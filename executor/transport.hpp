@@ -1,0 +1,52 @@
+// Messages between the processes of a run: the little that the message communicator needs, so that
+// MPI can live in a library of its own (libforeshard_mpi.so), loaded only when asked for.
+//
+// Messages between two ranks with one channel number arrive in the order they were sent. All calls
+// return at once and may come from any thread; progress is made inside `test`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "executor/run_control.hpp"
+#include "models/error.hpp"
+
+namespace foreshard::executor {
+
+class Transport {
+ public:
+  // A message under way.
+  struct Ticket {
+    std::uint64_t handle = 0;
+    bool is_done = true;
+  };
+  static constexpr std::size_t kLongestMessage = std::size_t{1} << 28;
+
+  virtual ~Transport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual Ticket send(std::span<const std::byte> data, int to, int channel) = 0;
+  virtual Ticket receive(std::span<std::byte> data, int from, int channel) = 0;
+  // Marks what has been completed and returns how many are left.
+  virtual std::size_t test(std::span<Ticket> tickets) = 0;
+  // Ends every process of the run.
+  [[noreturn]] virtual void abort(int exit_status) = 0;
+};
+
+// Channels in use; a communicator's number is its Group's.
+constexpr int kHeartbeatChannel = 16;
+constexpr int kExchangeChannel = 17;
+
+// Every rank's bytes, by rank; each rank calls it with its own. For reports, not for tensors.
+std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine);
+
+// MPI from `directory`/libforeshard_mpi.so. Initialises MPI; destruction finalises it.
+Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directory);
+// The directory of the running program.
+std::string program_directory();
+
+}  // namespace foreshard::executor

@@ -1,0 +1,80 @@
+// Finds the rank that keeps the others waiting.
+//
+// A rank that has retired nothing for the hang timeout while another waits for it fails the run,
+// named: "rank 2 has not progressed for 4 s (last instruction 117 of step 3) while rank 0 waits for
+// it in all_gather". Among several such ranks the one that itself waits for nobody is blamed.
+//
+// The ranks of this process are read from their RunControl and from the communicators, which say who
+// waits for whom; ranks of other processes come in through `Heartbeat`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executor/run_control.hpp"
+#include "models/units.hpp"
+
+namespace foreshard::executor {
+
+// One rank is waiting for another in a collective.
+struct Wait {
+  int waiter = kNoRank;
+  int awaited = kNoRank;
+  const char* operation = "";  // a literal
+};
+
+// Anything that knows of waits; asked by the watchdog's thread at any time.
+class WaitSource {
+ public:
+  virtual ~WaitSource() = default;
+  virtual void add_waits(std::vector<Wait>& waits) const = 0;
+};
+
+// What is known of one rank at one moment.
+struct RankStatus {
+  std::uint64_t retired = 0;
+  std::uint64_t last_instruction = 0;
+  Nanoseconds last_progress{0};  // when `retired` last changed, CLOCK_MONOTONIC
+};
+
+// The rank to blame now, with its message; nothing while all is well. Pure.
+std::optional<Failure> judge(const std::vector<RankStatus>& ranks, const std::vector<Wait>& waits,
+                             Nanoseconds now, Nanoseconds hang_timeout,
+                             const std::function<std::string(std::uint64_t tag)>& describe);
+
+// Exchanges status and waits with the other processes.
+class Heartbeat {
+ public:
+  virtual ~Heartbeat() = default;
+  // Sends what is known of this process' rank, and fills in what has arrived about the others.
+  virtual void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits,
+                        Nanoseconds now) = 0;
+};
+
+struct WatchdogOptions {
+  Nanoseconds hang_timeout{60'000'000'000};
+  // How to write an instruction's tag in a message.
+  std::function<std::string(std::uint64_t tag)> describe;
+  // Called with the failure on the watchdog's thread after the run has been aborted: when threads do
+  // not end by themselves (a rank stuck in a loop), somebody has to end the process.
+  std::function<void(const Failure&)> on_hang;
+  Heartbeat* heartbeat = nullptr;  // outlives the watchdog
+};
+
+// Watches from construction to destruction.
+class Watchdog {
+ public:
+  Watchdog(RunControl& run, std::vector<const WaitSource*> sources, WatchdogOptions options);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace foreshard::executor
