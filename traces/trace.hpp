@@ -38,22 +38,31 @@ struct Lane {
 
 // What an event is; the categories of Holistic Trace Analysis plus those of a host.
 enum class EventKind : std::uint8_t {
-  range,        // a named range on a host thread
-  host,         // host work: issuing an instruction, a runtime call
-  host_wait,    // the host blocked
-  compute,      // device: a kernel
+  range,          // a named range on a host thread
+  host,           // host work: issuing an instruction, a runtime call
+  host_wait,      // the host blocked
+  compute,        // device: a kernel
   communication,  // device: a collective
-  memory,       // device: a copy or a fill
-  wait,         // device: a stream waits for an event
+  memory,         // device: a copy or a fill
+  wait,           // device: a stream waits for an event
+  host_compute,   // the host's own arithmetic, such as an offloaded optimizer
+  kCount
 };
+std::string_view name(EventKind kind);
+
+// Whether the device does something, rather than waits: what busy and idle time are made of.
+constexpr bool is_device_work(EventKind kind) {
+  return kind == EventKind::compute || kind == EventKind::communication ||
+         kind == EventKind::memory;
+}
 
 struct Event {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t cpu_ns = -1;  // processor time of the executing thread(s), -1 where unknown
   std::int32_t lane = 0;
+  std::int32_t step = 0;
   EventKind kind = EventKind::host;
-  std::int16_t step = 0;
   std::int16_t micro_step = 0;
   StringId name = 0;      // operator, range or kernel
   StringId phase = 0;
@@ -64,20 +73,29 @@ struct Event {
   std::int64_t bytes = 0;
 };
 
-enum class MemoryAction : std::uint8_t { alloc, free_requested, free_completed, segment_alloc, segment_free, out_of_memory };
+enum class MemoryAction : std::uint8_t {
+  alloc,
+  free_requested,  // the block no longer counts as allocated
+  free_completed,  // nor as active: every stream that used it has passed
+  segment_alloc,   // reserved from the device
+  segment_free,
+  out_of_memory,   // `bytes` could not be had
+  kCount
+};
+std::string_view name(MemoryAction action);
 
 struct MemoryEvent {
   std::int64_t time_ns = 0;
   std::int32_t rank = 0;
   MemoryAction action = MemoryAction::alloc;
   bool on_host = false;
-  std::int16_t step = 0;
+  std::int32_t step = 0;
   std::int64_t address = 0;
   std::int64_t bytes = 0;      // of the block or segment, as the allocator's statistics count it
   std::int64_t requested = 0;  // bytes asked for
   std::int32_t lane = kNone;   // stream whose pool it is
   StringId category = 0;
-  StringId owner = 0;
+  StringId owner = 0;  // "module path: role"
   StringId phase = 0;
   std::int32_t instruction = kNone;
 };
@@ -94,13 +112,20 @@ struct Step {
 struct Trace {
   Strings strings;
   std::vector<Lane> lanes;
-  std::vector<Event> events;  // by lane, then by start
+  std::vector<Event> events;        // by lane, then by start
   std::vector<MemoryEvent> memory;  // by rank, in the order they happened
-  std::vector<Step> steps;
-  std::map<std::string, std::string> metadata;  // see fst_file.hpp for the keys that are always there
+  std::vector<Step> steps;          // by rank, then by step
+  std::map<std::string, std::string> metadata;  // metadata.hpp has the keys that are always there
   std::map<std::string, std::int64_t> dropped;  // records lost or left out, by reason
   bool complete = true;
-  std::int64_t complete_until_ns = 0;  // nothing before this moment is missing
+  std::int64_t complete_until_ns = 0;  // nothing that ended before this moment is missing
 };
+
+// Puts the arrays into the order that Trace promises; records of equal time keep theirs.
+void sort(Trace& trace);
+
+// One trace of the recordings several processes made of one run. Lanes and text are renumbered; the
+// metadata is the first's; it is complete if all are, until the earliest of their moments.
+Trace merge(std::vector<Trace> parts);
 
 }  // namespace foreshard::traces

@@ -1,0 +1,107 @@
+// What a trace says: where the time of each rank went, what held its memory at the peak, which
+// operators cost most, and what a reader must be warned of.
+//
+// Times follow Holistic Trace Analysis. Per rank, over the events of all its streams, with U(x) the
+// length of the union of the intervals of kind x:
+//
+//   span                    from the first device event's start to the last one's end
+//   compute                 U(kernels)          communication   U(collectives)
+//   memory_operation        U(copies, fills)
+//   idle                    span - U(kernels, collectives, copies and fills)
+//   overlap                 length of the intersection of the kernels' and the collectives' unions
+//   exposed_communication   communication - overlap
+//
+// A stream that waits for an event does nothing: it is no device event.
+//
+// Memory: allocated is what blocks have been handed out and not been asked to be freed, reserved is
+// what segments the allocator holds; both as the allocator rounds them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::profiler {
+
+struct TimeBreakdown {
+  std::int64_t device_events = 0;
+  std::int64_t span_ns = 0;
+  std::int64_t compute_ns = 0;
+  std::int64_t communication_ns = 0;
+  std::int64_t memory_operation_ns = 0;
+  std::int64_t idle_ns = 0;
+  std::int64_t overlap_ns = 0;
+  std::int64_t exposed_communication_ns = 0;
+};
+
+struct Owner {
+  std::string name;
+  std::int64_t bytes = 0;
+};
+
+struct MemoryPeak {
+  std::int64_t allocated_bytes = 0;
+  std::int64_t reserved_bytes = 0;
+  std::int64_t host_bytes = 0;
+  // At the moment allocated memory first reached its peak:
+  std::int64_t time_ns = 0;
+  std::int32_t step = 0;
+  std::string phase;
+  std::map<std::string, std::int64_t> by_category;
+  std::vector<Owner> owners;  // largest first
+};
+
+struct StepAnalysis {
+  std::int32_t step = 0;
+  std::int64_t duration_ns = 0;
+  std::int64_t host_wait_ns = 0;  // the host blocked
+  TimeBreakdown time;             // of the device events issued by this step
+  std::int64_t peak_allocated_bytes = 0;
+  std::int64_t peak_reserved_bytes = 0;
+};
+
+struct RankAnalysis {
+  std::int32_t rank = 0;
+  std::int64_t events = 0;
+  TimeBreakdown time;
+  MemoryPeak peak;
+  std::vector<StepAnalysis> steps;
+};
+
+struct OperatorTotal {
+  std::string name;
+  std::string category;  // name(EventKind)
+  std::int64_t count = 0;
+  std::int64_t total_ns = 0;
+};
+
+struct Analysis {
+  bool complete = true;
+  bool predicted = false;
+  std::int64_t complete_until_ns = 0;
+  std::int64_t dropped_records = 0;
+  std::int64_t step_time_ns = 0;  // steady_step_time
+  std::vector<RankAnalysis> ranks;
+  std::vector<OperatorTotal> operators;  // device and host work of all ranks, costliest first
+  std::vector<std::string> warnings;
+};
+
+Analysis analyse(const traces::Trace& trace);
+
+// The object of `foreshard inspect --json`.
+std::string to_json(const Analysis& analysis);
+
+// One screen for a person; what matters most comes first, in sentences.
+std::string report_text(const Analysis& analysis);
+
+// The steps that stand for a run: from the third to the last, or the last alone where there are
+// fewer (the first creates the optimizer's state, the second warms up). Set-up is no step.
+std::vector<std::int32_t> steady_steps(const traces::Trace& trace);
+
+// The median over the steady steps of the longest rank's duration; 0 where no step was recorded.
+std::int64_t steady_step_time(const traces::Trace& trace);
+
+}  // namespace foreshard::profiler

@@ -1,0 +1,59 @@
+// How far a prediction is from a measurement: step time, memory, and event by event.
+//
+// Events are matched by rank, lane kind and stable key within one steady step; a measured event's
+// duration is its median over the steady steps. Where the prediction simulates one rank of each
+// class, a measured rank is compared with the one that stands for it (metadata rank_classes).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::profiler {
+
+struct CategoryDifference {
+  std::string category;  // compute, communication, memory_operation, idle, exposed_communication
+  std::int64_t measured_ns = 0;   // in a steady step, mean over ranks
+  std::int64_t predicted_ns = 0;
+};
+
+struct OperatorDifference {
+  std::string name;
+  std::string category;
+  std::int64_t events = 0;  // matched ones, in a steady step of all ranks
+  std::int64_t measured_ns = 0;
+  std::int64_t predicted_ns = 0;
+};
+
+struct RankMemoryDifference {
+  std::int32_t rank = 0;
+  std::int64_t measured_allocated_bytes = 0, predicted_allocated_bytes = 0;
+  std::int64_t measured_reserved_bytes = 0, predicted_reserved_bytes = 0;
+};
+
+struct Comparison {
+  std::int64_t measured_step_ns = 0;
+  std::int64_t predicted_step_ns = 0;
+  double step_time_error = 0;  // |predicted - measured| / measured; -1 where one has no steps
+  // Predicted minus measured, of the rank where it is furthest from zero:
+  std::int64_t peak_allocated_error_bytes = 0;
+  std::int64_t peak_reserved_error_bytes = 0;
+  std::vector<RankMemoryDifference> ranks;
+  std::vector<CategoryDifference> by_category;
+  std::vector<OperatorDifference> operators;  // largest difference first
+  std::int64_t events_matched = 0;
+  std::int64_t events_unmatched = 0;  // of either side
+  bool same_program = false;          // equal program hashes
+  std::vector<std::string> warnings;
+};
+
+Comparison compare(const traces::Trace& measured, const traces::Trace& predicted);
+
+// The object of `foreshard compare --json`.
+std::string to_json(const Comparison& comparison);
+
+std::string report_text(const Comparison& comparison);
+
+}  // namespace foreshard::profiler

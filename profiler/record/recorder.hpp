@@ -1,0 +1,115 @@
+// Records a run: what the ranks' threads and streams did, when, and what their allocators did, into
+// one `.fst` file. It must not change what it measures, so a thread that records only reads a clock
+// and appends 40 bytes to a buffer of its own; what an instruction is called, which unit it belongs
+// to and so on is worked out once per program. One thread of the lowest priority carries the buffers
+// to the file five times a second, so that a run killed at any moment leaves all but its last
+// moments.
+//
+//   auto recorder = Recorder::create(path, run).value();
+//   RankRecorder& rank = recorder->add_rank(0, rank_program, tree);
+//   LaneRecorder& host = rank.host();              // used by one thread at a time, as is each lane
+//   const auto start = recorder->now();
+//   ... instruction 17 of the steady program is issued ...
+//   host.event(StepProgram::steady, 17, step, start, recorder->now());
+//   rank.lane(Stream::compute).event(StepProgram::steady, 17, step, began, ended);
+//   rank.step(step, began, ended, loss, gradient_norm);
+//   recorder->close();
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "models/step_program.hpp"
+#include "models/units.hpp"
+#include "profiler/record/record_buffer.hpp"
+#include "traces/fst_file.hpp"
+
+namespace foreshard::profiler {
+
+using traces::MemoryAction;
+using traces::StepProgram;
+
+// Records what happens on one lane: a rank's host thread or one of its streams.
+class LaneRecorder {
+ public:
+  // Something an instruction caused has ended. `cpu_ns`: processor time, where it was measured.
+  void event(StepProgram program, std::int32_t instruction, std::int64_t step,
+             std::int64_t start_ns, std::int64_t end_ns, std::int64_t cpu_ns = -1) {
+    buffer_.push({start_ns, end_ns, cpu_ns,
+                  first_facts_[static_cast<int>(program)] + instruction, lane_,
+                  static_cast<std::int32_t>(step)});
+  }
+
+  // The allocator did something on behalf of an instruction (host lane only).
+  void memory(MemoryAction action, StepProgram program, std::int32_t instruction, std::int64_t step,
+              std::int64_t time_ns, std::int64_t address, std::int64_t bytes) {
+    buffer_.push({time_ns, address, bytes, first_memory_[static_cast<int>(program)] + instruction,
+                  lane_, static_cast<std::int32_t>(step), static_cast<std::int32_t>(action)});
+  }
+
+ private:
+  friend class Recorder;
+  RecordBuffer buffer_;
+  std::int32_t lane_ = 0;
+  std::int32_t first_facts_[3] = {};   // of each step program; numbers the recorder gave them
+  std::int32_t first_memory_[3] = {};
+};
+
+class RankRecorder {
+ public:
+  LaneRecorder& host() { return host_; }
+  LaneRecorder& lane(Stream stream) { return streams_[static_cast<int>(stream)]; }
+
+  // A step of this rank has ended. Called by one thread at a time; takes a lock.
+  void step(std::int64_t step, std::int64_t start_ns, std::int64_t end_ns, double loss,
+            double gradient_norm);
+
+ private:
+  friend class Recorder;
+  class Recorder* recorder_ = nullptr;
+  int rank_ = 0;
+  LaneRecorder host_;
+  LaneRecorder streams_[kStreams];
+};
+
+// What recording cost the run.
+struct RecordingCost {
+  std::int64_t records = 0;
+  double ns_per_record = 0;    // measured by recording into a buffer that is thrown away
+  double fraction = 0;         // of the ranks' step time, had nothing of it been hidden
+};
+
+class Recorder {
+ public:
+  // `clock_origin_ns` is the moment of clock_now() that the trace counts from; several processes on
+  // one machine share it by passing the same. 0: now. A missing folder is an error here.
+  static Result<std::unique_ptr<Recorder>> create(const std::string& path,
+                                                  const traces::RunDescription& run,
+                                                  std::int64_t clock_origin_ns = 0);
+  ~Recorder();  // without close() the file says it is incomplete
+
+  // The recorder of a rank, for as long as this object lives. From any thread, once per rank.
+  RankRecorder& add_rank(int rank, const RankProgram& program, const ModuleTree& tree);
+
+  // Nanoseconds since the trace's origin.
+  std::int64_t now() const;
+
+  // Something that a reader of the trace must know: sets or replaces a key of its metadata.
+  void set(const std::string& key, const std::string& value);
+
+  // Once all ranks have stopped recording: writes what is left, measures the cost, finishes the
+  // file as complete, or, with a reason, as ended early.
+  Result<RecordingCost> close(const std::string& end_reason = "");
+
+ private:
+  friend class RankRecorder;
+  struct State;
+  explicit Recorder(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// The clock of recordings: monotonic, the same for all processes of a machine.
+std::int64_t clock_now();
+
+}  // namespace foreshard::profiler

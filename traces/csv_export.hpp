@@ -1,0 +1,20 @@
+// A trace as a folder of tables for spreadsheets and pandas: events.csv, memory.csv, steps.csv.
+// Comma-separated, quoted as RFC 4180 says, a header line each, times in nanoseconds.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "models/error.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::traces {
+
+void write_events_csv(const Trace& trace, std::ostream& out);
+void write_memory_csv(const Trace& trace, std::ostream& out);
+void write_steps_csv(const Trace& trace, std::ostream& out);
+
+// Makes the folder where it is missing.
+Result<void> export_csv(const Trace& trace, const std::string& folder);
+
+}  // namespace foreshard::traces

@@ -1,0 +1,105 @@
+// The `.fst` file: a trace as one SQLite database. Tables, with times in nanoseconds:
+//
+//   META_DATA_EXPORT (name, value)               metadata.hpp lists the names
+//   StringIds        (id, value)
+//   LANES            (id, rank, device, nameId)  device: 1 a stream, 0 a host thread
+//   EVENT_RECORDS    (start, "end", laneId, step, factsId, cpu)
+//   EVENT_FACTS      (id, kind, microStep, nameId, phaseId, unitId, stableKeyId, costKeyId,
+//                     instruction, bytes)        what events of one instruction have in common
+//   MEMORY_RECORDS   (start, rank, action, step, address, bytes, factsId)
+//   MEMORY_FACTS     (id, onHost, requested, laneId, categoryId, ownerId, phaseId, instruction)
+//   STEPS            (rank, step, start, "end", loss, gradientNorm)
+//   DROPPED          (reason, records)
+//   PACKED_RECORDS   (id, records)               see below; empty once a recording is finished
+//   ENUM_EVENT_KIND, ENUM_MEMORY_ACTION (id, name)
+//
+// and views for plain SQL, with all ids spelt out: EVENTS (start, "end", duration, rank, lane,
+// device, step, microStep, kind, name, phase, unit, stableKey, costKey, instruction, bytes, cpu) and
+// MEMORY_EVENTS (start, rank, action, onHost, step, address, bytes, requested, pool, category,
+// owner, phase, instruction). Queries written for Nsight Systems' export find their tables as views
+// too: CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_RUNTIME,
+// NVTX_EVENTS, CUDA_GPU_MEMORY_USAGE_EVENTS; there deviceId is the rank, streamId the lane.
+//
+// While a run is recorded, records are stored 40 bytes each, in blobs of PACKED_RECORDS: inserting
+// rows would cost the run ten times as much. Closing turns them into rows. The file exists under its
+// name from the moment its schema is committed; it is in WAL mode until it is closed, and then one
+// portable file. read_fst reads both states, so a killed run loses only what was not yet committed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "models/error.hpp"
+#include "traces/metadata.hpp"
+#include "traces/program_facts.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::traces {
+
+constexpr int kFormatVersion = 1;
+
+// An event, or where `action` is not kEvent a memory event, as a run being recorded stores it.
+struct PackedRecord {
+  static constexpr std::int32_t kEvent = -1;
+  std::int64_t start_ns;
+  std::int64_t end_ns;  // memory: the address
+  std::int64_t value;   // processor time; memory: bytes
+  std::int32_t facts;
+  std::int32_t lane;    // of the event; memory: any lane of the rank
+  std::int32_t step;
+  std::int32_t action = kEvent;
+};
+static_assert(sizeof(PackedRecord) == 40);
+
+// Writes a trace as it comes. Not for several threads at once. What fails in an append is remembered
+// and returned by the next commit or close; appends after a failure are counted as dropped.
+class FstWriter {
+ public:
+  // Fails before anything runs where the folder is missing or cannot be written.
+  static Result<FstWriter> create(const std::string& path, const Metadata& metadata);
+  FstWriter(FstWriter&&) noexcept;
+  FstWriter& operator=(FstWriter&&) noexcept;
+  ~FstWriter();  // without close(): the file stays as of the last commit, incomplete
+
+  // Records' text and lanes are numbered by these.
+  StringId intern(std::string_view text);
+  std::int32_t add(const Lane& lane);
+  std::int32_t add(const EventFacts& facts);  // equal facts have one number
+  std::int32_t add(const MemoryFacts& facts);
+
+  void append(std::span<const Event> events);
+  void append(std::span<const MemoryEvent> events);
+  void append(std::span<const Step> steps);
+  void append(std::span<const PackedRecord> records);
+  void drop(const std::string& reason, std::int64_t records);  // adds to that reason's count
+  void set(const std::string& key, const std::string& value);
+
+  // Makes everything so far safe against the death of this process.
+  Result<void> commit(std::int64_t complete_until_ns);
+
+  // Marks the trace complete and leaves one portable file. Rows take about a microsecond each.
+  Result<void> close(std::int64_t complete_until_ns);
+
+ private:
+  struct State;
+  explicit FstWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// The whole trace at once; the file appears when it is whole.
+Result<void> write_fst(const std::string& path, const Trace& trace);
+
+// Reads a trace, finished or not, and never writes to it or beside it unless SQLite needs its shared
+// memory file there. Damaged rows are left out and counted in `dropped`; the trace is then incomplete.
+Result<Trace> read_fst(const std::string& path);
+
+// A run of several processes writes one file each: the first under the run's name, the others here.
+std::string part_path(const std::string& path, int process);
+
+// Joins the closed parts of a run under its name and removes them. Needs all of them in memory.
+Result<void> merge_parts(const std::string& path, int processes);
+
+}  // namespace foreshard::traces

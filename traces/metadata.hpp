@@ -1,0 +1,55 @@
+// What a trace says about the run it belongs to. Every trace, measured or predicted, has these keys:
+//
+//   format_version                  of the file, see fst_file.hpp
+//   program_hash                    16 hexadecimal digits; instruction numbers are comparable only
+//                                   between traces of equal hash. Empty: no program (an import)
+//   model                           config.json's contents
+//   plan                            the plan as TOML
+//   ranks                           how many the run has
+//   command                         the command line
+//   versions                        of what wrote the file
+//   clock                           what times are counted on
+//   threads_per_rank
+//   cpu_model
+//   recorder_overhead_ns_per_event  what writing one record costs the thread that does it
+//   recorder_overhead_fraction      of the ranks' step time, at most, spent on recording
+//   predicted                       1: a prediction, 0: a measurement
+//   complete                        1 once closed cleanly
+//   complete_until_ns               nothing that ended before this moment is missing
+//
+// and, where they apply:
+//
+//   processes, process              how many wrote parts of this recording, and which one this is
+//   rank_classes                    "0,0,2,2": for every rank the one that stands for it in here
+//   end_reason                      why the run ended where it was not its last step
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace foreshard::traces {
+
+using Metadata = std::map<std::string, std::string>;
+
+struct RunDescription {
+  std::uint64_t program_hash = 0;  // 0: no program
+  std::string model_json;
+  std::string plan_toml;
+  std::string command;
+  int ranks = 1;
+  int threads_per_rank = 1;
+  bool predicted = false;
+  Metadata more;  // further keys, which win over those above
+};
+
+// All keys that are always there, with what this machine and build say of themselves.
+Metadata run_metadata(const RunDescription& run);
+
+// The value of a key as an integer, or `otherwise` where it is absent or no number.
+std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise);
+
+// "Intel(R) Xeon(R) ...", or empty where the system does not say.
+std::string cpu_model();
+
+}  // namespace foreshard::traces

@@ -1,0 +1,71 @@
+// What a trace says about an instruction whenever and on whichever device it runs: its name, phase,
+// unit, keys and bytes. Recorder and simulator both take it from here, so that a measured and a
+// predicted event of one instruction carry the same words.
+//
+// An instruction may show twice: on the host thread, which issues it, and on a stream, which does it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/step_program.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::traces {
+
+// The part of an Event that does not depend on when it happened.
+struct EventFacts {
+  EventKind kind = EventKind::host;
+  std::int16_t micro_step = 0;
+  StringId name = 0;
+  StringId phase = 0;
+  StringId unit = 0;
+  StringId stable_key = 0;
+  StringId cost_key = 0;
+  std::int32_t instruction = kNone;
+  std::int64_t bytes = 0;
+  bool operator==(const EventFacts&) const = default;
+};
+
+// The same of a MemoryEvent.
+struct MemoryFacts {
+  bool on_host = false;
+  std::int64_t requested = 0;
+  std::int32_t lane = kNone;  // stream whose pool it is
+  StringId category = 0;
+  StringId owner = 0;
+  StringId phase = 0;
+  std::int32_t instruction = kNone;
+  bool operator==(const MemoryFacts&) const = default;
+};
+
+// Which of a rank's three programs an instruction number counts in.
+enum class StepProgram : std::uint8_t { setup, first, steady };
+constexpr StepProgram step_program(std::int64_t step) {
+  return step == 0 ? StepProgram::setup : step == 1 ? StepProgram::first : StepProgram::steady;
+}
+std::string_view name(StepProgram program);
+const Program& program(const RankProgram& rank, StepProgram which);
+
+// What the stream that executes an instruction is seen to do; nothing where no stream is involved.
+std::optional<EventKind> device_kind(const RankProgram& rank, const Instruction& instruction);
+
+// What the host thread is seen to do.
+EventKind host_kind(const Instruction& instruction);
+
+struct ProgramFacts {
+  std::vector<EventFacts> host;     // one per instruction
+  std::vector<EventFacts> device;   // one per instruction; meaningless where device_kind is nothing
+  std::vector<MemoryFacts> memory;  // one per instruction; its buffer where it has one
+};
+
+// `lanes[stream]` is the trace's lane of that stream of this rank.
+ProgramFacts program_facts(const RankProgram& rank, StepProgram which, const ModuleTree& tree,
+                           const std::vector<std::int32_t>& lanes, Strings& strings);
+
+// "owner: role" of a buffer, as memory reports name it.
+std::string owner_text(const RankProgram& rank, const Buffer& buffer);
+
+}  // namespace foreshard::traces

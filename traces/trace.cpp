@@ -1,0 +1,85 @@
+#include "traces/trace.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace foreshard::traces {
+
+StringId Strings::intern(std::string_view text) {
+  const auto [found, is_new] = index_.try_emplace(std::string(text), StringId(table_.size()));
+  if (is_new) table_.emplace_back(text);
+  return found->second;
+}
+
+std::string_view name(EventKind kind) {
+  static constexpr std::array<std::string_view, static_cast<std::size_t>(EventKind::kCount)> kNames{
+      "range", "host", "host_wait", "compute", "communication", "memory", "wait", "host_compute"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name(MemoryAction action) {
+  static constexpr std::array<std::string_view, static_cast<std::size_t>(MemoryAction::kCount)>
+      kNames{"alloc",         "free_requested", "free_completed",
+             "segment_alloc", "segment_free",   "out_of_memory"};
+  return kNames[static_cast<std::size_t>(action)];
+}
+
+void sort(Trace& trace) {
+  // Longer first among equal starts: an enclosing range stands before what it encloses.
+  const auto event_order = [](const Event& a, const Event& b) {
+    return std::tuple(a.lane, a.start_ns, -a.end_ns) < std::tuple(b.lane, b.start_ns, -b.end_ns);
+  };
+  const auto memory_order = [](const MemoryEvent& a, const MemoryEvent& b) {
+    return std::tie(a.rank, a.time_ns) < std::tie(b.rank, b.time_ns);
+  };
+  const auto step_order = [](const Step& a, const Step& b) {
+    return std::tie(a.rank, a.step) < std::tie(b.rank, b.step);
+  };
+  if (!std::is_sorted(trace.events.begin(), trace.events.end(), event_order)) {
+    std::stable_sort(trace.events.begin(), trace.events.end(), event_order);
+  }
+  if (!std::is_sorted(trace.memory.begin(), trace.memory.end(), memory_order)) {
+    std::stable_sort(trace.memory.begin(), trace.memory.end(), memory_order);
+  }
+  std::stable_sort(trace.steps.begin(), trace.steps.end(), step_order);
+}
+
+Trace merge(std::vector<Trace> parts) {
+  if (parts.empty()) return {};
+  Trace whole = std::move(parts.front());
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const Trace& part = parts[i];
+    std::vector<StringId> text(part.strings.size());
+    for (std::size_t id = 0; id < text.size(); ++id) {
+      text[id] = whole.strings.intern(part.strings[static_cast<StringId>(id)]);
+    }
+    const auto renumber = [&](StringId& id) { id = text[static_cast<std::size_t>(id)]; };
+    const auto first_lane = static_cast<std::int32_t>(whole.lanes.size());
+    for (Lane lane : part.lanes) {
+      renumber(lane.name);
+      whole.lanes.push_back(lane);
+    }
+    for (Event event : part.events) {
+      event.lane += first_lane;
+      for (StringId* id :
+           {&event.name, &event.phase, &event.unit, &event.stable_key, &event.cost_key}) {
+        renumber(*id);
+      }
+      whole.events.push_back(event);
+    }
+    for (MemoryEvent event : part.memory) {
+      if (event.lane != kNone) event.lane += first_lane;
+      for (StringId* id : {&event.category, &event.owner, &event.phase}) renumber(*id);
+      whole.memory.push_back(event);
+    }
+    whole.steps.insert(whole.steps.end(), part.steps.begin(), part.steps.end());
+    for (const auto& [reason, records] : part.dropped) whole.dropped[reason] += records;
+    whole.complete = whole.complete && part.complete;
+    whole.complete_until_ns = std::min(whole.complete_until_ns, part.complete_until_ns);
+  }
+  sort(whole);
+  return whole;
+}
+
+}  // namespace foreshard::traces
