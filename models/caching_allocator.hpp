@@ -1,25 +1,263 @@
 // PyTorch's CUDA caching allocator, as rules over any backing memory.
 //
-// (Owned by the allocator's author; see reference: fsdp-semantics section 3 and 11.)
+// Memory comes from the driver in segments and is cut into blocks. Blocks of one segment form a
+// list in address order; free blocks wait, ordered by size and address, in one of two pools (small
+// and large requests) of the stream they were allocated for, and are never given to another stream.
+// A request takes the smallest free block that holds it and gives back what exceeds it; a freed
+// block merges with its free neighbours. Only when no cached block fits is a new segment asked for,
+// and when the driver has none left, unused segments are given back and it is asked again.
+//
+// The same rules run over real memory in the executor and over bare numbers in the simulator
+// (models/segment_source.hpp), so they take the same decisions for the same requests: every
+// address, segment and failure. models/allocator_rules.hpp holds the sizes.
+//
+//   CachingAllocator allocator(settings, std::nullopt, segments);
+//   auto a = allocator.allocate(bytes, stream);
+//   if (!a) report(a.error());  // OutOfMemory
+//   allocator.free(a->block);
+//
+// Blocks are named by an index that stays valid until their free has completed. "Allocated" bytes
+// count whole blocks from request to free, "active" ones until the free has completed, "reserved"
+// ones are those taken from the driver. Not thread-safe: one host thread owns an allocator.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "models/plan.hpp"
+#include <tl/expected.hpp>
+
+#include "models/allocator_rules.hpp"
+#include "models/error.hpp"
+#include "models/free_blocks.hpp"
+#include "models/segment_source.hpp"
 #include "models/units.hpp"
 
 namespace foreshard {
 
-// A device address. Addresses are logical: whoever owns the backing may translate them.
-using Address = std::int64_t;
-
 struct AllocatorStatistics {
   std::int64_t allocated = 0, reserved = 0, active = 0;                 // bytes now
   std::int64_t peak_allocated = 0, peak_reserved = 0, peak_active = 0;  // since reset_peaks
-  std::int64_t segments_allocated = 0, segments_released = 0, retries = 0;
+  std::int64_t allocations = 0;                                         // requests served so far
+  std::int64_t segments_allocated = 0;  // segments and mappings taken from the driver so far
+  std::int64_t segments_released = 0;   // given back
+  std::int64_t retries = 0;             // second requests after all of the cache was released
+  std::int64_t out_of_memory = 0;       // requests that failed
+  bool operator==(const AllocatorStatistics&) const = default;
+};
+
+// A block. A request of 0 bytes has none: kNoBlock, which may be freed.
+struct Allocation {
+  BlockId block = kNoBlock;
+  Address address = 0;
+  std::int64_t bytes = 0;  // of the whole block, at least the request
+};
+
+// Why a request failed: the bytes asked for, and those allocated and reserved after everything
+// that could be given back had been.
+struct OutOfMemory {
+  std::int64_t requested = 0, allocated = 0, reserved = 0;
+};
+
+// What an allocator did, in the order and with the meaning of PyTorch's memory history.
+struct AllocatorEvent {
+  enum class Action : std::uint8_t {
+    alloc,
+    free_requested,
+    free_completed,
+    segment_alloc,
+    segment_free,
+    segment_map,
+    segment_unmap,
+    out_of_memory
+  };
+  Action action = Action::alloc;
+  int stream = 0;
+  BlockId block = kNoBlock;  // alloc, free_requested, free_completed
+  Address address = 0;
+  std::int64_t bytes = 0;      // of the block, the segment or the mapping; of the failed request
+  std::int64_t requested = 0;  // alloc and frees: as requested
+};
+
+class AllocatorListener {
+ public:
+  virtual ~AllocatorListener() = default;
+  virtual void on_event(const AllocatorEvent& event) = 0;
+};
+
+// Events on other streams, which decide when a block that was also used there is free. Without
+// one, such blocks wait for free_completed or for the release of the cache.
+class StreamEvents {
+ public:
+  virtual ~StreamEvents() = default;
+  virtual std::int64_t record(int stream) = 0;  // at the stream's current end
+  virtual bool is_done(std::int64_t event) = 0;
+  virtual void wait(std::int64_t event) = 0;  // the host waits
+};
+
+// One segment, or one mapped stretch of an expandable segment, with its blocks in address order.
+struct SegmentState {
+  enum class Use : std::uint8_t { free, allocated, awaiting_free };
+  struct Part {
+    Address address = 0;
+    std::int64_t bytes = 0, requested = 0;
+    Use use = Use::free;
+    BlockId block = kNoBlock;
+    bool operator==(const Part&) const = default;
+  };
+  Address address = 0;
+  std::int64_t bytes = 0;
+  int stream = 0;
+  bool small = false, expandable = false;
+  std::vector<Part> blocks;
+  bool operator==(const SegmentState&) const = default;
+};
+
+class CachingAllocator {
+ public:
+  // `limit` is PyTorch's per-process memory fraction, in bytes: what may be reserved in all, and
+  // what garbage_collection_threshold is a fraction of (without one it has no effect). The source
+  // has the device's capacity. Rules are made from AllocatorSettings implicitly.
+  CachingAllocator(const AllocatorRules& rules, std::optional<std::int64_t> limit,
+                   SegmentSource& source);
+
+  CachingAllocator(const CachingAllocator&) = delete;
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
+
+  tl::expected<Allocation, OutOfMemory> allocate(std::int64_t bytes, int stream);
+
+  // Frees at once, or, if other streams used the block, once they have passed their current ends.
+  void free(BlockId block);
+  // Marks the block as used by another stream until its free.
+  void record_stream(BlockId block, int stream);
+  // The two halves of a free whose completion the caller decides (a replayed history).
+  void request_free(BlockId block);
+  void complete_free(BlockId block);
+
+  // Gives every unused segment back to the driver.
+  void empty_cache();
+
+  const AllocatorStatistics& statistics() const { return statistics_; }
+  void reset_peaks();
+
+  Address address(BlockId block) const { return blocks_[index(block)].address; }
+  std::int64_t bytes(BlockId block) const { return blocks_[index(block)].size; }
+
+  // What is reserved now, ordered by address.
+  std::vector<SegmentState> segments() const;
+  // Takes over segments that exist already; only before the first request. The source is not
+  // asked for them but will be given them back. Returns the block of each part, in order (kNoBlock
+  // where it is free).
+  Result<std::vector<BlockId>> load(std::span<const SegmentState> segments);
+
+  void set_listener(AllocatorListener* listener) { listener_ = listener; }
+  void set_stream_events(StreamEvents* events) { stream_events_ = events; }
+
+ private:
+  enum class State : std::uint8_t { free, unmapped, allocated, awaiting_free, unused };
+
+  struct Block {
+    Address address = 0;
+    std::int64_t size = 0;
+    std::int64_t requested = 0;
+    std::int64_t free_since = 0;  // lookups of its pool when it became free, for its age
+    BlockId previous = kNoBlock, next = kNoBlock;
+    std::int32_t range = -1;  // the expandable segment's, or -1
+    std::int32_t pending_events = 0;
+    std::int16_t stream = 0;
+    State state = State::unused;
+    bool small = false;
+    bool used_elsewhere = false;  // record_stream named another stream
+
+    bool is_split() const { return previous != kNoBlock || next != kNoBlock; }
+  };
+
+  // The blocks of one stream in one of the two pools.
+  struct Pool {
+    FreeBlocks free;
+    std::vector<BlockId> unmapped;  // of expandable segments, by address
+  };
+
+  struct Request {
+    std::int64_t bytes = 0, size = 0;  // as asked for, and rounded
+    int stream = 0;
+    bool small = false;
+  };
+
+  // A free that waits for an event; no event: for complete_free.
+  struct PendingFree {
+    BlockId block = kNoBlock;
+    int stream = 0;
+    std::optional<std::int64_t> event;
+  };
+
+  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+  Block& block(BlockId id) { return blocks_[index(id)]; }
+  Pool& pool(int stream, bool small) { return pools_[index(2 * stream + (small ? 1 : 0))]; }
+  Pool& pool_of(const Block& b) { return pool(b.stream, b.small); }
+  void ensure_stream(int stream);
+
+  BlockId new_block(const Block& value);
+  void delete_block(BlockId id);
+  void link_after(BlockId id, BlockId neighbour);
+  void insert_free(BlockId id);
+  void erase_free(const Block& b) { pool_of(b).free.erase(b.size, b.address); }
+  void insert_unmapped(BlockId id);
+  void erase_unmapped(BlockId id);
+  bool absorb(BlockId id, BlockId neighbour);
+  bool collects_garbage() const { return limit_ && rules_.garbage_collection_threshold > 0.0; }
+
+  // The request's path: a cached block, else new memory, else new memory after a release.
+  std::optional<std::size_t> best_fit(const Request& request);
+  Allocation take_cached(const Request& request, std::size_t entry);
+  tl::expected<Allocation, OutOfMemory> allocate_new(const Request& request);
+  Allocation hand_out(BlockId id, const Request& request);
+  BlockId new_memory(const Request& request);
+  BlockId new_segment(const Request& request);
+  OutOfMemory fail_request(const Request& request);
+
+  // Expandable segments (caching_allocator_expandable.cpp).
+  BlockId expand(const Request& request);
+  BlockId find_expandable(const Request& request);
+  bool map_front(BlockId id, std::int64_t bytes);
+  void unmap_granules(BlockId id);
+
+  // Giving memory back (caching_allocator_release.cpp).
+  void collect_garbage();
+  bool release_oversize(const Request& request);
+  void release_cache();
+  void release_pools(bool small);
+  void release_segment(BlockId id);
+
+  // Frees.
+  void complete(BlockId id);
+  void process_events();
+  void complete_all_pending();
+
+  Result<BlockId> load_part(const SegmentState& segment, const SegmentState::Part& part,
+                            BlockId previous);
+
+  void took(std::int64_t bytes);
+  void gave_back(std::int64_t bytes);
+  void notify(AllocatorEvent::Action action, BlockId id);
+  void notify_segment(AllocatorEvent::Action action, int stream, AddressRange range);
+
+  AllocatorRules rules_;
+  std::optional<std::int64_t> limit_;
+  SegmentSource& source_;
+  AllocatorListener* listener_ = nullptr;
+  StreamEvents* stream_events_ = nullptr;
+
+  std::vector<Block> blocks_;
+  BlockId unused_ = kNoBlock;  // head of the list of unused entries of blocks_
+  std::vector<Pool> pools_;
+  std::vector<AddressRange> ranges_;       // of expandable segments
+  std::array<std::int64_t, 2> lookups_{};  // large, small; counted for garbage collection
+  std::vector<PendingFree> pending_;
+  std::vector<std::pair<BlockId, int>> stream_uses_;  // of blocks not yet freed
+  AllocatorStatistics statistics_;
 };
 
 }  // namespace foreshard
