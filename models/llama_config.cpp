@@ -1,5 +1,6 @@
 #include "models/llama_config.hpp"
 
+#include <cmath>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -65,7 +66,8 @@ std::string to_json(const LlamaConfig& config) {
   if (scaling.kind == RopeScaling::Kind::llama3) {
     rope["low_freq_factor"] = scaling.low_frequency_factor;
     rope["high_freq_factor"] = scaling.high_frequency_factor;
-    rope["original_max_position_embeddings"] = scaling.original_context;
+    // Hugging Face holds a count of tokens here, ours is the double the formula divides by.
+    rope["original_max_position_embeddings"] = std::llround(scaling.original_context);
   }
   const nlohmann::ordered_json json = {
       {"_name_or_path", config.name},

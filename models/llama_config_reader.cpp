@@ -1,9 +1,7 @@
 // parse_llama_config: from JSON to LlamaConfig, every value checked before anything is computed
 // from it. The bounds are far above any published model and low enough that byte counts of a model
 // and its training state stay inside 64 bits.
-#include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -138,7 +136,8 @@ void read_rope(const Json& json, Fields& fields, LlamaConfig& config, const std:
   if (type == "llama3") {
     scaling.low_frequency_factor = inner.number("low_freq_factor", 1e-6, 1e6);
     scaling.high_frequency_factor = inner.number("high_freq_factor", 1e-6, 1e6);
-    scaling.original_context = inner.number("original_max_position_embeddings", 1.0, 1e12);
+    scaling.original_context =
+        static_cast<double>(inner.integer("original_max_position_embeddings", 1, kMaxContext));
     if (scaling.high_frequency_factor <= scaling.low_frequency_factor) {
       inner.wrong("high_freq_factor", "is not above low_freq_factor; expected a larger number");
     }
