@@ -44,6 +44,7 @@ struct HostCosts {
   std::array<std::int64_t, kKinds> issue_ns{};  // by Kind; of host_wait: one that need not wait
   std::int64_t launch_latency_ns = 0;  // from the issue to the start on a stream that was idle
   std::int64_t stream_gap_ns = 0;      // between two tasks of a busy stream
+  std::int64_t event_latency_ns = 0;   // from an event to the work of a stream that waited for it
   std::int64_t wait_latency_ns = 0;    // from an event to the end of the host's wait for it
   std::int64_t rendezvous_ns = 0;      // from the last arrival at a collective to its start
   bool uses_core = false;              // host threads share the cores with the tasks

@@ -1,0 +1,323 @@
+#include "simulator/cost_table.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "models/json_depth.hpp"
+#include "models/text_file.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMaxNesting = 16;
+constexpr int kVersion = 1;
+constexpr double kMaxTime = 1e15;  // ns: eleven days, far above any single task
+
+// Reads values of one object; remembers the first thing wrong with any of them.
+class Reader {
+ public:
+  Reader(const Json& object, std::string prefix, std::optional<Error>& error, const std::string& file)
+      : object_(object), prefix_(std::move(prefix)), error_(error), file_(file) {}
+
+  double number(const char* key, double least, double most) {
+    const Json* value = find(key);
+    if (value == nullptr) return least;
+    const double x = value->is_number() ? value->get<double>() : NAN;
+    if (x >= least && x <= most) return x;
+    wrong(key, "is out of range or not a number; expected a number from " + shown(least) + " to " +
+                   shown(most));
+    return least;
+  }
+
+  std::int64_t integer(const char* key, std::int64_t least, std::int64_t most) {
+    const double x = number(key, static_cast<double>(least), static_cast<double>(most));
+    if (x != std::floor(x)) wrong(key, "is not an integer; expected one");
+    return std::llround(x);
+  }
+
+  std::string word(const char* key) {
+    const Json* value = find(key);
+    if (value == nullptr) return {};
+    if (value->is_string()) return value->get<std::string>();
+    wrong(key, "is not text; expected a string");
+    return {};
+  }
+
+  // Calls `read` with a Reader of each object of the list.
+  template <typename Read>
+  void list(const char* key, Read read) {
+    const Json* value = find(key);
+    if (value == nullptr) return;
+    if (!value->is_array()) return wrong(key, "is not a list; expected a list of objects");
+    for (std::size_t i = 0; i < value->size() && !error_; ++i) {
+      const std::string name = prefix_ + key + "[" + std::to_string(i) + "]";
+      if (!(*value)[i].is_object()) return wrong(key, "holds something else than objects");
+      Reader item((*value)[i], name + ".", error_, file_);
+      read(item);
+    }
+  }
+
+  Reader object(const char* key) {
+    static const Json empty = Json::object();
+    const Json* value = find(key);
+    if (value != nullptr && !value->is_object()) {
+      wrong(key, "is not an object; expected one");
+      value = nullptr;
+    }
+    return {value == nullptr ? empty : *value, prefix_ + key + ".", error_, file_};
+  }
+
+  void wrong(const char* key, const std::string& message) {
+    if (!error_) error_ = Error{file_, prefix_ + key, message};
+  }
+
+ private:
+  static std::string shown(double x) { return Json(x).dump(); }
+
+  const Json* find(const char* key) {
+    if (error_) return nullptr;
+    const auto found = object_.find(key);
+    if (found != object_.end()) return &*found;
+    wrong(key, "is missing; cost files written by `foreshard fit` have it");
+    return nullptr;
+  }
+
+  const Json& object_;
+  std::string prefix_;
+  std::optional<Error>& error_;
+  const std::string& file_;
+};
+
+constexpr const char* kLatencies[] = {"launch_latency_ns", "stream_gap_ns", "event_latency_ns",
+                                      "wait_latency_ns", "rendezvous_ns"};
+
+template <typename Host>
+auto latency(Host& host, std::size_t i) -> decltype(&host.launch_latency_ns) {
+  decltype(&host.launch_latency_ns) const fields[] = {&host.launch_latency_ns, &host.stream_gap_ns,
+                                                      &host.event_latency_ns, &host.wait_latency_ns,
+                                                      &host.rendezvous_ns};
+  return fields[i];
+}
+
+Operator read_operator(Reader& reader) {
+  const Operator op = operator_named(reader.word("operator"));
+  if (op == Operator::kCount) reader.wrong("operator", "is not an operator of this version");
+  return op;
+}
+
+DType read_dtype(Reader& reader) {
+  const std::string word = reader.word("dtype");
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp64, DType::int32}) {
+    if (word == name(type)) return type;
+  }
+  reader.wrong("dtype", "is none of fp32, bf16, fp64, int32");
+  return DType::fp32;
+}
+
+HostCosts read_host(Reader host) {
+  HostCosts result;
+  result.uses_core = true;
+  Reader issue = host.object("issue_ns");
+  for (int k = 0; k < kKinds; ++k) {
+    const std::string key(name(static_cast<Kind>(k)));
+    result.issue_ns[static_cast<std::size_t>(k)] = issue.integer(key.c_str(), 0, std::int64_t{1} << 40);
+  }
+  for (std::size_t i = 0; i < std::size(kLatencies); ++i) {
+    *latency(result, i) = host.integer(kLatencies[i], 0, std::int64_t{1} << 40);
+  }
+  return result;
+}
+
+Regime read_regime(Reader& reader) {
+  Regime regime;
+  regime.threads = static_cast<int>(reader.integer("threads_per_rank", 1, 1 << 20));
+  regime.host = read_host(reader.object("host"));
+  reader.list("measured", [&](Reader& item) {
+    CostKey key;
+    if (!parse_cost_key(item.word("cost_key"), key)) {
+      return item.wrong("cost_key", "is not a cost key of this version");
+    }
+    MeasuredCost cost;
+    cost.ns = item.number("ns", 0, kMaxTime);
+    cost.cores = item.number("cores", 0, 1 << 20);
+    cost.spread = item.number("spread", 0, 1e6);
+    cost.count = item.integer("count", 0, std::int64_t{1} << 50);
+    regime.measured[key] = cost;
+  });
+  reader.list("operators", [&](Reader& item) {
+    OperatorFit fit;
+    fit.op = read_operator(item);
+    fit.dtype = read_dtype(item);
+    fit.overhead_ns = item.number("overhead_ns", 0, kMaxTime);
+    fit.ns_per_flop = item.number("ns_per_flop", 0, 1e6);
+    fit.ns_per_byte = item.number("ns_per_byte", 0, 1e6);
+    fit.cores = item.number("cores", 0, 1 << 20);
+    fit.residual = item.number("residual", 0, 1e6);
+    fit.samples = item.integer("samples", 0, std::int64_t{1} << 50);
+    regime.operators.push_back(fit);
+  });
+  reader.list("collectives", [&](Reader& item) {
+    CollectiveFit fit;
+    fit.op = read_operator(item);
+    fit.group = item.integer("group", 1, 1 << 24);
+    fit.base_ns = item.number("base_ns", 0, kMaxTime);
+    fit.ns_per_root_byte = item.number("ns_per_root_byte", 0, 1e9);
+    fit.ns_per_byte = item.number("ns_per_byte", 0, 1e6);
+    fit.residual = item.number("residual", 0, 1e6);
+    fit.samples = item.integer("samples", 0, std::int64_t{1} << 50);
+    regime.collectives.push_back(fit);
+  });
+  return regime;
+}
+
+Json host_json(const HostCosts& host) {
+  Json issue = Json::object();
+  for (int k = 0; k < kKinds; ++k) {
+    issue[std::string(name(static_cast<Kind>(k)))] = host.issue_ns[static_cast<std::size_t>(k)];
+  }
+  Json json{{"issue_ns", issue}};
+  for (std::size_t i = 0; i < std::size(kLatencies); ++i) json[kLatencies[i]] = *latency(host, i);
+  return json;
+}
+
+Json regime_json(const Regime& regime) {
+  // By text, so that equal tables are equal files.
+  std::map<std::string, const MeasuredCost*> sorted;
+  for (const auto& [key, cost] : regime.measured) sorted[text(key)] = &cost;
+  Json measured = Json::array(), operators = Json::array(), collectives = Json::array();
+  for (const auto& [key, cost] : sorted) {
+    measured.push_back({{"cost_key", key}, {"ns", cost->ns}, {"cores", cost->cores},
+                        {"spread", cost->spread}, {"count", cost->count}});
+  }
+  for (const OperatorFit& fit : regime.operators) {
+    operators.push_back({{"operator", name(fit.op)}, {"dtype", name(fit.dtype)},
+                         {"overhead_ns", fit.overhead_ns}, {"ns_per_flop", fit.ns_per_flop},
+                         {"ns_per_byte", fit.ns_per_byte}, {"cores", fit.cores},
+                         {"residual", fit.residual}, {"samples", fit.samples}});
+  }
+  for (const CollectiveFit& fit : regime.collectives) {
+    collectives.push_back({{"operator", name(fit.op)}, {"group", fit.group},
+                           {"base_ns", fit.base_ns}, {"ns_per_root_byte", fit.ns_per_root_byte},
+                           {"ns_per_byte", fit.ns_per_byte}, {"residual", fit.residual},
+                           {"samples", fit.samples}});
+  }
+  return {{"threads_per_rank", regime.threads}, {"host", host_json(regime.host)},
+          {"measured", measured}, {"operators", operators}, {"collectives", collectives}};
+}
+
+}  // namespace
+
+const Regime* CostTable::regime(int threads) const {
+  for (const Regime& r : regimes) {
+    if (r.threads == threads) return &r;
+  }
+  return nullptr;
+}
+
+const Regime* CostTable::nearest_regime(int threads) const {
+  const Regime* best = nullptr;
+  for (const Regime& r : regimes) {
+    if (best == nullptr || std::abs(r.threads - threads) < std::abs(best->threads - threads)) best = &r;
+  }
+  return best;
+}
+
+std::string to_json(const CostTable& table) {
+  Json regimes = Json::array(), crowding = Json::array(), calibration = Json::array();
+  for (const Regime& regime : table.regimes) regimes.push_back(regime_json(regime));
+  for (const Crowding& c : table.crowding) {
+    crowding.push_back({{"ranks", c.ranks}, {"factor", c.factor}});
+  }
+  for (const Calibration& c : table.calibration) {
+    calibration.push_back({{"trace", c.trace}, {"model", c.model}, {"plan", c.plan},
+                           {"ranks", c.ranks}, {"threads_per_rank", c.threads},
+                           {"measured_ns", c.measured_ns}, {"fitted_ns", c.fitted_ns},
+                           {"held_out_ns", c.held_out_ns}});
+  }
+  const Json json{{"format", "foreshard-costs"}, {"version", kVersion},
+                  {"machine", {{"cpu_model", table.cpu_model}, {"cores", table.cores}}},
+                  {"memory_bytes_per_ns", table.memory_bytes_per_ns}, {"band", table.band},
+                  {"regimes", regimes}, {"crowding", crowding}, {"calibration", calibration}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<CostTable> parse_cost_table(std::string_view json, const std::string& file) {
+  const std::string expected = "expected a cost file written by `foreshard fit`";
+  if (json_nests_deeper_than(json, kMaxNesting)) return fail(file, "", "nests too deeply; " + expected);
+  const Json root = Json::parse(json, nullptr, false);
+  if (root.is_discarded()) return fail(file, "", "is not JSON; " + expected);
+  if (!root.is_object() || root.value("format", Json()) != "foreshard-costs") {
+    return fail(file, "format", "is not \"foreshard-costs\"; " + expected);
+  }
+  std::optional<Error> error;
+  Reader reader(root, "", error, file);
+  CostTable table;
+  if (reader.integer("version", 0, 1 << 20) != kVersion) {
+    reader.wrong("version", "is of another version of foreshard; fit the recordings again");
+  }
+  Reader machine = reader.object("machine");
+  table.cpu_model = machine.word("cpu_model");
+  table.cores = static_cast<int>(machine.integer("cores", 1, 1 << 20));
+  table.memory_bytes_per_ns = reader.number("memory_bytes_per_ns", 0, 1e9);
+  table.band = reader.number("band", 0, 1e3);
+  reader.list("regimes", [&](Reader& item) { table.regimes.push_back(read_regime(item)); });
+  reader.list("crowding", [&](Reader& item) {
+    const auto ranks = static_cast<int>(item.integer("ranks", 1, 1 << 24));
+    table.crowding.push_back({ranks, item.number("factor", 0.01, 100)});
+  });
+  reader.list("calibration", [&](Reader& item) {
+    Calibration c;
+    c.trace = item.word("trace");
+    c.model = item.word("model");
+    c.plan = item.word("plan");
+    c.ranks = static_cast<int>(item.integer("ranks", 1, 1 << 24));
+    c.threads = static_cast<int>(item.integer("threads_per_rank", 1, 1 << 20));
+    c.measured_ns = item.integer("measured_ns", 0, std::int64_t{1} << 50);
+    c.fitted_ns = item.integer("fitted_ns", 0, std::int64_t{1} << 50);
+    c.held_out_ns = item.integer("held_out_ns", 0, std::int64_t{1} << 50);
+    table.calibration.push_back(c);
+  });
+  if (!error && table.regimes.empty()) reader.wrong("regimes", "is empty; " + expected);
+  if (error) return tl::unexpected<Error>(*error);
+  return table;
+}
+
+Result<CostTable> load_cost_table(const std::string& path) {
+  const auto text = read_text_file(path, "a cost file written by `foreshard fit`", 256 * kMiB);
+  if (!text) return tl::unexpected<Error>(text.error());
+  return parse_cost_table(*text, path);
+}
+
+Result<void> save_cost_table(const CostTable& table, const std::string& path) {
+  const std::string temporary = path + ".tmp";
+  const auto give_up = [&](const std::string& what) -> Result<void> {
+    const std::string reason = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    return fail(path, "", what + reason + "; expected a place where a cost file can be written");
+  };
+  errno = 0;
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  if (!out) return give_up("cannot be created");
+  out << to_json(table);
+  out.close();
+  if (!out) return give_up("cannot be written");
+  std::error_code error;
+  std::filesystem::rename(temporary, path, error);
+  if (error) {
+    errno = error.value();
+    return give_up("cannot be replaced");
+  }
+  return {};
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,486 @@
+#include "simulator/engine_shared.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "simulator/max_min.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+constexpr int kHostLane = kStreams;  // lanes of a rank: its streams, then its host thread
+constexpr int kLanes = kStreams + 1;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// What a host has put on a stream: an instruction of the step it was in at that moment. `count` is
+// for waits: how often the event had been recorded when the wait was issued.
+struct Item {
+  const Instruction* instruction = nullptr;
+  std::size_t span = 0;
+  std::size_t event = 0;
+  std::int32_t count = 0;
+};
+
+struct Event {
+  std::int32_t issued = 0, reached = 0;  // records of it
+  std::uint8_t waiters = 0;              // lanes that wait for it
+};
+static_assert(kLanes <= 8);
+
+enum class LaneState : std::uint8_t { idle, running, waits_for_event, waits_for_ranks };
+
+// A host or stream with the task it is at: first a latency in which it uses nothing, then work.
+struct LaneTask {
+  LaneState state = LaneState::idle;
+  double latency = 0;
+  double work = 0;
+  std::vector<Item> queue;  // streams only
+  std::size_t head = 0;
+};
+
+struct Communicator {
+  std::int32_t id = 0;
+  std::vector<std::int32_t> members;  // index of the rank
+  std::vector<std::int32_t> at;       // by member: lane that waits with this communicator, or -1
+  std::int32_t running = 0;           // members whose part is not done
+};
+
+struct Rank {
+  const SimulatedRank* input = nullptr;
+  RankTimeline timeline;
+  std::array<LaneTask, kLanes> lanes;
+  std::vector<Event> events;
+  std::array<std::int32_t, static_cast<std::size_t>(Group::kCount)> communicators{};
+  // Collectives of a communicator run in issue order: per group, streams in that order.
+  std::array<std::vector<std::uint8_t>, static_cast<std::size_t>(Group::kCount)> issued;
+  std::array<std::size_t, static_cast<std::size_t>(Group::kCount)> next_issued{};
+  std::int64_t step = 0;
+  const Program* program = nullptr;
+  std::size_t pc = 0, end = 0, span = 0, delay = 0, first_event = 0;
+  std::int64_t delay_ns = 0;  // of the instruction that waits for the device to be idle
+  enum class Host : std::uint8_t { issuing, computing, draining, waiting, done } host = Host::issuing;
+};
+
+class SharedEngine {
+ public:
+  SharedEngine(std::span<const SimulatedRank> inputs, const EngineOptions& options)
+      : options_(options), solver_(capacities(inputs.size(), options)) {
+    ranks_.resize(inputs.size());
+    for (std::size_t r = 0; r < inputs.size(); ++r) set_up(r, inputs[r]);
+    for (Communicator& c : communicators_) c.at.assign(c.members.size(), -1);
+  }
+
+  std::vector<RankTimeline> run() {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) enter_step(r);
+    while (!active_.empty()) pass_time();
+    std::vector<RankTimeline> timelines;
+    for (Rank& rank : ranks_) {
+      if ((rank.host != Rank::Host::done || is_busy(rank)) && options_.stop_step < 0) {
+        throw std::logic_error("the ranks' programs wait for each other forever");
+      }
+      rank.timeline.spans.resize(rank.span);
+      rank.timeline.first_span.resize(static_cast<std::size_t>(last_step()) + 2, rank.span);
+      rank.timeline.step_end_ns.resize(static_cast<std::size_t>(last_step()) + 1, now());
+      timelines.push_back(std::move(rank.timeline));
+    }
+    return timelines;
+  }
+
+ private:
+  struct Active {
+    std::int32_t rank = 0;
+    std::int32_t lane = 0;
+  };
+
+  static std::vector<double> capacities(std::size_t ranks, const EngineOptions& options) {
+    std::vector<double> result(options.capacities.begin(), options.capacities.begin() + 2);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      result.insert(result.end(), options.capacities.begin() + 2, options.capacities.end());
+    }
+    return result;
+  }
+
+  // Cores and memory are one for all ranks; the others exist once per rank.
+  static std::int32_t resource_index(std::size_t rank, int resource) {
+    return resource < 2 ? resource : static_cast<std::int32_t>(rank) * (kResources - 2) + resource;
+  }
+
+  std::int64_t last_step() const {
+    return options_.stop_step >= 0 ? options_.stop_step : options_.steps;
+  }
+  std::int64_t now() const { return std::llround(time_); }
+
+  void set_up(std::size_t r, const SimulatedRank& input) {
+    Rank& rank = ranks_[r];
+    rank.input = &input;
+    std::size_t spans = 0;
+    for (std::int64_t s = 0; s <= last_step(); ++s) spans += input.program->step(s).instructions.size();
+    rank.timeline.spans.resize(spans);
+    rank.timeline.first_span.push_back(0);
+    for (std::size_t g = 0; g < rank.communicators.size(); ++g) {
+      const auto id = communicator_id(input.place, static_cast<Group>(g), options_.one_per_class);
+      std::size_t c = 0;
+      while (c < communicators_.size() && communicators_[c].id != id) ++c;
+      if (c == communicators_.size()) communicators_.emplace_back().id = id;
+      communicators_[c].members.push_back(static_cast<std::int32_t>(r));
+      rank.communicators[g] = static_cast<std::int32_t>(c);
+    }
+  }
+
+  const TaskCost& cost(const Rank& rank, const Instruction& i) const {
+    return rank.input->costs[static_cast<std::size_t>(i.cost_key)];
+  }
+
+  // --- the host -------------------------------------------------------------------------------
+
+  void enter_step(std::size_t r) {
+    Rank& rank = ranks_[r];
+    for (; rank.step <= last_step(); ++rank.step) {
+      rank.program = &rank.input->program->step(rank.step);
+      rank.pc = 0;
+      rank.end = rank.program->instructions.size();
+      if (rank.step == options_.stop_step) {
+        rank.end = std::min(rank.end, static_cast<std::size_t>(options_.stop_instruction));
+      }
+      rank.first_event = rank.events.size();
+      rank.events.resize(rank.events.size() + static_cast<std::size_t>(rank.program->events));
+      if (rank.end > 0) return begin_instruction(r);
+      finish_step(rank);
+    }
+    rank.host = Rank::Host::done;
+  }
+
+  void finish_step(Rank& rank) {
+    rank.timeline.step_end_ns.push_back(now());
+    rank.timeline.first_span.push_back(rank.span);
+  }
+
+  void begin_instruction(std::size_t r) {
+    Rank& rank = ranks_[r];
+    const Instruction& i = rank.program->instructions[rank.pc];
+    rank.timeline.spans[rank.span].issue = now();
+    rank.host = Rank::Host::issuing;
+    std::int64_t ns = options_.host.issue_ns[static_cast<std::size_t>(i.kind)];
+    if (rank.delay < rank.input->delays.size()) {
+      const HostDelay& delay = rank.input->delays[rank.delay];
+      if (delay.step == rank.step && delay.instruction == static_cast<std::int32_t>(rank.pc)) {
+        ++rank.delay;
+        ns += delay.ns;
+        if (delay.drains && is_busy(rank)) {
+          rank.host = Rank::Host::draining;
+          rank.delay_ns = ns;
+          return;
+        }
+      }
+    }
+    start_task(r, kHostLane, 0, static_cast<double>(ns));
+  }
+
+  static bool is_busy(const Rank& rank) {
+    return std::any_of(rank.lanes.begin(), rank.lanes.begin() + kStreams,
+                       [](const LaneTask& lane) { return lane.state != LaneState::idle; });
+  }
+
+  void end_drain(std::size_t r) {
+    Rank& rank = ranks_[r];
+    if (rank.host != Rank::Host::draining || is_busy(rank)) return;
+    rank.host = Rank::Host::issuing;
+    start_task(r, kHostLane, 0, static_cast<double>(rank.delay_ns));
+  }
+
+  void next_instruction(std::size_t r) {
+    Rank& rank = ranks_[r];
+    ++rank.span;
+    if (++rank.pc < rank.end) return begin_instruction(r);
+    finish_step(rank);
+    ++rank.step;
+    enter_step(r);
+  }
+
+  // The host's task is over: its issue time, its own work, or the latency after a wait.
+  void host_task_done(std::size_t r) {
+    Rank& rank = ranks_[r];
+    const Instruction& i = rank.program->instructions[rank.pc];
+    Span& span = rank.timeline.spans[rank.span];
+    if (rank.host != Rank::Host::issuing) {
+      span.end = now();
+      return next_instruction(r);
+    }
+    span.start = span.issue;
+    span.end = now();
+    switch (i.kind) {
+      case Kind::host_compute:
+        span.start = now();
+        rank.host = Rank::Host::computing;
+        start_task(r, kHostLane, 0, static_cast<double>(cost(rank, i).ns));
+        return;
+      case Kind::host_wait: {
+        span.start = now();
+        const std::size_t e = rank.first_event + static_cast<std::size_t>(i.target);
+        if (rank.events[e].reached < rank.events[e].issued) {
+          rank.host = Rank::Host::waiting;
+          rank.lanes[kHostLane].state = LaneState::waits_for_event;
+          rank.events[e].waiters |= 1U << kHostLane;
+          return;
+        }
+        break;
+      }
+      case Kind::launch:
+      case Kind::copy:
+      case Kind::collective:
+      case Kind::record_event:
+      case Kind::wait_event: put_on_stream(r, i); break;
+      default: break;
+    }
+    next_instruction(r);
+  }
+
+  void put_on_stream(std::size_t r, const Instruction& i) {
+    Rank& rank = ranks_[r];
+    const auto lane = static_cast<std::size_t>(i.stream);
+    Item item{&i, rank.span, 0, 0};
+    if (i.kind == Kind::record_event || i.kind == Kind::wait_event) {
+      item.event = rank.first_event + static_cast<std::size_t>(i.target);
+      if (i.kind == Kind::record_event) ++rank.events[item.event].issued;
+      item.count = rank.events[item.event].issued;
+    } else if (i.kind == Kind::collective) {
+      rank.issued[static_cast<std::size_t>(i.group)].push_back(static_cast<std::uint8_t>(lane));
+    }
+    LaneTask& task = rank.lanes[lane];
+    task.queue.push_back(item);
+    if (task.state == LaneState::idle) advance_stream(r, lane, options_.host.launch_latency_ns);
+  }
+
+  // --- streams --------------------------------------------------------------------------------
+
+  // Goes on with a stream whose last task is over; the next task starts `latency` later.
+  void advance_stream(std::size_t r, std::size_t lane, std::int64_t latency) {
+    Rank& rank = ranks_[r];
+    LaneTask& task = rank.lanes[lane];
+    task.state = LaneState::idle;
+    for (; task.head < task.queue.size(); ++task.head) {
+      const Item& item = task.queue[task.head];
+      Event* const event = item.instruction->kind == Kind::record_event ||
+                                   item.instruction->kind == Kind::wait_event
+                               ? &rank.events[item.event]
+                               : nullptr;
+      switch (item.instruction->kind) {
+        case Kind::record_event:
+          event->reached = item.count;
+          if (event->waiters != 0) wake_waiters(r, *event);
+          continue;
+        case Kind::wait_event:
+          if (event->reached >= item.count) continue;
+          event->waiters |= static_cast<std::uint8_t>(1U << lane);
+          task.state = LaneState::waits_for_event;
+          return;
+        case Kind::collective:
+          task.state = LaneState::waits_for_ranks;
+          try_collective(rank.communicators[static_cast<std::size_t>(item.instruction->group)]);
+          return;
+        default:
+          rank.timeline.spans[item.span].start = now();
+          start_task(r, lane, static_cast<double>(latency),
+                     static_cast<double>(cost(rank, *item.instruction).ns));
+          return;
+      }
+    }
+    end_drain(r);
+  }
+
+  void wake_waiters(std::size_t r, Event& event) {
+    const std::uint8_t waiters = event.waiters;
+    event.waiters = 0;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      if ((waiters >> lane & 1U) == 0) continue;
+      if (lane == kHostLane) {
+        start_task(r, kHostLane, static_cast<double>(options_.host.wait_latency_ns), 0);
+      } else {
+        woken_.push_back({static_cast<std::int32_t>(r), static_cast<std::int32_t>(lane)});
+      }
+    }
+  }
+
+  // Starts the communicator's next collective when all its ranks stand at it.
+  void try_collective(std::int32_t c) {
+    Communicator& communicator = communicators_[static_cast<std::size_t>(c)];
+    if (communicator.running > 0) return;
+    for (std::size_t m = 0; m < communicator.members.size(); ++m) {
+      communicator.at[m] = lane_at_next(c, static_cast<std::size_t>(communicator.members[m]));
+      if (communicator.at[m] < 0) return;
+    }
+    communicator.running = static_cast<std::int32_t>(communicator.members.size());
+    for (std::size_t m = 0; m < communicator.members.size(); ++m) {
+      const auto r = static_cast<std::size_t>(communicator.members[m]);
+      const auto lane = static_cast<std::size_t>(communicator.at[m]);
+      const LaneTask& task = ranks_[r].lanes[lane];
+      const Item& item = task.queue[task.head];
+      ranks_[r].timeline.spans[item.span].start = now();
+      start_task(r, lane, static_cast<double>(options_.host.rendezvous_ns),
+                 static_cast<double>(cost(ranks_[r], *item.instruction).ns));
+    }
+  }
+
+  // The lane on which a rank stands at the communicator's next collective, or -1.
+  std::int32_t lane_at_next(std::int32_t c, std::size_t r) const {
+    const Rank& rank = ranks_[r];
+    for (std::size_t g = 0; g < rank.communicators.size(); ++g) {
+      if (rank.communicators[g] != c || rank.next_issued[g] >= rank.issued[g].size()) continue;
+      const std::size_t lane = rank.issued[g][rank.next_issued[g]];
+      const LaneTask& task = rank.lanes[lane];
+      if (task.state != LaneState::waits_for_ranks) return -1;
+      const Instruction& i = *task.queue[task.head].instruction;
+      return static_cast<std::size_t>(i.group) == g ? static_cast<std::int32_t>(lane) : -1;
+    }
+    return -1;
+  }
+
+  void collective_part_done(std::int32_t c) {
+    Communicator& communicator = communicators_[static_cast<std::size_t>(c)];
+    if (--communicator.running > 0) return;
+    const std::vector<std::int32_t> lanes = communicator.at;
+    for (std::size_t m = 0; m < lanes.size(); ++m) {
+      const auto r = static_cast<std::size_t>(communicator.members[m]);
+      LaneTask& task = ranks_[r].lanes[static_cast<std::size_t>(lanes[m])];
+      const Item& item = task.queue[task.head++];
+      task.state = LaneState::idle;
+      ranks_[r].timeline.spans[item.span].end = now();
+      ++ranks_[r].next_issued[static_cast<std::size_t>(item.instruction->group)];
+    }
+    for (std::size_t m = 0; m < lanes.size(); ++m) {
+      advance_stream(static_cast<std::size_t>(communicator.members[m]),
+                     static_cast<std::size_t>(lanes[m]), options_.host.stream_gap_ns);
+    }
+    try_collective(c);
+  }
+
+  void stream_task_done(std::size_t r, std::size_t lane) {
+    Rank& rank = ranks_[r];
+    LaneTask& task = rank.lanes[lane];
+    const Item& item = task.queue[task.head];
+    if (item.instruction->kind == Kind::collective) {
+      task.state = LaneState::waits_for_ranks;
+      const auto group = static_cast<std::size_t>(item.instruction->group);
+      return collective_part_done(rank.communicators[group]);
+    }
+    rank.timeline.spans[item.span].end = now();
+    ++task.head;
+    advance_stream(r, lane, options_.host.stream_gap_ns);
+  }
+
+  // --- time -----------------------------------------------------------------------------------
+
+  void start_task(std::size_t r, std::size_t lane, double latency, double work) {
+    LaneTask& task = ranks_[r].lanes[lane];
+    task.state = LaneState::running;
+    task.latency = latency;
+    task.work = work;
+    active_.push_back({static_cast<std::int32_t>(r), static_cast<std::int32_t>(lane)});
+  }
+
+  Consumer consumer_of(const Active& active) const {
+    const auto r = static_cast<std::size_t>(active.rank);
+    const Rank& rank = ranks_[r];
+    const LaneTask& task = rank.lanes[static_cast<std::size_t>(active.lane)];
+    Consumer consumer;
+    if (task.latency > 0) return consumer;
+    if (active.lane == kHostLane && rank.host != Rank::Host::computing) {
+      if (options_.host.uses_core) consumer.use(static_cast<int>(Resource::cores), 1);
+      return consumer;
+    }
+    const Instruction& i = active.lane == kHostLane ? rank.program->instructions[rank.pc]
+                                                    : *task.queue[task.head].instruction;
+    const TaskCost& task_cost = cost(rank, i);
+    for (int k = 0; k < kResources && consumer.count < kMaxUses; ++k) {
+      consumer.use(resource_index(r, k),
+                   static_cast<double>(task_cost.uses[static_cast<std::size_t>(k)]));
+    }
+    return consumer;
+  }
+
+  // Lets time pass until the next task (or latency) is over, and does what follows from it.
+  void pass_time() {
+    consumers_.clear();
+    for (const Active& active : active_) consumers_.push_back(consumer_of(active));
+    rates_.resize(active_.size());
+    solver_.solve(consumers_, rates_);
+
+    double step = kNever;
+    for (std::size_t a = 0; a < active_.size(); ++a) {
+      const LaneTask& task = lane_of(active_[a]);
+      step = std::min(step, task.latency > 0 ? task.latency : task.work / rates_[a]);
+    }
+    time_ += step;
+    // Half a picosecond of slack, so that rounding does not split what ends together.
+    constexpr double kSlack = 5e-4;
+    done_.clear();
+    std::size_t kept = 0;
+    for (std::size_t a = 0; a < active_.size(); ++a) {
+      const Active active = active_[a];
+      LaneTask& task = lane_of(active);
+      if (task.latency > 0) {
+        task.latency -= step;
+        if (task.latency <= kSlack) {
+          task.latency = 0;
+          begin_work(active);
+        }
+      } else {
+        task.work -= step * rates_[a];
+      }
+      if (task.latency <= 0 && task.work <= kSlack) {
+        done_.push_back(active);
+      } else {
+        active_[kept++] = active;
+      }
+    }
+    active_.resize(kept);
+    for (const Active& active : done_) task_done(active);
+  }
+
+  void begin_work(const Active& active) {
+    if (active.lane == kHostLane) return;
+    Rank& rank = ranks_[static_cast<std::size_t>(active.rank)];
+    const LaneTask& task = lane_of(active);
+    rank.timeline.spans[task.queue[task.head].span].start = now();
+  }
+
+  void task_done(const Active& active) {
+    const auto r = static_cast<std::size_t>(active.rank);
+    if (active.lane == kHostLane) {
+      host_task_done(r);
+    } else {
+      stream_task_done(r, static_cast<std::size_t>(active.lane));
+    }
+    // Streams released by an event go on once the one that reached it has settled.
+    while (!woken_.empty()) {
+      const Active woken = woken_.back();
+      woken_.pop_back();
+      advance_stream(static_cast<std::size_t>(woken.rank), static_cast<std::size_t>(woken.lane),
+                     options_.host.event_latency_ns);
+    }
+  }
+
+  LaneTask& lane_of(const Active& active) {
+    return ranks_[static_cast<std::size_t>(active.rank)].lanes[static_cast<std::size_t>(active.lane)];
+  }
+
+  const EngineOptions& options_;
+  MaxMinSolver solver_;
+  std::vector<Rank> ranks_;
+  std::vector<Communicator> communicators_;
+  std::vector<Active> active_, done_, woken_;
+  std::vector<Consumer> consumers_;
+  std::vector<double> rates_;
+  double time_ = 0;
+};
+
+}  // namespace
+
+std::vector<RankTimeline> simulate_shared(std::span<const SimulatedRank> ranks,
+                                          const EngineOptions& options) {
+  return SharedEngine(ranks, options).run();
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,71 @@
+// Step programs written by hand, for tests whose arithmetic fits a comment. Costs are in
+// nanoseconds and stand beside the instruction they belong to; everything is put into step 1 unless
+// `in` says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "models/step_program.hpp"
+#include "simulator/engine.hpp"
+
+namespace foreshard::simulator {
+
+class SmallProgram {
+ public:
+  explicit SmallProgram(int rank = 0, int ranks = 1) {
+    program.place.rank = rank;
+    for (auto& group : program.place.groups) group = {ranks, rank, 0, 1};
+  }
+
+  SmallProgram& launch(Stream stream, std::int64_t ns, float cores = 1, float memory = 0) {
+    return work(Kind::launch, stream, Group::world, ns, cores, memory);
+  }
+  SmallProgram& collective(Stream stream, std::int64_t ns, Group group = Group::shard) {
+    return work(Kind::collective, stream, group, ns, 1, 0);
+  }
+  SmallProgram& host_compute(std::int64_t ns) {
+    return work(Kind::host_compute, Stream::compute, Group::world, ns, 1, 0);
+  }
+  SmallProgram& record(Stream stream, EventId event) { return add(Kind::record_event, stream, event); }
+  SmallProgram& wait(Stream stream, EventId event) { return add(Kind::wait_event, stream, event); }
+  SmallProgram& host_wait(EventId event) { return add(Kind::host_wait, Stream::compute, event); }
+
+  SmallProgram& add(Kind kind, Stream stream, std::int32_t target) {
+    Instruction i;
+    i.kind = kind;
+    i.stream = stream;
+    i.target = target;
+    if (target >= step().events) step().events = target + 1;
+    step().instructions.push_back(i);
+    return *this;
+  }
+
+  SimulatedRank simulated(std::vector<HostDelay>* delays = nullptr) const {
+    SimulatedRank rank{&program, costs, {}, program.place};
+    if (delays != nullptr) rank.delays = *delays;
+    return rank;
+  }
+
+  Program& step() { return program.first; }
+
+  RankProgram program;
+  std::vector<TaskCost> costs;
+
+ private:
+  SmallProgram& work(Kind kind, Stream stream, Group group, std::int64_t ns, float cores,
+                     float memory) {
+    Instruction i;
+    i.kind = kind;
+    i.stream = stream;
+    i.group = group;
+    i.cost_key = static_cast<CostKeyId>(costs.size());
+    costs.push_back({ns, {cores, memory, 0, 0, 0}});
+    program.cost_keys.emplace_back();
+    step().instructions.push_back(i);
+    return *this;
+  }
+};
+
+}  // namespace foreshard::simulator
