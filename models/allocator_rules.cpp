@@ -28,6 +28,13 @@ void AllocatorRules::round_to_power2_divisions(const Divisions& divisions) {
       std::any_of(divisions.begin(), divisions.end(), [](std::int64_t d) { return d > 1; });
 }
 
+std::optional<std::int64_t> memory_limit(const AllocatorRules& rules, std::int64_t capacity) {
+  if (rules.garbage_collection_threshold <= 0.0 || capacity == AllocatorRules::kUnlimited) {
+    return std::nullopt;
+  }
+  return capacity;
+}
+
 std::int64_t AllocatorRules::divisions_of(std::int64_t n) const {
   const int mebibytes_log2 = std::clamp(floor_log2(n) - 20, 0, 15);
   return divisions_[static_cast<std::size_t>(mebibytes_log2)];

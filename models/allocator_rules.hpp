@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "models/plan.hpp"
 #include "models/units.hpp"
@@ -74,5 +75,9 @@ struct AllocatorRules {
   Divisions divisions_{};
   bool rounds_to_divisions_ = false;
 };
+
+// PyTorch collects garbage only where a memory fraction is set. A threshold is taken to ask for it,
+// with the whole device of `capacity` bytes as the fraction; otherwise the device alone sets limits.
+std::optional<std::int64_t> memory_limit(const AllocatorRules& rules, std::int64_t capacity);
 
 }  // namespace foreshard

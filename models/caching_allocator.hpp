@@ -111,7 +111,7 @@ struct SegmentState {
   std::int64_t bytes = 0;
   int stream = 0;
   bool small = false, expandable = false;
-  std::vector<Part> blocks;
+  std::vector<Part> blocks = {};
   bool operator==(const SegmentState&) const = default;
 };
 
@@ -149,7 +149,8 @@ class CachingAllocator {
   std::vector<SegmentState> segments() const;
   // Takes over segments that exist already; only before the first request. The source is not
   // asked for them but will be given them back. Returns the block of each part, in order (kNoBlock
-  // where it is free).
+  // where it is free). Expandable segments of one stream and pool that follow one another are taken
+  // to share a range.
   Result<std::vector<BlockId>> load(std::span<const SegmentState> segments);
 
   void set_listener(AllocatorListener* listener) { listener_ = listener; }
@@ -190,7 +191,7 @@ class CachingAllocator {
   struct PendingFree {
     BlockId block = kNoBlock;
     int stream = 0;
-    std::optional<std::int64_t> event;
+    std::optional<std::int64_t> event = std::nullopt;
   };
 
   static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -206,7 +207,7 @@ class CachingAllocator {
   void erase_free(const Block& b) { pool_of(b).free.erase(b.size, b.address); }
   void insert_unmapped(BlockId id);
   void erase_unmapped(BlockId id);
-  bool absorb(BlockId id, BlockId neighbour);
+  void absorb(BlockId id, BlockId neighbour);
   bool collects_garbage() const { return limit_ && rules_.garbage_collection_threshold > 0.0; }
 
   // The request's path: a cached block, else new memory, else new memory after a release.
@@ -236,8 +237,10 @@ class CachingAllocator {
   void process_events();
   void complete_all_pending();
 
-  Result<BlockId> load_part(const SegmentState& segment, const SegmentState::Part& part,
-                            BlockId previous);
+  // Taking over segments (caching_allocator_state.cpp).
+  BlockId load_blocks(const SegmentState& segment, std::int32_t range, BlockId previous,
+                      BlockId* ids);
+  BlockId load_unmapped(const SegmentState& segment, AddressRange stretch, BlockId previous);
 
   void took(std::int64_t bytes);
   void gave_back(std::int64_t bytes);

@@ -29,9 +29,10 @@ class SegmentSource {
   virtual std::optional<Address> reserve(std::int64_t bytes, int stream) = 0;
   virtual void release(Address address, std::int64_t bytes) = 0;
 
-  // Addresses for an expandable segment whose memory is mapped in whole granules; a source that
-  // has none left returns nothing.
-  virtual std::optional<AddressRange> reserve_range(std::int64_t granule, int stream) = 0;
+  // Addresses for an expandable segment whose memory is mapped in whole granules: as many as the
+  // device could ever fill, and at least so many; a source that has none left returns nothing.
+  virtual std::optional<AddressRange> reserve_range(std::int64_t granule, std::int64_t at_least,
+                                                    int stream) = 0;
   virtual void release_range(AddressRange range) = 0;
 
   // Puts memory behind a part of a reserved range (all of it, or none: false, the device is full).

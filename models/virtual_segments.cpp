@@ -1,12 +1,28 @@
 #include "models/virtual_segments.hpp"
 
+#include <algorithm>
+
 #include "models/units.hpp"
 
 namespace foreshard {
 namespace {
 
-// Address space for an expandable segment of a device without a limit.
-constexpr std::int64_t kUnlimitedRange = 1024 * kGiB.count;
+constexpr Address kRangesTop = VirtualSegments::kTop - (Address{1} << 40);
+constexpr Address kFarSegmentsTop = 0x6f0000000000;
+constexpr Address kFarRangesTop = 0x2f0000000000;
+
+// What a device without a limit counts as where a range is reserved for it.
+constexpr std::int64_t kUnlimitedDevice = 128 * kGiB.count;
+
+std::optional<Address> take(std::int64_t bytes, DescendingAddresses& near,
+                            DescendingAddresses& far) {
+  const auto address = near.take(bytes);
+  return address ? address : far.take(bytes);
+}
+
+void give_back(Address address, DescendingAddresses& near, DescendingAddresses& far) {
+  (address >= VirtualSegments::kLowest ? near : far).give_back(address);
+}
 
 }  // namespace
 
@@ -23,10 +39,6 @@ std::optional<Address> DescendingAddresses::take(std::int64_t bytes) {
   return address;
 }
 
-void DescendingAddresses::give_back(Address address) {
-  taken_.erase(address);
-}
-
 std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) const {
   Address end = top_;
   for (const auto& [address, size] : taken_) {
@@ -38,7 +50,12 @@ std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) cons
 }
 
 VirtualSegments::VirtualSegments(std::int64_t capacity, SegmentBacking* backing)
-    : capacity_(capacity), backing_(backing) {}
+    : capacity_(capacity),
+      backing_(backing),
+      segments_(kTop, kRangesTop),
+      ranges_(kRangesTop, kLowest),
+      far_segments_(kFarSegmentsTop, kFarRangesTop),
+      far_ranges_(kFarRangesTop, 0) {}
 
 bool VirtualSegments::commit(Address address, std::int64_t bytes) {
   if (bytes > capacity_ - used_) return false;
@@ -54,26 +71,27 @@ void VirtualSegments::decommit(Address address, std::int64_t bytes) {
 
 std::optional<Address> VirtualSegments::reserve(std::int64_t bytes, int /*stream*/) {
   if (bytes > capacity_ - used_) return std::nullopt;
-  const auto address = segments_.take(bytes);
+  const auto address = take(bytes, segments_, far_segments_);
   if (address) commit(*address, bytes);
   return address;
 }
 
 void VirtualSegments::release(Address address, std::int64_t bytes) {
   decommit(address, bytes);
-  segments_.give_back(address);
+  give_back(address, segments_, far_segments_);
 }
 
-std::optional<AddressRange> VirtualSegments::reserve_range(std::int64_t granule, int /*stream*/) {
-  const std::int64_t device = capacity_ < kUnlimitedRange ? capacity_ : kUnlimitedRange;
-  const std::int64_t bytes = round_up(device + device / 8, granule);
-  const auto address = ranges_.take(bytes);
+std::optional<AddressRange> VirtualSegments::reserve_range(std::int64_t granule,
+                                                           std::int64_t at_least, int /*stream*/) {
+  const std::int64_t device = capacity_ == kUnlimited ? kUnlimitedDevice : capacity_;
+  const std::int64_t bytes = round_up(std::max(device + device / 8, at_least), granule);
+  const auto address = take(bytes, ranges_, far_ranges_);
   if (!address) return std::nullopt;
   return AddressRange{*address, bytes};
 }
 
 void VirtualSegments::release_range(AddressRange range) {
-  ranges_.give_back(range.address);
+  give_back(range.address, ranges_, far_ranges_);
 }
 
 bool VirtualSegments::map(Address address, std::int64_t bytes) {

@@ -3,10 +3,11 @@
 // an allocator over it decides alike in a simulation and in a real run; the real run adds a
 // backing, which is told when memory appears and disappears behind an address.
 //
-// Ordinary segments descend from kSegmentsTop. A released range is not reused before the addresses
-// down to kRangesTop are used up; then the highest gap that fits is taken. The ranges of expandable
-// segments descend from kRangesTop down to kFloor and are reused in the same way; each has room for
-// 9/8 of the device, as PyTorch reserves.
+// All addresses lie in [kLowest, kLowest + kSpan), 3 TiB which an executor can reserve once per rank:
+// ordinary segments in the upper TiB, the ranges of expandable ones below it. Addresses descend
+// without reuse until the part is used up; then the highest gap that fits is taken. Only a device
+// larger than that, which can exist in a simulation alone, gets addresses below kLowest. A range has
+// room for 9/8 of the device, as PyTorch reserves.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +28,13 @@ class SegmentBacking {
   virtual void decommit(Address address, std::int64_t bytes) = 0;
 };
 
-// Hands out ranges of addresses downwards from `top`, never below `floor`.
+// Hands out addresses downwards from `top` to `floor`, and then from what was given back.
 class DescendingAddresses {
  public:
   DescendingAddresses(Address top, Address floor) : top_(top), floor_(floor), next_(top) {}
 
   std::optional<Address> take(std::int64_t bytes);
-  void give_back(Address address);
+  void give_back(Address address) { taken_.erase(address); }
 
  private:
   std::optional<Address> highest_gap(std::int64_t bytes) const;
@@ -44,9 +45,9 @@ class DescendingAddresses {
 
 class VirtualSegments final : public SegmentSource {
  public:
-  static constexpr Address kSegmentsTop = 0x7f0000000000;
-  static constexpr Address kRangesTop = 0x6f0000000000;
-  static constexpr Address kFloor = 0x5f0000000000;
+  static constexpr std::int64_t kSpan = std::int64_t{3} << 40;
+  static constexpr Address kTop = 0x7f0000000000;
+  static constexpr Address kLowest = kTop - kSpan;
 
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
@@ -54,7 +55,8 @@ class VirtualSegments final : public SegmentSource {
 
   std::optional<Address> reserve(std::int64_t bytes, int stream) override;
   void release(Address address, std::int64_t bytes) override;
-  std::optional<AddressRange> reserve_range(std::int64_t granule, int stream) override;
+  std::optional<AddressRange> reserve_range(std::int64_t granule, std::int64_t at_least,
+                                            int stream) override;
   void release_range(AddressRange range) override;
   bool map(Address address, std::int64_t bytes) override;
   void unmap(Address address, std::int64_t bytes) override;
@@ -69,8 +71,8 @@ class VirtualSegments final : public SegmentSource {
   std::int64_t capacity_;
   std::int64_t used_ = 0;
   SegmentBacking* backing_;
-  DescendingAddresses segments_{kSegmentsTop, kRangesTop};
-  DescendingAddresses ranges_{kRangesTop, kFloor};
+  DescendingAddresses segments_, ranges_;
+  DescendingAddresses far_segments_, far_ranges_;  // below kLowest
 };
 
 }  // namespace foreshard
