@@ -1,0 +1,214 @@
+// The contract of the command line: the fields of each JSON answer, exit statuses, and that one
+// command's files are what the next one takes.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/program_runner.hpp"
+
+namespace foreshard::cli_tests {
+namespace {
+
+using nlohmann::json;
+
+void expect_fields(const json& object, const std::vector<std::string>& fields) {
+  for (const auto& field : fields) EXPECT_TRUE(object.contains(field)) << field << " in " << object;
+}
+
+void expect_memory(const json& answer, int ranks, int steps) {
+  ASSERT_EQ(answer.at("ranks_memory").size(), static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    const json& memory = answer["ranks_memory"][static_cast<std::size_t>(rank)];
+    EXPECT_EQ(memory.at("rank"), rank);
+    EXPECT_GT(memory.at("peak_allocated_bytes"), 0);
+    EXPECT_GE(memory.at("peak_active_bytes"), memory.at("peak_allocated_bytes"));
+    EXPECT_GE(memory.at("peak_reserved_bytes"), memory.at("peak_active_bytes"));
+    EXPECT_GE(memory.at("peak_host_bytes"), 0);
+  }
+  EXPECT_EQ(answer.at("steps_memory").size(), static_cast<std::size_t>(ranks * steps));
+  for (const json& memory : answer["steps_memory"]) {
+    expect_fields(memory, {"step", "rank", "peak_allocated_bytes", "peak_reserved_bytes",
+                           "peak_active_bytes"});
+  }
+}
+
+json read_json(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  return json::parse(stream, nullptr, false);
+}
+
+TEST(Contract, TrainReportsEveryStepAndRank) {
+  const Workplace place;
+  const json answer = place.run_json(job("train", 2, {"--steps", "4", "--trace", "run.fst"}));
+  EXPECT_EQ(answer.at("ranks"), 2);
+  expect_fields(answer, {"model", "step_time_ns", "tokens_per_s", "trace"});
+  EXPECT_TRUE(answer.at("oom").is_null());
+  ASSERT_EQ(answer.at("steps").size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const json& step = answer["steps"][i];
+    EXPECT_EQ(step.at("step"), i + 1);
+    EXPECT_EQ(step.at("tokens"), 2 * 1 * 16);
+    EXPECT_GT(step.at("time_ns"), 0);
+    EXPECT_GT(step.at("grad_norm"), 0.0);
+  }
+  // A model that has learnt nothing yet spreads its guesses over 256 tokens: ln 256 = 5.55.
+  EXPECT_NEAR(answer["steps"][0].at("loss"), 5.55, 0.3);
+  EXPECT_LT(answer["steps"][3].at("loss"), answer["steps"][0].at("loss"));
+  expect_memory(answer, 2, 4);
+  EXPECT_TRUE(std::filesystem::exists(place.path("run.fst")));
+}
+
+TEST(Contract, PredictAnswersWhatTrainThenMeasures) {
+  const Workplace place;
+  const json predicted = place.run_json(job("predict", 2, {"--steps", "3"}));
+  EXPECT_EQ(predicted.at("fits"), true);
+  EXPECT_TRUE(predicted.at("oom").is_null());
+  EXPECT_LE(predicted.at("step_time_low_ns"), predicted.at("step_time_ns"));
+  EXPECT_GE(predicted.at("step_time_high_ns"), predicted.at("step_time_ns"));
+  expect_fields(predicted, {"model", "ranks", "tokens_per_s", "mfu", "exposed_communication_ns",
+                            "prediction_ns"});
+  expect_fields(predicted.at("peak"), {"phase", "unit", "by_category_bytes"});
+  expect_fields(predicted.at("cost_sources"), {"measured", "fitted", "modelled", "unknown"});
+  expect_memory(predicted, 2, 3);
+  const json measured = place.run_json(job("train", 2, {"--steps", "3"}));
+  EXPECT_EQ(predicted.at("ranks_memory"), measured.at("ranks_memory"));
+  EXPECT_EQ(predicted.at("steps_memory"), measured.at("steps_memory"));
+}
+
+TEST(Contract, RecordFitPredictCompareInspectExport) {
+  const Workplace place;
+  place.run_json(job("train", 2, {"--steps", "5", "--trace", "run.fst"}));
+  const Outcome fitted = place.run({"fit", "run.fst", "-o", "costs.json"});
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  EXPECT_TRUE(read_json(place.path("costs.json")).is_object());
+
+  const json predicted = place.run_json(
+      job("predict", 2, {"--steps", "5", "--costs", "costs.json", "--trace", "predicted.fst"}));
+  EXPECT_GT(predicted.at("cost_sources").at("measured"), 0);
+
+  const json compared = place.run_json({"compare", "run.fst", "predicted.fst"});
+  expect_fields(compared, {"step_time_error", "by_category", "events_unmatched"});
+  EXPECT_EQ(compared.at("peak_allocated_error_bytes"), 0);
+  EXPECT_EQ(compared.at("peak_reserved_error_bytes"), 0);
+  EXPECT_GT(compared.at("events_matched"), 0);
+
+  for (const std::string trace : {"run.fst", "predicted.fst"}) {
+    const json inspected = place.run_json({"inspect", trace});
+    EXPECT_EQ(inspected.at("complete"), true);
+    EXPECT_EQ(inspected.at("dropped_records"), 0);
+    expect_fields(inspected, {"complete_until_ns", "operators", "warnings"});
+    ASSERT_EQ(inspected.at("ranks").size(), 2u);
+    for (const json& rank : inspected["ranks"]) {
+      expect_fields(rank,
+                    {"rank", "events", "device_events", "span_ns", "compute_ns", "communication_ns",
+                     "memory_operation_ns", "idle_ns", "overlap_ns", "exposed_communication_ns",
+                     "peak_allocated_bytes", "peak_reserved_bytes"});
+      expect_fields(rank.at("peak"), {"time_ns", "by_category_bytes", "owners"});
+      EXPECT_GE(rank.at("span_ns"), rank.at("compute_ns"));
+    }
+  }
+
+  const Outcome exported = place.run({"export", "run.fst", "--perfetto", "run.json"});
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  const json timeline = read_json(place.path("run.json"));
+  ASSERT_TRUE(timeline.contains("traceEvents"));
+  EXPECT_GT(timeline["traceEvents"].size(), 100u);
+}
+
+TEST(Contract, JsonGoesToAFileToo) {
+  const Workplace place;
+  const Outcome outcome = place.run(job("predict", 2, {"--json", "answer.json"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(read_json(place.path("answer.json")).at("fits"), true);
+}
+
+TEST(Contract, OutOfMemoryIsForeseenAtTheSameInstruction) {
+  const Workplace place;
+  const std::vector<std::string> limit = {"--steps", "3", "--device-memory", "2300000"};
+  const json predicted = place.run_json(job("predict", 2, limit));
+  const json measured = place.run_json(job("train", 2, limit), 3);
+  EXPECT_EQ(predicted.at("fits"), false);
+  expect_fields(predicted.at("oom"), {"step", "rank", "instruction", "operator", "unit", "phase",
+                                      "requested_bytes", "allocated_bytes", "reserved_bytes"});
+  EXPECT_EQ(predicted.at("oom"), measured.at("oom"));
+}
+
+TEST(Contract, MemoryTakesUnits) {
+  const Workplace place;
+  const auto with = [&](const std::string& memory) {
+    json answer = place.run_json(job("predict", 2, {"--device-memory", memory}));
+    return answer.at("fits").get<bool>();
+  };
+  EXPECT_TRUE(with("2GiB"));
+  EXPECT_FALSE(with("1MiB"));
+}
+
+TEST(Contract, ResumedRunEqualsTheUninterrupted) {
+  const Workplace place;
+  const json whole = place.run_json(job("train", 2, {"--steps", "6"}));
+  place.run_json(job("train", 2, {"--steps", "3", "--save", "checkpoint"}));
+  const json rest = place.run_json(job("train", 2, {"--steps", "6", "--resume", "checkpoint"}));
+  ASSERT_EQ(rest.at("steps").size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rest["steps"][i].at("step"), i + 4);
+    EXPECT_EQ(rest["steps"][i].at("loss"), whole["steps"][i + 3].at("loss"));
+    EXPECT_EQ(rest["steps"][i].at("grad_norm"), whole["steps"][i + 3].at("grad_norm"));
+  }
+}
+
+TEST(Contract, ExportedWeightsStartTheNextRun) {
+  const Workplace place;
+  place.run_json(job("train", 2,
+                     {"--steps", "2", "--export-weights", "w.safetensors", "--export-gradients",
+                      "g.safetensors"}));
+  EXPECT_TRUE(std::filesystem::exists(place.path("g.safetensors")));
+  const json next = place.run_json(job("train", 1, {"--steps", "1", "--init", "w.safetensors"}));
+  EXPECT_EQ(next.at("steps").size(), 1u);
+}
+
+TEST(Contract, AFailingRankIsNamed) {
+  const Workplace place;
+  const Outcome outcome = place.run(job("train", 3, {"--steps", "20", "--trace", "run.fst"}),
+                                    {{"FORESHARD_FAULT", "rank:1,step:2,kind:throw"}});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
+  EXPECT_EQ(place.run_json({"inspect", "run.fst"}).at("complete"), false);
+}
+
+TEST(Contract, AFullDiskIsAFailureThatNamesTheFile) {
+  const Workplace place;
+  const Outcome outcome = place.run(job("predict", 2, {"--json", "/dev/full"}));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("/dev/full"), std::string::npos) << outcome.err;
+}
+
+TEST(Contract, HelpShowsAnExampleOfEachCommand) {
+  const Workplace place;
+  for (const std::string command :
+       {"train", "fit", "predict", "compare", "inspect", "export", "program"}) {
+    const Outcome outcome = place.run({command, "--help"});
+    EXPECT_EQ(outcome.status, 0) << command;
+    EXPECT_NE(outcome.out.find("foreshard " + command + " "), std::string::npos) << outcome.out;
+  }
+}
+
+TEST(Contract, ProgramIsPrintedForAPerson) {
+  const Workplace place;
+  const Outcome outcome = place.run(job("program", 2));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const std::string word : {"model.layers.0", "all_gather", "reduce_scatter", "attention"}) {
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
+  }
+}
+
+TEST(Contract, CatalogueAnswersForMachinesThatAreNotHere) {
+  const Workplace place;
+  const json answer = place.run_json({"predict", "--model", "llama-3.1-8b", "--plan", "plan.toml",
+                                      "--ranks", "8", "--machine", "h100-sxm"});
+  EXPECT_EQ(answer.at("cost_sources").at("measured"), 0);
+  EXPECT_GT(answer.at("cost_sources").at("modelled"), 0);
+  EXPECT_EQ(answer.at("ranks_memory").size(), 8u);
+}
+
+}  // namespace
+}  // namespace foreshard::cli_tests

@@ -1,0 +1,135 @@
+#include "tests/cli/program_runner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace foreshard::cli_tests {
+namespace {
+
+constexpr auto kLongestRun = std::chrono::seconds(60);
+
+std::string contents(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+[[noreturn]] void become_program(const std::vector<std::string>& arguments,
+                                 const std::map<std::string, std::string>& environment,
+                                 const std::filesystem::path& folder,
+                                 const std::filesystem::path& out,
+                                 const std::filesystem::path& err) {
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  const int to_out = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int to_err = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ::dup2(nothing, 0);
+  ::dup2(to_out, 1);
+  ::dup2(to_err, 2);
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<std::string> words = {FORESHARD_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  if (::chdir(folder.c_str()) == 0) ::execv(FORESHARD_PROGRAM, pointers.data());
+  ::_exit(127);
+}
+
+int wait_for(pid_t child) {
+  const auto deadline = std::chrono::steady_clock::now() + kLongestRun;
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+Workplace::Workplace() {
+  std::string name = (std::filesystem::temp_directory_path() / "foreshard tést XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
+  folder_ = name;
+  std::filesystem::create_directory(folder_ / "model");
+  write("model/config.json", small_llama().dump());
+  write("plan.toml", "[batch]\nmicro_batch = 1\nsequence = 16\n[precision]\nparam = \"fp32\"\n");
+}
+
+Workplace::~Workplace() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void Workplace::write(const std::string& name, const std::string& text) const {
+  std::filesystem::create_directories(path(name).parent_path());
+  std::ofstream(path(name), std::ios::binary) << text;
+}
+
+Outcome Workplace::run(const std::vector<std::string>& arguments,
+                       const std::map<std::string, std::string>& environment) const {
+  // Beside the folder, so that files() sees only what the program writes.
+  const std::filesystem::path out = folder_.string() + ".out", err = folder_.string() + ".err";
+  const pid_t child = ::fork();
+  if (child == 0) become_program(arguments, environment, folder_, out, err);
+  Outcome outcome{wait_for(child), contents(out), contents(err)};
+  std::filesystem::remove(out);
+  std::filesystem::remove(err);
+  return outcome;
+}
+
+nlohmann::json Workplace::run_json(std::vector<std::string> arguments, int status) const {
+  arguments.insert(arguments.end(), {"--json", "-"});
+  const Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.status, status) << outcome.err;
+  nlohmann::json answer = nlohmann::json::parse(outcome.out, nullptr, false);
+  EXPECT_TRUE(answer.is_object()) << outcome.out << outcome.err;
+  return answer;
+}
+
+std::vector<std::string> Workplace::files() const {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+    names.push_back(std::filesystem::relative(entry.path(), folder_).string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+nlohmann::json small_llama() {
+  return {{"architectures", {"LlamaForCausalLM"}},
+          {"model_type", "llama"},
+          {"hidden_act", "silu"},
+          {"hidden_size", 48},
+          {"intermediate_size", 80},
+          {"num_hidden_layers", 2},
+          {"num_attention_heads", 4},
+          {"num_key_value_heads", 2},
+          {"vocab_size", 256},
+          {"max_position_embeddings", 256},
+          {"rms_norm_eps", 1e-5},
+          {"rope_theta", 10000.0},
+          {"tie_word_embeddings", false}};
+}
+
+std::vector<std::string> job(const std::string& command, int ranks,
+                             const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {
+      command, "--model", "model", "--plan", "plan.toml", "--ranks", std::to_string(ranks)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+}  // namespace foreshard::cli_tests

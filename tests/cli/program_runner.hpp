@@ -1,0 +1,51 @@
+// Runs the built `foreshard` as a user's shell would, in a folder of its own whose name has a space
+// and a letter outside ASCII, and says what came of it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace foreshard::cli_tests {
+
+struct Outcome {
+  int status = 0;  // as a shell reports it: 128 + signal when a signal ended the program
+  std::string out, err;
+};
+
+// A folder that lives as long as the test: model/config.json, a Llama small enough for many ranks
+// on few cores, and plan.toml, a plan for steps of milliseconds.
+class Workplace {
+ public:
+  Workplace();
+  ~Workplace();
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+  void write(const std::string& name, const std::string& text) const;
+
+  // The program's standard output and error, run in this folder; ended after a minute.
+  Outcome run(const std::vector<std::string>& arguments,
+              const std::map<std::string, std::string>& environment = {}) const;
+
+  // The same with `--json -`, expecting `status` and one JSON object on standard output.
+  nlohmann::json run_json(std::vector<std::string> arguments, int status = 0) const;
+
+  // Every file below the folder, by its relative path.
+  std::vector<std::string> files() const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+nlohmann::json small_llama();
+
+// The flags every job of the small Llama takes.
+std::vector<std::string> job(const std::string& command, int ranks,
+                             const std::vector<std::string>& more = {});
+
+}  // namespace foreshard::cli_tests
