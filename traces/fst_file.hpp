@@ -80,8 +80,9 @@ class FstWriter {
   // Makes everything so far safe against the death of this process.
   Result<void> commit(std::int64_t complete_until_ns);
 
-  // Marks the trace complete and leaves one portable file. Rows take about a microsecond each.
-  Result<void> close(std::int64_t complete_until_ns);
+  // Marks the trace complete, unless it is not, and leaves one portable file. Turning packed records
+  // into rows takes about a microsecond each.
+  Result<void> close(std::int64_t complete_until_ns, bool is_complete = true);
 
  private:
   struct State;

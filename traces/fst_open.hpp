@@ -1,0 +1,27 @@
+// Opens an SQLite file that may be damaged, hostile, still being written, or in a folder where
+// nothing can be written. Only for the sources of this folder.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "models/error.hpp"
+#include "traces/sqlite.hpp"
+
+namespace foreshard::traces {
+
+struct OpenedTrace {
+  // Removes a folder when it goes: the copy of a file that could not be read where it is.
+  struct RemoveFolder {
+    void operator()(const std::string* folder) const;
+  };
+  std::unique_ptr<const std::string, RemoveFolder> copy;
+  Database database;       // closed before the copy goes
+  std::int64_t bytes = 0;  // of the file and its write-ahead log
+};
+
+// An error where the file does not exist or is no SQLite database.
+Result<OpenedTrace> open_trace(const std::string& path);
+
+}  // namespace foreshard::traces

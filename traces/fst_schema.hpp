@@ -1,0 +1,21 @@
+// The tables and views of a `.fst` file as SQL; fst_file.hpp says what they hold.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "traces/sqlite.hpp"
+
+namespace foreshard::traces {
+
+// Tables that a file must have to be a trace.
+std::span<const char* const> required_tables();
+
+// Creates all tables and views in an empty database.
+bool create_schema(Database& database);
+
+// The statements both writers of rows use, in the order of the tables' columns.
+constexpr const char* kInsertEvent = "INSERT INTO EVENT_RECORDS VALUES (?,?,?,?,?,?)";
+constexpr const char* kInsertMemory = "INSERT INTO MEMORY_RECORDS VALUES (?,?,?,?,?,?,?)";
+
+}  // namespace foreshard::traces

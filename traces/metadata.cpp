@@ -1,0 +1,65 @@
+#include "traces/metadata.hpp"
+
+#include <sqlite3.h>
+
+#include <charconv>
+#include <fstream>
+#include <string_view>
+
+#include "traces/fst_file.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+std::string hexadecimal(std::uint64_t value) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = kDigits[value & 15];
+  return text;
+}
+
+}  // namespace
+
+Metadata run_metadata(const RunDescription& run) {
+  Metadata all = run.more;
+  const auto standard = [&](const char* key, std::string value) { all.try_emplace(key, value); };
+  standard("format_version", std::to_string(kFormatVersion));
+  standard("program_hash", run.program_hash == 0 ? "" : hexadecimal(run.program_hash));
+  standard("model", run.model_json);
+  standard("plan", run.plan_toml);
+  standard("ranks", std::to_string(run.ranks));
+  standard("command", run.command);
+  standard("versions", std::string("foreshard " FORESHARD_VERSION ", SQLite ") + sqlite3_libversion() +
+                           ", compiler " __VERSION__);
+  standard("clock", run.predicted ? "simulated" : "CLOCK_MONOTONIC");
+  standard("threads_per_rank", std::to_string(run.threads_per_rank));
+  standard("cpu_model", cpu_model());
+  standard("recorder_overhead_ns_per_event", "0");
+  standard("recorder_overhead_fraction", "0");
+  standard("predicted", run.predicted ? "1" : "0");
+  standard("complete", "0");
+  standard("complete_until_ns", "0");
+  return all;
+}
+
+std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) return otherwise;
+  const std::string& text = found->second;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : otherwise;
+}
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) {
+      const auto value = line.find(": ");
+      return value == std::string::npos ? "" : line.substr(value + 2);
+    }
+  }
+  return "";
+}
+
+}  // namespace foreshard::traces
