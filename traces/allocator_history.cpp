@@ -1,0 +1,301 @@
+#include "traces/allocator_history.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+namespace foreshard::traces {
+namespace {
+
+using Json = nlohmann::json;
+using Action = HistoryEvent::Action;
+
+constexpr std::array<std::pair<std::string_view, Action>, 10> kActions{{
+    {"alloc", Action::alloc},
+    {"free_requested", Action::free_requested},
+    {"free_completed", Action::free_completed},
+    {"segment_alloc", Action::segment_alloc},
+    {"segment_free", Action::segment_free},
+    {"segment_map", Action::segment_map},
+    {"segment_unmap", Action::segment_unmap},
+    {"oom", Action::oom},
+    {"empty_cache", Action::empty_cache},
+    {"device_full", Action::device_full},
+}};
+
+// Lines of a plain or gzip file. A file that breaks off in the middle is an error, not an end.
+class Lines {
+ public:
+  explicit Lines(const std::filesystem::path& file) : file_(gzopen(file.c_str(), "rb"), gzclose) {}
+
+  bool is_open() const { return file_ != nullptr; }
+  bool is_broken() const { return broken_; }
+  int number() const { return number_; }
+
+  bool next(std::string& line) {
+    line.clear();
+    std::array<char, 1 << 16> part{};
+    while (gzgets(file_.get(), part.data(), static_cast<int>(part.size()))) {
+      line += part.data();
+      if (line.back() == '\n') break;
+    }
+    int code = Z_OK;
+    gzerror(file_.get(), &code);
+    broken_ = code != Z_OK && code != Z_STREAM_END;
+    ++number_;
+    return !line.empty() && !broken_;
+  }
+
+ private:
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+  int number_ = 0;
+  bool broken_ = false;
+};
+
+// One JSON object of the file, whose members are read with errors that name the line and the key.
+class Reader {
+ public:
+  Reader(std::string file, std::string place, const Json& json)
+      : file_(std::move(file)), place_(std::move(place)), json_(&json) {}
+
+  tl::unexpected<Error> wrong(const std::string& key, const std::string& message) const {
+    return fail(file_, place_ + (key.empty() ? "" : ": " + key), message);
+  }
+
+  // A whole number of at least `least`; `fallback` where the key is missing and there is one.
+  Result<std::int64_t> integer(const char* key, std::int64_t least,
+                               std::optional<std::int64_t> fallback = std::nullopt) const {
+    const auto found = json_->find(key);
+    if (found == json_->end() && fallback) return *fallback;
+    const std::string expected = "; expected a whole number, at least " + std::to_string(least);
+    if (found == json_->end()) return wrong(key, "is missing" + expected);
+    if (!found->is_number_integer()) return wrong(key, "is " + found->dump() + expected);
+    const bool too_large = found->is_number_unsigned() && found->get<std::uint64_t>() > kLargest;
+    const auto value = found->get<std::int64_t>();
+    if (too_large || value < least) return wrong(key, "is " + found->dump() + expected);
+    return value;
+  }
+
+  Result<bool> boolean(const char* key, bool fallback) const {
+    const auto found = json_->find(key);
+    if (found == json_->end()) return fallback;
+    if (!found->is_boolean()) return wrong(key, "is " + found->dump() + "; expected true or false");
+    return found->get<bool>();
+  }
+
+  Result<std::string> word(const char* key) const {
+    const auto found = json_->find(key);
+    if (found == json_->end() || !found->is_string()) {
+      return wrong(key, (found == json_->end() ? "is missing" : "is " + found->dump()) +
+                            std::string("; expected a word"));
+    }
+    return found->get<std::string>();
+  }
+
+  Result<std::vector<Reader>> objects(const char* key) const {
+    const auto found = json_->find(key);
+    std::vector<Reader> result;
+    if (found == json_->end()) return result;
+    if (!found->is_array()) return wrong(key, "is no list; expected a list of objects");
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      const std::string place = place_ + ": " + key + "[" + std::to_string(i) + "]";
+      if (!(*found)[i].is_object()) return fail(file_, place, "is no object; expected one");
+      result.emplace_back(file_, place, (*found)[i]);
+    }
+    return result;
+  }
+
+  const Json& json() const { return *json_; }
+  const std::string& file() const { return file_; }
+  const std::string& place() const { return place_; }
+
+ private:
+  // Addresses and sizes stay far from overflow when they are added.
+  static constexpr std::uint64_t kLargest = std::uint64_t{1} << 61;
+
+  std::string file_, place_;
+  const Json* json_;
+};
+
+#define TRY(target, expression)               \
+  if (auto result_ = (expression); result_) { \
+    target = std::move(*result_);             \
+  } else {                                    \
+    return tl::unexpected(result_.error());   \
+  }
+
+Result<AllocatorRules> read_rules(const Reader& header) {
+  AllocatorRules rules;
+  const auto found = header.json().find("settings");
+  if (found == header.json().end()) return rules;
+  if (!found->is_object()) return header.wrong("settings", "is no object; expected one");
+  const Reader settings(header.file(), header.place() + ": settings", *found);
+
+  TRY(rules.expandable_segments, settings.boolean("expandable_segments", false));
+  std::int64_t split = -1;
+  TRY(split, settings.integer("max_split_size", -1, -1));
+  rules.max_split_size = split > 0 ? split : AllocatorRules::kUnlimited;
+  if (const auto gc = found->find("garbage_collection_threshold"); gc != found->end()) {
+    if (!gc->is_number() || gc->get<double>() < 0.0 || gc->get<double>() > 1.0) {
+      return settings.wrong("garbage_collection_threshold",
+                            "is " + gc->dump() + "; expected a number from 0 to 1");
+    }
+    rules.garbage_collection_threshold = gc->get<double>();
+  }
+  if (const auto table = found->find("roundup_power2_divisions"); table != found->end()) {
+    if (!table->is_object()) {
+      return settings.wrong("roundup_power2_divisions", "is no object; expected one");
+    }
+    const Reader divisions(header.file(), settings.place() + ": roundup_power2_divisions", *table);
+    AllocatorRules::Divisions values{};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string mebibytes = std::to_string(std::int64_t{1} << i);
+      TRY(values[i], divisions.integer(mebibytes.c_str(), 0, 0));
+      if (values[i] != 0 && !std::has_single_bit(static_cast<std::uint64_t>(values[i]))) {
+        return divisions.wrong(
+            mebibytes, "is " + std::to_string(values[i]) + "; expected 0 or a power of two");
+      }
+    }
+    rules.round_to_power2_divisions(values);
+  }
+  return rules;
+}
+
+Result<SegmentState> read_segment(const Reader& reader, std::vector<std::int64_t>& streams) {
+  SegmentState segment;
+  TRY(segment.address, reader.integer("address", 0));
+  TRY(segment.bytes, reader.integer("total_size", 1));
+  std::int64_t stream = 0;
+  TRY(stream, reader.integer("stream", 0));
+  streams.push_back(stream);
+  TRY(segment.expandable, reader.boolean("is_expandable", false));
+  std::string type;
+  TRY(type, reader.word("type"));
+  if (type != "small" && type != "large") {
+    return reader.wrong("type", "is \"" + type + "\"; expected small or large");
+  }
+  segment.small = type == "small";
+
+  std::vector<Reader> blocks;
+  TRY(blocks, reader.objects("blocks"));
+  for (const Reader& block : blocks) {
+    SegmentState::Part part;
+    TRY(part.address, block.integer("address", 0));
+    TRY(part.bytes, block.integer("size", 1));
+    TRY(part.requested, block.integer("requested_size", 0, 0));
+    std::string state;
+    TRY(state, block.word("state"));
+    using Use = SegmentState::Use;
+    if (state == "inactive") {
+      part.use = Use::free;
+    } else if (state == "active_allocated") {
+      part.use = Use::allocated;
+    } else if (state == "active_pending_free" || state == "active_awaiting_free") {
+      part.use = Use::awaiting_free;
+    } else {
+      return block.wrong("state", "is \"" + state +
+                                      "\"; expected inactive, active_allocated, "
+                                      "active_pending_free or active_awaiting_free");
+    }
+    segment.blocks.push_back(part);
+  }
+  return segment;
+}
+
+Result<HistoryEvent> read_event(const Reader& reader, std::vector<std::int64_t>& streams) {
+  HistoryEvent event;
+  std::string action;
+  TRY(action, reader.word("action"));
+  const auto known = std::find_if(kActions.begin(), kActions.end(),
+                                  [&](const auto& entry) { return entry.first == action; });
+  if (known == kActions.end()) {
+    std::array<std::string_view, kActions.size()> names;
+    std::transform(kActions.begin(), kActions.end(), names.begin(),
+                   [](const auto& entry) { return entry.first; });
+    const std::string near = nearest(action, names);
+    return reader.wrong(
+        "action", "is \"" + action + "\"; expected " +
+                      (near.empty() ? "an action of the allocator's history" : "perhaps " + near));
+  }
+  event.action = known->second;
+  std::int64_t stream = 0;
+  const bool from_outside =
+      event.action == Action::empty_cache || event.action == Action::device_full;
+  if (!from_outside) {
+    TRY(stream, reader.integer("stream", 0));
+    TRY(event.address, reader.integer("addr", 0));
+    TRY(event.bytes, reader.integer("size", 0));
+  }
+  streams.push_back(stream);
+  return event;
+}
+
+// Replaces recorded streams, noted in reading order, by their ranks.
+void number_streams(AllocatorHistory& history, const std::vector<std::int64_t>& of_segments,
+                    const std::vector<std::int64_t>& of_events) {
+  std::vector<std::int64_t>& all = history.streams;
+  all = of_segments;
+  all.insert(all.end(), of_events.begin(), of_events.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto rank = [&](std::int64_t stream) {
+    return static_cast<int>(std::lower_bound(all.begin(), all.end(), stream) - all.begin());
+  };
+  for (std::size_t i = 0; i < of_segments.size(); ++i)
+    history.start[i].stream = rank(of_segments[i]);
+  for (std::size_t i = 0; i < of_events.size(); ++i) history.events[i].stream = rank(of_events[i]);
+}
+
+}  // namespace
+
+Result<AllocatorHistory> read_allocator_history(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  Lines lines(file);
+  if (!lines.is_open()) return fail(name, "", "cannot be opened; expected a readable file");
+
+  AllocatorHistory history;
+  std::vector<std::int64_t> segment_streams, event_streams;
+  std::string line;
+  while (lines.next(line)) {
+    const std::string place = "line " + std::to_string(lines.number());
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object()) return fail(name, place, "is not valid; expected one JSON object");
+    const Reader reader(name, place, json);
+    if (lines.number() == 1) {
+      if (json.contains("action")) {
+        return fail(name, place, "is an event; expected a header with the settings");
+      }
+      TRY(history.rules, read_rules(reader));
+      std::vector<Reader> segments;
+      TRY(segments, reader.objects("initial_segments"));
+      for (const Reader& segment : segments) {
+        auto state = read_segment(segment, segment_streams);
+        if (!state) return tl::unexpected(state.error());
+        history.start.push_back(std::move(*state));
+      }
+    } else {
+      HistoryEvent event;
+      TRY(event, read_event(reader, event_streams));
+      history.events.push_back(event);
+    }
+  }
+  if (lines.is_broken()) {
+    return fail(name, "line " + std::to_string(lines.number()),
+                "breaks off; expected a whole gzip file");
+  }
+  if (lines.number() <= 1) return fail(name, "", "is empty; expected a header line");
+  number_streams(history, segment_streams, event_streams);
+  return history;
+}
+
+#undef TRY
+
+}  // namespace foreshard::traces

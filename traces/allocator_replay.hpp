@@ -1,0 +1,45 @@
+// A recorded allocation history asked again: its requests, frees and empty_cache calls go through
+// our caching allocator, which chooses every block, every new segment's size, every release and
+// every failure by itself, under the recorded settings or others.
+//
+// Given are only what comes from outside the allocator: the state at the start, the requests in
+// their order, the address the driver gave each new segment, and when it refused one. Where other
+// settings lead to more or other segments than were recorded, addresses are made up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/caching_allocator.hpp"
+#include "models/error.hpp"
+#include "traces/allocator_history.hpp"
+
+namespace foreshard::traces {
+
+struct ReplayOptions {
+  std::optional<AllocatorRules> rules;  // instead of the recorded ones
+  std::int64_t capacity = AllocatorRules::kUnlimited;
+};
+
+// What the allocator decided for the request that is event `index` of the history.
+struct ReplayDecision {
+  enum class Kind : std::uint8_t { address, segment, release, out_of_memory };
+  std::size_t index = 0;
+  Kind kind = Kind::address;
+  std::int64_t value = 0;  // an address, or the bytes of a segment or mapping
+  bool operator==(const ReplayDecision&) const = default;
+};
+
+struct ReplayResult {
+  AllocatorStatistics statistics;
+  std::int64_t addresses_equal = 0, addresses_total = 0;  // of allocs that succeeded when recorded
+  std::vector<ReplayDecision> decisions;
+  std::vector<OutOfMemory> failures;
+  std::vector<SegmentState> end;
+};
+
+Result<ReplayResult> replay(const AllocatorHistory& history, const ReplayOptions& options);
+
+}  // namespace foreshard::traces
