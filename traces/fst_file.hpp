@@ -30,7 +30,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "models/error.hpp"
 #include "traces/metadata.hpp"
@@ -65,7 +64,7 @@ class FstWriter {
   ~FstWriter();  // without close(): the file stays as of the last commit, incomplete
 
   // Records' text and lanes are numbered by these.
-  StringId intern(std::string_view text);
+  Strings& strings();
   std::int32_t add(const Lane& lane);
   std::int32_t add(const EventFacts& facts);  // equal facts have one number
   std::int32_t add(const MemoryFacts& facts);

@@ -173,7 +173,7 @@ Result<FstWriter> FstWriter::create(const std::string& path, const Metadata& met
   return FstWriter(std::move(state));
 }
 
-StringId FstWriter::intern(std::string_view text) { return state_->strings.intern(text); }
+Strings& FstWriter::strings() { return state_->strings; }
 
 std::int32_t FstWriter::add(const Lane& lane) {
   const std::int32_t id = state_->lanes++;
@@ -285,9 +285,7 @@ Result<void> write_fst(const std::string& path, const Trace& trace) {
   if (!writer) {
     return fail(path, "", writer.error().message);
   }
-  for (std::size_t id = 0; id < trace.strings.size(); ++id) {
-    writer->intern(trace.strings[static_cast<StringId>(id)]);
-  }
+  writer->strings() = trace.strings;
   for (const Lane& lane : trace.lanes) writer->add(lane);
   writer->append(trace.events);
   writer->append(trace.memory);

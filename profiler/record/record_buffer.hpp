@@ -9,20 +9,31 @@
 #include <cstddef>
 #include <span>
 
-#include "traces/fst_file.hpp"
-
 namespace foreshard::profiler {
 
+// kChunk records are handed over to memory and back at a time.
+template <typename Record, std::size_t kChunk>
 class RecordBuffer {
  public:
-  RecordBuffer();
-  ~RecordBuffer();
+  RecordBuffer() : writing_(new Chunk), reading_(writing_) {
+    writing_->is_free.store(false, std::memory_order_relaxed);
+    writing_->next.store(writing_, std::memory_order_relaxed);
+  }
+  ~RecordBuffer() {
+    Chunk* const first = writing_;
+    for (Chunk* chunk = first->next; chunk != first;) {
+      Chunk* const next = chunk->next;
+      delete chunk;
+      chunk = next;
+    }
+    delete first;
+  }
   RecordBuffer(const RecordBuffer&) = delete;
   RecordBuffer& operator=(const RecordBuffer&) = delete;
 
   // Producer only.
-  void push(const traces::PackedRecord& record) {
-    if (filled_ == kChunk) next_chunk();
+  void push(const Record& record) {
+    if (filled_ == kChunk) start_next_chunk();
     writing_->records[filled_] = record;
     writing_->published.store(++filled_, std::memory_order_release);
   }
@@ -33,30 +44,40 @@ class RecordBuffer {
     while (true) {
       const std::size_t published = reading_->published.load(std::memory_order_acquire);
       if (published > taken_) {
-        const std::span<const traces::PackedRecord> records(reading_->records);
-        take(records.subspan(taken_, published - taken_));
+        take(std::span<const Record>(reading_->records).subspan(taken_, published - taken_));
         taken_ = published;
       }
       if (published < kChunk) return;
       Chunk* next = reading_->next.load(std::memory_order_acquire);
-      if (next == reading_ || next->free.load(std::memory_order_acquire)) return;
-      reading_->free.store(true, std::memory_order_release);
+      if (next == reading_ || next->is_free.load(std::memory_order_acquire)) return;
+      reading_->is_free.store(true, std::memory_order_release);
       reading_ = next;
       taken_ = 0;
     }
   }
 
  private:
-  static constexpr std::size_t kChunk = 1024;  // records: 40 KiB, an L1 cache and no more
-
   struct Chunk {
-    std::array<traces::PackedRecord, kChunk> records;
+    std::array<Record, kChunk> records;
     std::atomic<std::size_t> published = 0;
-    std::atomic<bool> free = true;  // nothing in it that the consumer has not taken
+    std::atomic<bool> is_free = true;  // nothing in it that the consumer has not taken
     std::atomic<Chunk*> next = nullptr;
   };
 
-  void next_chunk();
+  void start_next_chunk() {
+    Chunk* next = writing_->next.load(std::memory_order_relaxed);
+    if (!next->is_free.load(std::memory_order_acquire)) {
+      Chunk* const added = new Chunk;
+      added->next.store(next, std::memory_order_relaxed);
+      next = added;
+    }
+    next->published.store(0, std::memory_order_relaxed);
+    // Release: a consumer that sees the chunk in use must not see what was published in it before.
+    next->is_free.store(false, std::memory_order_release);
+    writing_->next.store(next, std::memory_order_release);
+    writing_ = next;
+    filled_ = 0;
+  }
 
   Chunk* writing_;
   std::size_t filled_ = 0;

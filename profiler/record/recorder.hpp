@@ -50,7 +50,7 @@ class LaneRecorder {
 
  private:
   friend class Recorder;
-  RecordBuffer buffer_;
+  RecordBuffer<traces::PackedRecord, 1024> buffer_;  // chunks of 40 KiB
   std::int32_t lane_ = 0;
   std::int32_t first_facts_[3] = {};   // of each step program; numbers the recorder gave them
   std::int32_t first_memory_[3] = {};
@@ -61,23 +61,25 @@ class RankRecorder {
   LaneRecorder& host() { return host_; }
   LaneRecorder& lane(Stream stream) { return streams_[static_cast<int>(stream)]; }
 
-  // A step of this rank has ended. Called by one thread at a time; takes a lock.
+  // A step of this rank has ended. By one thread at a time.
   void step(std::int64_t step, std::int64_t start_ns, std::int64_t end_ns, double loss,
-            double gradient_norm);
+            double gradient_norm) {
+    steps_.push({rank_, static_cast<std::int32_t>(step), start_ns, end_ns, loss, gradient_norm});
+  }
 
  private:
   friend class Recorder;
-  class Recorder* recorder_ = nullptr;
   int rank_ = 0;
   LaneRecorder host_;
   LaneRecorder streams_[kStreams];
+  RecordBuffer<traces::Step, 64> steps_;
 };
 
 // What recording cost the run.
 struct RecordingCost {
   std::int64_t records = 0;
-  double ns_per_record = 0;    // measured by recording into a buffer that is thrown away
-  double fraction = 0;         // of the ranks' step time, had nothing of it been hidden
+  double ns_per_record = 0;  // measured by recording into a buffer that is thrown away
+  double fraction = 0;       // of the ranks' step time, as if none of it had been hidden
 };
 
 class Recorder {
@@ -95,15 +97,15 @@ class Recorder {
   // Nanoseconds since the trace's origin.
   std::int64_t now() const;
 
-  // Something that a reader of the trace must know: sets or replaces a key of its metadata.
+  // Something that a reader of the trace must know: sets or replaces a key of its metadata. May wait
+  // for a write to the file.
   void set(const std::string& key, const std::string& value);
 
-  // Once all ranks have stopped recording: writes what is left, measures the cost, finishes the
-  // file as complete, or, with a reason, as ended early.
+  // Once all ranks have stopped recording: writes what is left, measures the cost and finishes the
+  // file as complete, with the reason where the run ended before its last step.
   Result<RecordingCost> close(const std::string& end_reason = "");
 
  private:
-  friend class RankRecorder;
   struct State;
   explicit Recorder(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -1,0 +1,71 @@
+#include <nlohmann/json.hpp>
+
+#include "profiler/analysis/analysis.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void put(Json& json, const TimeBreakdown& time) {
+  json["device_events"] = time.device_events;
+  json["span_ns"] = time.span_ns;
+  json["compute_ns"] = time.compute_ns;
+  json["communication_ns"] = time.communication_ns;
+  json["memory_operation_ns"] = time.memory_operation_ns;
+  json["idle_ns"] = time.idle_ns;
+  json["overlap_ns"] = time.overlap_ns;
+  json["exposed_communication_ns"] = time.exposed_communication_ns;
+}
+
+Json json_of(const RankAnalysis& rank) {
+  Json json{{"rank", rank.rank}, {"events", rank.events}};
+  put(json, rank.time);
+  json["peak_allocated_bytes"] = rank.peak.allocated_bytes;
+  json["peak_reserved_bytes"] = rank.peak.reserved_bytes;
+  json["peak_host_bytes"] = rank.peak.host_bytes;
+  Json owners = Json::array();
+  for (const Owner& owner : rank.peak.owners) {
+    owners.push_back({{"name", owner.name}, {"bytes", owner.bytes}});
+  }
+  json["peak"] = {{"time_ns", rank.peak.time_ns},
+                  {"step", rank.peak.step},
+                  {"phase", rank.peak.phase},
+                  {"by_category_bytes", Json(rank.peak.by_category)},
+                  {"owners", std::move(owners)}};
+  Json steps = Json::array();
+  for (const StepAnalysis& step : rank.steps) {
+    Json one{{"step", step.step},
+             {"duration_ns", step.duration_ns},
+             {"host_wait_ns", step.host_wait_ns}};
+    put(one, step.time);
+    one["peak_allocated_bytes"] = step.peak_allocated_bytes;
+    one["peak_reserved_bytes"] = step.peak_reserved_bytes;
+    steps.push_back(std::move(one));
+  }
+  json["steps"] = std::move(steps);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Analysis& analysis) {
+  Json json{{"complete", analysis.complete},
+            {"complete_until_ns", analysis.complete_until_ns},
+            {"dropped_records", analysis.dropped_records},
+            {"predicted", analysis.predicted},
+            {"step_time_ns", analysis.step_time_ns}};
+  json["ranks"] = Json::array();
+  for (const RankAnalysis& rank : analysis.ranks) json["ranks"].push_back(json_of(rank));
+  json["operators"] = Json::array();
+  for (const OperatorTotal& one : analysis.operators) {
+    json["operators"].push_back({{"name", one.name},
+                                 {"category", one.category},
+                                 {"count", one.count},
+                                 {"total_ns", one.total_ns}});
+  }
+  json["warnings"] = analysis.warnings;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace foreshard::profiler

@@ -1,0 +1,23 @@
+// Where a rank's time went, by Holistic Trace Analysis' definitions (see analysis.hpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profiler/analysis/analysis.hpp"
+#include "profiler/analysis/intervals.hpp"
+
+namespace foreshard::profiler {
+
+// Collects the device events of one rank, or of one step of it.
+class BreakdownBuilder {
+ public:
+  // Events that are no device work are ignored.
+  void add(const traces::Event& event);
+  TimeBreakdown build() const;
+
+ private:
+  std::vector<Interval> compute_, communication_, memory_;
+};
+
+}  // namespace foreshard::profiler

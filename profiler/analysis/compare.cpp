@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "profiler/analysis/analysis.hpp"
+#include "profiler/analysis/comparison.hpp"
+#include "traces/metadata.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::EventKind;
+
+bool is_compared(EventKind kind) {
+  return traces::is_device_work(kind) || kind == EventKind::host_compute;
+}
+
+// For every measured rank the predicted one that stands for it.
+class RankMap {
+ public:
+  explicit RankMap(const traces::Metadata& predicted) {
+    const auto classes = predicted.find("rank_classes");
+    if (classes == predicted.end()) return;
+    const std::string& text = classes->second;
+    for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+      std::int32_t rank = 0;
+      at = std::from_chars(at, end, rank).ptr;
+      stands_for_.push_back(rank);
+    }
+  }
+  std::int32_t operator()(std::int32_t rank) const {
+    const auto index = static_cast<std::size_t>(rank);
+    return index < stands_for_.size() ? stands_for_[index] : rank;
+  }
+
+ private:
+  std::vector<std::int32_t> stands_for_;
+};
+
+// An event's identity within a step: equal in both traces.
+struct Key {
+  std::int32_t rank;
+  bool is_device;
+  std::string stable_key;
+  auto operator<=>(const Key&) const = default;
+};
+
+struct Matchable {
+  std::string name;
+  std::string category;
+  std::vector<std::int64_t> durations;  // one a steady step
+};
+
+std::int64_t median(std::vector<std::int64_t> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct SteadyEvents {
+  std::map<Key, Matchable> matchable;
+  std::int64_t without_key = 0;  // a steady step, rounded up
+};
+
+SteadyEvents steady_events(const traces::Trace& trace) {
+  const std::vector<std::int32_t> steps = steady_steps(trace);
+  SteadyEvents events;
+  for (const traces::Event& e : trace.events) {
+    if (!is_compared(e.kind) || !std::binary_search(steps.begin(), steps.end(), e.step)) continue;
+    if (e.stable_key == 0) {
+      ++events.without_key;
+      continue;
+    }
+    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(e.lane)];
+    Matchable& event = events.matchable[{lane.rank, lane.device, trace.strings[e.stable_key]}];
+    if (event.durations.empty()) {
+      event.name = trace.strings[e.name];
+      event.category = name(e.kind);
+    }
+    event.durations.push_back(e.end_ns - e.start_ns);
+  }
+  const auto count = std::max<std::int64_t>(static_cast<std::int64_t>(steps.size()), 1);
+  events.without_key = (events.without_key + count - 1) / count;
+  return events;
+}
+
+void match_events(const traces::Trace& measured, const traces::Trace& predicted,
+                  const RankMap& stands_for, Comparison& result) {
+  const auto ours = steady_events(measured), theirs = steady_events(predicted);
+  std::map<std::tuple<std::string, std::string>, OperatorDifference> operators;
+  std::set<Key> used;
+  for (const auto& [key, event] : ours.matchable) {
+    const auto other =
+        theirs.matchable.find({stands_for(key.rank), key.is_device, key.stable_key});
+    if (other == theirs.matchable.end()) {
+      ++result.events_unmatched;
+      continue;
+    }
+    ++result.events_matched;
+    used.insert(other->first);
+    OperatorDifference& one = operators[{event.name, event.category}];
+    ++one.events;
+    one.measured_ns += median(event.durations);
+    one.predicted_ns += median(other->second.durations);
+  }
+  result.events_unmatched += static_cast<std::int64_t>(theirs.matchable.size() - used.size()) +
+                             ours.without_key + theirs.without_key;
+  for (auto& [key, one] : operators) {
+    std::tie(one.name, one.category) = key;
+    result.operators.push_back(std::move(one));
+  }
+  const auto difference = [](const OperatorDifference& one) {
+    return std::abs(one.predicted_ns - one.measured_ns);
+  };
+  std::stable_sort(result.operators.begin(), result.operators.end(),
+                   [&](const OperatorDifference& a, const OperatorDifference& b) {
+                     return difference(a) > difference(b);
+                   });
+}
+
+// Mean over ranks of the median over the steady steps.
+std::int64_t steady_mean(const Analysis& analysis, const std::vector<std::int32_t>& steps,
+                         std::int64_t TimeBreakdown::*field) {
+  std::int64_t sum = 0, ranks = 0;
+  for (const RankAnalysis& rank : analysis.ranks) {
+    std::vector<std::int64_t> values;
+    for (const StepAnalysis& step : rank.steps) {
+      if (std::binary_search(steps.begin(), steps.end(), step.step)) {
+        values.push_back(step.time.*field);
+      }
+    }
+    if (values.empty()) continue;
+    sum += median(std::move(values));
+    ++ranks;
+  }
+  return sum / std::max<std::int64_t>(ranks, 1);
+}
+
+void compare_memory(const Analysis& measured, const Analysis& predicted, const RankMap& stands_for,
+                    Comparison& result) {
+  std::map<std::int32_t, const MemoryPeak*> peaks;
+  for (const RankAnalysis& rank : predicted.ranks) peaks[rank.rank] = &rank.peak;
+  const auto keep_worst = [](std::int64_t& worst, std::int64_t error) {
+    if (std::abs(error) > std::abs(worst)) worst = error;
+  };
+  for (const RankAnalysis& rank : measured.ranks) {
+    const auto other = peaks.find(stands_for(rank.rank));
+    if (other == peaks.end()) {
+      result.warnings.push_back("rank " + std::to_string(rank.rank) + " is not in the prediction");
+      continue;
+    }
+    const RankMemoryDifference& one = result.ranks.emplace_back(RankMemoryDifference{
+        rank.rank, rank.peak.allocated_bytes, other->second->allocated_bytes,
+        rank.peak.reserved_bytes, other->second->reserved_bytes});
+    keep_worst(result.peak_allocated_error_bytes,
+               one.predicted_allocated_bytes - one.measured_allocated_bytes);
+    keep_worst(result.peak_reserved_error_bytes,
+               one.predicted_reserved_bytes - one.measured_reserved_bytes);
+  }
+}
+
+}  // namespace
+
+Comparison compare(const traces::Trace& measured, const traces::Trace& predicted) {
+  Comparison result;
+  const Analysis ours = analyse(measured), theirs = analyse(predicted);
+  const RankMap stands_for(predicted.metadata);
+  result.measured_step_ns = ours.step_time_ns;
+  result.predicted_step_ns = theirs.step_time_ns;
+  result.step_time_error =
+      ours.step_time_ns > 0 && theirs.step_time_ns > 0
+          ? static_cast<double>(std::abs(theirs.step_time_ns - ours.step_time_ns)) /
+                static_cast<double>(ours.step_time_ns)
+          : -1;
+  const auto hash = [](const traces::Trace& trace) {
+    const auto found = trace.metadata.find("program_hash");
+    return found == trace.metadata.end() ? std::string() : found->second;
+  };
+  result.same_program = !hash(measured).empty() && hash(measured) == hash(predicted);
+
+  compare_memory(ours, theirs, stands_for, result);
+  const auto our_steps = steady_steps(measured), their_steps = steady_steps(predicted);
+  const std::pair<const char*, std::int64_t TimeBreakdown::*> categories[] = {
+      {"compute", &TimeBreakdown::compute_ns},
+      {"communication", &TimeBreakdown::communication_ns},
+      {"memory_operation", &TimeBreakdown::memory_operation_ns},
+      {"idle", &TimeBreakdown::idle_ns},
+      {"exposed_communication", &TimeBreakdown::exposed_communication_ns}};
+  for (const auto& [category, field] : categories) {
+    result.by_category.push_back(
+        {category, steady_mean(ours, our_steps, field), steady_mean(theirs, their_steps, field)});
+  }
+  match_events(measured, predicted, stands_for, result);
+
+  for (const auto& [which, analysis] : {std::pair{"measured: ", &ours}, {"predicted: ", &theirs}}) {
+    for (const std::string& warning : analysis->warnings) {
+      result.warnings.push_back(which + warning);
+    }
+  }
+  return result;
+}
+
+}  // namespace foreshard::profiler

@@ -1,0 +1,42 @@
+#include <algorithm>
+#include <map>
+
+#include "profiler/analysis/analysis.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+constexpr std::int32_t kFirstSteadyStep = 3;
+
+}  // namespace
+
+std::vector<std::int32_t> steady_steps(const traces::Trace& trace) {
+  std::vector<std::int32_t> steps;
+  for (const traces::Step& step : trace.steps) {
+    if (step.step > 0) steps.push_back(step.step);
+  }
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  if (!steps.empty()) {
+    const auto third = std::lower_bound(steps.begin(), steps.end(), kFirstSteadyStep);
+    steps.erase(steps.begin(), std::min(third, steps.end() - 1));
+  }
+  return steps;
+}
+
+std::int64_t steady_step_time(const traces::Trace& trace) {
+  std::map<std::int32_t, std::int64_t> longest;
+  for (const traces::Step& step : trace.steps) {
+    auto& duration = longest[step.step];
+    duration = std::max(duration, step.end_ns - step.start_ns);
+  }
+  std::vector<std::int64_t> durations;
+  for (const std::int32_t step : steady_steps(trace)) durations.push_back(longest[step]);
+  if (durations.empty()) return 0;
+  const std::size_t n = durations.size();
+  std::sort(durations.begin(), durations.end());
+  return n % 2 == 1 ? durations[n / 2]
+                    : durations[n / 2 - 1] + (durations[n / 2] - durations[n / 2 - 1]) / 2;
+}
+
+}  // namespace foreshard::profiler

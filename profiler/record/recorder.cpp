@@ -1,0 +1,226 @@
+#include "profiler/record/recorder.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace foreshard::profiler {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kDrainInterval = 200ms;
+
+std::int64_t thread_cpu_ns() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
+// Two clock reads and a push, as the recording of one event costs them: the best of some rounds,
+// for the worse ones measured who else was running.
+double measured_ns_per_record() {
+  constexpr int kRounds = 5, kRecords = 4096;
+  double best = 1e9;
+  for (int round = 0; round < kRounds; ++round) {
+    RecordBuffer<traces::PackedRecord, 1024> buffer;
+    const std::int64_t begin = clock_now();
+    for (int i = 0; i < kRecords; ++i) {
+      const std::int64_t start = clock_now();
+      buffer.push({start, clock_now(), -1, i, 0, 0});
+    }
+    best = std::min(best, static_cast<double>(clock_now() - begin) / kRecords);
+  }
+  return best;
+}
+
+std::string decimal(double value) {
+  // Six digits after the point suit nanoseconds and fractions alike, in every locale.
+  const auto millionths = static_cast<std::int64_t>(value * 1e6 + 0.5);
+  std::string digits = std::to_string(millionths % 1'000'000);
+  return std::to_string(millionths / 1'000'000) + "." + std::string(6 - digits.size(), '0') + digits;
+}
+
+}  // namespace
+
+std::int64_t clock_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+struct Recorder::State {
+  State(traces::FstWriter opened, std::int64_t clock_origin_ns)
+      : writer(std::move(opened)), origin_ns(clock_origin_ns) {}
+  ~State() { stop(); }
+
+  std::mutex mutex;  // guards all but what the ranks' threads push into
+  traces::FstWriter writer;
+  const std::int64_t origin_ns;
+  std::deque<RankRecorder> ranks;  // addresses stay
+  std::vector<std::int32_t> event_numbers, memory_numbers;  // facts: ours -> the file's
+  std::vector<traces::PackedRecord> batch;
+  std::int64_t records = 0;
+  std::int64_t step_time_ns = 0;      // of all ranks
+  std::int64_t last_drain_began = 0;  // ns since the origin
+  std::int64_t drain_cpu_ns = 0;
+  std::thread drainer;
+  std::condition_variable stop_requested;
+  bool is_stopping = false;
+
+  std::int64_t now() const { return clock_now() - origin_ns; }
+
+  // Numbers facts consecutively and returns the first number.
+  template <typename Facts>
+  std::int32_t add_all(const std::vector<Facts>& facts, std::vector<std::int32_t>& numbers) {
+    const auto first = static_cast<std::int32_t>(numbers.size());
+    for (const Facts& one : facts) numbers.push_back(writer.add(one));
+    return first;
+  }
+
+  void take(LaneRecorder& lane) {
+    batch.clear();
+    lane.buffer_.drain([&](std::span<const traces::PackedRecord> pushed) {
+      for (traces::PackedRecord record : pushed) {
+        const auto facts = static_cast<std::size_t>(record.facts);
+        record.facts = record.action == traces::PackedRecord::kEvent ? event_numbers[facts]
+                                                                     : memory_numbers[facts];
+        batch.push_back(record);
+      }
+    });
+    records += static_cast<std::int64_t>(batch.size());
+    writer.append(std::span<const traces::PackedRecord>(batch));
+  }
+
+  // Returns the moment before which nothing is missing any more.
+  std::int64_t take_all() {
+    const std::int64_t began = now();
+    for (RankRecorder& rank : ranks) {
+      take(rank.host_);
+      for (LaneRecorder& lane : rank.streams_) take(lane);
+      rank.steps_.drain([&](std::span<const traces::Step> steps) {
+        for (const traces::Step& step : steps) step_time_ns += step.end_ns - step.start_ns;
+        writer.append(steps);
+      });
+    }
+    // A thread may have read the clock just before this round and push only now. Nobody takes a
+    // whole round for that: what ended before the last one began is surely here.
+    return std::exchange(last_drain_began, began);
+  }
+
+  void drain_until_stopped() {
+    // Only time nobody else wants: a rank must never wait for the recorder's processor.
+    const sched_param priority{};
+    ::pthread_setschedparam(::pthread_self(), SCHED_IDLE, &priority);
+    ::pthread_setname_np(::pthread_self(), "foreshard-trace");
+    std::unique_lock lock(mutex);
+    while (!stop_requested.wait_for(lock, kDrainInterval, [&] { return is_stopping; })) {
+      const std::int64_t used_before = thread_cpu_ns();
+      const std::int64_t complete_until = std::max<std::int64_t>(take_all(), 1);
+      const auto committed = writer.commit(complete_until);
+      drain_cpu_ns += thread_cpu_ns() - used_before;
+      if (!committed) return;  // close() will fail with it
+    }
+  }
+
+  void start() {
+    // Signals are for the threads that know what to do with them.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    drainer = std::thread([this] { drain_until_stopped(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex);
+      is_stopping = true;
+    }
+    stop_requested.notify_all();
+    if (drainer.joinable()) drainer.join();
+  }
+};
+
+Recorder::Recorder(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Recorder::~Recorder() = default;
+
+Result<std::unique_ptr<Recorder>> Recorder::create(const std::string& path,
+                                                   const traces::RunDescription& run,
+                                                   std::int64_t clock_origin_ns) {
+  const std::int64_t created = clock_now();
+  const std::int64_t origin = clock_origin_ns != 0 ? clock_origin_ns : created;
+  traces::Metadata metadata = traces::run_metadata(run);
+  metadata["complete_until_ns"] = std::to_string(std::max<std::int64_t>(created - origin, 1));
+  const auto process = traces::integer(metadata, "process", 0);
+  auto writer =
+      traces::FstWriter::create(traces::part_path(path, static_cast<int>(process)), metadata);
+  if (!writer) return tl::unexpected(writer.error());
+  auto state = std::make_unique<State>(std::move(*writer), origin);
+  state->last_drain_began = created - origin;
+  state->start();
+  return std::unique_ptr<Recorder>(new Recorder(std::move(state)));
+}
+
+RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const ModuleTree& tree) {
+  const std::lock_guard lock(state_->mutex);
+  traces::FstWriter& writer = state_->writer;
+  traces::Strings& strings = writer.strings();
+  RankRecorder& added = state_->ranks.emplace_back();
+  added.rank_ = rank;
+  added.host_.lane_ = writer.add(traces::Lane{rank, false, strings.intern("host")});
+  std::vector<std::int32_t> lanes;
+  for (int i = 0; i < kStreams; ++i) {
+    const auto stream = strings.intern(foreshard::name(static_cast<Stream>(i)));
+    lanes.push_back(added.streams_[i].lane_ = writer.add(traces::Lane{rank, true, stream}));
+  }
+  for (const StepProgram which : {StepProgram::setup, StepProgram::first, StepProgram::steady}) {
+    const auto facts = traces::program_facts(program, which, tree, lanes, strings);
+    const int i = static_cast<int>(which);
+    added.host_.first_facts_[i] = state_->add_all(facts.host, state_->event_numbers);
+    added.host_.first_memory_[i] = state_->add_all(facts.memory, state_->memory_numbers);
+    const std::int32_t device = state_->add_all(facts.device, state_->event_numbers);
+    for (LaneRecorder& lane : added.streams_) {
+      lane.first_facts_[i] = device;
+      lane.first_memory_[i] = added.host_.first_memory_[i];
+    }
+  }
+  return added;
+}
+
+std::int64_t Recorder::now() const { return state_->now(); }
+
+void Recorder::set(const std::string& key, const std::string& value) {
+  const std::lock_guard lock(state_->mutex);
+  state_->writer.set(key, value);
+}
+
+Result<RecordingCost> Recorder::close(const std::string& end_reason) {
+  state_->stop();
+  state_->take_all();
+  RecordingCost cost;
+  cost.records = state_->records;
+  cost.ns_per_record = measured_ns_per_record();
+  if (state_->step_time_ns > 0) {
+    cost.fraction = (static_cast<double>(cost.records) * cost.ns_per_record +
+                     static_cast<double>(state_->drain_cpu_ns)) /
+                    static_cast<double>(state_->step_time_ns);
+  }
+  traces::FstWriter& writer = state_->writer;
+  writer.set("recorder_overhead_ns_per_event", decimal(cost.ns_per_record));
+  writer.set("recorder_overhead_fraction", decimal(cost.fraction));
+  if (!end_reason.empty()) writer.set("end_reason", end_reason);
+  const auto closed = writer.close(state_->now());
+  if (!closed) return tl::unexpected(closed.error());
+  return cost;
+}
+
+}  // namespace foreshard::profiler
