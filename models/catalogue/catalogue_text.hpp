@@ -1,0 +1,12 @@
+// The catalogue's CSV files, built into the program so that it needs no data beside it.
+#pragma once
+
+#include <string_view>
+
+namespace foreshard {
+
+std::string_view hardware_csv();
+std::string_view instances_csv();
+std::string_view interconnect_csv();
+
+}  // namespace foreshard
