@@ -25,19 +25,20 @@
 //   cross_entropy_backward  T V A                    targets[T] lse[T] -> logits+[T,V]  (become (softmax - onehot) / (T A))
 //   cast                    n                        x[n] (dtype2) -> y[n] (dtype)
 //   fill_zero               bytes                    -> x
+//   reduce_scatter and all_reduce sum, or average where `aux` is 1.
 //   rope_table              S d                      -> table (fp32: cos[S,d/2] then sin[S,d/2])
 //   shard_cast              S_u                      shards (dtype2) ... -> flat[S_u] (dtype)
 //   all_gather_copy_in      S_u N                    flat[S_u], or the shards -> gathered[N,S_u], slice `aux`
 //   all_gather_copy_out     S_u N                    gathered[N,S_u] -> one unsharded parameter each
 //   copy_slice              n                        unsharded -> slice[n], the `aux`-th of its n elements
 //   reduce_scatter_copy_in  S_u N                    one gradient each (dtype2) -> input[N,S_u] (dtype), zero-padded
-//   gradient_norm           n                        gradient[n] -> norms+ (fp64: sum of squares into slot `aux`)
+//   gradient_norm           n                        gradient[n] -> norms+ (fp64: sum of squares set in slot `aux`)
 //   clip_coefficient        n                        norms[n] -> clip[2] (fp64: total norm, factor)
 //   adamw                   n                        gradient (dtype2) clip -> shards+ (dtype) exp_avg+ exp_avg_sq+ (dtype3), one each
 //   sgd                     n                        gradient (dtype2) clip -> shards+ (dtype), one each
 //   initialize_shards       n                        -> shards (host work: drawn, or read from a file)
-//   load_batch              T                        -> staging (host work: tokens[T] then targets[T], int32)
-//   report                  n                        loss (host work: the host reads what the step returns)
+//   load_batch              T                        -> tokens[T] targets[T] on the host (host work, int32)
+//   report                  n                        loss clip (host work: the host reads what the step returns)
 //
 // `scratch` is allocated for the launch alone, `workspace` once in the set-up and shared by all
 // launches of a stream. An operator may touch its operands and nothing else; sizes: scratch_bytes.

@@ -173,12 +173,22 @@ struct Job {
   std::vector<Unit> units;
 };
 
-// Checks what only holds for a number of ranks: groups that divide it, heads, nodes.
+// Checks what only holds for a number of ranks: groups that divide it, nodes.
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
                      int ranks, int nodes = 0);
 
 // The lowering. Cost: a few tens of nanoseconds an instruction.
 RankProgram lower(const Job& job, int rank);
+
+// Where a rank stands in each group.
+RankPlace place_of(const Job& job, int rank);
+
+// How a rank's shards of every unit are cut.
+std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place);
+
+// Ranks that keep parameters together after a unit's forward: N (resharding to all ranks) where the
+// unit reshards, 1 where it stays unsharded, k where it reshards to groups of k.
+int ranks_after_forward(const Job& job, UnitId unit);
 
 // For every rank the lowest rank with the same program (equal shards, equal place in its node).
 std::vector<int> rank_classes(const Job& job);

@@ -1,0 +1,142 @@
+// The sharding runtime `fsdp2`: when units are gathered, kept and reduced, as PyTorch 2.11's
+// fully_shard does it. Section numbers in comments are those of the reference "FSDP memory and
+// timing semantics"; function names in the comments are PyTorch's.
+//
+// The skeleton (lower.cpp) walks the model and calls a hook wherever PyTorch's module hooks fire.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/lowering/emitter.hpp"
+
+namespace foreshard::lowering {
+
+// Buffers that live from the set-up to the end of the run.
+struct PersistentBuffers {
+  BufferId workspace = kNone, rope_table = kNone, loss = kNone;
+  BufferId clip = kNone;       // where the report reads it: on the host when the optimizer runs there
+  BufferId host_clip = kNone;  // host optimizer only
+  std::vector<BufferId> staging_tokens, staging_targets;  // on the host, by micro-step
+  struct UnitBuffers {
+    std::vector<BufferId> shards;         // on the host with offload.parameters
+    std::vector<BufferId> master_shards;  // host, offload.optimizer
+    std::vector<BufferId> exp_avg, exp_avg_sq;
+    BufferId host_gradient = kNone;  // flat, host optimizer only
+  };
+  std::vector<UnitBuffers> units;
+};
+
+class Fsdp2 {
+ public:
+  Fsdp2(const Job& job, RankProgram& program, Emitter& emit, PersistentBuffers& persistent);
+
+  // Forgets everything that belongs to one step. Called at the start of each.
+  void begin_step();
+  void begin_micro_step(int micro_step);
+
+  // Hooks, in the order in which they fire.
+  void unshard_root_before_forward();  // model.unshard() while idle
+  void pre_forward(UnitId unit);
+  void post_forward(UnitId unit, bool is_root);
+  void pre_backward(UnitId unit);
+  void post_backward(UnitId unit);
+  // A checkpointed block runs its forward again inside backward.
+  void pre_forward_in_recompute(UnitId unit);
+  void post_forward_in_recompute(UnitId unit);
+  // _root_post_backward_final_callback: units without a post-backward of their own, then the waits.
+  void final_callback();
+
+  // The full parameter as operators see it.
+  BufferId unsharded(ParameterId parameter) const;
+
+  // Where an operator writes a parameter's gradient: a new buffer, or with `accumulate` the one that
+  // exists. After the launch `gradient_written` adds it to what earlier micro-steps left (1.11).
+  BufferId gradient_for(ParameterId parameter, bool accumulate);
+  void gradient_written(ParameterId parameter);
+
+  struct Reduced {
+    BufferId gradient = kNone;  // sharded, storage dtype, one flat buffer a unit
+    EventId ready = kNone;      // on the reduce-scatter or all-reduce stream
+    EventId on_host = kNone;    // offloaded copy of it
+  };
+  const Reduced& reduced(UnitId unit) const { return states_[static_cast<std::size_t>(unit)].reduced; }
+  void zero_gradients();
+
+ private:
+  enum class State : std::uint8_t { forward, pre_backward, idle };
+
+  struct UnitState {
+    State state = State::idle;
+    bool is_unsharded = false;
+    bool is_kept_after_forward = false;  // slices for the post-forward group are alive
+    bool has_gathered = false;           // an unshard that nobody has waited for
+    bool post_backward_done = false;
+    BufferId gathered = kNone;
+    EventId gathered_event = kNone;
+    EventId kept_event = kNone;
+    std::vector<BufferId> unsharded, kept, gradients, accumulated;
+    std::vector<int> post_forward_indices;
+    BufferId all_reduce_input = kNone;  // held until finalize_backward
+    BufferId partial_reduction = kNone;
+    std::optional<EventId> post_reduce;
+    Reduced reduced;
+  };
+  struct Pending {  // comm_ctx.all_gather_state and reduce_scatter_state
+    BufferId buffer = kNone;
+    EventId event = kNone;
+  };
+
+  UnitState& at(UnitId unit) { return states_[static_cast<std::size_t>(unit)]; }
+  const UnitLayout& layout(UnitId unit) const { return program_.units[static_cast<std::size_t>(unit)]; }
+  const RankPlace::Membership& group(Group g) const {
+    return program_.place.groups[static_cast<int>(g)];
+  }
+  bool is_managed(UnitId unit) const { return !layout(unit).parameters.empty(); }
+
+  void focus(UnitId unit);  // what follows belongs to this unit
+  void unshard(UnitId unit);
+  void gather_from_shards(UnitId unit, Stream copy_in, Stream gather);
+  void gather_from_kept(UnitId unit, Stream copy_in, Stream gather);
+  void issue_all_gather(UnitId unit, Stream copy_in, Stream gather, Group over, std::int64_t slice,
+                        std::span<const BufferId> inputs);
+  void wait_for_unshard(UnitId unit);
+  void unshard_alone(UnitId unit);  // a shard group of one
+  void allocate_unsharded(UnitId unit);
+  void release_all_gather_state();
+  void reshard(UnitId unit, bool after_forward);
+  void prefetch(UnitId target, State state);
+  void prefetch_forward(UnitId unit);
+  void prefetch_backward(UnitId unit);
+
+  void accumulate_gradients(UnitId unit);
+  void keep_unsharded_gradients(UnitId unit);
+  void reduce_gradients(UnitId unit);
+  void take_sharded_gradient(UnitId unit, BufferId output, Stream stream, std::vector<BufferId>& late);
+  void copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream);
+  void finalize(UnitId unit);
+
+  bool reduces_now() const;
+  bool all_reduces_now() const;
+  bool reshards_after_backward() const;
+
+  const Job& job_;
+  const Plan& plan_;
+  RankProgram& program_;
+  Emitter& emit_;
+  PersistentBuffers& persistent_;
+  std::vector<UnitState> states_;
+  std::vector<UnitId> unit_of_layer_;  // unit that wraps exactly a decoder layer, or kNone
+  std::vector<std::int32_t> layer_of_unit_;
+  std::vector<int> kept_ranks_;  // ranks_after_forward by unit
+  struct ParameterPlace { UnitId unit; std::int32_t index; };
+  std::vector<ParameterPlace> places_;  // by ParameterId
+  std::vector<UnitId> post_forward_order_;
+  Pending all_gather_state_, reduce_scatter_state_;
+  bool is_last_micro_step_ = true;
+  bool is_root_forward_started_ = false;
+  BufferId fresh_gradient_ = kNone;  // written beside one that exists
+  DType gradient_type_, reduce_type_;
+};
+
+}  // namespace foreshard::lowering
