@@ -6,7 +6,7 @@
 // part). Under hybrid sharding the ranks of one replica group write; the others hold the same.
 //
 // Writing takes three calls, with all ranks in agreement between them:
-//   one rank      begin_checkpoint(path)               makes PATH.writing
+//   one rank      begin_checkpoint(path)               makes PATH.foreshard-writing
 //   each writer   write_checkpoint_shard(path, ...)    its file, on the disk when the call returns
 //   one rank      commit_checkpoint(path, facts)       checks the files, writes the index, renames
 // A crash at any moment leaves the previous checkpoint or the new one readable under PATH.
