@@ -13,7 +13,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -79,7 +78,7 @@ class RunControl {
     std::atomic<std::uint32_t> own{0};
   };
   WaitSlot& slot_of_this_thread();
-  void wake_everybody();
+  void keep_waking();
   [[noreturn]] void throw_aborted() const;
 
   const std::uint64_t id_;  // tells runs of one process apart, also when an address is used again
@@ -88,7 +87,7 @@ class RunControl {
   mutable std::mutex mutex_;
   std::optional<Failure> failure_;
   std::deque<WaitSlot> slots_;
-  std::condition_variable abort_or_end_;
+  std::condition_variable ending_changed_;
   bool ending_ = false;
   std::thread waker_;  // wakes sleepers from the abort on until the run's end
 };

@@ -66,7 +66,7 @@ class Event {
 
 class StreamWorker {
  public:
-  static constexpr std::size_t kPayload = 48;
+  static constexpr std::size_t kPayload = 112;
 
   // `name` becomes the thread's (the first 15 letters of it).
   StreamWorker(RunControl& run, int rank, std::string name);
@@ -97,22 +97,23 @@ class StreamWorker {
 
  private:
   struct Slot {
-    void (*invoke)(void* payload, StreamWorker& worker) = nullptr;  // nullptr: end of the stream
+    void (*invoke)(std::byte* payload) = nullptr;  // nullptr: end of the stream
     Tag tag = kNoTag;
     alignas(8) std::array<std::byte, kPayload> payload;
   };
   // The queue is a list of blocks; the worker hands empty ones back to the host.
-  static constexpr std::uint32_t kBlock = 128;
+  static constexpr std::uint32_t kBlock = 64;
   struct Block {
     std::array<Slot, kBlock> slots;
     Block* next = nullptr;
   };
 
+  void check();  // throws what ended the stream or the run
   Slot& new_slot();
   void publish();
   Block* fresh_block();
-  const Slot& next_task();
-  void execute(const Slot& slot);
+  Slot& next_task();
+  void execute(Slot& slot);
   void work();
   static void free_list(Block* list);
 
@@ -140,7 +141,9 @@ class StreamWorker {
   alignas(64) Block* drain_ = nullptr;
   std::uint32_t taken_ = 0;
   std::uint32_t seen_ = 0;
+  bool has_begun_ = false;
   Nanoseconds ready_{0};
+  bool is_timing_ = false;
 };
 
 template <typename Task>
@@ -148,11 +151,10 @@ void StreamWorker::submit(Tag tag, Task task) {
   static_assert(sizeof(Task) <= kPayload, "a task's captures must fit its slot");
   static_assert(std::is_trivially_copyable_v<Task> && std::is_trivially_destructible_v<Task>,
                 "capture plain values and pointers only");
+  check();
   Slot& slot = new_slot();
   slot.tag = tag;
-  slot.invoke = [](void* payload, StreamWorker&) {
-    (*std::launder(static_cast<Task*>(payload)))();
-  };
+  slot.invoke = [](std::byte* payload) { (*std::launder(reinterpret_cast<Task*>(payload)))(); };
   new (slot.payload.data()) Task(task);
   publish();
 }

@@ -29,22 +29,40 @@ class Transport {
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // The data must stay until the ticket is done.
   virtual Ticket send(std::span<const std::byte> data, int to, int channel) = 0;
   virtual Ticket receive(std::span<std::byte> data, int from, int channel) = 0;
   // Marks what has been completed and returns how many are left.
   virtual std::size_t test(std::span<Ticket> tickets) = 0;
+  // Gives up a receive that nothing has matched.
+  virtual void cancel(Ticket& ticket) = 0;
   // Ends every process of the run.
   [[noreturn]] virtual void abort(int exit_status) = 0;
 };
 
-// Channels in use; a communicator's number is its Group's.
+// Channels in use; a communicator's is the number of its Group.
 constexpr int kHeartbeatChannel = 16;
 constexpr int kExchangeChannel = 17;
 
-// Every rank's bytes, by rank; each rank calls it with its own. For reports, not for tensors.
+// Sleeps between looks at messages under way: short at first, longer the longer nothing happens.
+class Poller {
+ public:
+  explicit Poller(RunControl& run);
+  void pause();  // throws Aborted
+  void reset() { time_ = kShortest; }
+
+ private:
+  static constexpr Nanoseconds kShortest{5'000}, kLongest{200'000};
+  RunControl& run_;
+  Nanoseconds time_ = kShortest;
+};
+
+// Every rank's bytes, by rank; each rank calls it with its own, and none goes on before all have.
+// For reports, not for tensors.
 std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine);
 
-// MPI from `directory`/libforeshard_mpi.so. Initialises MPI; destruction finalises it.
+// MPI from `directory`/libforeshard_mpi.so. Initialises MPI; destruction finalises it, which all
+// processes must do together.
 Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directory);
 // The directory of the running program.
 std::string program_directory();

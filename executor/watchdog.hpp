@@ -49,6 +49,7 @@ std::optional<Failure> judge(const std::vector<RankStatus>& ranks, const std::ve
 class Heartbeat {
  public:
   virtual ~Heartbeat() = default;
+  virtual int rank() const = 0;  // this process'
   // Sends what is known of this process' rank, and fills in what has arrived about the others.
   virtual void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits,
                         Nanoseconds now) = 0;
@@ -58,9 +59,11 @@ struct WatchdogOptions {
   Nanoseconds hang_timeout{60'000'000'000};
   // How to write an instruction's tag in a message.
   std::function<std::string(std::uint64_t tag)> describe;
-  // Called with the failure on the watchdog's thread after the run has been aborted: when threads do
-  // not end by themselves (a rank stuck in a loop), somebody has to end the process.
-  std::function<void(const Failure&)> on_hang;
+  // Called when the run has been aborted, for whatever reason, and the watchdog has not been
+  // destroyed `grace` later: threads do not end by themselves (a kernel that never returns), so
+  // somebody has to end the process.
+  std::function<void(const Failure&)> on_overdue;
+  Nanoseconds grace{3'000'000'000};
   Heartbeat* heartbeat = nullptr;  // outlives the watchdog
 };
 

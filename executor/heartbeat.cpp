@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <cstring>
+
+#include "executor/message_communicator.hpp"
+
+namespace foreshard::executor {
+namespace {
+
+// What one process tells the others, as bytes.
+struct Pulse {
+  std::uint64_t retired = 0;
+  std::uint64_t last_instruction = 0;
+  std::int32_t awaited = kNoRank;
+  char operation[20] = "";
+};
+
+class MessageHeartbeat final : public Heartbeat {
+ public:
+  explicit MessageHeartbeat(Transport& transport)
+      : transport_(transport), peers_(static_cast<std::size_t>(transport.size())) {
+    for (int rank = 0; rank < transport.size(); ++rank) {
+      if (rank != transport.rank()) listen(rank);
+    }
+  }
+
+  ~MessageHeartbeat() override {
+    for (Peer& peer : peers_) transport_.cancel(peer.receiving);
+  }
+
+  int rank() const override { return transport_.rank(); }
+
+  void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits,
+                Nanoseconds now) override {
+    const RankStatus& own = ranks[static_cast<std::size_t>(rank())];
+    Pulse mine{own.retired, own.last_instruction, kNoRank, ""};
+    if (!waits.empty()) {
+      mine.awaited = waits.front().awaited;
+      std::strncpy(mine.operation, waits.front().operation, sizeof mine.operation - 1);
+    }
+    for (int other = 0; other < transport_.size(); ++other) {
+      if (other == rank()) continue;
+      Peer& peer = peers_[static_cast<std::size_t>(other)];
+      hear(peer, other, ranks[static_cast<std::size_t>(other)], now);
+      tell(peer, other, mine);
+      if (peer.known.awaited != kNoRank) {
+        waits.push_back({other, peer.known.awaited, peer.known.operation});
+      }
+    }
+  }
+
+ private:
+  struct Peer {
+    Pulse heard, said, known;
+    Transport::Ticket receiving, sending;
+  };
+
+  void listen(int other) {
+    Peer& peer = peers_[static_cast<std::size_t>(other)];
+    peer.receiving = transport_.receive(std::as_writable_bytes(std::span(&peer.heard, 1)), other,
+                                        kHeartbeatChannel);
+  }
+
+  void hear(Peer& peer, int other, RankStatus& status, Nanoseconds now) {
+    while (transport_.test({&peer.receiving, 1}) == 0) {
+      peer.known = peer.heard;
+      if (peer.known.retired != status.retired) status.last_progress = now;
+      status.retired = peer.known.retired;
+      status.last_instruction = peer.known.last_instruction;
+      listen(other);
+    }
+  }
+
+  // A process that does not listen any more is not told more than once.
+  void tell(Peer& peer, int other, const Pulse& mine) {
+    if (transport_.test({&peer.sending, 1}) != 0) return;
+    peer.said = mine;
+    peer.sending =
+        transport_.send(std::as_bytes(std::span(&peer.said, 1)), other, kHeartbeatChannel);
+  }
+
+  Transport& transport_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Heartbeat> make_heartbeat(Transport& transport) {
+  return std::make_unique<MessageHeartbeat>(transport);
+}
+
+}  // namespace foreshard::executor

@@ -1,0 +1,136 @@
+#include "executor/reduction.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+#include "models/units.hpp"
+
+#if defined(__x86_64__)
+#define FORESHARD_TARGET(features) __attribute__((target(features)))
+#endif
+
+namespace foreshard::executor {
+namespace {
+
+constexpr std::int64_t kChunk = 1024;  // elements; stays in the first-level cache
+
+using Inputs = std::span<const std::byte* const>;
+
+// Stored and computed in one type.
+template <typename T>
+struct Plain {
+  using Stored = T;
+  using Computed = T;
+  static inline __attribute__((always_inline)) T load(T x) { return x; }
+  static inline __attribute__((always_inline)) T round(T x) { return x; }
+  static inline __attribute__((always_inline)) T store(T x) { return x; }
+};
+
+// Stored in the upper half of an fp32, computed in fp32 and rounded to nearest even after each step.
+struct Brain {
+  using Stored = std::uint16_t;
+  using Computed = float;
+  static inline __attribute__((always_inline)) float load(std::uint16_t x) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
+  }
+  static inline __attribute__((always_inline)) float round(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U;
+    return std::bit_cast<float>((bits & 0x7fffffffU) > 0x7f800000U ? 0x7fc00000U : rounded);
+  }
+  static inline __attribute__((always_inline)) std::uint16_t store(float x) {
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
+  }
+};
+
+template <typename Format>
+inline __attribute__((always_inline)) void reduce_chunks(Inputs inputs, std::byte* output,
+                                                         std::int64_t count, bool divide) {
+  using Stored = typename Format::Stored;
+  using Computed = typename Format::Computed;
+  const auto in = [&](std::size_t i) { return reinterpret_cast<const Stored*>(inputs[i]); };
+  auto* out = reinterpret_cast<Stored*>(output);
+  const auto divisor = static_cast<Computed>(inputs.size());
+  alignas(64) Computed sum[kChunk];
+  for (std::int64_t begin = 0; begin < count; begin += kChunk) {
+    const std::int64_t n = std::min(kChunk, count - begin);
+    const Stored* first = in(0) + begin;
+    for (std::int64_t k = 0; k < n; ++k) sum[k] = Format::load(first[k]);
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+      const Stored* next = in(i) + begin;
+      for (std::int64_t k = 0; k < n; ++k) sum[k] = Format::round(sum[k] + Format::load(next[k]));
+    }
+    if (divide) {
+      for (std::int64_t k = 0; k < n; ++k) sum[k] = Format::round(sum[k] / divisor);
+    }
+    for (std::int64_t k = 0; k < n; ++k) out[begin + k] = Format::store(sum[k]);
+  }
+}
+
+using Kernel = void (*)(Inputs, std::byte*, std::int64_t, bool);
+
+template <typename Format>
+void baseline(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
+  reduce_chunks<Format>(inputs, output, count, divide);
+}
+
+#if defined(__x86_64__)
+template <typename Format>
+FORESHARD_TARGET("avx2")
+void avx2(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
+  reduce_chunks<Format>(inputs, output, count, divide);
+}
+
+template <typename Format>
+FORESHARD_TARGET("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")
+void avx512(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
+  reduce_chunks<Format>(inputs, output, count, divide);
+}
+#endif
+
+template <typename Format>
+Kernel choose() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq")) {
+    return avx512<Format>;
+  }
+  if (__builtin_cpu_supports("avx2")) return avx2<Format>;
+#endif
+  return baseline<Format>;
+}
+
+template <typename Format>
+Kernel kernel() {
+  static const Kernel chosen = choose<Format>();
+  return chosen;
+}
+
+}  // namespace
+
+void reduce_in_order(DType type, Reduction reduction, Inputs inputs, std::byte* output,
+                     std::int64_t count) {
+  if (inputs.size() == 1) {
+    const auto bytes = static_cast<std::size_t>(count * item_size(type));
+    if (output != inputs[0] && bytes != 0) std::memmove(output, inputs[0], bytes);
+    return;
+  }
+  const bool divide = reduction == Reduction::average;
+  switch (type) {
+    case DType::fp32: return kernel<Plain<float>>()(inputs, output, count, divide);
+    case DType::fp64: return kernel<Plain<double>>()(inputs, output, count, divide);
+    case DType::bf16: return kernel<Brain>()(inputs, output, count, divide);
+    case DType::int32: break;
+  }
+  throw std::invalid_argument("integers cannot be reduced");
+}
+
+Slice reduced_slice(std::int64_t count, int size, int index) {
+  const std::int64_t part = round_up(ceil_divide(count, size), 16);
+  const std::int64_t begin = std::min(count, part * index);
+  return {begin, std::min(count, begin + part) - begin};
+}
+
+}  // namespace foreshard::executor
