@@ -1,0 +1,90 @@
+// What a task costs: one question, asked of the best source at hand.
+//
+//   measured  the cost key was seen in a recording of this machine
+//   fitted    a model of its operator, fitted to recordings of this machine, was asked
+//   modelled  nothing of the kind was measured; the figure comes from the hardware's data sheet
+//   unknown   not even that: the task is charged nothing, and the answer says so
+//
+// Three sources of costs: a table fitted to recordings (TableCosts), a machine of the hardware
+// catalogue (MachineCosts) and, when neither is given, this machine as a stranger would guess it
+// (processor_costs). Every answer says which kind of source served.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/hardware.hpp"
+#include "models/operators.hpp"
+#include "models/step_program.hpp"
+#include "simulator/cost_table.hpp"
+#include "simulator/engine.hpp"
+
+namespace foreshard::simulator {
+
+enum class CostSource : std::uint8_t { measured, fitted, modelled, unknown, kCount };
+
+struct CostEstimate {
+  double ns = 0;
+  std::array<float, kResources> uses{};
+  CostSource source = CostSource::unknown;
+};
+
+// Where a task runs: whether the host does it itself, and for collectives over how many nodes the
+// ranks of the group are spread.
+struct TaskPlace {
+  bool on_host = false;
+  std::int64_t nodes = 1;
+};
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+
+  virtual CostEstimate estimate(const CostKey& key, const TaskPlace& place) const = 0;
+
+  // Everything but the steps and the stop: host costs, capacities, how ranks are simulated.
+  virtual EngineOptions engine() const = 0;
+
+  virtual std::int64_t segment_alloc_ns() const { return 0; }
+  virtual std::int64_t segment_free_ns() const { return 0; }
+
+  // Floating-point operations per nanosecond one rank can do at best; 0: unknown.
+  virtual double peak_flops_per_ns(DType type) const = 0;
+
+  // Bytes of one rank's device where the machine says so; 0: unlimited.
+  virtual std::int64_t device_bytes() const { return 0; }
+  virtual int ranks_per_node() const = 0;
+
+  // A step takes predicted x (1 +- band) with a probability of 90 %.
+  virtual double band() const = 0;
+
+  // What the user should know about these costs, such as that they are of other settings.
+  virtual std::vector<std::string> warnings() const { return {}; }
+};
+
+// Costs of every cost key of a program, by CostKeyId.
+struct ProgramCosts {
+  std::vector<TaskCost> costs;
+  std::vector<CostSource> sources;
+};
+ProgramCosts program_costs(const RankProgram& program, const CostModel& model);
+
+// Nodes over which a group's ranks are spread when every node holds `ranks_per_node`.
+std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);
+
+// Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
+// as `train` sets them unless told otherwise.
+std::unique_ptr<CostModel> table_costs(CostTable table, int ranks);
+
+// A machine of the catalogue, with so many of its devices; `nodes` 0: as few as hold them.
+std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes);
+
+// This machine when nothing is known about it but its number of cores.
+std::unique_ptr<CostModel> processor_costs(int cores, int ranks);
+
+constexpr int threads_per_rank(int cores, int ranks) { return cores > ranks ? cores / ranks : 1; }
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,243 @@
+#include "simulator/prediction.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <tuple>
+
+#include "models/oom_report.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// What the CUDA context, its modules and NCCL's buffers take from a device before the allocator
+// sees it (reference: about 0.5 GiB, and 12 MiB for each of 24 channels and their trees).
+constexpr std::int64_t kOutsideAllocator = std::int64_t{1} << 30;
+
+// Index of each rank's class, numbered by their lowest ranks.
+std::vector<int> class_indices(const std::vector<int>& representatives, std::vector<int>& lowest) {
+  std::vector<int> index(representatives.size(), -1);
+  for (std::size_t r = 0; r < representatives.size(); ++r) {
+    const auto rep = static_cast<std::size_t>(representatives[r]);
+    if (rep == r) {
+      index[r] = static_cast<int>(lowest.size());
+      lowest.push_back(static_cast<int>(r));
+    } else {
+      index[r] = index[rep];
+    }
+  }
+  return index;
+}
+
+std::unique_ptr<CostModel> choose_costs(const Job& job, const PredictionOptions& options) {
+  if (options.costs != nullptr) return table_costs(*options.costs, job.ranks);
+  if (options.machine != nullptr) return machine_costs(*options.machine, job.ranks, job.nodes);
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return processor_costs(cores, job.ranks);
+}
+
+bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
+  return std::tie(a.step, a.instruction) < std::tie(b.step, b.instruction);
+}
+
+class Predictor {
+ public:
+  Predictor(const Job& job, const PredictionOptions& options)
+      : job_(job), options_(options), costs_(choose_costs(job, options)) {}
+
+  Prediction run() {
+    result_.class_of_rank = class_indices(rank_classes(job_), lowest_);
+    result_.classes.resize(lowest_.size());
+    for (std::size_t c = 0; c < lowest_.size(); ++c) {
+      result_.classes[c].program = lower(job_, lowest_[c]);
+    }
+    result_.warnings = result_.classes[0].program.warnings;
+    simulate_memories();
+    report_memory();
+    if (options_.wants_time) {
+      for (RankClass& rank_class : result_.classes) {
+        rank_class.costs = program_costs(rank_class.program, *costs_);
+      }
+      simulate_time();
+      report_time();
+      const auto warnings = costs_->warnings();
+      result_.warnings.insert(result_.warnings.end(), warnings.begin(), warnings.end());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::optional<std::int64_t> capacity() const {
+    if (options_.device_memory) return options_.device_memory;
+    const std::int64_t device = costs_->device_bytes();
+    if (device <= 0) return {};
+    return std::max<std::int64_t>(0, device - kOutsideAllocator);
+  }
+
+  // --- memory -----------------------------------------------------------------------------------
+
+  void simulate_memories() {
+    MemoryOptions memory;
+    memory.steps = options_.steps;
+    memory.capacity = capacity();
+    memory.segment_alloc_ns = costs_->segment_alloc_ns();
+    memory.segment_free_ns = costs_->segment_free_ns();
+    memory.keeps_records = options_.keeps_memory_records;
+    std::size_t first_to_fail = result_.classes.size();
+    for (std::size_t c = 0; c < result_.classes.size(); ++c) {
+      RankClass& rank_class = result_.classes[c];
+      rank_class.memory = simulate_memory(rank_class.program, job_.plan.allocator, memory);
+      const auto& failure = rank_class.memory.failure;
+      if (failure && (!failure_ || precedes(*failure, *failure_))) {
+        failure_ = failure;
+        first_to_fail = c;
+      }
+    }
+    if (!failure_) return;
+    report_oom(first_to_fail);
+    // The others went on to the same point and no further.
+    memory.stop = failure_;
+    for (RankClass& rank_class : result_.classes) {
+      const auto& failure = rank_class.memory.failure;
+      if (failure && !precedes(*failure_, *failure)) continue;
+      rank_class.memory = simulate_memory(rank_class.program, job_.plan.allocator, memory);
+    }
+  }
+
+  void report_oom(std::size_t which) {
+    const RankProgram& program = result_.classes[which].program;
+    const OomContext context = oom_context(program, failure_->step, failure_->instruction);
+    result_.fits = false;
+    result_.oom = OomReport{failure_->step, lowest_[which], failure_->instruction,
+                            std::string(context.operator_name), context.unit,
+                            std::string(name(context.phase)), failure_->requested,
+                            failure_->allocated, failure_->reserved};
+  }
+
+  void report_memory() {
+    std::size_t highest = 0;
+    for (std::size_t r = 0; r < result_.class_of_rank.size(); ++r) {
+      const RankMemory& memory = memory_of(r);
+      const int rank = static_cast<int>(r);
+      result_.ranks_memory.push_back({rank, memory.run, memory.peak_host});
+      if (memory.run.allocated > memory_of(highest).run.allocated) highest = r;
+    }
+    for (std::int64_t step = 1; step <= options_.steps; ++step) {
+      for (std::size_t r = 0; r < result_.class_of_rank.size(); ++r) {
+        const auto& steps = memory_of(r).steps;
+        if (static_cast<std::size_t>(step) > steps.size()) continue;
+        result_.steps_memory.push_back(
+            {step, static_cast<int>(r), steps[static_cast<std::size_t>(step) - 1]});
+      }
+    }
+    const PeakMoment& peak = memory_of(highest).peak;
+    const RankProgram& program = class_of(highest).program;
+    result_.peak.rank = static_cast<int>(highest);
+    result_.peak.phase = name(peak.phase);
+    if (peak.unit != kNone) result_.peak.unit = program.units[static_cast<std::size_t>(peak.unit)].name;
+    for (int c = 0; c < kCategories; ++c) {
+      const std::int64_t bytes = peak.by_category[static_cast<std::size_t>(c)];
+      if (bytes != 0) result_.peak.by_category[std::string(name(static_cast<Category>(c)))] = bytes;
+    }
+  }
+
+  const RankClass& class_of(std::size_t rank) const {
+    return result_.classes[static_cast<std::size_t>(result_.class_of_rank[rank])];
+  }
+  const RankMemory& memory_of(std::size_t rank) const { return class_of(rank).memory; }
+
+  // --- time -------------------------------------------------------------------------------------
+
+  void simulate_time() {
+    EngineOptions engine = costs_->engine();
+    engine.steps = options_.steps;
+    if (failure_) {
+      engine.stop_step = failure_->step;
+      engine.stop_instruction = failure_->instruction;
+    }
+    std::vector<SimulatedRank> ranks;
+    const auto simulate_rank = [&](int rank) {
+      const RankClass& rank_class = class_of(static_cast<std::size_t>(rank));
+      ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
+                       place_of(job_, rank)});
+      result_.simulated_ranks.push_back(rank);
+    };
+    if (engine.one_per_class) {
+      for (const int rank : lowest_) simulate_rank(rank);
+    } else {
+      for (int rank = 0; rank < job_.ranks; ++rank) simulate_rank(rank);
+    }
+    result_.timelines = simulate(ranks, engine);
+  }
+
+  void report_time() {
+    count_sources();
+    if (failure_) return;
+    const auto last = static_cast<std::size_t>(options_.steps);
+    std::int64_t step_ns = 0;
+    for (const RankTimeline& timeline : result_.timelines) {
+      step_ns = std::max(step_ns, timeline.step_end_ns[last] - timeline.step_end_ns[last - 1]);
+    }
+    result_.step_time = Nanoseconds(step_ns);
+    const auto scaled = [&](double factor) {
+      return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(step_ns) * factor));
+    };
+    result_.step_time_low = scaled(std::max(0.0, 1 - costs_->band()));
+    result_.step_time_high = scaled(1 + costs_->band());
+    if (step_ns <= 0) return;
+    const auto tokens = static_cast<double>(job_.plan.tokens() * job_.plan.batch.accumulation *
+                                            job_.ranks);
+    result_.tokens_per_s = tokens / static_cast<double>(step_ns) * 1e9;
+    const double peak = costs_->peak_flops_per_ns(job_.plan.precision.param);
+    if (peak > 0) result_.mfu = model_flops() / (static_cast<double>(step_ns) * peak);
+    result_.exposed_communication = Nanoseconds(
+        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
+  }
+
+  // Of rank 0's last step, without what checkpointing does a second time.
+  double model_flops() const {
+    const RankProgram& program = result_.classes[0].program;
+    std::vector<double> by_key;
+    by_key.reserve(program.cost_keys.size());
+    for (const CostKey& key : program.cost_keys) by_key.push_back(flops(key));
+    double sum = 0;
+    for (const Instruction& i : program.step(options_.steps).instructions) {
+      if (i.kind != Kind::launch || i.phase == Phase::recompute) continue;
+      const Operator op = program.cost_keys[static_cast<std::size_t>(i.cost_key)].op;
+      const bool counts = op == Operator::matmul || op == Operator::matmul_input_gradient ||
+                          op == Operator::matmul_weight_gradient || op == Operator::attention ||
+                          op == Operator::attention_backward;
+      if (counts) sum += by_key[static_cast<std::size_t>(i.cost_key)];
+    }
+    return sum;
+  }
+
+  void count_sources() {
+    const RankClass& first = result_.classes[0];
+    std::array<std::int64_t, static_cast<std::size_t>(CostSource::kCount)> counts{};
+    for (const Instruction& i : first.program.step(options_.steps).instructions) {
+      if (i.cost_key == kNone) continue;
+      ++counts[static_cast<std::size_t>(first.costs.sources[static_cast<std::size_t>(i.cost_key)])];
+    }
+    result_.cost_sources = {counts[0], counts[1], counts[2], counts[3]};
+  }
+
+  const Job& job_;
+  const PredictionOptions& options_;
+  std::unique_ptr<CostModel> costs_;
+  std::vector<int> lowest_;  // rank of each class
+  std::optional<MemoryFailure> failure_;
+  Prediction result_;
+};
+
+}  // namespace
+
+Prediction predict(const Job& job, const PredictionOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  Prediction prediction = Predictor(job, options).run();
+  prediction.prediction_time =
+      std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now() - start);
+  return prediction;
+}
+
+}  // namespace foreshard::simulator

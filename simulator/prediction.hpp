@@ -1,0 +1,108 @@
+// The prediction: a job, put through the allocator and the engine, and everything asked of it.
+//
+// Memory first, one walk per class of ranks, without any notion of time; then time, with what the
+// allocator cost the host. Both simulate the set-up and steps 1 to `steps`, as `train` runs them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/hardware.hpp"
+#include "models/step_program.hpp"
+#include "models/units.hpp"
+#include "simulator/cost_model.hpp"
+#include "simulator/cost_table.hpp"
+#include "simulator/engine.hpp"
+#include "simulator/memory.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::simulator {
+
+// Costs come from `costs`, else from `machine`, else this machine is guessed.
+struct PredictionOptions {
+  std::int64_t steps = 2;
+  const CostTable* costs = nullptr;
+  const Machine* machine = nullptr;
+  std::optional<std::int64_t> device_memory;  // bytes per rank; nothing: the machine's, or no limit
+  bool keeps_memory_records = false;          // what to_trace and memory listings are made of
+  bool wants_time = true;                     // false: memory only
+};
+
+struct OomReport {
+  std::int64_t step = 0;
+  int rank = 0;
+  std::int64_t instruction = 0;
+  std::string operator_name;
+  std::string unit;
+  std::string phase;
+  std::int64_t requested_bytes = 0;
+  std::int64_t allocated_bytes = 0;
+  std::int64_t reserved_bytes = 0;
+};
+
+struct RankPeaks {
+  int rank = 0;
+  MemoryPeaks peaks;
+  std::int64_t peak_host = 0;
+};
+
+struct StepPeaks {
+  std::int64_t step = 0;
+  int rank = 0;
+  MemoryPeaks peaks;
+};
+
+struct PeakReport {
+  int rank = 0;  // whose peak is the highest
+  std::string phase;
+  std::string unit;
+  std::map<std::string, std::int64_t> by_category;
+};
+
+// How many instructions of the last step each kind of source served.
+struct SourceCounts {
+  std::int64_t measured = 0, fitted = 0, modelled = 0, unknown = 0;
+};
+
+// One class of ranks: equal programs, and so equal memory.
+struct RankClass {
+  RankProgram program;
+  ProgramCosts costs;
+  RankMemory memory;
+};
+
+struct Prediction {
+  bool fits = true;
+  std::optional<OomReport> oom;
+  Nanoseconds step_time{0}, step_time_low{0}, step_time_high{0};  // of the last step; 0: no answer
+  double tokens_per_s = 0;
+  double mfu = 0;  // model FLOPs, without recomputation, over what the devices could do
+  Nanoseconds exposed_communication{0};  // of the last step, rank 0
+  std::vector<RankPeaks> ranks_memory;
+  std::vector<StepPeaks> steps_memory;
+  PeakReport peak;
+  SourceCounts cost_sources;
+  Nanoseconds prediction_time{0};  // from the parsed inputs to this answer
+  std::vector<std::string> warnings;
+
+  // What all of it was made from.
+  std::vector<RankClass> classes;
+  std::vector<int> class_of_rank;        // index into `classes`
+  std::vector<int> simulated_ranks;      // the ranks that have a timeline
+  std::vector<RankTimeline> timelines;   // of those; empty without time
+};
+
+Prediction predict(const Job& job, const PredictionOptions& options);
+
+// The prediction as a recording of the run would look; needs keeps_memory_records. `command` goes
+// into the metadata.
+traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::string& command);
+
+// Length of the union of collectives' intervals that no kernel of the rank overlaps.
+std::int64_t exposed_communication_ns(const RankProgram& program, const RankTimeline& timeline,
+                                      std::int64_t step);
+
+}  // namespace foreshard::simulator

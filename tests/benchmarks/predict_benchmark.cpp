@@ -1,0 +1,102 @@
+// How long a prediction takes: from parsed inputs to two steps with timeline and memory. One
+// iteration of `replan` is one plan; 64 different ones in turn, nothing remembered in between.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <vector>
+
+#include "simulator/prediction.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+template <typename T>
+T must(Result<T> result) {
+  if (result) return *std::move(result);
+  std::cerr << result.error().text() << "\n";
+  std::exit(1);
+}
+
+Job job_of(const std::string& model, const Plan& plan, int ranks) {
+  return must(make_job(must(load_llama_config(model)), plan, "benchmark", ranks));
+}
+
+void predict_model(benchmark::State& state, const std::string& model, int ranks) {
+  const LlamaConfig config = must(load_llama_config(model));
+  const Machine machine = must(load_machine("h100-sxm"));
+  PredictionOptions options;
+  options.machine = &machine;
+  for (auto _ : state) {
+    const Job job = must(make_job(config, Plan{}, "benchmark", ranks));
+    benchmark::DoNotOptimize(predict(job, options).step_time);
+  }
+}
+
+void replan(benchmark::State& state) {
+  const LlamaConfig config = must(load_llama_config("llama-3.1-8b"));
+  const Machine machine = must(load_machine("h100-sxm"));
+  std::vector<Plan> plans;
+  for (int i = 0; i < 64; ++i) {
+    Plan plan;
+    plan.batch.micro_batch = 1 + i % 4;
+    plan.batch.sequence = 512 * (1 + i / 4 % 4);
+    plan.prefetch.forward = i % 3;
+    plan.sharding.reshard_after_forward.kind =
+        i % 2 == 0 ? ReshardAfterForward::Kind::yes : ReshardAfterForward::Kind::no;
+    plan.checkpointing.mode = i / 16 % 2 == 0 ? CheckpointMode::none : CheckpointMode::full;
+    plan.precision.reduce = i / 32 == 0 ? DType::fp32 : DType::bf16;
+    plans.push_back(plan);
+  }
+  PredictionOptions options;
+  options.machine = &machine;
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const Job job = must(make_job(config, plans[next++ % plans.size()], "benchmark", 8));
+    benchmark::DoNotOptimize(predict(job, options).step_time);
+  }
+}
+
+BENCHMARK_CAPTURE(predict_model, 8b, std::string("llama-3.1-8b"), 8)
+    ->Name("predict/llama-3.1-8b/8")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(predict_model, 405b, std::string("llama-3.1-405b"), 512)
+    ->Name("predict/llama-3.1-405b/512")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(replan)->Name("replan/llama-3.1-8b/8")->Unit(benchmark::kMillisecond);
+
+// Where the time of a prediction goes.
+void lower_only(benchmark::State& state) {
+  const Job job = job_of("llama-3.1-8b", Plan{}, 8);
+  for (auto _ : state) benchmark::DoNotOptimize(lower(job, 0));
+}
+BENCHMARK(lower_only)->Name("parts/lower/llama-3.1-8b/8")->Unit(benchmark::kMillisecond);
+
+void memory_only(benchmark::State& state) {
+  const Job job = job_of("llama-3.1-8b", Plan{}, 8);
+  const RankProgram program = lower(job, 0);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(simulate_memory(program, job.plan.allocator, {}).run);
+  }
+}
+BENCHMARK(memory_only)->Name("parts/memory/llama-3.1-8b/8")->Unit(benchmark::kMillisecond);
+
+void engine_only(benchmark::State& state, bool shares) {
+  const Job job = job_of("llama-3.1-8b", Plan{}, 8);
+  const RankProgram program = lower(job, 0);
+  const auto model = machine_costs(must(load_machine("h100-sxm")), 8, 1);
+  const ProgramCosts costs = program_costs(program, *model);
+  EngineOptions options = model->engine();
+  options.shares = shares;
+  const std::vector<SimulatedRank> ranks{{&program, costs.costs, {}, program.place}};
+  for (auto _ : state) benchmark::DoNotOptimize(simulate(ranks, options));
+}
+BENCHMARK_CAPTURE(engine_only, in_order, false)
+    ->Name("parts/engine-in-order/llama-3.1-8b/8")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(engine_only, shared, true)
+    ->Name("parts/engine-shared/llama-3.1-8b/8")
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace foreshard::simulator
