@@ -8,11 +8,14 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <unordered_map>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <zlib.h>
 
+#include "models/virtual_segments.hpp"
 #include "traces/allocator_replay.hpp"
 
 namespace foreshard::traces {
@@ -182,6 +185,45 @@ INSTANTIATE_TEST_SUITE_P(Recorded, AllocatorHistoryTest, testing::ValuesIn(cases
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+// Requests of whole training steps through the real allocator over a driver that hands out
+// descending addresses: with the same driver of our own, nothing but the requests is given.
+TEST(VirtualSegments, GiveTheAddressesOfADescendingDriver) {
+  const fs::path logs =
+      fs::path(FORESHARD_SOURCE_DIR).parent_path() / "shared/reference/pytorch/memory/events";
+  if (!fs::exists(logs)) GTEST_SKIP() << "needs " << logs;
+  for (const auto& entry : fs::directory_iterator(logs)) {
+    SCOPED_TRACE(entry.path().filename().string());
+    const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(entry.path().c_str(), "rb"),
+                                                          gzclose);
+    ASSERT_TRUE(file);
+    VirtualSegments segments;
+    CachingAllocator allocator(AllocatorRules{}, std::nullopt, segments);
+    std::map<std::string, int> streams;
+    std::unordered_map<Address, BlockId> blocks;
+    std::vector<char> line(1 << 20);
+    gzgets(file.get(), line.data(), 1 << 20);  // the header
+    while (gzgets(file.get(), line.data(), 1 << 20)) {
+      const auto event = nlohmann::json::parse(line.data());
+      const std::string action = event["action"];
+      if (action.starts_with("segment")) continue;
+      const Address address = event["addr"];
+      if (action == "alloc") {
+        const int stream =
+            streams.try_emplace(event["stream"], static_cast<int>(streams.size())).first->second;
+        const auto allocation = allocator.allocate(event["size"], stream);
+        ASSERT_TRUE(allocation);
+        ASSERT_EQ(allocation->address, address) << line.data();
+        blocks[address] = allocation->block;
+      } else if (action == "free_requested") {
+        allocator.request_free(blocks.at(address));
+      } else {
+        ASSERT_EQ(action, "free_completed");
+        allocator.complete_free(blocks.at(address));
+      }
+    }
+  }
+}
 
 // Other settings over the same requests must still account for every byte at the end.
 TEST(AllocatorReplay, OtherSettings) {
