@@ -40,12 +40,16 @@ template <typename T>
 struct Pair {
   T &first, &second;
 };
+template <typename T>
+Pair(T&, T&) -> Pair<T>;
 
 // The three choices of checkpointing.save, which one key holds as a list of words.
 template <typename T>
 struct SavedOutputs {
   T &attention, &matmul, &every_second_matmul;
 };
+template <typename T>
+SavedOutputs(T&, T&, T&) -> SavedOutputs<T>;
 
 // Bounds beyond anything that can be trained, so that byte counts stay within 64 bits.
 constexpr std::int64_t kMaxSequences = 1 << 20;
