@@ -43,6 +43,7 @@ void Lowering::allocate_shards() {
   const DType storage = plan_.precision.storage;
   const bool on_host = plan_.offload.parameters;
   persistent_.units.resize(job_.units.size());
+  emit_.host_wait(emit_.record(Stream::compute));  // the host writes shards into the compute pool
   for (std::size_t u = 0; u < job_.units.size(); ++u) {
     const UnitLayout& layout = program_.units[u];
     if (layout.parameters.empty()) continue;
