@@ -17,7 +17,7 @@ class MemoryWalk final : private AllocatorListener {
       : program_(program),
         options_(options),
         segments_(options.capacity.value_or(VirtualSegments::kUnlimited)),
-        allocator_(settings, std::nullopt, segments_),
+        allocator_(settings, memory_limit(settings, options.capacity), segments_),
         blocks_(program.buffers.size(), kNoBlock) {
     if (options.keeps_records) allocator_.set_listener(this);
   }

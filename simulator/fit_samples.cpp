@@ -1,0 +1,322 @@
+#include "simulator/fit_samples.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "traces/metadata.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+using traces::Event;
+using traces::EventKind;
+using traces::Trace;
+
+// The last steps are steady; the first two create state and touch memory for the first time.
+constexpr std::int32_t kFirstSteadyStep = 2;
+
+bool is_task(EventKind kind) { return is_device_work(kind) || kind == EventKind::host_compute; }
+
+bool is_collective(Operator op) {
+  return op == Operator::all_gather || op == Operator::reduce_scatter || op == Operator::all_reduce;
+}
+
+// The kind of instruction behind an event of a host thread.
+std::optional<Kind> instruction_kind(const Trace& trace, const Event& event, Operator op) {
+  if (event.kind == EventKind::host_compute) return Kind::host_compute;
+  if (event.kind == EventKind::host_wait) return Kind::host_wait;
+  if (event.kind != EventKind::host) return {};
+  if (op == Operator::kCount) {
+    const std::string& word = trace.strings[event.name];
+    for (int k = 0; k < kKinds; ++k) {
+      if (word == name(static_cast<Kind>(k))) return static_cast<Kind>(k);
+    }
+    return {};
+  }
+  if (is_collective(op)) return Kind::collective;
+  if (op == Operator::copy_host_to_device || op == Operator::copy_device_to_host) return Kind::copy;
+  return Kind::launch;
+}
+
+class Reader {
+ public:
+  Reader(const Trace& trace, RunSamples& out) : trace_(trace), out_(out) {
+    by_lane_.resize(trace.lanes.size());
+    for (const Event& event : trace.events) {
+      if (event.end_ns >= event.start_ns) by_lane_[static_cast<std::size_t>(event.lane)].push_back(&event);
+    }
+    for (auto& lane : by_lane_) {
+      std::stable_sort(lane.begin(), lane.end(),
+                       [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
+    }
+  }
+
+  void read() {
+    find_steady_step();
+    for (std::size_t lane = 0; lane < by_lane_.size(); ++lane) {
+      if (!trace_.lanes[lane].device) index_host(lane);
+    }
+    read_traffic();
+    for (const auto& lane : by_lane_) {
+      for (const Event* event : lane) read_task(*event);
+    }
+    for (std::size_t lane = 0; lane < by_lane_.size(); ++lane) {
+      if (trace_.lanes[lane].device) {
+        read_stream(lane);
+      } else {
+        read_host(lane);
+      }
+    }
+    read_rendezvous();
+    read_steps();
+  }
+
+ private:
+  // Short runs have no steady steps; then the last one must do.
+  void find_steady_step() {
+    std::int32_t last = 0;
+    for (const auto& step : trace_.steps) last = std::max(last, step.step);
+    if (trace_.steps.empty()) {
+      for (const Event& event : trace_.events) last = std::max(last, event.step);
+    }
+    first_step_ = std::min(kFirstSteadyStep, last);
+  }
+
+  std::int32_t key_of(const Event& event) {
+    if (event.cost_key == 0) return -1;
+    const auto known = keys_.find(event.cost_key);
+    if (known != keys_.end()) return known->second;
+    CostKey key;
+    std::int32_t index = -1;
+    if (parse_cost_key(trace_.strings[event.cost_key], key)) {
+      index = static_cast<std::int32_t>(out_.keys.size());
+      out_.keys.push_back(key);
+    }
+    keys_[event.cost_key] = index;
+    return index;
+  }
+
+  double traffic_of(const Event& event, std::int32_t key) const {
+    const CostKey& k = out_.keys[static_cast<std::size_t>(key)];
+    const double bytes = is_collective(k.op) ? static_cast<double>(k.dims[0]) : bytes_moved(k);
+    return bytes / std::max<double>(1.0, static_cast<double>(event.end_ns - event.start_ns));
+  }
+
+  // The integral over time of what all tasks together read and write, as a broken line.
+  void read_traffic() {
+    std::vector<std::pair<std::int64_t, double>> changes;
+    for (const auto& lane : by_lane_) {
+      for (const Event* event : lane) {
+        const std::int32_t key = is_task(event->kind) ? key_of(*event) : -1;
+        if (key < 0 || event->end_ns == event->start_ns) continue;
+        const double rate = traffic_of(*event, key);
+        changes.emplace_back(event->start_ns, rate);
+        changes.emplace_back(event->end_ns, -rate);
+      }
+    }
+    std::sort(changes.begin(), changes.end());
+    double rate = 0, sum = 0;
+    for (const auto& [at, change] : changes) {
+      if (!times_.empty()) sum += rate * static_cast<double>(at - times_.back());
+      rate += change;
+      if (!times_.empty() && times_.back() == at) continue;
+      times_.push_back(at);
+      traffic_.push_back(sum);
+    }
+  }
+
+  double traffic_until(std::int64_t at) const {
+    const auto next = std::upper_bound(times_.begin(), times_.end(), at) - times_.begin();
+    if (next == 0) return 0;
+    const auto i = static_cast<std::size_t>(next) - 1;
+    if (i + 1 == times_.size()) return traffic_[i];
+    const double share = static_cast<double>(at - times_[i]) / static_cast<double>(times_[i + 1] - times_[i]);
+    return traffic_[i] + share * (traffic_[i + 1] - traffic_[i]);
+  }
+
+  void read_task(const Event& event) {
+    if (!is_task(event.kind)) return;
+    const std::int32_t key = key_of(event);
+    if (key < 0) return;
+    const bool is_setup_work = event.step == 0 && event.kind == EventKind::host_compute;
+    if (event.step < first_step_ && !is_setup_work) return;
+    const auto wall = static_cast<double>(event.end_ns - event.start_ns);
+    const bool one_thread = out_.threads == 1 || event.kind == EventKind::communication ||
+                            event.kind == EventKind::memory;
+    TaskSample sample;
+    sample.key = key;
+    sample.ns = one_thread && event.cpu_ns >= 0 ? static_cast<double>(event.cpu_ns) : wall;
+    sample.bytes_per_ns = traffic_of(event, key);
+    if (wall > 0) {
+      const double all = (traffic_until(event.end_ns) - traffic_until(event.start_ns)) / wall;
+      sample.beside = std::max(0.0, all - sample.bytes_per_ns);
+    }
+    out_.tasks.push_back(sample);
+  }
+
+  // --- the host ---------------------------------------------------------------------------------
+
+  static std::int64_t issue_id(std::int32_t rank, std::int32_t step, std::int32_t instruction) {
+    return (std::int64_t{rank} << 48) | (std::int64_t{step} << 24) | instruction;
+  }
+
+  void index_host(std::size_t lane) {
+    for (const Event* event : by_lane_[lane]) {
+      if (event->instruction < 0 || event->kind == EventKind::range) continue;
+      issued_[issue_id(trace_.lanes[lane].rank, event->step, event->instruction)] = event;
+    }
+  }
+
+  void read_host(std::size_t lane) {
+    const auto& events = by_lane_[lane];
+    const Event* previous = nullptr;
+    for (const Event* event : events) {
+      if (event->kind == EventKind::range || event->step < first_step_) continue;
+      if (previous != nullptr) read_issue(*previous, event);
+      previous = event;
+      if (event->kind == EventKind::host_wait && event->end_ns > event->start_ns) {
+        read_wake_up(lane, *event, out_.wait_latency);
+      }
+    }
+  }
+
+  // An instruction takes the host until the next one begins.
+  void read_issue(const Event& event, const Event* next) {
+    const std::int32_t key = key_of(event);
+    const Operator op = key < 0 ? Operator::kCount : out_.keys[static_cast<std::size_t>(key)].op;
+    const auto kind = instruction_kind(trace_, event, op);
+    if (!kind || *kind == Kind::host_compute || *kind == Kind::host_wait) return;
+    const bool follows = next->step == event.step && next->instruction == event.instruction + 1;
+    const std::int64_t end = follows ? next->start_ns : event.end_ns;
+    out_.issue[static_cast<std::size_t>(*kind)].push_back(static_cast<double>(end - event.start_ns));
+  }
+
+  // --- latencies --------------------------------------------------------------------------------
+
+  // From the end of the task that a waiting thread waited for to the end of its wait. The trace does
+  // not say which task that was; it is the last one of the rank that ended during the wait.
+  void read_wake_up(std::size_t lane, const Event& wait, std::vector<double>& latencies) {
+    std::int64_t trigger = -1;
+    for (std::size_t other = 0; other < by_lane_.size(); ++other) {
+      if (other == lane || !trace_.lanes[other].device ||
+          trace_.lanes[other].rank != trace_.lanes[lane].rank) {
+        continue;
+      }
+      const auto& events = by_lane_[other];
+      auto at = std::upper_bound(events.begin(), events.end(), wait.end_ns,
+                                 [](std::int64_t t, const Event* e) { return t < e->start_ns; });
+      for (int back = 0; back < 4 && at != events.begin(); ++back) {
+        const Event& event = **--at;
+        if (!is_device_work(event.kind) || event.end_ns > wait.end_ns) continue;
+        if (event.end_ns > wait.start_ns) trigger = std::max(trigger, event.end_ns);
+        break;
+      }
+    }
+    if (trigger >= 0) latencies.push_back(static_cast<double>(wait.end_ns - trigger));
+  }
+
+  void read_stream(std::size_t lane) {
+    const Event* previous = nullptr;
+    for (const Event* event : by_lane_[lane]) {
+      if (event->step < first_step_) continue;
+      if (event->kind == EventKind::wait) {
+        if (event->end_ns > event->start_ns) read_wake_up(lane, *event, out_.event_latency);
+      } else if (is_device_work(event->kind)) {
+        read_start(lane, *event, previous);
+      } else {
+        continue;
+      }
+      previous = event;
+    }
+  }
+
+  void read_start(std::size_t lane, const Event& event, const Event* previous) {
+    const auto found = issued_.find(issue_id(trace_.lanes[lane].rank, event.step, event.instruction));
+    if (found == issued_.end() || previous == nullptr) return;
+    const Event& issue = *found->second;
+    if (previous->end_ns < issue.start_ns) {
+      out_.launch_latency.push_back(
+          std::max(0.0, static_cast<double>(event.start_ns - issue.end_ns)));
+    } else if (previous->end_ns > issue.end_ns && previous->kind != EventKind::wait &&
+               previous->step == event.step) {
+      out_.stream_gap.push_back(std::max(0.0, static_cast<double>(event.start_ns - previous->end_ns)));
+    }
+  }
+
+  // From the last rank's arrival at a collective to its end, beyond the processor time it took.
+  void read_rendezvous() {
+    struct Meeting {
+      std::int64_t last_start = 0;
+      double least = 1e18;
+      std::vector<const Event*> members;
+    };
+    std::map<std::pair<std::int32_t, std::int32_t>, Meeting> meetings;
+    for (const auto& lane : by_lane_) {
+      for (const Event* event : lane) {
+        if (event->kind != EventKind::communication || event->step < first_step_) continue;
+        Meeting& meeting = meetings[{event->step, event->instruction}];
+        meeting.last_start = std::max(meeting.last_start, event->start_ns);
+        meeting.members.push_back(event);
+      }
+    }
+    for (auto& [where, meeting] : meetings) {
+      for (const Event* event : meeting.members) {
+        if (event->cpu_ns < 0) continue;
+        const auto beyond = static_cast<double>(event->end_ns - meeting.last_start - event->cpu_ns);
+        meeting.least = std::min(meeting.least, std::max(0.0, beyond));
+      }
+      if (meeting.members.size() > 1 && meeting.least < 1e18) out_.rendezvous.push_back(meeting.least);
+    }
+  }
+
+  void read_steps() {
+    std::vector<double> durations;
+    for (const auto& step : trace_.steps) {
+      if (step.rank == 0 && step.step > first_step_) {
+        durations.push_back(static_cast<double>(step.end_ns - step.start_ns));
+      }
+    }
+    out_.step_ns = static_cast<std::int64_t>(quantile(durations, 0.5));
+  }
+
+  const Trace& trace_;
+  RunSamples& out_;
+  std::vector<std::vector<const Event*>> by_lane_;
+  std::unordered_map<traces::StringId, std::int32_t> keys_;
+  std::unordered_map<std::int64_t, const Event*> issued_;
+  std::vector<std::int64_t> times_;
+  std::vector<double> traffic_;
+  std::int32_t first_step_ = 0;
+};
+
+std::string text_of(const Trace& trace, const std::string& key) {
+  const auto found = trace.metadata.find(key);
+  return found == trace.metadata.end() ? "" : found->second;
+}
+
+}  // namespace
+
+double quantile(std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<std::size_t>(at)];
+}
+
+RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
+  RunSamples out;
+  out.file = file;
+  out.model_json = text_of(trace, "model");
+  out.plan_toml = text_of(trace, "plan");
+  out.cpu_model = text_of(trace, "cpu_model");
+  out.ranks = static_cast<int>(std::max<std::int64_t>(1, traces::integer(trace.metadata, "ranks", 1)));
+  out.threads = static_cast<int>(
+      std::max<std::int64_t>(1, traces::integer(trace.metadata, "threads_per_rank", 1)));
+  const auto here = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  out.cores = static_cast<int>(traces::integer(trace.metadata, "cores", here));
+  Reader(trace, out).read();
+  return out;
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,48 @@
+// What `fit` needs of one recording, read out of it once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "models/operators.hpp"
+#include "simulator/engine.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::simulator {
+
+// One task that ran. `beside` is what ran at the same time elsewhere on the machine, in ideal bytes
+// per nanosecond, averaged over the task's duration.
+struct TaskSample {
+  std::int32_t key = 0;  // index into RunSamples::keys
+  double ns = 0;
+  double bytes_per_ns = 0;
+  double beside = 0;
+};
+
+struct RunSamples {
+  std::string file;
+  std::string model_json, plan_toml;  // empty where the recording has none
+  int ranks = 1;
+  int threads = 1;
+  int cores = 1;
+  std::string cpu_model;
+  std::int64_t step_ns = 0;  // median of the steps after the second, 0 without any
+
+  std::vector<CostKey> keys;
+  std::vector<TaskSample> tasks;
+
+  // Durations by kind of instruction, and what latencies were seen, all in nanoseconds.
+  std::array<std::vector<double>, static_cast<std::size_t>(kKinds)> issue;
+  std::vector<double> launch_latency, stream_gap, event_latency, wait_latency, rendezvous;
+};
+
+RunSamples samples_of(const traces::Trace& trace, const std::string& file);
+
+// The value below which a share of the values lies; 0 of none. Reorders them.
+double quantile(std::vector<double>& values, double share);
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,205 @@
+#include "simulator/fit_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "simulator/nnls.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+bool is_collective(Operator op) {
+  return op == Operator::all_gather || op == Operator::reduce_scatter || op == Operator::all_reduce;
+}
+
+double slowed(const TaskSample& sample, double bandwidth) {
+  return bandwidth > 0 ? std::max(1.0, (sample.bytes_per_ns + sample.beside) / bandwidth) : 1.0;
+}
+
+// Samples of equal keys in equal regimes, over all runs.
+using Samples = std::unordered_map<CostKey, std::vector<double>, CostKeyHash>;
+
+// Sum over keys of squared log deviations from the key's median, were this the bandwidth.
+double unexplained(const std::vector<const RunSamples*>& runs, double bandwidth) {
+  double sum = 0;
+  for (const RunSamples* run : runs) {
+    std::vector<std::vector<double>> by_key(run->keys.size());
+    for (const TaskSample& task : run->tasks) {
+      if (task.ns <= 0) continue;
+      by_key[static_cast<std::size_t>(task.key)].push_back(std::log(task.ns / slowed(task, bandwidth)));
+    }
+    for (std::vector<double>& logs : by_key) {
+      if (logs.size() < 4) continue;
+      const double middle = quantile(logs, 0.5);
+      // Single disturbed tasks must not decide.
+      for (const double x : logs) sum += std::min(0.09, (x - middle) * (x - middle));
+    }
+  }
+  return sum;
+}
+
+struct Point {
+  CostKey key;
+  double ns = 0;
+};
+
+OperatorFit fit_operator(Operator op, DType dtype, const std::vector<Point>& points) {
+  std::vector<double> rows, ones(points.size(), 1.0);
+  for (const Point& p : points) {
+    // Divided by the time, so that errors count relative to it.
+    rows.insert(rows.end(), {1 / p.ns, flops(p.key) / p.ns, bytes_moved(p.key) / p.ns});
+  }
+  const std::vector<double> x = non_negative_least_squares(rows, 3, ones);
+  OperatorFit fit{op, dtype, x[0], x[1], x[2], 1, 0, static_cast<std::int64_t>(points.size())};
+  double squares = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double error = rows[3 * i] * x[0] + rows[3 * i + 1] * x[1] + rows[3 * i + 2] * x[2] - 1;
+    squares += error * error;
+  }
+  fit.residual = std::sqrt(squares / static_cast<double>(points.size()));
+  return fit;
+}
+
+CollectiveFit fit_collective(Operator op, std::int64_t group, const std::vector<Point>& points) {
+  std::vector<double> rows, ones(points.size(), 1.0);
+  for (const Point& p : points) {
+    const auto bytes = static_cast<double>(p.key.dims[0]);
+    rows.insert(rows.end(), {1 / p.ns, std::sqrt(bytes) / p.ns, bytes / p.ns});
+  }
+  const std::vector<double> x = non_negative_least_squares(rows, 3, ones);
+  CollectiveFit fit{op, group, x[0], x[1], x[2], 0, static_cast<std::int64_t>(points.size())};
+  double squares = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double error = rows[3 * i] * x[0] + rows[3 * i + 1] * x[1] + rows[3 * i + 2] * x[2] - 1;
+    squares += error * error;
+  }
+  fit.residual = std::sqrt(squares / static_cast<double>(points.size()));
+  return fit;
+}
+
+void fit_operators(Regime& regime) {
+  std::map<std::tuple<Operator, DType>, std::vector<Point>> operators;
+  std::map<std::tuple<Operator, std::int64_t>, std::vector<Point>> collectives;
+  std::vector<Point> points;
+  for (const auto& [key, cost] : regime.measured) {
+    if (cost.ns > 0) points.push_back({key, cost.ns});
+  }
+  // The hash table's order must not decide how rounding falls.
+  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
+    return std::tie(a.key.op, a.key.dtype, a.key.dtype2, a.key.dtype3, a.key.dims) <
+           std::tie(b.key.op, b.key.dtype, b.key.dtype2, b.key.dtype3, b.key.dims);
+  });
+  for (const Point& p : points) {
+    if (is_collective(p.key.op)) {
+      collectives[{p.key.op, p.key.dims[1]}].push_back(p);
+    } else {
+      operators[{p.key.op, p.key.dtype}].push_back(p);
+    }
+  }
+  for (const auto& [what, seen] : operators) {
+    regime.operators.push_back(fit_operator(std::get<0>(what), std::get<1>(what), seen));
+  }
+  for (const auto& [what, seen] : collectives) {
+    regime.collectives.push_back(fit_collective(std::get<0>(what), std::get<1>(what), seen));
+  }
+}
+
+// What a host thread pays where no recording shows it: assumed figures of a server core.
+constexpr double kIssueGuess = 300, kBookkeepingGuess = 60, kLatencyGuess = 8000, kGapGuess = 300;
+
+double middle_of(std::vector<double> values, double otherwise) {
+  return values.empty() ? otherwise : quantile(values, 0.5);
+}
+
+HostCosts fit_host(const std::vector<const RunSamples*>& runs) {
+  HostCosts host;
+  host.uses_core = true;
+  const auto joined = [&](auto member) {
+    std::vector<double> all;
+    for (const RunSamples* run : runs) {
+      const std::vector<double>& some = member(*run);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  };
+  for (std::size_t k = 0; k < static_cast<std::size_t>(kKinds); ++k) {
+    const bool is_work = runs_on_stream(static_cast<Kind>(k));
+    const auto all = joined([&](const RunSamples& run) -> const std::vector<double>& { return run.issue[k]; });
+    host.issue_ns[k] = std::llround(middle_of(all, is_work ? kIssueGuess : kBookkeepingGuess));
+  }
+  const auto latency = [&](std::vector<double> RunSamples::*field, double otherwise) {
+    return std::llround(middle_of(joined([&](const RunSamples& run) -> const std::vector<double>& {
+                                    return run.*field;
+                                  }), otherwise));
+  };
+  host.launch_latency_ns = latency(&RunSamples::launch_latency, kLatencyGuess);
+  host.event_latency_ns = latency(&RunSamples::event_latency, kLatencyGuess);
+  host.wait_latency_ns = latency(&RunSamples::wait_latency, kLatencyGuess);
+  host.stream_gap_ns = latency(&RunSamples::stream_gap, kGapGuess);
+  // Waiting for a core looks like rendezvous; the quicker meetings are the undisturbed ones.
+  std::vector<double> meetings = joined(
+      [](const RunSamples& run) -> const std::vector<double>& { return run.rendezvous; });
+  host.rendezvous_ns = std::llround(quantile(meetings, 0.25));
+  return host;
+}
+
+}  // namespace
+
+double fit_memory_bandwidth(const std::vector<const RunSamples*>& runs) {
+  double highest = 0;
+  for (const RunSamples* run : runs) {
+    for (const TaskSample& task : run->tasks) highest = std::max(highest, task.bytes_per_ns + task.beside);
+  }
+  if (highest <= 0) return 0;
+  constexpr double kLeastGain = 0.03;  // of what no limit leaves unexplained
+  double best = 0, least = unexplained(runs, 0) * (1 - kLeastGain);
+  for (double bandwidth = highest; bandwidth > highest / 64; bandwidth /= 1.15) {
+    const double left = unexplained(runs, bandwidth);
+    if (left < least) least = left, best = bandwidth;
+  }
+  return best;
+}
+
+CostTable fit_tables(const std::vector<const RunSamples*>& runs,
+                     const std::function<double(const RunSamples&)>& slow_down) {
+  CostTable table;
+  std::set<int> threads;
+  for (const RunSamples* run : runs) {
+    table.cpu_model = run->cpu_model;
+    table.cores = std::max(table.cores, run->cores);
+    threads.insert(run->threads);
+  }
+  table.memory_bytes_per_ns = fit_memory_bandwidth(runs);
+  for (const int count : threads) {
+    Regime regime;
+    regime.threads = count;
+    std::vector<const RunSamples*> same;
+    Samples samples;
+    for (const RunSamples* run : runs) {
+      if (run->threads != count) continue;
+      same.push_back(run);
+      const double factor = slow_down(*run);
+      for (const TaskSample& task : run->tasks) {
+        samples[run->keys[static_cast<std::size_t>(task.key)]].push_back(
+            task.ns / slowed(task, table.memory_bytes_per_ns) / factor);
+      }
+    }
+    for (auto& [key, values] : samples) {
+      MeasuredCost cost;
+      cost.count = static_cast<std::int64_t>(values.size());
+      cost.ns = quantile(values, 0.5);
+      if (cost.ns > 0) cost.spread = (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / cost.ns;
+      cost.cores = count;
+      regime.measured[key] = cost;
+    }
+    fit_operators(regime);
+    regime.host = fit_host(same);
+    table.regimes.push_back(std::move(regime));
+  }
+  return table;
+}
+
+}  // namespace foreshard::simulator
