@@ -93,10 +93,11 @@ Result<void> Checkpoint::check_model(const LlamaConfig& config, const ModuleTree
   const auto& file = contents_->index_file;
   auto stored = parse_llama_config(facts().model, file);
   if (!stored) return fail(file, "model", "is damaged: " + stored.error().text());
-  stored->name = config.name;
-  if (*stored != config) {
+  LlamaConfig wanted = config;
+  wanted.name = stored->name;  // one model may be called by several names
+  if (*stored != wanted) {
     return fail(file, "model",
-                "is another one, with " + differing_member(facts().model, to_json(config)) +
+                "is another one, with " + differing_member(facts().model, to_json(wanted)) +
                     "; a checkpoint of the model that is trained is expected");
   }
   for (const auto& p : tree.parameters) {
