@@ -7,7 +7,7 @@ RankMemory::RankMemory(const RankProgram& program, const AllocatorSettings& sett
     : program_(program),
       device_(VirtualSegments::kLowest, Bytes{VirtualSegments::kSpan}, std::move(synchronize)),
       backing_(device_), segments_(capacity.value_or(VirtualSegments::kUnlimited), &backing_),
-      allocator_(settings, capacity, segments_), places_(program.buffers.size()) {}
+      allocator_(settings, memory_limit(settings, capacity), segments_), places_(program.buffers.size()) {}
 
 RankMemory::~RankMemory() {
   for (std::size_t b = 0; b < places_.size(); ++b) {

@@ -28,11 +28,10 @@ void AllocatorRules::round_to_power2_divisions(const Divisions& divisions) {
       std::any_of(divisions.begin(), divisions.end(), [](std::int64_t d) { return d > 1; });
 }
 
-std::optional<std::int64_t> memory_limit(const AllocatorRules& rules, std::int64_t capacity) {
-  if (rules.garbage_collection_threshold <= 0.0 || capacity == AllocatorRules::kUnlimited) {
-    return std::nullopt;
-  }
-  return capacity;
+std::optional<std::int64_t> memory_limit(const AllocatorRules& rules,
+                                         std::optional<std::int64_t> capacity) {
+  const bool is_limited = capacity && *capacity != AllocatorRules::kUnlimited;
+  return is_limited && rules.garbage_collection_threshold > 0.0 ? capacity : std::nullopt;
 }
 
 std::int64_t AllocatorRules::divisions_of(std::int64_t n) const {

@@ -78,6 +78,7 @@ struct AllocatorRules {
 
 // PyTorch collects garbage only where a memory fraction is set. A threshold is taken to ask for it,
 // with the whole device of `capacity` bytes as the fraction; otherwise the device alone sets limits.
-std::optional<std::int64_t> memory_limit(const AllocatorRules& rules, std::int64_t capacity);
+std::optional<std::int64_t> memory_limit(const AllocatorRules& rules,
+                                         std::optional<std::int64_t> capacity);
 
 }  // namespace foreshard

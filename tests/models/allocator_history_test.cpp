@@ -179,9 +179,9 @@ TEST_P(AllocatorHistoryTest, CountsEqualAddresses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Recorded, AllocatorHistoryTest, testing::ValuesIn(cases()),
-                         [](const auto& info) {
-                           std::string name = std::to_string(info.index) + "_" +
-                                              info.param.events.stem().stem().string();
+                         [](const auto& param) {
+                           std::string name = std::to_string(param.index) + "_" +
+                                              param.param.events.stem().stem().string();
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
