@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
+#include "traces/json_lines.hpp"
 namespace foreshard::traces {
 namespace {
 
@@ -31,100 +30,6 @@ constexpr std::array<std::pair<std::string_view, Action>, 10> kActions{{
     {"device_full", Action::device_full},
 }};
 
-// Lines of a plain or gzip file. A file that breaks off in the middle is an error, not an end.
-class Lines {
- public:
-  explicit Lines(const std::filesystem::path& file) : file_(gzopen(file.c_str(), "rb"), gzclose) {}
-
-  bool is_open() const { return file_ != nullptr; }
-  bool is_broken() const { return broken_; }
-  int number() const { return number_; }
-
-  bool next(std::string& line) {
-    line.clear();
-    std::array<char, 1 << 16> part{};
-    while (gzgets(file_.get(), part.data(), static_cast<int>(part.size()))) {
-      line += part.data();
-      if (line.back() == '\n') break;
-    }
-    int code = Z_OK;
-    gzerror(file_.get(), &code);
-    broken_ = code != Z_OK && code != Z_STREAM_END;
-    ++number_;
-    return !line.empty() && !broken_;
-  }
-
- private:
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
-  int number_ = 0;
-  bool broken_ = false;
-};
-
-// One JSON object of the file, whose members are read with errors that name the line and the key.
-class Reader {
- public:
-  Reader(std::string file, std::string place, const Json& json)
-      : file_(std::move(file)), place_(std::move(place)), json_(&json) {}
-
-  tl::unexpected<Error> wrong(const std::string& key, const std::string& message) const {
-    return fail(file_, place_ + (key.empty() ? "" : ": " + key), message);
-  }
-
-  // A whole number of at least `least`; `fallback` where the key is missing and there is one.
-  Result<std::int64_t> integer(const char* key, std::int64_t least,
-                               std::optional<std::int64_t> fallback = std::nullopt) const {
-    const auto found = json_->find(key);
-    if (found == json_->end() && fallback) return *fallback;
-    const std::string expected = "; expected a whole number, at least " + std::to_string(least);
-    if (found == json_->end()) return wrong(key, "is missing" + expected);
-    if (!found->is_number_integer()) return wrong(key, "is " + found->dump() + expected);
-    const bool too_large = found->is_number_unsigned() && found->get<std::uint64_t>() > kLargest;
-    const auto value = found->get<std::int64_t>();
-    if (too_large || value < least) return wrong(key, "is " + found->dump() + expected);
-    return value;
-  }
-
-  Result<bool> boolean(const char* key, bool fallback) const {
-    const auto found = json_->find(key);
-    if (found == json_->end()) return fallback;
-    if (!found->is_boolean()) return wrong(key, "is " + found->dump() + "; expected true or false");
-    return found->get<bool>();
-  }
-
-  Result<std::string> word(const char* key) const {
-    const auto found = json_->find(key);
-    if (found == json_->end() || !found->is_string()) {
-      return wrong(key, (found == json_->end() ? "is missing" : "is " + found->dump()) +
-                            std::string("; expected a word"));
-    }
-    return found->get<std::string>();
-  }
-
-  Result<std::vector<Reader>> objects(const char* key) const {
-    const auto found = json_->find(key);
-    std::vector<Reader> result;
-    if (found == json_->end()) return result;
-    if (!found->is_array()) return wrong(key, "is no list; expected a list of objects");
-    for (std::size_t i = 0; i < found->size(); ++i) {
-      const std::string place = place_ + ": " + key + "[" + std::to_string(i) + "]";
-      if (!(*found)[i].is_object()) return fail(file_, place, "is no object; expected one");
-      result.emplace_back(file_, place, (*found)[i]);
-    }
-    return result;
-  }
-
-  const Json& json() const { return *json_; }
-  const std::string& file() const { return file_; }
-  const std::string& place() const { return place_; }
-
- private:
-  // Addresses and sizes stay far from overflow when they are added.
-  static constexpr std::uint64_t kLargest = std::uint64_t{1} << 61;
-
-  std::string file_, place_;
-  const Json* json_;
-};
-
 #define TRY(target, expression)               \
   if (auto result_ = (expression); result_) { \
     target = std::move(*result_);             \
@@ -132,12 +37,12 @@ class Reader {
     return tl::unexpected(result_.error());   \
   }
 
-Result<AllocatorRules> read_rules(const Reader& header) {
+Result<AllocatorRules> read_rules(const JsonObject& header) {
   AllocatorRules rules;
   const auto found = header.json().find("settings");
   if (found == header.json().end()) return rules;
   if (!found->is_object()) return header.wrong("settings", "is no object; expected one");
-  const Reader settings(header.file(), header.place() + ": settings", *found);
+  const JsonObject settings(header.file(), header.place() + ": settings", *found);
 
   TRY(rules.expandable_segments, settings.boolean("expandable_segments", false));
   std::int64_t split = -1;
@@ -154,7 +59,8 @@ Result<AllocatorRules> read_rules(const Reader& header) {
     if (!table->is_object()) {
       return settings.wrong("roundup_power2_divisions", "is no object; expected one");
     }
-    const Reader divisions(header.file(), settings.place() + ": roundup_power2_divisions", *table);
+    const JsonObject divisions(header.file(), settings.place() + ": roundup_power2_divisions",
+                               *table);
     AllocatorRules::Divisions values{};
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string mebibytes = std::to_string(std::int64_t{1} << i);
@@ -169,7 +75,7 @@ Result<AllocatorRules> read_rules(const Reader& header) {
   return rules;
 }
 
-Result<SegmentState> read_segment(const Reader& reader, std::vector<std::int64_t>& streams) {
+Result<SegmentState> read_segment(const JsonObject& reader, std::vector<std::int64_t>& streams) {
   SegmentState segment;
   TRY(segment.address, reader.integer("address", 0));
   TRY(segment.bytes, reader.integer("total_size", 1));
@@ -184,9 +90,9 @@ Result<SegmentState> read_segment(const Reader& reader, std::vector<std::int64_t
   }
   segment.small = type == "small";
 
-  std::vector<Reader> blocks;
+  std::vector<JsonObject> blocks;
   TRY(blocks, reader.objects("blocks"));
-  for (const Reader& block : blocks) {
+  for (const JsonObject& block : blocks) {
     SegmentState::Part part;
     TRY(part.address, block.integer("address", 0));
     TRY(part.bytes, block.integer("size", 1));
@@ -210,7 +116,7 @@ Result<SegmentState> read_segment(const Reader& reader, std::vector<std::int64_t
   return segment;
 }
 
-Result<HistoryEvent> read_event(const Reader& reader, std::vector<std::int64_t>& streams) {
+Result<HistoryEvent> read_event(const JsonObject& reader, std::vector<std::int64_t>& streams) {
   HistoryEvent event;
   std::string action;
   TRY(action, reader.word("action"));
@@ -268,15 +174,15 @@ Result<AllocatorHistory> read_allocator_history(const std::filesystem::path& fil
     const std::string place = "line " + std::to_string(lines.number());
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) return fail(name, place, "is not valid; expected one JSON object");
-    const Reader reader(name, place, json);
+    const JsonObject reader(name, place, json);
     if (lines.number() == 1) {
       if (json.contains("action")) {
         return fail(name, place, "is an event; expected a header with the settings");
       }
       TRY(history.rules, read_rules(reader));
-      std::vector<Reader> segments;
+      std::vector<JsonObject> segments;
       TRY(segments, reader.objects("initial_segments"));
-      for (const Reader& segment : segments) {
+      for (const JsonObject& segment : segments) {
         auto state = read_segment(segment, segment_streams);
         if (!state) return tl::unexpected(state.error());
         history.start.push_back(std::move(*state));

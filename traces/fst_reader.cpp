@@ -256,7 +256,7 @@ Result<Trace> read_fst(const std::string& path) {
   auto opened = open_trace(path);
   if (!opened) return tl::unexpected(opened.error());
   auto trace = Reader(*opened, path).read();
-  if (!trace || trace->complete) return trace;
+  if (!trace) return trace;
 
   // A run of several processes that was killed has left its parts unmerged.
   const std::int64_t processes = integer(trace->metadata, "processes", 1);
@@ -278,7 +278,11 @@ Result<Trace> read_fst(const std::string& path) {
     }
   }
   Trace whole = merge(std::move(parts));
-  if (missing > 0) whole.dropped["processes whose part is missing"] += missing;
+  if (missing > 0) {
+    whole.dropped["processes whose part is missing"] += missing;
+    whole.complete = false;
+    whole.complete_until_ns = 0;
+  }
   return whole;
 }
 

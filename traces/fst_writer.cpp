@@ -144,7 +144,8 @@ Result<FstWriter> FstWriter::create(const std::string& path, const Metadata& met
                    create_schema(fresh);
     Statement set(is_done ? fresh.handle() : nullptr, "INSERT INTO META_DATA_EXPORT VALUES (?,?)");
     for (const auto& [key, value] : metadata) {
-      is_done = is_done && set.run(std::string_view(key), std::string_view(value));
+      const std::string_view written = key == "complete" ? "0" : std::string_view(value);
+      is_done = is_done && set.run(std::string_view(key), written);
     }
     set = Statement();
     if (!is_done || !fresh.run("COMMIT")) {
@@ -278,9 +279,7 @@ Result<void> FstWriter::close(std::int64_t complete_until_ns, bool is_complete) 
 Result<void> write_fst(const std::string& path, const Trace& trace) {
   if (const auto target = check_target(path); !target) return tl::unexpected(target.error());
   const std::string whole = temporary_path(path);
-  Metadata metadata = trace.metadata;
-  metadata["complete"] = "0";
-  auto writer = FstWriter::create(whole, metadata);
+  auto writer = FstWriter::create(whole, trace.metadata);
   std::error_code ignored;
   if (!writer) {
     return fail(path, "", writer.error().message);

@@ -1,0 +1,104 @@
+// Predictions beside measurements, small enough to check by hand.
+#include "profiler/analysis/comparison.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/profiler/hand_made_trace.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::EventKind;
+using traces::MemoryAction;
+
+// Two ranks, five steps of 100, 100, 90, 100, 120 us: the median of the last three is 100.
+HandMadeTrace measured() {
+  HandMadeTrace t(2);
+  std::int64_t at = 0;
+  for (int step = 1; step <= 5; ++step) {
+    const std::int64_t length = step == 3 ? 90'000 : step == 5 ? 120'000 : 100'000;
+    for (int rank = 0; rank < 2; ++rank) {
+      t.step(rank, step, at, at + length);
+      t.event(rank, 0, EventKind::compute, at, at + length / 2, step, "matmul", "k/matmul/0");
+      t.event(rank, 1, EventKind::communication, at + 10, at + 10'010, step, "all_gather", "k/gather/0");
+      t.event(rank, -1, EventKind::host, at, at + 10, step, "matmul", "k/matmul/0");
+    }
+    at += length;
+  }
+  t.memory(0, MemoryAction::alloc, 1, 0, 1000).memory(1, MemoryAction::alloc, 1, 0, 1000);
+  return t;
+}
+
+// One rank stands for both; two steps of which the second counts.
+HandMadeTrace predicted() {
+  HandMadeTrace t(1, true);
+  t.trace.metadata["ranks"] = "2";
+  t.trace.metadata["rank_classes"] = "0,0";
+  t.step(0, 1, 0, 110'000).step(0, 2, 110'000, 200'000);
+  t.event(0, 0, EventKind::compute, 110'000, 165'000, 2, "matmul", "k/matmul/0");
+  t.event(0, 0, EventKind::compute, 165'000, 166'000, 2, "add", "k/add/0");
+  t.memory(0, MemoryAction::alloc, 1, 0, 1300);
+  return t;
+}
+
+TEST(Comparison, OfStepTimeMemoryAndEvents) {
+  const Comparison c = compare(measured().trace, predicted().trace);
+  EXPECT_EQ(c.measured_step_ns, 100'000);
+  EXPECT_EQ(c.predicted_step_ns, 90'000);
+  EXPECT_DOUBLE_EQ(c.step_time_error, 0.1);
+  EXPECT_EQ(c.peak_allocated_error_bytes, 300);
+  EXPECT_EQ(c.peak_reserved_error_bytes, 0);
+  EXPECT_EQ(c.ranks.size(), 2u);
+  // Both ranks' matmul; unmatched: both ranks' all_gather, the prediction's add.
+  EXPECT_EQ(c.events_matched, 2);
+  EXPECT_EQ(c.events_unmatched, 3);
+  ASSERT_EQ(c.operators.size(), 1u);
+  EXPECT_EQ(c.operators[0].measured_ns, 100'000);   // 2 x the median of 45, 50 and 60 us
+  EXPECT_EQ(c.operators[0].predicted_ns, 110'000);  // 2 x 55 us
+  ASSERT_EQ(c.by_category.size(), 5u);
+  EXPECT_EQ(c.by_category[0].category, "compute");
+  EXPECT_EQ(c.by_category[0].measured_ns, 50'000);
+  EXPECT_EQ(c.by_category[0].predicted_ns, 56'000);
+  EXPECT_FALSE(c.same_program) << "a program that is not known is not the same";
+}
+
+TEST(Comparison, OfATraceWithItselfHasNoError) {
+  HandMadeTrace t = measured();
+  t.trace.metadata["program_hash"] = "0123456789abcdef";
+  const Comparison c = compare(t.trace, t.trace);
+  EXPECT_EQ(c.step_time_error, 0);
+  EXPECT_EQ(c.peak_allocated_error_bytes, 0);
+  EXPECT_EQ(c.events_matched, 4);
+  EXPECT_EQ(c.events_unmatched, 0);
+  EXPECT_TRUE(c.same_program);
+}
+
+TEST(Comparison, JsonKeepsTheContract) {
+  const auto json = nlohmann::json::parse(to_json(compare(measured().trace, predicted().trace)));
+  for (const char* key : {"step_time_error", "peak_allocated_error_bytes",
+                          "peak_reserved_error_bytes", "by_category", "events_matched", "events_unmatched"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  const auto empty = nlohmann::json::parse(to_json(compare({}, {})));
+  EXPECT_TRUE(empty["step_time_error"].is_null()) << "nothing to compare is no error of zero";
+}
+
+TEST(Comparison, EventsWithoutKeysAreUnmatched) {
+  HandMadeTrace t;
+  t.step(0, 1, 0, 10).event(0, 0, EventKind::compute, 0, 5).event(0, 0, EventKind::compute, 5, 9);
+  const Comparison c = compare(t.trace, t.trace);
+  EXPECT_EQ(c.events_matched, 0);
+  EXPECT_EQ(c.events_unmatched, 4);
+}
+
+TEST(Comparison, ReportStartsWithTheAnswer) {
+  const std::string text = report_text(compare(measured().trace, predicted().trace));
+  EXPECT_TRUE(text.starts_with("Predicted 0.090 ms a step, measured 0.100 ms: -10.0 %.\n"
+                               "Peak memory is off by 300 bytes allocated"))
+      << text;
+}
+
+}  // namespace
+}  // namespace foreshard::profiler

@@ -1,0 +1,165 @@
+// The recorder as the executor uses it: a program of a small model, several ranks and threads.
+#include "profiler/record/recorder.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "profiler/analysis/analysis.hpp"
+#include "tests/traces/sample_trace.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::EventKind;
+using traces::TemporaryFolder;
+
+Job small_job() {
+  LlamaConfig model;
+  model.hidden_size = 32;
+  model.intermediate_size = 64;
+  model.num_hidden_layers = 2;
+  model.num_attention_heads = 4;
+  model.num_key_value_heads = 4;
+  model.head_dim = 8;
+  model.vocab_size = 64;
+  Plan plan;
+  plan.batch.micro_batch = 1;
+  plan.batch.sequence = 16;
+  auto job = make_job(model, plan, "plan.toml", 2);
+  if (!job) throw std::runtime_error(job.error().text());
+  return std::move(*job);
+}
+
+// Interprets a step without doing anything but recording it.
+void pretend(Recorder& recorder, RankRecorder& rank, const RankProgram& program, int step) {
+  const StepProgram which = traces::step_program(step);
+  const Program& instructions = traces::program(program, which);
+  const std::int64_t began = recorder.now();
+  for (std::size_t i = 0; i < instructions.instructions.size(); ++i) {
+    const Instruction& instruction = instructions.instructions[i];
+    const auto index = static_cast<std::int32_t>(i);
+    const std::int64_t start = recorder.now();
+    if (instruction.kind == Kind::alloc || instruction.kind == Kind::free) {
+      const auto action =
+          instruction.kind == Kind::alloc ? MemoryAction::alloc : MemoryAction::free_requested;
+      rank.host().memory(action, which, index, step, start, instruction.target * 512, 512);
+    } else {
+      rank.host().event(which, index, step, start, recorder.now());
+      if (traces::device_kind(program, instruction)) {
+        rank.lane(instruction.stream).event(which, index, step, start, recorder.now());
+      }
+    }
+  }
+  if (step > 0) rank.step(step, began, recorder.now(), 4.0, 0.5);
+}
+
+TEST(Recorder, RecordsWhatRanksDo) {
+  const TemporaryFolder folder;
+  const Job job = small_job();
+  auto recorder = Recorder::create(folder.path("a.fst"), {});
+  ASSERT_TRUE(recorder) << recorder.error().text();
+  std::vector<std::thread> ranks;
+  for (int r = 0; r < 2; ++r) {
+    ranks.emplace_back([&, r] {
+      const RankProgram program = lower(job, r);
+      RankRecorder& rank = (*recorder)->add_rank(r, program, job.tree);
+      for (int step = 0; step <= 4; ++step) pretend(**recorder, rank, program, step);
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  (*recorder)->set("note", "added later");
+  const auto cost = (*recorder)->close();
+  ASSERT_TRUE(cost) << cost.error().text();
+  EXPECT_GT(cost->ns_per_record, 0);
+  EXPECT_EQ(folder.files(), 1u);
+
+  const auto trace = traces::read_fst(folder.path("a.fst"));
+  ASSERT_TRUE(trace) << trace.error().text();
+  EXPECT_TRUE(trace->complete);
+  EXPECT_TRUE(trace->dropped.empty());
+  EXPECT_EQ(static_cast<std::int64_t>(trace->events.size() + trace->memory.size()), cost->records);
+  EXPECT_EQ(trace->steps.size(), 8u);
+  EXPECT_EQ(trace->metadata.at("note"), "added later");
+  EXPECT_NE(trace->metadata.at("recorder_overhead_ns_per_event"), "0");
+  EXPECT_EQ(trace->lanes.size(), 2u * (1 + kStreams));
+
+  // Every launch, collective and copy of the steady program stands there for each of its three
+  // steps, with what the program says of it.
+  const RankProgram program = lower(job, 1);
+  const auto keys = stable_keys(program, program.steady, "steady", job.tree);
+  std::map<std::int32_t, int> seen;
+  for (const traces::Event& e : trace->events) {
+    const traces::Lane& lane = trace->lanes[static_cast<std::size_t>(e.lane)];
+    if (lane.rank != 1 || !lane.device || e.step < 2) continue;
+    const Instruction& i = program.steady.instructions[static_cast<std::size_t>(e.instruction)];
+    ++seen[e.instruction];
+    EXPECT_EQ(trace->strings[lane.name], name(i.stream));
+    EXPECT_EQ(trace->strings[e.stable_key], keys[static_cast<std::size_t>(e.instruction)]);
+    EXPECT_EQ(trace->strings[e.phase], name(i.phase));
+    EXPECT_EQ(e.kind, *traces::device_kind(program, i));
+    if (i.cost_key >= 0) {
+      const CostKey& key = program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+      EXPECT_EQ(trace->strings[e.cost_key], text(key));
+      EXPECT_EQ(trace->strings[e.name], name(key.op));
+    }
+  }
+  for (std::size_t i = 0; i < program.steady.instructions.size(); ++i) {
+    if (traces::device_kind(program, program.steady.instructions[i])) {
+      EXPECT_EQ(seen[static_cast<std::int32_t>(i)], 3) << i;
+    }
+  }
+  for (const traces::MemoryEvent& e : trace->memory) {
+    EXPECT_NE(e.category, 0);
+    EXPECT_NE(e.owner, 0);
+  }
+  EXPECT_TRUE(analyse(*trace).warnings.empty());
+}
+
+TEST(Recorder, SurvivesBeingKilled) {
+  const TemporaryFolder folder;
+  const Job job = small_job();
+  int opened = 0;
+  for (int round = 0; round < 4; ++round) {
+    const std::string path = folder.path("k" + std::to_string(round) + ".fst");
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const RankProgram program = lower(job, 0);
+      auto recorder = Recorder::create(path, {});
+      RankRecorder& rank = (*recorder)->add_rank(0, program, job.tree);
+      for (int step = 0;; ++step) pretend(**recorder, rank, program, step);
+    }
+    ::usleep(static_cast<useconds_t>(100'000 + 250'000 * round));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    if (!std::filesystem::exists(path)) continue;
+    const auto trace = traces::read_fst(path);
+    ASSERT_TRUE(trace) << trace.error().text();
+    ++opened;
+    EXPECT_FALSE(trace->complete);
+    EXPECT_GT(trace->complete_until_ns, 0);
+  }
+  EXPECT_GT(opened, 0);
+}
+
+TEST(Recorder, LeavesAnUnclosedFileIncomplete) {
+  const TemporaryFolder folder;
+  { ASSERT_TRUE(Recorder::create(folder.path("a.fst"), {})); }
+  const auto trace = traces::read_fst(folder.path("a.fst"));
+  ASSERT_TRUE(trace) << trace.error().text();
+  EXPECT_FALSE(trace->complete);
+}
+
+TEST(Recorder, RefusesAMissingFolder) {
+  const TemporaryFolder folder;
+  const auto recorder = Recorder::create(folder.path("no/such/t.fst"), {});
+  ASSERT_FALSE(recorder);
+  EXPECT_NE(recorder.error().text().find("no/such"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace foreshard::profiler

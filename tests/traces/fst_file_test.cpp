@@ -1,0 +1,233 @@
+// Traces written and read back, and every way in which a path can be no trace.
+#include "traces/fst_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "tests/traces/sample_trace.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(FstFile, ReadsBackWhatWasWritten) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("Läufe, 100% #1?.fst");
+  const Trace trace = sample_trace();
+  ASSERT_TRUE(write_fst(path, trace));
+  EXPECT_EQ(folder.files(), 1u) << "one portable file";
+  const auto read = read_fst(path);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(difference(trace, *read), "");
+}
+
+TEST(FstFile, KeepsValuesSqlHasNoWordFor) {
+  const TemporaryFolder folder;
+  Trace trace = sample_trace();
+  trace.steps[0].loss = std::numeric_limits<double>::quiet_NaN();
+  trace.steps[1].loss = std::numeric_limits<double>::infinity();
+  trace.lanes[0].name = trace.strings.intern("x'); DROP TABLE LANES; -- \"\n\xff");
+  ASSERT_TRUE(write_fst(folder.path("a.fst"), trace));
+  const auto read = read_fst(folder.path("a.fst"));
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(std::isnan(read->steps[0].loss));
+  EXPECT_TRUE(std::isinf(read->steps[1].loss));
+  EXPECT_EQ(read->strings[read->lanes[0].name], trace.strings[trace.lanes[0].name]);
+}
+
+TEST(FstFile, WritesInPartsWhatItReadsWhole) {
+  const TemporaryFolder folder;
+  const Trace trace = sample_trace();
+  auto writer = FstWriter::create(folder.path("a.fst"), trace.metadata);
+  ASSERT_TRUE(writer);
+  EXPECT_TRUE(fs::exists(folder.path("a.fst"))) << "from the moment its schema is committed";
+  writer->strings() = trace.strings;
+  for (const Lane& lane : trace.lanes) writer->add(lane);
+  for (const Event& event : trace.events) {
+    writer->append(std::span(&event, 1));
+    ASSERT_TRUE(writer->commit(event.end_ns));
+  }
+  writer->append(trace.memory);
+  writer->append(trace.steps);
+  writer->drop("ring full", 1);
+  writer->drop("ring full", 2);
+  {
+    const auto unfinished = read_fst(folder.path("a.fst"));  // while it is being written
+    ASSERT_TRUE(unfinished) << unfinished.error().text();
+    EXPECT_FALSE(unfinished->complete);
+    EXPECT_EQ(unfinished->events.size(), trace.events.size());
+    EXPECT_EQ(unfinished->steps.size(), 0u) << "not committed yet";
+  }
+  ASSERT_TRUE(writer->close(trace.complete_until_ns));
+  EXPECT_EQ(folder.files(), 1u);
+  const auto read = read_fst(folder.path("a.fst"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(difference(trace, *read), "");
+}
+
+TEST(FstFile, TurnsPackedRecordsIntoRows) {
+  const TemporaryFolder folder;
+  const Trace trace = sample_trace();
+  auto writer = FstWriter::create(folder.path("a.fst"), trace.metadata);
+  ASSERT_TRUE(writer);
+  writer->strings() = trace.strings;
+  for (const Lane& lane : trace.lanes) writer->add(lane);
+  std::vector<PackedRecord> records;
+  for (const Event& e : trace.events) {
+    const auto facts = writer->add(EventFacts{e.kind, e.micro_step, e.name, e.phase, e.unit,
+                                              e.stable_key, e.cost_key, e.instruction, e.bytes});
+    records.push_back({e.start_ns, e.end_ns, e.cpu_ns, facts, e.lane, e.step});
+  }
+  for (const MemoryEvent& e : trace.memory) {
+    const auto facts = writer->add(MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner,
+                                               e.phase, e.instruction});
+    records.push_back({e.time_ns, e.address, e.bytes, facts, 2 * e.rank, e.step,
+                       static_cast<std::int32_t>(e.action)});
+  }
+  writer->append(records);
+  writer->append(trace.steps);
+  writer->drop("ring full", 3);
+  ASSERT_TRUE(writer->commit(17));
+  {
+    const auto packed = read_fst(folder.path("a.fst"));
+    ASSERT_TRUE(packed);
+    EXPECT_EQ(packed->complete_until_ns, 17);
+    EXPECT_EQ(packed->events.size(), trace.events.size());
+    EXPECT_EQ(packed->memory.size(), trace.memory.size());
+  }
+  ASSERT_TRUE(writer->close(trace.complete_until_ns));
+  EXPECT_EQ(folder.files(), 1u);
+  const auto read = read_fst(folder.path("a.fst"));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(difference(trace, *read), "");
+}
+
+TEST(FstFile, ReplacesAKilledRunOfTheSameName) {
+  const TemporaryFolder folder;
+  const Trace trace = sample_trace();
+  const std::string path = folder.path("a.fst");
+  {
+    auto killed = FstWriter::create(path, trace.metadata);
+    killed->drop("from the old run", 1);
+    ASSERT_TRUE(killed->commit(1));
+    fs::copy_file(path + "-wal", folder.path("kept"));  // closing removes it
+  }
+  fs::rename(folder.path("kept"), path + "-wal");
+  ASSERT_TRUE(write_fst(path, trace));
+  EXPECT_EQ(folder.files(), 1u) << "the old run's write-ahead log would be replayed into the new file";
+  const auto read = read_fst(path);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(difference(trace, *read), "");
+}
+
+TEST(FstFile, ReadsWhereNothingCanBeWritten) {
+  const TemporaryFolder folder;
+  const Trace trace = sample_trace();
+  const std::string path = folder.path("a b.fst");
+  auto writer = FstWriter::create(folder.path("live.fst"), trace.metadata);
+  writer->add(Lane{0, true, 0});
+  ASSERT_TRUE(writer->commit(5));
+  fs::copy_file(folder.path("live.fst"), path);
+  fs::copy_file(folder.path("live.fst-wal"), path + "-wal");
+  // A folder in the place of the shared memory file keeps SQLite from making one, as a read-only
+  // folder would for anyone but root.
+  fs::create_directory(path + "-shm");
+  const auto read = read_fst(path);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->lanes.size(), 1u) << "what stands in the write-ahead log counts";
+  EXPECT_EQ(read->complete_until_ns, 5);
+}
+
+TEST(FstFile, NamesWhatIsWrongWithAPath) {
+  const TemporaryFolder folder;
+  const auto message = [](const auto& result) {
+    return result ? std::string("no error") : result.error().text();
+  };
+  const std::string missing = folder.path("no/such/dir/t.fst");
+  EXPECT_NE(message(FstWriter::create(missing, {})).find("no/such/dir"), std::string::npos);
+  EXPECT_NE(message(write_fst(missing, sample_trace())).find("no/such/dir"), std::string::npos);
+  EXPECT_NE(message(FstWriter::create(folder.path(""), {})).find("file name"), std::string::npos);
+  EXPECT_NE(message(read_fst(folder.path("none.fst"))).find("none.fst: no such file"),
+            std::string::npos);
+  EXPECT_NE(message(read_fst(folder.path("."))).find("is no file"), std::string::npos);
+
+  write_file(folder.path("t.txt"), "hi");
+  EXPECT_NE(message(read_fst(folder.path("t.txt"))).find("t.txt: is no trace"), std::string::npos);
+  write_file(folder.path("empty"), "");
+  EXPECT_NE(message(read_fst(folder.path("empty"))).find("is no trace"), std::string::npos);
+  EXPECT_EQ(folder.files(), 2u) << "a refused path leaves nothing behind";
+}
+
+TEST(FstFile, RefusesAnotherVersion) {
+  const TemporaryFolder folder;
+  Trace trace = sample_trace();
+  trace.metadata["format_version"] = "99";
+  ASSERT_TRUE(write_fst(folder.path("a.fst"), trace));
+  const auto read = read_fst(folder.path("a.fst"));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().field, "format_version");
+}
+
+TEST(FstFile, MergesThePartsOfSeveralProcesses) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("run.fst");
+  const Trace trace = sample_trace();
+  for (int process = 0; process < 2; ++process) {
+    Trace part = trace;
+    part.metadata["processes"] = "2";
+    part.metadata["process"] = std::to_string(process);
+    part.dropped.clear();
+    std::erase_if(part.events, [&](const Event& e) { return e.lane / 2 != process; });
+    std::erase_if(part.memory, [&](const MemoryEvent& e) { return e.rank != process; });
+    std::erase_if(part.steps, [&](const Step& s) { return s.rank != process; });
+    part.lanes.assign(trace.lanes.begin() + 2 * process, trace.lanes.begin() + 2 * process + 2);
+    for (Event& e : part.events) e.lane %= 2;
+    for (MemoryEvent& e : part.memory) e.lane %= 2;
+    part.complete = process == 0;
+    ASSERT_TRUE(write_fst(part_path(path, process), part));
+  }
+  const auto unmerged = read_fst(path);  // killed before the parts were merged
+  ASSERT_TRUE(unmerged);
+  EXPECT_EQ(unmerged->events.size(), trace.events.size());
+  ASSERT_TRUE(merge_parts(path, 2));
+  EXPECT_EQ(folder.files(), 1u);
+  const auto whole = read_fst(path);
+  ASSERT_TRUE(whole) << whole.error().text();
+  EXPECT_FALSE(whole->complete) << "a part was not";
+  EXPECT_EQ(whole->events.size(), trace.events.size());
+  EXPECT_EQ(whole->memory.size(), trace.memory.size());
+  EXPECT_EQ(whole->steps.size(), trace.steps.size());
+  EXPECT_EQ(whole->lanes.size(), trace.lanes.size());
+}
+
+TEST(FstFile, FindsThePartsOfAKilledRun) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("run.fst");
+  Trace part = sample_trace();
+  part.complete = false;
+  part.metadata["processes"] = "3";
+  for (int process = 0; process < 2; ++process) {
+    part.metadata["process"] = std::to_string(process);
+    part.complete_until_ns = 100 + process;
+    ASSERT_TRUE(write_fst(part_path(path, process), part));
+  }
+  const auto whole = read_fst(path);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->events.size(), 2 * part.events.size());
+  EXPECT_EQ(whole->complete_until_ns, 0) << "nothing is known of the third process";
+  EXPECT_EQ(whole->dropped.at("processes whose part is missing"), 1);
+}
+
+TEST(FstFile, SaysWhatCouldNotBeWritten) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const auto full = FstWriter::create("/dev/full/x.fst", {});
+  ASSERT_FALSE(full);
+  EXPECT_NE(full.error().text().find("/dev/full"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace foreshard::traces
