@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "traces/json_lines.hpp"
+
 namespace foreshard::traces {
 namespace {
 

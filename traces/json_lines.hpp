@@ -1,0 +1,115 @@
+// Reading of JSON lines: lines of a plain or gzip file, and members of an object with errors that
+// name file, line and key. Private to this folder's readers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+#include "models/error.hpp"
+
+namespace foreshard::traces {
+
+// Lines of a plain or gzip file. A file that breaks off in the middle is an error, not an end.
+class Lines {
+ public:
+  explicit Lines(const std::filesystem::path& file) : file_(gzopen(file.c_str(), "rb"), gzclose) {}
+
+  bool is_open() const { return file_ != nullptr; }
+  bool is_broken() const { return broken_; }
+  int number() const { return number_; }
+
+  bool next(std::string& line) {
+    line.clear();
+    std::array<char, 1 << 16> part{};
+    while (gzgets(file_.get(), part.data(), static_cast<int>(part.size()))) {
+      line += part.data();
+      if (line.back() == '\n') break;
+    }
+    int code = Z_OK;
+    gzerror(file_.get(), &code);
+    broken_ = code != Z_OK && code != Z_STREAM_END;
+    ++number_;
+    return !line.empty() && !broken_;
+  }
+
+ private:
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+  int number_ = 0;
+  bool broken_ = false;
+};
+
+// One JSON object of the file, whose members are read with errors that name the line and the key.
+class JsonObject {
+ public:
+  JsonObject(std::string file, std::string place, const nlohmann::json& json)
+      : file_(std::move(file)), place_(std::move(place)), json_(&json) {}
+
+  tl::unexpected<Error> wrong(const std::string& key, const std::string& message) const {
+    return fail(file_, place_ + (key.empty() ? "" : ": " + key), message);
+  }
+
+  // A whole number of at least `least`; `fallback` where the key is missing and there is one.
+  Result<std::int64_t> integer(const char* key, std::int64_t least,
+                               std::optional<std::int64_t> fallback = std::nullopt) const {
+    const auto found = json_->find(key);
+    if (found == json_->end() && fallback) return *fallback;
+    const std::string expected = "; expected a whole number, at least " + std::to_string(least);
+    if (found == json_->end()) return wrong(key, "is missing" + expected);
+    if (!found->is_number_integer()) return wrong(key, "is " + found->dump() + expected);
+    const bool too_large = found->is_number_unsigned() && found->get<std::uint64_t>() > kLargest;
+    const auto value = found->get<std::int64_t>();
+    if (too_large || value < least) return wrong(key, "is " + found->dump() + expected);
+    return value;
+  }
+
+  Result<bool> boolean(const char* key, bool fallback) const {
+    const auto found = json_->find(key);
+    if (found == json_->end()) return fallback;
+    if (!found->is_boolean()) return wrong(key, "is " + found->dump() + "; expected true or false");
+    return found->get<bool>();
+  }
+
+  Result<std::string> word(const char* key) const {
+    const auto found = json_->find(key);
+    if (found == json_->end() || !found->is_string()) {
+      return wrong(key, (found == json_->end() ? "is missing" : "is " + found->dump()) +
+                            std::string("; expected a word"));
+    }
+    return found->get<std::string>();
+  }
+
+  Result<std::vector<JsonObject>> objects(const char* key) const {
+    const auto found = json_->find(key);
+    std::vector<JsonObject> result;
+    if (found == json_->end()) return result;
+    if (!found->is_array()) return wrong(key, "is no list; expected a list of objects");
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      const std::string place = place_ + ": " + key + "[" + std::to_string(i) + "]";
+      if (!(*found)[i].is_object()) return fail(file_, place, "is no object; expected one");
+      result.emplace_back(file_, place, (*found)[i]);
+    }
+    return result;
+  }
+
+  const nlohmann::json& json() const { return *json_; }
+  const std::string& file() const { return file_; }
+  const std::string& place() const { return place_; }
+
+ private:
+  // Addresses and sizes stay far from overflow when they are added.
+  static constexpr std::uint64_t kLargest = std::uint64_t{1} << 61;
+
+  std::string file_, place_;
+  const nlohmann::json* json_;
+};
+
+}  // namespace foreshard::traces
