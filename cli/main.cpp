@@ -1,0 +1,97 @@
+#include <csignal>
+#include <cstdio>
+#include <new>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+void print_help() {
+  std::printf("usage: foreshard COMMAND [options]\n\n"
+              "Trains Llama models under FSDP, records what happened, and predicts memory and step time of\n"
+              "any other plan or machine.\n\n");
+  for (const Command& command : commands()) std::printf("  %-9s %s\n", command.name, command.summary);
+  std::printf("\n`foreshard COMMAND --help` lists a command's options.\n");
+}
+
+const Command* find(const std::string& name) {
+  for (const Command& command : commands()) {
+    if (name == command.name) return &command;
+  }
+  return nullptr;
+}
+
+int unknown_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.emplace_back(command.name);
+  const std::string near = nearest(name, names);
+  return complain({"", name, "is no command; expected " +
+                   (near.empty() ? std::string("one that `foreshard --help` lists") : "'" + near + "', perhaps")});
+}
+
+// A flag that does not exist is answered with the one it may have been meant to be.
+std::string with_suggestion(const std::string& message, const std::vector<std::string>& arguments, CLI::App& app) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+  for (const std::string& argument : arguments) {
+    if (argument.rfind("--", 0) != 0) continue;
+    const std::string flag = argument.substr(0, argument.find('='));
+    if (std::find(known.begin(), known.end(), flag) != known.end()) continue;
+    const std::string near = nearest(flag, known);
+    if (!near.empty()) return message + "; did you mean " + near + "?";
+  }
+  return message;
+}
+
+int run(const Command& command, std::vector<std::string> arguments) {
+  CLI::App app(command.summary, std::string("foreshard ") + command.name);
+  app.footer(std::string("Example:\n  ") + command.example);
+  command.add_flags(app);
+  const std::vector<std::string> given = arguments;
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    std::printf("%s", app.help().c_str());
+    return kSuccess;
+  } catch (const CLI::ParseError& error) {
+    return complain({"", command.name, with_suggestion(error.what(), given, app)});
+  }
+  return command.run();
+}
+
+int start(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is a failed write, not a death
+  if (argc < 2) {
+    print_help();
+    return kBadInput;
+  }
+  const std::string first = argv[1];
+  if (first == "--help" || first == "-h" || first == "help") {
+    print_help();
+    return kSuccess;
+  }
+  if (first == "--version") {
+    std::printf("foreshard %s\n", FORESHARD_VERSION);
+    return kSuccess;
+  }
+  const Command* command = find(first);
+  if (command == nullptr) return unknown_command(first);
+  return run(*command, std::vector<std::string>(argv + 2, argv + argc));
+}
+
+}  // namespace
+}  // namespace foreshard::cli
+
+int main(int argc, char** argv) {
+  try {
+    return foreshard::cli::start(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return foreshard::cli::complain({"", "", "this machine's memory is used up"}, foreshard::cli::kRunFailed);
+  } catch (const std::exception& error) {
+    return foreshard::cli::complain({"", "", error.what()}, foreshard::cli::kRunFailed);
+  }
+}

@@ -1,0 +1,111 @@
+// foreshard inspect, compare, export and fit: what is done with traces.
+#include <cstdio>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.hpp"
+#include "profiler/analysis/analysis.hpp"
+#include "profiler/analysis/comparison.hpp"
+#include "simulator/fit.hpp"
+#include "traces/chrome_export.hpp"
+#include "traces/csv_export.hpp"
+#include "traces/fst_file.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+struct Flags {
+  std::vector<std::string> traces;
+  std::string measured, predicted, perfetto, csv, costs;
+  bool report = false;
+  JsonOutput json;
+} flags;
+
+int finish(const Result<void>& result) { return result ? kSuccess : complain(result.error()); }
+
+Result<void> answer(const std::string& json, const std::string& text) {
+  if (auto ok = flags.json.write(json); !ok) return ok;
+  if (!flags.json.is_standard_output()) std::printf("%s", text.c_str());
+  return {};
+}
+
+Result<void> inspect() {
+  if (auto ok = flags.json.check(); !ok) return ok;
+  const auto trace = traces::read_fst(flags.measured);
+  if (!trace) return tl::unexpected(trace.error());
+  const profiler::Analysis analysis = profiler::analyse(*trace);
+  return answer(profiler::to_json(analysis), profiler::report_text(analysis));
+}
+
+Result<void> compare() {
+  if (auto ok = flags.json.check(); !ok) return ok;
+  const auto measured = traces::read_fst(flags.measured);
+  if (!measured) return tl::unexpected(measured.error());
+  const auto predicted = traces::read_fst(flags.predicted);
+  if (!predicted) return tl::unexpected(predicted.error());
+  const profiler::Comparison comparison = profiler::compare(*measured, *predicted);
+  return answer(profiler::to_json(comparison), profiler::report_text(comparison));
+}
+
+Result<void> export_trace() {
+  if (flags.perfetto.empty() == flags.csv.empty()) {
+    return fail("", "export", "needs to know what to write; expected one of --perfetto and --csv");
+  }
+  if (auto ok = check_output(flags.perfetto, "--perfetto"); !ok) return ok;
+  const auto trace = traces::read_fst(flags.measured);
+  if (!trace) return tl::unexpected(trace.error());
+  if (!flags.csv.empty()) return traces::export_csv(*trace, flags.csv);
+  return traces::export_chrome(*trace, flags.perfetto);
+}
+
+Result<void> fit() {
+  if (auto ok = check_output(flags.costs, "-o"); !ok) return ok;
+  std::vector<std::unique_ptr<traces::Trace>> traces;
+  std::vector<simulator::Recording> recordings;
+  for (const std::string& path : flags.traces) {
+    auto trace = traces::read_fst(path);
+    if (!trace) return tl::unexpected(trace.error());
+    traces.push_back(std::make_unique<traces::Trace>(std::move(*trace)));
+    recordings.push_back({path, traces.back().get()});
+  }
+  const auto result = simulator::fit(recordings);
+  if (!result) return tl::unexpected(result.error());
+  if (auto ok = simulator::save_cost_table(result->table, flags.costs); !ok) return ok;
+  for (const std::string& warning : result->warnings) {
+    std::fprintf(stderr, "foreshard: warning: %s\n", warning.c_str());
+  }
+  if (flags.report) std::printf("%s", simulator::fit_report(result->table).c_str());
+  return {};
+}
+
+}  // namespace
+
+void add_inspect_flags(CLI::App& app) {
+  app.add_option("trace", flags.measured, "trace to inspect")->required()->type_name("TRACE");
+  flags.json.add_to(app);
+}
+int run_inspect() { return finish(inspect()); }
+
+void add_compare_flags(CLI::App& app) {
+  app.add_option("measured", flags.measured, "recorded run")->required()->type_name("MEASURED");
+  app.add_option("predicted", flags.predicted, "predicted run")->required()->type_name("PREDICTED");
+  flags.json.add_to(app);
+}
+int run_compare() { return finish(compare()); }
+
+void add_export_flags(CLI::App& app) {
+  app.add_option("trace", flags.measured, "trace to export")->required()->type_name("TRACE");
+  app.add_option("--perfetto", flags.perfetto, "write Chrome trace JSON, for ui.perfetto.dev")->type_name("F");
+  app.add_option("--csv", flags.csv, "write tables into a folder")->type_name("DIR");
+}
+int run_export() { return finish(export_trace()); }
+
+void add_fit_flags(CLI::App& app) {
+  app.add_option("traces", flags.traces, "recordings of this machine")->required()->type_name("TRACE");
+  app.add_option("-o,--output", flags.costs, "cost file to write")->required()->type_name("F");
+  app.add_flag("--report", flags.report, "print what was fitted, and how well it predicts");
+}
+int run_fit() { return finish(fit()); }
+
+}  // namespace foreshard::cli
