@@ -20,13 +20,13 @@ using traces::TemporaryFolder;
 
 Job small_job() {
   LlamaConfig model;
-  model.hidden_size = 32;
-  model.intermediate_size = 64;
-  model.num_hidden_layers = 2;
-  model.num_attention_heads = 4;
-  model.num_key_value_heads = 4;
+  model.hidden = 32;
+  model.intermediate = 64;
+  model.layers = 2;
+  model.heads = 4;
+  model.kv_heads = 4;
   model.head_dim = 8;
-  model.vocab_size = 64;
+  model.vocabulary = 64;
   Plan plan;
   plan.batch.micro_batch = 1;
   plan.batch.sequence = 16;
