@@ -57,6 +57,7 @@ class Reader {
     for (std::size_t lane = 0; lane < by_lane_.size(); ++lane) {
       if (!trace_.lanes[lane].device) index_host(lane);
     }
+    find_demands();
     read_traffic();
     for (const auto& lane : by_lane_) {
       for (const Event* event : lane) read_task(*event);
@@ -97,10 +98,36 @@ class Reader {
     return index;
   }
 
+  // A task's own time: processor time where it has one thread, wall time where it has several.
+  double time_of(const Event& event) const {
+    const bool one_thread = out_.threads == 1 || event.kind == EventKind::communication ||
+                            event.kind == EventKind::memory;
+    if (one_thread && event.cpu_ns >= 0) return static_cast<double>(event.cpu_ns);
+    return static_cast<double>(event.end_ns - event.start_ns);
+  }
+
+  // What each key would move per nanosecond undisturbed: in its quickest runs.
+  void find_demands() {
+    std::vector<std::vector<double>> times;
+    for (const auto& lane : by_lane_) {
+      for (const Event* event : lane) {
+        const std::int32_t key = is_task(event->kind) ? key_of(*event) : -1;
+        if (key < 0) continue;
+        if (times.size() <= static_cast<std::size_t>(key)) times.resize(static_cast<std::size_t>(key) + 1);
+        times[static_cast<std::size_t>(key)].push_back(time_of(*event));
+      }
+    }
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      const CostKey& key = out_.keys[k];
+      const double bytes = is_collective(key.op) ? static_cast<double>(key.dims[0]) : bytes_moved(key);
+      demands_.push_back(bytes / std::max(1.0, quantile(times[k], 0.1)));
+    }
+  }
+
+  // Bytes per nanosecond while it ran; less where it had to leave its core to others.
   double traffic_of(const Event& event, std::int32_t key) const {
-    const CostKey& k = out_.keys[static_cast<std::size_t>(key)];
-    const double bytes = is_collective(k.op) ? static_cast<double>(k.dims[0]) : bytes_moved(k);
-    return bytes / std::max<double>(1.0, static_cast<double>(event.end_ns - event.start_ns));
+    const double wall = std::max<double>(1.0, static_cast<double>(event.end_ns - event.start_ns));
+    return demands_[static_cast<std::size_t>(key)] * std::min(1.0, time_of(event) / wall);
   }
 
   // The integral over time of what all tasks together read and write, as a broken line.
@@ -142,15 +169,13 @@ class Reader {
     const bool is_setup_work = event.step == 0 && event.kind == EventKind::host_compute;
     if (event.step < first_step_ && !is_setup_work) return;
     const auto wall = static_cast<double>(event.end_ns - event.start_ns);
-    const bool one_thread = out_.threads == 1 || event.kind == EventKind::communication ||
-                            event.kind == EventKind::memory;
     TaskSample sample;
     sample.key = key;
-    sample.ns = one_thread && event.cpu_ns >= 0 ? static_cast<double>(event.cpu_ns) : wall;
-    sample.bytes_per_ns = traffic_of(event, key);
+    sample.ns = time_of(event);
+    sample.bytes_per_ns = demands_[static_cast<std::size_t>(key)];
     if (wall > 0) {
       const double all = (traffic_until(event.end_ns) - traffic_until(event.start_ns)) / wall;
-      sample.beside = std::max(0.0, all - sample.bytes_per_ns);
+      sample.beside = std::max(0.0, all - traffic_of(event, key));
     }
     out_.tasks.push_back(sample);
   }
@@ -170,33 +195,30 @@ class Reader {
 
   void read_host(std::size_t lane) {
     const auto& events = by_lane_[lane];
-    const Event* previous = nullptr;
     for (const Event* event : events) {
       if (event->kind == EventKind::range || event->step < first_step_) continue;
-      if (previous != nullptr) read_issue(*previous, event);
-      previous = event;
+      read_issue(*event);
       if (event->kind == EventKind::host_wait && event->end_ns > event->start_ns) {
         read_wake_up(lane, *event, out_.wait_latency);
       }
     }
   }
 
-  // An instruction takes the host until the next one begins.
-  void read_issue(const Event& event, const Event* next) {
+  void read_issue(const Event& event) {
     const std::int32_t key = key_of(event);
     const Operator op = key < 0 ? Operator::kCount : out_.keys[static_cast<std::size_t>(key)].op;
     const auto kind = instruction_kind(trace_, event, op);
     if (!kind || *kind == Kind::host_compute || *kind == Kind::host_wait) return;
-    const bool follows = next->step == event.step && next->instruction == event.instruction + 1;
-    const std::int64_t end = follows ? next->start_ns : event.end_ns;
-    out_.issue[static_cast<std::size_t>(*kind)].push_back(static_cast<double>(end - event.start_ns));
+    const auto ns = static_cast<double>(event.end_ns - event.start_ns);
+    out_.issue[static_cast<std::size_t>(*kind)].push_back(ns);
   }
 
   // --- latencies --------------------------------------------------------------------------------
 
-  // From the end of the task that a waiting thread waited for to the end of its wait. The trace does
-  // not say which task that was; it is the last one of the rank that ended during the wait.
-  void read_wake_up(std::size_t lane, const Event& wait, std::vector<double>& latencies) {
+  // The end of the last task that another stream of the rank finished in (after, until]; -1 without
+  // one. It is what a thread that began to work at `until` had most likely waited for: a trace does
+  // not name it.
+  std::int64_t likely_trigger(std::size_t lane, std::int64_t after, std::int64_t until) const {
     std::int64_t trigger = -1;
     for (std::size_t other = 0; other < by_lane_.size(); ++other) {
       if (other == lane || !trace_.lanes[other].device ||
@@ -204,43 +226,52 @@ class Reader {
         continue;
       }
       const auto& events = by_lane_[other];
-      auto at = std::upper_bound(events.begin(), events.end(), wait.end_ns,
+      auto at = std::upper_bound(events.begin(), events.end(), until,
                                  [](std::int64_t t, const Event* e) { return t < e->start_ns; });
-      for (int back = 0; back < 4 && at != events.begin(); ++back) {
+      constexpr int kLookBack = 4;
+      for (int back = 0; back < kLookBack && at != events.begin(); ++back) {
         const Event& event = **--at;
-        if (!is_device_work(event.kind) || event.end_ns > wait.end_ns) continue;
-        if (event.end_ns > wait.start_ns) trigger = std::max(trigger, event.end_ns);
+        if (!is_device_work(event.kind) || event.end_ns > until) continue;
+        if (event.end_ns > after) trigger = std::max(trigger, event.end_ns);
         break;
       }
     }
+    return trigger;
+  }
+
+  void read_wake_up(std::size_t lane, const Event& wait, std::vector<double>& latencies) {
+    const std::int64_t trigger = likely_trigger(lane, wait.start_ns, wait.end_ns);
     if (trigger >= 0) latencies.push_back(static_cast<double>(wait.end_ns - trigger));
   }
 
   void read_stream(std::size_t lane) {
     const Event* previous = nullptr;
     for (const Event* event : by_lane_[lane]) {
-      if (event->step < first_step_) continue;
-      if (event->kind == EventKind::wait) {
-        if (event->end_ns > event->start_ns) read_wake_up(lane, *event, out_.event_latency);
-      } else if (is_device_work(event->kind)) {
-        read_start(lane, *event, previous);
-      } else {
-        continue;
+      if (event->step < first_step_ || !is_device_work(event->kind)) continue;
+      if (previous != nullptr && event->kind != EventKind::communication) {
+        read_start(lane, *event, *previous);
       }
       previous = event;
     }
   }
 
-  void read_start(std::size_t lane, const Event& event, const Event* previous) {
+  // Why a task began when it did: its issue woke the stream up, an event did, or the task before it
+  // was over.
+  void read_start(std::size_t lane, const Event& event, const Event& previous) {
     const auto found = issued_.find(issue_id(trace_.lanes[lane].rank, event.step, event.instruction));
-    if (found == issued_.end() || previous == nullptr) return;
+    if (found == issued_.end()) return;
     const Event& issue = *found->second;
-    if (previous->end_ns < issue.start_ns) {
-      out_.launch_latency.push_back(
-          std::max(0.0, static_cast<double>(event.start_ns - issue.end_ns)));
-    } else if (previous->end_ns > issue.end_ns && previous->kind != EventKind::wait &&
-               previous->step == event.step) {
-      out_.stream_gap.push_back(std::max(0.0, static_cast<double>(event.start_ns - previous->end_ns)));
+    const std::int64_t free = std::max(previous.end_ns, issue.end_ns);
+    const std::int64_t trigger = likely_trigger(lane, free, event.start_ns);
+    const auto since = [&](std::int64_t moment) {
+      return std::max(0.0, static_cast<double>(event.start_ns - moment));
+    };
+    if (trigger >= 0) {
+      out_.event_latency.push_back(since(trigger));
+    } else if (previous.end_ns < issue.start_ns) {
+      out_.launch_latency.push_back(since(issue.end_ns));
+    } else if (previous.end_ns > issue.end_ns && previous.step == event.step) {
+      out_.stream_gap.push_back(since(previous.end_ns));
     }
   }
 
@@ -285,6 +316,7 @@ class Reader {
   std::vector<std::vector<const Event*>> by_lane_;
   std::unordered_map<traces::StringId, std::int32_t> keys_;
   std::unordered_map<std::int64_t, const Event*> issued_;
+  std::vector<double> demands_;  // by key
   std::vector<std::int64_t> times_;
   std::vector<double> traffic_;
   std::int32_t first_step_ = 0;

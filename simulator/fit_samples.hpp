@@ -14,8 +14,8 @@
 
 namespace foreshard::simulator {
 
-// One task that ran. `beside` is what ran at the same time elsewhere on the machine, in ideal bytes
-// per nanosecond, averaged over the task's duration.
+// One task that ran. `bytes_per_ns` is what it moves undisturbed, `beside` what others on the machine
+// would have moved undisturbed at the same time, averaged over the task's duration.
 struct TaskSample {
   std::int32_t key = 0;  // index into RunSamples::keys
   double ns = 0;

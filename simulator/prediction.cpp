@@ -155,19 +155,17 @@ class Predictor {
       engine.stop_step = failure_->step;
       engine.stop_instruction = failure_->instruction;
     }
-    std::vector<SimulatedRank> ranks;
     const auto simulate_rank = [&](int rank) {
-      const RankClass& rank_class = class_of(static_cast<std::size_t>(rank));
-      ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
-                       place_of(job_, rank)});
       result_.simulated_ranks.push_back(rank);
+      result_.places.push_back(place_of(job_, rank));
     };
+    result_.one_per_class = engine.one_per_class;
     if (engine.one_per_class) {
       for (const int rank : lowest_) simulate_rank(rank);
     } else {
       for (int rank = 0; rank < job_.ranks; ++rank) simulate_rank(rank);
     }
-    result_.timelines = simulate(ranks, engine);
+    result_.timelines = simulate(simulated_ranks(result_), engine);
   }
 
   void report_time() {
@@ -231,6 +229,18 @@ class Predictor {
 };
 
 }  // namespace
+
+std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
+  std::vector<SimulatedRank> ranks;
+  for (std::size_t r = 0; r < prediction.simulated_ranks.size(); ++r) {
+    const auto rank = static_cast<std::size_t>(prediction.simulated_ranks[r]);
+    const RankClass& rank_class =
+        prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[rank])];
+    ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
+                     prediction.places[r]});
+  }
+  return ranks;
+}
 
 Prediction predict(const Job& job, const PredictionOptions& options) {
   const auto start = std::chrono::steady_clock::now();

@@ -92,10 +92,15 @@ struct Prediction {
   std::vector<RankClass> classes;
   std::vector<int> class_of_rank;        // index into `classes`
   std::vector<int> simulated_ranks;      // the ranks that have a timeline
+  std::vector<RankPlace> places;         // of those
+  bool one_per_class = true;             // each of those stands for its class
   std::vector<RankTimeline> timelines;   // of those; empty without time
 };
 
 Prediction predict(const Job& job, const PredictionOptions& options);
+
+// The ranks of a prediction as the engine saw them, for a TaskGraph.
+std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction);
 
 // The prediction as a recording of the run would look; needs keeps_memory_records. `command` goes
 // into the metadata.
