@@ -1,0 +1,38 @@
+// All inner loops for one instruction set and their table. The including file defines kWidth,
+// kTileRows, kTileVectors and kName, and selects the instruction set, inside a namespace of its own.
+
+// clang-format off
+#include "executor/cpu/simd/vector.inl"
+#include "executor/cpu/simd/product.inl"
+#include "executor/cpu/simd/gemm.inl"
+#include "executor/cpu/simd/rows.inl"
+#include "executor/cpu/simd/elements.inl"
+#include "executor/cpu/simd/attention.inl"
+#include "executor/cpu/simd/attention_backward.inl"
+// clang-format on
+
+using H = BFloat16;
+
+constexpr SimdKernels kKernels = {
+    .name = kName,
+    .tile_rows = kTileRows,
+    .tile_columns = kTileColumns,
+    .multiply = {multiply<float>, multiply<H>},
+    .attention = {attention<float>, attention<H>},
+    .attention_backward = {attention_backward<float>, attention_backward<H>},
+    .rms_norm = {rms_norm<float>, rms_norm<H>},
+    .rms_norm_backward = {rms_norm_backward<float>, rms_norm_backward<H>},
+    .rope = {rope<float>, rope<H>},
+    .swiglu = {swiglu<float>, swiglu<H>},
+    .swiglu_backward = {swiglu_backward<float>, swiglu_backward<H>},
+    .cross_entropy = {cross_entropy<float>, cross_entropy<H>},
+    .cross_entropy_backward = {cross_entropy_backward<float>, cross_entropy_backward<H>},
+    .sum_rows = {sum_rows<float>, sum_rows<H>},
+    .sum_of_squares = {sum_of_squares<float>, sum_of_squares<H>},
+    .cast = {{cast<float, float>, cast<float, H>}, {cast<H, float>, cast<H, H>}},
+    .add = {{add<float, float>, add<float, H>}, {add<H, float>, add<H, H>}},
+    .adamw = {{{adamw<float, float, float>, adamw<float, float, H>},
+               {adamw<float, H, float>, adamw<float, H, H>}},
+              {{adamw<H, float, float>, adamw<H, float, H>}, {adamw<H, H, float>, adamw<H, H, H>}}},
+    .sgd = {{sgd<float, float>, sgd<float, H>}, {sgd<H, float>, sgd<H, H>}},
+};

@@ -1,0 +1,94 @@
+// Tiles of matrix products in registers: kTileRows rows by kTileVectors vectors of c stay in
+// registers while the summed index runs; each step broadcasts one element of a per row and loads
+// kTileVectors vectors of b. Needs vector.inl, kTileRows and kTileVectors.
+
+constexpr int kTileColumns = kTileVectors * kWidth;
+
+// How element (row, step) of `a` is found. Packed: panels of kTileRows rows, step by step.
+struct PackedRows {
+  const float* base;
+  FORESHARD_INLINE const float* row(Index i) const { return base + i; }
+  static constexpr Index step() { return kTileRows; }
+};
+struct StridedRows {
+  const float* base;
+  Index row_stride, step_stride;
+  FORESHARD_INLINE const float* row(Index i) const { return base + i * row_stride; }
+  FORESHARD_INLINE Index step() const { return step_stride; }
+};
+
+// Where a tile goes: c = [c +] tile [+ bias], rounded once to C.
+template <class C>
+struct TileTarget {
+  C* c;
+  Index row_stride;
+  const C* bias;  // of the tile's first column, or null
+  bool accumulate;
+};
+
+template <class C, class Extent>
+FORESHARD_INLINE void finish(const TileTarget<C>& target, Index row, Index column, Floats x,
+                             Extent extent) {
+  C* c = target.c + row * target.row_stride + column;
+  if (target.bias != nullptr) x += load(target.bias + column, extent);
+  if (target.accumulate) x += load(c, extent);
+  store(c, x, extent);
+}
+
+// One tile of kRows <= kTileRows rows and `columns` <= kTileColumns columns; b must be readable
+// over the whole width.
+template <Index kRows, class Rows, class C>
+__attribute__((noinline)) void multiply_tile(Index steps, Rows a, const float* b, Index b_step,
+                                             TileTarget<C> target, Index columns) {
+  Floats tile[std::size_t{kRows}][kTileVectors] = {};
+  const float* rows[std::size_t{kRows}];
+  for (Index i = 0; i < kRows; ++i) rows[i] = a.row(i);
+  for (Index s = 0; s < steps; ++s) {
+    Floats right[kTileVectors];
+    for (Index j = 0; j < kTileVectors; ++j) right[j] = load(b + j * kWidth);
+#pragma GCC unroll 16
+    for (Index i = 0; i < kRows; ++i) {
+      const Floats left = broadcast(*rows[i]);
+      for (Index j = 0; j < kTileVectors; ++j) tile[i][j] += left * right[j];
+      rows[i] += a.step();
+    }
+    b += b_step;
+  }
+  for (Index i = 0; i < kRows; ++i) {
+    for (Index j = 0; j < kTileVectors; ++j) {
+      const Index left = columns - j * kWidth;
+      if (left >= kWidth) {
+        finish(target, i, j * kWidth, tile[i][j], Whole{});
+      } else if (left > 0) {
+        finish(target, i, j * kWidth, tile[i][j], Part{left});
+      }
+    }
+  }
+}
+
+template <class Rows, class C, int... I>
+FORESHARD_INLINE void multiply_rows(int rows, Index steps, const Rows& a, const float* b,
+                                    Index b_step, const TileTarget<C>& target, Index columns,
+                                    std::integer_sequence<int, I...>) {
+  using Kernel = void (*)(Index, Rows, const float*, Index, TileTarget<C>, Index);
+  static constexpr Kernel kernels[] = {multiply_tile<I + 1, Rows, C>...};
+  kernels[rows - 1](steps, a, b, b_step, target, columns);
+}
+
+// c[m,n] (+)= a[m,steps] b[steps,n] of small blocks that lie in cache; rows of b must be readable
+// up to the next multiple of kTileColumns.
+template <class Rows, class C>
+FORESHARD_INLINE void multiply_block(Index m, Index n, Index steps, Rows a, Index a_row,
+                                     const float* b, Index b_step, C* c, Index c_row,
+                                     bool accumulate) {
+  for (Index j = 0; j < n; j += kTileColumns) {
+    for (Index i = 0; i < m; i += kTileRows) {
+      const int rows = static_cast<int>(m - i < kTileRows ? m - i : kTileRows);
+      Rows panel = a;
+      panel.base += i * a_row;
+      multiply_rows(rows, steps, panel, b + j, b_step,
+                    TileTarget<C>{c + i * c_row + j, c_row, nullptr, accumulate}, n - j,
+                    std::make_integer_sequence<int, kTileRows>{});
+    }
+  }
+}

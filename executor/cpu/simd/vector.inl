@@ -1,0 +1,156 @@
+// Vectors of kWidth floats, for one instruction set. Included inside the anonymous namespace of one
+// translation unit per instruction set, which defines kWidth and opens the target before it. Only
+// compiler vector extensions are used, so that the same text serves SSE, AVX2, AVX-512 and NEON.
+//
+// Elements at the end of a row pass through the same operations as all others (loads and stores of
+// a count below kWidth), so a result never depends on where in a vector an element lies.
+
+using Index = std::int64_t;
+
+typedef float Floats __attribute__((vector_size(kWidth * 4)));
+typedef std::int32_t Ints __attribute__((vector_size(kWidth * 4)));
+typedef std::uint32_t Bits __attribute__((vector_size(kWidth * 4)));
+typedef std::uint16_t Halves __attribute__((vector_size(kWidth * 2)));
+typedef double Doubles __attribute__((vector_size(kWidth * 8)));
+typedef float FloatsInMemory __attribute__((vector_size(kWidth * 4), aligned(4), may_alias));
+typedef std::uint16_t HalvesInMemory
+    __attribute__((vector_size(kWidth * 2), aligned(2), may_alias));
+
+#define FORESHARD_INLINE inline __attribute__((always_inline))
+
+FORESHARD_INLINE Floats broadcast(float x) {
+  return x - Floats{};
+}
+
+FORESHARD_INLINE Floats load(const float* p) {
+  return *reinterpret_cast<const FloatsInMemory*>(p);
+}
+FORESHARD_INLINE void store(float* p, Floats x) {
+  *reinterpret_cast<FloatsInMemory*>(p) = x;
+}
+
+FORESHARD_INLINE Floats widen(Halves h) {
+  return reinterpret_cast<Floats>(__builtin_convertvector(h, Bits) << 16);
+}
+FORESHARD_INLINE Halves narrow(Floats x) {
+  const Bits bits = reinterpret_cast<Bits>(x);
+  const Bits rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  const Bits nan = Bits{} + 0x7fc0U;
+  return __builtin_convertvector(x == x ? rounded : nan, Halves);
+}
+
+FORESHARD_INLINE Floats load(const BFloat16* p) {
+  return widen(*reinterpret_cast<const HalvesInMemory*>(p));
+}
+FORESHARD_INLINE void store(BFloat16* p, Floats x) {
+  *reinterpret_cast<HalvesInMemory*>(p) = narrow(x);
+}
+
+template <class T>
+FORESHARD_INLINE Floats load(const T* p, Index count) {
+  T padded[kWidth] = {};
+  __builtin_memcpy(padded, p, static_cast<std::size_t>(count) * sizeof(T));
+  return load(padded);
+}
+template <class T>
+FORESHARD_INLINE void store(T* p, Floats x, Index count) {
+  T padded[kWidth];
+  store(padded, x);
+  __builtin_memcpy(p, padded, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+// All kWidth elements, or the first `count` of them: how loads and stores of a loop body are told
+// that they stand at the end of a row.
+struct Whole {};
+struct Part {
+  Index count;
+};
+template <class T>
+FORESHARD_INLINE Floats load(const T* p, Whole) {
+  return load(p);
+}
+template <class T>
+FORESHARD_INLINE Floats load(const T* p, Part part) {
+  return load(p, part.count);
+}
+template <class T>
+FORESHARD_INLINE void store(T* p, Floats x, Whole) {
+  store(p, x);
+}
+template <class T>
+FORESHARD_INLINE void store(T* p, Floats x, Part part) {
+  store(p, x, part.count);
+}
+
+// body(i, extent) for i = 0, kWidth, ... below n.
+template <class Body>
+FORESHARD_INLINE void sweep(Index n, Body&& body) {
+  Index i = 0;
+  for (; i + kWidth <= n; i += kWidth) body(i, Whole{});
+  if (i < n) body(i, Part{n - i});
+}
+
+FORESHARD_INLINE Floats max(Floats a, Floats b) {
+  return a > b ? a : b;
+}
+FORESHARD_INLINE Floats min(Floats a, Floats b) {
+  return a < b ? a : b;
+}
+
+FORESHARD_INLINE Floats square_root(Floats x) {
+  Floats y;
+  for (int i = 0; i < kWidth; ++i) y[i] = __builtin_sqrtf(x[i]);
+  return y;
+}
+
+// The sum of all lanes, halving the vector until one is left.
+template <class V>
+FORESHARD_INLINE auto sum(const V& lanes) {
+  V x = lanes;
+  for (int half = kWidth / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) x[i] += x[i + half];
+  }
+  return x[0];
+}
+FORESHARD_INLINE float largest(Floats x) {
+  float m = x[0];
+  for (int i = 1; i < kWidth; ++i) m = x[i] > m ? x[i] : m;
+  return m;
+}
+
+// e^x within 2 ulp; 0 below the smallest normal result, infinite above 88.3. Range reduction by ln 2
+// in two parts (Cody and Waite) and the minimax polynomial of degree 5 of the Cephes library.
+FORESHARD_INLINE Floats exponential(Floats x) {
+  const Floats clamped = max(min(x, broadcast(89.0F)), broadcast(-87.33654F));
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
+  const Floats n = (clamped * 1.44269504088896341F + kRound) - kRound;
+  Floats r = clamped - n * 0.693359375F;
+  r = r + n * 2.12194440e-4F;
+  Floats p = r * 1.9875691500e-4F + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  const Floats y = (p * (r * r) + r) + 1.0F;
+  const Floats scale = reinterpret_cast<Floats>((__builtin_convertvector(n, Ints) + 127) << 23);
+  return x > -87.33654F ? y * scale : Floats{};
+}
+
+// Transposes a kWidth x kWidth block held in registers: log2(kWidth) rounds of exchanging blocks.
+template <int kBlock, int... I>
+FORESHARD_INLINE void exchange(Floats& a, Floats& b, std::integer_sequence<int, I...>) {
+  const Floats low = __builtin_shufflevector(a, b, ((I & kBlock) ? kWidth + I - kBlock : I)...);
+  b = __builtin_shufflevector(a, b, ((I & kBlock) ? kWidth + I : I + kBlock)...);
+  a = low;
+}
+template <int kBlock = 1>
+FORESHARD_INLINE void transpose(Floats (&rows)[kWidth]) {
+  if constexpr (kBlock < kWidth) {
+    for (int i = 0; i < kWidth; ++i) {
+      if ((i & kBlock) == 0) {
+        exchange<kBlock>(rows[i], rows[i + kBlock], std::make_integer_sequence<int, kWidth>{});
+      }
+    }
+    transpose<kBlock * 2>(rows);
+  }
+}

@@ -1,0 +1,69 @@
+// The threads that share one kernel's work. A stream's own thread is one of them; the others sleep
+// on a condition variable between kernels, never spin. With one thread everything runs inline.
+//
+// Tasks are claimed one by one, so which thread runs a task is up to chance: results must depend on
+// the task's number alone. A task that throws ends the rest, and run() throws the first exception.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace foreshard::executor {
+
+class WorkerPool {
+ public:
+  explicit WorkerPool(int threads = 1);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // task(i, thread) for every i in [0, count), thread below threads(); returns when all are done.
+  // One caller at a time, and no nesting.
+  template <class Task>
+  void run(std::int64_t count, const Task& task) {
+    if (workers_.empty() || count <= 1) {
+      for (std::int64_t i = 0; i < count; ++i) task(i, 0);
+      return;
+    }
+    share(count, &task, [](const void* context, std::int64_t i, int thread) {
+      (*static_cast<const Task*>(context))(i, thread);
+    });
+  }
+
+  // task(begin, end, thread) over [0, count) in pieces of `grain`, which must not depend on the
+  // thread count where the result depends on the pieces.
+  template <class Task>
+  void run_ranges(std::int64_t count, std::int64_t grain, const Task& task) {
+    run((count + grain - 1) / grain, [&](std::int64_t piece, int thread) {
+      const std::int64_t begin = piece * grain;
+      task(begin, begin + grain < count ? begin + grain : count, thread);
+    });
+  }
+
+ private:
+  using Function = void (*)(const void* context, std::int64_t i, int thread);
+
+  void share(std::int64_t count, const void* context, Function function);
+  void work(int thread);
+  void claim_tasks(std::unique_lock<std::mutex>& lock, int thread);
+
+  std::mutex mutex_;
+  std::condition_variable started_, finished_;
+  std::vector<std::thread> workers_;
+  const void* context_ = nullptr;
+  Function function_ = nullptr;
+  std::int64_t count_ = 0, next_ = 0;
+  int running_ = 0;  // tasks being run
+  std::uint64_t round_ = 0;
+  bool is_closing_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace foreshard::executor

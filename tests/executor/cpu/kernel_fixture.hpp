@@ -1,0 +1,64 @@
+// Kernel tests run once for each instruction set this processor has, and for the inner loops with
+// 16 lanes compiled without AVX-512, so that their logic is tested everywhere.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "executor/cpu/simd/table.hpp"
+#include "tests/executor/cpu/kernel_runner.hpp"
+
+namespace foreshard::executor {
+
+const SimdKernels& sixteen_lane_kernels();
+
+inline std::vector<const SimdKernels*> tested_simd_kernels() {
+  const auto available = available_simd_kernels();
+  std::vector<const SimdKernels*> all(available.begin(), available.end());
+  all.push_back(&sixteen_lane_kernels());
+  return all;
+}
+
+class KernelTest : public testing::TestWithParam<const SimdKernels*> {
+ protected:
+  void SetUp() override { use_simd_kernels(*GetParam()); }
+  void TearDown() override { use_simd_kernels(*available_simd_kernels().front()); }
+
+  // Runs with one and with three threads, which must leave the same bits.
+  static std::vector<Tensor> run_all(const Launch& launch) {
+    std::vector<Tensor> one = run(launch, 1);
+    const std::vector<Tensor> three = run(launch, 3);
+    // Workspace and scratch may differ: they are the last write of these operators.
+    const bool has_scratch = one.back().type == DType::fp32 && is_scratch(launch, one.back());
+    for (std::size_t i = 0; i + (has_scratch ? 1 : 0) < one.size(); ++i) {
+      EXPECT_TRUE(one[i].bytes == three[i].bytes) << "write " << i << " depends on the threads";
+    }
+    return one;
+  }
+
+ private:
+  static bool is_scratch(const Launch& launch, const Tensor& last) {
+    const auto bytes = static_cast<std::int64_t>(last.bytes.size());
+    return bytes == kWorkspace.count || bytes == scratch_bytes(launch.key).count;
+  }
+};
+
+#define FORESHARD_KERNEL_SUITE(Suite)                                                        \
+  INSTANTIATE_TEST_SUITE_P(InstructionSets, Suite, testing::ValuesIn(tested_simd_kernels()), \
+                           [](const auto& which) { return std::string(which.param->name); })
+
+constexpr double kFp32 = 1e-6;         // relative to the largest value of a result
+constexpr double kBf16 = 1.0 / 256.0;  // one rounding is half of it
+
+constexpr double tolerance(DType type) {
+  return type == DType::bf16 ? kBf16 : kFp32;
+}
+
+inline Tensor unwritten_workspace() {
+  return Tensor::unwritten(DType::fp32, kWorkspace.count / 4);
+}
+
+inline Tensor unwritten_scratch(const CostKey& key) {
+  return Tensor::unwritten(DType::fp32, scratch_bytes(key).count / 4);
+}
+
+}  // namespace foreshard::executor

@@ -1,0 +1,138 @@
+// Runs one kernel as the interpreter would: tensors in, tensors out, on chosen instruction sets and
+// thread counts.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "executor/cpu/bfloat16.hpp"
+#include "executor/cpu/kernels.hpp"
+
+namespace foreshard::executor {
+
+using Values = std::vector<double>;
+
+struct Tensor {
+  DType type = DType::fp32;
+  std::vector<std::byte> bytes;
+
+  static Tensor zeros(DType type, std::int64_t n) {
+    return {type, std::vector<std::byte>(static_cast<std::size_t>(n * item_size(type)))};
+  }
+  static Tensor of(DType type, const Values& values) {
+    Tensor t = zeros(type, static_cast<std::int64_t>(values.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) t.set(i, values[i]);
+    return t;
+  }
+  // Filled with NaNs, so that what a kernel leaves unwritten shows.
+  static Tensor unwritten(DType type, std::int64_t n) {
+    Tensor t = zeros(type, n);
+    if (n > 0) std::memset(t.bytes.data(), 0xff, t.bytes.size());
+    return t;
+  }
+
+  std::size_t size() const { return bytes.size() / static_cast<std::size_t>(item_size(type)); }
+
+  void set(std::size_t i, double value) {
+    const auto put = [&](const auto x) { std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x); };
+    switch (type) {
+      case DType::bf16: return put(to_bfloat16(static_cast<float>(value)));
+      case DType::fp64: return put(value);
+      case DType::int32: return put(static_cast<std::int32_t>(value));
+      case DType::fp32: return put(static_cast<float>(value));
+    }
+  }
+  double at(std::size_t i) const {
+    const auto take = [&](auto x) {
+      std::memcpy(&x, bytes.data() + i * sizeof x, sizeof x);
+      return x;
+    };
+    switch (type) {
+      case DType::bf16: return static_cast<double>(to_float(take(BFloat16{})));
+      case DType::fp64: return take(0.0);
+      case DType::int32: return take(std::int32_t{});
+      case DType::fp32: return static_cast<double>(take(0.0F));
+    }
+    return 0;
+  }
+  Values values() const {
+    Values out(size());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = at(i);
+    return out;
+  }
+};
+
+struct Launch {
+  CostKey key;
+  std::vector<Tensor> reads, writes;
+  std::int32_t aux = 0;
+  UnitLayout unit{};
+  KernelScalars scalars{};
+};
+
+// What the launch leaves in its writes.
+inline std::vector<Tensor> run(const Launch& launch, int threads = 1) {
+  std::vector<Tensor> writes = launch.writes;
+  std::vector<std::span<const std::byte>> in;
+  std::vector<std::span<std::byte>> out;
+  for (const Tensor& t : launch.reads) in.emplace_back(t.bytes);
+  for (Tensor& t : writes) out.emplace_back(t.bytes);
+  WorkerPool workers(threads);
+  run_kernel({launch.key, in, out, launch.aux, &launch.unit, launch.scalars, workers});
+  return writes;
+}
+
+// Values that fp32 holds exactly: references start from what the kernels really see.
+inline Values random_values(std::int64_t n, unsigned seed, double scale = 1.0) {
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> normal(0.0, scale);
+  Values out(static_cast<std::size_t>(n));
+  for (double& x : out) x = static_cast<double>(static_cast<float>(normal(generator)));
+  return out;
+}
+
+inline Values rounded(DType type, const Values& values) {
+  return Tensor::of(type, values).values();
+}
+
+// Largest |a - b| relative to the largest |b|; a NaN is infinitely wrong.
+inline double relative_error(const Values& a, const Values& b) {
+  double worst = 0, scale = 1e-30;
+  for (const double x : b) scale = std::max(scale, std::abs(x));
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const double error = std::abs(a[i] - b[i]);
+    if (std::isnan(error)) return HUGE_VAL;
+    worst = std::max(worst, error);
+  }
+  return worst / scale;
+}
+
+// d(sum of f(x) * weights) / dx by central differences.
+inline Values finite_differences(const std::function<Values(const Values&)>& f, Values x,
+                                 const Values& weights) {
+  constexpr double kStep = 1e-5;
+  const auto objective = [&] {
+    const Values y = f(x);
+    double total = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) total += y[i] * weights[i];
+    return total;
+  };
+  Values gradient(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double at = x[i];
+    x[i] = at + kStep;
+    const double above = objective();
+    x[i] = at - kStep;
+    const double below = objective();
+    x[i] = at;
+    gradient[i] = (above - below) / (2 * kStep);
+  }
+  return gradient;
+}
+
+}  // namespace foreshard::executor

@@ -1,0 +1,110 @@
+#include "tests/executor/cpu/kernel_fixture.hpp"
+
+namespace foreshard::executor {
+namespace {
+
+struct Shape {
+  std::int64_t T, N, K;
+};
+
+// Edges of tiles, a single element, one block of the summed index and several.
+constexpr Shape kShapes[] = {{1, 1, 1},    {1, 5, 3},      {3, 24, 17},    {7, 33, 129},
+                             {33, 10, 64}, {13, 259, 700}, {130, 96, 1300}};
+
+class Matmul : public KernelTest {};
+
+Values product(std::int64_t m, std::int64_t n, std::int64_t k, auto a, auto b) {
+  Values c(static_cast<std::size_t>(m * n));
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double total = 0;
+      for (std::int64_t s = 0; s < k; ++s) total += a(i, s) * b(s, j);
+      c[static_cast<std::size_t>(i * n + j)] = total;
+    }
+  }
+  return c;
+}
+
+// Element (i, j) of a matrix with these strides.
+auto element(const Values& v, std::int64_t row, std::int64_t column) {
+  return [&v, row, column](std::int64_t i, std::int64_t j) {
+    return v[static_cast<std::size_t>(i * row + j * column)];
+  };
+}
+
+TEST_P(Matmul, AgreesWithNaiveProducts) {
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    for (const auto& [T, N, K] : kShapes) {
+      const Values x = rounded(type, random_values(T * K, 1));
+      const Values w = rounded(type, random_values(N * K, 2));
+      const Values dy = rounded(type, random_values(T * N, 3));
+      const Values bias = rounded(type, random_values(N, 4));
+      const Values old = rounded(type, random_values(T * K, 5));
+      const auto tensor = [type](const Values& v) { return Tensor::of(type, v); };
+
+      for (const bool has_bias : {false, true}) {
+        Launch forward{{Operator::matmul, type, type, type, {T, N, K, has_bias}},
+                       {tensor(x), tensor(w)},
+                       {Tensor::unwritten(type, T * N), unwritten_workspace()}};
+        if (has_bias) forward.reads.push_back(tensor(bias));
+        Values expected = product(T, N, K, element(x, K, 1), element(w, 1, K));
+        for (std::size_t i = 0; has_bias && i < expected.size(); ++i) {
+          expected[i] += bias[i % bias.size()];
+        }
+        EXPECT_LT(relative_error(run_all(forward)[0].values(), expected), tolerance(type))
+            << T << " " << N << " " << K << " " << name(type);
+      }
+      for (const bool accumulate : {false, true}) {
+        const Launch input{
+            {Operator::matmul_input_gradient, type, type, type, {T, K, N, accumulate}},
+            {tensor(dy), tensor(w)},
+            {accumulate ? tensor(old) : Tensor::unwritten(type, T * K), unwritten_workspace()}};
+        Values expected = product(T, K, N, element(dy, N, 1), element(w, K, 1));
+        for (std::size_t i = 0; accumulate && i < expected.size(); ++i) expected[i] += old[i];
+        EXPECT_LT(relative_error(run_all(input)[0].values(), expected), tolerance(type));
+      }
+      const Launch weight{{Operator::matmul_weight_gradient, type, type, type, {N, K, T}},
+                          {tensor(dy), tensor(x)},
+                          {Tensor::unwritten(type, N * K), unwritten_workspace()}};
+      const Values expected = product(N, K, T, element(dy, 1, N), element(x, K, 1));
+      EXPECT_LT(relative_error(run_all(weight)[0].values(), expected), tolerance(type));
+    }
+  }
+}
+
+// A sum of many small terms rounds once at its end: bf16 partial sums would stall at 256.
+TEST_P(Matmul, AccumulatesInFp32) {
+  constexpr std::int64_t K = 4096;
+  const Tensor ones = Tensor::of(DType::bf16, Values(static_cast<std::size_t>(K), 1.0));
+  const Launch launch{{Operator::matmul, DType::bf16, DType::bf16, DType::bf16, {1, 1, K, 0}},
+                      {ones, ones},
+                      {Tensor::zeros(DType::bf16, 1), unwritten_workspace()}};
+  EXPECT_EQ(run_all(launch)[0].at(0), 4096.0);
+}
+
+TEST_P(Matmul, ManyThreadsShareTheWorkspace) {
+  constexpr std::int64_t T = 70, N = 300, K = 600;
+  const Launch launch{{Operator::matmul, DType::bf16, DType::bf16, DType::bf16, {T, N, K, 0}},
+                      {Tensor::of(DType::bf16, random_values(T * K, 1)),
+                       Tensor::of(DType::bf16, random_values(N * K, 2))},
+                      {Tensor::zeros(DType::bf16, T * N), unwritten_workspace()}};
+  EXPECT_TRUE(run(launch, 1)[0].bytes == run(launch, 24)[0].bytes);
+}
+
+TEST_P(Matmul, BiasGradientSumsRows) {
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    constexpr std::int64_t T = 131, N = 77;
+    const Values dy = rounded(type, random_values(T * N, 1));
+    Values expected(N);
+    for (std::size_t i = 0; i < dy.size(); ++i) expected[i % N] += dy[i];
+    const Launch launch{{Operator::bias_gradient, type, type, type, {T, N}},
+                        {Tensor::of(type, dy)},
+                        {Tensor::unwritten(type, N)}};
+    EXPECT_LT(relative_error(run_all(launch)[0].values(), expected), tolerance(type));
+  }
+}
+
+FORESHARD_KERNEL_SUITE(Matmul);
+
+}  // namespace
+}  // namespace foreshard::executor
