@@ -82,6 +82,13 @@ class Reader {
   std::optional<std::string> bad_;
 };
 
+// Looks at the member in place: copying what may be nested deeply would exhaust the stack.
+bool has_format(const json& object) {
+  if (!object.is_object()) return false;
+  const auto format = object.find("format");
+  return format != object.end() && format->is_string() && *format == kFormat;
+}
+
 std::optional<StoredType> type_named(const std::string& text) {
   for (const auto type : {StoredType::f32, StoredType::bf16, StoredType::f64, StoredType::i32}) {
     if (name(type) == text) return type;
@@ -188,7 +195,7 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
                                                const std::string& file) {
   const auto* characters = reinterpret_cast<const char*>(text.data());
   const auto object = json::parse(characters, characters + text.size(), nullptr, false);
-  if (!object.is_object() || object.value("format", json()) != kFormat) {
+  if (!has_format(object)) {
     return fail(file, "format",
                 "is not \"foreshard-checkpoint\"; a checkpoint's index is expected");
   }
@@ -228,7 +235,7 @@ bool is_checkpoint(const std::string& folder) {
   if (!file) return false;
   const auto* text = reinterpret_cast<const char*>(file->bytes().data());
   const auto object = json::parse(text, text + file->bytes().size(), nullptr, false);
-  return object.is_object() && object.value("format", json()) == kFormat;
+  return has_format(object);
 }
 
 std::string index_path(const std::string& folder) {
