@@ -33,7 +33,7 @@ constexpr std::array<std::pair<std::string_view, Action>, 10> kActions{{
 
 #define TRY(target, expression)               \
   if (auto result_ = (expression); result_) { \
-    target = std::move(*result_);             \
+    (target) = std::move(*result_);           \
   } else {                                    \
     return tl::unexpected(result_.error());   \
   }
