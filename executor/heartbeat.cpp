@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "executor/message_communicator.hpp"
+#include "executor/peer_processes.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -16,8 +17,10 @@ struct Pulse {
 
 class MessageHeartbeat final : public Heartbeat {
  public:
-  explicit MessageHeartbeat(Transport& transport)
-      : transport_(transport), peers_(static_cast<std::size_t>(transport.size())) {
+  MessageHeartbeat(RunControl& run, Transport& transport)
+      : transport_(transport),
+        processes_(run, transport),
+        peers_(static_cast<std::size_t>(transport.size())) {
     for (int rank = 0; rank < transport.size(); ++rank) {
       if (rank != transport.rank()) listen(rank);
     }
@@ -28,6 +31,7 @@ class MessageHeartbeat final : public Heartbeat {
   }
 
   int rank() const override { return transport_.rank(); }
+  std::optional<Failure> check_peers() override { return processes_.check(); }
 
   void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits,
                 Nanoseconds now) override {
@@ -79,13 +83,14 @@ class MessageHeartbeat final : public Heartbeat {
   }
 
   Transport& transport_;
+  PeerProcesses processes_;
   std::vector<Peer> peers_;
 };
 
 }  // namespace
 
-std::unique_ptr<Heartbeat> make_heartbeat(Transport& transport) {
-  return std::make_unique<MessageHeartbeat>(transport);
+std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, Transport& transport) {
+  return std::make_unique<MessageHeartbeat>(run, transport);
 }
 
 }  // namespace foreshard::executor

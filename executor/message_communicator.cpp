@@ -104,8 +104,8 @@ class MessageCommunicator final : public Communicator {
     }
   }
 
-  void complete(StreamWorker& stream, Batch& batch) {
-    Poller poller(run_);
+  void complete(StreamWorker& stream, Batch& batch, Nanoseconds longest_pause) {
+    Poller poller(run_, longest_pause);
     std::size_t left = transport_.test(batch.tickets);
     while (left != 0) {
       for (std::size_t i = 0; i < batch.tickets.size(); ++i) {
@@ -133,7 +133,7 @@ class MessageCommunicator final : public Communicator {
       receive_token(batch, (index() - i + size()) % size());
       send_token(batch, (index() + i) % size());
     }
-    complete(stream, batch);
+    complete(stream, batch, Poller::kWhileAbsent);
     stream.mark_ready();
   }
   void send_token(Batch& batch, int member) {
@@ -156,7 +156,7 @@ class MessageCommunicator final : public Communicator {
       receive(batch, buffer + slice.begin, slice.count, from);
       send(batch, buffer + mine.begin, mine.count, (index() + i) % size());
     }
-    complete(stream, batch);
+    complete(stream, batch, Poller::kWhileMoving);
   }
 
   // Slices in elements. The output may be this rank's slice of the input: its pieces are written
@@ -198,7 +198,7 @@ class MessageCommunicator final : public Communicator {
     if (pieces > 0) start(0);
     for (std::int64_t number = 0; number < pieces; ++number) {
       if (number + 1 < pieces) start(number + 1);
-      complete(stream, batches[number % 2]);
+      complete(stream, batches[number % 2], Poller::kWhileMoving);
       const Slice done = part(mine, number);
       std::vector<const std::byte*> inputs;
       for (int i = 0; i + 1 < size(); ++i) inputs.push_back(landing(number, i));

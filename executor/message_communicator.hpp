@@ -19,7 +19,8 @@ namespace foreshard::executor {
 std::unique_ptr<Communicator> make_message_communicator(RunControl& run, Transport& transport,
                                                         std::vector<int> ranks, int channel);
 
-// Tells all others of this process' progress and hears of theirs.
-std::unique_ptr<Heartbeat> make_heartbeat(Transport& transport);
+// Tells all others of this process' progress and hears of theirs, and notices processes of this node
+// that end (peer_processes.hpp). All ranks make theirs together.
+std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, Transport& transport);
 
 }  // namespace foreshard::executor

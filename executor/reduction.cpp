@@ -45,27 +45,52 @@ struct Brain {
   }
 };
 
-template <typename Format>
+// What is done to the whole sum. Dividing by a power of two is multiplying by its inverse, exactly.
+enum class Finish { nothing, multiply, divide };
+
+template <typename Format, Finish kFinish>
+inline __attribute__((always_inline)) typename Format::Stored finished(
+    typename Format::Computed sum, typename Format::Computed factor) {
+  if constexpr (kFinish == Finish::multiply) sum = Format::round(sum * factor);
+  if constexpr (kFinish == Finish::divide) sum = Format::round(sum / factor);
+  return Format::store(sum);
+}
+
+template <typename Format, Finish kFinish>
 inline __attribute__((always_inline)) void reduce_chunks(Inputs inputs, std::byte* output,
-                                                         std::int64_t count, bool divide) {
+                                                         std::int64_t count,
+                                                         typename Format::Computed factor) {
   using Stored = typename Format::Stored;
-  using Computed = typename Format::Computed;
   const auto in = [&](std::size_t i) { return reinterpret_cast<const Stored*>(inputs[i]); };
-  auto* out = reinterpret_cast<Stored*>(output);
-  const auto divisor = static_cast<Computed>(inputs.size());
-  alignas(64) Computed sum[kChunk];
+  const std::size_t last = inputs.size() - 1;
+  alignas(64) typename Format::Computed sum[kChunk];
   for (std::int64_t begin = 0; begin < count; begin += kChunk) {
     const std::int64_t n = std::min(kChunk, count - begin);
     const Stored* first = in(0) + begin;
     for (std::int64_t k = 0; k < n; ++k) sum[k] = Format::load(first[k]);
-    for (std::size_t i = 1; i < inputs.size(); ++i) {
+    for (std::size_t i = 1; i < last; ++i) {
       const Stored* next = in(i) + begin;
       for (std::int64_t k = 0; k < n; ++k) sum[k] = Format::round(sum[k] + Format::load(next[k]));
     }
-    if (divide) {
-      for (std::int64_t k = 0; k < n; ++k) sum[k] = Format::round(sum[k] / divisor);
+    const Stored* final_input = in(last) + begin;
+    Stored* out = reinterpret_cast<Stored*>(output) + begin;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const auto whole = Format::round(sum[k] + Format::load(final_input[k]));
+      out[k] = finished<Format, kFinish>(whole, factor);
     }
-    for (std::int64_t k = 0; k < n; ++k) out[begin + k] = Format::store(sum[k]);
+  }
+}
+
+template <typename Format>
+inline __attribute__((always_inline)) void reduce_all(Inputs inputs, std::byte* output,
+                                                      std::int64_t count, bool divide) {
+  const auto number = static_cast<typename Format::Computed>(inputs.size());
+  if (!divide) {
+    reduce_chunks<Format, Finish::nothing>(inputs, output, count, 1);
+  } else if (std::has_single_bit(inputs.size())) {
+    reduce_chunks<Format, Finish::multiply>(inputs, output, count, 1 / number);
+  } else {
+    reduce_chunks<Format, Finish::divide>(inputs, output, count, number);
   }
 }
 
@@ -73,20 +98,20 @@ using Kernel = void (*)(Inputs, std::byte*, std::int64_t, bool);
 
 template <typename Format>
 void baseline(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
-  reduce_chunks<Format>(inputs, output, count, divide);
+  reduce_all<Format>(inputs, output, count, divide);
 }
 
 #if defined(__x86_64__)
 template <typename Format>
 FORESHARD_TARGET("avx2")
 void avx2(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
-  reduce_chunks<Format>(inputs, output, count, divide);
+  reduce_all<Format>(inputs, output, count, divide);
 }
 
 template <typename Format>
 FORESHARD_TARGET("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")
 void avx512(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
-  reduce_chunks<Format>(inputs, output, count, divide);
+  reduce_all<Format>(inputs, output, count, divide);
 }
 #endif
 

@@ -24,14 +24,13 @@ void futex_wake_all(const std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-std::string aborted_message(const Failure& failure) {
-  if (failure.rank == kNoRank) return failure.message;
-  return "rank " + std::to_string(failure.rank) + ": " + failure.message;
-}
-
 }  // namespace
 
-Aborted::Aborted(const Failure& failure) : std::runtime_error(aborted_message(failure)) {}
+std::string Failure::text() const {
+  return rank == kNoRank ? message : "rank " + std::to_string(rank) + ": " + message;
+}
+
+Aborted::Aborted(const Failure& failure) : std::runtime_error(failure.text()) {}
 
 RunControl::RunControl(int ranks)
     : id_(next_run_id.fetch_add(1)), progress_(static_cast<std::size_t>(ranks)) {}

@@ -29,9 +29,11 @@ constexpr int kNoRank = -1;
 struct Failure {
   int rank = kNoRank;  // kNoRank: the run as a whole, such as an interrupt
   std::string message;
+
+  std::string text() const;  // "rank 2: message"
 };
 
-// Thrown by every wait once the run has been aborted; `what` is the first failure's message.
+// Thrown by every wait once the run has been aborted; `what` is the first failure's text.
 class Aborted : public std::runtime_error {
  public:
   explicit Aborted(const Failure& failure);

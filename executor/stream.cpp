@@ -15,8 +15,12 @@ Nanoseconds read_clock(clockid_t clock) {
 }  // namespace
 
 void Event::fire(Epoch epoch) {
-  const std::uint32_t old = word_.exchange(epoch << 1, std::memory_order_acq_rel);
-  if ((old & 1U) != 0) RunControl::wake(word_);
+  std::uint32_t old = word_.load(std::memory_order_relaxed);
+  while (old >> 1 < epoch) {
+    if (!word_.compare_exchange_weak(old, epoch << 1, std::memory_order_acq_rel)) continue;
+    if ((old & 1U) != 0) RunControl::wake(word_);
+    return;
+  }
 }
 
 void Event::wait(RunControl& run, Epoch epoch) {

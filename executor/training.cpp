@@ -68,7 +68,7 @@ WatchdogOptions watchdog_options(const TrainingOptions& options, Heartbeat* hear
   out.heartbeat = heartbeat;
   Transport* transport = options.transport;
   out.on_overdue = [transport](const Failure& failure) {
-    std::fprintf(stderr, "foreshard: error: rank %d: %s\n", failure.rank, failure.message.c_str());
+    std::fprintf(stderr, "foreshard: error: %s\n", failure.text().c_str());
     std::fflush(stderr);
     if (transport != nullptr) transport->abort(1);
     std::_Exit(1);
@@ -136,7 +136,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   result.first_step = shared.first_step;
   {
     std::unique_ptr<Heartbeat> heartbeat;
-    if (options.transport != nullptr) heartbeat = make_heartbeat(*options.transport);
+    if (options.transport != nullptr) heartbeat = make_heartbeat(shared.run, *options.transport);
     Watchdog watchdog(shared.run, meeting.wait_sources(), watchdog_options(options, heartbeat.get()));
     std::vector<std::thread> threads;
     for (auto& rank : ranks) threads.emplace_back([&rank] { rank->run(); });

@@ -12,13 +12,13 @@ namespace {
 constexpr const char* kMpiLibrary = "libforeshard_mpi.so";
 
 void complete(RunControl& run, Transport& transport, std::vector<Transport::Ticket>& tickets) {
-  Poller poller(run);
+  Poller poller(run, Poller::kWhileAbsent);
   while (transport.test(tickets) != 0) poller.pause();
 }
 
 }  // namespace
 
-Poller::Poller(RunControl& run) : run_(run) {
+Poller::Poller(RunControl& run, Nanoseconds longest) : run_(run), longest_(longest) {
   // By default the kernel rounds a thread's sleeps up by 50 microseconds.
   thread_local const int is_exact = prctl(PR_SET_TIMERSLACK, 1000UL);
   static_cast<void>(is_exact);
@@ -26,7 +26,7 @@ Poller::Poller(RunControl& run) : run_(run) {
 
 void Poller::pause() {
   run_.sleep_for(time_);
-  time_ = std::min(time_ * 3 / 2, kLongest);
+  time_ = std::min(time_ * 3 / 2, longest_);
 }
 
 std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine) {

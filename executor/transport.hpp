@@ -47,13 +47,18 @@ constexpr int kExchangeChannel = 17;
 // Sleeps between looks at messages under way: short at first, longer the longer nothing happens.
 class Poller {
  public:
-  explicit Poller(RunControl& run);
+  // Messages that have nobody to receive them yet can be looked at more rarely than those whose
+  // parts move only while somebody looks.
+  static constexpr Nanoseconds kWhileAbsent{200'000}, kWhileMoving{10'000};
+
+  Poller(RunControl& run, Nanoseconds longest);
   void pause();  // throws Aborted
   void reset() { time_ = kShortest; }
 
  private:
-  static constexpr Nanoseconds kShortest{5'000}, kLongest{200'000};
+  static constexpr Nanoseconds kShortest{5'000};
   RunControl& run_;
+  const Nanoseconds longest_;
   Nanoseconds time_ = kShortest;
 };
 

@@ -54,8 +54,7 @@ std::optional<Failure> judge(const std::vector<RankStatus>& ranks, const std::ve
     return std::nullopt;
   }
   const RankStatus& status = ranks[static_cast<std::size_t>(worst->awaited)];
-  std::string message = "rank " + std::to_string(worst->awaited) + " has not progressed for " +
-                        seconds_text(now - status.last_progress);
+  std::string message = "no progress for " + seconds_text(now - status.last_progress);
   if (describe) message += " (last instruction: " + describe(status.last_instruction) + ")";
   message +=
       " while rank " + std::to_string(worst->waiter) + " waits for it in " + worst->operation;
@@ -95,8 +94,13 @@ void Watchdog::State::watch() {
     }
     waits.clear();
     for (const WaitSource* source : sources) source->add_waits(waits);
-    if (options.heartbeat != nullptr) options.heartbeat->exchange(ranks, waits, now);
-    if (auto failure = judge(ranks, waits, now, options.hang_timeout, options.describe)) {
+    std::optional<Failure> failure;
+    if (options.heartbeat != nullptr) {
+      options.heartbeat->exchange(ranks, waits, now);
+      failure = options.heartbeat->check_peers();
+    }
+    if (!failure) failure = judge(ranks, waits, now, options.hang_timeout, options.describe);
+    if (failure) {
       run.fail(failure->rank, failure->message);
     } else {
       changed.wait_for(lock, interval);

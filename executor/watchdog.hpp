@@ -1,8 +1,8 @@
 // Finds the rank that keeps the others waiting.
 //
-// A rank that has retired nothing for the hang timeout while another waits for it fails the run,
-// named: "rank 2 has not progressed for 4 s (last instruction 117 of step 3) while rank 0 waits for
-// it in all_gather". Among several such ranks the one that itself waits for nobody is blamed.
+// A rank that has retired nothing for the hang timeout while another waits for it fails the run, by
+// name: "rank 2: no progress for 4 s (last instruction: 117 of step 3) while rank 0 waits for it in
+// all_gather". Among several such ranks the one that itself waits for nobody is blamed.
 //
 // The ranks of this process are read from their RunControl and from the communicators, which say who
 // waits for whom; ranks of other processes come in through `Heartbeat`.
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ class Heartbeat {
   // Sends what is known of this process' rank, and fills in what has arrived about the others.
   virtual void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits,
                         Nanoseconds now) = 0;
+  // A failure that needs no patience: a process that is gone.
+  virtual std::optional<Failure> check_peers() = 0;
 };
 
 struct WatchdogOptions {

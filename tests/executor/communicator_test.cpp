@@ -171,7 +171,7 @@ TEST(MessageCommunicator, HeartbeatNamesTheHungRank) {
     RunControl run(kRanks);
     ThreadTransport transport(office, rank, kRanks);
     const auto group = make_message_communicator(run, transport, first_ranks(kRanks), 0);
-    const auto heartbeat = make_heartbeat(transport);
+    const auto heartbeat = make_heartbeat(run, transport);
     WatchdogOptions options;
     options.hang_timeout = Nanoseconds{300'000'000};
     options.heartbeat = heartbeat.get();

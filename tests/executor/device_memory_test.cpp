@@ -3,8 +3,10 @@
 
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace foreshard::executor {
@@ -13,11 +15,14 @@ namespace {
 constexpr Bytes kTiB{std::int64_t{1} << 40};
 constexpr Bytes kSegment = 20 * kMiB;
 
-std::int64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::int64_t size = 0, resident = 0;
-  file >> size >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
+std::int64_t resident_bytes(const DeviceMemory& memory, Address address, Bytes bytes) {
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  std::vector<unsigned char> resident(static_cast<std::size_t>(bytes.count / page));
+  EXPECT_EQ(
+      mincore(memory.pointer(address), static_cast<std::size_t>(bytes.count), resident.data()), 0);
+  std::int64_t pages = 0;
+  for (const unsigned char flags : resident) pages += flags & 1;
+  return pages * page;
 }
 
 TEST(DeviceMemory, ResidentMemoryFollowsUse) {
@@ -25,17 +30,15 @@ TEST(DeviceMemory, ResidentMemoryFollowsUse) {
   const Address lowest = Address{1} << 44;
   DeviceMemory memory(lowest, kTiB, [&] { ++synchronised; });
   const Address at = lowest + kTiB.count - kSegment.count;
-  const std::int64_t before = resident_bytes();
   memory.commit(at, kSegment);
   EXPECT_EQ(memory.committed(), kSegment);
-  EXPECT_LT(resident_bytes() - before, kMiB.count);
+  EXPECT_EQ(resident_bytes(memory, at, kSegment), 0);
   std::memset(memory.pointer(at), 1, static_cast<std::size_t>(kSegment.count / 2));
-  EXPECT_NEAR(static_cast<double>(resident_bytes() - before),
-              static_cast<double>(kSegment.count / 2), static_cast<double>(kMiB.count));
+  EXPECT_EQ(resident_bytes(memory, at, kSegment), kSegment.count / 2);
   EXPECT_EQ(synchronised, 0);
   memory.release(at, kSegment);
   EXPECT_EQ(synchronised, 1);
-  EXPECT_LT(resident_bytes() - before, kMiB.count);
+  EXPECT_EQ(resident_bytes(memory, at, kSegment), 0);
   EXPECT_EQ(memory.committed(), Bytes{0});
 }
 

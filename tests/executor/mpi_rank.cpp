@@ -33,10 +33,10 @@ int run_rank(bool checks) {
   std::vector<int> ranks(static_cast<std::size_t>(run.ranks()));
   std::iota(ranks.begin(), ranks.end(), 0);
   try {
-    const auto heartbeat = make_heartbeat(**transport);
+    const auto heartbeat = make_heartbeat(run, **transport);
     const auto world = make_message_communicator(run, **transport, ranks, 3);
     WatchdogOptions options;
-    options.hang_timeout = Nanoseconds{1'000'000'000};
+    options.hang_timeout = Nanoseconds{checks ? 20'000'000'000 : 2'000'000'000};
     options.heartbeat = heartbeat.get();
     const Watchdog watchdog(run, {world.get()}, options);
     if (checks) {
@@ -52,7 +52,7 @@ int run_rank(bool checks) {
     run.fail(rank, error.what());
   }
   if (const auto failure = run.failure()) {
-    std::fprintf(stderr, "rank %d: %s\n", failure->rank, failure->message.c_str());
+    std::fprintf(stderr, "%s\n", failure->text().c_str());
     (*transport)->abort(1);
   }
   return 0;

@@ -64,13 +64,14 @@ TEST_F(Mpi, ThrowingRankIsNamed) {
 TEST_F(Mpi, ExitingRankIsNamed) {
   const Outcome outcome = run("steps", "rank:2,step:3,kind:exit");
   EXPECT_NE(outcome.status, 0) << outcome.output;
-  EXPECT_NE(outcome.output.find("rank 2"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("rank 2: its process has ended"), std::string::npos)
+      << outcome.output;
 }
 
 TEST_F(Mpi, HangingRankIsNamed) {
   const Outcome outcome = run("steps", "rank:0,step:3,kind:hang");
   EXPECT_EQ(outcome.status, 1) << outcome.output;
-  EXPECT_NE(outcome.output.find("rank 0 has not progressed"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("rank 0: no progress"), std::string::npos) << outcome.output;
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ TEST(Watchdog, BlamesTheRankThatIsWaitedFor) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->rank, 2);
   EXPECT_EQ(failure->message,
-            "rank 2 has not progressed for 5 s (last instruction: no. 17) while rank 0 waits for "
-            "it in all_gather");
+            "no progress for 5 s (last instruction: no. 17) while rank 0 waits for it in "
+            "all_gather");
 }
 
 TEST(Watchdog, IsPatient) {
@@ -136,7 +136,7 @@ TEST(Watchdog, EndsARunWithAHungRank) {
   EXPECT_EQ(aborted, kRanks);
   ASSERT_TRUE(run.failure());
   EXPECT_EQ(run.failure()->rank, 1);
-  EXPECT_NE(run.failure()->message.find("rank 1 has not progressed"), std::string::npos);
+  EXPECT_NE(run.failure()->message.find("no progress"), std::string::npos);
   EXPECT_NE(run.failure()->message.find("waits for it in barrier"), std::string::npos);
 }
 

@@ -1,0 +1,134 @@
+// What streams and local collectives cost: hand-overs, bandwidth of gathering and of reducing.
+#include <array>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "executor/local_communicator.hpp"
+#include "executor/reduction.hpp"
+
+namespace foreshard::executor {
+namespace {
+
+// Host submits to a busy worker: the cost of issuing.
+void stream_issue(benchmark::State& state) {
+  RunControl run(1);
+  StreamWorker stream(run, 0, "stream");
+  std::int64_t done = 0;
+  for (auto _ : state) {
+    for (int i = 0; i < 1000; ++i) stream.submit(0, [&done] { ++done; });
+    stream.synchronize();
+  }
+  state.SetItemsProcessed(state.iterations() * 1000);
+}
+BENCHMARK(stream_issue)->UseRealTime();
+
+// Host to a sleeping worker and back: two wake-ups.
+void stream_round_trip(benchmark::State& state) {
+  RunControl run(1);
+  StreamWorker stream(run, 0, "stream");
+  Event event;
+  Epoch epoch = 0;
+  for (auto _ : state) {
+    stream.record(event, ++epoch);
+    event.wait(run, epoch);
+  }
+}
+BENCHMARK(stream_round_trip)->UseRealTime();
+
+// A chain of hand-overs between two streams, all issued beforehand.
+void stream_hand_over(benchmark::State& state) {
+  RunControl run(1);
+  StreamWorker one(run, 0, "one"), other(run, 0, "other");
+  std::vector<Event> events(100);
+  Epoch epoch = 0;
+  for (auto _ : state) {
+    ++epoch;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      StreamWorker& stream = i % 2 == 0 ? one : other;
+      if (i > 0) stream.wait(events[i - 1], epoch);
+      stream.record(events[i], epoch);
+    }
+    events.back().wait(run, epoch);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(events.size()));
+}
+BENCHMARK(stream_hand_over)->UseRealTime();
+
+class TwoRanks {
+ public:
+  TwoRanks() : run(2), streams{StreamWorker(run, 0, "r0"), StreamWorker(run, 1, "r1")} {
+    const int ranks[] = {0, 1};
+    group = make_local_communicators(run, ranks);
+  }
+  void synchronize() {
+    for (auto& stream : streams) stream.synchronize();
+  }
+
+  RunControl run;
+  std::vector<std::unique_ptr<Communicator>> group;
+  std::array<StreamWorker, 2> streams;
+};
+
+void local_all_gather(benchmark::State& state) {
+  TwoRanks ranks;
+  const auto bytes = static_cast<std::size_t>(state.range(0));
+  std::vector<std::byte> buffers[2] = {std::vector<std::byte>(2 * bytes),
+                                       std::vector<std::byte>(2 * bytes)};
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      ranks.group[i]->all_gather(ranks.streams[i], 0, buffers[i].data(), state.range(0));
+    }
+    ranks.synchronize();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(local_all_gather)->RangeMultiplier(16)->Range(1 << 10, 16 << 20)->UseRealTime();
+
+void local_reduce_scatter(benchmark::State& state) {
+  TwoRanks ranks;
+  const auto type = static_cast<DType>(state.range(1));
+  const auto bytes = static_cast<std::size_t>(state.range(0));
+  std::vector<std::byte> inputs[2] = {std::vector<std::byte>(2 * bytes),
+                                      std::vector<std::byte>(2 * bytes)};
+  std::vector<std::byte> outputs[2] = {std::vector<std::byte>(bytes),
+                                       std::vector<std::byte>(bytes)};
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      ranks.group[i]->reduce_scatter(ranks.streams[i], 0, type, Reduction::average,
+                                     inputs[i].data(), outputs[i].data(),
+                                     state.range(0) / item_size(type));
+    }
+    ranks.synchronize();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+  state.SetLabel(std::string(name(type)));
+}
+BENCHMARK(local_reduce_scatter)
+    ->ArgsProduct({{64 << 10, 4 << 20},
+                   {static_cast<int>(DType::fp32), static_cast<int>(DType::bf16)}})
+    ->UseRealTime();
+
+// One thread, both inputs in the cache.
+void reduction_kernel(benchmark::State& state) {
+  const auto type = static_cast<DType>(state.range(0));
+  constexpr std::size_t kBytes = 16 << 10;
+  std::vector<std::byte> a(kBytes), b(kBytes), out(kBytes);
+  const std::byte* inputs[] = {a.data(), b.data()};
+  for (auto _ : state) {
+    reduce_in_order(type, Reduction::average, inputs, out.data(),
+                    static_cast<std::int64_t>(kBytes) / item_size(type));
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kBytes));
+  state.SetLabel(std::string(name(type)));
+}
+BENCHMARK(reduction_kernel)
+    ->Arg(static_cast<int>(DType::fp32))
+    ->Arg(static_cast<int>(DType::bf16))
+    ->Arg(static_cast<int>(DType::fp64));
+
+}  // namespace
+}  // namespace foreshard::executor
