@@ -86,6 +86,12 @@ TEST(Plan, TheOptimizerKernelsDefaultFollowsTheOperators) {
             OptimizerKernel::fused);
 }
 
+TEST(Plan, LettersBeyondAsciiMayStandInComments) {
+  const Plan plan = good("\xEF\xBB\xBF# t\u00ebst\n[wrap]\nmodules = ['#', \"'''\\\"\"] # \u00cb");
+  EXPECT_EQ(plan.wrap.modules[0][0], "#");
+  EXPECT_EQ(plan.wrap.modules[1][0], "'''\"");
+}
+
 struct BadPlan {
   std::string text;
   std::string file;  // with the line
@@ -129,7 +135,10 @@ INSTANTIATE_TEST_SUITE_P(
                   for (int i = 0; i < 100000; ++i) key += ".a";
                   return key + " = 1";
                 }(),
-                "p.toml", "", "absurd"}));
+                "p.toml:1", "", "absurd"},
+        BadPlan{"[wrap]\npolicy = \u00cbx", "p.toml:2", "", "ASCII"},
+        BadPlan{"[wrap]\nmodules = ['\u00cb']", "p.toml:2", "", "ASCII"},
+        BadPlan{"[pytorch]\nversion = \"\"\"2\n\"\"\"", "p.toml:2", "", "several lines"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Values, RefusesBadPlan,
@@ -138,6 +147,9 @@ INSTANTIATE_TEST_SUITE_P(
         bad("batch", "micro_batch", "-1", "is -1"), bad("batch", "micro_batch", "1e9", "integer"),
         bad("batch", "micro_batch", "2.0", "integer"),
         bad("batch", "micro_batch", "true", "integer"),
+        bad("batch", "micro_batch", "''", "integer"),
+        bad("batch", "micro_batch", "2026-11-21", "is a date"),
+        bad("batch", "micro_batch", "[1, [2], {}]", "is a list"),
         bad("batch", "micro_batch", "'4'", "integer"),
         bad("batch", "micro_batch", "4611686018427387904", "1048576"),
         BadPlan{"[batch]\nmicro_batch = 99999999999999999999", "p.toml:2", "", "TOML"},
