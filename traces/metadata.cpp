@@ -62,4 +62,11 @@ std::string cpu_model() {
   return "";
 }
 
+std::string clock_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
 }  // namespace foreshard::traces

@@ -20,6 +20,7 @@
 // and, where they apply:
 //
 //   processes, process              how many wrote parts of this recording, and which one this is
+//   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
 //   rank_classes                    "0,0,2,2": for every rank the one that stands for it in here
 //   end_reason                      why the run ended where it was not its last step
 #pragma once
@@ -51,5 +52,9 @@ std::int64_t integer(const Metadata& metadata, const std::string& key, std::int6
 
 // "Intel(R) Xeon(R) ...", or empty where the system does not say.
 std::string cpu_model();
+
+// The same for all processes that share a monotonic clock: one boot of one machine. Empty where the
+// system does not say.
+std::string clock_id();
 
 }  // namespace foreshard::traces

@@ -4,6 +4,8 @@
 #include <array>
 #include <tuple>
 
+#include "traces/metadata.hpp"
+
 namespace foreshard::traces {
 
 StringId Strings::intern(std::string_view text) {
@@ -45,6 +47,21 @@ void sort(Trace& trace) {
   std::stable_sort(trace.steps.begin(), trace.steps.end(), step_order);
 }
 
+namespace {
+
+// What to add to a part's times so that they count from the whole's origin.
+std::int64_t clock_offset(const Trace& whole, const Trace& part) {
+  const auto id = whole.metadata.find("clock_id"), other = part.metadata.find("clock_id");
+  if (id == whole.metadata.end() || other == part.metadata.end() || id->second.empty() ||
+      id->second != other->second) {
+    return 0;
+  }
+  const std::int64_t origin = integer(whole.metadata, "clock_origin_ns", 0);
+  return integer(part.metadata, "clock_origin_ns", origin) - origin;
+}
+
+}  // namespace
+
 Trace merge(std::vector<Trace> parts) {
   if (parts.empty()) return {};
   Trace whole = std::move(parts.front());
@@ -55,6 +72,7 @@ Trace merge(std::vector<Trace> parts) {
       text[id] = whole.strings.intern(part.strings[static_cast<StringId>(id)]);
     }
     const auto renumber = [&](StringId& id) { id = text[static_cast<std::size_t>(id)]; };
+    const std::int64_t later = clock_offset(whole, part);
     const auto first_lane = static_cast<std::int32_t>(whole.lanes.size());
     for (Lane lane : part.lanes) {
       renumber(lane.name);
@@ -62,6 +80,8 @@ Trace merge(std::vector<Trace> parts) {
     }
     for (Event event : part.events) {
       event.lane += first_lane;
+      event.start_ns += later;
+      event.end_ns += later;
       for (StringId* id :
            {&event.name, &event.phase, &event.unit, &event.stable_key, &event.cost_key}) {
         renumber(*id);
@@ -70,13 +90,18 @@ Trace merge(std::vector<Trace> parts) {
     }
     for (MemoryEvent event : part.memory) {
       if (event.lane != kNone) event.lane += first_lane;
+      event.time_ns += later;
       for (StringId* id : {&event.category, &event.owner, &event.phase}) renumber(*id);
       whole.memory.push_back(event);
     }
-    whole.steps.insert(whole.steps.end(), part.steps.begin(), part.steps.end());
+    for (Step step : part.steps) {
+      step.start_ns += later;
+      step.end_ns += later;
+      whole.steps.push_back(step);
+    }
     for (const auto& [reason, records] : part.dropped) whole.dropped[reason] += records;
     whole.complete = whole.complete && part.complete;
-    whole.complete_until_ns = std::min(whole.complete_until_ns, part.complete_until_ns);
+    whole.complete_until_ns = std::min(whole.complete_until_ns, part.complete_until_ns + later);
   }
   sort(whole);
   return whole;

@@ -124,8 +124,9 @@ struct Trace {
 // Puts the arrays into the order that Trace promises; records of equal time keep theirs.
 void sort(Trace& trace);
 
-// One trace of the recordings several processes made of one run. Lanes and text are renumbered; the
-// metadata is the first's; it is complete if all are, until the earliest of their moments.
+// One trace of the recordings several processes made of one run. Lanes and text are renumbered, and
+// times counted from the first's origin where the parts share a clock. The metadata is the first's;
+// it is complete if all are, until the earliest of their moments.
 Trace merge(std::vector<Trace> parts);
 
 }  // namespace foreshard::traces

@@ -154,18 +154,17 @@ Recorder::Recorder(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Recorder::~Recorder() = default;
 
 Result<std::unique_ptr<Recorder>> Recorder::create(const std::string& path,
-                                                   const traces::RunDescription& run,
-                                                   std::int64_t clock_origin_ns) {
-  const std::int64_t created = clock_now();
-  const std::int64_t origin = clock_origin_ns != 0 ? clock_origin_ns : created;
+                                                   const traces::RunDescription& run) {
+  const std::int64_t origin = clock_now();
   traces::Metadata metadata = traces::run_metadata(run);
-  metadata["complete_until_ns"] = std::to_string(std::max<std::int64_t>(created - origin, 1));
+  metadata["clock_origin_ns"] = std::to_string(origin);
+  metadata["clock_id"] = traces::clock_id();
+  metadata["complete_until_ns"] = "1";
   const auto process = traces::integer(metadata, "process", 0);
   auto writer =
       traces::FstWriter::create(traces::part_path(path, static_cast<int>(process)), metadata);
   if (!writer) return tl::unexpected(writer.error());
   auto state = std::make_unique<State>(std::move(*writer), origin);
-  state->last_drain_began = created - origin;
   state->start();
   return std::unique_ptr<Recorder>(new Recorder(std::move(state)));
 }

@@ -84,11 +84,11 @@ struct RecordingCost {
 
 class Recorder {
  public:
-  // `clock_origin_ns` is the moment of clock_now() that the trace counts from; several processes on
-  // one machine share it by passing the same. 0: now. A missing folder is an error here.
+  // Times count from now on. A missing folder is an error here. Where several processes run the job,
+  // `run.more` says "processes" and "process"; each records into part_path(path, process), and
+  // merge_parts() brings their times together where they share a clock.
   static Result<std::unique_ptr<Recorder>> create(const std::string& path,
-                                                  const traces::RunDescription& run,
-                                                  std::int64_t clock_origin_ns = 0);
+                                                  const traces::RunDescription& run);
   ~Recorder();  // without close() the file says it is incomplete
 
   // The recorder of a rank, for as long as this object lives. From any thread, once per rank.
