@@ -1,8 +1,8 @@
 // Learns a machine's costs from recordings of it.
 //
 // A recording holds, for every task of every rank, its cost key, when it ran and how much processor
-// time it took. Processor time is what costs are made of where a task owns one thread: it does not
-// grow when ranks outnumber cores. Where several threads work on a task, its wall time is taken.
+// time its stream's thread used for it. That is what costs are made of: unlike wall time it does not
+// grow when ranks outnumber cores. Where it was not measured, wall time is taken.
 //
 //   1. contention  how much faster tasks run when less runs beside them: the bandwidth of memory
 //                  that explains best why equal tasks took different times (fit_contention.hpp)

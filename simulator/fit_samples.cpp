@@ -98,12 +98,10 @@ class Reader {
     return index;
   }
 
-  // A task's own time: processor time where it has one thread, wall time where it has several.
-  double time_of(const Event& event) const {
-    const bool one_thread = out_.threads == 1 || event.kind == EventKind::communication ||
-                            event.kind == EventKind::memory;
-    if (one_thread && event.cpu_ns >= 0) return static_cast<double>(event.cpu_ns);
-    return static_cast<double>(event.end_ns - event.start_ns);
+  // A task's own time: that of the processor which its stream's thread used. Threads that help it
+  // share its work piece by piece until nothing is left, so it is busy as long as they are.
+  static double time_of(const Event& event) {
+    return static_cast<double>(event.cpu_ns >= 0 ? event.cpu_ns : event.end_ns - event.start_ns);
   }
 
   // What each key would move per nanosecond undisturbed: in its quickest runs.

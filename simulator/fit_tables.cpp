@@ -1,6 +1,7 @@
 #include "simulator/fit_tables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -46,38 +47,67 @@ struct Point {
   double ns = 0;
 };
 
+// Arithmetic decides how long these take; of all others the bytes they touch do.
+bool is_arithmetic(Operator op) {
+  return op == Operator::matmul || op == Operator::matmul_input_gradient ||
+         op == Operator::matmul_weight_gradient || op == Operator::attention ||
+         op == Operator::attention_backward;
+}
+
+// Rows of a least-squares problem in relative errors: each is divided by the time it explains.
+class RelativeFit {
+ public:
+  explicit RelativeFit(std::size_t points) { ones_.reserve(points + 3); }
+
+  void add(const std::array<double, 3>& terms, double ns) {
+    for (const double term : terms) rows_.push_back(term / ns);
+    ones_.push_back(1.0);
+  }
+
+  // Solves with a weak pull of the first term towards 0 and of no other: few or equal sizes are
+  // explained by what grows with size, unless the data speak for a constant. `scale` is a constant
+  // that would be worth three tenths of a point's whole time.
+  std::array<double, 3> solve(double scale) {
+    const std::size_t points = ones_.size();
+    constexpr double kPull = 0.3;
+    rows_.insert(rows_.end(), {kPull / scale, 0, 0});
+    ones_.push_back(0.0);
+    const std::vector<double> x = non_negative_least_squares(rows_, 3, ones_);
+    double squares = 0;
+    for (std::size_t i = 0; i < points; ++i) {
+      const double error = rows_[3 * i] * x[0] + rows_[3 * i + 1] * x[1] + rows_[3 * i + 2] * x[2] - 1;
+      squares += error * error;
+    }
+    residual_ = std::sqrt(squares / static_cast<double>(points));
+    return {x[0], x[1], x[2]};
+  }
+
+  double residual() const { return residual_; }  // root mean square of the relative errors
+
+ private:
+  std::vector<double> rows_, ones_;
+  double residual_ = 0;
+};
+
 OperatorFit fit_operator(Operator op, DType dtype, const std::vector<Point>& points) {
-  std::vector<double> rows, ones(points.size(), 1.0);
+  constexpr double kOverheadScale = 50'000;  // ns; a launch and its threads cost much less
+  RelativeFit problem(points.size());
   for (const Point& p : points) {
-    // Divided by the time, so that errors count relative to it.
-    rows.insert(rows.end(), {1 / p.ns, flops(p.key) / p.ns, bytes_moved(p.key) / p.ns});
+    problem.add({1.0, is_arithmetic(op) ? flops(p.key) : 0.0, bytes_moved(p.key)}, p.ns);
   }
-  const std::vector<double> x = non_negative_least_squares(rows, 3, ones);
-  OperatorFit fit{op, dtype, x[0], x[1], x[2], 1, 0, static_cast<std::int64_t>(points.size())};
-  double squares = 0;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double error = rows[3 * i] * x[0] + rows[3 * i + 1] * x[1] + rows[3 * i + 2] * x[2] - 1;
-    squares += error * error;
-  }
-  fit.residual = std::sqrt(squares / static_cast<double>(points.size()));
-  return fit;
+  const auto x = problem.solve(kOverheadScale);
+  return {op, dtype, x[0], x[1], x[2], 1, problem.residual(), static_cast<std::int64_t>(points.size())};
 }
 
 CollectiveFit fit_collective(Operator op, std::int64_t group, const std::vector<Point>& points) {
-  std::vector<double> rows, ones(points.size(), 1.0);
+  constexpr double kBaseScale = 500'000;  // ns; ranks that are threads meet much faster
+  RelativeFit problem(points.size());
   for (const Point& p : points) {
     const auto bytes = static_cast<double>(p.key.dims[0]);
-    rows.insert(rows.end(), {1 / p.ns, std::sqrt(bytes) / p.ns, bytes / p.ns});
+    problem.add({1.0, std::sqrt(bytes), bytes}, p.ns);
   }
-  const std::vector<double> x = non_negative_least_squares(rows, 3, ones);
-  CollectiveFit fit{op, group, x[0], x[1], x[2], 0, static_cast<std::int64_t>(points.size())};
-  double squares = 0;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double error = rows[3 * i] * x[0] + rows[3 * i + 1] * x[1] + rows[3 * i + 2] * x[2] - 1;
-    squares += error * error;
-  }
-  fit.residual = std::sqrt(squares / static_cast<double>(points.size()));
-  return fit;
+  const auto x = problem.solve(kBaseScale);
+  return {op, group, x[0], x[1], x[2], problem.residual(), static_cast<std::int64_t>(points.size())};
 }
 
 void fit_operators(Regime& regime) {

@@ -1,0 +1,220 @@
+// Whole predictions of real lowerings: what must hold for every one of them.
+#include "simulator/prediction.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "simulator/task_graph.hpp"
+#include "tests/simulator/small_program.hpp"
+#include "traces/program_facts.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+LlamaConfig small_model() {
+  LlamaConfig config;
+  config.name = "small";
+  config.hidden = 64;
+  config.intermediate = 160;
+  config.layers = 3;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = 16;
+  config.vocabulary = 300;
+  config.context = 512;
+  return config;
+}
+
+Plan small_plan() {
+  Plan plan;
+  plan.batch.micro_batch = 2;
+  plan.batch.sequence = 64;
+  return plan;
+}
+
+Job job_of(const LlamaConfig& model, const Plan& plan, int ranks) {
+  auto job = make_job(model, plan, "test", ranks);
+  EXPECT_TRUE(job) << job.error().text();
+  return *job;
+}
+
+Machine h100() { return *load_machine("h100-sxm"); }
+
+Prediction predict_h100(const std::string& model, const Plan& plan, int ranks) {
+  const Machine machine = h100();
+  PredictionOptions options;
+  options.machine = &machine;
+  return predict(job_of(*load_llama_config(model), plan, ranks), options);
+}
+
+TEST(Prediction, AnswersForEveryRankAndStep) {
+  PredictionOptions options;
+  options.steps = 3;
+  const Prediction p = predict(job_of(small_model(), small_plan(), 3), options);
+  EXPECT_TRUE(p.fits);
+  EXPECT_EQ(p.ranks_memory.size(), 3);
+  EXPECT_EQ(p.steps_memory.size(), 9);
+  EXPECT_EQ(p.steps_memory[4].step, 2);
+  EXPECT_EQ(p.steps_memory[4].rank, 1);
+  EXPECT_GT(p.step_time.count(), 0);
+  EXPECT_LT(p.step_time_low, p.step_time);
+  EXPECT_GT(p.step_time_high, p.step_time);
+  EXPECT_GT(p.tokens_per_s, 0);
+  EXPECT_EQ(p.cost_sources.unknown, 0);
+  EXPECT_GT(p.cost_sources.modelled, 0);
+  EXPECT_EQ(p.timelines.size(), 3);  // processors are shared: every rank on its own
+  std::int64_t by_category = 0;
+  for (const auto& [category, bytes] : p.peak.by_category) by_category += bytes;
+  EXPECT_EQ(by_category, p.ranks_memory[static_cast<std::size_t>(p.peak.rank)].peaks.allocated);
+}
+
+TEST(Prediction, MemoryNeedsNeitherCostsNorTime) {
+  const Job job = job_of(small_model(), small_plan(), 2);
+  const Machine machine = h100();
+  PredictionOptions plain, memory_only, on_gpu;
+  memory_only.wants_time = false;
+  on_gpu.machine = &machine;
+  const Prediction a = predict(job, plain), b = predict(job, memory_only), c = predict(job, on_gpu);
+  for (std::size_t r = 0; r < 2; ++r) {
+    EXPECT_EQ(a.ranks_memory[r].peaks, b.ranks_memory[r].peaks);
+    EXPECT_EQ(a.ranks_memory[r].peaks, c.ranks_memory[r].peaks);
+  }
+  EXPECT_TRUE(b.timelines.empty());
+}
+
+TEST(Prediction, IsTheSameEveryTime) {
+  const Job job = job_of(small_model(), small_plan(), 2);
+  EXPECT_EQ(predict(job, {}).step_time, predict(job, {}).step_time);
+}
+
+TEST(Prediction, Llama8BOnEightH100) {
+  Plan plan;
+  plan.batch.micro_batch = 1;
+  plan.batch.sequence = 8192;
+  plan.checkpointing.mode = CheckpointMode::full;
+  const Prediction p = predict_h100("llama-3.1-8b", plan, 8);
+  EXPECT_TRUE(p.fits);
+  EXPECT_EQ(p.timelines.size(), 1);  // all ranks alike: one stands for them
+  // Shards, gradients and states alone are 16 B x 8.03e9 / 8; published runs need about 32 GiB.
+  EXPECT_GT(p.ranks_memory[0].peaks.allocated, 15LL << 30);
+  EXPECT_LT(p.ranks_memory[0].peaks.allocated, 40LL << 30);
+  EXPECT_GT(p.mfu, 0.2);
+  EXPECT_LT(p.mfu, 0.6);
+}
+
+TEST(Prediction, AnOptimizerStateComesWithTheFirstStep) {
+  // The second step holds two fp32 values per parameter and rank more, 8 P / N bytes (where the
+  // peak is in backward, as here).
+  Plan plan;
+  plan.batch.micro_batch = 1;
+  plan.batch.sequence = 8192;
+  const Prediction p = predict_h100("llama-3.1-8b", plan, 8);
+  const auto& memory = p.classes[0].memory;
+  const double states = 8.0 * 8'030'261'248.0 / 8;
+  EXPECT_NEAR(static_cast<double>(memory.steps[1].allocated - memory.steps[0].allocated), states, 0.01 * states);
+}
+
+TEST(Prediction, OutOfMemoryIsAnAnswer) {
+  const Job job = job_of(small_model(), small_plan(), 2);
+  PredictionOptions options;
+  const Prediction free = predict(job, options);
+  options.device_memory = free.ranks_memory[0].peaks.reserved / 2;
+  const Prediction p = predict(job, options);
+  EXPECT_FALSE(p.fits);
+  ASSERT_TRUE(p.oom);
+  EXPECT_EQ(p.oom->rank, 0);
+  EXPECT_GT(p.oom->requested_bytes, 0);
+  EXPECT_LE(p.oom->reserved_bytes, *options.device_memory);
+  EXPECT_EQ(p.step_time.count(), 0);
+}
+
+TEST(Prediction, ATraceOfItHoldsEveryTask) {
+  const Job job = job_of(small_model(), small_plan(), 2);
+  PredictionOptions options;
+  options.keeps_memory_records = true;
+  const Prediction p = predict(job, options);
+  const traces::Trace trace = to_trace(job, p, "test");
+  std::int64_t expected = 0, found = 0;
+  for (std::int64_t step = 0; step <= 2; ++step) {
+    for (const auto& i : p.classes[0].program.step(step).instructions) expected += runs_on_stream(i.kind);
+  }
+  for (const auto& event : trace.events) {
+    EXPECT_GE(event.end_ns, event.start_ns);
+    found += trace.lanes[static_cast<std::size_t>(event.lane)].device;
+  }
+  EXPECT_EQ(found, 2 * expected);
+  EXPECT_EQ(trace.metadata.at("predicted"), "1");
+  EXPECT_EQ(trace.steps.size(), 6);
+  // Memory adds up: what the trace's last moment holds is what was never freed.
+  std::int64_t held = 0, peak = 0;
+  for (const auto& event : trace.memory) {
+    if (event.rank != 0 || event.on_host) continue;
+    if (event.action == traces::MemoryAction::alloc) held += event.bytes;
+    if (event.action == traces::MemoryAction::free_requested) held -= event.bytes;
+    peak = std::max(peak, held);
+  }
+  EXPECT_EQ(peak, p.ranks_memory[0].peaks.allocated);
+}
+
+TEST(Prediction, ExposedCommunicationIsWhatNoKernelHides) {
+  // Collective 0-100; kernels 20-50 and 40-60 hide 40 of it, one at 90-120 another 10.
+  SmallProgram p;
+  p.collective(Stream::all_gather, 100).launch(Stream::compute, 30).launch(Stream::all_gather_copy_in, 20);
+  p.launch(Stream::compute, 30);
+  for (auto& key : p.program.cost_keys) key.op = Operator::add;
+  RankTimeline timeline;
+  timeline.spans = {{0, 0, 100}, {0, 20, 50}, {0, 40, 60}, {0, 90, 120}};
+  timeline.first_span = {0, 0, 4};
+  EXPECT_EQ(exposed_communication_ns(p.program, timeline, 1), 50);
+}
+
+RC_GTEST_PROP(Predictions, ObeyTheLawsOfSchedules, ()) {
+  Plan plan = small_plan();
+  plan.batch.sequence = 32;
+  plan.batch.accumulation = *rc::gen::inRange(1, 3);
+  plan.prefetch.forward = *rc::gen::inRange(0, 3);
+  plan.sharding.reshard_after_forward.kind =
+      *rc::gen::element(ReshardAfterForward::Kind::automatic, ReshardAfterForward::Kind::yes,
+                        ReshardAfterForward::Kind::no);
+  plan.checkpointing.mode = *rc::gen::element(CheckpointMode::none, CheckpointMode::full);
+  plan.offload.optimizer = *rc::gen::arbitrary<bool>();
+  const int ranks = *rc::gen::inRange(1, 5);
+  const bool on_gpu = *rc::gen::arbitrary<bool>();
+  const Machine machine = h100();
+  PredictionOptions options;
+  if (on_gpu) options.machine = &machine;
+  const Job job = job_of(small_model(), plan, ranks);
+  const Prediction p = predict(job, options);
+  const auto inputs = simulated_ranks(p);
+  for (std::size_t r = 0; r < p.timelines.size(); ++r) {
+    const auto spans = p.timelines[r].step(2);
+    const auto& instructions = inputs[r].program->steady.instructions;
+    std::array<std::int64_t, static_cast<std::size_t>(kStreams)> free{};
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      RC_ASSERT(spans[i].end >= spans[i].start);
+      RC_ASSERT(i == 0 || spans[i].issue >= spans[i - 1].issue);
+      if (!runs_on_stream(instructions[i].kind)) continue;
+      auto& stream = free[static_cast<std::size_t>(instructions[i].stream)];
+      RC_ASSERT(spans[i].start >= stream);         // one at a time
+      RC_ASSERT(spans[i].start >= spans[i].issue);  // never before its issue
+      stream = spans[i].end;
+      const auto alone = inputs[r].costs[static_cast<std::size_t>(instructions[i].cost_key)].ns;
+      RC_ASSERT(spans[i].end - spans[i].start >= alone - 1);  // never faster than alone
+    }
+  }
+  const TaskGraph graph(inputs, p.timelines, 2, p.one_per_class);
+  RC_ASSERT(!graph.has_cycle());
+  std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
+  for (const TaskNode& node : graph.nodes()) {
+    first = std::min(first, node.start);
+    last = std::max(last, node.end);
+  }
+  RC_ASSERT(graph.longest_chain_ns() <= last - first);
+  for (const std::int64_t slack : graph.slack()) RC_ASSERT(slack >= 0);
+}
+
+}  // namespace
+}  // namespace foreshard::simulator
