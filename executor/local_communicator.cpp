@@ -125,6 +125,7 @@ class LocalCommunicator final : public Communicator {
 
   void reduce(Slice slice, DType type, Reduction reduction, std::byte* output) const {
     std::vector<const std::byte*> inputs;
+    inputs.reserve(meeting_->members.size());
     for (int i = 0; i < size(); ++i) {
       inputs.push_back(contribution(summand(index(), i, size())).buffer +
                        slice.begin * item_size(type));

@@ -109,7 +109,7 @@ void avx2(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
 }
 
 template <typename Format>
-FORESHARD_TARGET("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")
+FORESHARD_TARGET("avx512f,avx512bw,avx512vl,avx512dq")
 void avx512(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
   reduce_all<Format>(inputs, output, count, divide);
 }

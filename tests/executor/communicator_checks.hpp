@@ -157,13 +157,13 @@ inline void check_communicator(RunControl& run, Communicator& communicator, int 
   }
   int salt = 0;
   for (const Reduction reduction : {Reduction::sum, Reduction::average}) {
-    for (const std::int64_t count : {0, 1, 2, 15, 1023, 1025, 5000}) {
+    for (const std::int64_t count : {0, 1, 15, 1025, 5000}) {
       check_reductions<float>(communicator, one, count, reduction, ++salt);
       check_reductions<double>(communicator, other, count, reduction, ++salt);
       check_reductions<Bf16>(communicator, one, count, reduction, ++salt);
     }
   }
-  for (int round = 0; round < 20; ++round) check_order_across_streams(communicator, one, other);
+  for (int round = 0; round < 8; ++round) check_order_across_streams(communicator, one, other);
 }
 
 }  // namespace foreshard::executor
