@@ -5,7 +5,7 @@
 // fp32 results collect their blocks in place. bf16 results whose sum takes more than one block
 // collect them in fp32 in the workspace and round once at the end.
 
-constexpr Index kDepth = 512;  // longest block of the summed index
+constexpr Index kDepth = 400;  // longest block of the summed index
 
 FORESHARD_INLINE Index least(Index a, Index b) {
   return a < b ? a : b;
@@ -35,35 +35,52 @@ FORESHARD_INLINE void store_lanes(float* step, Index lane, Floats x) {
   }
 }
 
-// Packs `lanes` x `steps` elements into panels of kPanel lanes: to[step][lane]. Lanes that do not
-// exist are zero. Writes up to kWidth floats past the end.
+// Lanes are neighbours in memory: they are copied step by step. A few steps are taken through all
+// panels before the next ones, so that every cache line of the source is read once even where steps
+// lie a power of two apart.
 template <int kPanel, class T>
-FORESHARD_INLINE void pack(const T* from, Index lane_stride, Index step_stride, Index lanes,
-                           Index steps, float* to) {
-  for (Index first = 0; first < lanes; first += kPanel, to += kPanel * steps) {
-    const Index count = least(kPanel, lanes - first);
-    const T* panel = from + first * lane_stride;
-    if (lane_stride == 1) {  // lanes are neighbours: copy them step by step
-      for (Index s = 0; s < steps; ++s) {
-        const T* source = panel + s * step_stride;
-        for (Index lane = 0; lane < kPanel; lane += kWidth) {
-          if (first + lane + kWidth <= lanes) {
-            store(to + s * kPanel + lane, load(source + lane));
-          } else {
-            const Index left = most(0, least(kWidth, count - lane));
-            store(to + s * kPanel + lane, load(source + lane, left));
+FORESHARD_INLINE void pack_by_copying(const T* from, Index step_stride, Index lanes, Index steps,
+                                      float* to) {
+  constexpr Index kSteps = 8;
+  for (Index begin = 0; begin < steps; begin += kSteps) {
+    const Index end = least(steps, begin + kSteps);
+    for (Index first = 0; first < lanes; first += kPanel) {
+      float* panel = to + first * steps;
+      // The last step spills where the next panel's first step lies already: it goes with the edges.
+      Index s = begin;
+      if (first + up(kPanel, kWidth) <= lanes) {
+        for (; s < end - (end == steps ? 1 : 0); ++s) {
+          const T* source = from + s * step_stride + first;
+          for (Index lane = 0; lane < kPanel; lane += kWidth) {
+            store_lanes<kPanel>(panel + s * kPanel, lane, load(source + lane));
           }
         }
       }
-      continue;
+      for (; s < end; ++s) {
+        const T* source = from + s * step_stride + first;
+        for (Index lane = 0; lane < kPanel; lane += kWidth) {
+          const Index present = most(0, least(kWidth, lanes - first - lane));
+          store(panel + s * kPanel + lane, load(source + lane, present),
+                least(kWidth, kPanel - lane));
+        }
+      }
     }
-    for (Index lane = 0; lane < kPanel; lane += kWidth) {  // steps are neighbours: transpose
+  }
+}
+
+// Steps are neighbours in memory: blocks of kWidth lanes and steps are transposed.
+template <int kPanel, class T>
+FORESHARD_INLINE void pack_by_transposing(const T* from, Index lane_stride, Index lanes,
+                                          Index steps, float* to) {
+  for (Index first = 0; first < lanes; first += kPanel, to += kPanel * steps) {
+    const Index count = least(kPanel, lanes - first);
+    const T* panel = from + first * lane_stride;
+    for (Index lane = 0; lane < kPanel; lane += kWidth) {
       Index s = 0;
       for (; s + kWidth <= steps; s += kWidth) {
         Floats rows[kWidth];
         for (Index i = 0; i < kWidth; ++i) {
-          const bool present = lane + i < count && lane + i < kPanel;
-          rows[i] = present ? load(panel + (lane + i) * lane_stride + s) : Floats{};
+          rows[i] = lane + i < count ? load(panel + (lane + i) * lane_stride + s) : Floats{};
         }
         transpose(rows);
         for (int i = 0; i < kWidth; ++i) store_lanes<kPanel>(to + (s + i) * kPanel, lane, rows[i]);
@@ -76,6 +93,18 @@ FORESHARD_INLINE void pack(const T* from, Index lane_stride, Index step_stride, 
         store_lanes<kPanel>(to + s * kPanel, lane, column);
       }
     }
+  }
+}
+
+// Packs `lanes` x `steps` elements into panels of kPanel lanes: to[step][lane]. Lanes that do not
+// exist are zero. Writes up to kWidth floats past the end.
+template <int kPanel, class T>
+FORESHARD_INLINE void pack(const T* from, Index lane_stride, Index step_stride, Index lanes,
+                           Index steps, float* to) {
+  if (lane_stride == 1) {
+    pack_by_copying<kPanel>(from, step_stride, lanes, steps, to);
+  } else {
+    pack_by_transposing<kPanel>(from, lane_stride, lanes, steps, to);
   }
 }
 

@@ -40,6 +40,7 @@ FORESHARD_INLINE void finish(const TileTarget<C>& target, Index row, Index colum
 template <Index kRows, class Rows, class C>
 __attribute__((noinline)) void multiply_tile(Index steps, Rows a, const float* b, Index b_step,
                                              TileTarget<C> target, Index columns) {
+  for (Index i = 0; i < kRows; ++i) __builtin_prefetch(target.c + i * target.row_stride, 1);
   Floats tile[std::size_t{kRows}][kTileVectors] = {};
   const float* rows[std::size_t{kRows}];
   for (Index i = 0; i < kRows; ++i) rows[i] = a.row(i);
@@ -54,15 +55,33 @@ __attribute__((noinline)) void multiply_tile(Index steps, Rows a, const float* b
     }
     b += b_step;
   }
-  for (Index i = 0; i < kRows; ++i) {
-    for (Index j = 0; j < kTileVectors; ++j) {
-      const Index left = columns - j * kWidth;
-      if (left >= kWidth) {
-        finish(target, i, j * kWidth, tile[i][j], Whole{});
-      } else if (left > 0) {
-        finish(target, i, j * kWidth, tile[i][j], Part{left});
+  if (columns >= kTileColumns && target.bias == nullptr) {
+    if (target.accumulate) {
+#pragma GCC unroll 16
+      for (Index i = 0; i < kRows; ++i) {
+        C* c = target.c + i * target.row_stride;
+        for (Index j = 0; j < kTileVectors; ++j) {
+          store(c + j * kWidth, load(c + j * kWidth) + tile[i][j]);
+        }
+      }
+    } else {
+#pragma GCC unroll 16
+      for (Index i = 0; i < kRows; ++i) {
+        C* c = target.c + i * target.row_stride;
+        for (Index j = 0; j < kTileVectors; ++j) store(c + j * kWidth, tile[i][j]);
       }
     }
+    return;
+  }
+  // Edges and biases go through memory, which leaves the tile above in registers.
+  float rest[std::size_t{kRows}][kTileColumns];
+#pragma GCC unroll 16
+  for (Index i = 0; i < kRows; ++i) {
+    for (Index j = 0; j < kTileVectors; ++j) store(rest[i] + j * kWidth, tile[i][j]);
+  }
+  for (Index i = 0; i < kRows; ++i) {
+    sweep(columns < kTileColumns ? columns : kTileColumns,
+          [&](Index j, auto extent) { finish(target, i, j, load(rest[i] + j), extent); });
   }
 }
 
