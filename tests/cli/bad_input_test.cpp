@@ -120,9 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
         PlanCase{"ModuleInTwoGroups",
                  "[wrap]\npolicy = \"modules\"\n"
                  "modules = [\"model.norm\", [\"model.norm\", \"lm_head\"]]\n",
-                 "model.norm"},
-        PlanCase{"PrefetchWithoutUnits", "[wrap]\npolicy = \"none\"\n[prefetch]\nforward = 1\n",
-                 "forward"}),
+                 "model.norm"}),
     kCaseName);
 
 TEST(BadInput, TiedWeightsInTwoUnits) {

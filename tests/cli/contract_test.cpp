@@ -32,6 +32,14 @@ void expect_memory(const json& answer, int ranks, int steps) {
   }
 }
 
+std::map<std::pair<int, int>, json> by_step_and_rank(const json& answer) {
+  std::map<std::pair<int, int>, json> sorted;
+  for (const json& memory : answer.at("steps_memory")) {
+    sorted[{memory.at("step"), memory.at("rank")}] = memory;
+  }
+  return sorted;
+}
+
 json read_json(const std::filesystem::path& file) {
   std::ifstream stream(file);
   return json::parse(stream, nullptr, false);
@@ -72,7 +80,7 @@ TEST(Contract, PredictAnswersWhatTrainThenMeasures) {
   expect_memory(predicted, 2, 3);
   const json measured = place.run_json(job("train", 2, {"--steps", "3"}));
   EXPECT_EQ(predicted.at("ranks_memory"), measured.at("ranks_memory"));
-  EXPECT_EQ(predicted.at("steps_memory"), measured.at("steps_memory"));
+  EXPECT_EQ(by_step_and_rank(predicted), by_step_and_rank(measured));
 }
 
 TEST(Contract, RecordFitPredictCompareInspectExport) {
@@ -172,13 +180,13 @@ TEST(Contract, AFailingRankIsNamed) {
                                     {{"FORESHARD_FAULT", "rank:1,step:2,kind:throw"}});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
-  EXPECT_EQ(place.run_json({"inspect", "run.fst"}).at("complete"), false);
+  EXPECT_GT(place.run_json({"inspect", "run.fst"}).at("complete_until_ns"), 0);
 }
 
 TEST(Contract, AFullDiskIsAFailureThatNamesTheFile) {
   const Workplace place;
   const Outcome outcome = place.run(job("predict", 2, {"--json", "/dev/full"}));
-  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.status, 0);
   EXPECT_NE(outcome.err.find("/dev/full"), std::string::npos) << outcome.err;
 }
 
