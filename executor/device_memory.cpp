@@ -26,32 +26,60 @@ std::size_t size(Bytes bytes) {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(Address lowest, Bytes span, std::function<void()> synchronize)
-    : lowest_(lowest), span_(span), synchronize_(std::move(synchronize)) {
-  void* base =
-      mmap(nullptr, size(span), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) throw_system_error("reserve", span);
-  base_ = static_cast<std::byte*>(base);
-}
+DeviceMemory::DeviceMemory(std::function<void()> synchronize)
+    : synchronize_(std::move(synchronize)) {}
 
 DeviceMemory::~DeviceMemory() {
-  munmap(base_, size(span_));
+  for (const auto& [address, mapping] : mappings_) munmap(mapping.base, size(mapping.bytes));
+}
+
+DeviceMemory::Mappings::const_iterator DeviceMemory::around(Address address) const {
+  auto found = mappings_.upper_bound(address);
+  if (found == mappings_.begin()) return mappings_.end();
+  --found;
+  return address - found->first < found->second.bytes.count ? found : mappings_.end();
+}
+
+std::byte* DeviceMemory::pointer(Address address) const {
+  const auto found = around(address);
+  if (found == mappings_.end()) throw std::logic_error("an address without device memory");
+  return found->second.base + (address - found->first);
+}
+
+void DeviceMemory::map(Address address, Bytes bytes, bool is_range) {
+  void* base = mmap(nullptr, size(bytes), is_range ? PROT_NONE : PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | (is_range ? MAP_NORESERVE : 0), -1, 0);
+  if (base == MAP_FAILED) throw_system_error(is_range ? "reserve" : "commit", bytes);
+  mappings_[address] = {static_cast<std::byte*>(base), bytes, is_range};
+}
+
+void DeviceMemory::reserve(Address address, Bytes bytes) {
+  map(address, bytes, true);
+}
+
+void DeviceMemory::unreserve(Address address) {
+  const auto found = mappings_.find(address);
+  munmap(found->second.base, size(found->second.bytes));
+  mappings_.erase(found);
 }
 
 void DeviceMemory::commit(Address address, Bytes bytes) {
-  if (mprotect(pointer(address), size(bytes), PROT_READ | PROT_WRITE) != 0) {
+  if (around(address) == mappings_.end()) {
+    map(address, bytes, false);
+  } else if (mprotect(pointer(address), size(bytes), PROT_READ | PROT_WRITE) != 0) {
     throw_system_error("commit", bytes);
   }
   committed_ += bytes;
 }
 
-// Mapping anew gives the pages back and makes a late use of them fault, in one call.
 void DeviceMemory::release(Address address, Bytes bytes) {
   synchronize_();
+  committed_ -= bytes;
+  if (!around(address)->second.is_range) return unreserve(address);
+  // Mapping anew gives the pages back and makes a late use of them fault, in one call.
   const void* mapped = mmap(pointer(address), size(bytes), PROT_NONE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (mapped == MAP_FAILED) throw_system_error("release", bytes);
-  committed_ -= bytes;
 }
 
 std::byte* HostMemory::allocate(Bytes bytes) {

@@ -1,9 +1,9 @@
 // The memory behind one rank's caching allocator on the CPU device, and its host buffers.
 //
-// The allocator's logical addresses are offsets into one huge reserved range of virtual memory, so
-// an address is translated by one addition. A segment's pages are made accessible when the allocator
-// makes the segment and given back to the operating system when it is released; nothing is touched
-// in advance, so the resident size is what was really used.
+// The allocator's addresses are logical; here they are translated to pointers. Every segment is a
+// mapping of its own; an expandable segment's range is reserved as a whole and made accessible part
+// by part. Pages go back to the operating system when the allocator releases them, and nothing is
+// touched in advance, so the resident size is what was really used.
 //
 // As cudaFree does, a release first waits for the device: pages go only when no stream of the rank
 // can still be using them.
@@ -12,31 +12,43 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 
-#include "models/caching_allocator.hpp"
+#include "models/segment_source.hpp"
 #include "models/units.hpp"
 
 namespace foreshard::executor {
 
+// All ranges are multiples of 4 KiB. What the system refuses is thrown as std::runtime_error.
 class DeviceMemory {
  public:
-  // Logical addresses lie in [lowest, lowest + span). `synchronize` is called before pages go.
-  DeviceMemory(Address lowest, Bytes span, std::function<void()> synchronize);
+  // `synchronize` is called before pages go.
+  explicit DeviceMemory(std::function<void()> synchronize);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // Hooks for the allocator, for whole segments or parts of them in multiples of 4 KiB.
-  void commit(Address address, Bytes bytes);  // throws std::runtime_error when the system refuses
+  // A range whose parts will be committed later.
+  void reserve(Address address, Bytes bytes);
+  void unreserve(Address address);
+  // Memory for a new segment, or for a part of a reserved range.
+  void commit(Address address, Bytes bytes);
   void release(Address address, Bytes bytes);
 
-  std::byte* pointer(Address address) const { return base_ + (address - lowest_); }
+  std::byte* pointer(Address address) const;  // of committed memory
   Bytes committed() const { return committed_; }
 
  private:
-  std::byte* base_ = nullptr;
-  Address lowest_;
-  Bytes span_;
+  struct Mapping {
+    std::byte* base = nullptr;
+    Bytes bytes;
+    bool is_range = false;
+  };
+  using Mappings = std::map<Address, Mapping>;
+  Mappings::const_iterator around(Address address) const;  // end() where there is none
+  void map(Address address, Bytes bytes, bool is_range);
+
+  Mappings mappings_;
   Bytes committed_;
   std::function<void()> synchronize_;
 };

@@ -5,7 +5,7 @@ namespace foreshard::executor {
 RankMemory::RankMemory(const RankProgram& program, const AllocatorSettings& settings,
                        std::optional<std::int64_t> capacity, std::function<void()> synchronize)
     : program_(program),
-      device_(VirtualSegments::kLowest, Bytes{VirtualSegments::kSpan}, std::move(synchronize)),
+      device_(std::move(synchronize)),
       backing_(device_), segments_(capacity.value_or(VirtualSegments::kUnlimited), &backing_),
       allocator_(settings, memory_limit(settings, capacity), segments_), places_(program.buffers.size()) {}
 

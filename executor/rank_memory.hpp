@@ -54,6 +54,8 @@ class RankMemory {
     explicit Backing(DeviceMemory& device) : memory(device) {}
     void commit(Address address, std::int64_t bytes) override { memory.commit(address, {bytes}); }
     void decommit(Address address, std::int64_t bytes) override { memory.release(address, {bytes}); }
+    void begin_range(AddressRange range) override { memory.reserve(range.address, {range.bytes}); }
+    void end_range(AddressRange range) override { memory.unreserve(range.address); }
     DeviceMemory& memory;
   };
   struct Place {

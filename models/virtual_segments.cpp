@@ -87,10 +87,13 @@ std::optional<AddressRange> VirtualSegments::reserve_range(std::int64_t granule,
   const std::int64_t bytes = round_up(std::max(device + device / 8, at_least), granule);
   const auto address = take(bytes, ranges_, far_ranges_);
   if (!address) return std::nullopt;
-  return AddressRange{*address, bytes};
+  const AddressRange range{*address, bytes};
+  if (backing_) backing_->begin_range(range);
+  return range;
 }
 
 void VirtualSegments::release_range(AddressRange range) {
+  if (backing_) backing_->end_range(range);
   give_back(range.address, ranges_, far_ranges_);
 }
 

@@ -3,11 +3,10 @@
 // an allocator over it decides alike in a simulation and in a real run; the real run adds a
 // backing, which is told when memory appears and disappears behind an address.
 //
-// All addresses lie in [kLowest, kLowest + kSpan), 3 TiB which an executor can reserve once per rank:
-// ordinary segments in the upper TiB, the ranges of expandable ones below it. Addresses descend
-// without reuse until the part is used up; then the highest gap that fits is taken. Only a device
-// larger than that, which can exist in a simulation alone, gets addresses below kLowest. A range has
-// room for 9/8 of the device, as PyTorch reserves.
+// All addresses lie in [kLowest, kLowest + kSpan), 3 TiB: ordinary segments in the upper TiB, the
+// ranges of expandable ones below it. Addresses descend without reuse until the part is used up; then
+// the highest gap that fits is taken. Only a device larger than that, which can exist in a simulation
+// alone, gets addresses below kLowest. A range has room for 9/8 of the device, as PyTorch reserves.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +25,9 @@ class SegmentBacking {
   virtual ~SegmentBacking() = default;
   virtual void commit(Address address, std::int64_t bytes) = 0;
   virtual void decommit(Address address, std::int64_t bytes) = 0;
+  // A range whose parts are committed later, and its end, with nothing committed in it any more.
+  virtual void begin_range(AddressRange range) = 0;
+  virtual void end_range(AddressRange range) = 0;
 };
 
 // Hands out addresses downwards from `top` to `floor`, and then from what was given back.

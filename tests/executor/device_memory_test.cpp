@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 namespace foreshard::executor {
 namespace {
 
-constexpr Bytes kTiB{std::int64_t{1} << 40};
+constexpr Address kTop = Address{1} << 44;
 constexpr Bytes kSegment = 20 * kMiB;
 
 std::int64_t resident_bytes(const DeviceMemory& memory, Address address, Bytes bytes) {
@@ -27,38 +28,58 @@ std::int64_t resident_bytes(const DeviceMemory& memory, Address address, Bytes b
 
 TEST(DeviceMemory, ResidentMemoryFollowsUse) {
   int synchronised = 0;
-  const Address lowest = Address{1} << 44;
-  DeviceMemory memory(lowest, kTiB, [&] { ++synchronised; });
-  const Address at = lowest + kTiB.count - kSegment.count;
-  memory.commit(at, kSegment);
+  DeviceMemory memory([&] { ++synchronised; });
+  memory.commit(kTop, kSegment);
   EXPECT_EQ(memory.committed(), kSegment);
-  EXPECT_EQ(resident_bytes(memory, at, kSegment), 0);
-  std::memset(memory.pointer(at), 1, static_cast<std::size_t>(kSegment.count / 2));
-  EXPECT_EQ(resident_bytes(memory, at, kSegment), kSegment.count / 2);
+  EXPECT_EQ(resident_bytes(memory, kTop, kSegment), 0);
+  std::memset(memory.pointer(kTop), 1, static_cast<std::size_t>(kSegment.count / 2));
+  EXPECT_EQ(resident_bytes(memory, kTop, kSegment), kSegment.count / 2);
   EXPECT_EQ(synchronised, 0);
-  memory.release(at, kSegment);
+  memory.release(kTop, kSegment);
   EXPECT_EQ(synchronised, 1);
-  EXPECT_EQ(resident_bytes(memory, at, kSegment), 0);
   EXPECT_EQ(memory.committed(), Bytes{0});
+  EXPECT_THROW(memory.pointer(kTop), std::logic_error);
 }
 
-TEST(DeviceMemory, NeighboursAreOneRange) {
-  DeviceMemory memory(0, kGiB, [] {});
-  memory.commit(2 * kMiB.count, 2 * kMiB);
-  memory.commit(0, 2 * kMiB);
-  std::memset(memory.pointer(0), 7, static_cast<std::size_t>((4 * kMiB).count));
-  memory.release(0, 2 * kMiB);
-  EXPECT_EQ(memory.pointer(2 * kMiB.count)[0], std::byte{7});
-  memory.commit(0, 2 * kMiB);
-  EXPECT_EQ(memory.pointer(0)[0], std::byte{0});
+TEST(DeviceMemory, SegmentsAreApart) {
+  DeviceMemory memory([] {});
+  const Address below = kTop - kSegment.count;
+  memory.commit(kTop, kSegment);
+  memory.commit(below, kSegment);
+  memory.pointer(kTop)[0] = std::byte{7};
+  memory.pointer(below)[kSegment.count - 1] = std::byte{8};
+  EXPECT_EQ(memory.pointer(kTop - 1)[0], std::byte{8});
+  memory.release(below, kSegment);
+  EXPECT_EQ(memory.pointer(kTop)[0], std::byte{7});
+  EXPECT_THROW(memory.pointer(kTop - 1), std::logic_error);
+}
+
+TEST(DeviceMemory, RangesGrowInPlace) {
+  DeviceMemory memory([] {});
+  memory.reserve(kTop, 64 * kGiB);
+  memory.commit(kTop, kSegment);
+  std::byte* const first = memory.pointer(kTop);
+  memory.commit(kTop + kSegment.count, kSegment);
+  EXPECT_EQ(memory.pointer(kTop + kSegment.count), first + kSegment.count);
+  std::memset(first, 7, static_cast<std::size_t>((2 * kSegment).count));
+  memory.release(kTop, kSegment);
+  EXPECT_EQ(resident_bytes(memory, kTop, 2 * kSegment), kSegment.count);
+  EXPECT_EQ(first[kSegment.count], std::byte{7});
+  memory.commit(kTop, kSegment);
+  EXPECT_EQ(first[0], std::byte{0});
+  memory.release(kTop, 2 * kSegment);
+  memory.unreserve(kTop);
+  EXPECT_THROW(memory.pointer(kTop), std::logic_error);
 }
 
 TEST(DeviceMemoryDeathTest, ReleasedMemoryCannotBeUsed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  DeviceMemory memory(0, kGiB, [] {});
-  memory.commit(0, 2 * kMiB);
-  memory.release(0, 2 * kMiB);
-  EXPECT_DEATH(*const_cast<volatile std::byte*>(memory.pointer(0)) = std::byte{1}, "");
+  DeviceMemory memory([] {});
+  memory.reserve(kTop, kGiB);
+  memory.commit(kTop, kSegment);
+  auto* const first = const_cast<volatile std::byte*>(memory.pointer(kTop));
+  memory.release(kTop, kSegment);
+  EXPECT_DEATH(*first = std::byte{1}, "");
 }
 
 TEST(HostMemory, CountsRoundedBytes) {
