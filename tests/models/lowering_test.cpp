@@ -83,5 +83,95 @@ TEST(Lowering, ObeysTheLawsUnderEveryPlanKey) {
   }
 }
 
+// FSDP's own buffers in the reference's worked example (section 9.1): V=1000, D=128, F=336, query
+// width 128, key and value width 32, two ranks, bf16 parameters, fp32 reduction and storage.
+class WorkedExample : public testing::Test {
+ protected:
+  WorkedExample() : program_(lowered(small_model(), Plan{}, 2)) {}
+
+  std::string role(BufferId id) const {
+    const Buffer& b = program_.buffers[static_cast<std::size_t>(id)];
+    return program_.names[static_cast<std::size_t>(b.role)];
+  }
+  bool is_fsdp_buffer(BufferId id) const {
+    const std::string r = role(id);
+    return r == "flat cast" || r == "all-gather output" || r == "unsharded parameter" || r == "gradient" ||
+           r == "reduce-scatter input" || r == "reduce-scatter output";
+  }
+  std::vector<std::int64_t> sizes(const std::string& of_role, UnitId unit) const {
+    std::vector<std::int64_t> out;
+    for (const Instruction& i : program_.steady.instructions) {
+      const bool is_one = i.kind == Kind::alloc && role(i.target) == of_role &&
+                          program_.buffers[static_cast<std::size_t>(i.target)].unit == unit;
+      if (is_one) out.push_back(program_.buffers[static_cast<std::size_t>(i.target)].bytes);
+    }
+    return out;
+  }
+
+  RankProgram program_;
+};
+
+TEST_F(WorkedExample, BuffersHaveTheReferencesSizes) {
+  using Sizes = std::vector<std::int64_t>;
+  ASSERT_EQ(program_.units.size(), 3u);  // root, layer 0, layer 1
+  EXPECT_EQ(program_.units[0].padded, 128'064);
+  EXPECT_EQ(program_.units[1].padded, 85'120);
+  // The root is gathered once, a layer in forward and again in backward.
+  EXPECT_EQ(sizes("flat cast", 0), Sizes({256'128}));
+  EXPECT_EQ(sizes("flat cast", 1), Sizes({170'240, 170'240}));
+  EXPECT_EQ(sizes("all-gather output", 0), Sizes({512'256}));
+  EXPECT_EQ(sizes("all-gather output", 1), Sizes({340'480, 340'480}));
+  EXPECT_EQ(sizes("reduce-scatter input", 0), Sizes({1'024'512}));
+  EXPECT_EQ(sizes("reduce-scatter input", 1), Sizes({680'960}));
+  EXPECT_EQ(sizes("reduce-scatter output", 0), Sizes({512'256}));
+  EXPECT_EQ(sizes("reduce-scatter output", 1), Sizes({340'480}));
+  // q, k, v, o, gate, up, down, and the two norms, in group order; twice.
+  const Sizes once = {32768, 8192, 8192, 32768, 86016, 86016, 86016, 256, 256};
+  Sizes twice = once;
+  twice.insert(twice.end(), once.begin(), once.end());
+  EXPECT_EQ(sizes("unsharded parameter", 1), twice);
+}
+
+TEST_F(WorkedExample, PeaksOfFsdpsBuffersAreTheReferences) {
+  std::int64_t now = 0, forward = 0, backward_blocks = 0, callback = 0;
+  bool in_callback = false;
+  for (const Instruction& i : program_.steady.instructions) {
+    if (i.kind == Kind::range_begin || i.kind == Kind::range_end) {
+      const bool is_callback =
+          program_.names[static_cast<std::size_t>(i.target)] == "FSDP::root_post_backward_callback";
+      if (is_callback) in_callback = i.kind == Kind::range_begin;
+    }
+    if ((i.kind != Kind::alloc && i.kind != Kind::free) || !is_fsdp_buffer(i.target)) continue;
+    const std::int64_t bytes = program_.buffers[static_cast<std::size_t>(i.target)].bytes;
+    now += i.kind == Kind::alloc ? bytes : -bytes;
+    std::int64_t& peak = i.phase == Phase::forward ? forward : in_callback ? callback : backward_blocks;
+    peak = std::max(peak, now);
+  }
+  EXPECT_EQ(forward, 1'705'472);
+  EXPECT_EQ(backward_blocks, 2'470'912);
+  EXPECT_EQ(callback, 2'473'728);
+  EXPECT_EQ(now, 0) << "everything is given back at the end of a step";
+}
+
+// What the host issues between the first layer's copy-out and the second layer's (steps 6 to 9):
+// the previous all-gather output is freed after the new copy-out, unsharded parameters after the
+// layer's forward, and the next layer's buffers follow.
+TEST_F(WorkedExample, ForwardFreesThePreviousGatherAfterTheNextCopyOut) {
+  std::vector<std::string> story;
+  for (const Instruction& i : program_.steady.instructions) {
+    if (i.phase != Phase::forward) break;
+    if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
+    if (!is_fsdp_buffer(i.target) || role(i.target) == "unsharded parameter") continue;
+    const UnitId unit = program_.buffers[static_cast<std::size_t>(i.target)].unit;
+    story.push_back((i.kind == Kind::alloc ? "+" : "-") + role(i.target) + " " + std::to_string(unit));
+  }
+  const std::vector<std::string> expected = {
+      "+flat cast 0", "+all-gather output 0", "-flat cast 0",
+      "+flat cast 1", "+all-gather output 1", "-flat cast 1", "-all-gather output 0",
+      "+flat cast 2", "+all-gather output 2", "-flat cast 2", "-all-gather output 1",
+      "-all-gather output 2"};
+  EXPECT_EQ(story, expected);
+}
+
 }  // namespace
 }  // namespace foreshard

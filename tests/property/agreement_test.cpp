@@ -1,0 +1,107 @@
+// What is predicted is what happens, for random models and plans: peaks of every rank and step, and
+// where memory runs out. And a run in poison mode, where memory that was freed or not yet written
+// holds NaNs, computes the same numbers to the last bit.
+#include <gtest/gtest.h>
+
+#include "executor/training.hpp"
+#include "simulator/prediction.hpp"
+#include "tests/models/program_checks.hpp"
+#include "tests/property/random_job.hpp"
+
+namespace foreshard {
+namespace {
+
+constexpr std::int64_t kSteps = 3;
+
+executor::TrainingResult run(const Job& job, std::optional<std::int64_t> capacity, bool poisons) {
+  const auto data = executor::TokenData::shipped_text(job.model.vocabulary, job.plan.batch.sequence);
+  const auto weights = executor::WeightSource::drawn(job.model, 1);
+  executor::TrainingOptions options;
+  options.steps = options.total_steps = kSteps;
+  options.device_memory = capacity;
+  options.poisons = poisons;
+  auto result = executor::train(job, *data, weights, options);
+  EXPECT_TRUE(result) << result.error().text();
+  EXPECT_FALSE(result->failure) << result->failure->message;
+  return *result;
+}
+
+simulator::Prediction predicted(const Job& job, std::optional<std::int64_t> capacity) {
+  simulator::PredictionOptions options;
+  options.steps = kSteps;
+  options.device_memory = capacity;
+  options.wants_time = false;
+  return simulator::predict(job, options);
+}
+
+void expect_equal(const simulator::MemoryPeaks& a, const executor::RankMemoryReport::Peaks& b) {
+  EXPECT_EQ(a.allocated, b.allocated);
+  EXPECT_EQ(a.reserved, b.reserved);
+  EXPECT_EQ(a.active, b.active);
+}
+
+void expect_same_memory(const simulator::Prediction& p, const executor::TrainingResult& r) {
+  ASSERT_EQ(p.ranks_memory.size(), r.memory.size());
+  for (std::size_t rank = 0; rank < r.memory.size(); ++rank) {
+    expect_equal(p.ranks_memory[rank].peaks, r.memory[rank].run);
+    EXPECT_EQ(p.ranks_memory[rank].peak_host, r.memory[rank].host);
+  }
+  for (const auto& step : p.steps_memory) {
+    expect_equal(step.peaks,
+                 r.memory[static_cast<std::size_t>(step.rank)].steps[static_cast<std::size_t>(step.step - 1)]);
+  }
+}
+
+TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonChangesNothing) {
+  const std::uint64_t first_seed = 1;
+  for (int draw = 0; draw < tests::draws(120) && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(first_seed + static_cast<std::uint64_t>(draw));
+    const Job job = drawer.draw();
+    SCOPED_TRACE("seed " + std::to_string(first_seed + static_cast<std::uint64_t>(draw)) + ", " +
+                 std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan) + to_json(job.model));
+    const auto broken = tests::broken_laws(lower(job, job.ranks - 1));
+    EXPECT_TRUE(broken.empty()) << broken.front();
+    const auto plain = run(job, std::nullopt, false), poisoned = run(job, std::nullopt, true);
+    expect_same_memory(predicted(job, std::nullopt), plain);
+    for (std::size_t s = 0; s < plain.steps.size(); ++s) {
+      EXPECT_EQ(plain.steps[s].loss, poisoned.steps[s].loss) << "step " << s + 1;
+      EXPECT_EQ(plain.steps[s].gradient_norm, poisoned.steps[s].gradient_norm) << "step " << s + 1;
+    }
+  }
+}
+
+TEST(Agreement, MemoryRunsOutAtThePredictedInstruction) {
+  const std::uint64_t first_seed = 10'000;
+  int failures = 0;
+  const int count = tests::draws(80);
+  for (int draw = 0; draw < count && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(first_seed + static_cast<std::uint64_t>(draw));
+    const Job job = drawer.draw();
+    std::int64_t peak = 0;
+    for (const auto& rank : predicted(job, std::nullopt).ranks_memory) {
+      peak = std::max(peak, rank.peaks.reserved);
+    }
+    const std::int64_t capacity = peak * drawer.integer(40, 101) / 100;
+    SCOPED_TRACE("seed " + std::to_string(first_seed + static_cast<std::uint64_t>(draw)) + ", capacity " +
+                 std::to_string(capacity) + ", " + std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan));
+    const auto p = predicted(job, capacity);
+    const auto r = run(job, capacity, false);
+    ASSERT_EQ(p.oom.has_value(), r.oom.has_value());
+    if (!p.oom) {
+      expect_same_memory(p, r);
+      continue;
+    }
+    ++failures;
+    EXPECT_EQ(p.oom->step, r.oom->point.step);
+    EXPECT_EQ(p.oom->instruction, r.oom->point.instruction);
+    EXPECT_EQ(p.oom->rank, r.oom->point.rank);
+    EXPECT_EQ(p.oom->requested_bytes, r.oom->point.request.requested);
+    EXPECT_EQ(p.oom->allocated_bytes, r.oom->point.request.allocated);
+    EXPECT_EQ(p.oom->reserved_bytes, r.oom->point.request.reserved);
+    EXPECT_EQ(p.oom->operator_name, r.oom->operator_name);
+  }
+  EXPECT_GT(failures, count / 4) << "capacities were too generous to test anything";
+}
+
+}  // namespace
+}  // namespace foreshard

@@ -1,0 +1,115 @@
+#include "tests/property/random_job.hpp"
+
+#include <cstdlib>
+
+namespace foreshard::tests {
+
+int draws(int otherwise) {
+  const char* wanted = std::getenv("FORESHARD_PROPERTY_DRAWS");
+  return wanted == nullptr ? otherwise : std::atoi(wanted);
+}
+
+LlamaConfig JobDrawer::model() {
+  LlamaConfig c;
+  c.name = "random";
+  c.kv_heads = integer(1, 3);
+  c.heads = c.kv_heads * integer(1, 3);
+  c.head_dim = 2 * integer(2, 12);
+  c.hidden = chance(0.5) ? c.heads * c.head_dim : 8 * integer(2, 12);
+  c.intermediate = integer(20, 200);
+  c.layers = integer(1, 4);
+  c.vocabulary = one_of<std::int64_t>({256, 257, 300, 997});
+  c.context = 512;
+  c.tied_embeddings = chance(0.25);
+  c.attention_bias = chance(0.2);
+  c.mlp_bias = chance(0.2);
+  return c;
+}
+
+void JobDrawer::draw_wrap(Plan& plan, bool is_tied) {
+  WrapPlan& wrap = plan.wrap;
+  switch (integer(0, is_tied ? 3 : 5)) {
+    case 0: wrap.policy = WrapPolicy::transformer; break;
+    case 1: wrap.policy = WrapPolicy::none; break;
+    case 2:
+      wrap.policy = WrapPolicy::modules;
+      wrap.modules = {{"model.layers.*.mlp"}, {"model.layers.*"}};
+      break;
+    case 3:
+      wrap.policy = WrapPolicy::modules;
+      wrap.modules = {{"model.embed_tokens", "model.norm", "lm_head"}, {"model.layers.*.self_attn"}};
+      break;
+    case 4:
+      wrap.policy = WrapPolicy::size;
+      wrap.min_num_params = one_of<std::int64_t>({500, 5'000, 50'000});
+      break;
+    default:
+      wrap.policy = WrapPolicy::modules;
+      wrap.modules = {{"model.embed_tokens"}, {"model.layers.*"}, {"model.norm", "lm_head"}};
+  }
+}
+
+void JobDrawer::draw_sharding(Plan& plan, int ranks) {
+  using K = ReshardAfterForward::Kind;
+  ShardingPlan& sharding = plan.sharding;
+  sharding.reshard_after_forward.kind = one_of({K::automatic, K::yes, K::no});
+  sharding.reshard_after_backward = one_of({When::every, When::last});
+  sharding.shard_dim = chance(0.2) ? 1 : 0;
+  if (chance(0.2)) sharding.keep_after_forward = {"model.layers.0"};
+  if (ranks == 4 && chance(0.25)) sharding.reshard_after_forward = {K::group, 2};
+  if (ranks == 4 && chance(0.25)) {
+    sharding.strategy = Strategy::hybrid_shard;
+    sharding.shard_group = 2;
+    sharding.reshard_after_forward = {one_of({K::automatic, K::yes, K::no}), 0};
+  } else if (chance(0.1)) {
+    sharding.strategy = Strategy::no_shard;
+    sharding.reshard_after_forward = {K::automatic, 0};
+  } else if (chance(0.1)) {
+    sharding.strategy = Strategy::shard_grad_op;
+    sharding.reshard_after_forward = {K::automatic, 0};
+  }
+}
+
+Plan JobDrawer::plan(const LlamaConfig& model, int ranks) {
+  Plan p;
+  p.batch = {integer(1, 3), one_of<std::int64_t>({7, 16, 33}), one_of<std::int64_t>({1, 1, 2, 3}),
+             one_of({When::every, When::last}), one_of({When::every, When::last})};
+  draw_wrap(p, model.tied_embeddings);
+  draw_sharding(p, ranks);
+  p.prefetch.forward = one_of<std::int64_t>({0, 0, 1, 2});
+  p.prefetch.backward = one_of<std::int64_t>({0, 0, 1, 2});
+  if (chance(0.2)) p.prefetch.backward.reset();
+  p.prefetch.unshard_before_forward = chance(0.3);
+  p.precision.param = one_of({DType::fp32, DType::bf16});
+  p.precision.storage = chance(0.8) ? DType::fp32 : p.precision.param;
+  p.precision.reduce = one_of({DType::fp32, DType::bf16});
+  if (chance(0.3)) p.precision.reduce.reset();
+  p.precision.optimizer_state = chance(0.8) ? DType::fp32 : DType::bf16;
+  p.offload.parameters = chance(0.15);
+  p.offload.optimizer = chance(0.15);
+  p.offload.activations = chance(0.15);
+  p.checkpointing.mode = one_of({CheckpointMode::none, CheckpointMode::none, CheckpointMode::full,
+                                 CheckpointMode::every, CheckpointMode::selective});
+  p.checkpointing.save_attention = chance(0.5);
+  p.checkpointing.save_matmul = !p.checkpointing.save_attention || chance(0.3);
+  if (chance(0.3)) {
+    p.checkpointing.save_matmul = false;
+    p.checkpointing.save_every_second_matmul = true;
+  }
+  p.optimizer.name = chance(0.8) ? OptimizerName::adamw : OptimizerName::sgd;
+  p.optimizer.clip_grad_norm = one_of({0.0, 1.0});
+  p.allocator.expandable_segments = chance(0.2);
+  if (chance(0.1)) p.allocator.max_split_size_mb = 32;
+  if (chance(0.1)) p.allocator.roundup_power2_divisions = 4;
+  return p;
+}
+
+Job JobDrawer::draw() {
+  const int ranks = static_cast<int>(integer(1, 4));
+  const LlamaConfig drawn = model();
+  auto job = make_job(drawn, plan(drawn, ranks), "random", ranks);
+  if (!job) throw std::logic_error("the drawer made an impossible plan: " + job.error().text());
+  return *job;
+}
+
+}  // namespace foreshard::tests

@@ -1,0 +1,194 @@
+// Training as a whole: what must not change a bit, what must agree across ranks, that a resumed run
+// is the uninterrupted one, and that the process uses the memory its allocators say it does.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "executor/training.hpp"
+
+namespace foreshard {
+namespace {
+
+using executor::TrainingOptions;
+using executor::TrainingResult;
+
+LlamaConfig small_model() {
+  LlamaConfig c;
+  c.hidden = 64;
+  c.intermediate = 150;
+  c.layers = 3;
+  c.heads = 4;
+  c.kv_heads = 2;
+  c.head_dim = 16;
+  c.vocabulary = 257;
+  c.context = 256;
+  return c;
+}
+
+Plan small_plan(DType param = DType::fp32) {
+  Plan p;
+  p.batch.micro_batch = 2;
+  p.batch.sequence = 33;
+  p.precision.param = param;
+  return p;
+}
+
+TrainingResult train(const LlamaConfig& model, const Plan& plan, int ranks, TrainingOptions options = {}) {
+  auto job = make_job(model, plan, "plan", ranks);
+  EXPECT_TRUE(job) << job.error().text();
+  const auto data = executor::TokenData::shipped_text(model.vocabulary, plan.batch.sequence);
+  const auto weights = executor::WeightSource::drawn(model, 7);
+  if (options.steps == 1) options.steps = 4;
+  if (options.total_steps == 0) options.total_steps = options.steps;
+  auto result = executor::train(*job, *data, weights, options);
+  EXPECT_TRUE(result) << result.error().text();
+  EXPECT_FALSE(result->failure);
+  return *result;
+}
+
+void expect_same_bits(const TrainingResult& a, const TrainingResult& b, std::size_t skip = 0) {
+  ASSERT_EQ(a.steps.size(), b.steps.size() + skip);
+  for (std::size_t s = 0; s < b.steps.size(); ++s) {
+    EXPECT_EQ(a.steps[s + skip].loss, b.steps[s].loss) << "step " << b.steps[s].step;
+    EXPECT_EQ(a.steps[s + skip].gradient_norm, b.steps[s].gradient_norm) << "step " << b.steps[s].step;
+  }
+}
+
+class BitEqual : public testing::TestWithParam<DType> {};
+
+TEST_P(BitEqual, RecomputationReshardingPrefetchAndOffloadChangeNothing) {
+  using K = ReshardAfterForward::Kind;
+  const Plan base = small_plan(GetParam());
+  const TrainingResult reference = train(small_model(), base, 2);
+  const auto expect_unchanged = [&](const char* what, auto change) {
+    SCOPED_TRACE(what);
+    Plan p = base;
+    change(p);
+    expect_same_bits(reference, train(small_model(), p, 2));
+  };
+  expect_unchanged("full checkpointing", [](Plan& p) { p.checkpointing.mode = CheckpointMode::full; });
+  expect_unchanged("every second block", [](Plan& p) { p.checkpointing.mode = CheckpointMode::every; });
+  expect_unchanged("selective", [](Plan& p) { p.checkpointing.mode = CheckpointMode::selective; });
+  expect_unchanged("never reshard", [](Plan& p) { p.sharding.reshard_after_forward = {K::no, 0}; });
+  expect_unchanged("always reshard", [](Plan& p) { p.sharding.reshard_after_forward = {K::yes, 0}; });
+  expect_unchanged("prefetch", [](Plan& p) { p.prefetch.forward = 2; p.prefetch.backward = 1; });
+  expect_unchanged("no prefetch", [](Plan& p) { p.prefetch.backward.reset(); });
+  expect_unchanged("early unshard", [](Plan& p) { p.prefetch.unshard_before_forward = true; });
+  expect_unchanged("activations on the host", [](Plan& p) { p.offload.activations = true; });
+}
+
+// The wrap policy decides in which order shards' squares are summed, so only the losses of the first
+// step, before any norm is used, must be equal; without clipping all are.
+TEST_P(BitEqual, WrappingChangesNothing) {
+  Plan base = small_plan(GetParam());
+  base.optimizer.clip_grad_norm = 0;
+  const TrainingResult reference = train(small_model(), base, 3);
+  for (const WrapPolicy policy : {WrapPolicy::none, WrapPolicy::size}) {
+    Plan p = base;
+    p.wrap.policy = policy;
+    p.wrap.min_num_params = 5000;
+    const TrainingResult other = train(small_model(), p, 3);
+    for (std::size_t s = 0; s < reference.steps.size(); ++s) {
+      EXPECT_EQ(reference.steps[s].loss, other.steps[s].loss);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precision, BitEqual, testing::Values(DType::fp32, DType::bf16),
+                         [](const auto& type) { return std::string(name(type.param)); });
+
+TEST(Training, RanksAgreeWithOneRankWithinRounding) {
+  // The same twelve samples a step: 12 = ranks x micro-batch.
+  Plan p = small_plan();
+  p.batch.micro_batch = 12;
+  const TrainingResult one = train(small_model(), p, 1);
+  for (const int ranks : {2, 3, 4}) {
+    p.batch.micro_batch = 12 / ranks;
+    const TrainingResult many = train(small_model(), p, ranks);
+    for (std::size_t s = 0; s < one.steps.size(); ++s) {
+      EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 2e-6 * one.steps[s].loss) << ranks << " ranks";
+      EXPECT_NEAR(many.steps[s].gradient_norm, one.steps[s].gradient_norm, 2e-5 * one.steps[s].gradient_norm);
+    }
+  }
+}
+
+TEST(Training, AResumedRunIsTheUninterruptedOne) {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("foreshard resume \xC3\xA9 " + std::to_string(::getpid()));
+  for (const bool offloads : {false, true}) {
+    Plan p = small_plan(DType::bf16);
+    p.offload.optimizer = offloads;
+    p.optimizer.schedule = Schedule::cosine;
+    p.optimizer.warmup_steps = 2;
+    TrainingOptions whole;
+    whole.steps = whole.total_steps = 6;
+    const TrainingResult reference = train(small_model(), p, 3, whole);
+    TrainingOptions half = whole;
+    half.steps = 3;
+    half.save = folder.string();
+    train(small_model(), p, 3, half);
+    TrainingOptions rest = whole;
+    auto checkpoint = executor::Checkpoint::open(folder.string());
+    ASSERT_TRUE(checkpoint) << checkpoint.error().text();
+    rest.resume = *checkpoint;
+    expect_same_bits(reference, train(small_model(), p, 3, rest), 3);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// Largest resident size of a process that does nothing but such a run.
+std::int64_t resident_bytes(const LlamaConfig& model, const Plan& plan, std::int64_t& allocated) {
+  int pipe_ends[2];
+  EXPECT_EQ(::pipe(pipe_ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    TrainingOptions options;
+    options.steps = 3;
+    std::int64_t sum = 0;
+    for (const auto& rank : train(model, plan, 2, options).memory) sum += rank.run.allocated + rank.host;
+    const bool told = ::write(pipe_ends[1], &sum, sizeof sum) == sizeof sum;
+    ::_exit(told ? 0 : 1);
+  }
+  int status = 0;
+  rusage usage{};
+  ::wait4(child, &status, 0, &usage);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(::read(pipe_ends[0], &allocated, sizeof allocated), static_cast<ssize_t>(sizeof allocated));
+  ::close(pipe_ends[0]);
+  ::close(pipe_ends[1]);
+  return usage.ru_maxrss * 1024;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
+
+TEST(Training, ResidentMemoryGrowsByWhatTheAllocatorsSay) {
+  if (kIsSanitized) GTEST_SKIP() << "sanitizers keep memory of their own";
+  // Stacks, packing buffers of the kernels, the programs themselves: beyond what is accounted for.
+  constexpr std::int64_t kUnaccounted = 24 << 20;
+  LlamaConfig large = small_model();
+  large.hidden = 512;
+  large.heads = 8;
+  large.kv_heads = 8;
+  large.head_dim = 64;
+  large.intermediate = 1536;
+  large.vocabulary = 4096;
+  Plan plan = small_plan();
+  plan.batch.sequence = 128;
+  std::int64_t small_allocated = 0, large_allocated = 0;
+  const std::int64_t small_resident = resident_bytes(small_model(), plan, small_allocated);
+  const std::int64_t large_resident = resident_bytes(large, plan, large_allocated);
+  const std::int64_t said = large_allocated - small_allocated, grown = large_resident - small_resident;
+  EXPECT_GT(said, 100 << 20);
+  EXPECT_LT(grown, said + said / 4 + kUnaccounted) << "there are buffers the program does not declare";
+  EXPECT_GT(grown, said * 3 / 4) << "memory that was declared is not used";
+}
+
+}  // namespace
+}  // namespace foreshard
