@@ -20,7 +20,7 @@
 // too: CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_RUNTIME,
 // NVTX_EVENTS, CUDA_GPU_MEMORY_USAGE_EVENTS; there deviceId is the rank, streamId the lane.
 //
-// While a run is recorded, records are stored 40 bytes each, in blobs of PACKED_RECORDS: inserting
+// While a run is recorded, records stand in blobs of PACKED_RECORDS, some 10 bytes each: inserting
 // rows would cost the run ten times as much. Closing turns them into rows. The file exists under its
 // name from the moment its schema is committed; it is in WAL mode until it is closed, and then one
 // portable file. read_fst reads both states, so a killed run loses only what was not yet committed.
@@ -33,25 +33,13 @@
 
 #include "models/error.hpp"
 #include "traces/metadata.hpp"
+#include "traces/packed_records.hpp"
 #include "traces/program_facts.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
 
 constexpr int kFormatVersion = 1;
-
-// An event, or where `action` is not kEvent a memory event, as a run being recorded stores it.
-struct PackedRecord {
-  static constexpr std::int32_t kEvent = -1;
-  std::int64_t start_ns;
-  std::int64_t end_ns;  // memory: the address
-  std::int64_t value;   // processor time; memory: bytes
-  std::int32_t facts;
-  std::int32_t lane;    // of the event; memory: any lane of the rank
-  std::int32_t step;
-  std::int32_t action = kEvent;
-};
-static_assert(sizeof(PackedRecord) == 40);
 
 // Writes a trace as it comes. Not for several threads at once. What fails in an append is remembered
 // and returned by the next commit or close; appends after a failure are counted as dropped.

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -34,12 +33,12 @@ bool unpack_records(Database& rows) {
 
   Statement event(rows.handle(), kInsertEvent), memory(rows.handle(), kInsertMemory);
   Statement packed(rows.handle(), "SELECT records FROM recording.PACKED_RECORDS ORDER BY id");
+  std::vector<PackedRecord> records;
   int status = SQLITE_OK;
   while ((status = packed.step()) == SQLITE_ROW) {
-    std::string_view blob = packed.blob(0);
-    for (; blob.size() >= sizeof(PackedRecord); blob.remove_prefix(sizeof(PackedRecord))) {
-      PackedRecord record;
-      std::memcpy(&record, blob.data(), sizeof record);
+    records.clear();
+    if (!unpack(packed.blob(0), records)) return false;
+    for (const PackedRecord& record : records) {
       const bool is_written =
           record.action == PackedRecord::kEvent
               ? event.run(record.start_ns, record.end_ns, record.lane, record.step, record.facts,

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -15,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLatest = std::int64_t{1} << 60;  // ns: 36 years, beyond which it is damage
+constexpr std::int64_t kLatest = std::int64_t{1} << 54;  // ns: half a year, beyond which it is damage
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
 
 // Reads the tables one after another into a trace, leaving out and counting what is damaged.
@@ -146,12 +145,11 @@ class Reader {
   }
 
   void packed() {
+    std::vector<PackedRecord> records;
     each("SELECT records FROM PACKED_RECORDS ORDER BY id", [&](Statement& row) {
-      std::string_view blob = row.blob(0);
-      if (blob.size() % sizeof(PackedRecord) != 0) ++invalid_;
-      for (; blob.size() >= sizeof(PackedRecord); blob.remove_prefix(sizeof(PackedRecord))) {
-        PackedRecord r;
-        std::memcpy(&r, blob.data(), sizeof r);
+      records.clear();
+      if (!unpack(row.blob(0), records)) ++invalid_;
+      for (const PackedRecord& r : records) {
         if (!is_lane(r.lane)) {
           ++invalid_;
         } else if (r.action == PackedRecord::kEvent) {

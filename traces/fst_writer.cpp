@@ -239,8 +239,8 @@ void FstWriter::append(std::span<const Step> steps) {
 void FstWriter::append(std::span<const PackedRecord> records) {
   if (records.empty() || !state_->begin(records.size())) return;
   state_->has_packed = true;
-  state_->check(state_->insert->packed.run(
-      Blob{{reinterpret_cast<const char*>(records.data()), records.size_bytes()}}));
+  const std::string blob = pack(records);
+  state_->check(state_->insert->packed.run(Blob{blob}));
 }
 
 void FstWriter::drop(const std::string& reason, std::int64_t records) {

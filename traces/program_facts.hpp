@@ -3,6 +3,7 @@
 // predicted event of one instruction carry the same words.
 //
 // An instruction may show twice: on the host thread, which issues it, and on a stream, which does it.
+// A range shows once, with its end's instruction and from the start of its beginning.
 #pragma once
 
 #include <optional>

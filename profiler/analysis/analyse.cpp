@@ -7,6 +7,7 @@
 #include "profiler/analysis/breakdown.hpp"
 #include "profiler/analysis/format.hpp"
 #include "profiler/analysis/memory.hpp"
+#include "profiler/analysis/saturating.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::profiler {
@@ -16,11 +17,6 @@ using traces::EventKind;
 
 bool is_operator(EventKind kind) {
   return traces::is_device_work(kind) || kind == EventKind::host_compute;
-}
-
-std::int64_t add(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? a : sum;
 }
 
 // What a trace's events say about one rank, before anything is counted.
@@ -41,7 +37,7 @@ class Analyser {
     result_.predicted = traces::integer(trace_.metadata, "predicted", 0) != 0;
     result_.step_time_ns = steady_step_time(trace_);
     for (const auto& [reason, records] : trace_.dropped) {
-      result_.dropped_records = add(result_.dropped_records, records);
+      result_.dropped_records = saturating_sum(result_.dropped_records, records);
     }
     warn_of_recording();
     sort_events();
@@ -64,12 +60,12 @@ class Analyser {
       }
       if (e.kind == EventKind::host_wait) {
         auto& waited = rank.host_wait_ns[e.step];
-        waited = add(waited, e.end_ns - e.start_ns);
+        waited = saturating_sum(waited, e.end_ns - e.start_ns);
       }
       if (is_operator(e.kind)) {
         OperatorTotal& total = operators[{e.kind, e.name}];
         ++total.count;
-        total.total_ns = add(total.total_ns, e.end_ns - e.start_ns);
+        total.total_ns = saturating_sum(total.total_ns, e.end_ns - e.start_ns);
       }
     }
     for (auto& [key, total] : operators) {

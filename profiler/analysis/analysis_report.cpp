@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/format.hpp"
+#include "profiler/analysis/saturating.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -12,27 +13,30 @@ constexpr double kMuch = 0.05;  // of a step: worth a sentence
 // A typical step: the mean over ranks of each one's last step, or of the whole trace where no step
 // was recorded.
 TimeBreakdown typical(const Analysis& analysis) {
-  TimeBreakdown sum;
-  std::int64_t n = 0;
-  for (const RankAnalysis& rank : analysis.ranks) {
-    const TimeBreakdown& t = rank.steps.empty() ? rank.time : rank.steps.back().time;
-    if (t.device_events == 0) continue;
-    ++n;
-    sum.device_events += t.device_events;
-    sum.span_ns += t.span_ns;
-    sum.compute_ns += t.compute_ns;
-    sum.communication_ns += t.communication_ns;
-    sum.memory_operation_ns += t.memory_operation_ns;
-    sum.idle_ns += t.idle_ns;
-    sum.overlap_ns += t.overlap_ns;
-    sum.exposed_communication_ns += t.exposed_communication_ns;
+  TimeBreakdown mean;
+  constexpr std::int64_t TimeBreakdown::*kFields[] = {
+      &TimeBreakdown::device_events,       &TimeBreakdown::span_ns,
+      &TimeBreakdown::compute_ns,          &TimeBreakdown::communication_ns,
+      &TimeBreakdown::memory_operation_ns, &TimeBreakdown::idle_ns,
+      &TimeBreakdown::overlap_ns,          &TimeBreakdown::exposed_communication_ns};
+  for (const auto field : kFields) {
+    std::int64_t sum = 0, ranks = 0;
+    for (const RankAnalysis& rank : analysis.ranks) {
+      const TimeBreakdown& time = rank.steps.empty() ? rank.time : rank.steps.back().time;
+      if (time.device_events == 0) continue;
+      sum = saturating_sum(sum, time.*field);
+      ++ranks;
+    }
+    mean.*field = sum / std::max<std::int64_t>(ranks, 1);
   }
-  for (std::int64_t* total :
-       {&sum.device_events, &sum.span_ns, &sum.compute_ns, &sum.communication_ns,
-        &sum.memory_operation_ns, &sum.idle_ns, &sum.overlap_ns, &sum.exposed_communication_ns}) {
-    *total /= std::max<std::int64_t>(n, 1);
-  }
-  return sum;
+  return mean;
+}
+
+// Of all operators and ranks.
+std::int64_t operator_time(const Analysis& analysis) {
+  std::int64_t total = 0;
+  for (const OperatorTotal& one : analysis.operators) total = saturating_sum(total, one.total_ns);
+  return total;
 }
 
 std::string share(std::int64_t part, std::int64_t whole) {
@@ -91,10 +95,8 @@ std::string advice_sentence(const Analysis& analysis, const TimeBreakdown& t) {
   }
   if (!analysis.operators.empty()) {
     const OperatorTotal& top = analysis.operators.front();
-    std::int64_t total = 0;
-    for (const OperatorTotal& one : analysis.operators) total += one.total_ns;
-    return "The costliest operator is " + top.name + " with " + share(top.total_ns, total) +
-           " of all operators' time.";
+    return "The costliest operator is " + top.name + " with " +
+           share(top.total_ns, operator_time(analysis)) + " of all operators' time.";
   }
   return "";
 }
@@ -136,8 +138,7 @@ std::string steps_table(const RankAnalysis& rank) {
 
 std::string operators_table(const Analysis& analysis) {
   if (analysis.operators.empty()) return "";
-  std::int64_t total = 0;
-  for (const OperatorTotal& one : analysis.operators) total += one.total_ns;
+  const std::int64_t total = operator_time(analysis);
   TextTable table({"operator", "category", "count", "total", "mean", "share"});
   for (std::size_t i = 0; i < std::min(kOperatorsShown, analysis.operators.size()); ++i) {
     const OperatorTotal& one = analysis.operators[i];

@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
+#include "profiler/analysis/saturating.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::profiler {
@@ -103,8 +104,8 @@ void match_events(const traces::Trace& measured, const traces::Trace& predicted,
     used.insert(other->first);
     OperatorDifference& one = operators[{event.name, event.category}];
     ++one.events;
-    one.measured_ns += median(event.durations);
-    one.predicted_ns += median(other->second.durations);
+    one.measured_ns = saturating_sum(one.measured_ns, median(event.durations));
+    one.predicted_ns = saturating_sum(one.predicted_ns, median(other->second.durations));
   }
   result.events_unmatched += static_cast<std::int64_t>(theirs.matchable.size() - used.size()) +
                              ours.without_key + theirs.without_key;
@@ -133,7 +134,7 @@ std::int64_t steady_mean(const Analysis& analysis, const std::vector<std::int32_
       }
     }
     if (values.empty()) continue;
-    sum += median(std::move(values));
+    sum = saturating_sum(sum, median(std::move(values)));
     ++ranks;
   }
   return sum / std::max<std::int64_t>(ranks, 1);

@@ -1,4 +1,5 @@
 #include "profiler/analysis/memory.hpp"
+#include "profiler/analysis/saturating.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -10,12 +11,6 @@ using traces::MemoryAction;
 using traces::MemoryEvent;
 
 constexpr std::size_t kOwnersShown = 20;
-
-// Damaged recordings may hold sizes whose sum no integer can.
-std::int64_t add(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? a : sum;
-}
 
 // Which blocks are live after the first `count` events, by what they hold and for whom.
 void describe(const traces::Trace& trace, std::span<const MemoryEvent> events, std::size_t count,
@@ -29,9 +24,9 @@ void describe(const traces::Trace& trace, std::span<const MemoryEvent> events, s
   std::map<traces::StringId, std::int64_t> categories, owners;
   for (const auto& [address, block] : live) {
     auto& category = categories[block->category];
-    category = add(category, block->bytes);
+    category = saturating_sum(category, block->bytes);
     auto& owner = owners[block->owner];
-    owner = add(owner, block->bytes);
+    owner = saturating_sum(owner, block->bytes);
   }
   const auto text = [&](traces::StringId id) {
     return id == 0 ? std::string("unknown") : trace.strings[id];
@@ -79,7 +74,7 @@ MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEv
       case MemoryAction::alloc: {
         const auto [block, is_new] = blocks.try_emplace(e.address, 0);
         if (!is_new) ++history.unmatched;
-        level = add(level, e.bytes - block->second);
+        level = saturating_sum(level, e.bytes - block->second);
         block->second = e.bytes;
         break;
       }
@@ -89,12 +84,12 @@ MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEv
           ++history.unmatched;
           break;
         }
-        level = add(level, -block->second);
+        level = saturating_sum(level, -block->second);
         blocks.erase(block);
         break;
       }
-      case MemoryAction::segment_alloc: reserved = add(reserved, e.bytes); break;
-      case MemoryAction::segment_free: reserved = add(reserved, -e.bytes); break;
+      case MemoryAction::segment_alloc: reserved = saturating_sum(reserved, e.bytes); break;
+      case MemoryAction::segment_free: reserved = saturating_sum(reserved, -e.bytes); break;
       case MemoryAction::out_of_memory: history.ran_out = true; break;
       case MemoryAction::free_completed:
       case MemoryAction::kCount: break;

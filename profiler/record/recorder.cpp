@@ -19,6 +19,10 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kDrainInterval = 200ms;
 
+// In the place of the file's number of an event's facts: no event of its own, but the start of the
+// one that the range's end becomes.
+constexpr std::int32_t kRangeBegins = -1;
+
 std::int64_t thread_cpu_ns() {
   timespec used{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -67,6 +71,7 @@ struct Recorder::State {
   const std::int64_t origin_ns;
   std::deque<RankRecorder> ranks;  // addresses stay
   std::vector<std::int32_t> event_numbers, memory_numbers;  // facts: ours -> the file's
+  std::vector<bool> ends_range;                             // by our number of an event's facts
   std::vector<traces::PackedRecord> batch;
   std::int64_t records = 0;
   std::int64_t step_time_ns = 0;      // of all ranks
@@ -86,13 +91,31 @@ struct Recorder::State {
     return first;
   }
 
+  void mark_ranges(const std::vector<Instruction>& instructions, std::size_t first) {
+    ends_range.resize(event_numbers.size());
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      if (instructions[i].kind == Kind::range_begin) event_numbers[first + i] = kRangeBegins;
+      if (instructions[i].kind == Kind::range_end) ends_range[first + i] = true;
+    }
+  }
+
   void take(LaneRecorder& lane) {
     batch.clear();
     lane.buffer_.drain([&](std::span<const traces::PackedRecord> pushed) {
       for (traces::PackedRecord record : pushed) {
         const auto facts = static_cast<std::size_t>(record.facts);
-        record.facts = record.action == traces::PackedRecord::kEvent ? event_numbers[facts]
-                                                                     : memory_numbers[facts];
+        if (record.action != traces::PackedRecord::kEvent) {
+          record.facts = memory_numbers[facts];
+        } else if (event_numbers[facts] == kRangeBegins) {
+          lane.open_ranges_.push_back(record.start_ns);
+          continue;
+        } else {
+          record.facts = event_numbers[facts];
+          if (ends_range[facts] && !lane.open_ranges_.empty()) {
+            record.start_ns = lane.open_ranges_.back();
+            lane.open_ranges_.pop_back();
+          }
+        }
         batch.push_back(record);
       }
     });
@@ -184,9 +207,12 @@ RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const Mod
   for (const StepProgram which : {StepProgram::setup, StepProgram::first, StepProgram::steady}) {
     const auto facts = traces::program_facts(program, which, tree, lanes, strings);
     const int i = static_cast<int>(which);
+    const auto& instructions = traces::program(program, which).instructions;
     added.host_.first_facts_[i] = state_->add_all(facts.host, state_->event_numbers);
+    state_->mark_ranges(instructions, static_cast<std::size_t>(added.host_.first_facts_[i]));
     added.host_.first_memory_[i] = state_->add_all(facts.memory, state_->memory_numbers);
     const std::int32_t device = state_->add_all(facts.device, state_->event_numbers);
+    state_->ends_range.resize(state_->event_numbers.size());
     for (LaneRecorder& lane : added.streams_) {
       lane.first_facts_[i] = device;
       lane.first_memory_[i] = added.host_.first_memory_[i];

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "models/step_program.hpp"
 #include "models/units.hpp"
@@ -33,7 +34,8 @@ using traces::StepProgram;
 // Records what happens on one lane: a rank's host thread or one of its streams.
 class LaneRecorder {
  public:
-  // Something an instruction caused has ended. `cpu_ns`: processor time, where it was measured.
+  // Something an instruction caused has ended. `cpu_ns`: processor time, where it was measured. Of a
+  // range both the beginning and the end are told; they become one event.
   void event(StepProgram program, std::int32_t instruction, std::int64_t step,
              std::int64_t start_ns, std::int64_t end_ns, std::int64_t cpu_ns = -1) {
     buffer_.push({start_ns, end_ns, cpu_ns,
@@ -54,6 +56,7 @@ class LaneRecorder {
   std::int32_t lane_ = 0;
   std::int32_t first_facts_[3] = {};   // of each step program; numbers the recorder gave them
   std::int32_t first_memory_[3] = {};
+  std::vector<std::int64_t> open_ranges_;  // their starts; the writing thread's
 };
 
 class RankRecorder {

@@ -83,6 +83,12 @@ TEST(Recorder, RecordsWhatRanksDo) {
   EXPECT_TRUE(trace->complete);
   EXPECT_TRUE(trace->dropped.empty());
   EXPECT_EQ(static_cast<std::int64_t>(trace->events.size() + trace->memory.size()), cost->records);
+  for (const traces::Event& e : trace->events) {
+    if (e.kind != EventKind::range) continue;
+    // Recording takes some nanoseconds for each instruction in the range.
+    EXPECT_GT(e.end_ns, e.start_ns);
+    EXPECT_NE(trace->strings[e.name], "range_end");
+  }
   EXPECT_EQ(trace->steps.size(), 8u);
   EXPECT_EQ(trace->metadata.at("note"), "added later");
   EXPECT_NE(trace->metadata.at("recorder_overhead_ns_per_event"), "0");
