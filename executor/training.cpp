@@ -84,6 +84,10 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program, 
   run.command = options.command;
   run.ranks = job.ranks;
   run.threads_per_rank = options.threads_per_rank;
+  if (options.transport != nullptr) {
+    run.more["processes"] = std::to_string(options.transport->size());
+    run.more["process"] = std::to_string(options.transport->rank());
+  }
   return run;
 }
 
@@ -123,8 +127,8 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   }
   std::unique_ptr<profiler::Recorder> recorder;
   if (!options.trace.empty()) {
-    auto made = profiler::Recorder::create(
-        only == kNoRank ? options.trace : traces::part_path(options.trace, only), describe_run(job, ranks[0]->program(), options));
+    auto made =
+        profiler::Recorder::create(options.trace, describe_run(job, ranks[0]->program(), options));
     if (!made) return tl::unexpected(made.error());
     recorder = std::move(*made);
   }
