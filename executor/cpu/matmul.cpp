@@ -9,7 +9,7 @@ namespace {
 // Cuts the longer side of the result into one piece a thread. Each thread packs into its own part
 // of the workspace, and parts too small for blocks worth packing are not handed out.
 void multiply(const KernelArguments& a, const MatrixProduct& product) {
-  constexpr std::int64_t kSmallestPart = 64 * 1024;  // bytes
+  constexpr std::int64_t kSmallestPart = 96 * 1024;  // bytes
   const SimdKernels& simd = simd_kernels();
   const std::span<std::byte> workspace = a.writes.back();
   const auto bytes = static_cast<std::int64_t>(workspace.size());

@@ -15,6 +15,9 @@ std::vector<const SimdKernels*> detect() {
   const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
                           __builtin_cpu_supports("avx512bw") &&
                           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  if (has_avx512 && __builtin_cpu_supports("avx512bf16")) {
+    found.push_back(&avx512_bf16_kernels());
+  }
   if (has_avx512) found.push_back(&avx512_kernels());
   if (has_avx2) found.push_back(&avx2_kernels());
 #endif

@@ -10,6 +10,7 @@ const SimdKernels& baseline_kernels();
 #if defined(__x86_64__)
 const SimdKernels& avx2_kernels();
 const SimdKernels& avx512_kernels();
+const SimdKernels& avx512_bf16_kernels();
 #endif
 
 }  // namespace foreshard::executor

@@ -1,10 +1,15 @@
 // All inner loops for one instruction set and their table. The including file defines kWidth,
-// kTileRows, kTileVectors and kName, and selects the instruction set, inside a namespace of its own.
+// kTileRows, kTileVectors and kName, selects the instruction set, and opens a namespace of its own;
+// where the processor multiplies pairs of bf16 it defines FORESHARD_ADD_PAIRS (see pairs.inl).
 
 // clang-format off
 #include "executor/cpu/simd/vector.inl"
 #include "executor/cpu/simd/product.inl"
+#include "executor/cpu/simd/pack.inl"
 #include "executor/cpu/simd/gemm.inl"
+#if defined(FORESHARD_ADD_PAIRS)
+#include "executor/cpu/simd/pairs.inl"
+#endif
 #include "executor/cpu/simd/rows.inl"
 #include "executor/cpu/simd/elements.inl"
 #include "executor/cpu/simd/attention.inl"
@@ -13,11 +18,17 @@
 
 using H = BFloat16;
 
+#if defined(FORESHARD_ADD_PAIRS)
+using PackHalves = PackPairs;
+#else
+using PackHalves = PackElements<BFloat16>;
+#endif
+
 constexpr SimdKernels kKernels = {
     .name = kName,
     .tile_rows = kTileRows,
     .tile_columns = kTileColumns,
-    .multiply = {multiply<float>, multiply<H>},
+    .multiply = {multiply<PackElements<float>>, multiply<PackHalves>},
     .attention = {attention<float>, attention<H>},
     .attention_backward = {attention_backward<float>, attention_backward<H>},
     .rms_norm = {rms_norm<float>, rms_norm<H>},

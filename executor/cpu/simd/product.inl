@@ -4,15 +4,25 @@
 
 constexpr int kTileColumns = kTileVectors * kWidth;
 
-// How element (row, step) of `a` is found. Packed: panels of kTileRows rows, step by step.
-struct PackedRows {
+// How element (row, step) of `a` is found, and what one step adds to a tile. Packed: panels of
+// kTileRows rows, step by step.
+struct SingleElements {
+  static FORESHARD_INLINE Floats spread(const float* element) { return broadcast(*element); }
+  static FORESHARD_INLINE Floats add_product(Floats sum, Floats left, Floats right) {
+    return sum + left * right;
+  }
+};
+struct PackedRows : SingleElements {
   const float* base;
+  explicit PackedRows(const float* start) : base(start) {}
   FORESHARD_INLINE const float* row(Index i) const { return base + i; }
   static constexpr Index step() { return kTileRows; }
 };
-struct StridedRows {
+struct StridedRows : SingleElements {
   const float* base;
   Index row_stride, step_stride;
+  StridedRows(const float* start, Index row_distance, Index step_distance)
+      : base(start), row_stride(row_distance), step_stride(step_distance) {}
   FORESHARD_INLINE const float* row(Index i) const { return base + i * row_stride; }
   FORESHARD_INLINE Index step() const { return step_stride; }
 };
@@ -49,8 +59,9 @@ __attribute__((noinline)) void multiply_tile(Index steps, Rows a, const float* b
     for (Index j = 0; j < kTileVectors; ++j) right[j] = load(b + j * kWidth);
 #pragma GCC unroll 16
     for (Index i = 0; i < kRows; ++i) {
-      const Floats left = broadcast(*rows[i]);
-      for (Index j = 0; j < kTileVectors; ++j) tile[i][j] += left * right[j];
+      const Floats left = Rows::spread(rows[i]);
+      for (Index j = 0; j < kTileVectors; ++j)
+        tile[i][j] = Rows::add_product(tile[i][j], left, right[j]);
       rows[i] += a.step();
     }
     b += b_step;
