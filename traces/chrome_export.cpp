@@ -36,7 +36,8 @@ class ChromeWriter {
   }
 
   // Opens the next object: {"ph":"X","pid":..,"tid":..,"ts":..
-  TextOutput& object(const char* phase, std::int32_t rank, std::int32_t lane, std::int64_t time_ns) {
+  TextOutput& object(const char* phase, std::int32_t rank, std::int32_t lane,
+                     std::int64_t time_ns) {
     out_ << (is_first_ ? "\n" : ",\n") << "{\"ph\":\"" << phase << "\",\"pid\":" << rank
          << ",\"tid\":" << lane << ",\"ts\":";
     is_first_ = false;
@@ -49,8 +50,8 @@ class ChromeWriter {
       const Lane& lane = trace_.lanes[i];
       const auto id = static_cast<std::int32_t>(i);
       if (ranks.try_emplace(lane.rank, true).second) {
-        object("M", lane.rank, id, 0) << ",\"name\":\"process_name\",\"args\":{\"name\":\"rank "
-                                      << lane.rank << "\"}}";
+        object("M", lane.rank, id, 0)
+            << ",\"name\":\"process_name\",\"args\":{\"name\":\"rank " << lane.rank << "\"}}";
         object("M", lane.rank, id, 0)
             << ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":" << lane.rank << "}}";
       }
@@ -64,8 +65,8 @@ class ChromeWriter {
   void event(const Event& e) {
     object("X", rank_of(e), e.lane, e.start_ns) << ",\"dur\":";
     out_.microseconds(e.end_ns - e.start_ns) << ",\"cat\":\"" << name(e.kind) << "\",\"name\":";
-    out_.json(trace_.strings[e.name]) << ",\"args\":{\"step\":" << e.step
-                                      << ",\"micro_step\":" << std::int32_t{e.micro_step};
+    out_.json(trace_.strings[e.name])
+        << ",\"args\":{\"step\":" << e.step << ",\"micro_step\":" << std::int32_t{e.micro_step};
     text("phase", e.phase);
     text("unit", e.unit);
     text("stable_key", e.stable_key);
@@ -141,7 +142,9 @@ class ChromeWriter {
 
 }  // namespace
 
-void write_chrome(const Trace& trace, std::ostream& out) { ChromeWriter(trace, out).write(); }
+void write_chrome(const Trace& trace, std::ostream& out) {
+  ChromeWriter(trace, out).write();
+}
 
 Result<void> export_chrome(const Trace& trace, const std::string& path) {
   std::ofstream out(path, std::ios::binary);

@@ -1,9 +1,9 @@
 #include "traces/fst_finish.hpp"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <system_error>
+
+#include <unistd.h>
 
 #include "traces/fst_file.hpp"
 #include "traces/fst_schema.hpp"

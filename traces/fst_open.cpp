@@ -77,7 +77,8 @@ Result<OpenedTrace> open_trace(const std::string& path) {
   char magic[16] = {};
   file.read(magic, sizeof magic);
   if (std::string_view(magic, sizeof magic) != kMagic) {
-    return fail(path, "", std::string("is no trace (its first bytes are not SQLite's); ") + kExpected);
+    return fail(path, "",
+                std::string("is no trace (its first bytes are not SQLite's); ") + kExpected);
   }
 
   OpenedTrace opened;
@@ -92,15 +93,17 @@ Result<OpenedTrace> open_trace(const std::string& path) {
     } else {
       std::string folder = (fs::temp_directory_path(error) / "foreshard-XXXXXX").string();
       if (error || ::mkdtemp(folder.data()) == nullptr) {
-        return fail(path, "", "cannot be read where it is, nor copied; expected a temporary folder");
+        return fail(path, "",
+                    "cannot be read where it is, nor copied; expected a temporary folder");
       }
       opened.copy.reset(new std::string(folder));
       const std::string copy = (fs::path(folder) / "copy.fst").string();
       fs::copy_file(path, copy, error);
       if (!error) fs::copy_file(log, copy + "-wal", error);
       if (error) {
-        return fail(path, "", "cannot be read where it is, nor copied (" + error.message() +
-                                  "); expected room in the temporary folder");
+        return fail(path, "",
+                    "cannot be read where it is, nor copied (" + error.message() +
+                        "); expected room in the temporary folder");
       }
       opened.database = Database(copy, SQLITE_OPEN_READWRITE);
     }

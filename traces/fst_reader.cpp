@@ -1,5 +1,4 @@
 #include <algorithm>
-
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -14,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLatest = std::int64_t{1} << 54;  // ns: half a year, beyond which it is damage
+constexpr std::int64_t kLatest = std::int64_t{1}
+                                 << 54;  // ns: half a year, beyond which it is damage
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
 
 // Reads the tables one after another into a trace, leaving out and counting what is damaged.
@@ -58,9 +58,8 @@ class Reader {
 
   Result<void> metadata() {
     std::set<std::string> tables;
-    const bool is_readable =
-        each("SELECT name FROM sqlite_schema WHERE type = 'table'",
-             [&](Statement& row) { tables.insert(std::string(row.text(0))); });
+    const bool is_readable = each("SELECT name FROM sqlite_schema WHERE type = 'table'",
+                                  [&](Statement& row) { tables.insert(std::string(row.text(0))); });
     for (const char* table : required_tables()) {
       if (!tables.contains(table)) {
         return fail(path_, table,
@@ -100,7 +99,8 @@ class Reader {
       if (id != static_cast<std::int64_t>(trace_.lanes.size()) || rank < 0 || rank > kMostRanks) {
         return void(++invalid_);
       }
-      trace_.lanes.push_back({static_cast<std::int32_t>(rank), row.integer(2) != 0, string(row, 3)});
+      trace_.lanes.push_back(
+          {static_cast<std::int32_t>(rank), row.integer(2) != 0, string(row, 3)});
     });
   }
 
@@ -131,8 +131,8 @@ class Reader {
   void events() {
     each(R"(SELECT start, "end", laneId, step, factsId, cpu FROM EVENT_RECORDS)",
          [&](Statement& row) {
-           add_event(row.integer(0), row.integer(1), row.integer(2), row.integer(3),
-                     row.integer(4), row.integer(5));
+           add_event(row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                     row.integer(5));
          });
   }
 

@@ -8,8 +8,8 @@ namespace foreshard::traces {
 namespace {
 
 constexpr std::array<const char*, 10> kTables{
-    "META_DATA_EXPORT", "StringIds",    "LANES", "EVENT_FACTS", "EVENT_RECORDS",
-    "MEMORY_FACTS",     "MEMORY_RECORDS", "STEPS", "DROPPED",   "PACKED_RECORDS"};
+    "META_DATA_EXPORT", "StringIds",      "LANES", "EVENT_FACTS", "EVENT_RECORDS",
+    "MEMORY_FACTS",     "MEMORY_RECORDS", "STEPS", "DROPPED",     "PACKED_RECORDS"};
 
 constexpr const char* kCreateTables = R"(
 CREATE TABLE META_DATA_EXPORT (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -83,7 +83,9 @@ static_assert(static_cast<int>(EventKind::range) == 0 && static_cast<int>(EventK
 
 }  // namespace
 
-std::span<const char* const> required_tables() { return kTables; }
+std::span<const char* const> required_tables() {
+  return kTables;
+}
 
 bool create_schema(Database& database) {
   if (!database.run(kCreateTables) || !database.run(kCreateViews)) return false;

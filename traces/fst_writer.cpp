@@ -47,7 +47,8 @@ Result<void> check_target(const std::string& path) {
     return fail(path, "", "is no file name; expected a path such as run.fst");
   }
   if (!fs::is_directory(folder, error)) {
-    return fail(path, "", "the folder " + folder.string() + " does not exist; expected one that does");
+    return fail(path, "",
+                "the folder " + folder.string() + " does not exist; expected one that does");
   }
   if (fs::is_directory(path, error)) {
     return fail(path, "", "is a folder; expected a file to write the trace to");
@@ -140,8 +141,8 @@ Result<FstWriter> FstWriter::create(const std::string& path, const Metadata& met
   fs::remove(temporary, ignored);
   {
     Database fresh(temporary, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    bool is_done = fresh.is_open() && fresh.run("PRAGMA page_size=16384; BEGIN") &&
-                   create_schema(fresh);
+    bool is_done =
+        fresh.is_open() && fresh.run("PRAGMA page_size=16384; BEGIN") && create_schema(fresh);
     Statement set(is_done ? fresh.handle() : nullptr, "INSERT INTO META_DATA_EXPORT VALUES (?,?)");
     for (const auto& [key, value] : metadata) {
       const std::string_view written = key == "complete" ? "0" : std::string_view(value);
@@ -174,7 +175,9 @@ Result<FstWriter> FstWriter::create(const std::string& path, const Metadata& met
   return FstWriter(std::move(state));
 }
 
-Strings& FstWriter::strings() { return state_->strings; }
+Strings& FstWriter::strings() {
+  return state_->strings;
+}
 
 std::int32_t FstWriter::add(const Lane& lane) {
   const std::int32_t id = state_->lanes++;
@@ -200,7 +203,7 @@ std::int32_t FstWriter::add(const MemoryFacts& f) {
   const auto [found, is_new] = state_->memory_facts.try_emplace(f, next);
   if (is_new && state_->begin()) {
     state_->check(state_->insert->memory_facts.run(next, f.on_host ? 1 : 0, f.requested, f.lane,
-                                                  f.category, f.owner, f.phase, f.instruction));
+                                                   f.category, f.owner, f.phase, f.instruction));
   }
   return found->second;
 }
@@ -210,8 +213,7 @@ void FstWriter::append(std::span<const Event> events) {
   for (const Event& e : events) {
     const std::int32_t facts = add(EventFacts{e.kind, e.micro_step, e.name, e.phase, e.unit,
                                               e.stable_key, e.cost_key, e.instruction, e.bytes});
-    state_->check(
-        state_->insert->event.run(e.start_ns, e.end_ns, e.lane, e.step, facts, e.cpu_ns));
+    state_->check(state_->insert->event.run(e.start_ns, e.end_ns, e.lane, e.step, facts, e.cpu_ns));
   }
   state_->end_large_transaction();
 }
@@ -219,11 +221,10 @@ void FstWriter::append(std::span<const Event> events) {
 void FstWriter::append(std::span<const MemoryEvent> events) {
   if (!state_->begin(events.size())) return;
   for (const MemoryEvent& e : events) {
-    const std::int32_t facts = add(MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner,
-                                               e.phase, e.instruction});
-    state_->check(state_->insert->memory.run(e.time_ns, e.rank,
-                                            static_cast<std::int32_t>(e.action), e.step,
-                                            e.address, e.bytes, facts));
+    const std::int32_t facts = add(
+        MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner, e.phase, e.instruction});
+    state_->check(state_->insert->memory.run(e.time_ns, e.rank, static_cast<std::int32_t>(e.action),
+                                             e.step, e.address, e.bytes, facts));
   }
   state_->end_large_transaction();
 }
@@ -231,8 +232,8 @@ void FstWriter::append(std::span<const MemoryEvent> events) {
 void FstWriter::append(std::span<const Step> steps) {
   if (!state_->begin(steps.size())) return;
   for (const Step& s : steps) {
-    state_->check(state_->insert->step.run(s.rank, s.step, s.start_ns, s.end_ns, s.loss,
-                                          s.gradient_norm));
+    state_->check(
+        state_->insert->step.run(s.rank, s.step, s.start_ns, s.end_ns, s.loss, s.gradient_norm));
   }
 }
 

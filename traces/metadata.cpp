@@ -1,10 +1,10 @@
 #include "traces/metadata.hpp"
 
-#include <sqlite3.h>
-
 #include <charconv>
 #include <fstream>
 #include <string_view>
+
+#include <sqlite3.h>
 
 #include "traces/fst_file.hpp"
 
@@ -29,8 +29,8 @@ Metadata run_metadata(const RunDescription& run) {
   standard("plan", run.plan_toml);
   standard("ranks", std::to_string(run.ranks));
   standard("command", run.command);
-  standard("versions", std::string("foreshard " FORESHARD_VERSION ", SQLite ") + sqlite3_libversion() +
-                           ", compiler " __VERSION__);
+  standard("versions", std::string("foreshard " FORESHARD_VERSION ", SQLite ") +
+                           sqlite3_libversion() + ", compiler " __VERSION__);
   standard("clock", run.predicted ? "simulated" : "CLOCK_MONOTONIC");
   standard("threads_per_rank", std::to_string(run.threads_per_rank));
   standard("cpu_model", cpu_model());

@@ -25,7 +25,7 @@ struct PackedRecord {
   std::int64_t end_ns;  // memory: the address
   std::int64_t value;   // processor time; memory: bytes
   std::int32_t facts;
-  std::int32_t lane;    // of the event; memory: any lane of the rank
+  std::int32_t lane;  // of the event; memory: any lane of the rank
   std::int32_t step;
   std::int32_t action = kEvent;
   bool operator==(const PackedRecord&) const = default;

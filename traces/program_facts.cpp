@@ -9,11 +9,14 @@ bool has_buffer(const Instruction& instruction) {
           instruction.kind == Kind::record_stream);
 }
 
-bool has_cost(const Instruction& instruction) { return instruction.cost_key >= 0; }
+bool has_cost(const Instruction& instruction) {
+  return instruction.cost_key >= 0;
+}
 
 // Bytes of the whole buffer for what only moves data, as its cost key counts them.
 std::int64_t bytes_of(const RankProgram& rank, const Instruction& instruction) {
-  if (has_buffer(instruction)) return rank.buffers[static_cast<std::size_t>(instruction.target)].bytes;
+  if (has_buffer(instruction))
+    return rank.buffers[static_cast<std::size_t>(instruction.target)].bytes;
   if (!has_cost(instruction)) return 0;
   const CostKey& key = rank.cost_keys[static_cast<std::size_t>(instruction.cost_key)];
   if (instruction.kind == Kind::collective || instruction.kind == Kind::copy) return key.dims[0];
@@ -43,9 +46,9 @@ const Program& program(const RankProgram& rank, StepProgram which) {
 std::optional<EventKind> device_kind(const RankProgram& rank, const Instruction& instruction) {
   switch (instruction.kind) {
     case Kind::launch: {
-      const bool fills = has_cost(instruction) &&
-                         rank.cost_keys[static_cast<std::size_t>(instruction.cost_key)].op ==
-                             Operator::fill_zero;
+      const bool fills =
+          has_cost(instruction) &&
+          rank.cost_keys[static_cast<std::size_t>(instruction.cost_key)].op == Operator::fill_zero;
       return fills ? EventKind::memory : EventKind::compute;
     }
     case Kind::collective: return EventKind::communication;

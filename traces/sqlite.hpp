@@ -2,12 +2,12 @@
 // for the sources of this folder.
 #pragma once
 
-#include <sqlite3.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include <sqlite3.h>
 
 #include "models/error.hpp"
 

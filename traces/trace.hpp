@@ -64,11 +64,11 @@ struct Event {
   std::int32_t step = 0;
   EventKind kind = EventKind::host;
   std::int16_t micro_step = 0;
-  StringId name = 0;      // operator, range or kernel
+  StringId name = 0;  // operator, range or kernel
   StringId phase = 0;
   StringId unit = 0;
   StringId stable_key = 0;
-  StringId cost_key = 0;  // text of a models CostKey, 0 when there is none
+  StringId cost_key = 0;             // text of a models CostKey, 0 when there is none
   std::int32_t instruction = kNone;  // comparable only between traces of equal program hash
   std::int64_t bytes = 0;
 };
@@ -79,7 +79,7 @@ enum class MemoryAction : std::uint8_t {
   free_completed,  // nor as active: every stream that used it has passed
   segment_alloc,   // reserved from the device
   segment_free,
-  out_of_memory,   // `bytes` could not be had
+  out_of_memory,  // `bytes` could not be had
   kCount
 };
 std::string_view name(MemoryAction action);
@@ -112,9 +112,9 @@ struct Step {
 struct Trace {
   Strings strings;
   std::vector<Lane> lanes;
-  std::vector<Event> events;        // by lane, then by start
-  std::vector<MemoryEvent> memory;  // by rank, in the order they happened
-  std::vector<Step> steps;          // by rank, then by step
+  std::vector<Event> events;                    // by lane, then by start
+  std::vector<MemoryEvent> memory;              // by rank, in the order they happened
+  std::vector<Step> steps;                      // by rank, then by step
   std::map<std::string, std::string> metadata;  // metadata.hpp has the keys that are always there
   std::map<std::string, std::int64_t> dropped;  // records lost or left out, by reason
   bool complete = true;

@@ -149,6 +149,8 @@ class Analyser {
 
 }  // namespace
 
-Analysis analyse(const traces::Trace& trace) { return Analyser(trace).analyse(); }
+Analysis analyse(const traces::Trace& trace) {
+  return Analyser(trace).analyse();
+}
 
 }  // namespace foreshard::profiler

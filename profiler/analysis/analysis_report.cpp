@@ -48,8 +48,8 @@ std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
   const std::string subject = analysis.step_time_ns > 0
                                   ? "A steady step takes " + milliseconds(analysis.step_time_ns)
                                   : "The device events span " + milliseconds(t.span_ns);
-  return subject + ": the device computes " + share(t.compute_ns, t.span_ns) +
-         " of it and idles " + share(t.idle_ns, t.span_ns) + "; communication takes " +
+  return subject + ": the device computes " + share(t.compute_ns, t.span_ns) + " of it and idles " +
+         share(t.idle_ns, t.span_ns) + "; communication takes " +
          share(t.communication_ns, t.span_ns) + ", of which " +
          share(t.overlap_ns, t.communication_ns) + " is hidden behind computation.";
 }

@@ -94,8 +94,7 @@ void match_events(const traces::Trace& measured, const traces::Trace& predicted,
   std::map<std::tuple<std::string, std::string>, OperatorDifference> operators;
   std::set<Key> used;
   for (const auto& [key, event] : ours.matchable) {
-    const auto other =
-        theirs.matchable.find({stands_for(key.rank), key.is_device, key.stable_key});
+    const auto other = theirs.matchable.find({stands_for(key.rank), key.is_device, key.stable_key});
     if (other == theirs.matchable.end()) {
       ++result.events_unmatched;
       continue;
@@ -153,9 +152,9 @@ void compare_memory(const Analysis& measured, const Analysis& predicted, const R
       result.warnings.push_back("rank " + std::to_string(rank.rank) + " is not in the prediction");
       continue;
     }
-    const RankMemoryDifference& one = result.ranks.emplace_back(RankMemoryDifference{
-        rank.rank, rank.peak.allocated_bytes, other->second->allocated_bytes,
-        rank.peak.reserved_bytes, other->second->reserved_bytes});
+    const RankMemoryDifference& one = result.ranks.emplace_back(
+        RankMemoryDifference{rank.rank, rank.peak.allocated_bytes, other->second->allocated_bytes,
+                             rank.peak.reserved_bytes, other->second->reserved_bytes});
     keep_worst(result.peak_allocated_error_bytes,
                one.predicted_allocated_bytes - one.measured_allocated_bytes);
     keep_worst(result.peak_reserved_error_bytes,

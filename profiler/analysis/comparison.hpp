@@ -15,7 +15,7 @@ namespace foreshard::profiler {
 
 struct CategoryDifference {
   std::string category;  // compute, communication, memory_operation, idle, exposed_communication
-  std::int64_t measured_ns = 0;   // in a steady step, mean over ranks
+  std::int64_t measured_ns = 0;  // in a steady step, mean over ranks
   std::int64_t predicted_ns = 0;
 };
 

@@ -66,12 +66,11 @@ std::string to_json(const Comparison& c) {
 }
 
 std::string report_text(const Comparison& c) {
-  std::string text =
-      c.step_time_error < 0
-          ? "Step times cannot be compared: one of the traces has no steps.\n"
-          : "Predicted " + milliseconds(c.predicted_step_ns) + " a step, measured " +
-                milliseconds(c.measured_step_ns) + ": " +
-                signed_percent(c.predicted_step_ns, c.measured_step_ns) + ".\n";
+  std::string text = c.step_time_error < 0
+                         ? "Step times cannot be compared: one of the traces has no steps.\n"
+                         : "Predicted " + milliseconds(c.predicted_step_ns) + " a step, measured " +
+                               milliseconds(c.measured_step_ns) + ": " +
+                               signed_percent(c.predicted_step_ns, c.measured_step_ns) + ".\n";
   text += memory_sentence(c) + "\n";
   text += std::to_string(c.events_matched) + " events of a steady step match, " +
           std::to_string(c.events_unmatched) + " have no counterpart" +
@@ -86,7 +85,8 @@ std::string report_text(const Comparison& c) {
   text += "\n" + times.text();
   if (c.operators.empty()) return text;
 
-  TextTable operators({"operators that differ most", "events", "measured", "predicted", "difference"});
+  TextTable operators(
+      {"operators that differ most", "events", "measured", "predicted", "difference"});
   for (std::size_t i = 0; i < std::min(kOperatorsShown, c.operators.size()); ++i) {
     const OperatorDifference& one = c.operators[i];
     operators.add({one.name, std::to_string(one.events), milliseconds(one.measured_ns),

@@ -23,7 +23,9 @@ std::string fixed(double value, int decimals) {
   return std::string(digits, end);
 }
 
-std::string milliseconds(std::int64_t ns) { return fixed(static_cast<double>(ns) / 1e6, 3) + " ms"; }
+std::string milliseconds(std::int64_t ns) {
+  return fixed(static_cast<double>(ns) / 1e6, 3) + " ms";
+}
 
 std::string binary_bytes(std::int64_t bytes) {
   const double magnitude = std::abs(static_cast<double>(bytes));

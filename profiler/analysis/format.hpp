@@ -7,10 +7,10 @@
 
 namespace foreshard::profiler {
 
-std::string milliseconds(std::int64_t ns);          // "12.346 ms"
-std::string binary_bytes(std::int64_t bytes);       // "1.53 GiB", "24.00 MiB", "512 B"
-std::string percent(double part, double whole);     // "12.3 %"; "-" where the whole is nothing
-std::string fixed(double value, int decimals);      // "1.250"
+std::string milliseconds(std::int64_t ns);       // "12.346 ms"
+std::string binary_bytes(std::int64_t bytes);    // "1.53 GiB", "24.00 MiB", "512 B"
+std::string percent(double part, double whole);  // "12.3 %"; "-" where the whole is nothing
+std::string fixed(double value, int decimals);   // "1.250"
 
 // Columns as wide as their widest cell; the first is aligned left, the others right.
 class TextTable {

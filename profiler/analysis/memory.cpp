@@ -1,8 +1,9 @@
 #include "profiler/analysis/memory.hpp"
-#include "profiler/analysis/saturating.hpp"
 
 #include <algorithm>
 #include <unordered_map>
+
+#include "profiler/analysis/saturating.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -45,9 +46,9 @@ std::map<std::int32_t, std::span<const MemoryEvent>> by_rank(const traces::Trace
   std::map<std::int32_t, std::span<const MemoryEvent>> ranks;
   for (std::size_t first = 0; first < trace.memory.size();) {
     std::size_t last = first;
-    while (last < trace.memory.size() && trace.memory[last].rank == trace.memory[first].rank) ++last;
-    ranks.emplace(trace.memory[first].rank,
-                  std::span(trace.memory).subspan(first, last - first));
+    while (last < trace.memory.size() && trace.memory[last].rank == trace.memory[first].rank)
+      ++last;
+    ranks.emplace(trace.memory[first].rank, std::span(trace.memory).subspan(first, last - first));
     first = last;
   }
   return ranks;

@@ -23,7 +23,8 @@ struct MemoryHistory {
 };
 
 // `events`: those of one rank, in their order.
-MemoryHistory replay_memory(const traces::Trace& trace, std::span<const traces::MemoryEvent> events);
+MemoryHistory replay_memory(const traces::Trace& trace,
+                            std::span<const traces::MemoryEvent> events);
 
 // The events of each rank. A trace keeps them together.
 std::map<std::int32_t, std::span<const traces::MemoryEvent>> by_rank(const traces::Trace& trace);

@@ -1,10 +1,5 @@
 #include "profiler/record/recorder.hpp"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -12,6 +7,11 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
 
 namespace foreshard::profiler {
 namespace {
@@ -50,7 +50,8 @@ std::string decimal(double value) {
   // Six digits after the point suit nanoseconds and fractions alike, in every locale.
   const auto millionths = static_cast<std::int64_t>(value * 1e6 + 0.5);
   std::string digits = std::to_string(millionths % 1'000'000);
-  return std::to_string(millionths / 1'000'000) + "." + std::string(6 - digits.size(), '0') + digits;
+  return std::to_string(millionths / 1'000'000) + "." + std::string(6 - digits.size(), '0') +
+         digits;
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ struct Recorder::State {
   std::mutex mutex;  // guards all but what the ranks' threads push into
   traces::FstWriter writer;
   const std::int64_t origin_ns;
-  std::deque<RankRecorder> ranks;  // addresses stay
+  std::deque<RankRecorder> ranks;                           // addresses stay
   std::vector<std::int32_t> event_numbers, memory_numbers;  // facts: ours -> the file's
   std::vector<bool> ends_range;                             // by our number of an event's facts
   std::vector<traces::PackedRecord> batch;
@@ -221,7 +222,9 @@ RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const Mod
   return added;
 }
 
-std::int64_t Recorder::now() const { return state_->now(); }
+std::int64_t Recorder::now() const {
+  return state_->now();
+}
 
 void Recorder::set(const std::string& key, const std::string& value) {
   const std::lock_guard lock(state_->mutex);

@@ -38,9 +38,8 @@ class LaneRecorder {
   // range both the beginning and the end are told; they become one event.
   void event(StepProgram program, std::int32_t instruction, std::int64_t step,
              std::int64_t start_ns, std::int64_t end_ns, std::int64_t cpu_ns = -1) {
-    buffer_.push({start_ns, end_ns, cpu_ns,
-                  first_facts_[static_cast<int>(program)] + instruction, lane_,
-                  static_cast<std::int32_t>(step)});
+    buffer_.push({start_ns, end_ns, cpu_ns, first_facts_[static_cast<int>(program)] + instruction,
+                  lane_, static_cast<std::int32_t>(step)});
   }
 
   // The allocator did something on behalf of an instruction (host lane only).
@@ -54,7 +53,7 @@ class LaneRecorder {
   friend class Recorder;
   RecordBuffer<traces::PackedRecord, 1024> buffer_;  // chunks of 40 KiB
   std::int32_t lane_ = 0;
-  std::int32_t first_facts_[3] = {};   // of each step program; numbers the recorder gave them
+  std::int32_t first_facts_[3] = {};  // of each step program; numbers the recorder gave them
   std::int32_t first_memory_[3] = {};
   std::vector<std::int64_t> open_ranges_;  // their starts; the writing thread's
 };

@@ -1,10 +1,9 @@
 // What recording costs the thread that does it, and what carrying records to the file costs.
-#include <benchmark/benchmark.h>
-
-#include <unistd.h>
-
 #include <filesystem>
 #include <stdexcept>
+
+#include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/record/recorder.hpp"
@@ -25,9 +24,10 @@ void record_push(benchmark::State& state) {
   std::int32_t n = 0;
   for (auto _ : state) {
     buffer.push({n, n + 1, -1, n, 0, 1});
-    if (++n % 4096 == 0) buffer.drain([](std::span<const traces::PackedRecord> records) {
-      benchmark::DoNotOptimize(records.data());
-    });
+    if (++n % 4096 == 0)
+      buffer.drain([](std::span<const traces::PackedRecord> records) {
+        benchmark::DoNotOptimize(records.data());
+      });
   }
   state.SetItemsProcessed(state.iterations());
 }
@@ -40,9 +40,10 @@ void record_event(benchmark::State& state) {
   for (auto _ : state) {
     const std::int64_t start = clock_now();
     buffer.push({start, clock_now(), -1, n, 0, 1});
-    if (++n % 4096 == 0) buffer.drain([](std::span<const traces::PackedRecord> records) {
-      benchmark::DoNotOptimize(records.data());
-    });
+    if (++n % 4096 == 0)
+      buffer.drain([](std::span<const traces::PackedRecord> records) {
+        benchmark::DoNotOptimize(records.data());
+      });
   }
   state.SetItemsProcessed(state.iterations());
 }
@@ -78,7 +79,8 @@ void record_close(benchmark::State& state) {
     state.PauseTiming();
     traces::PackedRecord record{};
     auto writer = open_writer(record);
-    writer.append(std::vector<traces::PackedRecord>(static_cast<std::size_t>(state.range(0)), record));
+    writer.append(
+        std::vector<traces::PackedRecord>(static_cast<std::size_t>(state.range(0)), record));
     state.ResumeTiming();
     if (!writer.close(1)) throw std::runtime_error("close failed");
   }
@@ -90,7 +92,8 @@ BENCHMARK(record_close)->Name("record/close")->Arg(200'000)->Unit(benchmark::kMi
 void trace_read(benchmark::State& state) {
   traces::PackedRecord record{};
   auto writer = open_writer(record);
-  writer.append(std::vector<traces::PackedRecord>(static_cast<std::size_t>(state.range(0)), record));
+  writer.append(
+      std::vector<traces::PackedRecord>(static_cast<std::size_t>(state.range(0)), record));
   if (!writer.close(1)) throw std::runtime_error("close failed");
   for (auto _ : state) benchmark::DoNotOptimize(traces::read_fst(temporary_trace()));
   state.SetItemsProcessed(state.iterations() * state.range(0));

@@ -1,11 +1,11 @@
 // Any bytes as a trace: an error, or a trace that can be analysed, exported and written again.
-#include <unistd.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include <unistd.h>
 
 #include "profiler/analysis/analysis.hpp"
 #include "traces/chrome_export.hpp"
@@ -14,9 +14,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace traces = foreshard::traces;
-  static const std::string path = (std::filesystem::temp_directory_path() /
-                                   ("fst_fuzz." + std::to_string(::getpid()) + ".fst"))
-                                      .string();
+  static const std::string path =
+      (std::filesystem::temp_directory_path() / ("fst_fuzz." + std::to_string(::getpid()) + ".fst"))
+          .string();
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   const auto trace = traces::read_fst(path);

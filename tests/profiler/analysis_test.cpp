@@ -2,7 +2,6 @@
 #include "profiler/analysis/analysis.hpp"
 
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "tests/profiler/hand_made_trace.hpp"
@@ -19,8 +18,8 @@ using traces::MemoryAction;
 //  compute                               [mem]
 TEST(Breakdown, FollowsHolisticTraceAnalysis) {
   HandMadeTrace t;
-  t.event(0, 0, EventKind::compute, 10, 35)        // A
-      .event(0, 0, EventKind::compute, 50, 65)     // B
+  t.event(0, 0, EventKind::compute, 10, 35)           // A
+      .event(0, 0, EventKind::compute, 50, 65)        // B
       .event(0, 1, EventKind::communication, 20, 52)  // C
       .event(0, 1, EventKind::communication, 80, 90)  // D
       .event(0, 0, EventKind::memory, 65, 72)
@@ -31,12 +30,12 @@ TEST(Breakdown, FollowsHolisticTraceAnalysis) {
   const TimeBreakdown& time = analysis.ranks[0].time;
   EXPECT_EQ(analysis.ranks[0].events, 7);
   EXPECT_EQ(time.device_events, 5);
-  EXPECT_EQ(time.span_ns, 80);                  // 10 to 90
-  EXPECT_EQ(time.compute_ns, 40);               // 25 + 15
-  EXPECT_EQ(time.communication_ns, 42);         // 32 + 10
+  EXPECT_EQ(time.span_ns, 80);           // 10 to 90
+  EXPECT_EQ(time.compute_ns, 40);        // 25 + 15
+  EXPECT_EQ(time.communication_ns, 42);  // 32 + 10
   EXPECT_EQ(time.memory_operation_ns, 7);
-  EXPECT_EQ(time.idle_ns, 8);                   // 72 to 80
-  EXPECT_EQ(time.overlap_ns, 17);               // 20 to 35, 50 to 52
+  EXPECT_EQ(time.idle_ns, 8);                    // 72 to 80
+  EXPECT_EQ(time.overlap_ns, 17);                // 20 to 35, 50 to 52
   EXPECT_EQ(time.exposed_communication_ns, 25);  // 42 - 17
 }
 
@@ -58,7 +57,8 @@ TEST(Breakdown, IsGivenForEachStep) {
   HandMadeTrace t;
   t.step(0, 1, 0, 100).step(0, 2, 100, 180);
   t.event(0, 0, EventKind::compute, 10, 30, 1).event(0, 0, EventKind::compute, 110, 120, 2);
-  t.event(0, 1, EventKind::communication, 115, 140, 2).event(0, -1, EventKind::host_wait, 120, 170, 2);
+  t.event(0, 1, EventKind::communication, 115, 140, 2)
+      .event(0, -1, EventKind::host_wait, 120, 170, 2);
   const auto& steps = analyse(t.trace).ranks[0].steps;
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[0].time.compute_ns, 20);
@@ -88,8 +88,9 @@ TEST(Memory, PeakIsWhereMostIsAllocatedAtOnce) {
   EXPECT_EQ(peak.time_ns, 9);
   EXPECT_EQ(peak.step, 2);
   EXPECT_EQ(peak.phase, "forward");
-  EXPECT_EQ(peak.by_category, (std::map<std::string, std::int64_t>{
-                                  {"activations", 768}, {"parameters", 512}, {"temporaries", 512}}));
+  EXPECT_EQ(peak.by_category,
+            (std::map<std::string, std::int64_t>{
+                {"activations", 768}, {"parameters", 512}, {"temporaries", 512}}));
   ASSERT_EQ(peak.owners.size(), 3u);
   EXPECT_EQ(peak.owners[0].name, "b: x");
   EXPECT_EQ(peak.owners[0].bytes, 768);
@@ -109,7 +110,8 @@ TEST(Memory, SaysWhatDoesNotFit) {
 
 TEST(Operators, AreSummedOverRanksCostliestFirst) {
   HandMadeTrace t(2);
-  t.event(0, 0, EventKind::compute, 0, 10, 1, "matmul").event(1, 0, EventKind::compute, 0, 30, 1, "matmul");
+  t.event(0, 0, EventKind::compute, 0, 10, 1, "matmul")
+      .event(1, 0, EventKind::compute, 0, 30, 1, "matmul");
   t.event(0, 1, EventKind::communication, 0, 25, 1, "all_gather");
   t.event(0, -1, EventKind::host_compute, 50, 100, 1, "adamw");
   t.event(0, -1, EventKind::host, 0, 1000, 1, "matmul");  // issuing is no operator
@@ -159,7 +161,8 @@ TEST(Json, KeepsTheContract) {
   t.event(0, 0, EventKind::compute, 0, 10, 1, "mat\xffmul").step(0, 1, 0, 20);
   t.memory(0, MemoryAction::alloc, 1, 0x10, 512, "parameters", "w");
   const auto json = nlohmann::json::parse(to_json(analyse(t.trace)));
-  for (const char* key : {"complete", "complete_until_ns", "dropped_records", "ranks", "operators", "warnings"}) {
+  for (const char* key :
+       {"complete", "complete_until_ns", "dropped_records", "ranks", "operators", "warnings"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   ASSERT_EQ(json["ranks"].size(), 2u);
@@ -180,7 +183,8 @@ TEST(Report, PutsTheAnswerFirst) {
   t.step(0, 1, 0, 20'000'000);
   t.event(0, 0, EventKind::compute, 0, 10'000'000, 1, "matmul");
   t.event(0, 1, EventKind::communication, 5'000'000, 20'000'000, 1, "all_gather");
-  t.memory(0, MemoryAction::segment_alloc, 1, 0, 3 << 20).memory(0, MemoryAction::alloc, 2, 0, 3 << 19, "activations", "x");
+  t.memory(0, MemoryAction::segment_alloc, 1, 0, 3 << 20)
+      .memory(0, MemoryAction::alloc, 2, 0, 3 << 19, "activations", "x");
   const std::string text = report_text(analyse(t.trace));
   // Compute 10 of 20 ms, never idle, communication 15 of 20 ms of which 5 are hidden.
   EXPECT_TRUE(text.starts_with(

@@ -2,7 +2,6 @@
 #include "profiler/analysis/comparison.hpp"
 
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "tests/profiler/hand_made_trace.hpp"
@@ -22,7 +21,8 @@ HandMadeTrace measured() {
     for (int rank = 0; rank < 2; ++rank) {
       t.step(rank, step, at, at + length);
       t.event(rank, 0, EventKind::compute, at, at + length / 2, step, "matmul", "k/matmul/0");
-      t.event(rank, 1, EventKind::communication, at + 10, at + 10'010, step, "all_gather", "k/gather/0");
+      t.event(rank, 1, EventKind::communication, at + 10, at + 10'010, step, "all_gather",
+              "k/gather/0");
       t.event(rank, -1, EventKind::host, at, at + 10, step, "matmul", "k/matmul/0");
     }
     at += length;
@@ -77,8 +77,9 @@ TEST(Comparison, OfATraceWithItselfHasNoError) {
 
 TEST(Comparison, JsonKeepsTheContract) {
   const auto json = nlohmann::json::parse(to_json(compare(measured().trace, predicted().trace)));
-  for (const char* key : {"step_time_error", "peak_allocated_error_bytes",
-                          "peak_reserved_error_bytes", "by_category", "events_matched", "events_unmatched"}) {
+  for (const char* key :
+       {"step_time_error", "peak_allocated_error_bytes", "peak_reserved_error_bytes", "by_category",
+        "events_matched", "events_unmatched"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   const auto empty = nlohmann::json::parse(to_json(compare({}, {})));
@@ -95,8 +96,9 @@ TEST(Comparison, EventsWithoutKeysAreUnmatched) {
 
 TEST(Comparison, ReportStartsWithTheAnswer) {
   const std::string text = report_text(compare(measured().trace, predicted().trace));
-  EXPECT_TRUE(text.starts_with("Predicted 0.090 ms a step, measured 0.100 ms: -10.0 %.\n"
-                               "Peak memory is off by 300 bytes allocated"))
+  EXPECT_TRUE(
+      text.starts_with("Predicted 0.090 ms a step, measured 0.100 ms: -10.0 %.\n"
+                       "Peak memory is off by 300 bytes allocated"))
       << text;
 }
 

@@ -40,9 +40,8 @@ class HandMadeTrace {
   }
 
   HandMadeTrace& memory(int rank, traces::MemoryAction action, std::int64_t time,
-                        std::int64_t address, std::int64_t bytes,
-                        const std::string& category = "", const std::string& owner = "",
-                        int step = 1, bool on_host = false) {
+                        std::int64_t address, std::int64_t bytes, const std::string& category = "",
+                        const std::string& owner = "", int step = 1, bool on_host = false) {
     traces::MemoryEvent e;
     e.rank = rank;
     e.action = action;

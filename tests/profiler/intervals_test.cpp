@@ -1,10 +1,10 @@
 // Unions of intervals against counting every nanosecond.
 #include "profiler/analysis/intervals.hpp"
 
+#include <set>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include <set>
 
 namespace foreshard::profiler {
 namespace {
@@ -28,7 +28,8 @@ std::set<int> covered(const Raw& raw) {
 }
 
 rc::Gen<Raw> raw_intervals() {
-  return rc::gen::container<Raw>(rc::gen::pair(rc::gen::inRange(0, kEnd), rc::gen::inRange(0, kEnd)));
+  return rc::gen::container<Raw>(
+      rc::gen::pair(rc::gen::inRange(0, kEnd), rc::gen::inRange(0, kEnd)));
 }
 
 RC_GTEST_PROP(Intervals, UnionIsDisjointOrderedAndCoversTheSame, ()) {

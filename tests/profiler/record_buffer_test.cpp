@@ -1,11 +1,11 @@
 // The queue between a recording thread and the writing one loses nothing and keeps the order.
 #include "profiler/record/record_buffer.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace foreshard::profiler {
 namespace {

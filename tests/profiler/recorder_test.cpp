@@ -1,13 +1,13 @@
 // The recorder as the executor uses it: a program of a small model, several ranks and threads.
 #include "profiler/record/recorder.hpp"
 
+#include <filesystem>
+#include <thread>
+
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <filesystem>
-#include <thread>
 
 #include "profiler/analysis/analysis.hpp"
 #include "tests/traces/sample_trace.hpp"

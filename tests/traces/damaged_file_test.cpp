@@ -1,7 +1,7 @@
 // Truncated and bit-flipped traces: an error, or what can be saved with the loss counted.
-#include <gtest/gtest.h>
-
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "profiler/analysis/analysis.hpp"
 #include "tests/traces/sample_trace.hpp"
@@ -13,7 +13,8 @@ namespace {
 Trace large_trace() {
   Trace trace = sample_trace();
   const std::vector<Event> events = trace.events;
-  for (int i = 0; i < 300; ++i) trace.events.insert(trace.events.end(), events.begin(), events.end());
+  for (int i = 0; i < 300; ++i)
+    trace.events.insert(trace.events.end(), events.begin(), events.end());
   sort(trace);
   return trace;
 }
@@ -48,7 +49,8 @@ class DamagedFile : public testing::Test {
 TEST_F(DamagedFile, CutAnywhere) {
   std::mt19937 random(11);
   for (int i = 0; i < 100; ++i) {
-    is_saved(bytes_.substr(0, std::uniform_int_distribution<std::size_t>(0, bytes_.size() - 1)(random)));
+    is_saved(
+        bytes_.substr(0, std::uniform_int_distribution<std::size_t>(0, bytes_.size() - 1)(random)));
   }
 }
 
@@ -70,8 +72,8 @@ TEST_F(DamagedFile, RandomPages) {
   std::mt19937 random(13);
   for (int i = 0; i < 50; ++i) {
     std::string damaged = bytes_;
-    const std::size_t page = 16384 * std::uniform_int_distribution<std::size_t>(
-                                         1, damaged.size() / 16384 - 1)(random);
+    const std::size_t page =
+        16384 * std::uniform_int_distribution<std::size_t>(1, damaged.size() / 16384 - 1)(random);
     for (std::size_t at = page; at < page + 16384; ++at) damaged[at] = static_cast<char>(random());
     is_saved(damaged);
   }

@@ -1,9 +1,9 @@
 // Chrome JSON and CSV: well-formed whatever the names are, and no figure lost.
-#include <gtest/gtest.h>
-
 #include <locale>
-#include <nlohmann/json.hpp>
 #include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/traces/sample_trace.hpp"
 #include "traces/chrome_export.hpp"
@@ -47,9 +47,9 @@ TEST(ChromeExport, CountersFollowTheAllocator) {
   // Each step reserves another 2 MiB, allocates 1024 bytes of it and frees them.
   constexpr std::int64_t kSegment = 2 << 20;
   const std::vector<std::pair<std::int64_t, std::int64_t>> expected{
-      {0, kSegment},        {1024, kSegment},     {0, kSegment},
-      {0, 2 * kSegment},    {1024, 2 * kSegment}, {0, 2 * kSegment},
-      {0, 3 * kSegment},    {1024, 3 * kSegment}, {0, 3 * kSegment}};
+      {0, kSegment},     {1024, kSegment},     {0, kSegment},
+      {0, 2 * kSegment}, {1024, 2 * kSegment}, {0, 2 * kSegment},
+      {0, 3 * kSegment}, {1024, 3 * kSegment}, {0, 3 * kSegment}};
   EXPECT_EQ(levels, expected);
 }
 

@@ -1,11 +1,11 @@
 // Traces written and read back, and every way in which a path can be no trace.
 #include "traces/fst_file.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <filesystem>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "tests/traces/sample_trace.hpp"
 
@@ -83,8 +83,8 @@ TEST(FstFile, TurnsPackedRecordsIntoRows) {
     records.push_back({e.start_ns, e.end_ns, e.cpu_ns, facts, e.lane, e.step});
   }
   for (const MemoryEvent& e : trace.memory) {
-    const auto facts = writer->add(MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner,
-                                               e.phase, e.instruction});
+    const auto facts = writer->add(
+        MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner, e.phase, e.instruction});
     records.push_back({e.time_ns, e.address, e.bytes, facts, 2 * e.rank, e.step,
                        static_cast<std::int32_t>(e.action)});
   }
@@ -118,7 +118,8 @@ TEST(FstFile, ReplacesAKilledRunOfTheSameName) {
   }
   fs::rename(folder.path("kept"), path + "-wal");
   ASSERT_TRUE(write_fst(path, trace));
-  EXPECT_EQ(folder.files(), 1u) << "the old run's write-ahead log would be replayed into the new file";
+  EXPECT_EQ(folder.files(), 1u)
+      << "the old run's write-ahead log would be replayed into the new file";
   const auto read = read_fst(path);
   ASSERT_TRUE(read);
   EXPECT_EQ(difference(trace, *read), "");

@@ -1,11 +1,11 @@
 // A process that is killed while it writes leaves a file that opens and says until when it is whole.
+#include <filesystem>
+#include <random>
+
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <filesystem>
-#include <random>
 
 #include "tests/traces/sample_trace.hpp"
 #include "traces/fst_file.hpp"

@@ -1,8 +1,8 @@
 // The tables and views a user queries with sqlite3, pandas or scripts written for Nsight Systems.
+#include <string>
+
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-
-#include <string>
 
 #include "tests/traces/sample_trace.hpp"
 #include "traces/fst_file.hpp"

@@ -21,7 +21,8 @@ Trace sample_trace() {
     const std::int64_t t = step * 1'000'000;
     for (std::int32_t rank = 0; rank < 2; ++rank) {
       const std::int32_t host = 2 * rank, stream = host + 1;
-      const auto key = text(("steady/0/forward/model.layers." + std::to_string(rank) + "/matmul/0").c_str());
+      const auto key =
+          text(("steady/0/forward/model.layers." + std::to_string(rank) + "/matmul/0").c_str());
       trace.events.push_back({t, t + 900'000, -1, host, step, EventKind::range, 0, text("forward"),
                               text("forward"), 0, 0, 0, 3, 0});
       trace.events.push_back({t + 10, t + 20, -1, host, step, EventKind::host, 0, text("matmul"),
@@ -124,7 +125,8 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 }  // namespace foreshard::traces
