@@ -180,7 +180,8 @@ void Fsdp2::take_sharded_gradient(UnitId unit, BufferId output, Stream stream, s
   if (is_replicated && (gradient != output || !outlives)) s.all_reduce_input = output;
   if (!outlives && gradient != s.all_reduce_input) late.push_back(gradient);
   s.post_reduce = s.reduced.ready = emit_.record(stream);
-  if (plan_.offload.optimizer && is_last_micro_step_) {
+  // With offloaded parameters the gradient is on the host already.
+  if (plan_.offload.optimizer && !plan_.offload.parameters && is_last_micro_step_) {
     emit_.wait(Stream::device_to_host, s.reduced.ready);
     emit_.copy(Stream::device_to_host, Operator::copy_device_to_host, elements * item_size(storage),
                s.reduced.gradient, persistent_.units[static_cast<std::size_t>(unit)].host_gradient);

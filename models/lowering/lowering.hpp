@@ -34,6 +34,7 @@ class Lowering {
   void fetch_activations(std::size_t layer);
 
   void allocate_shards();
+  void initialize_shards();
   void optimizer_step(bool is_first);
   BufferId gradient_norms();
   void clip_on_device(BufferId norms);

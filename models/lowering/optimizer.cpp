@@ -31,6 +31,7 @@ void Lowering::setup(Program& target) {
     persistent_.host_clip = persistent(16, Category::workspaces, Role::clip, true);
   }
   allocate_shards();
+  initialize_shards();
   if (plan_.offload.activations) allocate_activation_copies();
   emit_.module = 0;
   emit_.unit = kNone;
@@ -43,7 +44,6 @@ void Lowering::allocate_shards() {
   const DType storage = plan_.precision.storage;
   const bool on_host = plan_.offload.parameters;
   persistent_.units.resize(job_.units.size());
-  emit_.host_wait(emit_.record(Stream::compute));  // the host writes shards into the compute pool
   for (std::size_t u = 0; u < job_.units.size(); ++u) {
     const UnitLayout& layout = program_.units[u];
     if (layout.parameters.empty()) continue;
@@ -54,24 +54,35 @@ void Lowering::allocate_shards() {
       buffers.shards.push_back(emit_.allocate({p.padded * item_size(storage), Category::parameters, Role::shard,
                                                emit_.parameter_name(p.parameter), Stream::compute, on_host, true}));
     }
-    const CostKey initialize = key_of(Operator::initialize_shards, storage, layout.padded);
-    if (!plan_.offload.optimizer || on_host) {
-      emit_.host_compute(initialize, {}, buffers.shards);
-    } else {
+    if (plan_.offload.optimizer && !on_host) {
       for (const ParameterShard& p : layout.parameters) {
         buffers.master_shards.push_back(
             emit_.allocate({p.padded * item_size(storage), Category::parameters, Role::master_shard,
                             emit_.parameter_name(p.parameter), Stream::compute, true, true}));
       }
-      emit_.host_compute(initialize, {}, buffers.master_shards);
-      for (std::size_t i = 0; i < buffers.shards.size(); ++i) {
-        emit_.copy(Stream::compute, Operator::copy_host_to_device,
-                   layout.parameters[i].padded * item_size(storage), buffers.master_shards[i], buffers.shards[i]);
-      }
     }
     if (optimizes_on_host()) {
       buffers.host_gradient = emit_.allocate({layout.padded * item_size(storage), Category::gradients,
                                               Role::host_gradient, kNone, Stream::compute, true, true});
+    }
+  }
+}
+
+// The host writes every rank's shards; its masters first, where it keeps them.
+void Lowering::initialize_shards() {
+  const DType storage = plan_.precision.storage;
+  emit_.host_wait(emit_.record(Stream::compute));  // the shards' memory is the compute stream's
+  for (std::size_t u = 0; u < job_.units.size(); ++u) {
+    const UnitLayout& layout = program_.units[u];
+    if (layout.parameters.empty()) continue;
+    emit_.unit = static_cast<UnitId>(u);
+    emit_.module = job_.units[u].modules[0];
+    const auto& buffers = persistent_.units[u];
+    const auto& targets = buffers.master_shards.empty() ? buffers.shards : buffers.master_shards;
+    emit_.host_compute(key_of(Operator::initialize_shards, storage, layout.padded), {}, targets);
+    for (std::size_t i = 0; i < buffers.master_shards.size(); ++i) {
+      emit_.copy(Stream::compute, Operator::copy_host_to_device,
+                 layout.parameters[i].padded * item_size(storage), buffers.master_shards[i], buffers.shards[i]);
     }
   }
 }
