@@ -29,10 +29,12 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model) {
   ProgramCosts result;
   result.costs.reserve(program.cost_keys.size());
   result.sources.reserve(program.cost_keys.size());
+  result.errors.reserve(program.cost_keys.size());
   for (std::size_t k = 0; k < program.cost_keys.size(); ++k) {
     const CostEstimate estimate = model.estimate(program.cost_keys[k], places[k]);
     result.costs.push_back({std::llround(estimate.ns), estimate.uses});
     result.sources.push_back(estimate.source);
+    result.errors.push_back(estimate.error);
   }
   return result;
 }

@@ -30,6 +30,7 @@ struct CostEstimate {
   double ns = 0;
   std::array<float, kResources> uses{};
   CostSource source = CostSource::unknown;
+  double error = 0;  // standard deviation, relative, beyond what the model's band covers
 };
 
 // Where a task runs: whether the host does it itself, and for collectives over how many nodes the
@@ -58,7 +59,8 @@ class CostModel {
   virtual std::int64_t device_bytes() const { return 0; }
   virtual int ranks_per_node() const = 0;
 
-  // A step takes predicted x (1 +- band) with a probability of 90 %.
+  // A step all of whose costs were measured takes predicted x (1 +- band) with a probability of
+  // 90 %; estimates that are less sure widen that.
   virtual double band() const = 0;
 
   // What the user should know about these costs, such as that they are of other settings.
@@ -69,6 +71,7 @@ class CostModel {
 struct ProgramCosts {
   std::vector<TaskCost> costs;
   std::vector<CostSource> sources;
+  std::vector<double> errors;
 };
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model);
 

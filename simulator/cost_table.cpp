@@ -52,6 +52,14 @@ class Reader {
     return {};
   }
 
+  bool truth(const char* key) {
+    const Json* value = find(key);
+    if (value == nullptr) return false;
+    if (value->is_boolean()) return value->get<bool>();
+    wrong(key, "is neither true nor false");
+    return false;
+  }
+
   // Calls `read` with a Reader of each object of the list.
   template <typename Read>
   void list(const char* key, Read read) {
@@ -151,12 +159,13 @@ Regime read_regime(Reader& reader) {
     cost.cores = item.number("cores", 0, 1 << 20);
     cost.spread = item.number("spread", 0, 1e6);
     cost.count = item.integer("count", 0, std::int64_t{1} << 50);
-    regime.measured[key] = cost;
+    (item.truth("on_host") ? regime.measured_on_host : regime.measured)[key] = cost;
   });
   reader.list("operators", [&](Reader& item) {
     OperatorFit fit;
     fit.op = read_operator(item);
     fit.dtype = read_dtype(item);
+    fit.on_host = item.truth("on_host");
     fit.overhead_ns = item.number("overhead_ns", 0, kMaxTime);
     fit.ns_per_flop = item.number("ns_per_flop", 0, 1e6);
     fit.ns_per_byte = item.number("ns_per_byte", 0, 1e6);
@@ -168,6 +177,7 @@ Regime read_regime(Reader& reader) {
   reader.list("collectives", [&](Reader& item) {
     CollectiveFit fit;
     fit.op = read_operator(item);
+    fit.dtype = read_dtype(item);
     fit.group = item.integer("group", 1, 1 << 24);
     fit.base_ns = item.number("base_ns", 0, kMaxTime);
     fit.ns_per_root_byte = item.number("ns_per_root_byte", 0, 1e9);
@@ -190,22 +200,26 @@ Json host_json(const HostCosts& host) {
 }
 
 Json regime_json(const Regime& regime) {
-  // By text, so that equal tables are equal files.
-  std::map<std::string, const MeasuredCost*> sorted;
-  for (const auto& [key, cost] : regime.measured) sorted[text(key)] = &cost;
   Json measured = Json::array(), operators = Json::array(), collectives = Json::array();
-  for (const auto& [key, cost] : sorted) {
-    measured.push_back({{"cost_key", key}, {"ns", cost->ns}, {"cores", cost->cores},
-                        {"spread", cost->spread}, {"count", cost->count}});
+  for (const bool on_host : {false, true}) {
+    // By text, so that equal tables are equal files.
+    std::map<std::string, const MeasuredCost*> sorted;
+    for (const auto& [key, cost] : on_host ? regime.measured_on_host : regime.measured) {
+      sorted[text(key)] = &cost;
+    }
+    for (const auto& [key, cost] : sorted) {
+      measured.push_back({{"cost_key", key}, {"on_host", on_host}, {"ns", cost->ns},
+                          {"cores", cost->cores}, {"spread", cost->spread}, {"count", cost->count}});
+    }
   }
   for (const OperatorFit& fit : regime.operators) {
     operators.push_back({{"operator", name(fit.op)}, {"dtype", name(fit.dtype)},
-                         {"overhead_ns", fit.overhead_ns}, {"ns_per_flop", fit.ns_per_flop},
+                         {"on_host", fit.on_host}, {"overhead_ns", fit.overhead_ns}, {"ns_per_flop", fit.ns_per_flop},
                          {"ns_per_byte", fit.ns_per_byte}, {"cores", fit.cores},
                          {"residual", fit.residual}, {"samples", fit.samples}});
   }
   for (const CollectiveFit& fit : regime.collectives) {
-    collectives.push_back({{"operator", name(fit.op)}, {"group", fit.group},
+    collectives.push_back({{"operator", name(fit.op)}, {"dtype", name(fit.dtype)}, {"group", fit.group},
                            {"base_ns", fit.base_ns}, {"ns_per_root_byte", fit.ns_per_root_byte},
                            {"ns_per_byte", fit.ns_per_byte}, {"residual", fit.residual},
                            {"samples", fit.samples}});

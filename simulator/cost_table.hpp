@@ -5,7 +5,7 @@
 //
 //   measured     median processor time of every cost key that was seen
 //   operators    for each operator and dtype    time = overhead + flops x a + bytes x b
-//   collectives  for each collective and group  time = a + c sqrt(bytes) + b x bytes
+//   collectives  for each of them, dtype, group time = a + c sqrt(bytes) + b x bytes
 //   host         what each kind of instruction costs the host thread, and the latencies of threads
 //
 // Times are those of a task that nothing else slows down; what running together costs is kept apart
@@ -34,6 +34,7 @@ struct MeasuredCost {
 struct OperatorFit {
   Operator op = Operator::kCount;
   DType dtype = DType::fp32;
+  bool on_host = false;
   double overhead_ns = 0;
   double ns_per_flop = 0;
   double ns_per_byte = 0;
@@ -44,6 +45,7 @@ struct OperatorFit {
 
 struct CollectiveFit {
   Operator op = Operator::kCount;
+  DType dtype = DType::fp32;
   std::int64_t group = 1;  // ranks
   double base_ns = 0;
   double ns_per_root_byte = 0;
@@ -52,9 +54,12 @@ struct CollectiveFit {
   std::int64_t samples = 0;
 };
 
+using MeasuredCosts = std::unordered_map<CostKey, MeasuredCost, CostKeyHash>;
+
 struct Regime {
   int threads = 1;
-  std::unordered_map<CostKey, MeasuredCost, CostKeyHash> measured;
+  MeasuredCosts measured;          // on streams
+  MeasuredCosts measured_on_host;  // by the host thread itself, whose memory and caches are others
   std::vector<OperatorFit> operators;
   std::vector<CollectiveFit> collectives;
   HostCosts host;

@@ -75,7 +75,9 @@ Factors crowding_of_tasks(const Runs& runs, const CostTable& table) {
     for (const TaskSample& task : run->samples.tasks) {
       const CostKey& key = run->samples.keys[static_cast<std::size_t>(task.key)];
       const auto fit = std::find_if(regime->operators.begin(), regime->operators.end(),
-                                    [&](const OperatorFit& f) { return f.op == key.op && f.dtype == key.dtype; });
+                                    [&](const OperatorFit& f) {
+                                      return f.op == key.op && f.dtype == key.dtype && f.on_host == task.on_host;
+                                    });
       if (fit == regime->operators.end() || task.ns <= 0) continue;
       const double expected = fit->overhead_ns + fit->ns_per_flop * flops(key) + fit->ns_per_byte * bytes_moved(key);
       if (expected <= 0) continue;
@@ -97,31 +99,38 @@ Factors crowding_of_tasks(const Runs& runs, const CostTable& table) {
   return factors;
 }
 
-// What the sum of the parts misses of whole steps goes into the factors too.
+// What the sum of the parts misses of whole steps goes into the factors too: most of it is common to
+// all numbers of ranks, and a single run says little about its own.
 void add_missing_time(const Runs& runs, CostTable& table) {
-  constexpr double kDoubt = 0.3;  // in runs: how far a single one is believed
-  std::map<int, std::pair<double, double>> misses;
+  constexpr double kDoubt = 1.0;  // in runs: how far a number of ranks is believed to be special
+  std::map<int, std::vector<double>> misses;
+  double all = 0, count = 0;
   for (const Run* run : runs) {
     if (!is_comparable(*run)) continue;
     const auto predicted = replay(*run, table).step_time.count();
     if (predicted <= 0) continue;
-    auto& [sum, count] = misses[run->samples.ranks];
-    sum += std::log(static_cast<double>(run->samples.step_ns) / static_cast<double>(predicted));
+    const double miss =
+        std::log(static_cast<double>(run->samples.step_ns) / static_cast<double>(predicted));
+    misses[run->samples.ranks].push_back(miss);
+    all += miss;
     count += 1;
   }
+  if (count == 0) return;
+  const double common = all / count;
   for (Crowding& crowding : table.crowding) {
+    double special = 0;
     const auto found = misses.find(crowding.ranks);
-    if (found == misses.end()) continue;
-    const auto& [sum, count] = found->second;
-    crowding.factor *= std::clamp(std::exp(sum / (count + kDoubt)), 0.75, 1.33);
+    if (found != misses.end()) {
+      for (const double miss : found->second) special += miss - common;
+      special /= static_cast<double>(found->second.size()) + kDoubt;
+    }
+    crowding.factor *= std::clamp(std::exp(common + special), 0.75, 1.33);
   }
 }
 
 CostTable fit_runs(const Runs& runs) {
   const Factors factors = crowding_of_tasks(runs, tables(runs, {}));
   CostTable table = tables(runs, factors);
-  // Twice: a factor on the tasks is not one on the step, where parts overlap.
-  add_missing_time(runs, table);
   add_missing_time(runs, table);
   return table;
 }
@@ -150,7 +159,7 @@ double relative_error(std::int64_t predicted, std::int64_t measured) {
 // 90 % of a normal distribution lie within 1.65 of its deviation; few runs know it badly, so it
 // never becomes smaller than what repeated runs of one plan differ by.
 double band_of(const std::vector<Calibration>& calibration) {
-  constexpr double kLeast = 0.06, kWithoutAnyRun = 0.2;
+  constexpr double kLeast = 0.07, kWithoutAnyRun = 0.2;
   double squares = 0, count = 0;
   for (const Calibration& c : calibration) {
     if (c.held_out_ns == 0 && c.fitted_ns == 0) continue;

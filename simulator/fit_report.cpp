@@ -23,13 +23,15 @@ void add_regime(std::string& text, const Regime& regime) {
        "GFLOP/s", "GB/s", "residual");
   const auto rate = [](double ns) { return ns > 0 ? 1 / ns : 0.0; };
   for (const OperatorFit& fit : regime.operators) {
-    line(text, "  %-24s %-5s %8lld %12.1f %12.1f %12.1f %8.1f%%", std::string(name(fit.op)).c_str(),
+    const std::string where = std::string(name(fit.op)) + (fit.on_host ? " (host)" : "");
+    line(text, "  %-24s %-5s %8lld %12.1f %12.1f %12.1f %8.1f%%", where.c_str(),
          std::string(name(fit.dtype)).c_str(), static_cast<long long>(fit.samples),
          fit.overhead_ns / 1e3, rate(fit.ns_per_flop), rate(fit.ns_per_byte), fit.residual * 100);
   }
   for (const CollectiveFit& fit : regime.collectives) {
-    line(text, "  %-15s of %3lld rank%s %8lld %12.1f %12s %12.1f %8.1f%%", std::string(name(fit.op)).c_str(),
-         static_cast<long long>(fit.group), fit.group == 1 ? " " : "s", static_cast<long long>(fit.samples),
+    const std::string where = std::string(name(fit.op)) + " of " + std::to_string(fit.group);
+    line(text, "  %-24s %-5s %8lld %12.1f %12s %12.1f %8.1f%%", where.c_str(),
+         std::string(name(fit.dtype)).c_str(), static_cast<long long>(fit.samples),
          fit.base_ns / 1e3, "", rate(fit.ns_per_byte), fit.residual * 100);
   }
   const HostCosts& host = regime.host;

@@ -169,6 +169,7 @@ class Reader {
     const auto wall = static_cast<double>(event.end_ns - event.start_ns);
     TaskSample sample;
     sample.key = key;
+    sample.on_host = event.kind == EventKind::host_compute;
     sample.ns = time_of(event);
     sample.bytes_per_ns = demands_[static_cast<std::size_t>(key)];
     if (wall > 0) {

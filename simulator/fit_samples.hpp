@@ -18,6 +18,7 @@ namespace foreshard::simulator {
 // would have moved undisturbed at the same time, averaged over the task's duration.
 struct TaskSample {
   std::int32_t key = 0;  // index into RunSamples::keys
+  bool on_host = false;
   double ns = 0;
   double bytes_per_ns = 0;
   double beside = 0;

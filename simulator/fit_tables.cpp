@@ -20,7 +20,7 @@ double slowed(const TaskSample& sample, double bandwidth) {
   return bandwidth > 0 ? std::max(1.0, (sample.bytes_per_ns + sample.beside) / bandwidth) : 1.0;
 }
 
-// Samples of equal keys in equal regimes, over all runs.
+// Samples of equal keys in equal places and regimes, over all runs.
 using Samples = std::unordered_map<CostKey, std::vector<double>, CostKeyHash>;
 
 // Sum over keys of squared log deviations from the key's median, were this the bandwidth.
@@ -44,6 +44,7 @@ double unexplained(const std::vector<const RunSamples*>& runs, double bandwidth)
 
 struct Point {
   CostKey key;
+  bool on_host = false;
   double ns = 0;
 };
 
@@ -89,6 +90,36 @@ class RelativeFit {
   double residual_ = 0;
 };
 
+double fitted_ns(const OperatorFit& fit, const CostKey& key) {
+  return fit.overhead_ns + fit.ns_per_flop * flops(key) + fit.ns_per_byte * bytes_moved(key);
+}
+
+// Few sizes cannot tell what grows with what. If the same operator was seen at more of them in
+// another type or with other threads, its shape is taken from there and only its height is fitted.
+OperatorFit scaled_fit(const OperatorFit& shape, DType dtype, const std::vector<Point>& points) {
+  double products = 0, squares = 0;
+  for (const Point& p : points) {
+    const double ratio = fitted_ns(shape, p.key) / p.ns;
+    products += ratio;
+    squares += ratio * ratio;
+  }
+  const double scale = products / squares;
+  double errors = 0;
+  for (const Point& p : points) {
+    const double error = scale * fitted_ns(shape, p.key) / p.ns - 1;
+    errors += error * error;
+  }
+  OperatorFit fit = shape;
+  fit.dtype = dtype;
+  fit.on_host = points[0].on_host;
+  fit.overhead_ns *= scale;
+  fit.ns_per_flop *= scale;
+  fit.ns_per_byte *= scale;
+  fit.residual = std::sqrt(errors / static_cast<double>(points.size()));
+  fit.samples = static_cast<std::int64_t>(points.size());
+  return fit;
+}
+
 OperatorFit fit_operator(Operator op, DType dtype, const std::vector<Point>& points) {
   constexpr double kOverheadScale = 50'000;  // ns; a launch and its threads cost much less
   RelativeFit problem(points.size());
@@ -96,10 +127,12 @@ OperatorFit fit_operator(Operator op, DType dtype, const std::vector<Point>& poi
     problem.add({1.0, is_arithmetic(op) ? flops(p.key) : 0.0, bytes_moved(p.key)}, p.ns);
   }
   const auto x = problem.solve(kOverheadScale);
-  return {op, dtype, x[0], x[1], x[2], 1, problem.residual(), static_cast<std::int64_t>(points.size())};
+  const auto samples = static_cast<std::int64_t>(points.size());
+  return {op, dtype, points[0].on_host, x[0], x[1], x[2], 1, problem.residual(), samples};
 }
 
-CollectiveFit fit_collective(Operator op, std::int64_t group, const std::vector<Point>& points) {
+CollectiveFit fit_collective(Operator op, DType dtype, std::int64_t group,
+                             const std::vector<Point>& points) {
   constexpr double kBaseScale = 500'000;  // ns; ranks that are threads meet much faster
   RelativeFit problem(points.size());
   for (const Point& p : points) {
@@ -107,34 +140,87 @@ CollectiveFit fit_collective(Operator op, std::int64_t group, const std::vector<
     problem.add({1.0, std::sqrt(bytes), bytes}, p.ns);
   }
   const auto x = problem.solve(kBaseScale);
-  return {op, group, x[0], x[1], x[2], problem.residual(), static_cast<std::int64_t>(points.size())};
+  const auto samples = static_cast<std::int64_t>(points.size());
+  return {op, dtype, group, x[0], x[1], x[2], problem.residual(), samples};
 }
 
-void fit_operators(Regime& regime) {
-  std::map<std::tuple<Operator, DType>, std::vector<Point>> operators;
-  std::map<std::tuple<Operator, std::int64_t>, std::vector<Point>> collectives;
+using OperatorPoints = std::map<std::tuple<Operator, DType, bool>, std::vector<Point>>;
+
+std::vector<Point> points_of(const Regime& regime) {
   std::vector<Point> points;
   for (const auto& [key, cost] : regime.measured) {
-    if (cost.ns > 0) points.push_back({key, cost.ns});
+    if (cost.ns > 0) points.push_back({key, false, cost.ns});
+  }
+  for (const auto& [key, cost] : regime.measured_on_host) {
+    if (cost.ns > 0) points.push_back({key, true, cost.ns});
   }
   // The hash table's order must not decide how rounding falls.
   std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
-    return std::tie(a.key.op, a.key.dtype, a.key.dtype2, a.key.dtype3, a.key.dims) <
-           std::tie(b.key.op, b.key.dtype, b.key.dtype2, b.key.dtype3, b.key.dims);
+    return std::tie(a.on_host, a.key.op, a.key.dtype, a.key.dtype2, a.key.dtype3, a.key.dims) <
+           std::tie(b.on_host, b.key.op, b.key.dtype, b.key.dtype2, b.key.dtype3, b.key.dims);
   });
+  return points;
+}
+
+// Different first dimensions: tokens of matrix products, sequences of attention, elements.
+std::size_t sizes_of(const std::vector<Point>& points) {
+  std::set<std::array<std::int64_t, 2>> sizes;
   for (const Point& p : points) {
-    if (is_collective(p.key.op)) {
-      collectives[{p.key.op, p.key.dims[1]}].push_back(p);
-    } else {
-      operators[{p.key.op, p.key.dtype}].push_back(p);
+    const bool is_attention = p.key.op == Operator::attention || p.key.op == Operator::attention_backward;
+    sizes.insert({p.key.dims[0], is_attention ? p.key.dims[1] : 0});
+  }
+  return sizes.size();
+}
+
+// Fits operators of all regimes; those seen at too few sizes lean on the one seen at most.
+void fit_operators(std::vector<Regime>& regimes) {
+  std::vector<OperatorPoints> all;
+  struct Shape {
+    std::size_t sizes = 0;
+    OperatorFit fit;
+  };
+  std::map<Operator, Shape> shapes;
+  for (Regime& regime : regimes) {
+    OperatorPoints& operators = all.emplace_back();
+    std::map<std::tuple<Operator, DType, std::int64_t>, std::vector<Point>> collectives;
+    for (const Point& p : points_of(regime)) {
+      if (is_collective(p.key.op)) {
+        collectives[{p.key.op, p.key.dtype, p.key.dims[1]}].push_back(p);
+      } else {
+        operators[{p.key.op, p.key.dtype, p.on_host}].push_back(p);
+      }
+    }
+    for (const auto& [what, seen] : collectives) {
+      const auto& [op, dtype, group] = what;
+      regime.collectives.push_back(fit_collective(op, dtype, group, seen));
+    }
+    for (const auto& [what, seen] : operators) {
+      Shape& shape = shapes[std::get<0>(what)];
+      const std::size_t sizes = sizes_of(seen);
+      if (sizes <= shape.sizes) continue;
+      shape = {sizes, fit_operator(std::get<0>(what), std::get<1>(what), seen)};
     }
   }
-  for (const auto& [what, seen] : operators) {
-    regime.operators.push_back(fit_operator(std::get<0>(what), std::get<1>(what), seen));
+  for (std::size_t r = 0; r < regimes.size(); ++r) {
+    for (const auto& [what, seen] : all[r]) {
+      const auto& [op, dtype, on_host] = what;
+      const Shape& shape = shapes.at(op);
+      const std::size_t sizes = sizes_of(seen);
+      constexpr std::size_t kEnough = 3;
+      const bool leans = sizes < kEnough && sizes < shape.sizes;
+      regimes[r].operators.push_back(leans ? scaled_fit(shape.fit, dtype, seen)
+                                           : fit_operator(op, dtype, seen));
+    }
   }
-  for (const auto& [what, seen] : collectives) {
-    regime.collectives.push_back(fit_collective(std::get<0>(what), std::get<1>(what), seen));
-  }
+}
+
+MeasuredCost summary(std::vector<double>& values, int threads) {
+  MeasuredCost cost;
+  cost.count = static_cast<std::int64_t>(values.size());
+  cost.ns = quantile(values, 0.5);
+  if (cost.ns > 0) cost.spread = (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / cost.ns;
+  cost.cores = threads;
+  return cost;
 }
 
 // What a host thread pays where no recording shows it: assumed figures of a server core.
@@ -207,28 +293,24 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
     Regime regime;
     regime.threads = count;
     std::vector<const RunSamples*> same;
-    Samples samples;
+    std::array<Samples, 2> samples;  // on streams, on the host
     for (const RunSamples* run : runs) {
       if (run->threads != count) continue;
       same.push_back(run);
       const double factor = slow_down(*run);
       for (const TaskSample& task : run->tasks) {
-        samples[run->keys[static_cast<std::size_t>(task.key)]].push_back(
+        samples[task.on_host ? 1 : 0][run->keys[static_cast<std::size_t>(task.key)]].push_back(
             task.ns / slowed(task, table.memory_bytes_per_ns) / factor);
       }
     }
-    for (auto& [key, values] : samples) {
-      MeasuredCost cost;
-      cost.count = static_cast<std::int64_t>(values.size());
-      cost.ns = quantile(values, 0.5);
-      if (cost.ns > 0) cost.spread = (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / cost.ns;
-      cost.cores = count;
-      regime.measured[key] = cost;
+    for (const bool on_host : {false, true}) {
+      MeasuredCosts& costs = on_host ? regime.measured_on_host : regime.measured;
+      for (auto& [key, values] : samples[on_host ? 1 : 0]) costs[key] = summary(values, count);
     }
-    fit_operators(regime);
     regime.host = fit_host(same);
     table.regimes.push_back(std::move(regime));
   }
+  fit_operators(table.regimes);
   return table;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <thread>
 #include <tuple>
 
@@ -180,8 +181,9 @@ class Predictor {
     const auto scaled = [&](double factor) {
       return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(step_ns) * factor));
     };
-    result_.step_time_low = scaled(std::max(0.0, 1 - costs_->band()));
-    result_.step_time_high = scaled(1 + costs_->band());
+    const double half_width = band();
+    result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
+    result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
     const auto tokens = static_cast<double>(job_.plan.tokens() * job_.plan.batch.accumulation *
                                             job_.ranks);
@@ -190,6 +192,29 @@ class Predictor {
     if (peak > 0) result_.mfu = model_flops() / (static_cast<double>(step_ns) * peak);
     result_.exposed_communication = Nanoseconds(
         exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
+  }
+
+  // The model's band, widened by how unsure single costs are: an operator's estimates are wrong
+  // together, those of different operators independently.
+  double band() const {
+    const RankClass& first = result_.classes[0];
+    std::array<double, static_cast<std::size_t>(Operator::kCount)> unsure{};
+    double total = 0;
+    for (const Instruction& i : first.program.step(options_.steps).instructions) {
+      if (i.cost_key == kNone) continue;
+      const auto key = static_cast<std::size_t>(i.cost_key);
+      const auto ns = static_cast<double>(first.costs.costs[key].ns);
+      total += ns;
+      unsure[static_cast<std::size_t>(first.program.cost_keys[key].op)] += ns * first.costs.errors[key];
+    }
+    if (total <= 0) return costs_->band();
+    constexpr double kNinetyPercent = 1.65;  // of a normal distribution, in standard deviations
+    double squares = costs_->band() * costs_->band();
+    for (const double part : unsure) {
+      const double share = kNinetyPercent * part / total;
+      squares += share * share;
+    }
+    return std::sqrt(squares);
   }
 
   // Of rank 0's last step, without what checkpointing does a second time.

@@ -22,23 +22,24 @@ double fitted_ns(const OperatorFit& fit, const CostKey& key) {
   return fit.overhead_ns + fit.ns_per_flop * flops(key) + fit.ns_per_byte * bytes_moved(key);
 }
 
-double fitted_ns(const CollectiveFit& fit, const CostKey& key) {
-  const auto bytes = static_cast<double>(key.dims[0]);
+double fitted_ns(const CollectiveFit& fit, double bytes) {
   return fit.base_ns + fit.ns_per_root_byte * std::sqrt(bytes) + fit.ns_per_byte * bytes;
 }
 
-const OperatorFit* find_fit(const Regime& regime, Operator op, DType dtype) {
+const OperatorFit* find_fit(const Regime& regime, const CostKey& key, bool on_host) {
   for (const OperatorFit& fit : regime.operators) {
-    if (fit.op == op && fit.dtype == dtype) return &fit;
+    if (fit.op == key.op && fit.dtype == key.dtype && fit.on_host == on_host) return &fit;
   }
   return nullptr;
 }
 
-const CollectiveFit* find_collective(const Regime& regime, Operator op, std::int64_t group) {
+// Of the collective in this type, that of the nearest group size.
+const CollectiveFit* find_collective(const Regime& regime, const CostKey& key) {
   const CollectiveFit* nearest = nullptr;
-  const auto distance = [&](const CollectiveFit& fit) { return std::abs(fit.group - group); };
+  const auto distance = [&](const CollectiveFit& fit) { return std::abs(fit.group - key.dims[1]); };
   for (const CollectiveFit& fit : regime.collectives) {
-    if (fit.op == op && (nearest == nullptr || distance(fit) < distance(*nearest))) nearest = &fit;
+    if (fit.op != key.op || fit.dtype != key.dtype) continue;
+    if (nearest == nullptr || distance(fit) < distance(*nearest)) nearest = &fit;
   }
   return nearest;
 }
@@ -53,36 +54,68 @@ double distance(const CostKey& a, const CostKey& b) {
   return sum;
 }
 
+// The key in another type, with the same shape. Collectives count bytes, so theirs change with it.
+CostKey in_type(const CostKey& key, DType type) {
+  CostKey twin = key;
+  if (is_collective(key.op)) twin.dims[0] = key.dims[0] / item_size(key.dtype) * item_size(type);
+  if (twin.dtype2 == twin.dtype) twin.dtype2 = type;
+  if (twin.dtype3 == twin.dtype) twin.dtype3 = type;
+  twin.dtype = type;
+  return twin;
+}
+
+// Relative standard deviations of estimates that no residual describes.
+constexpr double kOtherThreadsError = 0.1;
+constexpr double kOtherPlaceError = 0.15;  // host instead of a stream, or the reverse
+constexpr double kModelledError = 0.3;
+constexpr double kLeastFitError = 0.06;  // an operator's residual is small where few sizes were seen
+
+struct Answer {
+  double ns = 0;
+  CostSource source = CostSource::fitted;
+  double error = 0;
+};
+
 // One regime, with what its fits miss remembered beside them: near a measured key the estimate
 // leans on how much that key differs from the fit.
 class RegimeCosts {
  public:
   explicit RegimeCosts(const Regime& regime) : regime_(regime) {
-    for (const auto& [key, cost] : regime.measured) {
-      const std::optional<double> fit = by_fit(key);
-      if (fit && *fit > 0 && cost.ns > 0) misses_.push_back({key, std::log(cost.ns / *fit)});
+    for (const bool on_host : {false, true}) {
+      for (const auto& [key, cost] : on_host ? regime.measured_on_host : regime.measured) {
+        const std::optional<double> fit = by_fit(key, on_host);
+        if (!fit || *fit <= 0 || cost.ns <= 0) continue;
+        misses_.push_back({key, on_host, std::log(cost.ns / *fit)});
+      }
     }
     // Sums must not depend on the hash table's order.
     std::sort(misses_.begin(), misses_.end(), [](const Miss& a, const Miss& b) {
-      return std::tie(a.key.op, a.key.dtype, a.key.dims) < std::tie(b.key.op, b.key.dtype, b.key.dims);
+      return std::tie(a.key.op, a.key.dtype, a.key.dtype2, a.key.dims, a.on_host) <
+             std::tie(b.key.op, b.key.dtype, b.key.dtype2, b.key.dims, b.on_host);
     });
   }
 
   const Regime& regime() const { return regime_; }
 
-  const MeasuredCost* measured(const CostKey& key) const {
-    const auto found = regime_.measured.find(key);
-    return found == regime_.measured.end() ? nullptr : &found->second;
+  // What this regime knows of a key: measured or fitted, where it was asked for or, failing that,
+  // in the other of the two places.
+  std::optional<Answer> ask(const CostKey& key, bool on_host) const {
+    if (const auto here = ask_in(key, on_host)) return here;
+    auto there = ask_in(key, !on_host);
+    if (!there) return {};
+    there->source = CostSource::fitted;
+    there->error = std::hypot(there->error, kOtherPlaceError);
+    return there;
   }
 
-  std::optional<double> fitted(const CostKey& key) const {
-    const std::optional<double> fit = by_fit(key);
+  std::optional<double> fitted(const CostKey& key, bool on_host) const {
+    const std::optional<double> fit = by_fit(key, on_host);
     if (!fit) return {};
-    constexpr double kReach = 0.7;    // doublings over which a miss is believed to carry
-    constexpr double kDoubt = 0.15;   // weight of "no miss"
+    constexpr double kReach = 0.7;   // doublings over which a miss is believed to carry
+    constexpr double kDoubt = 0.15;  // weight of "no miss"
     double weights = kDoubt, sum = 0;
     for (const Miss& miss : misses_) {
-      if (miss.key.op != key.op || miss.key.dtype != key.dtype) continue;
+      if (miss.key.op != key.op || miss.key.dtype != key.dtype || miss.on_host != on_host) continue;
       const double away = distance(miss.key, key) / kReach;
       const double weight = std::exp(-away * away / 2);
       weights += weight;
@@ -94,16 +127,32 @@ class RegimeCosts {
  private:
   struct Miss {
     CostKey key;
+    bool on_host;
     double log_ratio;
   };
 
-  std::optional<double> by_fit(const CostKey& key) const {
+  std::optional<Answer> ask_in(const CostKey& key, bool on_host) const {
+    const MeasuredCosts& costs = on_host ? regime_.measured_on_host : regime_.measured;
+    const auto found = costs.find(key);
+    if (found != costs.end()) return Answer{found->second.ns, CostSource::measured, 0};
+    const auto ns = fitted(key, on_host);
+    if (!ns) return {};
+    return Answer{*ns, CostSource::fitted, std::max(kLeastFitError, residual(key, on_host))};
+  }
+
+  // How far the operator's fit is off where it was measured, and so at least elsewhere.
+  double residual(const CostKey& key, bool on_host) const {
+    if (is_collective(key.op)) return find_collective(regime_, key)->residual;
+    return find_fit(regime_, key, on_host)->residual;
+  }
+
+  std::optional<double> by_fit(const CostKey& key, bool on_host) const {
     if (is_collective(key.op)) {
-      const CollectiveFit* fit = find_collective(regime_, key.op, key.dims[1]);
+      const CollectiveFit* fit = find_collective(regime_, key);
       if (fit == nullptr) return {};
-      return fitted_ns(*fit, key);
+      return fitted_ns(*fit, static_cast<double>(key.dims[0]));
     }
-    const OperatorFit* fit = find_fit(regime_, key.op, key.dtype);
+    const OperatorFit* fit = find_fit(regime_, key, on_host);
     if (fit == nullptr) return {};
     return fitted_ns(*fit, key);
   }
@@ -174,31 +223,57 @@ class TableCosts final : public CostModel {
   }
 
  private:
+  static CostEstimate answer(const Answer& a) { return {a.ns, {}, a.source, a.error}; }
+
   CostEstimate without_crowding(const CostKey& key, const TaskPlace& place) const {
+    if (const auto known = ask_all(key, place.on_host)) return answer(*known);
+    // The operator was only seen in another type: as long for as many elements.
+    for (const DType type : {DType::fp32, DType::bf16}) {
+      if (type == key.dtype) continue;
+      if (const auto twin = ask_all(in_type(key, type), place.on_host)) {
+        return {twin->ns, {}, CostSource::modelled, kModelledError};
+      }
+    }
+    // A relative that does the same to memory.
+    if (key.op == Operator::cast) {
+      CostKey relative = key;
+      relative.op = Operator::shard_cast;
+      if (const auto known = ask_all(relative, place.on_host)) {
+        return {known->ns, {}, CostSource::modelled, kModelledError};
+      }
+    }
+    CostEstimate guess = fallback_->estimate(key, place);
+    guess.error = kModelledError;
+    return guess;
+  }
+
+  // The regime of these threads, else another one corrected by what threads do to such operators.
+  std::optional<Answer> ask_all(const CostKey& key, bool on_host) const {
     const RegimeCosts& home = regimes_.front();
-    const bool is_home = home.regime().threads == threads_;
-    if (const MeasuredCost* cost = home.measured(key)) {
-      return {cost->ns, {}, is_home ? CostSource::measured : CostSource::fitted};
+    for (const RegimeCosts& regime : regimes_) {
+      auto known = regime.ask(key, on_host);
+      if (!known) continue;
+      if (regime.regime().threads == threads_) return known;
+      if (&regime != &home) known->ns *= speed_ratio(key, home, regime);
+      known->source = CostSource::fitted;
+      known->error = std::hypot(known->error, kOtherThreadsError);
+      return known;
     }
-    if (const auto ns = home.fitted(key)) return {*ns, {}, CostSource::fitted};
-    for (std::size_t r = 1; r < regimes_.size(); ++r) {
-      const RegimeCosts& other = regimes_[r];
-      const MeasuredCost* cost = other.measured(key);
-      const auto ns = cost != nullptr ? std::optional(cost->ns) : other.fitted(key);
-      if (ns) return {*ns * speed_ratio(key, home, other), {}, CostSource::fitted};
-    }
-    if (const auto ns = as_another_type(key, home)) return {*ns, {}, CostSource::modelled};
-    return fallback_->estimate(key, place);
+    return {};
   }
 
   // Time with the threads of `home` over time with those of `other`: as the same operator shows it
   // in another type, else as all operators do together.
   static double speed_ratio(const CostKey& key, const RegimeCosts& home, const RegimeCosts& other) {
     if (is_single_threaded(key.op)) return 1;
-    if (const auto ratio = ratio_in_another_type(key, home, other)) return *ratio;
+    for (const DType type : {DType::fp32, DType::bf16}) {
+      const CostKey twin = in_type(key, type);
+      const auto a = home.fitted(twin, false), b = other.fitted(twin, false);
+      if (a && b && *b > 0) return *a / *b;
+    }
     std::vector<double> ratios;
     for (const auto& [seen, cost] : home.regime().measured) {
-      const auto ns = is_single_threaded(seen.op) ? std::nullopt : other.fitted(seen);
+      const auto ns = is_single_threaded(seen.op) ? std::nullopt : other.fitted(seen, false);
       if (ns && *ns > 0) ratios.push_back(cost.ns / *ns);
     }
     if (ratios.empty()) {
@@ -207,30 +282,6 @@ class TableCosts final : public CostModel {
     std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2),
                      ratios.end());
     return ratios[ratios.size() / 2];
-  }
-
-  static std::optional<double> ratio_in_another_type(const CostKey& key, const RegimeCosts& home,
-                                                     const RegimeCosts& other) {
-    for (const DType type : {DType::fp32, DType::bf16}) {
-      CostKey twin = key;
-      if (twin.dtype2 == twin.dtype) twin.dtype2 = type;
-      if (twin.dtype3 == twin.dtype) twin.dtype3 = type;
-      twin.dtype = type;
-      const auto a = home.fitted(twin), b = other.fitted(twin);
-      if (a && b && *b > 0) return *a / *b;
-    }
-    return {};
-  }
-
-  // The operator was only seen in another type: the same time per byte.
-  static std::optional<double> as_another_type(const CostKey& key, const RegimeCosts& home) {
-    for (const DType type : {DType::fp32, DType::bf16}) {
-      CostKey twin = key;
-      twin.dtype = type;
-      const auto ns = home.fitted(twin);
-      if (ns) return *ns;
-    }
-    return {};
   }
 
   // The factor of the nearest number of ranks.

@@ -23,8 +23,8 @@ CostTable example() {
   Regime regime;
   regime.threads = 1;
   regime.measured[matmul(512, 384, 384)] = {1'500'000, 1, 0.02, 84};
-  regime.operators.push_back({Operator::matmul, DType::fp32, 2000, 0.02, 0.1, 1, 0.03, 9});
-  regime.collectives.push_back({Operator::all_gather, 2, 30'000, 1.5, 0.2, 0.05, 4});
+  regime.operators.push_back({Operator::matmul, DType::fp32, false, 2000, 0.02, 0.1, 1, 0.03, 9});
+  regime.collectives.push_back({Operator::all_gather, DType::fp32, 2, 30'000, 1.5, 0.2, 0.05, 4});
   regime.host.issue_ns[static_cast<std::size_t>(Kind::launch)] = 420;
   regime.host.wait_latency_ns = 9000;
   table.regimes.push_back(regime);
