@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -33,17 +34,17 @@ int unknown_command(const std::string& name) {
 }
 
 // A flag that does not exist is answered with the one it may have been meant to be.
-std::string with_suggestion(const std::string& message, const std::vector<std::string>& arguments, CLI::App& app) {
+std::string explain(const CLI::ParseError& error, const std::vector<std::string>& arguments, CLI::App& app) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
   for (const std::string& argument : arguments) {
-    if (argument.rfind("--", 0) != 0) continue;
     const std::string flag = argument.substr(0, argument.find('='));
-    if (std::find(known.begin(), known.end(), flag) != known.end()) continue;
+    const bool is_known = std::find(known.begin(), known.end(), flag) != known.end();
+    if (argument.rfind("--", 0) != 0 || is_known) continue;
     const std::string near = nearest(flag, known);
-    if (!near.empty()) return message + "; did you mean " + near + "?";
+    return flag + " is no option; expected " + (near.empty() ? "one that --help lists" : near + ", perhaps");
   }
-  return message;
+  return error.what();
 }
 
 int run(const Command& command, std::vector<std::string> arguments) {
@@ -58,7 +59,7 @@ int run(const Command& command, std::vector<std::string> arguments) {
     std::printf("%s", app.help().c_str());
     return kSuccess;
   } catch (const CLI::ParseError& error) {
-    return complain({"", command.name, with_suggestion(error.what(), given, app)});
+    return complain({"", command.name, explain(error, given, app)});
   }
   return command.run();
 }
