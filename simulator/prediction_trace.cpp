@@ -112,6 +112,10 @@ class RankWriter {
     trace_.events.push_back(event);
   }
 
+  BufferId buffer_of(std::size_t step, std::size_t instruction) const {
+    return rank_class_.program.step(static_cast<std::int64_t>(step)).instructions[instruction].target;
+  }
+
   void write_memory() {
     for (const MemoryRecord& record : rank_class_.memory.records) {
       const auto step = static_cast<std::size_t>(record.step);
@@ -127,7 +131,8 @@ class RankWriter {
       event.action = action_of(record.event.action);
       event.on_host = record.on_host;
       event.step = static_cast<std::int32_t>(step);
-      event.address = record.event.address;
+      // The host's buffers have no addresses in a model; their numbers tell them apart as well.
+      event.address = record.on_host ? buffer_of(step, instruction) : record.event.address;
       event.bytes = record.event.bytes;
       event.requested = record.event.requested;
       event.lane = record.on_host ? traces::kNone : lanes_[static_cast<std::size_t>(record.event.stream)];
