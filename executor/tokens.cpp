@@ -159,9 +159,9 @@ void TokenData::copy(std::int64_t first, std::int64_t count, std::int32_t* out) 
       auto value = element<decltype(zero)>(data_, first + i, byte_swapped_);
       if (wrap_vocabulary_) value %= limit;
       if (value >= limit) {
-        throw std::runtime_error(name_ + " has changed while it was read: token " +
-                                 std::to_string(first + i) + " is not below vocab_size " +
-                                 std::to_string(vocabulary_));
+        throw std::runtime_error(name_ + ": token " + std::to_string(first + i) +
+                                 " was not checked or has changed; less than vocab_size " +
+                                 std::to_string(vocabulary_) + " is expected");
       }
       out[i] = static_cast<std::int32_t>(value);
     }

@@ -56,8 +56,8 @@ class TokenData {
   std::int64_t sequence() const { return sequence_; }
   std::int64_t token(std::int64_t position) const;
 
-  // Inputs and targets, micro_batch * sequence each. Throws std::runtime_error when the file has
-  // changed since it was opened and now holds a token outside the vocabulary.
+  // Inputs and targets, micro_batch * sequence each. Throws std::runtime_error at a token outside
+  // the vocabulary: one that open() did not check, or that has changed since.
   void fill_batch(const BatchPosition& at, const SampleOrder& order, std::int32_t* inputs,
                   std::int32_t* targets) const;
 
