@@ -188,7 +188,12 @@ Result<Inputs> load_inputs() {
     options.device_memory = *bytes;
   }
   const auto& batch = job->plan.batch;
-  const std::int64_t samples = flags.steps > 1'000'000 ? 0 : flags.steps * batch.accumulation * batch.micro_batch * job->ranks;
+  // Samples whose tokens are looked at before the run; 0: all.
+  const auto before = options.resume ? options.resume->facts() : executor::CheckpointFacts{};
+  const std::int64_t steps_left = flags.steps - before.step;
+  const std::int64_t samples =
+      steps_left > 1'000'000
+          ? 0 : before.samples + steps_left * batch.accumulation * batch.micro_batch * job->ranks;
   auto data = flags.data.empty()
                   ? executor::TokenData::shipped_text(job->model.vocabulary, batch.sequence)
                   : executor::TokenData::open(flags.data, job->model.vocabulary, batch.sequence, samples);
@@ -314,7 +319,11 @@ int run_train() {
     std::fprintf(stderr, "foreshard: warning: %s\n", warning.c_str());
   }
   const auto result = executor::train(inputs->job, inputs->data, inputs->weights, inputs->options);
-  if (!result) return complain(result.error(), kRunFailed);
+  if (!result) {
+    complain(result.error(), kRunFailed);
+    if (*transport) (*transport)->abort(kRunFailed);  // the other processes may wait for this one
+    return kRunFailed;
+  }
   return finish(inputs->job, *result, transport->get());
 }
 
