@@ -82,18 +82,37 @@ void DeviceMemory::release(Address address, Bytes bytes) {
   if (mapped == MAP_FAILED) throw_system_error("release", bytes);
 }
 
+HostMemory::~HostMemory() {
+  while (!unused_.empty()) give_back(unused_.begin());
+}
+
+void HostMemory::give_back(std::multimap<std::int64_t, std::byte*>::iterator unused) {
+  ::operator delete (unused->second, std::align_val_t{size(kHostAlignment)});
+  unused_bytes_ -= Bytes{unused->first};
+  unused_.erase(unused);
+}
+
 std::byte* HostMemory::allocate(Bytes bytes) {
   const Bytes rounded = round_up(bytes, kHostAlignment);
-  auto* pointer = static_cast<std::byte*>(
-      ::operator new (size(rounded), std::align_val_t{size(kHostAlignment)}));
   current_ += rounded;
   peak_ = std::max(peak_, current_);
-  return pointer;
+  highest_ = std::max(highest_, current_);
+  if (const auto found = unused_.find(rounded.count); found != unused_.end()) {
+    std::byte* const pointer = found->second;
+    unused_bytes_ -= rounded;
+    unused_.erase(found);
+    return pointer;
+  }
+  while (!unused_.empty() && current_ + unused_bytes_ > highest_) give_back(std::prev(unused_.end()));
+  return static_cast<std::byte*>(
+      ::operator new (size(rounded), std::align_val_t{size(kHostAlignment)}));
 }
 
 void HostMemory::free(std::byte* pointer, Bytes bytes) {
-  ::operator delete (pointer, std::align_val_t{size(kHostAlignment)});
-  current_ -= round_up(bytes, kHostAlignment);
+  const Bytes rounded = round_up(bytes, kHostAlignment);
+  current_ -= rounded;
+  unused_bytes_ += rounded;
+  unused_.emplace(rounded.count, pointer);
 }
 
 }  // namespace foreshard::executor

@@ -54,9 +54,14 @@ class DeviceMemory {
 };
 
 // Buffers of the host: what the program places there, each rounded up to 64 bytes.
+//
+// Freed buffers are kept for the next one of their size, as every step asks for the same again:
+// fresh pages from the system are slow (a quarter of a millisecond per MiB). What is kept and what
+// is in use together never exceed the most that was ever in use.
 class HostMemory {
  public:
   HostMemory() = default;
+  ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
@@ -68,7 +73,12 @@ class HostMemory {
   void reset_peak() { peak_ = current_; }
 
  private:
+  void give_back(std::multimap<std::int64_t, std::byte*>::iterator unused);
+
   Bytes current_, peak_;
+  Bytes highest_;                                   // ever in use
+  std::multimap<std::int64_t, std::byte*> unused_;  // by rounded bytes
+  Bytes unused_bytes_;
 };
 
 }  // namespace foreshard::executor

@@ -2,8 +2,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 
 namespace foreshard::executor {
+
+namespace {
+
+// Processor time of the calling thread; a system call, so only for what takes long.
+std::int64_t thread_cpu_now() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
+}  // namespace
 
 // Hands the times of a stream's tasks to the recorder. A collective is shown from the moment all its
 // ranks have arrived.
@@ -81,9 +93,13 @@ StepReport Interpreter::run(std::int64_t step, const Program& program_of) {
     if (recorder_ == nullptr) {
       issue(instruction, index_);
     } else {
+      const bool is_work = instruction.kind == Kind::host_compute;
+      const std::int64_t cpu = is_work ? thread_cpu_now() : 0;
       const std::int64_t start = now();
       issue(instruction, index_);
-      recorder_->host().event(current_program_, index_, step, start, now());
+      const std::int64_t end = now();
+      recorder_->host().event(current_program_, index_, step, start, end,
+                              is_work ? thread_cpu_now() - cpu : -1);
     }
   }
   report.loss = loss_;

@@ -98,5 +98,16 @@ TEST(HostMemory, CountsRoundedBytes) {
   EXPECT_EQ(memory.current(), Bytes{0});
 }
 
+TEST(HostMemory, KeepsFreedBuffersForTheNextOfTheirSize) {
+  HostMemory memory;
+  std::byte* const first = memory.allocate(Bytes{1000});
+  memory.free(first, Bytes{1000});
+  EXPECT_EQ(memory.allocate(Bytes{1010}), first);  // both are 1,024
+  memory.free(first, Bytes{1010});
+  std::byte* const larger = memory.allocate(Bytes{4096});  // gives the other back
+  memory.free(larger, Bytes{4096});
+  EXPECT_EQ(memory.current(), Bytes{0});
+}
+
 }  // namespace
 }  // namespace foreshard::executor
