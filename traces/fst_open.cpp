@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kExpected = "expected a trace (.fst) written by foreshard";
-constexpr std::string_view kMagic("SQLite format 3", 16);  // with its terminating zero
+constexpr std::string_view kMagic("SQLite format 3\0", 16);
 
 std::int64_t size_of(const std::string& path) {
   std::error_code error;

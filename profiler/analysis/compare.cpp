@@ -46,7 +46,10 @@ struct Key {
   std::int32_t rank;
   bool is_device;
   std::string stable_key;
-  auto operator<=>(const Key&) const = default;
+  bool operator<(const Key& other) const {
+    return std::tie(rank, is_device, stable_key) <
+           std::tie(other.rank, other.is_device, other.stable_key);
+  }
 };
 
 struct Matchable {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -48,7 +49,7 @@ double measured_ns_per_record() {
 
 std::string decimal(double value) {
   // Six digits after the point suit nanoseconds and fractions alike, in every locale.
-  const auto millionths = static_cast<std::int64_t>(value * 1e6 + 0.5);
+  const auto millionths = std::int64_t{std::llround(value * 1e6)};
   std::string digits = std::to_string(millionths % 1'000'000);
   return std::to_string(millionths / 1'000'000) + "." + std::string(6 - digits.size(), '0') +
          digits;
