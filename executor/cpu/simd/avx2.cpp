@@ -9,6 +9,8 @@
 #include "executor/cpu/simd/table.hpp"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
+
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else
@@ -20,6 +22,9 @@ namespace {
 
 constexpr std::string_view kName = "avx2";
 constexpr int kWidth = 8, kTileRows = 6, kTileVectors = 2;
+
+#define FORESHARD_EXTEND(halves) \
+  reinterpret_cast<Bits>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(halves)))
 
 #include "executor/cpu/simd/kernels.inl"
 

@@ -45,6 +45,7 @@ FORESHARD_INLINE void pack_by_copying(const T* from, Index step_stride, Index la
       if (first + up(kPanel, kWidth) <= lanes) {
         for (; s < end - (end == steps ? 1 : 0); ++s) {
           const T* source = from + s * step_stride + first;
+          __builtin_prefetch(source + kSteps * step_stride);
           for (Index lane = 0; lane < kPanel; lane += kWidth) {
             store_lanes<kPanel>(panel + s * kPanel, lane, load(source + lane));
           }
@@ -74,7 +75,9 @@ FORESHARD_INLINE void pack_by_transposing(const T* from, Index lane_stride, Inde
       for (; s + kWidth <= steps; s += kWidth) {
         Floats rows[kWidth];
         for (Index i = 0; i < kWidth; ++i) {
-          rows[i] = lane + i < count ? load(panel + (lane + i) * lane_stride + s) : Floats{};
+          const T* source = panel + (lane + i) * lane_stride + s;
+          __builtin_prefetch(source + kPanel * lane_stride);
+          rows[i] = lane + i < count ? load(source) : Floats{};
         }
         transpose(rows);
         for (int i = 0; i < kWidth; ++i) store_lanes<kPanel>(to + (s + i) * kPanel, lane, rows[i]);

@@ -6,7 +6,7 @@
 struct PackedPairs {
   const float* base;
   explicit PackedPairs(const float* start) : base(start) {}
-  FORESHARD_INLINE const float* row(Index i) const { return base + i; }
+  static constexpr Index offset(Index row) { return row; }
   static constexpr Index step() { return kTileRows; }
   static FORESHARD_INLINE Floats spread(const float* word) {
     std::uint32_t bits;

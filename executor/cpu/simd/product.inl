@@ -15,7 +15,7 @@ struct SingleElements {
 struct PackedRows : SingleElements {
   const float* base;
   explicit PackedRows(const float* start) : base(start) {}
-  FORESHARD_INLINE const float* row(Index i) const { return base + i; }
+  static constexpr Index offset(Index row) { return row; }
   static constexpr Index step() { return kTileRows; }
 };
 struct StridedRows : SingleElements {
@@ -23,7 +23,7 @@ struct StridedRows : SingleElements {
   Index row_stride, step_stride;
   StridedRows(const float* start, Index row_distance, Index step_distance)
       : base(start), row_stride(row_distance), step_stride(step_distance) {}
-  FORESHARD_INLINE const float* row(Index i) const { return base + i * row_stride; }
+  FORESHARD_INLINE Index offset(Index row) const { return row * row_stride; }
   FORESHARD_INLINE Index step() const { return step_stride; }
 };
 
@@ -52,18 +52,16 @@ __attribute__((noinline)) void multiply_tile(Index steps, Rows a, const float* b
                                              TileTarget<C> target, Index columns) {
   for (Index i = 0; i < kRows; ++i) __builtin_prefetch(target.c + i * target.row_stride, 1);
   Floats tile[std::size_t{kRows}][kTileVectors] = {};
-  const float* rows[std::size_t{kRows}];
-  for (Index i = 0; i < kRows; ++i) rows[i] = a.row(i);
   for (Index s = 0; s < steps; ++s) {
     Floats right[kTileVectors];
     for (Index j = 0; j < kTileVectors; ++j) right[j] = load(b + j * kWidth);
 #pragma GCC unroll 16
     for (Index i = 0; i < kRows; ++i) {
-      const Floats left = Rows::spread(rows[i]);
+      const Floats left = Rows::spread(a.base + a.offset(i));
       for (Index j = 0; j < kTileVectors; ++j)
         tile[i][j] = Rows::add_product(tile[i][j], left, right[j]);
-      rows[i] += a.step();
     }
+    a.base += a.step();
     b += b_step;
   }
   if (columns >= kTileColumns && target.bias == nullptr) {

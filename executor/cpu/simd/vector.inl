@@ -29,8 +29,14 @@ FORESHARD_INLINE void store(float* p, Floats x) {
   *reinterpret_cast<FloatsInMemory*>(p) = x;
 }
 
+// The including file may define FORESHARD_EXTEND(halves), where the compiler does not find the one
+// instruction that zero-extends a whole vector.
 FORESHARD_INLINE Floats widen(Halves h) {
+#if defined(FORESHARD_EXTEND)
+  return reinterpret_cast<Floats>(FORESHARD_EXTEND(h) << 16);
+#else
   return reinterpret_cast<Floats>(__builtin_convertvector(h, Bits) << 16);
+#endif
 }
 FORESHARD_INLINE Halves narrow(Floats x) {
   const Bits bits = reinterpret_cast<Bits>(x);
