@@ -11,7 +11,7 @@ _foreshard() {
   local machines="v100-sxm2-32 v100-sxm2-16 t4 a10g a100-sxm-40 a100-sxm-80 a100-pcie-80 l4 l40s
                   rtx3090 rtx4090 rtx5090 h100-sxm h100-pcie h200 gh200-96 gh200-144 b200 gb200
                   b300 gb300 mi250x mi300x mi325x mi355x"
-  local job="--model --plan --ranks"
+  local job="--model --plan --ranks --nodes"
 
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
@@ -24,8 +24,8 @@ _foreshard() {
       COMPREPLY=($(compgen -W "$models" -- "$current") $(compgen -f -- "$current"))
       return ;;
     --plan) compopt -o filenames; COMPREPLY=($(compgen -f -- "$current")); return ;;
-    --device) COMPREPLY=($(compgen -W "cpu cuda" -- "$current")); return ;;
-    --comm) COMPREPLY=($(compgen -W "local mpi nccl" -- "$current")); return ;;
+    --device) COMPREPLY=($(compgen -W "cpu" -- "$current")); return ;;
+    --comm) COMPREPLY=($(compgen -W "local mpi" -- "$current")); return ;;
     --machine) COMPREPLY=($(compgen -W "$machines" -- "$current")); return ;;
     --ranks | --steps | --seed | --device-memory | --threads-per-rank | --hang-timeout | --nodes | \
     --rank | --step) return ;;
@@ -34,9 +34,9 @@ _foreshard() {
   case $command in
     train) flags="$job --steps --device --comm --data --init --seed --device-memory
                   --threads-per-rank --hang-timeout --resume --save --export-weights
-                  --export-gradients --trace --json" ;;
-    fit) flags="-o --report" ;;
-    predict) flags="$job --steps --costs --machine --nodes --device-memory --trace
+                  --export-gradients --trace --poison --json" ;;
+    fit) flags="-o --output --report" ;;
+    predict) flags="$job --steps --costs --machine --device-memory --trace
                     --memory-events --rank --json" ;;
     compare | inspect) flags="--json" ;;
     export) flags="--perfetto --csv" ;;
