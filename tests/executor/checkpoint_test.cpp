@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "executor/replace_folder.hpp"
-#include "shard_support.hpp"
-#include "temporary_folder.hpp"
+#include "tests/executor/shard_support.hpp"
+#include "tests/executor/temporary_folder.hpp"
 
 namespace foreshard::executor {
 namespace {

@@ -9,8 +9,8 @@
 #include "executor/float_formats.hpp"
 #include "executor/full_tensors.hpp"
 #include "executor/weight_source.hpp"
-#include "shard_support.hpp"
-#include "temporary_folder.hpp"
+#include "tests/executor/shard_support.hpp"
+#include "tests/executor/temporary_folder.hpp"
 
 namespace foreshard::executor {
 namespace {

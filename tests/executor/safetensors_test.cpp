@@ -10,7 +10,7 @@
 
 #include "executor/float_formats.hpp"
 #include "executor/safetensors_writer.hpp"
-#include "temporary_folder.hpp"
+#include "tests/executor/temporary_folder.hpp"
 
 namespace foreshard::executor {
 namespace {

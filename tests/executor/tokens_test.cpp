@@ -6,7 +6,7 @@
 
 #include "executor/npy.hpp"
 #include "executor/shipped_text.hpp"
-#include "temporary_folder.hpp"
+#include "tests/executor/temporary_folder.hpp"
 
 namespace foreshard::executor {
 namespace {

@@ -50,50 +50,6 @@ struct Device {
   Log log;
 };
 
-TEST(AllocatorRules, RoundsRequestsTo512) {
-  const AllocatorRules rules;
-  EXPECT_EQ(rules.round_size(1), 512);
-  EXPECT_EQ(rules.round_size(512), 512);
-  EXPECT_EQ(rules.round_size(513), 1024);
-  EXPECT_TRUE(AllocatorRules::is_small(kMi));
-  EXPECT_FALSE(AllocatorRules::is_small(kMi + 512));
-}
-
-TEST(AllocatorRules, SizesSegments) {
-  EXPECT_EQ(AllocatorRules::segment_size(512), 2 * kMi);
-  EXPECT_EQ(AllocatorRules::segment_size(kMi), 2 * kMi);
-  EXPECT_EQ(AllocatorRules::segment_size(kMi + 512), 20 * kMi);
-  EXPECT_EQ(AllocatorRules::segment_size(10 * kMi - 512), 20 * kMi);
-  EXPECT_EQ(AllocatorRules::segment_size(10 * kMi), 10 * kMi);
-  EXPECT_EQ(AllocatorRules::segment_size(10 * kMi + 512), 12 * kMi);
-}
-
-TEST(AllocatorRules, RoundsToDivisionsOfAPowerOfTwo) {
-  // Between 1024 and 2048 KiB with four divisions: 1024, 1280, 1536, 1792.
-  const AllocatorRules rules = AllocatorSettings{.roundup_power2_divisions = 4};
-  EXPECT_EQ(rules.round_size(1200 << 10), 1280 << 10);
-  EXPECT_EQ(rules.round_size(1 << 20), 1 << 20);
-  EXPECT_EQ(rules.round_size((1792 << 10) + 1), 2048 << 10);
-  // Not above 512 bytes for each division: the plain rule.
-  EXPECT_EQ(rules.round_size(2048), 2048);
-  EXPECT_EQ(rules.round_size(1700), 2048);
-  // One division is none.
-  EXPECT_EQ(AllocatorRules(AllocatorSettings{.roundup_power2_divisions = 1}).round_size(3000),
-            3072);
-}
-
-TEST(AllocatorRules, DivisionsHoldFromTheirSizeToTheNext) {
-  AllocatorRules rules;
-  AllocatorRules::Divisions divisions{};
-  divisions[0] = 2;   // up to 2 MiB
-  divisions[15] = 4;  // from 32 GiB
-  rules.round_to_power2_divisions(divisions);
-  EXPECT_EQ(rules.round_size((1 << 16) + 1), (1 << 16) + (1 << 15));
-  EXPECT_EQ(rules.round_size(2 * kMi + 1), 2 * kMi + 512);
-  const std::int64_t many = std::int64_t{64} << 30;
-  EXPECT_EQ(rules.round_size(many + 1), many + many / 4);
-}
-
 TEST(CachingAllocator, GivesNoBlockForNothing) {
   Device device;
   const Allocation a = device.take(0);
@@ -427,29 +383,6 @@ TEST(CachingAllocator, TakesOverItsOwnState) {
     }
     EXPECT_EQ(first.take(700).address, second.take(700).address);
   }
-}
-
-TEST(VirtualSegments, DescendAndAreReusedOnlyWhenUsedUp) {
-  DescendingAddresses addresses(100 * kMi, 60 * kMi);
-  const auto a = addresses.take(10 * kMi), b = addresses.take(10 * kMi);
-  EXPECT_EQ(a, 90 * kMi);
-  EXPECT_EQ(b, 80 * kMi);
-  addresses.give_back(*a);
-  EXPECT_EQ(addresses.take(20 * kMi), 60 * kMi);
-  EXPECT_EQ(addresses.take(4 * kMi), 96 * kMi);
-  EXPECT_EQ(addresses.take(8 * kMi), std::nullopt);
-  EXPECT_EQ(addresses.take(6 * kMi), 90 * kMi);
-}
-
-TEST(VirtualSegments, ServeDevicesLargerThanTheirSpan) {
-  VirtualSegments memory;
-  const std::int64_t tebibyte = std::int64_t{1} << 40;
-  EXPECT_EQ(memory.reserve(tebibyte, 0), kTop - tebibyte);
-  const auto far = memory.reserve(tebibyte, 0);
-  ASSERT_TRUE(far);
-  EXPECT_LT(*far + tebibyte, VirtualSegments::kLowest);
-  memory.release(*far, tebibyte);
-  EXPECT_EQ(memory.used(), tebibyte);
 }
 
 }  // namespace
