@@ -17,7 +17,7 @@ class RecordBuffer {
  public:
   RecordBuffer() : writing_(new Chunk), reading_(writing_) {
     writing_->is_free.store(false, std::memory_order_relaxed);
-    writing_->next.store(writing_, std::memory_order_relaxed);
+    writing_->next = writing_;
   }
   ~RecordBuffer() {
     Chunk* const first = writing_;
@@ -47,9 +47,8 @@ class RecordBuffer {
         take(std::span<const Record>(reading_->records).subspan(taken_, published - taken_));
         taken_ = published;
       }
-      if (published < kChunk) return;
-      Chunk* next = reading_->next.load(std::memory_order_acquire);
-      if (next == reading_ || next->is_free.load(std::memory_order_acquire)) return;
+      if (published < kChunk || !reading_->is_left.load(std::memory_order_acquire)) return;
+      Chunk* const next = reading_->next;
       reading_->is_free.store(true, std::memory_order_release);
       reading_ = next;
       taken_ = 0;
@@ -59,22 +58,25 @@ class RecordBuffer {
  private:
   struct Chunk {
     std::array<Record, kChunk> records;
+    Chunk* next = nullptr;  // the consumer's to read once is_left
     std::atomic<std::size_t> published = 0;
-    std::atomic<bool> is_free = true;  // nothing in it that the consumer has not taken
-    std::atomic<Chunk*> next = nullptr;
+    std::atomic<bool> is_left = false;  // full, and the producer writes to the next one
+    std::atomic<bool> is_free = true;   // nothing in it that the consumer has not taken
   };
 
   void start_next_chunk() {
-    Chunk* next = writing_->next.load(std::memory_order_relaxed);
+    Chunk* next = writing_->next;
     if (!next->is_free.load(std::memory_order_acquire)) {
       Chunk* const added = new Chunk;
-      added->next.store(next, std::memory_order_relaxed);
-      next = added;
+      added->next = next;
+      writing_->next = next = added;
     }
     next->published.store(0, std::memory_order_relaxed);
-    // Release: a consumer that sees the chunk in use must not see what was published in it before.
-    next->is_free.store(false, std::memory_order_release);
-    writing_->next.store(next, std::memory_order_release);
+    next->is_left.store(false, std::memory_order_relaxed);
+    next->is_free.store(false, std::memory_order_relaxed);
+    // Only now may the consumer follow: it must neither take a next chunk that another one is being
+    // put before, nor what was published in the chunk when it was last used.
+    writing_->is_left.store(true, std::memory_order_release);
     writing_ = next;
     filled_ = 0;
   }

@@ -59,7 +59,7 @@ TEST(Breakdown, IsGivenForEachStep) {
   t.event(0, 0, EventKind::compute, 10, 30, 1).event(0, 0, EventKind::compute, 110, 120, 2);
   t.event(0, 1, EventKind::communication, 115, 140, 2)
       .event(0, -1, EventKind::host_wait, 120, 170, 2);
-  const auto& steps = analyse(t.trace).ranks[0].steps;
+  const auto steps = analyse(t.trace).ranks[0].steps;
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[0].time.compute_ns, 20);
   EXPECT_EQ(steps[1].duration_ns, 80);
