@@ -9,7 +9,8 @@ OomContext oom_context(const RankProgram& program, std::int64_t step, std::int64
   const auto first = code.instructions.begin() + instruction;
   OomContext context;
   context.phase = first->phase;
-  if (first->unit != kNone) context.unit = program.units[static_cast<std::size_t>(first->unit)].name;
+  if (first->unit != kNone)
+    context.unit = program.units[static_cast<std::size_t>(first->unit)].name;
   const auto user = std::find_if(first, code.instructions.end(), [&](const Instruction& i) {
     if (i.cost_key == kNone) return false;
     const auto operands = code.operands.begin() + i.operands;

@@ -88,6 +88,8 @@ std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int 
 // This machine when nothing is known about it but its number of cores.
 std::unique_ptr<CostModel> processor_costs(int cores, int ranks);
 
-constexpr int threads_per_rank(int cores, int ranks) { return cores > ranks ? cores / ranks : 1; }
+constexpr int threads_per_rank(int cores, int ranks) {
+  return cores > ranks ? cores / ranks : 1;
+}
 
 }  // namespace foreshard::simulator

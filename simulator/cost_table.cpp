@@ -25,7 +25,8 @@ constexpr double kMaxTime = 1e15;  // ns: eleven days, far above any single task
 // Reads values of one object; remembers the first thing wrong with any of them.
 class Reader {
  public:
-  Reader(const Json& object, std::string prefix, std::optional<Error>& error, const std::string& file)
+  Reader(const Json& object, std::string prefix, std::optional<Error>& error,
+         const std::string& file)
       : object_(object), prefix_(std::move(prefix)), error_(error), file_(file) {}
 
   double number(const char* key, double least, double most) {
@@ -110,9 +111,9 @@ constexpr const char* kLatencies[] = {"launch_latency_ns", "stream_gap_ns", "eve
 
 template <typename Host>
 auto latency(Host& host, std::size_t i) -> decltype(&host.launch_latency_ns) {
-  decltype(&host.launch_latency_ns) const fields[] = {&host.launch_latency_ns, &host.stream_gap_ns,
-                                                      &host.event_latency_ns, &host.wait_latency_ns,
-                                                      &host.rendezvous_ns};
+  decltype(&host.launch_latency_ns)
+      const fields[] = {&host.launch_latency_ns, &host.stream_gap_ns, &host.event_latency_ns,
+                        &host.wait_latency_ns, &host.rendezvous_ns};
   return fields[i];
 }
 
@@ -137,7 +138,8 @@ HostCosts read_host(Reader host) {
   Reader issue = host.object("issue_ns");
   for (int k = 0; k < kKinds; ++k) {
     const std::string key(name(static_cast<Kind>(k)));
-    result.issue_ns[static_cast<std::size_t>(k)] = issue.integer(key.c_str(), 0, std::int64_t{1} << 40);
+    result.issue_ns[static_cast<std::size_t>(k)] =
+        issue.integer(key.c_str(), 0, std::int64_t{1} << 40);
   }
   for (std::size_t i = 0; i < std::size(kLatencies); ++i) {
     *latency(result, i) = host.integer(kLatencies[i], 0, std::int64_t{1} << 40);
@@ -208,24 +210,40 @@ Json regime_json(const Regime& regime) {
       sorted[text(key)] = &cost;
     }
     for (const auto& [key, cost] : sorted) {
-      measured.push_back({{"cost_key", key}, {"on_host", on_host}, {"ns", cost->ns},
-                          {"cores", cost->cores}, {"spread", cost->spread}, {"count", cost->count}});
+      measured.push_back({{"cost_key", key},
+                          {"on_host", on_host},
+                          {"ns", cost->ns},
+                          {"cores", cost->cores},
+                          {"spread", cost->spread},
+                          {"count", cost->count}});
     }
   }
   for (const OperatorFit& fit : regime.operators) {
-    operators.push_back({{"operator", name(fit.op)}, {"dtype", name(fit.dtype)},
-                         {"on_host", fit.on_host}, {"overhead_ns", fit.overhead_ns}, {"ns_per_flop", fit.ns_per_flop},
-                         {"ns_per_byte", fit.ns_per_byte}, {"cores", fit.cores},
-                         {"residual", fit.residual}, {"samples", fit.samples}});
+    operators.push_back({{"operator", name(fit.op)},
+                         {"dtype", name(fit.dtype)},
+                         {"on_host", fit.on_host},
+                         {"overhead_ns", fit.overhead_ns},
+                         {"ns_per_flop", fit.ns_per_flop},
+                         {"ns_per_byte", fit.ns_per_byte},
+                         {"cores", fit.cores},
+                         {"residual", fit.residual},
+                         {"samples", fit.samples}});
   }
   for (const CollectiveFit& fit : regime.collectives) {
-    collectives.push_back({{"operator", name(fit.op)}, {"dtype", name(fit.dtype)}, {"group", fit.group},
-                           {"base_ns", fit.base_ns}, {"ns_per_root_byte", fit.ns_per_root_byte},
-                           {"ns_per_byte", fit.ns_per_byte}, {"residual", fit.residual},
+    collectives.push_back({{"operator", name(fit.op)},
+                           {"dtype", name(fit.dtype)},
+                           {"group", fit.group},
+                           {"base_ns", fit.base_ns},
+                           {"ns_per_root_byte", fit.ns_per_root_byte},
+                           {"ns_per_byte", fit.ns_per_byte},
+                           {"residual", fit.residual},
                            {"samples", fit.samples}});
   }
-  return {{"threads_per_rank", regime.threads}, {"host", host_json(regime.host)},
-          {"measured", measured}, {"operators", operators}, {"collectives", collectives}};
+  return {{"threads_per_rank", regime.threads},
+          {"host", host_json(regime.host)},
+          {"measured", measured},
+          {"operators", operators},
+          {"collectives", collectives}};
 }
 
 }  // namespace
@@ -240,7 +258,8 @@ const Regime* CostTable::regime(int threads) const {
 const Regime* CostTable::nearest_regime(int threads) const {
   const Regime* best = nullptr;
   for (const Regime& r : regimes) {
-    if (best == nullptr || std::abs(r.threads - threads) < std::abs(best->threads - threads)) best = &r;
+    if (best == nullptr || std::abs(r.threads - threads) < std::abs(best->threads - threads))
+      best = &r;
   }
   return best;
 }
@@ -252,21 +271,30 @@ std::string to_json(const CostTable& table) {
     crowding.push_back({{"ranks", c.ranks}, {"factor", c.factor}});
   }
   for (const Calibration& c : table.calibration) {
-    calibration.push_back({{"trace", c.trace}, {"model", c.model}, {"plan", c.plan},
-                           {"ranks", c.ranks}, {"threads_per_rank", c.threads},
-                           {"measured_ns", c.measured_ns}, {"fitted_ns", c.fitted_ns},
+    calibration.push_back({{"trace", c.trace},
+                           {"model", c.model},
+                           {"plan", c.plan},
+                           {"ranks", c.ranks},
+                           {"threads_per_rank", c.threads},
+                           {"measured_ns", c.measured_ns},
+                           {"fitted_ns", c.fitted_ns},
                            {"held_out_ns", c.held_out_ns}});
   }
-  const Json json{{"format", "foreshard-costs"}, {"version", kVersion},
+  const Json json{{"format", "foreshard-costs"},
+                  {"version", kVersion},
                   {"machine", {{"cpu_model", table.cpu_model}, {"cores", table.cores}}},
-                  {"memory_bytes_per_ns", table.memory_bytes_per_ns}, {"band", table.band},
-                  {"regimes", regimes}, {"crowding", crowding}, {"calibration", calibration}};
+                  {"memory_bytes_per_ns", table.memory_bytes_per_ns},
+                  {"band", table.band},
+                  {"regimes", regimes},
+                  {"crowding", crowding},
+                  {"calibration", calibration}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Result<CostTable> parse_cost_table(std::string_view json, const std::string& file) {
   const std::string expected = "expected a cost file written by `foreshard fit`";
-  if (json_nests_deeper_than(json, kMaxNesting)) return fail(file, "", "nests too deeply; " + expected);
+  if (json_nests_deeper_than(json, kMaxNesting))
+    return fail(file, "", "nests too deeply; " + expected);
   const Json root = Json::parse(json, nullptr, false);
   if (root.is_discarded()) return fail(file, "", "is not JSON; " + expected);
   if (!root.is_object() || root.value("format", Json()) != "foreshard-costs") {

@@ -69,7 +69,7 @@ struct Regime {
 // be tried, what a table fitted to the other runs says of it.
 struct Calibration {
   std::string model;
-  std::string plan;  // as TOML
+  std::string plan;   // as TOML
   std::string trace;  // file name
   int ranks = 1;
   int threads = 1;

@@ -68,9 +68,9 @@ struct SimulatedRank {
 struct EngineOptions {
   std::int64_t steps = 2;  // after the set-up, which is step 0
   HostCosts host;
-  bool shares = false;                           // tasks slow each other down
-  std::array<double, kResources> capacities{};   // 0: unlimited
-  bool one_per_class = true;  // a rank stands for its class: it is in every group of its ranks
+  bool shares = false;                          // tasks slow each other down
+  std::array<double, kResources> capacities{};  // 0: unlimited
+  bool one_per_class = true;    // a rank stands for its class: it is in every group of its ranks
   std::int64_t stop_step = -1;  // simulate up to this instruction only (out of memory); -1: all
   std::int32_t stop_instruction = 0;
 };
@@ -94,7 +94,8 @@ struct RankTimeline {
 };
 
 // Throws std::logic_error when a program can never finish (ranks wait for each other).
-std::vector<RankTimeline> simulate(std::span<const SimulatedRank> ranks, const EngineOptions& options);
+std::vector<RankTimeline> simulate(std::span<const SimulatedRank> ranks,
+                                   const EngineOptions& options);
 
 // Whether an instruction is work of a stream.
 constexpr bool runs_on_stream(Kind kind) {

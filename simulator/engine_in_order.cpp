@@ -15,7 +15,8 @@ class Walk {
  public:
   Walk(const SimulatedRank& rank, const EngineOptions& options) : rank_(rank), options_(options) {
     std::size_t spans = 0;
-    for (std::int64_t s = 0; s <= last_step(); ++s) spans += rank.program->step(s).instructions.size();
+    for (std::int64_t s = 0; s <= last_step(); ++s)
+      spans += rank.program->step(s).instructions.size();
     timeline_.spans.resize(spans);
     timeline_.first_span.push_back(0);
     enter_step();
@@ -116,9 +117,7 @@ class Walk {
         span.start = host_;
         span.end = host_ += cost(i).ns;
         break;
-      case Kind::record_event:
-        events_[static_cast<std::size_t>(i.target)] = passed_[stream];
-        break;
+      case Kind::record_event: events_[static_cast<std::size_t>(i.target)] = passed_[stream]; break;
       case Kind::wait_event: {
         const std::int64_t event = events_[static_cast<std::size_t>(i.target)];
         if (event > passed_[stream]) {

@@ -5,68 +5,20 @@
 #include <limits>
 #include <stdexcept>
 
+#include "simulator/engine_state.hpp"
 #include "simulator/max_min.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-constexpr int kHostLane = kStreams;  // lanes of a rank: its streams, then its host thread
-constexpr int kLanes = kStreams + 1;
+using namespace shared_engine;
+
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// What a host has put on a stream: an instruction of the step it was in at that moment. `count` is
-// for waits: how often the event had been recorded when the wait was issued.
-struct Item {
-  const Instruction* instruction = nullptr;
-  std::size_t span = 0;
-  std::size_t event = 0;
-  std::int32_t count = 0;
-};
-
-struct Event {
-  std::int32_t issued = 0, reached = 0;  // records of it
-  std::uint8_t waiters = 0;              // lanes that wait for it
-};
-static_assert(kLanes <= 8);
-
-enum class LaneState : std::uint8_t { idle, running, waits_for_event, waits_for_ranks };
-
-// A host or stream with the task it is at: first a latency in which it uses nothing, then work.
-struct LaneTask {
-  LaneState state = LaneState::idle;
-  double latency = 0;
-  double work = 0;
-  std::vector<Item> queue;  // streams only
-  std::size_t head = 0;
-};
-
-struct Communicator {
-  std::int32_t id = 0;
-  std::vector<std::int32_t> members;  // index of the rank
-  std::vector<std::int32_t> at;       // by member: lane that waits with this communicator, or -1
-  std::int32_t running = 0;           // members whose part is not done
-};
-
-struct Rank {
-  const SimulatedRank* input = nullptr;
-  RankTimeline timeline;
-  std::array<LaneTask, kLanes> lanes;
-  std::vector<Event> events;
-  std::array<std::int32_t, static_cast<std::size_t>(Group::kCount)> communicators{};
-  // Collectives of a communicator run in issue order: per group, streams in that order.
-  std::array<std::vector<std::uint8_t>, static_cast<std::size_t>(Group::kCount)> issued;
-  std::array<std::size_t, static_cast<std::size_t>(Group::kCount)> next_issued{};
-  std::int64_t step = 0;
-  const Program* program = nullptr;
-  std::size_t pc = 0, end = 0, span = 0, delay = 0, first_event = 0;
-  std::int64_t delay_ns = 0;  // of the instruction that waits for the device to be idle
-  enum class Host : std::uint8_t { issuing, computing, draining, waiting, done } host = Host::issuing;
-};
 
 class SharedEngine {
  public:
   SharedEngine(std::span<const SimulatedRank> inputs, const EngineOptions& options)
-      : options_(options), solver_(capacities(inputs.size(), options)) {
+      : options_(options), solver_(shared_capacities(inputs.size(), options)) {
     ranks_.resize(inputs.size());
     for (std::size_t r = 0; r < inputs.size(); ++r) set_up(r, inputs[r]);
     for (Communicator& c : communicators_) c.at.assign(c.members.size(), -1);
@@ -77,12 +29,10 @@ class SharedEngine {
     while (!active_.empty()) pass_time();
     std::vector<RankTimeline> timelines;
     for (Rank& rank : ranks_) {
-      if ((rank.host != Rank::Host::done || is_busy(rank)) && options_.stop_step < 0) {
+      if ((rank.host != Rank::Host::done || rank.is_busy()) && options_.stop_step < 0) {
         throw std::logic_error("the ranks' programs wait for each other forever");
       }
-      rank.timeline.spans.resize(rank.span);
-      rank.timeline.first_span.resize(static_cast<std::size_t>(last_step()) + 2, rank.span);
-      rank.timeline.step_end_ns.resize(static_cast<std::size_t>(last_step()) + 1, now());
+      rank.close_timeline(last_step(), now());
       timelines.push_back(std::move(rank.timeline));
     }
     return timelines;
@@ -94,19 +44,6 @@ class SharedEngine {
     std::int32_t lane = 0;
   };
 
-  static std::vector<double> capacities(std::size_t ranks, const EngineOptions& options) {
-    std::vector<double> result(options.capacities.begin(), options.capacities.begin() + 2);
-    for (std::size_t r = 0; r < ranks; ++r) {
-      result.insert(result.end(), options.capacities.begin() + 2, options.capacities.end());
-    }
-    return result;
-  }
-
-  // Cores and memory are one for all ranks; the others exist once per rank.
-  static std::int32_t resource_index(std::size_t rank, int resource) {
-    return resource < 2 ? resource : static_cast<std::int32_t>(rank) * (kResources - 2) + resource;
-  }
-
   std::int64_t last_step() const {
     return options_.stop_step >= 0 ? options_.stop_step : options_.steps;
   }
@@ -116,7 +53,8 @@ class SharedEngine {
     Rank& rank = ranks_[r];
     rank.input = &input;
     std::size_t spans = 0;
-    for (std::int64_t s = 0; s <= last_step(); ++s) spans += input.program->step(s).instructions.size();
+    for (std::int64_t s = 0; s <= last_step(); ++s)
+      spans += input.program->step(s).instructions.size();
     rank.timeline.spans.resize(spans);
     rank.timeline.first_span.push_back(0);
     for (std::size_t g = 0; g < rank.communicators.size(); ++g) {
@@ -127,10 +65,6 @@ class SharedEngine {
       communicators_[c].members.push_back(static_cast<std::int32_t>(r));
       rank.communicators[g] = static_cast<std::int32_t>(c);
     }
-  }
-
-  const TaskCost& cost(const Rank& rank, const Instruction& i) const {
-    return rank.input->costs[static_cast<std::size_t>(i.cost_key)];
   }
 
   // --- the host -------------------------------------------------------------------------------
@@ -168,7 +102,7 @@ class SharedEngine {
       if (delay.step == rank.step && delay.instruction == static_cast<std::int32_t>(rank.pc)) {
         ++rank.delay;
         ns += delay.ns;
-        if (delay.drains && is_busy(rank)) {
+        if (delay.drains && rank.is_busy()) {
           rank.host = Rank::Host::draining;
           rank.delay_ns = ns;
           return;
@@ -178,14 +112,9 @@ class SharedEngine {
     start_task(r, kHostLane, 0, static_cast<double>(ns));
   }
 
-  static bool is_busy(const Rank& rank) {
-    return std::any_of(rank.lanes.begin(), rank.lanes.begin() + kStreams,
-                       [](const LaneTask& lane) { return lane.state != LaneState::idle; });
-  }
-
   void end_drain(std::size_t r) {
     Rank& rank = ranks_[r];
-    if (rank.host != Rank::Host::draining || is_busy(rank)) return;
+    if (rank.host != Rank::Host::draining || rank.is_busy()) return;
     rank.host = Rank::Host::issuing;
     start_task(r, kHostLane, 0, static_cast<double>(rank.delay_ns));
   }
@@ -214,7 +143,7 @@ class SharedEngine {
       case Kind::host_compute:
         span.start = now();
         rank.host = Rank::Host::computing;
-        start_task(r, kHostLane, 0, static_cast<double>(cost(rank, i).ns));
+        start_task(r, kHostLane, 0, static_cast<double>(rank.cost(i).ns));
         return;
       case Kind::host_wait: {
         span.start = now();
@@ -262,10 +191,10 @@ class SharedEngine {
     task.state = LaneState::idle;
     for (; task.head < task.queue.size(); ++task.head) {
       const Item& item = task.queue[task.head];
-      Event* const event = item.instruction->kind == Kind::record_event ||
-                                   item.instruction->kind == Kind::wait_event
-                               ? &rank.events[item.event]
-                               : nullptr;
+      Event* const event =
+          item.instruction->kind == Kind::record_event || item.instruction->kind == Kind::wait_event
+              ? &rank.events[item.event]
+              : nullptr;
       switch (item.instruction->kind) {
         case Kind::record_event:
           event->reached = item.count;
@@ -283,7 +212,7 @@ class SharedEngine {
         default:
           rank.timeline.spans[item.span].start = now();
           start_task(r, lane, static_cast<double>(latency),
-                     static_cast<double>(cost(rank, *item.instruction).ns));
+                     static_cast<double>(rank.cost(*item.instruction).ns));
           return;
       }
     }
@@ -319,7 +248,7 @@ class SharedEngine {
       const Item& item = task.queue[task.head];
       ranks_[r].timeline.spans[item.span].start = now();
       start_task(r, lane, static_cast<double>(options_.host.rendezvous_ns),
-                 static_cast<double>(cost(ranks_[r], *item.instruction).ns));
+                 static_cast<double>(ranks_[r].cost(*item.instruction).ns));
     }
   }
 
@@ -384,20 +313,13 @@ class SharedEngine {
     const auto r = static_cast<std::size_t>(active.rank);
     const Rank& rank = ranks_[r];
     const LaneTask& task = rank.lanes[static_cast<std::size_t>(active.lane)];
-    Consumer consumer;
-    if (task.latency > 0) return consumer;
+    if (task.latency > 0) return {};
     if (active.lane == kHostLane && rank.host != Rank::Host::computing) {
-      if (options_.host.uses_core) consumer.use(static_cast<int>(Resource::cores), 1);
-      return consumer;
+      return issuing_host(options_.host);
     }
     const Instruction& i = active.lane == kHostLane ? rank.program->instructions[rank.pc]
                                                     : *task.queue[task.head].instruction;
-    const TaskCost& task_cost = cost(rank, i);
-    for (int k = 0; k < kResources && consumer.count < kMaxUses; ++k) {
-      consumer.use(resource_index(r, k),
-                   static_cast<double>(task_cost.uses[static_cast<std::size_t>(k)]));
-    }
-    return consumer;
+    return running_task(rank.cost(i), r);
   }
 
   // Lets time pass until the next task (or latency) is over, and does what follows from it.
@@ -463,7 +385,8 @@ class SharedEngine {
   }
 
   LaneTask& lane_of(const Active& active) {
-    return ranks_[static_cast<std::size_t>(active.rank)].lanes[static_cast<std::size_t>(active.lane)];
+    return ranks_[static_cast<std::size_t>(active.rank)]
+        .lanes[static_cast<std::size_t>(active.lane)];
   }
 
   const EngineOptions& options_;

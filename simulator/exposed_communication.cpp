@@ -60,7 +60,8 @@ std::int64_t exposed_communication_ns(const RankProgram& program, const RankTime
     exposed += collective.end - collective.start;
     while (next < compute.size() && compute[next].end <= collective.start) ++next;
     for (std::size_t k = next; k < compute.size() && compute[k].start < collective.end; ++k) {
-      exposed -= std::min(compute[k].end, collective.end) - std::max(compute[k].start, collective.start);
+      exposed -=
+          std::min(compute[k].end, collective.end) - std::max(compute[k].start, collective.start);
     }
   }
   return exposed;

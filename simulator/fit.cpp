@@ -56,7 +56,8 @@ double factor_of(const Factors& factors, int ranks) {
 CostTable tables(const Runs& runs, const Factors& factors) {
   std::vector<const RunSamples*> samples;
   for (const Run* run : runs) samples.push_back(&run->samples);
-  CostTable table = fit_tables(samples, [&](const RunSamples& run) { return factor_of(factors, run.ranks); });
+  CostTable table =
+      fit_tables(samples, [&](const RunSamples& run) { return factor_of(factors, run.ranks); });
   for (const Run* run : runs) {
     const int ranks = run->samples.ranks;
     const bool is_known = std::any_of(table.crowding.begin(), table.crowding.end(),
@@ -74,12 +75,13 @@ Factors crowding_of_tasks(const Runs& runs, const CostTable& table) {
     const Regime* regime = table.regime(run->samples.threads);
     for (const TaskSample& task : run->samples.tasks) {
       const CostKey& key = run->samples.keys[static_cast<std::size_t>(task.key)];
-      const auto fit = std::find_if(regime->operators.begin(), regime->operators.end(),
-                                    [&](const OperatorFit& f) {
-                                      return f.op == key.op && f.dtype == key.dtype && f.on_host == task.on_host;
-                                    });
+      const auto fit = std::find_if(
+          regime->operators.begin(), regime->operators.end(), [&](const OperatorFit& f) {
+            return f.op == key.op && f.dtype == key.dtype && f.on_host == task.on_host;
+          });
       if (fit == regime->operators.end() || task.ns <= 0) continue;
-      const double expected = fit->overhead_ns + fit->ns_per_flop * flops(key) + fit->ns_per_byte * bytes_moved(key);
+      const double expected =
+          fit->overhead_ns + fit->ns_per_flop * flops(key) + fit->ns_per_byte * bytes_moved(key);
       if (expected <= 0) continue;
       auto& [sum, weight] = misses[run->samples.threads][run->samples.ranks];
       sum += task.ns * std::log(task.ns / expected);
@@ -88,9 +90,9 @@ Factors crowding_of_tasks(const Runs& runs, const CostTable& table) {
   }
   Factors factors;
   for (const auto& [threads, by_ranks] : misses) {
-    const auto most = std::max_element(by_ranks.begin(), by_ranks.end(), [](const auto& a, const auto& b) {
-      return a.second.second < b.second.second;
-    });
+    const auto most = std::max_element(
+        by_ranks.begin(), by_ranks.end(),
+        [](const auto& a, const auto& b) { return a.second.second < b.second.second; });
     const double base = most->second.first / most->second.second;
     for (const auto& [ranks, miss] : by_ranks) {
       factors[ranks] = std::clamp(std::exp(miss.first / miss.second - base), 0.5, 2.0);
@@ -177,9 +179,11 @@ Result<void> check(const std::vector<Run>& runs) {
   if (runs.empty()) return fail("", "", "no recording given; expected at least one .fst file");
   for (const Run& run : runs) {
     if (run.samples.tasks.empty()) {
-      return fail(run.samples.file, "", "holds no task with a cost key; expected a recording of `foreshard train`");
+      return fail(run.samples.file, "",
+                  "holds no task with a cost key; expected a recording of `foreshard train`");
     }
-    if (run.samples.cpu_model != runs[0].samples.cpu_model || run.samples.cores != runs[0].samples.cores) {
+    if (run.samples.cpu_model != runs[0].samples.cpu_model ||
+        run.samples.cores != runs[0].samples.cores) {
       return fail(run.samples.file, "cpu_model",
                   "was recorded on another machine (" + run.samples.cpu_model + ") than " +
                       runs[0].samples.file + "; expected recordings of one machine");
@@ -216,7 +220,8 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
       c.fitted_ns = replay(*run, result.table).step_time.count();
       if (runs.size() > 1) c.held_out_ns = held_out_ns(runs, *run);
     } else {
-      result.warnings.push_back(samples.file + ": could not be simulated, so it says nothing about "
+      result.warnings.push_back(samples.file +
+                                ": could not be simulated, so it says nothing about "
                                 "the error of predictions");
     }
     result.table.calibration.push_back(c);

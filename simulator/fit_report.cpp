@@ -12,7 +12,9 @@ template <typename... Values>
 void line(std::string& text, const char* format, Values... values) {
   char buffer[256];
   const int written = std::snprintf(buffer, sizeof buffer, format, values...);
-  if (written > 0) text.append(buffer, std::min<std::size_t>(static_cast<std::size_t>(written), sizeof buffer - 1));
+  if (written > 0)
+    text.append(buffer,
+                std::min<std::size_t>(static_cast<std::size_t>(written), sizeof buffer - 1));
   text += '\n';
 }
 
@@ -35,13 +37,16 @@ void add_regime(std::string& text, const Regime& regime) {
          fit.base_ns / 1e3, "", rate(fit.ns_per_byte), fit.residual * 100);
   }
   const HostCosts& host = regime.host;
-  line(text, "  host: launch %.2f us, collective %.2f us, alloc %.2f us; waking a stream %.1f us, "
-             "after an event %.1f us, the host %.1f us; gap %.2f us; rendezvous %.1f us",
+  line(text,
+       "  host: launch %.2f us, collective %.2f us, alloc %.2f us; waking a stream %.1f us, "
+       "after an event %.1f us, the host %.1f us; gap %.2f us; rendezvous %.1f us",
        static_cast<double>(host.issue_ns[static_cast<std::size_t>(Kind::launch)]) / 1e3,
        static_cast<double>(host.issue_ns[static_cast<std::size_t>(Kind::collective)]) / 1e3,
        static_cast<double>(host.issue_ns[static_cast<std::size_t>(Kind::alloc)]) / 1e3,
-       static_cast<double>(host.launch_latency_ns) / 1e3, static_cast<double>(host.event_latency_ns) / 1e3,
-       static_cast<double>(host.wait_latency_ns) / 1e3, static_cast<double>(host.stream_gap_ns) / 1e3,
+       static_cast<double>(host.launch_latency_ns) / 1e3,
+       static_cast<double>(host.event_latency_ns) / 1e3,
+       static_cast<double>(host.wait_latency_ns) / 1e3,
+       static_cast<double>(host.stream_gap_ns) / 1e3,
        static_cast<double>(host.rendezvous_ns) / 1e3);
 }
 
@@ -61,7 +66,8 @@ std::string fit_report(const CostTable& table) {
   if (table.memory_bytes_per_ns > 0) {
     line(text, "memory bandwidth that tasks share: %.1f GB/s", table.memory_bytes_per_ns);
   }
-  for (const Crowding& c : table.crowding) line(text, "%d ranks: tasks take %.2f times as long", c.ranks, c.factor);
+  for (const Crowding& c : table.crowding)
+    line(text, "%d ranks: tasks take %.2f times as long", c.ranks, c.factor);
   for (const Regime& regime : table.regimes) add_regime(text, regime);
 
   line(text, "\n%-32s %5s %12s %9s %9s", "recording", "ranks", "step ms", "fitted", "held out");
@@ -75,11 +81,14 @@ std::string fit_report(const CostTable& table) {
     const double ratio = static_cast<double>(c.measured_ns) / static_cast<double>(c.held_out_ns);
     inside += std::abs(ratio - 1) <= table.band ? 1 : 0;
   }
-  line(text, "band: a step takes the prediction +- %.1f%% with a probability of 90 %%", table.band * 100);
+  line(text, "band: a step takes the prediction +- %.1f%% with a probability of 90 %%",
+       table.band * 100);
   if (tried > 0) {
-    line(text, "held out: each recording predicted from the others alone; %d of %d inside the band", inside, tried);
+    line(text, "held out: each recording predicted from the others alone; %d of %d inside the band",
+         inside, tried);
   }
-  line(text, "(\"-\": the other recordings say nothing about this one's threads, operators or types)");
+  line(text,
+       "(\"-\": the other recordings say nothing about this one's threads, operators or types)");
   return text;
 }
 

@@ -16,7 +16,9 @@ using traces::Trace;
 // The last steps are steady; the first two create state and touch memory for the first time.
 constexpr std::int32_t kFirstSteadyStep = 2;
 
-bool is_task(EventKind kind) { return is_device_work(kind) || kind == EventKind::host_compute; }
+bool is_task(EventKind kind) {
+  return is_device_work(kind) || kind == EventKind::host_compute;
+}
 
 bool is_collective(Operator op) {
   return op == Operator::all_gather || op == Operator::reduce_scatter || op == Operator::all_reduce;
@@ -44,7 +46,8 @@ class Reader {
   Reader(const Trace& trace, RunSamples& out) : trace_(trace), out_(out) {
     by_lane_.resize(trace.lanes.size());
     for (const Event& event : trace.events) {
-      if (event.end_ns >= event.start_ns) by_lane_[static_cast<std::size_t>(event.lane)].push_back(&event);
+      if (event.end_ns >= event.start_ns)
+        by_lane_[static_cast<std::size_t>(event.lane)].push_back(&event);
     }
     for (auto& lane : by_lane_) {
       std::stable_sort(lane.begin(), lane.end(),
@@ -111,13 +114,15 @@ class Reader {
       for (const Event* event : lane) {
         const std::int32_t key = is_task(event->kind) ? key_of(*event) : -1;
         if (key < 0) continue;
-        if (times.size() <= static_cast<std::size_t>(key)) times.resize(static_cast<std::size_t>(key) + 1);
+        if (times.size() <= static_cast<std::size_t>(key))
+          times.resize(static_cast<std::size_t>(key) + 1);
         times[static_cast<std::size_t>(key)].push_back(time_of(*event));
       }
     }
     for (std::size_t k = 0; k < times.size(); ++k) {
       const CostKey& key = out_.keys[k];
-      const double bytes = is_collective(key.op) ? static_cast<double>(key.dims[0]) : bytes_moved(key);
+      const double bytes =
+          is_collective(key.op) ? static_cast<double>(key.dims[0]) : bytes_moved(key);
       demands_.push_back(bytes / std::max(1.0, quantile(times[k], 0.1)));
     }
   }
@@ -156,7 +161,8 @@ class Reader {
     if (next == 0) return 0;
     const auto i = static_cast<std::size_t>(next) - 1;
     if (i + 1 == times_.size()) return traffic_[i];
-    const double share = static_cast<double>(at - times_[i]) / static_cast<double>(times_[i + 1] - times_[i]);
+    const double share =
+        static_cast<double>(at - times_[i]) / static_cast<double>(times_[i + 1] - times_[i]);
     return traffic_[i] + share * (traffic_[i + 1] - traffic_[i]);
   }
 
@@ -257,7 +263,8 @@ class Reader {
   // Why a task began when it did: its issue woke the stream up, an event did, or the task before it
   // was over.
   void read_start(std::size_t lane, const Event& event, const Event& previous) {
-    const auto found = issued_.find(issue_id(trace_.lanes[lane].rank, event.step, event.instruction));
+    const auto found =
+        issued_.find(issue_id(trace_.lanes[lane].rank, event.step, event.instruction));
     if (found == issued_.end()) return;
     const Event& issue = *found->second;
     const std::int64_t free = std::max(previous.end_ns, issue.end_ns);
@@ -296,7 +303,8 @@ class Reader {
         const auto beyond = static_cast<double>(event->end_ns - meeting.last_start - event->cpu_ns);
         meeting.least = std::min(meeting.least, std::max(0.0, beyond));
       }
-      if (meeting.members.size() > 1 && meeting.least < 1e18) out_.rendezvous.push_back(meeting.least);
+      if (meeting.members.size() > 1 && meeting.least < 1e18)
+        out_.rendezvous.push_back(meeting.least);
     }
   }
 
@@ -341,7 +349,8 @@ RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
   out.model_json = text_of(trace, "model");
   out.plan_toml = text_of(trace, "plan");
   out.cpu_model = text_of(trace, "cpu_model");
-  out.ranks = static_cast<int>(std::max<std::int64_t>(1, traces::integer(trace.metadata, "ranks", 1)));
+  out.ranks =
+      static_cast<int>(std::max<std::int64_t>(1, traces::integer(trace.metadata, "ranks", 1)));
   out.threads = static_cast<int>(
       std::max<std::int64_t>(1, traces::integer(trace.metadata, "threads_per_rank", 1)));
   const auto here = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));

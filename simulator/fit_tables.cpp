@@ -30,7 +30,8 @@ double unexplained(const std::vector<const RunSamples*>& runs, double bandwidth)
     std::vector<std::vector<double>> by_key(run->keys.size());
     for (const TaskSample& task : run->tasks) {
       if (task.ns <= 0) continue;
-      by_key[static_cast<std::size_t>(task.key)].push_back(std::log(task.ns / slowed(task, bandwidth)));
+      by_key[static_cast<std::size_t>(task.key)].push_back(
+          std::log(task.ns / slowed(task, bandwidth)));
     }
     for (std::vector<double>& logs : by_key) {
       if (logs.size() < 4) continue;
@@ -76,7 +77,8 @@ class RelativeFit {
     const std::vector<double> x = non_negative_least_squares(rows_, 3, ones_);
     double squares = 0;
     for (std::size_t i = 0; i < points; ++i) {
-      const double error = rows_[3 * i] * x[0] + rows_[3 * i + 1] * x[1] + rows_[3 * i + 2] * x[2] - 1;
+      const double error =
+          rows_[3 * i] * x[0] + rows_[3 * i + 1] * x[1] + rows_[3 * i + 2] * x[2] - 1;
       squares += error * error;
     }
     residual_ = std::sqrt(squares / static_cast<double>(points));
@@ -166,7 +168,8 @@ std::vector<Point> points_of(const Regime& regime) {
 std::size_t sizes_of(const std::vector<Point>& points) {
   std::set<std::array<std::int64_t, 2>> sizes;
   for (const Point& p : points) {
-    const bool is_attention = p.key.op == Operator::attention || p.key.op == Operator::attention_backward;
+    const bool is_attention =
+        p.key.op == Operator::attention || p.key.op == Operator::attention_backward;
     sizes.insert({p.key.dims[0], is_attention ? p.key.dims[1] : 0});
   }
   return sizes.size();
@@ -243,21 +246,22 @@ HostCosts fit_host(const std::vector<const RunSamples*>& runs) {
   };
   for (std::size_t k = 0; k < static_cast<std::size_t>(kKinds); ++k) {
     const bool is_work = runs_on_stream(static_cast<Kind>(k));
-    const auto all = joined([&](const RunSamples& run) -> const std::vector<double>& { return run.issue[k]; });
+    const auto all =
+        joined([&](const RunSamples& run) -> const std::vector<double>& { return run.issue[k]; });
     host.issue_ns[k] = std::llround(middle_of(all, is_work ? kIssueGuess : kBookkeepingGuess));
   }
   const auto latency = [&](std::vector<double> RunSamples::*field, double otherwise) {
-    return std::llround(middle_of(joined([&](const RunSamples& run) -> const std::vector<double>& {
-                                    return run.*field;
-                                  }), otherwise));
+    return std::llround(middle_of(
+        joined([&](const RunSamples& run) -> const std::vector<double>& { return run.*field; }),
+        otherwise));
   };
   host.launch_latency_ns = latency(&RunSamples::launch_latency, kLatencyGuess);
   host.event_latency_ns = latency(&RunSamples::event_latency, kLatencyGuess);
   host.wait_latency_ns = latency(&RunSamples::wait_latency, kLatencyGuess);
   host.stream_gap_ns = latency(&RunSamples::stream_gap, kGapGuess);
   // Waiting for a core looks like rendezvous; the quicker meetings are the undisturbed ones.
-  std::vector<double> meetings = joined(
-      [](const RunSamples& run) -> const std::vector<double>& { return run.rendezvous; });
+  std::vector<double> meetings =
+      joined([](const RunSamples& run) -> const std::vector<double>& { return run.rendezvous; });
   host.rendezvous_ns = std::llround(quantile(meetings, 0.25));
   return host;
 }
@@ -267,7 +271,8 @@ HostCosts fit_host(const std::vector<const RunSamples*>& runs) {
 double fit_memory_bandwidth(const std::vector<const RunSamples*>& runs) {
   double highest = 0;
   for (const RunSamples* run : runs) {
-    for (const TaskSample& task : run->tasks) highest = std::max(highest, task.bytes_per_ns + task.beside);
+    for (const TaskSample& task : run->tasks)
+      highest = std::max(highest, task.bytes_per_ns + task.beside);
   }
   if (highest <= 0) return 0;
   constexpr double kLeastGain = 0.03;  // of what no limit leaves unexplained

@@ -11,16 +11,17 @@ namespace foreshard::simulator {
 namespace {
 
 // Shares of the vendor's peak that good kernels reach at the sizes of training.
-constexpr double kMatmulEfficiency = 0.70;           // where nobody has published a measured peak
-constexpr double kMatmulOfMeasured = 0.80;           // of the best matrix product anyone reports
-constexpr double kAttentionEfficiency = 0.45;        // fused, forward
+constexpr double kMatmulEfficiency = 0.70;     // where nobody has published a measured peak
+constexpr double kMatmulOfMeasured = 0.80;     // of the best matrix product anyone reports
+constexpr double kAttentionEfficiency = 0.45;  // fused, forward
 constexpr double kAttentionBackwardEfficiency = 0.38;
 constexpr double kMemoryEfficiency = 0.85;
 constexpr double kHostLinkEfficiency = 0.85;
-constexpr double kKernelFloorNs = 2500;              // shortest time of any kernel
+constexpr double kKernelFloorNs = 2500;  // shortest time of any kernel
 constexpr double kCopyStartNs = 8000;
-constexpr double kCollectiveStartNs = 20000;         // what published small collectives take above the planner
-constexpr double kHostBytesPerNs = 20;               // a rank's share of its node's main memory
+constexpr double kCollectiveStartNs =
+    20000;                              // what published small collectives take above the planner
+constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main memory
 constexpr double kModelledBand = 0.35;
 
 NcclSystem nccl_system(const Machine& machine) {
@@ -43,7 +44,8 @@ NcclSystem nccl_system(const Machine& machine) {
   system.nvls_channels = 8;
   system.nvls_channel_gb_s = system.generation == GpuGeneration::blackwell ? 80 : 40;
   system.gpus_per_node = static_cast<int>(machine.gpus_per_node);
-  system.node_nic_gb_s = machine.network_bandwidth / 1e9 * static_cast<double>(machine.gpus_per_node);
+  system.node_nic_gb_s =
+      machine.network_bandwidth / 1e9 * static_cast<double>(machine.gpus_per_node);
   return system;
 }
 
@@ -101,8 +103,8 @@ class MachineCosts final : public CostModel {
       case Operator::reduce_scatter:
       case Operator::all_reduce:
         if (key.dims[1] <= 1) return kKernelFloorNs + bytes / bandwidth;
-        return kCollectiveStartNs +
-               nccl_time_ns(nccl_, key.op, static_cast<double>(key.dims[0]), key.dims[1], place.nodes);
+        return kCollectiveStartNs + nccl_time_ns(nccl_, key.op, static_cast<double>(key.dims[0]),
+                                                 key.dims[1], place.nodes);
       case Operator::copy_host_to_device:
       case Operator::copy_device_to_host:
         return kCopyStartNs + static_cast<double>(key.dims[0]) /

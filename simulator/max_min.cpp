@@ -48,7 +48,8 @@ void MaxMinSolver::solve(std::span<const Consumer> consumers, std::span<double> 
       --left;
       rates[i] = std::max(level, 1e-9);
       for (int u = 0; u < consumer.count; ++u) {
-        Load& load = loads_[static_cast<std::size_t>(consumer.uses[static_cast<std::size_t>(u)].resource)];
+        Load& load =
+            loads_[static_cast<std::size_t>(consumer.uses[static_cast<std::size_t>(u)].resource)];
         load.left -= consumer.uses[static_cast<std::size_t>(u)].amount * level;
         load.wanted -= consumer.uses[static_cast<std::size_t>(u)].amount;
       }

@@ -103,9 +103,9 @@ class MemoryWalk final : private AllocatorListener {
     if (taken == 0 && released == 0) return;
     segments_taken_ = now.segments_allocated;
     segments_released_ = now.segments_released;
-    result_.delays.push_back({static_cast<std::int32_t>(step_), instruction_,
-                              taken * options_.segment_alloc_ns + released * options_.segment_free_ns,
-                              released > 0});
+    result_.delays.push_back(
+        {static_cast<std::int32_t>(step_), instruction_,
+         taken * options_.segment_alloc_ns + released * options_.segment_free_ns, released > 0});
   }
 
   void on_event(const AllocatorEvent& event) override {

@@ -53,8 +53,8 @@ struct MemoryRecord {
 };
 
 struct RankMemory {
-  MemoryPeaks run;                // from the set-up on
-  std::int64_t peak_host = 0;     // likewise
+  MemoryPeaks run;                 // from the set-up on
+  std::int64_t peak_host = 0;      // likewise
   std::vector<MemoryPeaks> steps;  // of step 1, 2, ...: statistics reset at the step's start
   PeakMoment peak;
   std::optional<MemoryFailure> failure;  // nothing after it was simulated

@@ -25,9 +25,11 @@ constexpr double kNvlsNvlink = 25.0, kNvlsTreeNetwork = 20.9, kPatNetwork = 14.0
 // By generation, for one node, two and more.
 using PerNodes = std::array<double, 3>;
 constexpr PerNodes kLLTotal[] = {{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}};
-constexpr PerNodes kRingLL128[] = {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {73.4, 34.6, 73.4}};
+constexpr PerNodes kRingLL128[] = {
+    {20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {73.4, 34.6, 73.4}};
 constexpr PerNodes kTreeLL128[] = {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}};
-constexpr PerNodes kTreeSimple[] = {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}};
+constexpr PerNodes kTreeSimple[] = {
+    {26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}};
 constexpr double kNvlsEfficiency[] = {0, 0, 0.85, 0.74};
 
 // Trees lose bandwidth at sizes that are neither latency nor stream: a dip in the middle of 64 B to
@@ -51,7 +53,9 @@ class Planner {
         nodes_(static_cast<double>(nodes)),
         per_node_(std::ceil(ranks_ / nodes_)),
         steps_(is_all_reduce_ ? 2 * (ranks_ - 1) : ranks_ - 1),
-        row_(nodes <= 1 ? 0 : nodes == 2 ? 1 : 2),
+        row_(nodes <= 1   ? 0
+             : nodes == 2 ? 1
+                          : 2),
         generation_(static_cast<std::size_t>(system.generation)) {
     const double inside = s_.channels * s_.channel_gb_s;
     const double network = s_.node_nic_gb_s * per_node_ / std::max(1, s_.gpus_per_node);

@@ -19,12 +19,12 @@ enum class GpuGeneration : std::uint8_t { volta, ampere, hopper, blackwell };
 struct NcclSystem {
   GpuGeneration generation = GpuGeneration::hopper;
   bool has_nvlink = true;
-  bool has_nvls = true;          // NVLink switches that reduce
+  bool has_nvls = true;  // NVLink switches that reduce
   double channels = 12;
-  double channel_gb_s = 30;      // inside a node
+  double channel_gb_s = 30;  // inside a node
   double nvls_channels = 8;
   double nvls_channel_gb_s = 40;
-  double node_nic_gb_s = 0;      // all network cards of a node together, one way
+  double node_nic_gb_s = 0;  // all network cards of a node together, one way
   int gpus_per_node = 8;
 };
 

@@ -1,8 +1,9 @@
 #include "simulator/nnls.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <limits>
+
+#include <Eigen/Dense>
 
 namespace foreshard::simulator {
 namespace {
@@ -18,7 +19,8 @@ Vector solve_passive(const Matrix& a, const Vector& b, const std::vector<Eigen::
   }
   const Vector part = sub.colPivHouseholderQr().solve(b);
   Vector full = Vector::Zero(a.cols());
-  for (std::size_t j = 0; j < passive.size(); ++j) full[passive[j]] = part[static_cast<Eigen::Index>(j)];
+  for (std::size_t j = 0; j < passive.size(); ++j)
+    full[passive[j]] = part[static_cast<Eigen::Index>(j)];
   return full;
 }
 

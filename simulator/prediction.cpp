@@ -109,10 +109,11 @@ class Predictor {
     const RankProgram& program = result_.classes[which].program;
     const OomContext context = oom_context(program, failure_->step, failure_->instruction);
     result_.fits = false;
-    result_.oom = OomReport{failure_->step, lowest_[which], failure_->instruction,
-                            std::string(context.operator_name), context.unit,
-                            std::string(name(context.phase)), failure_->requested,
-                            failure_->allocated, failure_->reserved};
+    result_.oom = OomReport{failure_->step,        lowest_[which],
+                            failure_->instruction, std::string(context.operator_name),
+                            context.unit,          std::string(name(context.phase)),
+                            failure_->requested,   failure_->allocated,
+                            failure_->reserved};
   }
 
   void report_memory() {
@@ -135,7 +136,8 @@ class Predictor {
     const RankProgram& program = class_of(highest).program;
     result_.peak.rank = static_cast<int>(highest);
     result_.peak.phase = name(peak.phase);
-    if (peak.unit != kNone) result_.peak.unit = program.units[static_cast<std::size_t>(peak.unit)].name;
+    if (peak.unit != kNone)
+      result_.peak.unit = program.units[static_cast<std::size_t>(peak.unit)].name;
     for (int c = 0; c < kCategories; ++c) {
       const std::int64_t bytes = peak.by_category[static_cast<std::size_t>(c)];
       if (bytes != 0) result_.peak.by_category[std::string(name(static_cast<Category>(c)))] = bytes;
@@ -185,8 +187,8 @@ class Predictor {
     result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
     result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
-    const auto tokens = static_cast<double>(job_.plan.tokens() * job_.plan.batch.accumulation *
-                                            job_.ranks);
+    const auto tokens =
+        static_cast<double>(job_.plan.tokens() * job_.plan.batch.accumulation * job_.ranks);
     result_.tokens_per_s = tokens / static_cast<double>(step_ns) * 1e9;
     const double peak = costs_->peak_flops_per_ns(job_.plan.precision.param);
     if (peak > 0) result_.mfu = model_flops() / (static_cast<double>(step_ns) * peak);
@@ -205,7 +207,8 @@ class Predictor {
       const auto key = static_cast<std::size_t>(i.cost_key);
       const auto ns = static_cast<double>(first.costs.costs[key].ns);
       total += ns;
-      unsure[static_cast<std::size_t>(first.program.cost_keys[key].op)] += ns * first.costs.errors[key];
+      unsure[static_cast<std::size_t>(first.program.cost_keys[key].op)] +=
+          ns * first.costs.errors[key];
     }
     if (total <= 0) return costs_->band();
     constexpr double kNinetyPercent = 1.65;  // of a normal distribution, in standard deviations

@@ -90,11 +90,11 @@ struct Prediction {
 
   // What all of it was made from.
   std::vector<RankClass> classes;
-  std::vector<int> class_of_rank;        // index into `classes`
-  std::vector<int> simulated_ranks;      // the ranks that have a timeline
-  std::vector<RankPlace> places;         // of those
-  bool one_per_class = true;             // each of those stands for its class
-  std::vector<RankTimeline> timelines;   // of those; empty without time
+  std::vector<int> class_of_rank;       // index into `classes`
+  std::vector<int> simulated_ranks;     // the ranks that have a timeline
+  std::vector<RankPlace> places;        // of those
+  bool one_per_class = true;            // each of those stands for its class
+  std::vector<RankTimeline> timelines;  // of those; empty without time
 };
 
 Prediction predict(const Job& job, const PredictionOptions& options);

@@ -39,8 +39,8 @@ class RankWriter {
     for (int s = 0; s < kStreams; ++s) {
       lanes_.push_back(add_lane(true, name(static_cast<Stream>(s))));
     }
-    for (const auto which : {traces::StepProgram::setup, traces::StepProgram::first,
-                             traces::StepProgram::steady}) {
+    for (const auto which :
+         {traces::StepProgram::setup, traces::StepProgram::first, traces::StepProgram::steady}) {
       facts_[static_cast<std::size_t>(which)] =
           traces::program_facts(rank_class.program, which, job.tree, lanes_, trace.strings);
     }
@@ -89,8 +89,8 @@ class RankWriter {
       }
     }
     const std::int64_t start = step == 0 ? 0 : timeline_.step_end_ns[step - 1];
-    trace_.steps.push_back({rank_, static_cast<std::int32_t>(step), start,
-                            timeline_.step_end_ns[step], 0, 0});
+    trace_.steps.push_back(
+        {rank_, static_cast<std::int32_t>(step), start, timeline_.step_end_ns[step], 0, 0});
   }
 
   void add(const EventFacts& facts, std::int32_t lane, std::size_t step, std::int64_t start,
@@ -113,7 +113,9 @@ class RankWriter {
   }
 
   BufferId buffer_of(std::size_t step, std::size_t instruction) const {
-    return rank_class_.program.step(static_cast<std::int64_t>(step)).instructions[instruction].target;
+    return rank_class_.program.step(static_cast<std::int64_t>(step))
+        .instructions[instruction]
+        .target;
   }
 
   void write_memory() {
@@ -124,8 +126,8 @@ class RankWriter {
       traces::MemoryEvent event;
       if (step + 1 < timeline_.first_span.size()) {
         const auto spans = timeline_.step(step);
-        event.time_ns = instruction < spans.size() ? spans[instruction].end
-                                                   : timeline_.step_end_ns[step];
+        event.time_ns =
+            instruction < spans.size() ? spans[instruction].end : timeline_.step_end_ns[step];
       }
       event.rank = rank_;
       event.action = action_of(record.event.action);
@@ -135,7 +137,8 @@ class RankWriter {
       event.address = record.on_host ? buffer_of(step, instruction) : record.event.address;
       event.bytes = record.event.bytes;
       event.requested = record.event.requested;
-      event.lane = record.on_host ? traces::kNone : lanes_[static_cast<std::size_t>(record.event.stream)];
+      event.lane =
+          record.on_host ? traces::kNone : lanes_[static_cast<std::size_t>(record.event.stream)];
       event.category = about.category;
       event.owner = about.owner;
       event.phase = about.phase;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kFlopsPerNsAndCore = 30;  // fp32 matrix products with 256-bit vectors
 constexpr double kBytesPerNsAndCore = 6;
-constexpr double kBytesPerNs = 20;          // of the whole machine
+constexpr double kBytesPerNs = 20;  // of the whole machine
 constexpr double kOverheadNs = 2000;
 constexpr double kCollectiveOverheadNs = 30'000;
 constexpr double kModelledBand = 0.6;
@@ -52,13 +52,15 @@ class ProcessorCosts final : public CostModel {
   }
 
   double peak_flops_per_ns(DType) const override {
-    return kFlopsPerNsAndCore * std::min(static_cast<double>(threads_), static_cast<double>(cores_) / ranks_);
+    return kFlopsPerNsAndCore *
+           std::min(static_cast<double>(threads_), static_cast<double>(cores_) / ranks_);
   }
   int ranks_per_node() const override { return 0; }
   double band() const override { return kModelledBand; }
 
   std::vector<std::string> warnings() const override {
-    return {"times are a guess from the number of cores; `foreshard fit` learns them from recordings"};
+    return {
+        "times are a guess from the number of cores; `foreshard fit` learns them from recordings"};
   }
 
  private:

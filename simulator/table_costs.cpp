@@ -48,8 +48,8 @@ const CollectiveFit* find_collective(const Regime& regime, const CostKey& key) {
 double distance(const CostKey& a, const CostKey& b) {
   double sum = 0;
   for (std::size_t d = 0; d < a.dims.size(); ++d) {
-    sum += std::abs(std::log2((1.0 + static_cast<double>(a.dims[d])) /
-                              (1.0 + static_cast<double>(b.dims[d]))));
+    sum += std::abs(
+        std::log2((1.0 + static_cast<double>(a.dims[d])) / (1.0 + static_cast<double>(b.dims[d]))));
   }
   return sum;
 }
@@ -68,7 +68,8 @@ CostKey in_type(const CostKey& key, DType type) {
 constexpr double kOtherThreadsError = 0.1;
 constexpr double kOtherPlaceError = 0.15;  // host instead of a stream, or the reverse
 constexpr double kModelledError = 0.3;
-constexpr double kLeastFitError = 0.06;  // an operator's residual is small where few sizes were seen
+constexpr double kLeastFitError =
+    0.06;  // an operator's residual is small where few sizes were seen
 
 struct Answer {
   double ns = 0;
@@ -178,9 +179,11 @@ class TableCosts final : public CostModel {
     CostEstimate result = without_crowding(key, place);
     result.ns *= crowding_;
     const bool spreads = threads_ > 1 && !is_single_threaded(key.op);
-    const double bytes = is_collective(key.op) ? static_cast<double>(key.dims[0]) : bytes_moved(key);
+    const double bytes =
+        is_collective(key.op) ? static_cast<double>(key.dims[0]) : bytes_moved(key);
     result.uses = {};
-    result.uses[static_cast<std::size_t>(Resource::cores)] = spreads ? static_cast<float>(threads_) : 1.0F;
+    result.uses[static_cast<std::size_t>(Resource::cores)] =
+        spreads ? static_cast<float>(threads_) : 1.0F;
     if (table_.memory_bytes_per_ns > 0 && result.ns > 0) {
       // Nobody alone is slower than alone.
       const double rate = std::min(bytes / result.ns, table_.memory_bytes_per_ns);
@@ -279,8 +282,8 @@ class TableCosts final : public CostModel {
     if (ratios.empty()) {
       return static_cast<double>(other.regime().threads) / home.regime().threads;
     }
-    std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2),
-                     ratios.end());
+    std::nth_element(ratios.begin(),
+                     ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
     return ratios[ratios.size() / 2];
   }
 

@@ -97,7 +97,8 @@ class RankBuilder {
       add_host(span.issue, std::min(issued, std::max(span.issue, span.start)));
       std::int64_t task = kNobody;
       if (instruction.kind == Kind::collective) {
-        const std::int32_t communicator = communicator_id(rank.place, instruction.group, one_per_class);
+        const std::int32_t communicator =
+            communicator_id(rank.place, instruction.group, one_per_class);
         const std::int32_t ordinal = ordinals[communicator]++;
         const auto [found, is_new] = meetings.try_emplace({communicator, ordinal}, kNobody);
         if (is_new) {
@@ -125,8 +126,8 @@ TaskGraph::TaskGraph(std::span<const SimulatedRank> ranks, std::span<const RankT
   Meetings meetings;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     RankBuilder::build(*graph_, meetings, ranks[r], static_cast<std::int32_t>(r),
-                       timelines[r].step(static_cast<std::size_t>(step)), ranks[r].program->step(step),
-                       one_per_class);
+                       timelines[r].step(static_cast<std::size_t>(step)),
+                       ranks[r].program->step(step), one_per_class);
   }
 }
 
@@ -134,9 +135,13 @@ TaskGraph::TaskGraph(TaskGraph&&) noexcept = default;
 TaskGraph& TaskGraph::operator=(TaskGraph&&) noexcept = default;
 TaskGraph::~TaskGraph() = default;
 
-const std::vector<TaskNode>& TaskGraph::nodes() const { return graph_->nodes; }
+const std::vector<TaskNode>& TaskGraph::nodes() const {
+  return graph_->nodes;
+}
 
-std::size_t TaskGraph::edges() const { return boost::num_edges(graph_->dependencies); }
+std::size_t TaskGraph::edges() const {
+  return boost::num_edges(graph_->dependencies);
+}
 
 bool TaskGraph::has_cycle() const {
   try {
@@ -152,7 +157,8 @@ std::vector<std::size_t> TaskGraph::critical_path() const {
   std::vector<std::size_t> path;
   if (nodes.empty()) return path;
   const auto ends_before = [](const TaskNode& a, const TaskNode& b) { return a.end < b.end; };
-  auto at = static_cast<Vertex>(std::max_element(nodes.begin(), nodes.end(), ends_before) - nodes.begin());
+  auto at = static_cast<Vertex>(std::max_element(nodes.begin(), nodes.end(), ends_before) -
+                                nodes.begin());
   for (;;) {
     path.push_back(at);
     const auto [first, last] = boost::in_edges(at, graph_->dependencies);

@@ -1,10 +1,10 @@
 // How long a prediction takes: from parsed inputs to two steps with timeline and memory. One
 // iteration of `replan` is one plan; 64 different ones in turn, nothing remembered in between.
-#include <benchmark/benchmark.h>
-
 #include <cstdlib>
 #include <iostream>
 #include <vector>
+
+#include <benchmark/benchmark.h>
 
 #include "simulator/prediction.hpp"
 

@@ -1,9 +1,9 @@
 #include "simulator/cost_table.hpp"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+
+#include <gtest/gtest.h>
 
 #include "simulator/cost_model.hpp"
 
@@ -29,7 +29,8 @@ CostTable example() {
   regime.host.wait_latency_ns = 9000;
   table.regimes.push_back(regime);
   table.crowding.push_back({4, 1.1});
-  table.calibration.push_back({"small", "[batch]\n", "a b.fst", 2, 1, 100'000'000, 101'000'000, 97'000'000});
+  table.calibration.push_back(
+      {"small", "[batch]\n", "a b.fst", 2, 1, 100'000'000, 101'000'000, 97'000'000});
   return table;
 }
 
@@ -74,12 +75,14 @@ TEST(CostTable, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(error_of(replaced(good, "\"version\": 1", "\"version\": 99")).field, "version");
   EXPECT_EQ(error_of(replaced(good, "\"cores\": 2", "\"cores\": 0")).field, "machine.cores");
   EXPECT_EQ(error_of(replaced(good, "\"band\": 0.08", "\"band\": \"wide\"")).field, "band");
-  EXPECT_EQ(error_of(replaced(good, "\"ns\": 1500000.0", "\"ns\": -1")).field, "regimes[0].measured[0].ns");
+  EXPECT_EQ(error_of(replaced(good, "\"ns\": 1500000.0", "\"ns\": -1")).field,
+            "regimes[0].measured[0].ns");
   EXPECT_EQ(error_of(replaced(good, "matmul fp32 512", "matmul fp99 512")).field,
             "regimes[0].measured[0].cost_key");
   EXPECT_EQ(error_of(replaced(good, "\"operator\": \"matmul\"", "\"operator\": \"sum\"")).field,
             "regimes[0].operators[0].operator");
-  EXPECT_EQ(error_of(replaced(good, "\"factor\": 1.1", "\"factor\": null")).field, "crowding[0].factor");
+  EXPECT_EQ(error_of(replaced(good, "\"factor\": 1.1", "\"factor\": null")).field,
+            "crowding[0].factor");
 }
 
 TEST(CostTable, MissingFilesAndFoldersAreErrors) {
@@ -100,7 +103,8 @@ TEST(TableCosts, AnswersFromTheBestSource) {
   // Far from what was measured the fit stands alone.
   EXPECT_NEAR(other.ns, 1.1 * (2000 + 0.02 * flops(key) + 0.1 * bytes_moved(key)), 0.05 * other.ns);
 
-  const auto never = costs->estimate({Operator::rope, DType::fp32, DType::fp32, DType::fp32, {1, 64, 6, 2, 64}}, {});
+  const auto never = costs->estimate(
+      {Operator::rope, DType::fp32, DType::fp32, DType::fp32, {1, 64, 6, 2, 64}}, {});
   EXPECT_EQ(never.source, CostSource::modelled);
 }
 
@@ -108,7 +112,9 @@ TEST(TableCosts, NearAMeasuredKeyItLeansOnIt) {
   CostTable table = example();
   table.crowding.clear();
   const CostKey near = matmul(512, 384, 400), measured = matmul(512, 384, 384);
-  const auto plain = [&](const CostKey& k) { return 2000 + 0.02 * flops(k) + 0.1 * bytes_moved(k); };
+  const auto plain = [&](const CostKey& k) {
+    return 2000 + 0.02 * flops(k) + 0.1 * bytes_moved(k);
+  };
   const double miss = 1'500'000 / plain(measured);
   const auto costs = table_costs(table, 2);
   EXPECT_NEAR(costs->estimate(near, {}).ns / plain(near), miss, 0.2 * std::abs(miss - 1));

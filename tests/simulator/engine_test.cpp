@@ -1,11 +1,11 @@
 #include "simulator/engine.hpp"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "tests/simulator/small_program.hpp"
 
@@ -24,7 +24,8 @@ EngineOptions one_step(bool shares) {
   return options;
 }
 
-std::vector<RankTimeline> run(const std::vector<SmallProgram>& programs, const EngineOptions& options) {
+std::vector<RankTimeline> run(const std::vector<SmallProgram>& programs,
+                              const EngineOptions& options) {
   std::vector<SimulatedRank> ranks;
   for (const SmallProgram& program : programs) ranks.push_back(program.simulated());
   return simulate(ranks, options);
@@ -108,7 +109,11 @@ TEST_P(BothEngines, HostWorkDelaysWhatIsIssuedAfterIt) {
 TEST_P(BothEngines, IdleStreamsWakeUpAndBusyOnesHaveGaps) {
   // Wake-up 7: 7-107. Gap 3: 110-160. After an event 11: 171-181.
   SmallProgram p;
-  p.launch(kCompute, 100).launch(kCompute, 50).record(kCompute, 0).wait(kGather, 0).launch(kGather, 10);
+  p.launch(kCompute, 100)
+      .launch(kCompute, 50)
+      .record(kCompute, 0)
+      .wait(kGather, 0)
+      .launch(kGather, 10);
   EngineOptions options = one_step(GetParam());
   options.host.launch_latency_ns = 7;
   options.host.stream_gap_ns = 3;
@@ -253,9 +258,11 @@ SmallProgram random_program(int rank, int ranks, const std::vector<std::array<in
 }
 
 std::vector<std::array<int, 3>> random_script() {
-  return *rc::gen::container<std::vector<std::array<int, 3>>>(
-      rc::gen::apply([](int a, int b, int c) { return std::array{a, b, c}; }, rc::gen::inRange(0, 6),
-                     rc::gen::inRange(0, kStreams), rc::gen::inRange(1, 500)));
+  return *rc::gen::container<std::vector<std::array<int, 3>>>(rc::gen::apply(
+      [](int a, int b, int c) {
+        return std::array{a, b, c};
+      },
+      rc::gen::inRange(0, 6), rc::gen::inRange(0, kStreams), rc::gen::inRange(1, 500)));
 }
 
 std::int64_t makespan(const std::vector<RankTimeline>& timelines) {
@@ -268,7 +275,8 @@ std::int64_t makespan(const std::vector<RankTimeline>& timelines) {
 
 RC_GTEST_PROP(Engines, AgreeWhereNothingIsShared, ()) {
   const auto script = random_script();
-  const std::vector<SmallProgram> programs{random_program(0, 2, script), random_program(1, 2, script)};
+  const std::vector<SmallProgram> programs{random_program(0, 2, script),
+                                           random_program(1, 2, script)};
   auto options = one_step(false);
   options.host.issue_ns.fill(*rc::gen::inRange(0, 30));
   const auto in_order = run(programs, options);
@@ -285,7 +293,8 @@ RC_GTEST_PROP(Engines, AgreeWhereNothingIsShared, ()) {
 RC_GTEST_PROP(Engines, WorkIsConserved, ()) {
   // On c cores nothing ends before all work divided by c, nor before any stream's own work.
   const auto script = random_script();
-  const std::vector<SmallProgram> programs{random_program(0, 2, script), random_program(1, 2, script)};
+  const std::vector<SmallProgram> programs{random_program(0, 2, script),
+                                           random_program(1, 2, script)};
   auto options = one_step(true);
   options.capacities[0] = *rc::gen::inRange(1, 4);
   const auto timelines = run(programs, options);

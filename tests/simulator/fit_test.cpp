@@ -1,10 +1,10 @@
 // Recordings made up from known costs: the fit must find them again.
 #include "simulator/fit.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "simulator/fit_samples.hpp"
 #include "simulator/fit_tables.hpp"
@@ -32,7 +32,8 @@ class FakeRun {
     for (int step = 0; step <= 3; ++step) trace.steps.push_back({0, step, 0, 1000, 0, 0});
   }
 
-  void add(int lane, EventKind kind, const CostKey& key, std::int64_t start, double ns, double cpu = -1) {
+  void add(int lane, EventKind kind, const CostKey& key, std::int64_t start, double ns,
+           double cpu = -1) {
     Event event;
     event.lane = lane;
     event.kind = kind;
@@ -92,7 +93,8 @@ TEST(Fit, FindsTheParametersOfACollective) {
   std::int64_t at = 0;
   for (std::int64_t bytes = 1 << 10; bytes <= 1 << 24; bytes *= 4) {
     for (const int lane : {2, 5}) {
-      const double ns = 40'000 + 2 * std::sqrt(static_cast<double>(bytes)) + 0.3 * static_cast<double>(bytes);
+      const double ns =
+          40'000 + 2 * std::sqrt(static_cast<double>(bytes)) + 0.3 * static_cast<double>(bytes);
       run.add(lane, EventKind::communication, all_gather(bytes, 2), at, ns);
     }
     at += 1'000'000'000;
@@ -109,7 +111,8 @@ TEST(Fit, FindsTheParametersOfACollective) {
 TEST(Fit, ProcessorTimeCountsWhereCoresAreShared) {
   // The task was on the processor for half of its time.
   FakeRun run(4);
-  for (int i = 0; i < 9; ++i) run.add(1, EventKind::compute, matmul(8, 8, 8), i * 10'000, 2000, 1000);
+  for (int i = 0; i < 9; ++i)
+    run.add(1, EventKind::compute, matmul(8, 8, 8), i * 10'000, 2000, 1000);
   const auto result = fit({{"run.fst", &run.trace}});
   ASSERT_TRUE(result);
   EXPECT_DOUBLE_EQ(result->table.regimes.at(0).measured.at(matmul(8, 8, 8)).ns, 1000);

@@ -1,9 +1,9 @@
 #include "simulator/max_min.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include <algorithm>
 
 namespace foreshard::simulator {
 namespace {

@@ -13,7 +13,8 @@ constexpr std::int64_t kMib = 1 << 20;
 // Adds buffers to a small program and takes care of their numbers.
 class MemoryProgram : public SmallProgram {
  public:
-  BufferId buffer(std::int64_t bytes, Category category = Category::activations, bool on_host = false) {
+  BufferId buffer(std::int64_t bytes, Category category = Category::activations,
+                  bool on_host = false) {
     Buffer b;
     b.bytes = bytes;
     b.category = category;
@@ -34,7 +35,8 @@ class MemoryProgram : public SmallProgram {
   Phase phase = Phase::forward;
 };
 
-RankMemory run(const MemoryProgram& p, std::int64_t steps = 1, std::optional<std::int64_t> capacity = {}) {
+RankMemory run(const MemoryProgram& p, std::int64_t steps = 1,
+               std::optional<std::int64_t> capacity = {}) {
   MemoryOptions options;
   options.steps = steps;
   options.capacity = capacity;
@@ -72,7 +74,8 @@ TEST(Memory, PeaksOfAStepStartAtWhatIsStillHeld) {
 
 TEST(Memory, NamesWhatHeldThePeak) {
   MemoryProgram p;
-  const BufferId a = p.buffer(2 * kMib, Category::parameters), b = p.buffer(3 * kMib, Category::gradients);
+  const BufferId a = p.buffer(2 * kMib, Category::parameters),
+                 b = p.buffer(3 * kMib, Category::gradients);
   p.alloc(a);
   p.phase = Phase::backward;
   p.alloc(b), p.free(b);

@@ -1,9 +1,9 @@
 // The planner against published measurements and against the figures NCCL's own formula gives.
 #include "simulator/nccl_planner.hpp"
 
-#include <gtest/gtest.h>
-
 #include <utility>
+
+#include <gtest/gtest.h>
 
 namespace foreshard::simulator {
 namespace {
@@ -17,10 +17,12 @@ double bus_gb_s(const NcclSystem& system, Operator op, double factor) {
 TEST(NcclPlanner, AllReduceOnEightH200AsNcclItselfPlansIt) {
   // Microseconds; ring with LL up to 1 MiB, NVLS from 2 MiB on.
   const std::pair<double, double> planned[] = {
-      {32 * kKiB, 15.4}, {256 * kKiB, 18.3}, {kMiB, 28.0},       {4 * kMiB, 40.4},   {16 * kMiB, 86.7},
-      {32 * kMiB, 148.4}, {64 * kMiB, 271.7}, {128 * kMiB, 518.4}, {256 * kMiB, 1012}, {kGiB, 3973}};
+      {32 * kKiB, 15.4},  {256 * kKiB, 18.3}, {kMiB, 28.0},       {4 * kMiB, 40.4},
+      {16 * kMiB, 86.7},  {32 * kMiB, 148.4}, {64 * kMiB, 271.7}, {128 * kMiB, 518.4},
+      {256 * kMiB, 1012}, {kGiB, 3973}};
   for (const auto& [bytes, us] : planned) {
-    EXPECT_NEAR(nccl_time_ns({}, Operator::all_reduce, bytes, 8, 1) / 1000, us, 0.005 * us) << bytes;
+    EXPECT_NEAR(nccl_time_ns({}, Operator::all_reduce, bytes, 8, 1) / 1000, us, 0.005 * us)
+        << bytes;
   }
 }
 

@@ -1,9 +1,8 @@
 #include "simulator/nnls.hpp"
 
+#include <Eigen/Dense>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include <Eigen/Dense>
 
 namespace foreshard::simulator {
 namespace {

@@ -1,11 +1,11 @@
 // Whole predictions of real lowerings: what must hold for every one of them.
 #include "simulator/prediction.hpp"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <algorithm>
 #include <numeric>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "simulator/task_graph.hpp"
 #include "tests/simulator/small_program.hpp"
@@ -41,7 +41,9 @@ Job job_of(const LlamaConfig& model, const Plan& plan, int ranks) {
   return *job;
 }
 
-Machine h100() { return *load_machine("h100-sxm"); }
+Machine h100() {
+  return *load_machine("h100-sxm");
+}
 
 Prediction predict_h100(const std::string& model, const Plan& plan, int ranks) {
   const Machine machine = h100();
@@ -114,7 +116,8 @@ TEST(Prediction, AnOptimizerStateComesWithTheFirstStep) {
   const Prediction p = predict_h100("llama-3.1-8b", plan, 8);
   const auto& memory = p.classes[0].memory;
   const double states = 8.0 * 8'030'261'248.0 / 8;
-  EXPECT_NEAR(static_cast<double>(memory.steps[1].allocated - memory.steps[0].allocated), states, 0.01 * states);
+  EXPECT_NEAR(static_cast<double>(memory.steps[1].allocated - memory.steps[0].allocated), states,
+              0.01 * states);
 }
 
 TEST(Prediction, OutOfMemoryIsAnAnswer) {
@@ -139,7 +142,8 @@ TEST(Prediction, ATraceOfItHoldsEveryTask) {
   const traces::Trace trace = to_trace(job, p, "test");
   std::int64_t expected = 0, found = 0;
   for (std::int64_t step = 0; step <= 2; ++step) {
-    for (const auto& i : p.classes[0].program.step(step).instructions) expected += runs_on_stream(i.kind);
+    for (const auto& i : p.classes[0].program.step(step).instructions)
+      expected += runs_on_stream(i.kind);
   }
   for (const auto& event : trace.events) {
     EXPECT_GE(event.end_ns, event.start_ns);
@@ -162,7 +166,9 @@ TEST(Prediction, ATraceOfItHoldsEveryTask) {
 TEST(Prediction, ExposedCommunicationIsWhatNoKernelHides) {
   // Collective 0-100; kernels 20-50 and 40-60 hide 40 of it, one at 90-120 another 10.
   SmallProgram p;
-  p.collective(Stream::all_gather, 100).launch(Stream::compute, 30).launch(Stream::all_gather_copy_in, 20);
+  p.collective(Stream::all_gather, 100)
+      .launch(Stream::compute, 30)
+      .launch(Stream::all_gather_copy_in, 20);
   p.launch(Stream::compute, 30);
   for (auto& key : p.program.cost_keys) key.op = Operator::add;
   RankTimeline timeline;
@@ -198,7 +204,7 @@ RC_GTEST_PROP(Predictions, ObeyTheLawsOfSchedules, ()) {
       RC_ASSERT(i == 0 || spans[i].issue >= spans[i - 1].issue);
       if (!runs_on_stream(instructions[i].kind)) continue;
       auto& stream = free[static_cast<std::size_t>(instructions[i].stream)];
-      RC_ASSERT(spans[i].start >= stream);         // one at a time
+      RC_ASSERT(spans[i].start >= stream);          // one at a time
       RC_ASSERT(spans[i].start >= spans[i].issue);  // never before its issue
       stream = spans[i].end;
       const auto alone = inputs[r].costs[static_cast<std::size_t>(instructions[i].cost_key)].ns;

@@ -28,7 +28,9 @@ class SmallProgram {
   SmallProgram& host_compute(std::int64_t ns) {
     return work(Kind::host_compute, Stream::compute, Group::world, ns, 1, 0);
   }
-  SmallProgram& record(Stream stream, EventId event) { return add(Kind::record_event, stream, event); }
+  SmallProgram& record(Stream stream, EventId event) {
+    return add(Kind::record_event, stream, event);
+  }
   SmallProgram& wait(Stream stream, EventId event) { return add(Kind::wait_event, stream, event); }
   SmallProgram& host_wait(EventId event) { return add(Kind::host_wait, Stream::compute, event); }
 

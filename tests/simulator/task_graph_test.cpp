@@ -46,7 +46,11 @@ TEST(TaskGraph, FollowsTheLongerStream) {
   // Gather 0-70, compute 0-100, then compute waits for both and runs 100-150. The gather could have
   // ended 30 later.
   SmallProgram p;
-  p.launch(kGather, 70).record(kGather, 0).launch(kCompute, 100).wait(kCompute, 0).launch(kCompute, 50);
+  p.launch(kGather, 70)
+      .record(kGather, 0)
+      .launch(kCompute, 100)
+      .wait(kCompute, 0)
+      .launch(kCompute, 50);
   const Simulated simulated({p});
   const TaskGraph graph = simulated.graph();
   EXPECT_FALSE(graph.has_cycle());
