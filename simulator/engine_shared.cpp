@@ -39,11 +39,6 @@ class SharedEngine {
   }
 
  private:
-  struct Active {
-    std::int32_t rank = 0;
-    std::int32_t lane = 0;
-  };
-
   std::int64_t last_step() const {
     return options_.stop_step >= 0 ? options_.stop_step : options_.steps;
   }
@@ -66,8 +61,6 @@ class SharedEngine {
       rank.communicators[g] = static_cast<std::int32_t>(c);
     }
   }
-
-  // --- the host -------------------------------------------------------------------------------
 
   void enter_step(std::size_t r) {
     Rank& rank = ranks_[r];
@@ -181,8 +174,6 @@ class SharedEngine {
     task.queue.push_back(item);
     if (task.state == LaneState::idle) advance_stream(r, lane, options_.host.launch_latency_ns);
   }
-
-  // --- streams --------------------------------------------------------------------------------
 
   // Goes on with a stream whose last task is over; the next task starts `latency` later.
   void advance_stream(std::size_t r, std::size_t lane, std::int64_t latency) {
@@ -298,8 +289,6 @@ class SharedEngine {
     ++task.head;
     advance_stream(r, lane, options_.host.stream_gap_ns);
   }
-
-  // --- time -----------------------------------------------------------------------------------
 
   void start_task(std::size_t r, std::size_t lane, double latency, double work) {
     LaneTask& task = ranks_[r].lanes[lane];

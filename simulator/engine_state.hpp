@@ -86,6 +86,12 @@ struct Rank {
   }
 };
 
+// A lane whose task is under way.
+struct Active {
+  std::int32_t rank = 0;
+  std::int32_t lane = 0;
+};
+
 // Cores and memory are one for all ranks; the other resources exist once per rank.
 constexpr int kCommonResources = 2;
 
