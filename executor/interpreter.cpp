@@ -65,7 +65,11 @@ Interpreter::Interpreter(const RankProgram& program, const AllocatorSettings& se
 }
 
 Interpreter::~Interpreter() {
+  stop_streams();
   memory_.set_listener(nullptr);
+}
+
+void Interpreter::stop_streams() {
   for (auto& s : streams_) s.reset();
 }
 
@@ -79,6 +83,8 @@ void Interpreter::synchronize() {
 
 StepReport Interpreter::run(std::int64_t step, const Program& program_of) {
   StepReport report{step, 0, 0, Nanoseconds(profiler::clock_now()), {}};
+  // Programs number their events each for itself, and an event belongs to one recording stream.
+  if (current_ != &program_of) synchronize();
   ++epoch_;
   step_ = step;
   current_ = &program_of;

@@ -43,6 +43,8 @@ class RankRun final : public HostWork {
   void prepare(const Communicators& communicators, profiler::Recorder* recorder);
   // The whole run of this rank, on its own thread; never throws.
   void run();
+  // After the runs of all ranks, before anything they share goes. The memory stays.
+  void stop_streams() { interpreter_->stop_streams(); }
 
   const RankProgram& program() const { return program_; }
   const RankState& state() const { return state_; }

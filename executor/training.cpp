@@ -145,6 +145,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
     std::vector<std::thread> threads;
     for (auto& rank : ranks) threads.emplace_back([&rank] { rank->run(); });
     for (std::thread& thread : threads) thread.join();
+    for (auto& rank : ranks) rank->stop_streams();
   }
   result.failure = shared.run.failure();
   result.steps = ranks[0]->steps();
