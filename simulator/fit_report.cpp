@@ -87,7 +87,7 @@ std::string fit_report(const CostTable& table) {
     line(text, "held out: each recording predicted from the others alone; %d of %d inside the band",
          inside, tried);
   }
-  line(text,
+  line(text, "%s",
        "(\"-\": the other recordings say nothing about this one's threads, operators or types)");
   return text;
 }
