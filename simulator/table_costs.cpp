@@ -165,7 +165,7 @@ class RegimeCosts {
 class TableCosts final : public CostModel {
  public:
   TableCosts(CostTable table, int ranks)
-      : table_(std::move(table)), ranks_(ranks), threads_(threads_per_rank(table_.cores, ranks)) {
+      : table_(std::move(table)), threads_(threads_per_rank(table_.cores, ranks)) {
     // The regime of these threads first, then the others by nearness.
     std::sort(table_.regimes.begin(), table_.regimes.end(), [&](const Regime& a, const Regime& b) {
       return std::abs(a.threads - threads_) < std::abs(b.threads - threads_);
@@ -298,7 +298,7 @@ class TableCosts final : public CostModel {
   }
 
   CostTable table_;
-  int ranks_, threads_;
+  int threads_;
   std::vector<RegimeCosts> regimes_;
   double crowding_ = 1;
   std::unique_ptr<CostModel> fallback_;
