@@ -1,14 +1,13 @@
 #include "cli/command.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "models/text_file.hpp"
 
@@ -20,8 +19,10 @@ int complain(const Error& error, int status) {
 }
 
 void JobFlags::add_to(CLI::App& app) {
-  app.add_option("--model", model, "Hugging Face folder, its config.json, or a bundled model's name")
-      ->required()->type_name("M");
+  app.add_option("--model", model,
+                 "Hugging Face folder, its config.json, or a bundled model's name")
+      ->required()
+      ->type_name("M");
   app.add_option("--plan", plan, "plan file (TOML)")->required()->type_name("P");
   app.add_option("--ranks", ranks, "number of ranks")->required()->type_name("N");
   app.add_option("--nodes", nodes, "nodes the ranks are spread over")->type_name("N");
@@ -32,8 +33,9 @@ Result<Job> JobFlags::load() const {
     return fail("", "--ranks", std::to_string(ranks) + " ranks cannot run; expected 1 to 1000000");
   }
   if (nodes < 0 || nodes > ranks) {
-    return fail("", "--nodes", std::to_string(nodes) + " nodes cannot hold " + std::to_string(ranks) +
-                " ranks; expected 1 to the number of ranks");
+    return fail("", "--nodes",
+                std::to_string(nodes) + " nodes cannot hold " + std::to_string(ranks) +
+                    " ranks; expected 1 to the number of ranks");
   }
   auto config = load_llama_config(model);
   if (!config) return tl::unexpected(config.error());
@@ -46,20 +48,32 @@ Result<std::int64_t> parse_bytes(const std::string& text, const std::string& fla
   static constexpr struct {
     const char* suffix;
     double factor;
-  } kUnits[] = {{"", 1}, {"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824},
-                {"TiB", 1099511627776.0}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+  } kUnits[] = {{"", 1},
+                {"B", 1},
+                {"KiB", 1024},
+                {"MiB", 1048576},
+                {"GiB", 1073741824},
+                {"TiB", 1099511627776.0},
+                {"KB", 1e3},
+                {"MB", 1e6},
+                {"GB", 1e9},
+                {"TB", 1e12}};
   double number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string suffix(read.ptr, text.data() + text.size());
-  suffix.erase(0, suffix.find_first_not_of(' ') == std::string::npos ? suffix.size() : suffix.find_first_not_of(' '));
+  suffix.erase(0, suffix.find_first_not_of(' ') == std::string::npos
+                      ? suffix.size()
+                      : suffix.find_first_not_of(' '));
   for (const auto& unit : kUnits) {
     const double bytes = number * unit.factor;
     if (read.ec == std::errc() && suffix == unit.suffix && bytes >= 1 && bytes < 9e18) {
       return static_cast<std::int64_t>(bytes);
     }
   }
-  return fail("", flag, "'" + text + "' is no amount of memory; expected bytes, or a number with a unit "
-              "such as 80GiB");
+  return fail("", flag,
+              "'" + text +
+                  "' is no amount of memory; expected bytes, or a number with a unit "
+                  "such as 80GiB");
 }
 
 std::string text_of_bytes(std::int64_t bytes) {
@@ -97,17 +111,20 @@ Result<void> check_output(const std::string& path, const std::string& flag) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
   if (!std::filesystem::is_directory(folder, ignored)) {
-    return fail(path, flag, "the folder " + folder.string() + " does not exist; expected a folder to write to");
+    return fail(path, flag,
+                "the folder " + folder.string() + " does not exist; expected a folder to write to");
   }
   if (::access(folder.c_str(), W_OK) != 0) {
-    return fail(path, flag, "the folder " + folder.string() + " cannot be written to (" +
-                std::strerror(errno) + "); expected a folder to write to");
+    return fail(path, flag,
+                "the folder " + folder.string() + " cannot be written to (" + std::strerror(errno) +
+                    "); expected a folder to write to");
   }
   return {};
 }
 
 void JsonOutput::add_to(CLI::App& app) {
-  app.add_option("--json", path_, "write the answer as JSON to a file, or - for standard output")->type_name("F");
+  app.add_option("--json", path_, "write the answer as JSON to a file, or - for standard output")
+      ->type_name("F");
 }
 
 Result<void> JsonOutput::check() const {
@@ -117,28 +134,32 @@ Result<void> JsonOutput::check() const {
 Result<void> JsonOutput::write(const std::string& json) const {
   if (path_.empty()) return {};
   std::FILE* file = is_standard_output() ? stdout : std::fopen(path_.c_str(), "w");
-  const bool written = file != nullptr && std::fputs(json.c_str(), file) >= 0 && std::fputc('\n', file) >= 0 &&
-                       std::fflush(file) == 0;
+  const bool written = file != nullptr && std::fputs(json.c_str(), file) >= 0 &&
+                       std::fputc('\n', file) >= 0 && std::fflush(file) == 0;
   const int reason = errno;
   if (file != nullptr && file != stdout && std::fclose(file) != 0 && written) {
     return fail(path_, "--json", std::string("cannot be written (") + std::strerror(errno) + ")");
   }
-  if (!written) return fail(path_, "--json", std::string("cannot be written (") + std::strerror(reason) + ")");
+  if (!written)
+    return fail(path_, "--json", std::string("cannot be written (") + std::strerror(reason) + ")");
   return {};
 }
 
-Progress::Progress(std::int64_t total) : total_(total), is_terminal_(::isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(std::int64_t total)
+    : total_(total), is_terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 void Progress::at(std::int64_t done, const std::string& note) {
   if (is_terminal_) {
     constexpr std::int64_t kWidth = 30;
     const std::int64_t filled = total_ > 0 ? kWidth * done / total_ : 0;
-    std::fprintf(stderr, "\r[%s%s] %lld/%lld %s\033[K", std::string(static_cast<std::size_t>(filled), '=').c_str(),
+    std::fprintf(stderr, "\r[%s%s] %lld/%lld %s\033[K",
+                 std::string(static_cast<std::size_t>(filled), '=').c_str(),
                  std::string(static_cast<std::size_t>(kWidth - filled), ' ').c_str(),
                  static_cast<long long>(done), static_cast<long long>(total_), note.c_str());
     has_bar_ = true;
   } else if (done == total_ || done - last_line_ >= std::max<std::int64_t>(1, total_ / 20)) {
-    std::fprintf(stderr, "%lld/%lld %s\n", static_cast<long long>(done), static_cast<long long>(total_), note.c_str());
+    std::fprintf(stderr, "%lld/%lld %s\n", static_cast<long long>(done),
+                 static_cast<long long>(total_), note.c_str());
     last_line_ = done;
   }
   std::fflush(stderr);

@@ -11,10 +11,13 @@ namespace foreshard::cli {
 namespace {
 
 void print_help() {
-  std::printf("usage: foreshard COMMAND [options]\n\n"
-              "Trains Llama models under FSDP, records what happened, and predicts memory and step time of\n"
-              "any other plan or machine.\n\n");
-  for (const Command& command : commands()) std::printf("  %-9s %s\n", command.name, command.summary);
+  std::printf(
+      "usage: foreshard COMMAND [options]\n\n"
+      "Trains Llama models under FSDP, records what happened, and predicts memory and step time "
+      "of\n"
+      "any other plan or machine.\n\n");
+  for (const Command& command : commands())
+    std::printf("  %-9s %s\n", command.name, command.summary);
   std::printf("\n`foreshard COMMAND --help` lists a command's options.\n");
 }
 
@@ -29,12 +32,15 @@ int unknown_command(const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : commands()) names.emplace_back(command.name);
   const std::string near = nearest(name, names);
-  return complain({"", name, "is no command; expected " +
-                   (near.empty() ? std::string("one that `foreshard --help` lists") : "'" + near + "', perhaps")});
+  return complain(
+      {"", name,
+       "is no command; expected " + (near.empty() ? std::string("one that `foreshard --help` lists")
+                                                  : "'" + near + "', perhaps")});
 }
 
 // A flag that does not exist is answered with the one it may have been meant to be.
-std::string explain(const CLI::ParseError& error, const std::vector<std::string>& arguments, CLI::App& app) {
+std::string explain(const CLI::ParseError& error, const std::vector<std::string>& arguments,
+                    CLI::App& app) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
   for (const std::string& argument : arguments) {
@@ -42,7 +48,8 @@ std::string explain(const CLI::ParseError& error, const std::vector<std::string>
     const bool is_known = std::find(known.begin(), known.end(), flag) != known.end();
     if (argument.rfind("--", 0) != 0 || is_known) continue;
     const std::string near = nearest(flag, known);
-    return flag + " is no option; expected " + (near.empty() ? "one that --help lists" : near + ", perhaps");
+    return flag + " is no option; expected " +
+           (near.empty() ? "one that --help lists" : near + ", perhaps");
   }
   return error.what();
 }
@@ -91,7 +98,8 @@ int main(int argc, char** argv) {
   try {
     return foreshard::cli::start(argc, argv);
   } catch (const std::bad_alloc&) {
-    return foreshard::cli::complain({"", "", "this machine's memory is used up"}, foreshard::cli::kRunFailed);
+    return foreshard::cli::complain({"", "", "this machine's memory is used up"},
+                                    foreshard::cli::kRunFailed);
   } catch (const std::exception& error) {
     return foreshard::cli::complain({"", "", error.what()}, foreshard::cli::kRunFailed);
   }

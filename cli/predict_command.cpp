@@ -26,16 +26,23 @@ struct Flags {
 } flags;
 
 ordered_json peaks_json(const simulator::MemoryPeaks& peaks) {
-  return {{"peak_allocated_bytes", peaks.allocated}, {"peak_reserved_bytes", peaks.reserved},
+  return {{"peak_allocated_bytes", peaks.allocated},
+          {"peak_reserved_bytes", peaks.reserved},
           {"peak_active_bytes", peaks.active}};
 }
 
 std::string to_json(const Job& job, const Prediction& p) {
-  ordered_json out = {{"model", job.model.name}, {"ranks", job.ranks}, {"fits", p.fits}, {"oom", nullptr}};
+  ordered_json out = {
+      {"model", job.model.name}, {"ranks", job.ranks}, {"fits", p.fits}, {"oom", nullptr}};
   if (p.oom) {
-    out["oom"] = {{"step", p.oom->step}, {"rank", p.oom->rank}, {"instruction", p.oom->instruction},
-                  {"operator", p.oom->operator_name}, {"unit", p.oom->unit}, {"phase", p.oom->phase},
-                  {"requested_bytes", p.oom->requested_bytes}, {"allocated_bytes", p.oom->allocated_bytes},
+    out["oom"] = {{"step", p.oom->step},
+                  {"rank", p.oom->rank},
+                  {"instruction", p.oom->instruction},
+                  {"operator", p.oom->operator_name},
+                  {"unit", p.oom->unit},
+                  {"phase", p.oom->phase},
+                  {"requested_bytes", p.oom->requested_bytes},
+                  {"allocated_bytes", p.oom->allocated_bytes},
                   {"reserved_bytes", p.oom->reserved_bytes}};
   }
   out["step_time_ns"] = p.step_time.count();
@@ -57,9 +64,12 @@ std::string to_json(const Job& job, const Prediction& p) {
     entry.update(peaks_json(s.peaks));
     out["steps_memory"].push_back(std::move(entry));
   }
-  out["peak"] = {{"phase", p.peak.phase}, {"unit", p.peak.unit}, {"by_category_bytes", p.peak.by_category}};
-  out["cost_sources"] = {{"measured", p.cost_sources.measured}, {"fitted", p.cost_sources.fitted},
-                         {"modelled", p.cost_sources.modelled}, {"unknown", p.cost_sources.unknown}};
+  out["peak"] = {
+      {"phase", p.peak.phase}, {"unit", p.peak.unit}, {"by_category_bytes", p.peak.by_category}};
+  out["cost_sources"] = {{"measured", p.cost_sources.measured},
+                         {"fitted", p.cost_sources.fitted},
+                         {"modelled", p.cost_sources.modelled},
+                         {"unknown", p.cost_sources.unknown}};
   out["prediction_ns"] = p.prediction_time.count();
   out["warnings"] = p.warnings;
   return out.dump(2);
@@ -73,22 +83,28 @@ void print(const Job& job, const Prediction& p) {
                 text_of_bytes(top.peaks.reserved).c_str(), p.peak.rank, p.peak.phase.c_str(),
                 p.peak.unit.empty() ? "" : ", ", p.peak.unit.c_str());
   } else {
-    std::printf("%s on %d ranks does not fit: in step %lld rank %d cannot allocate %s for %s (%s%s%s);\n"
-                "%s are allocated and %s reserved by then.\n",
-                job.model.name.c_str(), job.ranks, static_cast<long long>(p.oom->step), p.oom->rank,
-                text_of_bytes(p.oom->requested_bytes).c_str(), p.oom->operator_name.c_str(), p.oom->phase.c_str(),
-                p.oom->unit.empty() ? "" : ", ", p.oom->unit.c_str(), text_of_bytes(p.oom->allocated_bytes).c_str(),
-                text_of_bytes(p.oom->reserved_bytes).c_str());
+    std::printf(
+        "%s on %d ranks does not fit: in step %lld rank %d cannot allocate %s for %s (%s%s%s);\n"
+        "%s are allocated and %s reserved by then.\n",
+        job.model.name.c_str(), job.ranks, static_cast<long long>(p.oom->step), p.oom->rank,
+        text_of_bytes(p.oom->requested_bytes).c_str(), p.oom->operator_name.c_str(),
+        p.oom->phase.c_str(), p.oom->unit.empty() ? "" : ", ", p.oom->unit.c_str(),
+        text_of_bytes(p.oom->allocated_bytes).c_str(),
+        text_of_bytes(p.oom->reserved_bytes).c_str());
   }
   if (p.step_time.count() > 0) {
-    std::printf("A step takes %s (90 %%: %s to %s): %.0f tokens/s, %.1f %% MFU, %s of it waiting for communication.\n",
-                text_of_time(p.step_time.count()).c_str(), text_of_time(p.step_time_low.count()).c_str(),
-                text_of_time(p.step_time_high.count()).c_str(), p.tokens_per_s, 100 * p.mfu,
-                text_of_time(p.exposed_communication.count()).c_str());
+    std::printf(
+        "A step takes %s (90 %%: %s to %s): %.0f tokens/s, %.1f %% MFU, %s of it waiting for "
+        "communication.\n",
+        text_of_time(p.step_time.count()).c_str(), text_of_time(p.step_time_low.count()).c_str(),
+        text_of_time(p.step_time_high.count()).c_str(), p.tokens_per_s, 100 * p.mfu,
+        text_of_time(p.exposed_communication.count()).c_str());
   }
   std::printf("Costs: %lld measured, %lld fitted, %lld modelled, %lld unknown.\n\nAt the peak:\n",
-              static_cast<long long>(p.cost_sources.measured), static_cast<long long>(p.cost_sources.fitted),
-              static_cast<long long>(p.cost_sources.modelled), static_cast<long long>(p.cost_sources.unknown));
+              static_cast<long long>(p.cost_sources.measured),
+              static_cast<long long>(p.cost_sources.fitted),
+              static_cast<long long>(p.cost_sources.modelled),
+              static_cast<long long>(p.cost_sources.unknown));
   std::vector<std::pair<std::int64_t, std::string>> rows;
   for (const auto& [category, bytes] : p.peak.by_category) {
     if (bytes > 0) rows.emplace_back(bytes, category);
@@ -97,25 +113,30 @@ void print(const Job& job, const Prediction& p) {
   for (const auto& [bytes, category] : rows) {
     std::printf("  %-22s %12s\n", category.c_str(), text_of_bytes(bytes).c_str());
   }
-  for (const std::string& warning : p.warnings) std::fprintf(stderr, "foreshard: warning: %s\n", warning.c_str());
+  for (const std::string& warning : p.warnings)
+    std::fprintf(stderr, "foreshard: warning: %s\n", warning.c_str());
 }
 
 // One rank's allocation history as JSON lines, in the words of PyTorch's memory history.
 Result<void> write_memory_events(const Prediction& p) {
-  const auto& rank = p.classes[static_cast<std::size_t>(p.class_of_rank[static_cast<std::size_t>(flags.rank)])];
+  const auto& rank =
+      p.classes[static_cast<std::size_t>(p.class_of_rank[static_cast<std::size_t>(flags.rank)])];
   std::ofstream out(flags.memory_events);
   for (const auto& record : rank.memory.records) {
-    static constexpr const char* kActions[] = {"alloc", "free_requested", "free_completed", "segment_alloc",
-                                               "segment_free", "segment_map", "segment_unmap", "oom"};
+    static constexpr const char* kActions[] = {
+        "alloc",        "free_requested", "free_completed", "segment_alloc",
+        "segment_free", "segment_map",    "segment_unmap",  "oom"};
     const AllocatorEvent& e = record.event;
     const bool is_request = e.action == AllocatorEvent::Action::alloc ||
                             e.action == AllocatorEvent::Action::free_requested ||
                             e.action == AllocatorEvent::Action::free_completed;
     if (record.on_host) continue;
-    ordered_json line = {{"action", kActions[static_cast<std::size_t>(e.action)]}, {"addr", e.address},
+    ordered_json line = {{"action", kActions[static_cast<std::size_t>(e.action)]},
+                         {"addr", e.address},
                          {"size", is_request ? e.requested : e.bytes},
                          {"stream", name(static_cast<Stream>(e.stream))},
-                         {"step", record.step}, {"instruction", record.instruction}};
+                         {"step", record.step},
+                         {"instruction", record.instruction}};
     out << line.dump() << '\n';
   }
   out.flush();
@@ -145,16 +166,21 @@ Result<Sources> load_sources() {
 
 Result<void> check_flags() {
   if (flags.steps < 1 || flags.steps > 100'000) {
-    return fail("", "--steps", std::to_string(flags.steps) + " steps cannot be simulated; expected 1 to 100000");
+    return fail("", "--steps",
+                std::to_string(flags.steps) + " steps cannot be simulated; expected 1 to 100000");
   }
   if (!flags.costs.empty() && !flags.machine.empty()) {
-    return fail("", "--machine", "costs come from a cost file or from the catalogue; expected one of --costs and --machine");
+    return fail(
+        "", "--machine",
+        "costs come from a cost file or from the catalogue; expected one of --costs and --machine");
   }
   if (flags.rank < 0 || flags.rank >= flags.job.ranks) {
-    return fail("", "--rank", std::to_string(flags.rank) + " is no rank of the job; expected 0 to " +
-                std::to_string(flags.job.ranks - 1));
+    return fail("", "--rank",
+                std::to_string(flags.rank) + " is no rank of the job; expected 0 to " +
+                    std::to_string(flags.job.ranks - 1));
   }
-  for (const auto& [path, flag] : {std::pair(&flags.trace, "--trace"), {&flags.memory_events, "--memory-events"}}) {
+  for (const auto& [path, flag] :
+       {std::pair(&flags.trace, "--trace"), {&flags.memory_events, "--memory-events"}}) {
     if (auto ok = check_output(*path, flag); !ok) return ok;
   }
   return flags.json.check();
@@ -181,11 +207,13 @@ Result<int> answer() {
     if (auto ok = write_memory_events(prediction); !ok) return tl::unexpected(ok.error());
   }
   if (!flags.trace.empty()) {
-    auto ok = traces::write_fst(flags.trace, simulator::to_trace(*job, prediction, "foreshard predict"));
+    auto ok =
+        traces::write_fst(flags.trace, simulator::to_trace(*job, prediction, "foreshard predict"));
     if (!ok) return tl::unexpected(ok.error());
   }
   if (flags.json.is_wanted()) {
-    if (auto ok = flags.json.write(to_json(*job, prediction)); !ok) return tl::unexpected(ok.error());
+    if (auto ok = flags.json.write(to_json(*job, prediction)); !ok)
+      return tl::unexpected(ok.error());
   }
   if (!flags.json.is_standard_output()) print(*job, prediction);
   return kSuccess;
@@ -197,10 +225,14 @@ void add_predict_flags(CLI::App& app) {
   flags.job.add_to(app);
   app.add_option("--steps", flags.steps, "number of the last step to simulate")->type_name("K");
   app.add_option("--costs", flags.costs, "cost file made by `foreshard fit`")->type_name("F");
-  app.add_option("--machine", flags.machine, "machine of the hardware catalogue, or CSV file:id")->type_name("NAME");
-  app.add_option("--device-memory", flags.device_memory, "memory of one device, such as 80GiB")->type_name("X");
+  app.add_option("--machine", flags.machine, "machine of the hardware catalogue, or CSV file:id")
+      ->type_name("NAME");
+  app.add_option("--device-memory", flags.device_memory, "memory of one device, such as 80GiB")
+      ->type_name("X");
   app.add_option("--trace", flags.trace, "write the predicted run as a trace")->type_name("F");
-  app.add_option("--memory-events", flags.memory_events, "write one rank's allocations as JSON lines")->type_name("F");
+  app.add_option("--memory-events", flags.memory_events,
+                 "write one rank's allocations as JSON lines")
+      ->type_name("F");
   app.add_option("--rank", flags.rank, "the rank of --memory-events")->type_name("R");
   flags.json.add_to(app);
 }

@@ -25,19 +25,28 @@ ordered_json buffers_json(std::span<const BufferId> ids) {
 }
 
 std::string to_json(const Job& job, const RankProgram& program, const Program& step) {
-  ordered_json out = {{"model", job.model.name}, {"ranks", job.ranks}, {"rank", program.place.rank},
-                      {"step", flags.step}, {"program_hash", std::to_string(program_hash(program))},
-                      {"buffers", ordered_json::array()}, {"instructions", ordered_json::array()}};
+  ordered_json out = {{"model", job.model.name},
+                      {"ranks", job.ranks},
+                      {"rank", program.place.rank},
+                      {"step", flags.step},
+                      {"program_hash", std::to_string(program_hash(program))},
+                      {"buffers", ordered_json::array()},
+                      {"instructions", ordered_json::array()}};
   for (const Buffer& b : program.buffers) {
-    out["buffers"].push_back({{"bytes", b.bytes}, {"on_host", b.on_host}, {"persistent", b.persistent},
-                              {"pool", name(b.pool)}, {"category", name(b.category)},
+    out["buffers"].push_back({{"bytes", b.bytes},
+                              {"on_host", b.on_host},
+                              {"persistent", b.persistent},
+                              {"pool", name(b.pool)},
+                              {"category", name(b.category)},
                               {"owner", program.names[static_cast<std::size_t>(b.owner)]},
                               {"role", program.names[static_cast<std::size_t>(b.role)]}});
   }
   const auto keys = stable_keys(program, step, std::to_string(flags.step), job.tree);
   for (std::size_t n = 0; n < step.instructions.size(); ++n) {
     const Instruction& i = step.instructions[n];
-    ordered_json line = {{"kind", name(i.kind)}, {"stream", name(i.stream)}, {"phase", name(i.phase)},
+    ordered_json line = {{"kind", name(i.kind)},
+                         {"stream", name(i.stream)},
+                         {"phase", name(i.phase)},
                          {"stable_key", keys[n]}};
     if (i.unit != kNone) line["unit"] = program.units[static_cast<std::size_t>(i.unit)].name;
     if (i.cost_key != kNone) {
@@ -58,17 +67,21 @@ Result<void> answer() {
   auto job = flags.job.load();
   if (!job) return tl::unexpected(job.error());
   if (flags.rank < 0 || flags.rank >= job->ranks) {
-    return fail("", "--rank", std::to_string(flags.rank) + " is no rank of the job; expected 0 to " +
-                std::to_string(job->ranks - 1));
+    return fail("", "--rank",
+                std::to_string(flags.rank) + " is no rank of the job; expected 0 to " +
+                    std::to_string(job->ranks - 1));
   }
   if (flags.step < 0) return fail("", "--step", "expected 0 (the set-up) or a step's number");
   if (auto ok = flags.json.check(); !ok) return ok;
   const RankProgram program = lower(*job, flags.rank);
   const Program& step = program.step(flags.step);
-  if (auto ok = flags.json.is_wanted() ? flags.json.write(to_json(*job, program, step)) : Result<void>(); !ok) {
+  if (auto ok =
+          flags.json.is_wanted() ? flags.json.write(to_json(*job, program, step)) : Result<void>();
+      !ok) {
     return ok;
   }
-  if (!flags.json.is_standard_output()) std::fputs(to_text(program, step, job->tree).c_str(), stdout);
+  if (!flags.json.is_standard_output())
+    std::fputs(to_text(program, step, job->tree).c_str(), stdout);
   return {};
 }
 
@@ -77,7 +90,9 @@ Result<void> answer() {
 void add_program_flags(CLI::App& app) {
   flags.job.add_to(app);
   app.add_option("--rank", flags.rank, "whose program")->type_name("R");
-  app.add_option("--step", flags.step, "0 is the set-up, 1 the first step; all later ones are alike")->type_name("K");
+  app.add_option("--step", flags.step,
+                 "0 is the set-up, 1 the first step; all later ones are alike")
+      ->type_name("K");
   flags.json.add_to(app);
 }
 

@@ -22,7 +22,9 @@ struct Flags {
   JsonOutput json;
 } flags;
 
-int finish(const Result<void>& result) { return result ? kSuccess : complain(result.error()); }
+int finish(const Result<void>& result) {
+  return result ? kSuccess : complain(result.error());
+}
 
 Result<void> answer(const std::string& json, const std::string& text) {
   if (auto ok = flags.json.write(json); !ok) return ok;
@@ -85,27 +87,38 @@ void add_inspect_flags(CLI::App& app) {
   app.add_option("trace", flags.measured, "trace to inspect")->required()->type_name("TRACE");
   flags.json.add_to(app);
 }
-int run_inspect() { return finish(inspect()); }
+int run_inspect() {
+  return finish(inspect());
+}
 
 void add_compare_flags(CLI::App& app) {
   app.add_option("measured", flags.measured, "recorded run")->required()->type_name("MEASURED");
   app.add_option("predicted", flags.predicted, "predicted run")->required()->type_name("PREDICTED");
   flags.json.add_to(app);
 }
-int run_compare() { return finish(compare()); }
+int run_compare() {
+  return finish(compare());
+}
 
 void add_export_flags(CLI::App& app) {
   app.add_option("trace", flags.measured, "trace to export")->required()->type_name("TRACE");
-  app.add_option("--perfetto", flags.perfetto, "write Chrome trace JSON, for ui.perfetto.dev")->type_name("F");
+  app.add_option("--perfetto", flags.perfetto, "write Chrome trace JSON, for ui.perfetto.dev")
+      ->type_name("F");
   app.add_option("--csv", flags.csv, "write tables into a folder")->type_name("DIR");
 }
-int run_export() { return finish(export_trace()); }
+int run_export() {
+  return finish(export_trace());
+}
 
 void add_fit_flags(CLI::App& app) {
-  app.add_option("traces", flags.traces, "recordings of this machine")->required()->type_name("TRACE");
+  app.add_option("traces", flags.traces, "recordings of this machine")
+      ->required()
+      ->type_name("TRACE");
   app.add_option("-o,--output", flags.costs, "cost file to write")->required()->type_name("F");
   app.add_flag("--report", flags.report, "print what was fitted, and how well it predicts");
 }
-int run_fit() { return finish(fit()); }
+int run_fit() {
+  return finish(fit());
+}
 
 }  // namespace foreshard::cli

@@ -4,28 +4,28 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/train_report.hpp"
 #include "executor/launch.hpp"
 #include "executor/training.hpp"
+#include "traces/metadata.hpp"
 
 namespace foreshard::cli {
 namespace {
 
 using executor::TrainingOptions;
 using executor::TrainingResult;
-using nlohmann::ordered_json;
 
 struct Flags {
   JobFlags job;
   JsonOutput json;
   std::int64_t steps = 0;
-  std::string device = "cpu", comm = "local", data, init, device_memory, resume, save, export_weights,
-              export_gradients, trace;
+  std::string device = "cpu", comm = "local", data, init, device_memory, resume, save,
+              export_weights, export_gradients, trace;
   std::uint64_t seed = 0;
   int threads = 0;
   double hang_timeout = 60;
@@ -38,94 +38,6 @@ extern "C" void on_interrupt(int) {
   if (interrupted.exchange(true)) std::_Exit(130);  // a second Ctrl-C does not wait
 }
 
-// Median of steps 3 to S; the last step where there are fewer.
-std::int64_t steady_step_ns(const std::vector<executor::StepReport>& steps) {
-  std::vector<std::int64_t> times;
-  for (const auto& s : steps) {
-    if (s.step >= 3) times.push_back((s.end - s.start).count());
-  }
-  if (times.empty()) return steps.empty() ? 0 : (steps.back().end - steps.back().start).count();
-  std::sort(times.begin(), times.end());
-  const std::size_t middle = times.size() / 2;
-  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-}
-
-std::int64_t tokens_per_step(const Job& job) {
-  return job.plan.tokens() * job.plan.batch.accumulation * job.ranks;
-}
-
-ordered_json peaks_json(const executor::RankMemoryReport::Peaks& peaks) {
-  return {{"peak_allocated_bytes", peaks.allocated}, {"peak_reserved_bytes", peaks.reserved},
-          {"peak_active_bytes", peaks.active}};
-}
-
-// What one process knows of its ranks; several processes exchange these.
-ordered_json memory_json(const TrainingResult& result) {
-  ordered_json out = {{"ranks_memory", ordered_json::array()}, {"steps_memory", ordered_json::array()},
-                      {"oom", nullptr}};
-  for (const auto& rank : result.memory) {
-    ordered_json entry = {{"rank", rank.rank}};
-    entry.update(peaks_json(rank.run));
-    entry["peak_host_bytes"] = rank.host;
-    out["ranks_memory"].push_back(std::move(entry));
-    for (std::size_t s = 0; s < rank.steps.size(); ++s) {
-      ordered_json step = {{"step", result.first_step + static_cast<std::int64_t>(s)}, {"rank", rank.rank}};
-      step.update(peaks_json(rank.steps[s]));
-      out["steps_memory"].push_back(std::move(step));
-    }
-  }
-  if (result.oom) {
-    const auto& o = *result.oom;
-    out["oom"] = {{"step", o.point.step}, {"rank", o.point.rank}, {"instruction", o.point.instruction},
-                  {"operator", o.operator_name}, {"unit", o.unit}, {"phase", o.phase},
-                  {"requested_bytes", o.point.request.requested}, {"allocated_bytes", o.point.request.allocated},
-                  {"reserved_bytes", o.point.request.reserved}};
-  }
-  return out;
-}
-
-std::string to_json(const Job& job, const TrainingResult& result, const ordered_json& memory) {
-  const double tokens = static_cast<double>(tokens_per_step(job));
-  const std::int64_t step_ns = steady_step_ns(result.steps);
-  ordered_json out = {{"model", job.model.name}, {"ranks", job.ranks}, {"steps", ordered_json::array()}};
-  for (const auto& s : result.steps) {
-    out["steps"].push_back({{"step", s.step}, {"loss", s.loss}, {"grad_norm", s.gradient_norm},
-                            {"tokens", tokens_per_step(job)}, {"time_ns", (s.end - s.start).count()}});
-  }
-  out["step_time_ns"] = step_ns;
-  out["tokens_per_s"] = step_ns > 0 ? tokens / (static_cast<double>(step_ns) * 1e-9) : 0.0;
-  out.update(memory);
-  out["trace"] = flags.trace.empty() ? ordered_json(nullptr) : ordered_json(flags.trace);
-  return out.dump(2);
-}
-
-void print_oom(const executor::OomReport& oom) {
-  const auto& p = oom.point;
-  std::fprintf(stderr,
-               "foreshard: error: rank %d is out of device memory in step %lld (instruction %d, %s%s%s, %s):\n"
-               "  requested %s, allocated %s, reserved %s\n  what holds it:\n",
-               p.rank, static_cast<long long>(p.step), p.instruction, oom.phase.c_str(), oom.unit.empty() ? "" : ", ",
-               oom.unit.c_str(), oom.operator_name.c_str(), text_of_bytes(p.request.requested).c_str(),
-               text_of_bytes(p.request.allocated).c_str(), text_of_bytes(p.request.reserved).c_str());
-  for (std::size_t i = 0; i < oom.held.size() && i < 12; ++i) {
-    std::fprintf(stderr, "    %12s  %-22s %s\n", text_of_bytes(oom.held[i].bytes).c_str(),
-                 oom.held[i].category.c_str(), oom.held[i].owner.c_str());
-  }
-}
-
-void print_summary(const Job& job, const TrainingResult& result) {
-  if (result.steps.empty()) return;
-  const std::int64_t step_ns = steady_step_ns(result.steps);
-  std::printf("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n", result.steps.front().loss,
-              result.steps.back().loss, result.steps.size(), text_of_time(step_ns).c_str(),
-              static_cast<double>(tokens_per_step(job)) / (static_cast<double>(step_ns) * 1e-9));
-  for (const auto& rank : result.memory) {
-    std::printf("rank %d: peak %s allocated, %s reserved, %s on the host\n", rank.rank,
-                text_of_bytes(rank.run.allocated).c_str(), text_of_bytes(rank.run.reserved).c_str(),
-                text_of_bytes(rank.host).c_str());
-  }
-}
-
 Result<void> check_words() {
   if (flags.device != "cpu") {
     return fail("", "--device", "'" + flags.device + "' cannot be trained on yet; expected cpu");
@@ -135,12 +47,14 @@ Result<void> check_words() {
   }
   if (flags.steps < 1) return fail("", "--steps", "expected at least 1 step");
   if (flags.threads < 0 || flags.threads > 1024) {
-    return fail("", "--threads-per-rank", std::to_string(flags.threads) + " threads cannot run; expected 1 to 1024");
+    return fail("", "--threads-per-rank",
+                std::to_string(flags.threads) + " threads cannot run; expected 1 to 1024");
   }
   if (!(flags.hang_timeout > 0) || flags.hang_timeout > 1e6) {
     return fail("", "--hang-timeout", "expected seconds above 0");
   }
-  for (const auto& [path, flag] : {std::pair(&flags.trace, "--trace"), {&flags.export_weights, "--export-weights"},
+  for (const auto& [path, flag] : {std::pair(&flags.trace, "--trace"),
+                                   {&flags.export_weights, "--export-weights"},
                                    {&flags.export_gradients, "--export-gradients"}}) {
     if (auto ok = check_output(*path, flag); !ok) return ok;
   }
@@ -151,7 +65,7 @@ Result<void> check_words() {
 }
 
 int default_threads(int ranks_here) {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_here);
+  return std::max(1, traces::cores() / ranks_here);
 }
 
 // Everything an error can come from, before anything is written.
@@ -174,10 +88,12 @@ Result<Inputs> load_inputs() {
   if (!flags.resume.empty()) {
     auto checkpoint = executor::Checkpoint::open(flags.resume);
     if (!checkpoint) return tl::unexpected(checkpoint.error());
-    if (auto ok = checkpoint->check_model(job->model, job->tree); !ok) return tl::unexpected(ok.error());
+    if (auto ok = checkpoint->check_model(job->model, job->tree); !ok)
+      return tl::unexpected(ok.error());
     if (checkpoint->facts().step >= flags.steps) {
-      return fail(flags.resume, "--steps", "the checkpoint is of step " + std::to_string(checkpoint->facts().step) +
-                  "; expected a later last step");
+      return fail(flags.resume, "--steps",
+                  "the checkpoint is of step " + std::to_string(checkpoint->facts().step) +
+                      "; expected a later last step");
     }
     options.total_steps = checkpoint->facts().total_steps;
     options.resume = std::move(*checkpoint);
@@ -193,14 +109,17 @@ Result<Inputs> load_inputs() {
   const std::int64_t steps_left = flags.steps - before.step;
   const std::int64_t samples =
       steps_left > 1'000'000
-          ? 0 : before.samples + steps_left * batch.accumulation * batch.micro_batch * job->ranks;
-  auto data = flags.data.empty()
-                  ? executor::TokenData::shipped_text(job->model.vocabulary, batch.sequence)
-                  : executor::TokenData::open(flags.data, job->model.vocabulary, batch.sequence, samples);
+          ? 0
+          : before.samples + steps_left * batch.accumulation * batch.micro_batch * job->ranks;
+  auto data =
+      flags.data.empty()
+          ? executor::TokenData::shipped_text(job->model.vocabulary, batch.sequence)
+          : executor::TokenData::open(flags.data, job->model.vocabulary, batch.sequence, samples);
   if (!data) return tl::unexpected(data.error());
-  auto weights = flags.init.empty()
-                     ? Result<executor::WeightSource>(executor::WeightSource::drawn(job->model, flags.seed))
-                     : executor::WeightSource::from_file(flags.init, job->model, job->tree);
+  auto weights =
+      flags.init.empty()
+          ? Result<executor::WeightSource>(executor::WeightSource::drawn(job->model, flags.seed))
+          : executor::WeightSource::from_file(flags.init, job->model, job->tree);
   if (!weights) return tl::unexpected(weights.error());
   auto fault = executor::fault_from_environment();
   if (!fault) return tl::unexpected(fault.error());
@@ -226,9 +145,12 @@ Result<std::unique_ptr<executor::Transport>> connect(const Job& job, int& thread
   auto transport = executor::load_mpi_transport(executor::program_directory());
   if (!transport) return transport;
   if ((*transport)->size() != job.ranks) {
-    return fail("", "--ranks", std::to_string(job.ranks) + " ranks were asked for but " +
-                std::to_string((*transport)->size()) + " processes were started; expected the same number, as in "
-                "`mpirun -n " + std::to_string(job.ranks) + " foreshard train ...`");
+    return fail("", "--ranks",
+                std::to_string(job.ranks) + " ranks were asked for but " +
+                    std::to_string((*transport)->size()) +
+                    " processes were started; expected the same number, as in "
+                    "`mpirun -n " +
+                    std::to_string(job.ranks) + " foreshard train ...`");
   }
   if (threads == 0) {
     const auto launched = executor::launched_rank();
@@ -238,65 +160,56 @@ Result<std::unique_ptr<executor::Transport>> connect(const Job& job, int& thread
   return transport;
 }
 
-// Brings the processes' memory reports together; true on the process that speaks for all.
-bool merge_reports(executor::Transport* transport, executor::RunControl& control, ordered_json& memory) {
-  if (transport == nullptr) return true;
-  const auto all = executor::exchange(control, *transport, memory.dump());
-  ordered_json merged = {{"ranks_memory", ordered_json::array()}, {"steps_memory", ordered_json::array()},
-                         {"oom", nullptr}};
-  for (const std::string& text : all) {
-    const ordered_json one = ordered_json::parse(text);
-    for (const char* list : {"ranks_memory", "steps_memory"}) {
-      for (const auto& entry : one[list]) merged[list].push_back(entry);
-    }
-    if (merged["oom"].is_null()) merged["oom"] = one["oom"];
-  }
-  memory = std::move(merged);
-  return transport->rank() == 0;
-}
-
 int finish(const Job& job, const TrainingResult& result, executor::Transport* transport) {
   if (result.failure) {
-    const std::string who = result.failure->rank == executor::kNoRank
-                                ? std::string() : "rank " + std::to_string(result.failure->rank) + ": ";
-    complain({"", "", who + result.failure->message}, kRunFailed);
+    complain({"", "", result.failure->text()}, kRunFailed);
     if (transport != nullptr) transport->abort(kRunFailed);
     return kRunFailed;
   }
-  if (result.oom) print_oom(*result.oom);
-  ordered_json memory = memory_json(result);
-  if (transport != nullptr && result.oom) {
-    std::fputs((to_json(job, result, memory) + "\n").c_str(), flags.json.is_standard_output() ? stdout : stderr);
-    std::fflush(nullptr);
-    transport->abort(kOutOfMemory);
+  if (result.oom) print_out_of_memory(*result.oom);
+  const MemoryReport memory = memory_report(result, transport);
+  if (transport == nullptr || transport->rank() == 0) {
+    if (auto ok = flags.json.write(train_json(job, result, memory, flags.trace)); !ok) {
+      return complain(ok.error(), kRunFailed);
+    }
+    if (!flags.json.is_standard_output()) print_train_summary(job, result);
   }
-  executor::RunControl control(job.ranks);
-  if (merge_reports(transport, control, memory)) {
-    if (auto ok = flags.json.write(to_json(job, result, memory)); !ok) return complain(ok.error());
-    if (!flags.json.is_standard_output()) print_summary(job, result);
-  }
-  return result.oom ? kOutOfMemory : kSuccess;
+  return result.ran_out_of_memory ? kOutOfMemory : kSuccess;
 }
 
 }  // namespace
 
 void add_train_flags(CLI::App& app) {
   flags.job.add_to(app);
-  app.add_option("--steps", flags.steps, "number of the last step, counted from 1")->required()->type_name("S");
+  app.add_option("--steps", flags.steps, "number of the last step, counted from 1")
+      ->required()
+      ->type_name("S");
   app.add_option("--device", flags.device, "cpu")->type_name("D");
-  app.add_option("--comm", flags.comm, "local (ranks are threads) or mpi (processes)")->type_name("C");
-  app.add_option("--data", flags.data, "tokens: .npy, .bin or .txt; the shipped text when left out")->type_name("F");
-  app.add_option("--init", flags.init, "first parameters: Hugging Face safetensors; drawn when left out")->type_name("F");
+  app.add_option("--comm", flags.comm, "local (ranks are threads) or mpi (processes)")
+      ->type_name("C");
+  app.add_option("--data", flags.data, "tokens: .npy, .bin or .txt; the shipped text when left out")
+      ->type_name("F");
+  app.add_option("--init", flags.init,
+                 "first parameters: Hugging Face safetensors; drawn when left out")
+      ->type_name("F");
   app.add_option("--seed", flags.seed, "seed of drawn parameters")->type_name("K");
-  app.add_option("--device-memory", flags.device_memory, "memory of one rank, such as 2GiB")->type_name("X");
-  app.add_option("--threads-per-rank", flags.threads, "threads of a rank's kernels; cores / ranks when left out")->type_name("T");
-  app.add_option("--hang-timeout", flags.hang_timeout, "seconds without progress that end the run")->type_name("SECONDS");
+  app.add_option("--device-memory", flags.device_memory, "memory of one rank, such as 2GiB")
+      ->type_name("X");
+  app.add_option("--threads-per-rank", flags.threads,
+                 "threads of a rank's kernels; cores / ranks when left out")
+      ->type_name("T");
+  app.add_option("--hang-timeout", flags.hang_timeout, "seconds without progress that end the run")
+      ->type_name("SECONDS");
   app.add_option("--resume", flags.resume, "checkpoint to go on from")->type_name("DIR");
   app.add_option("--save", flags.save, "checkpoint to write at the end")->type_name("DIR");
-  app.add_option("--export-weights", flags.export_weights, "final parameters as fp32 safetensors")->type_name("F");
-  app.add_option("--export-gradients", flags.export_gradients, "gradients of the first step, likewise")->type_name("F");
+  app.add_option("--export-weights", flags.export_weights, "final parameters as fp32 safetensors")
+      ->type_name("F");
+  app.add_option("--export-gradients", flags.export_gradients,
+                 "gradients of the first step, likewise")
+      ->type_name("F");
   app.add_option("--trace", flags.trace, "record the run")->type_name("F");
-  app.add_flag("--poison", flags.poisons, "overwrite memory the moment it is freed, to find misuse");
+  app.add_flag("--poison", flags.poisons,
+               "overwrite memory the moment it is freed, to find misuse");
   flags.json.add_to(app);
 }
 

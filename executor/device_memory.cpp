@@ -13,8 +13,6 @@
 namespace foreshard::executor {
 namespace {
 
-constexpr Bytes kHostAlignment{64};
-
 void throw_system_error(const char* what, Bytes bytes) {
   throw std::runtime_error("device memory: cannot " + std::string(what) + " " +
                            std::to_string(bytes.count) + " bytes: " + std::strerror(errno));
@@ -87,13 +85,13 @@ HostMemory::~HostMemory() {
 }
 
 void HostMemory::give_back(std::multimap<std::int64_t, std::byte*>::iterator unused) {
-  ::operator delete (unused->second, std::align_val_t{size(kHostAlignment)});
+  ::operator delete (unused->second, std::align_val_t{static_cast<std::size_t>(kHostAlignment)});
   unused_bytes_ -= Bytes{unused->first};
   unused_.erase(unused);
 }
 
 std::byte* HostMemory::allocate(Bytes bytes) {
-  const Bytes rounded = round_up(bytes, kHostAlignment);
+  const Bytes rounded = round_up(bytes, Bytes{kHostAlignment});
   current_ += rounded;
   peak_ = std::max(peak_, current_);
   highest_ = std::max(highest_, current_);
@@ -103,13 +101,14 @@ std::byte* HostMemory::allocate(Bytes bytes) {
     unused_.erase(found);
     return pointer;
   }
-  while (!unused_.empty() && current_ + unused_bytes_ > highest_) give_back(std::prev(unused_.end()));
+  while (!unused_.empty() && current_ + unused_bytes_ > highest_)
+    give_back(std::prev(unused_.end()));
   return static_cast<std::byte*>(
-      ::operator new (size(rounded), std::align_val_t{size(kHostAlignment)}));
+      ::operator new (size(rounded), std::align_val_t{static_cast<std::size_t>(kHostAlignment)}));
 }
 
 void HostMemory::free(std::byte* pointer, Bytes bytes) {
-  const Bytes rounded = round_up(bytes, kHostAlignment);
+  const Bytes rounded = round_up(bytes, Bytes{kHostAlignment});
   current_ -= rounded;
   unused_bytes_ += rounded;
   unused_.emplace(rounded.count, pointer);

@@ -11,14 +11,16 @@ namespace {
 struct Pulse {
   std::uint64_t retired = 0;
   std::uint64_t last_instruction = 0;
+  OutOfMemoryAgreement::Position memory_limit = OutOfMemoryAgreement::kEnd;
   std::int32_t awaited = kNoRank;
   char operation[20] = "";
 };
 
 class MessageHeartbeat final : public Heartbeat {
  public:
-  MessageHeartbeat(RunControl& run, Transport& transport)
-      : transport_(transport),
+  MessageHeartbeat(RunControl& run, OutOfMemoryAgreement& agreement, Transport& transport)
+      : agreement_(agreement),
+        transport_(transport),
         processes_(run, transport),
         peers_(static_cast<std::size_t>(transport.size())) {
     for (int rank = 0; rank < transport.size(); ++rank) {
@@ -36,7 +38,7 @@ class MessageHeartbeat final : public Heartbeat {
   void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits,
                 Nanoseconds now) override {
     const RankStatus& own = ranks[static_cast<std::size_t>(rank())];
-    Pulse mine{own.retired, own.last_instruction, kNoRank, ""};
+    Pulse mine{own.retired, own.last_instruction, agreement_.limit(), kNoRank, ""};
     if (!waits.empty()) {
       mine.awaited = waits.front().awaited;
       std::strncpy(mine.operation, waits.front().operation, sizeof mine.operation - 1);
@@ -67,6 +69,7 @@ class MessageHeartbeat final : public Heartbeat {
   void hear(Peer& peer, int other, RankStatus& status, Nanoseconds now) {
     while (transport_.test({&peer.receiving, 1}) == 0) {
       peer.known = peer.heard;
+      agreement_.lower_limit(peer.known.memory_limit);
       if (peer.known.retired != status.retired) status.last_progress = now;
       status.retired = peer.known.retired;
       status.last_instruction = peer.known.last_instruction;
@@ -82,6 +85,7 @@ class MessageHeartbeat final : public Heartbeat {
         transport_.send(std::as_bytes(std::span(&peer.said, 1)), other, kHeartbeatChannel);
   }
 
+  OutOfMemoryAgreement& agreement_;
   Transport& transport_;
   PeerProcesses processes_;
   std::vector<Peer> peers_;
@@ -89,8 +93,9 @@ class MessageHeartbeat final : public Heartbeat {
 
 }  // namespace
 
-std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, Transport& transport) {
-  return std::make_unique<MessageHeartbeat>(run, transport);
+std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, OutOfMemoryAgreement& agreement,
+                                          Transport& transport) {
+  return std::make_unique<MessageHeartbeat>(run, agreement, transport);
 }
 
 }  // namespace foreshard::executor

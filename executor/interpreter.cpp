@@ -37,7 +37,8 @@ class Interpreter::StreamObserver final : public TaskObserver {
 };
 
 std::string describe_tag(Tag tag) {
-  return "instruction " + std::to_string(tag & 0xFFFFFFFF) + " of step " + std::to_string(tag >> 32);
+  return "instruction " + std::to_string(tag & 0xFFFFFFFF) + " of step " +
+         std::to_string(tag >> 32);
 }
 
 Interpreter::Interpreter(const RankProgram& program, const AllocatorSettings& settings,
@@ -45,8 +46,14 @@ Interpreter::Interpreter(const RankProgram& program, const AllocatorSettings& se
                          OutOfMemoryAgreement& agreement, HostWork& host_work,
                          std::array<Communicator*, static_cast<int>(Group::kCount)> communicators,
                          profiler::RankRecorder* recorder, const profiler::Recorder* clock)
-    : program_(program), options_(options), run_(run), agreement_(agreement), host_work_(host_work),
-      communicators_(communicators), recorder_(recorder), clock_(clock),
+    : program_(program),
+      options_(options),
+      run_(run),
+      agreement_(agreement),
+      host_work_(host_work),
+      communicators_(communicators),
+      recorder_(recorder),
+      clock_(clock),
       memory_(program, settings, options.capacity, [this] { synchronize(); }),
       host_pool_(std::make_unique<WorkerPool>(options.threads)),
       events_(static_cast<std::size_t>(
@@ -56,7 +63,8 @@ Interpreter::Interpreter(const RankProgram& program, const AllocatorSettings& se
     const Stream which = static_cast<Stream>(s);
     const std::size_t at = static_cast<std::size_t>(s);
     pools_[at] = std::make_unique<WorkerPool>(which == Stream::compute ? options.threads : 1);
-    streams_[at] = std::make_unique<StreamWorker>(run, program.place.rank, std::string(name(which)));
+    streams_[at] =
+        std::make_unique<StreamWorker>(run, program.place.rank, std::string(name(which)));
     if (recorder == nullptr) continue;
     observers_.push_back(std::make_unique<StreamObserver>(*this, recorder->lane(which), origin));
     streams_[at]->set_observer(observers_.back().get());
@@ -73,9 +81,13 @@ void Interpreter::stop_streams() {
   for (auto& s : streams_) s.reset();
 }
 
-StreamWorker& Interpreter::stream(Stream which) { return *streams_[static_cast<std::size_t>(which)]; }
+StreamWorker& Interpreter::stream(Stream which) {
+  return *streams_[static_cast<std::size_t>(which)];
+}
 
-std::int64_t Interpreter::now() const { return clock_->now(); }
+std::int64_t Interpreter::now() const {
+  return clock_->now();
+}
 
 void Interpreter::synchronize() {
   for (auto& s : streams_) s->synchronize();
@@ -88,7 +100,7 @@ StepReport Interpreter::run(std::int64_t step, const Program& program_of) {
   ++epoch_;
   step_ = step;
   current_ = &program_of;
-  current_program_ = &program_of == &program_.setup    ? traces::StepProgram::setup
+  current_program_ = &program_of == &program_.setup   ? traces::StepProgram::setup
                      : &program_of == &program_.first ? traces::StepProgram::first
                                                       : traces::StepProgram::steady;
   memory_.reset_peaks();
@@ -118,16 +130,16 @@ void Interpreter::issue(const Instruction& i, std::int32_t index) {
   const Tag tag = tag_of(step_, index);
   switch (i.kind) {
     case Kind::alloc: return allocate(i, index);
-    case Kind::free:
-      if (options_.poisons) poison(i.target);
-      return memory_.free(i.target);
+    case Kind::free: return free(i);
     case Kind::launch: {
       const Operator op = program_.cost_keys[static_cast<std::size_t>(i.cost_key)].op;
       if (op == Operator::gradient_norm && host_work_.wants_gradients(step_)) export_gradient(i);
       if (op == Operator::fill_zero) {
         const BufferId target = current_->writes(i)[0];
-        if (program_.buffers[static_cast<std::size_t>(target)].category == Category::optimizer_states) {
-          stream(Stream::compute).synchronize();  // the memory may still be in use by its last owner
+        if (program_.buffers[static_cast<std::size_t>(target)].category ==
+            Category::optimizer_states) {
+          stream(Stream::compute)
+              .synchronize();  // the memory may still be in use by its last owner
           if (host_work_.restore_state(target, memory_.bytes(target))) return;
         }
       }
@@ -155,7 +167,23 @@ void Interpreter::allocate(const Instruction& i, std::int32_t index) {
     agreement_.report({step_, index, program_.place.rank, *failed});
     throw StoppedOutOfMemory{};
   }
+  record_host_buffer(profiler::MemoryAction::alloc, i.target);
   if (options_.poisons) poison(i.target);
+}
+
+void Interpreter::free(const Instruction& i) {
+  if (options_.poisons) poison(i.target);
+  record_host_buffer(profiler::MemoryAction::free_completed, i.target);
+  memory_.free(i.target);
+}
+
+// The device's allocator tells of its own, see on_event.
+void Interpreter::record_host_buffer(profiler::MemoryAction action, BufferId id) {
+  const Buffer& buffer = program_.buffers[static_cast<std::size_t>(id)];
+  if (recorder_ == nullptr || !buffer.on_host) return;
+  recorder_->host().memory(action, current_program_, index_, step_, now(),
+                           reinterpret_cast<std::intptr_t>(memory_.bytes(id).data()),
+                           round_up(buffer.bytes, kHostAlignment));
 }
 
 void Interpreter::poison(BufferId buffer) {
@@ -171,21 +199,25 @@ void Interpreter::poison(BufferId buffer) {
 void Interpreter::issue_collective(StreamWorker& on, const Instruction& i, Tag tag) {
   const CostKey& key = program_.cost_keys[static_cast<std::size_t>(i.cost_key)];
   Communicator& group = *communicators_[static_cast<std::size_t>(i.group)];
-  const auto input = memory_.bytes(current_->reads(i)[0]), output = memory_.bytes(current_->writes(i)[0]);
+  const auto input = memory_.bytes(current_->reads(i)[0]),
+             output = memory_.bytes(current_->writes(i)[0]);
   const Reduction reduction = i.aux == 1 ? Reduction::average : Reduction::sum;
   switch (key.op) {
-    case Operator::all_gather: return group.all_gather(on, tag, output.data(), key.dims[0] / key.dims[1]);
+    case Operator::all_gather:
+      return group.all_gather(on, tag, output.data(), key.dims[0] / key.dims[1]);
     case Operator::reduce_scatter:
       return group.reduce_scatter(on, tag, key.dtype, reduction, input.data(), output.data(),
                                   key.dims[0] / key.dims[1] / item_size(key.dtype));
     default:
-      return group.all_reduce(on, tag, key.dtype, reduction, output.data(), key.dims[0] / item_size(key.dtype));
+      return group.all_reduce(on, tag, key.dtype, reduction, output.data(),
+                              key.dims[0] / item_size(key.dtype));
   }
 }
 
 void Interpreter::run_on_stream(const Instruction& i) {
   if (i.kind == Kind::copy) {
-    const auto from = memory_.bytes(current_->reads(i)[0]), to = memory_.bytes(current_->writes(i)[0]);
+    const auto from = memory_.bytes(current_->reads(i)[0]),
+               to = memory_.bytes(current_->writes(i)[0]);
     std::memcpy(to.data(), from.data(), to.size());
   } else {
     run_kernel_of(i, *pools_[static_cast<std::size_t>(i.stream)]);
@@ -200,8 +232,10 @@ void Interpreter::run_kernel_of(const Instruction& i, WorkerPool& workers) {
   writes.clear();
   for (const BufferId b : current_->reads(i)) reads.push_back(memory_.bytes(b));
   for (const BufferId b : current_->writes(i)) writes.push_back(memory_.bytes(b));
-  const UnitLayout* unit = i.unit == kNone ? nullptr : &program_.units[static_cast<std::size_t>(i.unit)];
-  run_kernel({program_.cost_keys[static_cast<std::size_t>(i.cost_key)], reads, writes, i.aux, unit, scalars, workers});
+  const UnitLayout* unit =
+      i.unit == kNone ? nullptr : &program_.units[static_cast<std::size_t>(i.unit)];
+  run_kernel({program_.cost_keys[static_cast<std::size_t>(i.cost_key)], reads, writes, i.aux, unit,
+              scalars, workers});
 }
 
 void Interpreter::host_compute(const Instruction& i) {
@@ -212,7 +246,8 @@ void Interpreter::host_compute(const Instruction& i) {
     case Operator::initialize_shards: {
       std::vector<std::span<std::byte>> shards;
       for (const BufferId b : writes) shards.push_back(memory_.bytes(b));
-      return host_work_.initialize_shards(program_.units[static_cast<std::size_t>(i.unit)], key.dtype, shards);
+      return host_work_.initialize_shards(program_.units[static_cast<std::size_t>(i.unit)],
+                                          key.dtype, shards);
     }
     case Operator::load_batch: {
       const auto ints = [this](BufferId b) {
@@ -228,7 +263,8 @@ void Interpreter::host_compute(const Instruction& i) {
       return;
     }
     case Operator::fill_zero:
-      if (program_.buffers[static_cast<std::size_t>(writes[0])].category == Category::optimizer_states &&
+      if (program_.buffers[static_cast<std::size_t>(writes[0])].category ==
+              Category::optimizer_states &&
           host_work_.restore_state(writes[0], memory_.bytes(writes[0]))) {
         return;
       }
@@ -251,14 +287,18 @@ void Interpreter::export_gradient(const Instruction& i) {
 void Interpreter::on_event(const AllocatorEvent& event) {
   using From = AllocatorEvent::Action;
   using To = profiler::MemoryAction;
-  static constexpr std::pair<From, To> kActions[] = {
-      {From::alloc, To::alloc}, {From::free_requested, To::free_requested},
-      {From::free_completed, To::free_completed}, {From::segment_alloc, To::segment_alloc},
-      {From::segment_map, To::segment_alloc}, {From::segment_free, To::segment_free},
-      {From::segment_unmap, To::segment_free}, {From::out_of_memory, To::out_of_memory}};
+  static constexpr std::pair<From, To> kActions[] = {{From::alloc, To::alloc},
+                                                     {From::free_requested, To::free_requested},
+                                                     {From::free_completed, To::free_completed},
+                                                     {From::segment_alloc, To::segment_alloc},
+                                                     {From::segment_map, To::segment_alloc},
+                                                     {From::segment_free, To::segment_free},
+                                                     {From::segment_unmap, To::segment_free},
+                                                     {From::out_of_memory, To::out_of_memory}};
   for (const auto& [from, to] : kActions) {
     if (from == event.action) {
-      recorder_->host().memory(to, current_program_, index_, step_, now(), event.address, event.bytes);
+      recorder_->host().memory(to, current_program_, index_, step_, now(), event.address,
+                               event.bytes);
     }
   }
 }

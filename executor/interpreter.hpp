@@ -14,6 +14,7 @@
 
 #include "executor/communicator.hpp"
 #include "executor/cpu/kernels.hpp"
+#include "executor/oom_agreement.hpp"
 #include "executor/rank_memory.hpp"
 #include "executor/stream.hpp"
 #include "models/step_program.hpp"
@@ -33,48 +34,10 @@ class HostWork {
   // A resumed run fills an optimizer state instead of zeroing it; true where it did.
   virtual bool restore_state(BufferId state, std::span<std::byte> bytes) = 0;
   // The averaged gradient of a unit before clipping, with the streams idle; see wants_gradients.
-  virtual void take_gradient(const UnitLayout& unit, DType type, std::span<const std::byte> gradient) = 0;
+  virtual void take_gradient(const UnitLayout& unit, DType type,
+                             std::span<const std::byte> gradient) = 0;
   virtual bool wants_gradients(std::int64_t step) const = 0;
 };
-
-struct OutOfMemoryPoint {
-  std::int64_t step = 0;
-  std::int32_t instruction = 0;
-  int rank = 0;
-  OutOfMemory request;
-};
-
-// Where the ranks of one process agree how far to run after one is out of memory: every other rank
-// goes on until it has passed that instruction or fails itself, and the smallest (step, instruction,
-// rank) is the one reported.
-class OutOfMemoryAgreement {
- public:
-  explicit OutOfMemoryAgreement(int ranks) : positions_(static_cast<std::size_t>(ranks)) {}
-
-  // Called by a rank before each instruction; false when it has to stop.
-  bool may_run(int rank, std::int64_t step, std::int32_t instruction);
-  void report(const OutOfMemoryPoint& point);
-  // A rank that will pass no further instruction.
-  void finished(int rank);
-  // Blocks until no rank can fail before the point reported so far.
-  void wait_for_others(RunControl& run);
-  std::optional<OutOfMemoryPoint> first() const;
-
- private:
-  static constexpr std::uint64_t key(std::int64_t step, std::int32_t instruction) {
-    return static_cast<std::uint64_t>(step) << 32 | static_cast<std::uint32_t>(instruction);
-  }
-  struct alignas(64) Position {
-    std::atomic<std::uint64_t> value{0};
-  };
-  std::vector<Position> positions_;
-  std::atomic<std::uint64_t> limit_{~std::uint64_t{0}};
-  mutable std::mutex mutex_;
-  std::optional<OutOfMemoryPoint> first_;
-};
-
-// Thrown by a rank that has stopped because some rank is out of memory.
-struct StoppedOutOfMemory {};
 
 struct StepReport {
   std::int64_t step = 0;
@@ -84,15 +47,16 @@ struct StepReport {
 };
 
 struct InterpreterOptions {
-  int threads = 1;                        // of the compute stream's kernels
-  std::optional<std::int64_t> capacity;   // of the device
+  int threads = 1;                       // of the compute stream's kernels
+  std::optional<std::int64_t> capacity;  // of the device
   bool poisons = false;
 };
 
 class Interpreter final : public AllocatorListener {
  public:
-  Interpreter(const RankProgram& program, const AllocatorSettings& settings, const InterpreterOptions& options,
-              RunControl& run, OutOfMemoryAgreement& agreement, HostWork& host_work,
+  Interpreter(const RankProgram& program, const AllocatorSettings& settings,
+              const InterpreterOptions& options, RunControl& run, OutOfMemoryAgreement& agreement,
+              HostWork& host_work,
               std::array<Communicator*, static_cast<int>(Group::kCount)> communicators,
               profiler::RankRecorder* recorder, const profiler::Recorder* clock);
   ~Interpreter() override;
@@ -117,6 +81,8 @@ class Interpreter final : public AllocatorListener {
 
   void issue(const Instruction& instruction, std::int32_t index);
   void allocate(const Instruction& instruction, std::int32_t index);
+  void free(const Instruction& instruction);
+  void record_host_buffer(profiler::MemoryAction action, BufferId buffer);
   void poison(BufferId buffer);
   void issue_collective(StreamWorker& stream, const Instruction& instruction, Tag tag);
   void run_on_stream(const Instruction& instruction);

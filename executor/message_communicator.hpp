@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor/communicator.hpp"
+#include "executor/oom_agreement.hpp"
 #include "executor/transport.hpp"
 #include "executor/watchdog.hpp"
 
@@ -20,7 +21,8 @@ std::unique_ptr<Communicator> make_message_communicator(RunControl& run, Transpo
                                                         std::vector<int> ranks, int channel);
 
 // Tells all others of this process' progress and hears of theirs, and notices processes of this node
-// that end (peer_processes.hpp). All ranks make theirs together.
-std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, Transport& transport);
+// that end (peer_processes.hpp) and of memory that has run out. All ranks make theirs together.
+std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, OutOfMemoryAgreement& agreement,
+                                          Transport& transport);
 
 }  // namespace foreshard::executor

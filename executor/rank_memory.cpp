@@ -6,13 +6,16 @@ RankMemory::RankMemory(const RankProgram& program, const AllocatorSettings& sett
                        std::optional<std::int64_t> capacity, std::function<void()> synchronize)
     : program_(program),
       device_(std::move(synchronize)),
-      backing_(device_), segments_(capacity.value_or(VirtualSegments::kUnlimited), &backing_),
-      allocator_(settings, memory_limit(settings, capacity), segments_), places_(program.buffers.size()) {}
+      backing_(device_),
+      segments_(capacity.value_or(VirtualSegments::kUnlimited), &backing_),
+      allocator_(settings, memory_limit(settings, capacity), segments_),
+      places_(program.buffers.size()) {}
 
 RankMemory::~RankMemory() {
   for (std::size_t b = 0; b < places_.size(); ++b) {
     const Buffer& buffer = program_.buffers[b];
-    if (buffer.on_host && places_[b].pointer != nullptr) host_.free(places_[b].pointer, {buffer.bytes});
+    if (buffer.on_host && places_[b].pointer != nullptr)
+      host_.free(places_[b].pointer, {buffer.bytes});
   }
 }
 

@@ -36,7 +36,8 @@ class RankMemory {
 
   std::span<std::byte> bytes(BufferId buffer) const {
     const Place& place = places_[static_cast<std::size_t>(buffer)];
-    return {place.pointer, static_cast<std::size_t>(program_.buffers[static_cast<std::size_t>(buffer)].bytes)};
+    return {place.pointer,
+            static_cast<std::size_t>(program_.buffers[static_cast<std::size_t>(buffer)].bytes)};
   }
   // A device buffer's whole block, rounding included.
   std::span<std::byte> block(BufferId buffer) const {
@@ -53,7 +54,9 @@ class RankMemory {
   struct Backing final : SegmentBacking {
     explicit Backing(DeviceMemory& device) : memory(device) {}
     void commit(Address address, std::int64_t bytes) override { memory.commit(address, {bytes}); }
-    void decommit(Address address, std::int64_t bytes) override { memory.release(address, {bytes}); }
+    void decommit(Address address, std::int64_t bytes) override {
+      memory.release(address, {bytes});
+    }
     void begin_range(AddressRange range) override { memory.reserve(range.address, {range.bytes}); }
     void end_range(AddressRange range) override { memory.unreserve(range.address); }
     DeviceMemory& memory;

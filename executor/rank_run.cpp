@@ -27,8 +27,8 @@ void RankRun::prepare(const Communicators& communicators, profiler::Recorder* re
   if (recorder != nullptr) recorder_ = &recorder->add_rank(rank_, program_, shared_.job.tree);
   interpreter_ = std::make_unique<Interpreter>(
       program_, shared_.job.plan.allocator,
-      InterpreterOptions{options.threads_per_rank, options.device_memory, options.poisons}, shared_.run,
-      shared_.agreement, *this, communicators, recorder_, recorder);
+      InterpreterOptions{options.threads_per_rank, options.device_memory, options.poisons},
+      shared_.run, shared_.agreement, *this, communicators, recorder_, recorder);
   const OptimizerPlan& optimizer = shared_.job.plan.optimizer;
   KernelScalars& scalars = interpreter_->scalars;
   scalars.rms_norm_eps = shared_.job.model.rms_norm_eps;
@@ -43,22 +43,19 @@ void RankRun::prepare(const Communicators& communicators, profiler::Recorder* re
 
 void RankRun::run() {
   try {
-    run_steps();
-    interpreter_->synchronize();
-    has_finished_ = true;
-    shared_.agreement.finished(rank_);
-  } catch (const StoppedOutOfMemory&) {
-    note_memory(-1);
-    shared_.agreement.finished(rank_);
     try {
-      shared_.agreement.wait_for_others(shared_.run);
-      shared_.run.fail(kNoRank, "out of device memory");
-    } catch (const Aborted&) {
+      run_steps();
+      interpreter_->synchronize();
+      has_finished_ = true;
+    } catch (const StoppedOutOfMemory&) {
+      note_memory(-1);
     }
+    shared_.agreement.settle(rank_, shared_.run);
+    if (shared_.agreement.first()) shared_.run.fail(kNoRank, "out of device memory");
   } catch (const Aborted&) {
-    shared_.agreement.finished(rank_);
+    shared_.agreement.leave(rank_);
   } catch (const std::exception& error) {
-    shared_.agreement.finished(rank_);
+    shared_.agreement.leave(rank_);
     shared_.run.fail(rank_, error.what());
   }
 }
@@ -67,7 +64,8 @@ void RankRun::run_steps() {
   const TrainingOptions& options = shared_.options;
   interpreter_->run(0, program_.setup);
   note_memory(0);
-  for (std::int64_t step = shared_.first_step; step <= options.steps && shared_.may_begin(step); ++step) {
+  for (std::int64_t step = shared_.first_step; step <= options.steps && shared_.may_begin(step);
+       ++step) {
     options.fault.maybe_fail(shared_.run, rank_, step);
     interpreter_->scalars.lr = learning_rate(shared_.job.plan.optimizer, step, options.total_steps);
     interpreter_->scalars.optimizer_step = step;
@@ -112,16 +110,17 @@ void RankRun::initialize_shards(const UnitLayout& unit, DType storage,
 void RankRun::load_batch(std::int64_t step, int micro_step, std::span<std::int32_t> tokens,
                          std::span<std::int32_t> targets) {
   const BatchPlan& batch = shared_.job.plan.batch;
-  shared_.data.fill_batch({rank_, shared_.job.ranks, step, micro_step, batch.accumulation, batch.micro_batch},
-                          shared_.order, tokens.data(), targets.data());
+  shared_.data.fill_batch(
+      {rank_, shared_.job.ranks, step, micro_step, batch.accumulation, batch.micro_batch},
+      shared_.order, tokens.data(), targets.data());
 }
 
 bool RankRun::restore_state(BufferId state, std::span<std::byte> bytes) {
   if (!shared_.options.resume) return false;
   const RankState::Value* value = state_.find(state);
   if (value == nullptr) return false;
-  const auto read = shared_.options.resume->read(shared_.job.tree, *value->shard, value->role, value->type,
-                                                 value->shard->local, bytes.data());
+  const auto read = shared_.options.resume->read(shared_.job.tree, *value->shard, value->role,
+                                                 value->type, value->shard->local, bytes.data());
   if (!read) throw std::runtime_error(read.error().text());
   return true;
 }
@@ -130,7 +129,8 @@ bool RankRun::wants_gradients(std::int64_t step) const {
   return step == shared_.first_step && !shared_.options.export_gradients.empty();
 }
 
-void RankRun::take_gradient(const UnitLayout& unit, DType type, std::span<const std::byte> gradient) {
+void RankRun::take_gradient(const UnitLayout& unit, DType type,
+                            std::span<const std::byte> gradient) {
   for (const ParameterShard& shard : unit.parameters) {
     std::vector<float>& out = gradients_[shard.parameter];
     out.resize(static_cast<std::size_t>(shard.local));
@@ -165,12 +165,15 @@ std::vector<HeldMemory> RankRun::held_at(const OutOfMemoryPoint& point) const {
   for (std::size_t b = 0; b < alive.size(); ++b) {
     const Buffer& buffer = program_.buffers[b];
     if (!alive[b] || buffer.on_host) continue;
-    const std::string& unit = buffer.unit == kNone ? std::string() : program_.units[static_cast<std::size_t>(buffer.unit)].name;
+    const std::string& unit = buffer.unit == kNone
+                                  ? std::string()
+                                  : program_.units[static_cast<std::size_t>(buffer.unit)].name;
     sums[{std::string(name(buffer.category)), unit.empty() ? "root" : unit}] += buffer.bytes;
   }
   std::vector<HeldMemory> held;
   for (const auto& [key, bytes] : sums) held.push_back({key.first, key.second, bytes});
-  std::ranges::sort(held, [](const HeldMemory& a, const HeldMemory& b) { return a.bytes > b.bytes; });
+  std::ranges::sort(held,
+                    [](const HeldMemory& a, const HeldMemory& b) { return a.bytes > b.bytes; });
   return held;
 }
 

@@ -13,7 +13,12 @@ namespace foreshard::executor {
 struct RunShared {
   RunShared(int ranks, const Job& of_job, const TokenData& tokens, const WeightSource& initial,
             const TrainingOptions& opts)
-      : job(of_job), data(tokens), weights(initial), options(opts), run(ranks), agreement(ranks) {}
+      : job(of_job),
+        data(tokens),
+        weights(initial),
+        options(opts),
+        run(ranks),
+        agreement(ranks, opts.transport) {}
 
   // Whether a rank may begin a step; after an interrupt all end with the same one.
   bool may_begin(std::int64_t step);
@@ -62,7 +67,8 @@ class RankRun final : public HostWork {
   void load_batch(std::int64_t step, int micro_step, std::span<std::int32_t> tokens,
                   std::span<std::int32_t> targets) override;
   bool restore_state(BufferId state, std::span<std::byte> bytes) override;
-  void take_gradient(const UnitLayout& unit, DType type, std::span<const std::byte> gradient) override;
+  void take_gradient(const UnitLayout& unit, DType type,
+                     std::span<const std::byte> gradient) override;
   bool wants_gradients(std::int64_t step) const override;
 
  private:

@@ -14,7 +14,8 @@ RankState::RankState(const RankProgram& program) {
     for (std::size_t w = 0; w < writes.size(); ++w) {
       const std::size_t role = w / shards.size();
       by_buffer_[writes[w]] = values_.size();
-      values_.push_back({&shards[w % shards.size()], kRoles[role], role == 0 ? key.dtype : key.dtype3, writes[w]});
+      values_.push_back({&shards[w % shards.size()], kRoles[role],
+                         role == 0 ? key.dtype : key.dtype3, writes[w]});
     }
   }
 }
@@ -27,7 +28,8 @@ const RankState::Value* RankState::find(BufferId buffer) const {
 std::vector<CheckpointValue> RankState::checkpoint_values(const RankMemory& memory) const {
   std::vector<CheckpointValue> out;
   for (const Value& v : values_) {
-    out.push_back({*v.shard, v.role, v.type, v.shard->local == 0 ? nullptr : memory.bytes(v.buffer).data()});
+    out.push_back(
+        {*v.shard, v.role, v.type, v.shard->local == 0 ? nullptr : memory.bytes(v.buffer).data()});
   }
   return out;
 }

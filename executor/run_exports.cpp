@@ -32,7 +32,8 @@ class Gatherer {
     Pieces pieces;
     const int shards = place_of(job_, 0).groups[static_cast<int>(Group::shard)].size;
     if (transport() == nullptr) {
-      for (int r = 0; r < shards; ++r) pieces.push_back(local(*ranks_[static_cast<std::size_t>(r)]));
+      for (int r = 0; r < shards; ++r)
+        pieces.push_back(local(*ranks_[static_cast<std::size_t>(r)]));
       return pieces;
     }
     const auto all = exchange(shared_.run, *transport(), local(*ranks_[0]).bytes);
@@ -64,7 +65,8 @@ const ParameterShard& shard_of(const RankRun& rank, ParameterId parameter) {
 }
 
 template <typename Local>
-Result<void> export_tensors(const Job& job, const std::string& path, const Gatherer& gatherer, const Local& local) {
+Result<void> export_tensors(const Job& job, const std::string& path, const Gatherer& gatherer,
+                            const Local& local) {
   std::optional<FullTensorWriter> writer;
   if (gatherer.is_writer()) {
     auto made = FullTensorWriter::create(path, job.tree);
@@ -108,7 +110,8 @@ Result<void> export_gradients(const Job& job, const std::string& path, const Gat
   });
 }
 
-Result<void> save_checkpoint(const Job& job, RunShared& shared, std::vector<std::unique_ptr<RankRun>>& ranks,
+Result<void> save_checkpoint(const Job& job, RunShared& shared,
+                             std::vector<std::unique_ptr<RankRun>>& ranks,
                              const TrainingResult& result) {
   const TrainingOptions& options = shared.options;
   Transport* transport = options.transport;
@@ -147,7 +150,8 @@ Result<void> save_checkpoint(const Job& job, RunShared& shared, std::vector<std:
 
 }  // namespace
 
-Result<void> write_outputs(const Job& job, RunShared& shared, std::vector<std::unique_ptr<RankRun>>& ranks,
+Result<void> write_outputs(const Job& job, RunShared& shared,
+                           std::vector<std::unique_ptr<RankRun>>& ranks,
                            const TrainingResult& result) {
   const TrainingOptions& options = shared.options;
   const Gatherer gatherer(job, shared, ranks);

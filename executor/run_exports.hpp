@@ -11,7 +11,8 @@
 namespace foreshard::executor {
 
 // Everything the options ask for. All processes call it together.
-Result<void> write_outputs(const Job& job, RunShared& shared, std::vector<std::unique_ptr<RankRun>>& ranks,
+Result<void> write_outputs(const Job& job, RunShared& shared,
+                           std::vector<std::unique_ptr<RankRun>>& ranks,
                            const TrainingResult& result);
 
 }  // namespace foreshard::executor

@@ -1,6 +1,5 @@
 #include "executor/training.hpp"
 
-
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -76,7 +75,8 @@ WatchdogOptions watchdog_options(const TrainingOptions& options, Heartbeat* hear
   return out;
 }
 
-traces::RunDescription describe_run(const Job& job, const RankProgram& program, const TrainingOptions& options) {
+traces::RunDescription describe_run(const Job& job, const RankProgram& program,
+                                    const TrainingOptions& options) {
   traces::RunDescription run;
   run.program_hash = program_hash(program);
   run.model_json = to_json(job.model);
@@ -100,7 +100,8 @@ Result<void> merge_recordings(RunShared& shared) {
   return traces::merge_parts(options.trace, options.transport->size());
 }
 
-OomReport describe_oom(const RankRun& rank, const OutOfMemoryPoint& point, std::int64_t first_step) {
+OomReport describe_oom(const RankRun& rank, const OutOfMemoryPoint& point,
+                       std::int64_t first_step) {
   const std::int64_t relative = point.step == 0 ? 0 : point.step - first_step + 1;
   const OomContext context = oom_context(rank.program(), relative, point.instruction);
   return {point, std::string(context.operator_name), context.unit, std::string(name(context.phase)),
@@ -119,11 +120,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   const int only = options.transport == nullptr ? kNoRank : options.transport->rank();
   std::vector<std::unique_ptr<RankRun>> ranks;
   for (int rank = 0; rank < job.ranks; ++rank) {
-    if (only == kNoRank || rank == only) {
-      ranks.push_back(std::make_unique<RankRun>(shared, rank));
-    } else {
-      shared.agreement.finished(rank);  // of another process, which knows its own memory
-    }
+    if (only == kNoRank || rank == only) ranks.push_back(std::make_unique<RankRun>(shared, rank));
   }
   std::unique_ptr<profiler::Recorder> recorder;
   if (!options.trace.empty()) {
@@ -140,8 +137,10 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   result.first_step = shared.first_step;
   {
     std::unique_ptr<Heartbeat> heartbeat;
-    if (options.transport != nullptr) heartbeat = make_heartbeat(shared.run, *options.transport);
-    Watchdog watchdog(shared.run, meeting.wait_sources(), watchdog_options(options, heartbeat.get()));
+    if (options.transport != nullptr)
+      heartbeat = make_heartbeat(shared.run, shared.agreement, *options.transport);
+    Watchdog watchdog(shared.run, meeting.wait_sources(),
+                      watchdog_options(options, heartbeat.get()));
     std::vector<std::thread> threads;
     for (auto& rank : ranks) threads.emplace_back([&rank] { rank->run(); });
     for (std::thread& thread : threads) thread.join();
@@ -151,21 +150,25 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   result.steps = ranks[0]->steps();
   for (const auto& rank : ranks) result.memory.push_back(rank->memory_report());
   if (const auto point = shared.agreement.first()) {
-    const auto& failed = *ranks[only == kNoRank ? static_cast<std::size_t>(point->rank) : 0];
-    result.oom = describe_oom(failed, *point, shared.first_step);
     result.failure.reset();
+    result.ran_out_of_memory = true;
+    if (only == kNoRank || only == point->rank) {
+      const auto& failed = *ranks[only == kNoRank ? static_cast<std::size_t>(point->rank) : 0];
+      result.oom = describe_oom(failed, *point, shared.first_step);
+    }
   }
   result.was_interrupted = options.interrupt != nullptr && options.interrupt->load();
   if (recorder) {
-    const std::string reason = result.oom                ? "out of device memory"
-                               : result.failure          ? result.failure->message
+    const std::string reason = result.ran_out_of_memory ? "out of device memory"
+                               : result.failure         ? result.failure->message
                                : result.was_interrupted ? "interrupted"
                                                         : "";
     if (auto closed = recorder->close(reason); !closed) return tl::unexpected(closed.error());
     recorder.reset();
   }
-  if (!result.failure && !result.oom) {
-    if (auto ok = merge_recordings(shared); !ok) return tl::unexpected(ok.error());
+  if (result.failure) return result;
+  if (auto ok = merge_recordings(shared); !ok) return tl::unexpected(ok.error());
+  if (!result.ran_out_of_memory) {
     if (auto ok = write_outputs(job, shared, ranks, result); !ok) return tl::unexpected(ok.error());
   }
   return result;

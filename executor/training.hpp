@@ -21,7 +21,7 @@
 namespace foreshard::executor {
 
 struct TrainingOptions {
-  std::int64_t steps = 1;  // number of the last step, counted from 1, also after a resume
+  std::int64_t steps = 1;        // number of the last step, counted from 1, also after a resume
   std::int64_t total_steps = 0;  // the schedule's length
   std::uint64_t seed = 0;
   std::string data;  // path of the token file; empty: the shipped text
@@ -64,9 +64,10 @@ struct OomReport {
 
 struct TrainingResult {
   std::int64_t first_step = 1;
-  std::vector<StepReport> steps;  // of rank 0
+  std::vector<StepReport> steps;         // of rank 0
   std::vector<RankMemoryReport> memory;  // of every rank
-  std::optional<OomReport> oom;
+  bool ran_out_of_memory = false;
+  std::optional<OomReport> oom;  // in the process whose rank it is
   std::optional<Failure> failure;
   bool was_interrupted = false;
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+
 #include <tl/expected.hpp>
 
 namespace foreshard {

@@ -25,25 +25,29 @@ Result<void> check_groups(const Job& job, const std::string& file) {
   const std::string ranks = std::to_string(job.ranks) + " ranks";
   if (is_hybrid(job.plan)) {
     if (sharding.shard_group == 0 && job.nodes == 0) {
-      return fail(file, "sharding.shard_group",
-                  "hybrid sharding needs the ranks of a shard group; expected a number that divides "
-                  "the ranks, or 0 together with --nodes");
+      return fail(
+          file, "sharding.shard_group",
+          "hybrid sharding needs the ranks of a shard group; expected a number that divides "
+          "the ranks, or 0 together with --nodes");
     }
     if (sharding.shard_group == 0 && job.ranks % job.nodes != 0) {
-      return fail(file, "sharding.shard_group", std::to_string(job.nodes) +
-                  " nodes do not divide " + ranks + "; expected --nodes that does");
+      return fail(file, "sharding.shard_group",
+                  std::to_string(job.nodes) + " nodes do not divide " + ranks +
+                      "; expected --nodes that does");
     }
     if (sharding.shard_group != 0 && job.ranks % sharding.shard_group != 0) {
-      return fail(file, "sharding.shard_group", std::to_string(sharding.shard_group) +
-                  " does not divide " + ranks + "; expected a divisor");
+      return fail(file, "sharding.shard_group",
+                  std::to_string(sharding.shard_group) + " does not divide " + ranks +
+                      "; expected a divisor");
     }
   }
   const ReshardAfterForward& reshard = sharding.reshard_after_forward;
   const int shard_ranks = shard_group_size(job);
   if (reshard.kind == ReshardAfterForward::Kind::group && shard_ranks % reshard.group != 0) {
-    return fail(file, "sharding.reshard_after_forward", std::to_string(reshard.group) +
-                " does not divide the shard group of " + std::to_string(shard_ranks) +
-                " ranks; expected a divisor, true, false or \"auto\"");
+    return fail(file, "sharding.reshard_after_forward",
+                std::to_string(reshard.group) + " does not divide the shard group of " +
+                    std::to_string(shard_ranks) +
+                    " ranks; expected a divisor, true, false or \"auto\"");
   }
   return {};
 }
@@ -105,8 +109,8 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
 RankPlace place_of(const Job& job, int rank) {
   const int shard_ranks = shard_group_size(job);
   const ReshardAfterForward& reshard = job.plan.sharding.reshard_after_forward;
-  const int kept = reshard.kind == ReshardAfterForward::Kind::group
-                       ? static_cast<int>(reshard.group) : 1;
+  const int kept =
+      reshard.kind == ReshardAfterForward::Kind::group ? static_cast<int>(reshard.group) : 1;
   const auto block = [rank](int size) {  // consecutive ranks
     return RankPlace::Membership{size, rank % size, rank / size * size, 1};
   };
@@ -116,7 +120,8 @@ RankPlace place_of(const Job& job, int rank) {
     place.groups[static_cast<int>(group)] = m;
   };
   set(Group::shard, block(shard_ranks));
-  set(Group::replicate, {job.ranks / shard_ranks, rank / shard_ranks, rank % shard_ranks, shard_ranks});
+  set(Group::replicate,
+      {job.ranks / shard_ranks, rank / shard_ranks, rank % shard_ranks, shard_ranks});
   set(Group::post_forward, block(kept));
   set(Group::world, block(job.ranks));
   return place;

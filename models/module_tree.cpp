@@ -66,8 +66,8 @@ ModuleTree llama_modules(const LlamaConfig& c) {
   add.parameter(embedding, "weight", c.vocabulary, c.hidden);
   const ModuleId layers = add.module(model, "layers", ModuleKind::layer_list, "ModuleList");
   for (std::int32_t i = 0; i < c.layers; ++i) {
-    const ModuleId layer = add.module(layers, std::to_string(i), ModuleKind::decoder_layer,
-                                      "LlamaDecoderLayer", i);
+    const ModuleId layer =
+        add.module(layers, std::to_string(i), ModuleKind::decoder_layer, "LlamaDecoderLayer", i);
     const ModuleId attention =
         add.module(layer, "self_attn", ModuleKind::attention, "LlamaAttention", i);
     add.linear(attention, "q_proj", c.heads * c.head_dim, c.hidden, c.attention_bias, i);

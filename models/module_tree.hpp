@@ -22,11 +22,21 @@ constexpr std::int32_t kNone = -1;
 
 // What a module is; Linear covers the projections and lm_head.
 enum class ModuleKind : std::uint8_t {
-  root, model, embedding, layer_list, decoder_layer, attention, mlp, linear, norm, rotary, activation
+  root,
+  model,
+  embedding,
+  layer_list,
+  decoder_layer,
+  attention,
+  mlp,
+  linear,
+  norm,
+  rotary,
+  activation
 };
 
 struct Module {
-  std::string path;  // "model.layers.3.self_attn.q_proj"
+  std::string path;             // "model.layers.3.self_attn.q_proj"
   std::string_view class_name;  // "LlamaDecoderLayer"
   ModuleKind kind;
   ModuleId parent = kNone;
@@ -36,8 +46,8 @@ struct Module {
 };
 
 struct Parameter {
-  std::string name;  // "model.layers.3.self_attn.q_proj.weight"
-  ModuleId module;   // that defines it
+  std::string name;          // "model.layers.3.self_attn.q_proj.weight"
+  ModuleId module;           // that defines it
   std::int64_t rows = 0;     // dimension 0
   std::int64_t columns = 1;  // dimension 1; 1 for vectors
   bool is_vector = false;
@@ -55,7 +65,7 @@ ModuleTree llama_modules(const LlamaConfig& config);
 
 // One FSDP parameter group: `fully_shard` called on `modules` (more than one: a list-wrapped group).
 struct Unit {
-  std::string name;                     // paths of its modules joined by ", "; empty for the root
+  std::string name;  // paths of its modules joined by ", "; empty for the root
   std::vector<ModuleId> modules;
   std::vector<ParameterId> parameters;  // group order (reference: post-order of the modules)
 };

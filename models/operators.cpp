@@ -5,14 +5,43 @@
 namespace foreshard {
 namespace {
 
-constexpr std::string_view kNames[] = {
-    "embedding", "embedding_backward", "rms_norm", "rms_norm_backward", "matmul",
-    "matmul_input_gradient", "matmul_weight_gradient", "bias_gradient", "rope", "rope_backward",
-    "attention", "attention_backward", "swiglu", "swiglu_backward", "add", "cross_entropy",
-    "cross_entropy_backward", "cast", "fill_zero", "rope_table", "shard_cast", "all_gather_copy_in",
-    "all_gather_copy_out", "copy_slice", "reduce_scatter_copy_in", "gradient_norm",
-    "clip_coefficient", "adamw", "sgd", "initialize_shards", "load_batch", "report",
-    "copy_host_to_device", "copy_device_to_host", "all_gather", "reduce_scatter", "all_reduce"};
+constexpr std::string_view kNames[] = {"embedding",
+                                       "embedding_backward",
+                                       "rms_norm",
+                                       "rms_norm_backward",
+                                       "matmul",
+                                       "matmul_input_gradient",
+                                       "matmul_weight_gradient",
+                                       "bias_gradient",
+                                       "rope",
+                                       "rope_backward",
+                                       "attention",
+                                       "attention_backward",
+                                       "swiglu",
+                                       "swiglu_backward",
+                                       "add",
+                                       "cross_entropy",
+                                       "cross_entropy_backward",
+                                       "cast",
+                                       "fill_zero",
+                                       "rope_table",
+                                       "shard_cast",
+                                       "all_gather_copy_in",
+                                       "all_gather_copy_out",
+                                       "copy_slice",
+                                       "reduce_scatter_copy_in",
+                                       "gradient_norm",
+                                       "clip_coefficient",
+                                       "adamw",
+                                       "sgd",
+                                       "initialize_shards",
+                                       "load_batch",
+                                       "report",
+                                       "copy_host_to_device",
+                                       "copy_device_to_host",
+                                       "all_gather",
+                                       "reduce_scatter",
+                                       "all_reduce"};
 static_assert(std::size(kNames) == static_cast<std::size_t>(Operator::kCount));
 
 // Scores below the diagonal, the diagonal included: what causal attention has to compute.
@@ -23,7 +52,9 @@ double causal_scores(const CostKey& key) {
 
 }  // namespace
 
-std::string_view name(Operator op) { return kNames[static_cast<std::size_t>(op)]; }
+std::string_view name(Operator op) {
+  return kNames[static_cast<std::size_t>(op)];
+}
 
 Operator operator_named(std::string_view text) {
   std::size_t i = 0;
@@ -32,9 +63,9 @@ Operator operator_named(std::string_view text) {
 }
 
 std::size_t CostKeyHash::operator()(const CostKey& key) const {
-  std::uint64_t hash = static_cast<std::uint64_t>(key.op) | static_cast<std::uint64_t>(key.dtype) << 8 |
-                       static_cast<std::uint64_t>(key.dtype2) << 16 |
-                       static_cast<std::uint64_t>(key.dtype3) << 24;
+  std::uint64_t hash =
+      static_cast<std::uint64_t>(key.op) | static_cast<std::uint64_t>(key.dtype) << 8 |
+      static_cast<std::uint64_t>(key.dtype2) << 16 | static_cast<std::uint64_t>(key.dtype3) << 24;
   for (const std::int64_t dim : key.dims) {
     hash = (hash ^ static_cast<std::uint64_t>(dim)) * 0x9E3779B97F4A7C15ull;
     hash ^= hash >> 29;
@@ -184,7 +215,8 @@ Bytes scratch_bytes(const CostKey& key) {
     case Operator::rms_norm_backward: return {kNormPartials * d[1] * 4};
     case Operator::attention_backward: {
       const std::int64_t delta = 4 * d[0] * d[1] * d[2];
-      const std::int64_t accumulators = key.dtype == DType::fp32 ? 0 : 8 * d[0] * d[1] * d[3] * d[4];
+      const std::int64_t accumulators =
+          key.dtype == DType::fp32 ? 0 : 8 * d[0] * d[1] * d[3] * d[4];
       return {delta + accumulators};
     }
     default: return {0};

@@ -40,7 +40,11 @@ struct WrapPlan {
 };
 
 enum class Strategy : std::uint8_t {
-  full_shard, shard_grad_op, no_shard, hybrid_shard, hybrid_shard_zero2
+  full_shard,
+  shard_grad_op,
+  no_shard,
+  hybrid_shard,
+  hybrid_shard_zero2
 };
 
 // What happens to a unit's unsharded parameters after its forward: PyTorch's default (the root
@@ -65,7 +69,7 @@ struct ShardingPlan {
 enum class BackwardPrefetch : std::uint8_t { pre, post, none };
 
 struct PrefetchPlan {
-  std::int64_t forward = 0;                 // 0: PyTorch's implicit rule
+  std::int64_t forward = 0;                  // 0: PyTorch's implicit rule
   std::optional<std::int64_t> backward = 0;  // 0: the implicit rule; nothing: off
   bool unshard_before_forward = false;
   bool forward_prefetch = false;                               // fsdp1

@@ -13,17 +13,20 @@ std::string_view word(const std::string_view (&words)[n], Enum value) {
   return words[static_cast<std::size_t>(value)];
 }
 
-constexpr std::string_view kStreamNames[] = {"compute", "all_gather_copy_in", "all_gather", "reduce_scatter",
-                                             "all_reduce", "host_to_device", "device_to_host"};
-constexpr std::string_view kPhaseNames[] = {"setup", "forward", "loss", "recompute",
+constexpr std::string_view kStreamNames[] = {
+    "compute",    "all_gather_copy_in", "all_gather",    "reduce_scatter",
+    "all_reduce", "host_to_device",     "device_to_host"};
+constexpr std::string_view kPhaseNames[] = {"setup",    "forward",   "loss",  "recompute",
                                             "backward", "optimizer", "report"};
 constexpr std::string_view kCategoryNames[] = {
-    "parameters", "gradients", "optimizer_states", "unsharded_parameters", "unsharded_gradients",
-    "all_gather", "reduce_scatter", "activations", "temporaries", "inputs", "workspaces"};
+    "parameters",          "gradients",  "optimizer_states", "unsharded_parameters",
+    "unsharded_gradients", "all_gather", "reduce_scatter",   "activations",
+    "temporaries",         "inputs",     "workspaces"};
 constexpr std::string_view kGroupNames[] = {"shard", "replicate", "post_forward", "world"};
-constexpr std::string_view kKindNames[] = {"alloc", "free", "launch", "host_compute", "collective",
-                                           "copy", "record_event", "wait_event", "host_wait",
-                                           "record_stream", "empty_cache", "range_begin", "range_end"};
+constexpr std::string_view kKindNames[] = {
+    "alloc",       "free",         "launch",     "host_compute", "collective",
+    "copy",        "record_event", "wait_event", "host_wait",    "record_stream",
+    "empty_cache", "range_begin",  "range_end"};
 
 // FNV-1a over 64-bit words.
 class Hash {
@@ -66,7 +69,8 @@ bool belongs_to_unit(const RankProgram& program, const Instruction& i) {
 std::string size_text(std::int64_t bytes) {
   char text[32];
   if (bytes >= kMiB.count) {
-    std::snprintf(text, sizeof text, "%.2f MiB", static_cast<double>(bytes) / static_cast<double>(kMiB.count));
+    std::snprintf(text, sizeof text, "%.2f MiB",
+                  static_cast<double>(bytes) / static_cast<double>(kMiB.count));
   } else {
     std::snprintf(text, sizeof text, "%lld B", static_cast<long long>(bytes));
   }
@@ -83,7 +87,8 @@ std::string buffer_text(const RankProgram& program, BufferId id) {
 std::string operands_text(const Program& step, const Instruction& i) {
   std::string out;
   const auto list = [&](std::span<const BufferId> buffers) {
-    for (std::size_t b = 0; b < buffers.size() && b < 4; ++b) out += " %" + std::to_string(buffers[b]);
+    for (std::size_t b = 0; b < buffers.size() && b < 4; ++b)
+      out += " %" + std::to_string(buffers[b]);
     if (buffers.size() > 4) out += " and " + std::to_string(buffers.size() - 4) + " more";
   };
   list(step.reads(i));
@@ -94,11 +99,21 @@ std::string operands_text(const Program& step, const Instruction& i) {
 
 }  // namespace
 
-std::string_view name(Stream v) { return word(kStreamNames, v); }
-std::string_view name(Phase v) { return word(kPhaseNames, v); }
-std::string_view name(Category v) { return word(kCategoryNames, v); }
-std::string_view name(Group v) { return word(kGroupNames, v); }
-std::string_view name(Kind v) { return kKindNames[static_cast<std::size_t>(v)]; }
+std::string_view name(Stream v) {
+  return word(kStreamNames, v);
+}
+std::string_view name(Phase v) {
+  return word(kPhaseNames, v);
+}
+std::string_view name(Category v) {
+  return word(kCategoryNames, v);
+}
+std::string_view name(Group v) {
+  return word(kGroupNames, v);
+}
+std::string_view name(Kind v) {
+  return kKindNames[static_cast<std::size_t>(v)];
+}
 
 std::uint64_t program_hash(const RankProgram& program) {
   Hash hash;
@@ -133,7 +148,8 @@ std::vector<std::string> stable_keys(const RankProgram& program, const Program& 
   return keys;
 }
 
-std::string to_text(const RankProgram& program, const Program& step_program, const ModuleTree& tree) {
+std::string to_text(const RankProgram& program, const Program& step_program,
+                    const ModuleTree& tree) {
   std::string out;
   std::size_t depth = 0;
   char head[96];
@@ -144,8 +160,9 @@ std::string to_text(const RankProgram& program, const Program& step_program, con
       continue;
     }
     std::snprintf(head, sizeof head, "%6zu  %-9s %-18s ", n, std::string(name(i.phase)).c_str(),
-                  i.kind == Kind::host_wait || i.kind == Kind::host_compute ? "host"
-                                                                            : std::string(name(i.stream)).c_str());
+                  i.kind == Kind::host_wait || i.kind == Kind::host_compute
+                      ? "host"
+                      : std::string(name(i.stream)).c_str());
     out += head + std::string(2 * depth, ' ');
     switch (i.kind) {
       case Kind::alloc:

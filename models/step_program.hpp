@@ -30,19 +30,44 @@ namespace foreshard {
 
 // Streams as in PyTorch FSDP2. Each has its own pool in the caching allocator.
 enum class Stream : std::uint8_t {
-  compute, all_gather_copy_in, all_gather, reduce_scatter, all_reduce, host_to_device, device_to_host,
+  compute,
+  all_gather_copy_in,
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  host_to_device,
+  device_to_host,
   kCount
 };
 constexpr int kStreams = static_cast<int>(Stream::kCount);
 std::string_view name(Stream stream);
 
-enum class Phase : std::uint8_t { setup, forward, loss, recompute, backward, optimizer, report, kCount };
+enum class Phase : std::uint8_t {
+  setup,
+  forward,
+  loss,
+  recompute,
+  backward,
+  optimizer,
+  report,
+  kCount
+};
 std::string_view name(Phase phase);
 
 // What a buffer holds; the categories of memory reports.
 enum class Category : std::uint8_t {
-  parameters, gradients, optimizer_states, unsharded_parameters, unsharded_gradients,
-  all_gather, reduce_scatter, activations, temporaries, inputs, workspaces, kCount
+  parameters,
+  gradients,
+  optimizer_states,
+  unsharded_parameters,
+  unsharded_gradients,
+  all_gather,
+  reduce_scatter,
+  activations,
+  temporaries,
+  inputs,
+  workspaces,
+  kCount
 };
 std::string_view name(Category category);
 
@@ -55,18 +80,18 @@ enum class Group : std::uint8_t { shard, replicate, post_forward, world, kCount 
 std::string_view name(Group group);
 
 enum class Kind : std::uint8_t {
-  alloc,          // buffer `target` from the pool of `stream` (host buffers: from the host)
-  free,           // buffer `target`
-  launch,         // kernel `cost_key.op` on `stream`
-  host_compute,   // the same, done by the host thread itself, which waits for nothing but itself
-  collective,     // on `stream`, over `group`; operands: input and output, in place where they are one
-  copy,           // `cost_key.op` says which way; on `stream`
+  alloc,         // buffer `target` from the pool of `stream` (host buffers: from the host)
+  free,          // buffer `target`
+  launch,        // kernel `cost_key.op` on `stream`
+  host_compute,  // the same, done by the host thread itself, which waits for nothing but itself
+  collective,  // on `stream`, over `group`; operands: input and output, in place where they are one
+  copy,        // `cost_key.op` says which way; on `stream`
   record_event,   // event `target` on `stream`
   wait_event,     // `stream` waits for event `target`
   host_wait,      // the host blocks until event `target` is reached
   record_stream,  // buffer `target` is also used by `stream`: its free is deferred (FSDP1)
   empty_cache,
-  range_begin,    // named range `target` (an index into RankProgram::names)
+  range_begin,  // named range `target` (an index into RankProgram::names)
   range_end,
 };
 std::string_view name(Kind kind);
@@ -77,7 +102,7 @@ using CostKeyId = std::int32_t;
 using NameId = std::int32_t;
 
 struct Buffer {
-  std::int64_t bytes = 0;         // requested; 0 is a buffer without memory, never allocated
+  std::int64_t bytes = 0;  // requested; 0 is a buffer without memory, never allocated
   bool on_host = false;
   bool persistent = false;        // outlives the step that allocates it
   Stream pool = Stream::compute;  // of the allocation
@@ -97,9 +122,9 @@ struct Instruction {
   std::int32_t target = kNone;  // buffer, event or name
   std::int32_t module = kNone;  // ModuleId the work belongs to
   CostKeyId cost_key = kNone;
-  std::int32_t aux = 0;      // slice or slot, see operators.hpp
+  std::int32_t aux = 0;       // slice or slot, see operators.hpp
   std::int32_t operands = 0;  // first operand in Program::operands
-  std::int16_t reads = 0;    // operands are reads, then writes
+  std::int16_t reads = 0;     // operands are reads, then writes
   std::int16_t writes = 0;
 };
 
@@ -122,10 +147,10 @@ struct ParameterShard {
   ParameterId parameter = kNone;
   std::int64_t rows = 0, columns = 0;  // of the whole parameter
   int shard_dim = 0;
-  std::int64_t padded = 0;         // elements of every rank's padded shard
-  std::int64_t local = 0;          // elements of this rank's shard without padding
-  std::int64_t first = 0;          // its first row, or column when shard_dim is 1
-  std::int64_t offset = 0;         // of the shard in the unit's flat shard, in elements
+  std::int64_t padded = 0;  // elements of every rank's padded shard
+  std::int64_t local = 0;   // elements of this rank's shard without padding
+  std::int64_t first = 0;   // its first row, or column when shard_dim is 1
+  std::int64_t offset = 0;  // of the shard in the unit's flat shard, in elements
 };
 
 struct UnitLayout {
@@ -156,8 +181,9 @@ struct RankProgram {
   std::vector<CostKey> cost_keys;
   std::vector<std::string> names;
   std::vector<UnitLayout> units;
-  BufferId loss = kNone;  // device buffer with the step's mean loss (fp64) once the host may read it
-  BufferId clip = kNone;  // device or host buffer: total gradient norm, factor (fp64)
+  BufferId loss =
+      kNone;  // device buffer with the step's mean loss (fp64) once the host may read it
+  BufferId clip = kNone;              // device or host buffer: total gradient norm, factor (fp64)
   std::vector<std::string> warnings;  // settings of the plan that have no effect here
 
   const Program& step(std::int64_t n) const { return n == 0 ? setup : n == 1 ? first : steady; }
@@ -203,6 +229,7 @@ std::vector<std::string> stable_keys(const RankProgram& program, const Program& 
                                      std::string_view step_name, const ModuleTree& tree);
 
 // A person's view: numbered lines with streams, sizes and operands; see `foreshard program`.
-std::string to_text(const RankProgram& program, const Program& step_program, const ModuleTree& tree);
+std::string to_text(const RankProgram& program, const Program& step_program,
+                    const ModuleTree& tree);
 
 }  // namespace foreshard

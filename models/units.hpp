@@ -30,8 +30,15 @@ constexpr Bytes kKiB{1024}, kMiB{1024 * 1024}, kGiB{1024 * 1024 * 1024};
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t step) {
   return (n + step - 1) / step * step;
 }
-constexpr Bytes round_up(Bytes n, Bytes step) { return {round_up(n.count, step.count)}; }
+constexpr Bytes round_up(Bytes n, Bytes step) {
+  return {round_up(n.count, step.count)};
+}
 
-constexpr std::int64_t ceil_divide(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
+// Buffers of the host are counted in whole cache lines.
+constexpr std::int64_t kHostAlignment = 64;
+
+constexpr std::int64_t ceil_divide(std::int64_t n, std::int64_t d) {
+  return (n + d - 1) / d;
+}
 
 }  // namespace foreshard

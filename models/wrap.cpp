@@ -80,8 +80,10 @@ Result<Groups> wrap_by_globs(const ModuleTree& tree, const Plan& plan, const std
         for (const Module& module : tree.modules) paths.push_back(module.path);
         const std::string near = nearest(glob, paths);
         return fail(file, "wrap.modules",
-                    "'" + glob + "' matches no module; expected a glob of Hugging Face names such as "
-                    "'model.layers.*'" + (near.empty() ? "" : ", perhaps '" + near + "'"));
+                    "'" + glob +
+                        "' matches no module; expected a glob of Hugging Face names such as "
+                        "'model.layers.*'" +
+                        (near.empty() ? "" : ", perhaps '" + near + "'"));
       }
     }
     if (globs.size() == 1) {
@@ -95,8 +97,9 @@ Result<Groups> wrap_by_globs(const ModuleTree& tree, const Plan& plan, const std
     for (const ModuleId m : group) {
       const std::size_t index = static_cast<std::size_t>(m);
       if (taken[index]) {
-        return fail(file, "wrap.modules", "module '" + tree.modules[index].path +
-                    "' stands in two groups; each module can be wrapped once");
+        return fail(file, "wrap.modules",
+                    "module '" + tree.modules[index].path +
+                        "' stands in two groups; each module can be wrapped once");
       }
       taken[index] = true;
     }
@@ -145,7 +148,7 @@ Result<Groups> chosen_groups(const ModuleTree& tree, const Plan& plan, const std
       const std::string near = nearest(wanted, known);
       return fail(file, "wrap.layer_class",
                   "the model has no module of class '" + wanted + "'; expected one such as '" +
-                  (near.empty() ? "LlamaDecoderLayer" : near) + "'");
+                      (near.empty() ? "LlamaDecoderLayer" : near) + "'");
     }
   }
   return wrap_by_class(tree, plan.wrap.layer_class);
@@ -185,24 +188,28 @@ Result<std::vector<Unit>> wrap_units(const ModuleTree& tree, const LlamaConfig& 
     for (const ModuleId m : group) {
       const Module& module = tree.modules[static_cast<std::size_t>(m)];
       if (module.kind == ModuleKind::layer_list) {
-        return fail(plan_file, "wrap", "'" + module.path + "' is a list of modules without a forward "
-                    "of its own, so FSDP's hooks would never run; expected its members, '" +
-                    module.path + ".*'");
+        return fail(plan_file, "wrap",
+                    "'" + module.path +
+                        "' is a list of modules without a forward "
+                        "of its own, so FSDP's hooks would never run; expected its members, '" +
+                        module.path + ".*'");
       }
     }
   }
   std::vector<UnitId> unit_of(tree.modules.size(), kNone);
   for (std::size_t u = 0; u < groups.size(); ++u) {
-    for (const ModuleId m : groups[u]) unit_of[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
+    for (const ModuleId m : groups[u])
+      unit_of[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
   }
   if (config.tied_embeddings) {
     const UnitId embedding = managing_unit(tree, tree.find("model.embed_tokens"), unit_of);
     const UnitId head = managing_unit(tree, tree.find("lm_head"), unit_of);
     if (embedding != head) {
-      return fail(plan_file, "wrap",
-                  "model.embed_tokens and lm_head share their weight (tie_word_embeddings) but fall "
-                  "into two units, where PyTorch would silently untie them; expected both in one "
-                  "unit: the root, or a group [\"model.embed_tokens\", \"model.norm\", \"lm_head\"]");
+      return fail(
+          plan_file, "wrap",
+          "model.embed_tokens and lm_head share their weight (tie_word_embeddings) but fall "
+          "into two units, where PyTorch would silently untie them; expected both in one "
+          "unit: the root, or a group [\"model.embed_tokens\", \"model.norm\", \"lm_head\"]");
     }
   }
   std::vector<Unit> units(groups.size());

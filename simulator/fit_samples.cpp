@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "traces/metadata.hpp"
 
@@ -353,8 +352,7 @@ RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
       static_cast<int>(std::max<std::int64_t>(1, traces::integer(trace.metadata, "ranks", 1)));
   out.threads = static_cast<int>(
       std::max<std::int64_t>(1, traces::integer(trace.metadata, "threads_per_rank", 1)));
-  const auto here = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-  out.cores = static_cast<int>(traces::integer(trace.metadata, "cores", here));
+  out.cores = static_cast<int>(traces::integer(trace.metadata, "cores", traces::cores()));
   Reader(trace, out).read();
   return out;
 }

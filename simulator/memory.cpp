@@ -8,8 +8,6 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr std::int64_t kHostAlignment = 64;
-
 class MemoryWalk final : private AllocatorListener {
  public:
   MemoryWalk(const RankProgram& program, const AllocatorSettings& settings,

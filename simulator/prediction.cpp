@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <thread>
 #include <tuple>
 
 #include "models/oom_report.hpp"
+#include "traces/metadata.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -33,8 +33,7 @@ std::vector<int> class_indices(const std::vector<int>& representatives, std::vec
 std::unique_ptr<CostModel> choose_costs(const Job& job, const PredictionOptions& options) {
   if (options.costs != nullptr) return table_costs(*options.costs, job.ranks);
   if (options.machine != nullptr) return machine_costs(*options.machine, job.ranks, job.nodes);
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return processor_costs(cores, job.ranks);
+  return processor_costs(traces::cores(), job.ranks);
 }
 
 bool precedes(const MemoryFailure& a, const MemoryFailure& b) {

@@ -1,8 +1,10 @@
 #include "traces/metadata.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <string_view>
+#include <thread>
 
 #include <sqlite3.h>
 
@@ -34,6 +36,7 @@ Metadata run_metadata(const RunDescription& run) {
   standard("clock", run.predicted ? "simulated" : "CLOCK_MONOTONIC");
   standard("threads_per_rank", std::to_string(run.threads_per_rank));
   standard("cpu_model", cpu_model());
+  standard("cores", std::to_string(cores()));
   standard("recorder_overhead_ns_per_event", "0");
   standard("recorder_overhead_fraction", "0");
   standard("predicted", run.predicted ? "1" : "0");
@@ -49,6 +52,10 @@ std::int64_t integer(const Metadata& metadata, const std::string& key, std::int6
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? value : otherwise;
+}
+
+int cores() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 std::string cpu_model() {

@@ -10,8 +10,8 @@ void Lowering::allocate_activation_copies() {
     copies_[i].host.assign(slots.size(), kNone);
     for (std::size_t s = 0; s < slots.size(); ++s) {
       if (!kept_by(i)[s]) continue;
-      copies_[i].host[s] = emit_.allocate({slots[s].bytes, Category::activations, Role::host_copy, kNone,
-                                           Stream::compute, true, true});
+      copies_[i].host[s] = emit_.allocate({slots[s].bytes, Category::activations, Role::host_copy,
+                                           kNone, Stream::compute, true, true});
     }
   }
 }
@@ -52,8 +52,8 @@ void Lowering::fetch_activations(std::size_t layer) {
   emit_.wait_for(Stream::host_to_device, Stream::compute);
   for (std::size_t s = 0; s < copies.host.size(); ++s) {
     if (copies.host[s] == kNone) continue;
-    emit_.copy(Stream::host_to_device, Operator::copy_host_to_device, operators_.block.slots[s].bytes,
-               copies.host[s], live[s]);
+    emit_.copy(Stream::host_to_device, Operator::copy_host_to_device,
+               operators_.block.slots[s].bytes, copies.host[s], live[s]);
   }
   copies.on_device = emit_.record(Stream::host_to_device);
 }

@@ -3,26 +3,62 @@
 namespace foreshard::lowering {
 namespace {
 
-constexpr std::string_view kRoles[] = {
-    "", "shard", "master shard", "exp_avg", "exp_avg_sq", "flat cast", "device copy",
-    "all-gather output", "unsharded parameter", "slice kept after forward", "gradient",
-    "accumulated gradient", "reduce-scatter input", "reduce-scatter output", "sharded gradient",
-    "partial reduction", "host gradient", "workspace", "scratch", "rope table", "tokens", "targets",
-    "staging", "loss", "logsumexp", "logits", "norms", "clip", "host copy", "activation",
-    "activation gradient"};
+constexpr std::string_view kRoles[] = {"",
+                                       "shard",
+                                       "master shard",
+                                       "exp_avg",
+                                       "exp_avg_sq",
+                                       "flat cast",
+                                       "device copy",
+                                       "all-gather output",
+                                       "unsharded parameter",
+                                       "slice kept after forward",
+                                       "gradient",
+                                       "accumulated gradient",
+                                       "reduce-scatter input",
+                                       "reduce-scatter output",
+                                       "sharded gradient",
+                                       "partial reduction",
+                                       "host gradient",
+                                       "workspace",
+                                       "scratch",
+                                       "rope table",
+                                       "tokens",
+                                       "targets",
+                                       "staging",
+                                       "loss",
+                                       "logsumexp",
+                                       "logits",
+                                       "norms",
+                                       "clip",
+                                       "host copy",
+                                       "activation",
+                                       "activation gradient"};
 static_assert(std::size(kRoles) == static_cast<std::size_t>(Role::kCount));
 
-constexpr std::string_view kRanges[] = {
-    "step", "FSDP::root_pre_forward", "FSDP::pre_forward", "FSDP::all_gather",
-    "FSDP::all_gather_copy_out", "FSDP::post_forward", "FSDP::pre_backward",
-    "FSDP::backward_prefetch for", "FSDP::post_backward_reshard", "FSDP::post_backward_accumulate",
-    "FSDP::post_backward_reduce", "FSDP::root_post_backward_callback", "forward", "backward",
-    "recompute", "optimizer"};
+constexpr std::string_view kRanges[] = {"step",
+                                        "FSDP::root_pre_forward",
+                                        "FSDP::pre_forward",
+                                        "FSDP::all_gather",
+                                        "FSDP::all_gather_copy_out",
+                                        "FSDP::post_forward",
+                                        "FSDP::pre_backward",
+                                        "FSDP::backward_prefetch for",
+                                        "FSDP::post_backward_reshard",
+                                        "FSDP::post_backward_accumulate",
+                                        "FSDP::post_backward_reduce",
+                                        "FSDP::root_post_backward_callback",
+                                        "forward",
+                                        "backward",
+                                        "recompute",
+                                        "optimizer"};
 static_assert(std::size(kRanges) == static_cast<std::size_t>(Range::kCount));
 
 }  // namespace
 
-std::string_view name(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
+std::string_view name(Role role) {
+  return kRoles[static_cast<std::size_t>(role)];
+}
 
 Emitter::Emitter(RankProgram& program, const ModuleTree& tree) : program_(program) {
   auto& names = program_.names;
@@ -34,7 +70,9 @@ Emitter::Emitter(RankProgram& program, const ModuleTree& tree) : program_(progra
   for (const std::string_view role : kRoles) names.emplace_back(role);
 }
 
-void Emitter::begin(Program& target) { target_ = &target; }
+void Emitter::begin(Program& target) {
+  target_ = &target;
+}
 
 BufferId Emitter::declare(const BufferSpec& spec) {
   Buffer buffer;
@@ -62,7 +100,8 @@ void Emitter::free(BufferId buffer) {
 }
 
 CostKeyId Emitter::intern(const CostKey& key) {
-  const auto [found, added] = keys_.try_emplace(key, static_cast<CostKeyId>(program_.cost_keys.size()));
+  const auto [found, added] =
+      keys_.try_emplace(key, static_cast<CostKeyId>(program_.cost_keys.size()));
   if (added) program_.cost_keys.push_back(key);
   return found->second;
 }
@@ -113,7 +152,8 @@ void Emitter::collective(Stream stream, Group group, const CostKey& key, BufferI
   set_operands(out, Buffers(&input, 1), Buffers(&output, 1));
 }
 
-void Emitter::copy(Stream stream, Operator direction, std::int64_t bytes, BufferId from, BufferId to) {
+void Emitter::copy(Stream stream, Operator direction, std::int64_t bytes, BufferId from,
+                   BufferId to) {
   const CostKeyId id = intern({direction, DType::fp32, DType::fp32, DType::fp32, {bytes}});
   Instruction& out = append(Kind::copy, stream);
   out.cost_key = id;
@@ -125,12 +165,17 @@ EventId Emitter::record(Stream stream) {
   return target_->events++;
 }
 
-void Emitter::wait(Stream stream, EventId event) { append(Kind::wait_event, stream, event); }
+void Emitter::wait(Stream stream, EventId event) {
+  append(Kind::wait_event, stream, event);
+}
 
-void Emitter::host_wait(EventId event) { append(Kind::host_wait, Stream::compute, event); }
+void Emitter::host_wait(EventId event) {
+  append(Kind::host_wait, Stream::compute, event);
+}
 
 NameId Emitter::range_name(Range range, UnitId of_unit) {
-  const std::int64_t key = static_cast<std::int64_t>(range) << 32 | static_cast<std::uint32_t>(of_unit);
+  const std::int64_t key =
+      static_cast<std::int64_t>(range) << 32 | static_cast<std::uint32_t>(of_unit);
   const auto [found, added] = ranges_.try_emplace(key, static_cast<NameId>(program_.names.size()));
   if (added) {
     std::string text(kRanges[static_cast<std::size_t>(range)]);
@@ -148,6 +193,8 @@ Emitter::OpenRange::OpenRange(Emitter& emitter, Range range, UnitId of_unit)
   emitter_.append(Kind::range_begin, Stream::compute, name_);
 }
 
-Emitter::OpenRange::~OpenRange() { emitter_.append(Kind::range_end, Stream::compute, name_); }
+Emitter::OpenRange::~OpenRange() {
+  emitter_.append(Kind::range_end, Stream::compute, name_);
+}
 
 }  // namespace foreshard::lowering

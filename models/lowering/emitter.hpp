@@ -12,19 +12,60 @@ namespace foreshard::lowering {
 
 // Words that buffers are called by besides module and parameter names.
 enum class Role : std::uint8_t {
-  none, shard, master_shard, exp_avg, exp_avg_sq, flat_cast, device_copy, all_gather_output,
-  unsharded, kept_slice, gradient, accumulated_gradient, reduce_scatter_input,
-  reduce_scatter_output, sharded_gradient, partial_reduction, host_gradient, workspace, scratch,
-  rope_table, tokens, targets, staging, loss, lse, logits, norms, clip, host_copy, activation,
-  activation_gradient, kCount
+  none,
+  shard,
+  master_shard,
+  exp_avg,
+  exp_avg_sq,
+  flat_cast,
+  device_copy,
+  all_gather_output,
+  unsharded,
+  kept_slice,
+  gradient,
+  accumulated_gradient,
+  reduce_scatter_input,
+  reduce_scatter_output,
+  sharded_gradient,
+  partial_reduction,
+  host_gradient,
+  workspace,
+  scratch,
+  rope_table,
+  tokens,
+  targets,
+  staging,
+  loss,
+  lse,
+  logits,
+  norms,
+  clip,
+  host_copy,
+  activation,
+  activation_gradient,
+  kCount
 };
 std::string_view name(Role role);
 
 // Named ranges, spelt as PyTorch's profiler annotations are.
 enum class Range : std::uint8_t {
-  step, root_pre_forward, pre_forward, all_gather, all_gather_copy_out, post_forward, pre_backward,
-  backward_prefetch, post_backward_reshard, post_backward_accumulate, post_backward_reduce,
-  root_post_backward_callback, forward, backward, recompute, optimizer, kCount
+  step,
+  root_pre_forward,
+  pre_forward,
+  all_gather,
+  all_gather_copy_out,
+  post_forward,
+  pre_backward,
+  backward_prefetch,
+  post_backward_reshard,
+  post_backward_accumulate,
+  post_backward_reduce,
+  root_post_backward_callback,
+  forward,
+  backward,
+  recompute,
+  optimizer,
+  kCount
 };
 
 class Emitter {
@@ -53,7 +94,9 @@ class Emitter {
   void free(BufferId buffer);
 
   CostKeyId intern(const CostKey& key);
-  const CostKey& key(CostKeyId id) const { return program_.cost_keys[static_cast<std::size_t>(id)]; }
+  const CostKey& key(CostKeyId id) const {
+    return program_.cost_keys[static_cast<std::size_t>(id)];
+  }
 
   using Buffers = std::span<const BufferId>;
   void launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux = 0);

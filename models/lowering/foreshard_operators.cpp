@@ -6,10 +6,10 @@ namespace foreshard::lowering {
 namespace {
 
 using Kind = Operand::Kind;
-constexpr Operand kWeight{Kind::weight, 0}, kBias{Kind::bias, 0}, kWeightGradient{Kind::weight_gradient, 0},
-    kBiasGradient{Kind::bias_gradient, 0}, kWorkspaceOperand{Kind::workspace, 0},
-    kScratch{Kind::scratch, 0}, kTable{Kind::rope_table, 0}, kTokens{Kind::tokens, 0},
-    kTargets{Kind::targets, 0}, kLoss{Kind::loss, 0};
+constexpr Operand kWeight{Kind::weight, 0}, kBias{Kind::bias, 0},
+    kWeightGradient{Kind::weight_gradient, 0}, kBiasGradient{Kind::bias_gradient, 0},
+    kWorkspaceOperand{Kind::workspace, 0}, kScratch{Kind::scratch, 0}, kTable{Kind::rope_table, 0},
+    kTokens{Kind::tokens, 0}, kTargets{Kind::targets, 0}, kLoss{Kind::loss, 0};
 
 // Writes a segment's node lists; every method adds one operator.
 class SegmentBuilder {
@@ -30,10 +30,12 @@ class SegmentBuilder {
     return static_cast<std::int8_t>(segment.modules.size() - 1);
   }
 
-  void forward(std::int8_t module, CostKey key, std::vector<Operand> reads, std::vector<Operand> writes) {
+  void forward(std::int8_t module, CostKey key, std::vector<Operand> reads,
+               std::vector<Operand> writes) {
     segment.forward.push_back({key, module, std::move(reads), std::move(writes)});
   }
-  void backward(std::int8_t module, CostKey key, std::vector<Operand> reads, std::vector<Operand> writes) {
+  void backward(std::int8_t module, CostKey key, std::vector<Operand> reads,
+                std::vector<Operand> writes) {
     segment.backward.push_back({key, module, std::move(reads), std::move(writes)});
   }
 
@@ -45,12 +47,13 @@ class SegmentBuilder {
   void linear(const Linear& l, Slot x, Slot y) {
     std::vector<Operand> reads = {Operand::of(x), kWeight};
     if (l.bias) reads.push_back(kBias);
-    forward(l.module, key(Operator::matmul, {tokens_, l.out, l.in, l.bias ? 1 : 0}), std::move(reads),
-            {Operand::of(y), kWorkspaceOperand});
+    forward(l.module, key(Operator::matmul, {tokens_, l.out, l.in, l.bias ? 1 : 0}),
+            std::move(reads), {Operand::of(y), kWorkspaceOperand});
   }
   // Input gradient first, then the weight's, as autograd does.
   void linear_backward(const Linear& l, Slot dy, Slot x, Slot dx, bool accumulate) {
-    backward(l.module, key(Operator::matmul_input_gradient, {tokens_, l.in, l.out, accumulate ? 1 : 0}),
+    backward(l.module,
+             key(Operator::matmul_input_gradient, {tokens_, l.in, l.out, accumulate ? 1 : 0}),
              {Operand::of(dy), kWeight}, {Operand::of(dx), kWorkspaceOperand});
     backward(l.module, key(Operator::matmul_weight_gradient, {l.out, l.in, tokens_}),
              {Operand::of(dy), Operand::of(x)}, {kWeightGradient, kWorkspaceOperand});
@@ -98,14 +101,14 @@ void build_block(const LlamaConfig& c, const Plan& plan, OperatorSet& set) {
   const auto norm1 = b.module("input_layernorm"), attention = b.module("self_attn"),
              q_proj = b.module("self_attn.q_proj"), k_proj = b.module("self_attn.k_proj"),
              v_proj = b.module("self_attn.v_proj"), o_proj = b.module("self_attn.o_proj"),
-             block = b.module(""), norm2 = b.module("post_attention_layernorm"), mlp = b.module("mlp"),
-             gate_proj = b.module("mlp.gate_proj"), up_proj = b.module("mlp.up_proj"),
-             down_proj = b.module("mlp.down_proj");
+             block = b.module(""), norm2 = b.module("post_attention_layernorm"),
+             mlp = b.module("mlp"), gate_proj = b.module("mlp.gate_proj"),
+             up_proj = b.module("mlp.up_proj"), down_proj = b.module("mlp.down_proj");
   using Linear = SegmentBuilder::Linear;
-  const Linear to_q{q_proj, query, D, c.attention_bias}, to_k{k_proj, key_value, D, c.attention_bias},
-      to_v{v_proj, key_value, D, c.attention_bias}, to_o{o_proj, D, query, c.attention_bias},
-      to_gate{gate_proj, F, D, c.mlp_bias}, to_up{up_proj, F, D, c.mlp_bias},
-      to_down{down_proj, D, F, c.mlp_bias};
+  const Linear to_q{q_proj, query, D, c.attention_bias},
+      to_k{k_proj, key_value, D, c.attention_bias}, to_v{v_proj, key_value, D, c.attention_bias},
+      to_o{o_proj, D, query, c.attention_bias}, to_gate{gate_proj, F, D, c.mlp_bias},
+      to_up{up_proj, F, D, c.mlp_bias}, to_down{down_proj, D, F, c.mlp_bias};
 
   const Slot x = b.external(T * D, Category::activations);  // block input
   const Slot n1 = b.slot(T * D), rstd1 = b.statistic(T);
@@ -122,7 +125,8 @@ void build_block(const LlamaConfig& c, const Plan& plan, OperatorSet& set) {
   b.linear(to_k, n1, k);
   b.linear(to_v, n1, v);
   b.forward(attention, b.key(Operator::rope, heads), {kTable}, {Operand::of(q), Operand::of(k)});
-  b.forward(attention, b.key(Operator::attention, heads), {Operand::of(q), Operand::of(k), Operand::of(v)},
+  b.forward(attention, b.key(Operator::attention, heads),
+            {Operand::of(q), Operand::of(k), Operand::of(v)},
             {Operand::of(attended), Operand::of(lse)});
   b.linear(to_o, attended, h);
   b.forward(block, residual_add, {Operand::of(x)}, {Operand::of(h)});
@@ -151,7 +155,8 @@ void build_block(const LlamaConfig& c, const Plan& plan, OperatorSet& set) {
              {Operand::of(dattended), Operand::of(q), Operand::of(k), Operand::of(v),
               Operand::of(attended), Operand::of(lse)},
              {Operand::of(dq), Operand::of(dk), Operand::of(dv), kScratch});
-  b.backward(attention, b.key(Operator::rope_backward, heads), {kTable}, {Operand::of(dq), Operand::of(dk)});
+  b.backward(attention, b.key(Operator::rope_backward, heads), {kTable},
+             {Operand::of(dq), Operand::of(dk)});
   b.linear_backward(to_v, dv, n1, dn1, false);
   b.linear_backward(to_k, dk, n1, dn1, true);
   b.linear_backward(to_q, dq, n1, dn1, true);

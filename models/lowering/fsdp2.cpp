@@ -3,9 +3,15 @@
 namespace foreshard::lowering {
 
 Fsdp2::Fsdp2(const Job& job, RankProgram& program, Emitter& emit, PersistentBuffers& persistent)
-    : job_(job), plan_(job.plan), program_(program), emit_(emit), persistent_(persistent),
-      states_(job.units.size()), unit_of_layer_(static_cast<std::size_t>(job.model.layers), kNone),
-      layer_of_unit_(job.units.size(), kNone), places_(job.tree.parameters.size()),
+    : job_(job),
+      plan_(job.plan),
+      program_(program),
+      emit_(emit),
+      persistent_(persistent),
+      states_(job.units.size()),
+      unit_of_layer_(static_cast<std::size_t>(job.model.layers), kNone),
+      layer_of_unit_(job.units.size(), kNone),
+      places_(job.tree.parameters.size()),
       gradient_type_(job.plan.precision.param),
       reduce_type_(job.plan.precision.reduce.value_or(gradient_type_)) {
   for (std::size_t u = 0; u < job.units.size(); ++u) {
@@ -73,20 +79,26 @@ void Fsdp2::gather_from_shards(UnitId unit, Stream copy_in, Stream gather) {
   const PrecisionPlan& precision = plan_.precision;
   const auto& shards = persistent_.units[static_cast<std::size_t>(unit)].shards;
   const bool casts = precision.param != precision.storage;
-  const auto device_bytes = [&](const ParameterShard& p, DType type) { return p.padded * item_size(type); };
+  const auto device_bytes = [&](const ParameterShard& p, DType type) {
+    return p.padded * item_size(type);
+  };
   if (plan_.offload.parameters) {
     std::vector<BufferId> inputs;
     for (std::size_t i = 0; i < shards.size(); ++i) {
       const ParameterShard& p = shape.parameters[i];
       const NameId owner = emit_.parameter_name(p.parameter);
-      const BufferId copy = emit_.allocate({device_bytes(p, precision.storage), Category::temporaries,
-                                            Role::device_copy, owner, copy_in});
-      emit_.copy(copy_in, Operator::copy_host_to_device, device_bytes(p, precision.storage), shards[i], copy);
+      const BufferId copy =
+          emit_.allocate({device_bytes(p, precision.storage), Category::temporaries,
+                          Role::device_copy, owner, copy_in});
+      emit_.copy(copy_in, Operator::copy_host_to_device, device_bytes(p, precision.storage),
+                 shards[i], copy);
       if (casts) {
         inputs.push_back(emit_.allocate({device_bytes(p, precision.param), Category::all_gather,
                                          Role::flat_cast, owner, copy_in}));
-        emit_.launch(copy_in, {Operator::cast, precision.param, precision.storage, precision.param, {p.padded}},
-                     {copy}, {inputs.back()});
+        emit_.launch(
+            copy_in,
+            {Operator::cast, precision.param, precision.storage, precision.param, {p.padded}},
+            {copy}, {inputs.back()});
         emit_.free(copy);
       } else {
         inputs.push_back(copy);
@@ -95,10 +107,13 @@ void Fsdp2::gather_from_shards(UnitId unit, Stream copy_in, Stream gather) {
     issue_all_gather(unit, copy_in, gather, Group::shard, shape.padded, inputs);
     for (std::size_t i = inputs.size(); i-- > 0;) emit_.free(inputs[i]);
   } else if (casts) {
-    const BufferId flat = emit_.allocate({shape.padded * item_size(precision.param), Category::all_gather,
-                                          Role::flat_cast, kNone, copy_in});
-    const CostKeyId key = emit_.intern(
-        {Operator::shard_cast, precision.param, precision.storage, precision.param, {shape.padded}});
+    const BufferId flat = emit_.allocate({shape.padded * item_size(precision.param),
+                                          Category::all_gather, Role::flat_cast, kNone, copy_in});
+    const CostKeyId key = emit_.intern({Operator::shard_cast,
+                                        precision.param,
+                                        precision.storage,
+                                        precision.param,
+                                        {shape.padded}});
     emit_.launch(copy_in, key, shards, {&flat, 1});
     issue_all_gather(unit, copy_in, gather, Group::shard, shape.padded, {&flat, 1});
     emit_.free(flat);
@@ -120,22 +135,25 @@ void Fsdp2::gather_from_kept(UnitId unit, Stream copy_in, Stream gather) {
     issue_all_gather(unit, copy_in, gather, Group::post_forward, slice, s.kept);
     return;
   }
-  const BufferId flat = emit_.allocate({slice * item_size(precision.param), Category::all_gather,
-                                        Role::flat_cast, kNone, copy_in});
+  const BufferId flat = emit_.allocate(
+      {slice * item_size(precision.param), Category::all_gather, Role::flat_cast, kNone, copy_in});
   const DType type = precision.param;
-  emit_.launch(copy_in, emit_.intern({Operator::shard_cast, type, type, type, {slice}}), s.kept, {&flat, 1});
+  emit_.launch(copy_in, emit_.intern({Operator::shard_cast, type, type, type, {slice}}), s.kept,
+               {&flat, 1});
   issue_all_gather(unit, copy_in, gather, Group::post_forward, slice, {&flat, 1});
   emit_.free(flat);
 }
 
-void Fsdp2::issue_all_gather(UnitId unit, Stream copy_in, Stream gather, Group over, std::int64_t slice,
-                             std::span<const BufferId> inputs) {
+void Fsdp2::issue_all_gather(UnitId unit, Stream copy_in, Stream gather, Group over,
+                             std::int64_t slice, std::span<const BufferId> inputs) {
   UnitState& s = at(unit);
   const DType type = plan_.precision.param;
   const auto& ranks = group(over);
   const std::int64_t bytes = slice * ranks.size * item_size(type);
-  s.gathered = emit_.allocate({bytes, Category::all_gather, Role::all_gather_output, kNone, copy_in});
-  emit_.launch(copy_in, emit_.intern({Operator::all_gather_copy_in, type, type, type, {slice, ranks.size}}),
+  s.gathered =
+      emit_.allocate({bytes, Category::all_gather, Role::all_gather_output, kNone, copy_in});
+  emit_.launch(copy_in,
+               emit_.intern({Operator::all_gather_copy_in, type, type, type, {slice, ranks.size}}),
                inputs, {&s.gathered, 1}, ranks.index);
   if (gather != copy_in) emit_.wait_for(gather, copy_in);
   emit_.collective(gather, over, {Operator::all_gather, type, type, type, {bytes, ranks.size}},
@@ -172,7 +190,8 @@ void Fsdp2::wait_for_unshard(UnitId unit) {
   const std::int64_t ranks =
       s.is_kept_after_forward ? group(Group::post_forward).size : group(Group::shard).size;
   const std::int64_t slice = layout(unit).padded * group(Group::shard).size / ranks;
-  emit_.launch(Stream::compute, emit_.intern({Operator::all_gather_copy_out, type, type, type, {slice, ranks}}),
+  emit_.launch(Stream::compute,
+               emit_.intern({Operator::all_gather_copy_out, type, type, type, {slice, ranks}}),
                {&s.gathered, 1}, s.unsharded);
   for (const BufferId kept : s.kept) emit_.free(kept);
   s.kept.clear();
@@ -206,7 +225,8 @@ void Fsdp2::unshard_alone(UnitId unit) {
     }
     s.unsharded.push_back(emit_.allocate({p.padded * item_size(precision.param),
                                           Category::unsharded_parameters, Role::unsharded, owner}));
-    emit_.launch(Stream::compute, {Operator::cast, precision.param, precision.storage, precision.param, {p.padded}},
+    emit_.launch(Stream::compute,
+                 {Operator::cast, precision.param, precision.storage, precision.param, {p.padded}},
                  {source}, {s.unsharded.back()});
     if (source != shards[i]) emit_.free(source);
   }
@@ -233,8 +253,8 @@ void Fsdp2::reshard(UnitId unit, bool after_forward) {
       const std::int64_t elements = p.padded * ranks / kept;
       s.kept.push_back(emit_.allocate({elements * item_size(type), Category::unsharded_parameters,
                                        Role::kept_slice, emit_.parameter_name(p.parameter)}));
-      emit_.launch(Stream::compute, {Operator::copy_slice, type, type, type, {elements}}, {s.unsharded[i]},
-                   {s.kept.back()}, group(Group::post_forward).index);
+      emit_.launch(Stream::compute, {Operator::copy_slice, type, type, type, {elements}},
+                   {s.unsharded[i]}, {s.kept.back()}, group(Group::post_forward).index);
     }
     emit_.free(s.unsharded[i]);
   }

@@ -15,8 +15,8 @@ namespace foreshard::lowering {
 // Buffers that live from the set-up to the end of the run.
 struct PersistentBuffers {
   BufferId workspace = kNone, rope_table = kNone, loss = kNone;
-  BufferId clip = kNone;       // where the report reads it: on the host when the optimizer runs there
-  BufferId host_clip = kNone;  // host optimizer only
+  BufferId clip = kNone;  // where the report reads it: on the host when the optimizer runs there
+  BufferId host_clip = kNone;                             // host optimizer only
   std::vector<BufferId> staging_tokens, staging_targets;  // on the host, by micro-step
   struct UnitBuffers {
     std::vector<BufferId> shards;         // on the host with offload.parameters
@@ -60,7 +60,9 @@ class Fsdp2 {
     EventId ready = kNone;      // on the reduce-scatter or all-reduce stream
     EventId on_host = kNone;    // offloaded copy of it
   };
-  const Reduced& reduced(UnitId unit) const { return states_[static_cast<std::size_t>(unit)].reduced; }
+  const Reduced& reduced(UnitId unit) const {
+    return states_[static_cast<std::size_t>(unit)].reduced;
+  }
   void zero_gradients();
 
  private:
@@ -88,7 +90,9 @@ class Fsdp2 {
   };
 
   UnitState& at(UnitId unit) { return states_[static_cast<std::size_t>(unit)]; }
-  const UnitLayout& layout(UnitId unit) const { return program_.units[static_cast<std::size_t>(unit)]; }
+  const UnitLayout& layout(UnitId unit) const {
+    return program_.units[static_cast<std::size_t>(unit)];
+  }
   const RankPlace::Membership& group(Group g) const {
     return program_.place.groups[static_cast<int>(g)];
   }
@@ -112,7 +116,8 @@ class Fsdp2 {
   void accumulate_gradients(UnitId unit);
   void keep_unsharded_gradients(UnitId unit);
   void reduce_gradients(UnitId unit);
-  void take_sharded_gradient(UnitId unit, BufferId output, Stream stream, std::vector<BufferId>& late);
+  void take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
+                             std::vector<BufferId>& late);
   void copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream);
   void finalize(UnitId unit);
 
@@ -129,7 +134,10 @@ class Fsdp2 {
   std::vector<UnitId> unit_of_layer_;  // unit that wraps exactly a decoder layer, or kNone
   std::vector<std::int32_t> layer_of_unit_;
   std::vector<int> kept_ranks_;  // ranks_after_forward by unit
-  struct ParameterPlace { UnitId unit; std::int32_t index; };
+  struct ParameterPlace {
+    UnitId unit;
+    std::int32_t index;
+  };
   std::vector<ParameterPlace> places_;  // by ParameterId
   std::vector<UnitId> post_forward_order_;
   Pending all_gather_state_, reduce_scatter_state_;

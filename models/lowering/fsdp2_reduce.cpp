@@ -24,8 +24,8 @@ BufferId Fsdp2::gradient_for(ParameterId parameter, bool accumulate) {
   if (accumulate && existing != kNone) return existing;
   const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
   const BufferId made =
-      emit_.allocate({numel * item_size(gradient_type_), Category::unsharded_gradients, Role::gradient,
-                      emit_.parameter_name(parameter)});
+      emit_.allocate({numel * item_size(gradient_type_), Category::unsharded_gradients,
+                      Role::gradient, emit_.parameter_name(parameter)});
   (existing == kNone ? existing : fresh_gradient_) = made;
   return made;
 }
@@ -36,7 +36,8 @@ void Fsdp2::gradient_written(ParameterId parameter) {
   const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
   const BufferId existing = at(place.unit).gradients[static_cast<std::size_t>(place.index)];
   const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
-  emit_.launch(Stream::compute, {Operator::add, gradient_type_, gradient_type_, gradient_type_, {numel}},
+  emit_.launch(Stream::compute,
+               {Operator::add, gradient_type_, gradient_type_, gradient_type_, {numel}},
                {fresh_gradient_}, {existing});
   emit_.free(std::exchange(fresh_gradient_, kNone));
 }
@@ -65,7 +66,8 @@ void Fsdp2::accumulate_gradients(UnitId unit) {
   const auto range = emit_.range(Range::post_backward_accumulate, unit);
   for (std::size_t i = 0; i < s.gradients.size(); ++i) {
     const ParameterShard& p = layout(unit).parameters[i];
-    emit_.launch(Stream::compute, {Operator::add, reduce_type_, gradient_type_, reduce_type_, {p.rows * p.columns}},
+    emit_.launch(Stream::compute,
+                 {Operator::add, reduce_type_, gradient_type_, reduce_type_, {p.rows * p.columns}},
                  {s.gradients[i]}, {s.accumulated[i]});
     emit_.free(s.gradients[i]);
   }
@@ -80,9 +82,11 @@ void Fsdp2::keep_unsharded_gradients(UnitId unit) {
   for (std::size_t i = 0; i < s.gradients.size(); ++i) {
     const ParameterShard& p = layout(unit).parameters[i];
     const std::int64_t numel = p.rows * p.columns;
-    s.accumulated.push_back(emit_.allocate({numel * item_size(reduce_type_), Category::unsharded_gradients,
-                                            Role::accumulated_gradient, emit_.parameter_name(p.parameter)}));
-    emit_.launch(Stream::compute, {Operator::cast, reduce_type_, gradient_type_, reduce_type_, {numel}},
+    s.accumulated.push_back(
+        emit_.allocate({numel * item_size(reduce_type_), Category::unsharded_gradients,
+                        Role::accumulated_gradient, emit_.parameter_name(p.parameter)}));
+    emit_.launch(Stream::compute,
+                 {Operator::cast, reduce_type_, gradient_type_, reduce_type_, {numel}},
                  {s.gradients[i]}, {s.accumulated.back()});
     emit_.free(s.gradients[i]);
   }
@@ -107,8 +111,12 @@ void Fsdp2::reduce_gradients(UnitId unit) {
   const std::int64_t bytes = ranks * shape.padded * item_size(reduce_type_);
   const BufferId input =
       emit_.allocate({bytes, Category::reduce_scatter, Role::reduce_scatter_input});
-  emit_.launch(Stream::compute, emit_.intern({Operator::reduce_scatter_copy_in, reduce_type_, from, reduce_type_,
-                                              {shape.padded, ranks}}),
+  emit_.launch(Stream::compute,
+               emit_.intern({Operator::reduce_scatter_copy_in,
+                             reduce_type_,
+                             from,
+                             reduce_type_,
+                             {shape.padded, ranks}}),
                gradients, {&input, 1});
   // The loop variable of foreach_reduce keeps the group's last gradient until it returns.
   std::vector<BufferId> late;
@@ -120,14 +128,17 @@ void Fsdp2::reduce_gradients(UnitId unit) {
   gradients.clear();
 
   emit_.wait_for(Stream::reduce_scatter, Stream::compute);
-  const BufferId output = emit_.allocate({shape.padded * item_size(reduce_type_), Category::reduce_scatter,
-                                          Role::reduce_scatter_output, kNone, Stream::reduce_scatter});
+  const BufferId output =
+      emit_.allocate({shape.padded * item_size(reduce_type_), Category::reduce_scatter,
+                      Role::reduce_scatter_output, kNone, Stream::reduce_scatter});
   const DType type = reduce_type_;
   if (ranks > 1) {
     emit_.collective(Stream::reduce_scatter, Group::shard,
-                     {Operator::reduce_scatter, type, type, type, {bytes, ranks}}, input, output, true);
+                     {Operator::reduce_scatter, type, type, type, {bytes, ranks}}, input, output,
+                     true);
   } else {
-    emit_.launch(Stream::reduce_scatter, {Operator::cast, type, type, type, {shape.padded}}, {input}, {output});
+    emit_.launch(Stream::reduce_scatter, {Operator::cast, type, type, type, {shape.padded}},
+                 {input}, {output});
   }
   const EventId reduced = emit_.record(Stream::reduce_scatter);
   if (s.partial_reduction != kNone) {  // hybrid sharding, all_reduce = "last"
@@ -142,11 +153,15 @@ void Fsdp2::reduce_gradients(UnitId unit) {
     if (is_replicated) {
       emit_.wait_for(Stream::all_reduce, Stream::reduce_scatter);
       emit_.collective(Stream::all_reduce, Group::replicate,
-                       {Operator::all_reduce, type, type, type,
+                       {Operator::all_reduce,
+                        type,
+                        type,
+                        type,
                         {shape.padded * item_size(type), group(Group::replicate).size}},
                        output, output, true);
     }
-    take_sharded_gradient(unit, output, is_replicated ? Stream::all_reduce : Stream::reduce_scatter, late);
+    take_sharded_gradient(unit, output, is_replicated ? Stream::all_reduce : Stream::reduce_scatter,
+                          late);
   }
   for (const BufferId buffer : late) emit_.free(buffer);
   reduce_scatter_state_ = {input, reduced};
@@ -154,16 +169,18 @@ void Fsdp2::reduce_gradients(UnitId unit) {
 
 // Steps 9 and 10: the cast to the storage type, accumulation into what earlier micro-steps reduced,
 // the copy to the host. `late` collects what dies when foreach_reduce returns.
-void Fsdp2::take_sharded_gradient(UnitId unit, BufferId output, Stream stream, std::vector<BufferId>& late) {
+void Fsdp2::take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
+                                  std::vector<BufferId>& late) {
   UnitState& s = at(unit);
   const std::int64_t elements = layout(unit).padded;
   const DType storage = plan_.precision.storage;
   const bool is_replicated = stream == Stream::all_reduce;
   BufferId gradient = output;
   if (reduce_type_ != storage) {
-    gradient = emit_.allocate({elements * item_size(storage), Category::gradients, Role::sharded_gradient,
-                               kNone, stream});
-    emit_.launch(stream, {Operator::cast, storage, reduce_type_, storage, {elements}}, {output}, {gradient});
+    gradient = emit_.allocate({elements * item_size(storage), Category::gradients,
+                               Role::sharded_gradient, kNone, stream});
+    emit_.launch(stream, {Operator::cast, storage, reduce_type_, storage, {elements}}, {output},
+                 {gradient});
     if (!is_replicated) emit_.free(output);
   }
   bool outlives = false;
@@ -197,14 +214,15 @@ void Fsdp2::copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream)
   const std::int64_t elements = layout(unit).padded, bytes = elements * item_size(storage);
   const BufferId host = persistent_.units[static_cast<std::size_t>(unit)].host_gradient;
   const bool accumulates = s.reduced.on_host != kNone;
-  const BufferId target =
-      accumulates ? emit_.allocate({bytes, Category::gradients, Role::host_copy, kNone, Stream::compute, true})
-                  : host;
+  const BufferId target = accumulates ? emit_.allocate({bytes, Category::gradients, Role::host_copy,
+                                                        kNone, Stream::compute, true})
+                                      : host;
   emit_.copy(stream, Operator::copy_device_to_host, bytes, gradient, target);
   s.reduced.on_host = emit_.record(stream);
   if (!accumulates) return;
   emit_.host_wait(s.reduced.on_host);
-  emit_.host_compute({Operator::add, storage, storage, storage, {elements}}, {&target, 1}, {&host, 1});
+  emit_.host_compute({Operator::add, storage, storage, storage, {elements}}, {&target, 1},
+                     {&host, 1});
   emit_.free(target);
 }
 
@@ -229,7 +247,8 @@ void Fsdp2::finalize(UnitId unit) {
   UnitState& s = at(unit);
   if (s.post_reduce) emit_.wait(Stream::compute, *s.post_reduce);
   if (s.all_reduce_input != kNone) {
-    emit_.wait(Stream::reduce_scatter, *s.post_reduce);  // its pool's stream, before it may be reused
+    emit_.wait(Stream::reduce_scatter,
+               *s.post_reduce);  // its pool's stream, before it may be reused
     emit_.free(std::exchange(s.all_reduce_input, kNone));
   }
   if (plan_.offload.parameters && s.reduced.on_host != kNone) emit_.host_wait(s.reduced.on_host);

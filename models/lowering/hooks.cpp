@@ -5,9 +5,15 @@
 namespace foreshard::lowering {
 
 HookWalk::HookWalk(const Job& job, Emitter& emit, Fsdp2& runtime, Mode mode, ModuleId base)
-    : job_(job), emit_(emit), runtime_(runtime), mode_(mode), bottom_(0),
-      unit_of_(job.tree.modules.size(), kNone), manager_of_(job.tree.modules.size(), 0),
-      entered_(job.units.size()), left_(job.units.size()) {
+    : job_(job),
+      emit_(emit),
+      runtime_(runtime),
+      mode_(mode),
+      bottom_(0),
+      unit_of_(job.tree.modules.size(), kNone),
+      manager_of_(job.tree.modules.size(), 0),
+      entered_(job.units.size()),
+      left_(job.units.size()) {
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     for (const ModuleId m : job.units[u].modules) {
       unit_of_[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
@@ -34,7 +40,8 @@ void HookWalk::go_to(ModuleId module) {
   const ModuleId from = open_.empty() ? kNone : open_.back();
   if (from != module) {
     std::size_t at = open_.size();
-    for (ModuleId m = module; m != from; m = job_.tree.modules[static_cast<std::size_t>(m)].parent) {
+    for (ModuleId m = module; m != from;
+         m = job_.tree.modules[static_cast<std::size_t>(m)].parent) {
       open_.insert(open_.begin() + static_cast<std::ptrdiff_t>(at), m);
     }
     for (; at < open_.size(); ++at) enter(open_[at]);

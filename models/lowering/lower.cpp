@@ -6,10 +6,15 @@ namespace foreshard {
 namespace lowering {
 
 Lowering::Lowering(const Job& job, RankProgram& program)
-    : job_(job), plan_(job.plan), program_(program), emit_(program, job.tree),
+    : job_(job),
+      plan_(job.plan),
+      program_(program),
+      emit_(program, job.tree),
       operators_(foreshard_operators(job.model, job.plan)),
-      runtime_(job, program, emit_, persistent_), runner_(job, emit_, runtime_, persistent_) {
-  for (Segment* segment : {&operators_.embedding, &operators_.block, &operators_.head, &operators_.loss}) {
+      runtime_(job, program, emit_, persistent_),
+      runner_(job, emit_, runtime_, persistent_) {
+  for (Segment* segment :
+       {&operators_.embedding, &operators_.block, &operators_.head, &operators_.loss}) {
     SegmentRunner::bind(*segment, emit_);
   }
   block_needs_ = needed_by_backward(operators_.block);
@@ -51,8 +56,8 @@ void Lowering::step(Program& target, bool is_first) {
   emit_.phase = Phase::forward;
   emit_.micro_step = 0;
   const auto range = emit_.range(Range::step);
-  emit_.launch(Stream::compute, {Operator::fill_zero, DType::fp64, DType::fp64, DType::fp64, {8}}, {},
-               {persistent_.loss});
+  emit_.launch(Stream::compute, {Operator::fill_zero, DType::fp64, DType::fp64, DType::fp64, {8}},
+               {}, {persistent_.loss});
   for (int m = 0; m < plan_.batch.accumulation; ++m) micro_step(m);
   optimizer_step(is_first);
   report();
@@ -67,7 +72,8 @@ void Lowering::micro_step(int number) {
   const std::size_t m = static_cast<std::size_t>(number);
   const std::int64_t T = plan_.tokens();
   const BufferId staging[] = {persistent_.staging_tokens[m], persistent_.staging_targets[m]};
-  emit_.host_compute({Operator::load_batch, DType::int32, DType::int32, DType::int32, {T}}, {}, staging, number);
+  emit_.host_compute({Operator::load_batch, DType::int32, DType::int32, DType::int32, {T}}, {},
+                     staging, number);
   runner_.tokens = emit_.allocate({4 * T, Category::inputs, Role::tokens});
   runner_.targets = emit_.allocate({4 * T, Category::inputs, Role::targets});
   emit_.copy(Stream::compute, Operator::copy_host_to_device, 4 * T, staging[0], runner_.tokens);
@@ -156,11 +162,14 @@ RankProgram lower(const Job& job, int rank) {
   lowering.setup(program.setup);
   lowering.step(program.first, true);
   lowering.step(program.steady, false);
-  const bool sets_prefetch = job.plan.prefetch.forward > 0 || job.plan.prefetch.backward.value_or(0) > 0;
-  const bool blocks_are_units = std::any_of(job.units.begin(), job.units.end(), [&job](const Unit& u) {
-    return u.modules.size() == 1 &&
-           job.tree.modules[static_cast<std::size_t>(u.modules[0])].kind == ModuleKind::decoder_layer;
-  });
+  const bool sets_prefetch =
+      job.plan.prefetch.forward > 0 || job.plan.prefetch.backward.value_or(0) > 0;
+  const bool blocks_are_units =
+      std::any_of(job.units.begin(), job.units.end(), [&job](const Unit& u) {
+        return u.modules.size() == 1 &&
+               job.tree.modules[static_cast<std::size_t>(u.modules[0])].kind ==
+                   ModuleKind::decoder_layer;
+      });
   if (sets_prefetch && !blocks_are_units) {
     program.warnings.push_back(
         "prefetch: explicit prefetch is set on decoder blocks, which are not FSDP units under this "

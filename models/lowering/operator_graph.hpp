@@ -26,7 +26,17 @@ struct SlotSpec {
 
 struct Operand {
   enum class Kind : std::uint8_t {
-    slot, weight, bias, weight_gradient, bias_gradient, workspace, scratch, rope_table, tokens, targets, loss
+    slot,
+    weight,
+    bias,
+    weight_gradient,
+    bias_gradient,
+    workspace,
+    scratch,
+    rope_table,
+    tokens,
+    targets,
+    loss
   };
   Kind kind = Kind::slot;
   Slot slot = 0;
@@ -65,7 +75,8 @@ struct OperatorSet {
   // Checkpointing: what a block keeps under each selective rule.
   std::vector<Slot> attention_outputs, matmul_outputs, second_matmul_outputs;
   // Slots that segments hand to each other (slot 0 of each is the residual stream it is given).
-  std::size_t block_output = 0, block_gradient = 0, embedding_gradient = 0, head_gradient = 0, logits = 0;
+  std::size_t block_output = 0, block_gradient = 0, embedding_gradient = 0, head_gradient = 0,
+              logits = 0;
 };
 
 // Foreshard's own fused operators: RMSNorm, RoPE in place, attention without a materialised score

@@ -14,7 +14,8 @@ void Lowering::setup(Program& target) {
   emit_.begin(target);
   emit_.phase = Phase::setup;
   emit_.module = 0;
-  const auto persistent = [this](std::int64_t bytes, Category category, Role role, bool on_host = false) {
+  const auto persistent = [this](std::int64_t bytes, Category category, Role role,
+                                 bool on_host = false) {
     return emit_.allocate({bytes, category, role, kNone, Stream::compute, on_host, true});
   };
   const std::int64_t S = plan_.batch.sequence, d = job_.model.head_dim;
@@ -22,10 +23,13 @@ void Lowering::setup(Program& target) {
   persistent_.rope_table = persistent(S * d * 4, Category::workspaces, Role::rope_table);
   persistent_.loss = persistent(8, Category::workspaces, Role::loss);
   persistent_.clip = persistent(16, Category::workspaces, Role::clip);
-  emit_.launch(Stream::compute, key_of(Operator::rope_table, DType::fp32, S, d), {}, {persistent_.rope_table});
+  emit_.launch(Stream::compute, key_of(Operator::rope_table, DType::fp32, S, d), {},
+               {persistent_.rope_table});
   for (int m = 0; m < plan_.batch.accumulation; ++m) {
-    persistent_.staging_tokens.push_back(persistent(4 * plan_.tokens(), Category::inputs, Role::staging, true));
-    persistent_.staging_targets.push_back(persistent(4 * plan_.tokens(), Category::inputs, Role::staging, true));
+    persistent_.staging_tokens.push_back(
+        persistent(4 * plan_.tokens(), Category::inputs, Role::staging, true));
+    persistent_.staging_targets.push_back(
+        persistent(4 * plan_.tokens(), Category::inputs, Role::staging, true));
   }
   if (optimizes_on_host()) {
     persistent_.host_clip = persistent(16, Category::workspaces, Role::clip, true);
@@ -51,8 +55,9 @@ void Lowering::allocate_shards() {
     emit_.module = job_.units[u].modules[0];
     auto& buffers = persistent_.units[u];
     for (const ParameterShard& p : layout.parameters) {
-      buffers.shards.push_back(emit_.allocate({p.padded * item_size(storage), Category::parameters, Role::shard,
-                                               emit_.parameter_name(p.parameter), Stream::compute, on_host, true}));
+      buffers.shards.push_back(
+          emit_.allocate({p.padded * item_size(storage), Category::parameters, Role::shard,
+                          emit_.parameter_name(p.parameter), Stream::compute, on_host, true}));
     }
     if (plan_.offload.optimizer && !on_host) {
       for (const ParameterShard& p : layout.parameters) {
@@ -62,8 +67,9 @@ void Lowering::allocate_shards() {
       }
     }
     if (optimizes_on_host()) {
-      buffers.host_gradient = emit_.allocate({layout.padded * item_size(storage), Category::gradients,
-                                              Role::host_gradient, kNone, Stream::compute, true, true});
+      buffers.host_gradient =
+          emit_.allocate({layout.padded * item_size(storage), Category::gradients,
+                          Role::host_gradient, kNone, Stream::compute, true, true});
     }
   }
 }
@@ -82,7 +88,8 @@ void Lowering::initialize_shards() {
     emit_.host_compute(key_of(Operator::initialize_shards, storage, layout.padded), {}, targets);
     for (std::size_t i = 0; i < buffers.master_shards.size(); ++i) {
       emit_.copy(Stream::compute, Operator::copy_host_to_device,
-                 layout.parameters[i].padded * item_size(storage), buffers.master_shards[i], buffers.shards[i]);
+                 layout.parameters[i].padded * item_size(storage), buffers.master_shards[i],
+                 buffers.shards[i]);
     }
   }
 }
@@ -109,7 +116,8 @@ void Lowering::optimizer_step(bool is_first) {
   emit_.unit = kNone;
   emit_.module = 0;
   if (plan_.offload.optimizer && !plan_.offload.parameters) {
-    emit_.wait_for(Stream::compute, Stream::host_to_device);  // the next step's all-gathers wait for it
+    emit_.wait_for(Stream::compute,
+                   Stream::host_to_device);  // the next step's all-gathers wait for it
   }
   runtime_.zero_gradients();
 }
@@ -144,13 +152,14 @@ void Lowering::clip_on_device(BufferId norms) {
   const std::int64_t bytes = program_.buffers[static_cast<std::size_t>(norms)].bytes;
   const int ranks = program_.place.groups[static_cast<int>(Group::shard)].size;
   if (ranks > 1) {
-    emit_.collective(Stream::compute, Group::shard, key_of(Operator::all_reduce, DType::fp64, bytes, ranks),
-                     norms, norms);
+    emit_.collective(Stream::compute, Group::shard,
+                     key_of(Operator::all_reduce, DType::fp64, bytes, ranks), norms, norms);
   }
   emit_.launch(Stream::compute, key_of(Operator::clip_coefficient, DType::fp64, bytes / 8), {norms},
                {persistent_.clip});
   if (!optimizes_on_host()) return;
-  emit_.copy(Stream::compute, Operator::copy_device_to_host, 16, persistent_.clip, persistent_.host_clip);
+  emit_.copy(Stream::compute, Operator::copy_device_to_host, 16, persistent_.clip,
+             persistent_.host_clip);
   emit_.host_wait(emit_.record(Stream::compute));
 }
 
@@ -194,8 +203,11 @@ void Lowering::update(UnitId unit) {
   const UnitLayout& layout = program_.units[static_cast<std::size_t>(unit)];
   const DType storage = plan_.precision.storage;
   const bool is_adamw = plan_.optimizer.name == OptimizerName::adamw;
-  const CostKey key{is_adamw ? Operator::adamw : Operator::sgd, storage, storage,
-                    is_adamw ? plan_.precision.optimizer_state : storage, {layout.local}};
+  const CostKey key{is_adamw ? Operator::adamw : Operator::sgd,
+                    storage,
+                    storage,
+                    is_adamw ? plan_.precision.optimizer_state : storage,
+                    {layout.local}};
   const bool has_masters = !buffers.master_shards.empty();
   std::vector<BufferId> writes = has_masters ? buffers.master_shards : buffers.shards;
   writes.insert(writes.end(), buffers.exp_avg.begin(), buffers.exp_avg.end());
@@ -210,7 +222,8 @@ void Lowering::update(UnitId unit) {
   emit_.host_compute(key, reads, writes);
   for (std::size_t i = 0; i < buffers.master_shards.size(); ++i) {
     emit_.copy(Stream::host_to_device, Operator::copy_host_to_device,
-               layout.parameters[i].padded * item_size(storage), buffers.master_shards[i], buffers.shards[i]);
+               layout.parameters[i].padded * item_size(storage), buffers.master_shards[i],
+               buffers.shards[i]);
   }
 }
 
@@ -219,8 +232,9 @@ void Lowering::report() {
   emit_.unit = kNone;
   emit_.module = 0;
   if (job_.ranks > 1) {
-    emit_.collective(Stream::compute, Group::world, key_of(Operator::all_reduce, DType::fp64, 8, job_.ranks),
-                     persistent_.loss, persistent_.loss, true);
+    emit_.collective(Stream::compute, Group::world,
+                     key_of(Operator::all_reduce, DType::fp64, 8, job_.ranks), persistent_.loss,
+                     persistent_.loss, true);
   }
   emit_.host_wait(emit_.record(Stream::compute));
   const BufferId reads[] = {program_.loss, program_.clip};

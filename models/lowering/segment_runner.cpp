@@ -3,8 +3,12 @@
 namespace foreshard::lowering {
 namespace {
 
-constexpr bool is_slot(const Operand& o) { return o.kind == Operand::Kind::slot; }
-constexpr std::size_t index(Slot slot) { return static_cast<std::size_t>(slot); }
+constexpr bool is_slot(const Operand& o) {
+  return o.kind == Operand::Kind::slot;
+}
+constexpr std::size_t index(Slot slot) {
+  return static_cast<std::size_t>(slot);
+}
 
 }  // namespace
 
@@ -39,7 +43,8 @@ PlacedSegment SegmentRunner::place(const Segment& segment, ModuleId base) const 
   return placed;
 }
 
-ParameterId SegmentRunner::parameter(const PlacedSegment& placed, const Node& node, bool bias) const {
+ParameterId SegmentRunner::parameter(const PlacedSegment& placed, const Node& node,
+                                     bool bias) const {
   const ModuleId module = placed.modules[static_cast<std::size_t>(node.module)];
   return job_.tree.modules[static_cast<std::size_t>(module)].parameters[bias ? 1 : 0];
 }
@@ -86,8 +91,10 @@ void SegmentRunner::launch(PlacedSegment& placed, const Node& node, Stream strea
   emit_.launch(stream, node.key_id, reads_, writes_);
   if (scratch != kNone) emit_.free(scratch);
   for (const Operand& o : node.writes) {
-    if (o.kind == Operand::Kind::weight_gradient) runtime_.gradient_written(parameter(placed, node, false));
-    if (o.kind == Operand::Kind::bias_gradient) runtime_.gradient_written(parameter(placed, node, true));
+    if (o.kind == Operand::Kind::weight_gradient)
+      runtime_.gradient_written(parameter(placed, node, false));
+    if (o.kind == Operand::Kind::bias_gradient)
+      runtime_.gradient_written(parameter(placed, node, true));
   }
 }
 

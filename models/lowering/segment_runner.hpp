@@ -22,9 +22,9 @@ class ModuleWalk {
 // A segment placed in the model: its modules, their parameters, and the tensors that are alive.
 struct PlacedSegment {
   const Segment* segment = nullptr;
-  ModuleId base = 0;                // module that the segment's paths are relative to
-  std::vector<ModuleId> modules;    // by the segment's module index
-  std::vector<BufferId> live;       // by slot; kNone where there is no tensor
+  ModuleId base = 0;              // module that the segment's paths are relative to
+  std::vector<ModuleId> modules;  // by the segment's module index
+  std::vector<BufferId> live;     // by slot; kNone where there is no tensor
 };
 
 class SegmentRunner {
@@ -44,7 +44,8 @@ class SegmentRunner {
 
   // Backward. `before_first` is called once the first node's module has been entered, before the
   // node runs: the moment at which a checkpointed block computes its activations again.
-  void backward(PlacedSegment& placed, ModuleWalk& walk, const std::function<void()>& before_first = {});
+  void backward(PlacedSegment& placed, ModuleWalk& walk,
+                const std::function<void()>& before_first = {});
 
  private:
   void launch(PlacedSegment& placed, const Node& node, Stream stream);

@@ -26,7 +26,7 @@ std::string contents(const std::filesystem::path& file) {
   return text.str();
 }
 
-[[noreturn]] void become_program(const std::vector<std::string>& arguments,
+[[noreturn]] void become_program(std::vector<std::string> command,
                                  const std::map<std::string, std::string>& environment,
                                  const std::filesystem::path& folder,
                                  const std::filesystem::path& out,
@@ -38,12 +38,10 @@ std::string contents(const std::filesystem::path& file) {
   ::dup2(to_out, 1);
   ::dup2(to_err, 2);
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-  std::vector<std::string> words = {FORESHARD_PROGRAM};
-  words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
-  for (auto& word : words) pointers.push_back(word.data());
+  for (auto& word : command) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  if (::chdir(folder.c_str()) == 0) ::execv(FORESHARD_PROGRAM, pointers.data());
+  if (::chdir(folder.c_str()) == 0) ::execvp(pointers[0], pointers.data());
   ::_exit(127);
 }
 
@@ -80,10 +78,24 @@ void Workplace::write(const std::string& name, const std::string& text) const {
 
 Outcome Workplace::run(const std::vector<std::string>& arguments,
                        const std::map<std::string, std::string>& environment) const {
+  std::vector<std::string> command = {FORESHARD_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return execute(command, environment);
+}
+
+Outcome Workplace::run_processes(int processes, const std::vector<std::string>& arguments) const {
+  std::vector<std::string> command = {"mpirun", "--allow-run-as-root",     "--oversubscribe",
+                                      "-n",     std::to_string(processes), FORESHARD_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return execute(command, {});
+}
+
+Outcome Workplace::execute(const std::vector<std::string>& command,
+                           const std::map<std::string, std::string>& environment) const {
   // Beside the folder, so that files() sees only what the program writes.
   const std::filesystem::path out = folder_.string() + ".out", err = folder_.string() + ".err";
   const pid_t child = ::fork();
-  if (child == 0) become_program(arguments, environment, folder_, out, err);
+  if (child == 0) become_program(command, environment, folder_, out, err);
   Outcome outcome{wait_for(child), contents(out), contents(err)};
   std::filesystem::remove(out);
   std::filesystem::remove(err);

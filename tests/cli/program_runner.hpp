@@ -32,13 +32,19 @@ class Workplace {
   Outcome run(const std::vector<std::string>& arguments,
               const std::map<std::string, std::string>& environment = {}) const;
 
-  // The same with `--json -`, expecting `status` and one JSON object on standard output.
+  // The same in several processes under mpirun.
+  Outcome run_processes(int processes, const std::vector<std::string>& arguments) const;
+
+  // `run` with `--json -`, expecting `status` and one JSON object on standard output.
   nlohmann::json run_json(std::vector<std::string> arguments, int status = 0) const;
 
   // Every file below the folder, by its relative path.
   std::vector<std::string> files() const;
 
  private:
+  Outcome execute(const std::vector<std::string>& command,
+                  const std::map<std::string, std::string>& environment) const;
+
   std::filesystem::path folder_;
 };
 

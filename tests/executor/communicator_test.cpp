@@ -171,7 +171,8 @@ TEST(MessageCommunicator, HeartbeatNamesTheHungRank) {
     RunControl run(kRanks);
     ThreadTransport transport(office, rank, kRanks);
     const auto group = make_message_communicator(run, transport, first_ranks(kRanks), 0);
-    const auto heartbeat = make_heartbeat(run, transport);
+    OutOfMemoryAgreement agreement(kRanks, &transport);
+    const auto heartbeat = make_heartbeat(run, agreement, transport);
     WatchdogOptions options;
     options.hang_timeout = Nanoseconds{300'000'000};
     options.heartbeat = heartbeat.get();
@@ -234,6 +235,37 @@ TEST(LocalCommunicator, AbortEndsACollective) {
     }
   });
   EXPECT_EQ(aborted, 2);
+}
+
+// Two processes run out of memory at different places, a third not at all: all settle on the
+// smallest, which the third learns from a heartbeat.
+TEST(OutOfMemoryAgreement, ProcessesSettleOnTheSmallest) {
+  constexpr int kRanks = 3;
+  PostOffice office;
+  on_threads(kRanks, [&](int rank) {
+    RunControl run(kRanks);
+    ThreadTransport transport(office, rank, kRanks);
+    OutOfMemoryAgreement agreement(kRanks, &transport);
+    const auto heartbeat = make_heartbeat(run, agreement, transport);
+    WatchdogOptions options;
+    options.heartbeat = heartbeat.get();
+    const Watchdog watchdog(run, {}, options);
+    const std::int32_t fails_at = rank == 0 ? 70 : rank == 1 ? 40 : 1'000'000;
+    std::int32_t at = 0;
+    for (; agreement.may_run(rank, 2, at); ++at) {
+      if (at == fails_at) {
+        agreement.report({2, at, rank, {}});
+        break;
+      }
+      if (at >= 30) run.sleep_for(Nanoseconds{1'000'000});
+    }
+    agreement.settle(rank, run);
+    ASSERT_TRUE(agreement.first());
+    EXPECT_EQ(agreement.first()->rank, 1);
+    EXPECT_EQ(agreement.first()->instruction, 40);
+    EXPECT_GE(at, 40);
+    exchange(run, transport, "");  // nobody goes while others may still listen
+  });
 }
 
 TEST(Reduction, Bf16SpecialValues) {

@@ -33,7 +33,8 @@ int run_rank(bool checks) {
   std::vector<int> ranks(static_cast<std::size_t>(run.ranks()));
   std::iota(ranks.begin(), ranks.end(), 0);
   try {
-    const auto heartbeat = make_heartbeat(run, **transport);
+    OutOfMemoryAgreement agreement(run.ranks(), transport->get());
+    const auto heartbeat = make_heartbeat(run, agreement, **transport);
     const auto world = make_message_communicator(run, **transport, ranks, 3);
     WatchdogOptions options;
     options.hang_timeout = Nanoseconds{checks ? 20'000'000'000 : 2'000'000'000};

@@ -40,19 +40,33 @@ TEST(Lowering, ObeysTheLawsUnderEveryPlanKey) {
   vary([](Plan& p) { p.sharding.reshard_after_forward = {K::yes, 0}; });
   vary([](Plan& p) { p.sharding.reshard_after_forward = {K::group, 2}; });
   vary([](Plan& p) { p.sharding.strategy = Strategy::no_shard; });
-  vary([](Plan& p) { p.sharding.strategy = Strategy::hybrid_shard; p.sharding.shard_group = 2; });
-  vary([](Plan& p) { p.prefetch.forward = 1; p.prefetch.backward = 1; });
-  vary([](Plan& p) { p.prefetch.backward.reset(); p.prefetch.unshard_before_forward = true; });
+  vary([](Plan& p) {
+    p.sharding.strategy = Strategy::hybrid_shard;
+    p.sharding.shard_group = 2;
+  });
+  vary([](Plan& p) {
+    p.prefetch.forward = 1;
+    p.prefetch.backward = 1;
+  });
+  vary([](Plan& p) {
+    p.prefetch.backward.reset();
+    p.prefetch.unshard_before_forward = true;
+  });
   vary([](Plan& p) { p.offload.parameters = true; });
   vary([](Plan& p) { p.offload.optimizer = true; });
   vary([](Plan& p) { p.offload.activations = true; });
   vary([](Plan& p) { p.checkpointing.mode = CheckpointMode::full; });
   vary([](Plan& p) { p.checkpointing.mode = CheckpointMode::every; });
   vary([](Plan& p) { p.checkpointing.mode = CheckpointMode::selective; });
-  vary([](Plan& p) { p.wrap.policy = WrapPolicy::size; p.wrap.min_num_params = 2000; });
+  vary([](Plan& p) {
+    p.wrap.policy = WrapPolicy::size;
+    p.wrap.min_num_params = 2000;
+  });
   vary([](Plan& p) {
     p.wrap.policy = WrapPolicy::modules;
-    p.wrap.modules = {{"model.embed_tokens"}, {"model.layers.*.mlp"}, {"model.layers.*"},
+    p.wrap.modules = {{"model.embed_tokens"},
+                      {"model.layers.*.mlp"},
+                      {"model.layers.*"},
                       {"model.norm", "lm_head"}};
   });
   vary([](Plan& p) { p.precision.reduce.reset(); });
@@ -70,11 +84,13 @@ TEST(Lowering, ObeysTheLawsUnderEveryPlanKey) {
             Plan q = p;
             q.batch.accumulation = accumulation;
             q.batch.gradient_sync = sync;
-            q.batch.all_reduce = sync == When::every && accumulation == 3 ? When::last : When::every;
+            q.batch.all_reduce =
+                sync == When::every && accumulation == 3 ? When::last : When::every;
             q.sharding.reshard_after_backward = sync;
             if (full) q.checkpointing.mode = CheckpointMode::full;
             const auto broken = tests::broken_laws(lowered(small_model(), q, ranks, ranks - 1));
-            EXPECT_TRUE(broken.empty()) << broken.front() << "\n" << to_toml(q) << ranks << " ranks";
+            EXPECT_TRUE(broken.empty()) << broken.front() << "\n"
+                                        << to_toml(q) << ranks << " ranks";
             if (!broken.empty()) return;
           }
         }
@@ -95,8 +111,8 @@ class WorkedExample : public testing::Test {
   }
   bool is_fsdp_buffer(BufferId id) const {
     const std::string r = role(id);
-    return r == "flat cast" || r == "all-gather output" || r == "unsharded parameter" || r == "gradient" ||
-           r == "reduce-scatter input" || r == "reduce-scatter output";
+    return r == "flat cast" || r == "all-gather output" || r == "unsharded parameter" ||
+           r == "gradient" || r == "reduce-scatter input" || r == "reduce-scatter output";
   }
   std::vector<std::int64_t> sizes(const std::string& of_role, UnitId unit) const {
     std::vector<std::int64_t> out;
@@ -144,7 +160,9 @@ TEST_F(WorkedExample, PeaksOfFsdpsBuffersAreTheReferences) {
     if ((i.kind != Kind::alloc && i.kind != Kind::free) || !is_fsdp_buffer(i.target)) continue;
     const std::int64_t bytes = program_.buffers[static_cast<std::size_t>(i.target)].bytes;
     now += i.kind == Kind::alloc ? bytes : -bytes;
-    std::int64_t& peak = i.phase == Phase::forward ? forward : in_callback ? callback : backward_blocks;
+    std::int64_t& peak = i.phase == Phase::forward ? forward
+                         : in_callback             ? callback
+                                                   : backward_blocks;
     peak = std::max(peak, now);
   }
   EXPECT_EQ(forward, 1'705'472);
@@ -163,13 +181,14 @@ TEST_F(WorkedExample, ForwardFreesThePreviousGatherAfterTheNextCopyOut) {
     if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
     if (!is_fsdp_buffer(i.target) || role(i.target) == "unsharded parameter") continue;
     const UnitId unit = program_.buffers[static_cast<std::size_t>(i.target)].unit;
-    story.push_back((i.kind == Kind::alloc ? "+" : "-") + role(i.target) + " " + std::to_string(unit));
+    story.push_back((i.kind == Kind::alloc ? "+" : "-") + role(i.target) + " " +
+                    std::to_string(unit));
   }
   const std::vector<std::string> expected = {
-      "+flat cast 0", "+all-gather output 0", "-flat cast 0",
-      "+flat cast 1", "+all-gather output 1", "-flat cast 1", "-all-gather output 0",
-      "+flat cast 2", "+all-gather output 2", "-flat cast 2", "-all-gather output 1",
-      "-all-gather output 2"};
+      "+flat cast 0",         "+all-gather output 0", "-flat cast 0",
+      "+flat cast 1",         "+all-gather output 1", "-flat cast 1",
+      "-all-gather output 0", "+flat cast 2",         "+all-gather output 2",
+      "-flat cast 2",         "-all-gather output 1", "-all-gather output 2"};
   EXPECT_EQ(story, expected);
 }
 

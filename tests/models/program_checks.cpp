@@ -6,12 +6,14 @@
 namespace foreshard::tests {
 namespace {
 
-constexpr int kHost = kStreams;            // the host is one more lane
+constexpr int kHost = kStreams;  // the host is one more lane
 constexpr int kLanes = kStreams + 1;
-using Clock = std::array<int, kLanes>;     // per lane: how much of it is known to have happened
+using Clock = std::array<int, kLanes>;  // per lane: how much of it is known to have happened
 
 void join(Clock& into, const Clock& other) {
-  for (int l = 0; l < kLanes; ++l) into[static_cast<std::size_t>(l)] = std::max(into[static_cast<std::size_t>(l)], other[static_cast<std::size_t>(l)]);
+  for (int l = 0; l < kLanes; ++l)
+    into[static_cast<std::size_t>(l)] =
+        std::max(into[static_cast<std::size_t>(l)], other[static_cast<std::size_t>(l)]);
 }
 
 struct Access {
@@ -64,7 +66,8 @@ class Walk {
         b.allocated = true;
         // Memory may have been used on its pool's stream until now: users must come after that.
         if (!program_.buffers[static_cast<std::size_t>(i.target)].on_host) {
-          b.written = {stream, clocks_[static_cast<std::size_t>(stream)][static_cast<std::size_t>(stream)]};
+          b.written = {stream,
+                       clocks_[static_cast<std::size_t>(stream)][static_cast<std::size_t>(stream)]};
         }
         break;
       }
@@ -82,9 +85,7 @@ class Walk {
       case Kind::copy:
       case Kind::collective: use(step, i, stream); break;
       case Kind::host_compute: use(step, i, kHost); break;
-      case Kind::record_event:
-        events_[i.target] = after_issue(stream);
-        break;
+      case Kind::record_event: events_[i.target] = after_issue(stream); break;
       case Kind::wait_event:
         if (!events_.contains(i.target)) complain("waits for an event never recorded");
         join(clocks_[static_cast<std::size_t>(stream)], events_[i.target]);
@@ -143,7 +144,8 @@ class Walk {
   }
 
   void complain(const std::string& what) {
-    if (complaints.size() < 20) complaints.push_back(step_ + " " + std::to_string(index_) + ": " + what);
+    if (complaints.size() < 20)
+      complaints.push_back(step_ + " " + std::to_string(index_) + ": " + what);
   }
 
   const RankProgram& program_;

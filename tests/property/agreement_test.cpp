@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kSteps = 3;
 
 executor::TrainingResult run(const Job& job, std::optional<std::int64_t> capacity, bool poisons) {
-  const auto data = executor::TokenData::shipped_text(job.model.vocabulary, job.plan.batch.sequence);
+  const auto data =
+      executor::TokenData::shipped_text(job.model.vocabulary, job.plan.batch.sequence);
   const auto weights = executor::WeightSource::drawn(job.model, 1);
   executor::TrainingOptions options;
   options.steps = options.total_steps = kSteps;
@@ -47,8 +48,8 @@ void expect_same_memory(const simulator::Prediction& p, const executor::Training
     EXPECT_EQ(p.ranks_memory[rank].peak_host, r.memory[rank].host);
   }
   for (const auto& step : p.steps_memory) {
-    expect_equal(step.peaks,
-                 r.memory[static_cast<std::size_t>(step.rank)].steps[static_cast<std::size_t>(step.step - 1)]);
+    expect_equal(step.peaks, r.memory[static_cast<std::size_t>(step.rank)]
+                                 .steps[static_cast<std::size_t>(step.step - 1)]);
   }
 }
 
@@ -82,8 +83,9 @@ TEST(Agreement, MemoryRunsOutAtThePredictedInstruction) {
       peak = std::max(peak, rank.peaks.reserved);
     }
     const std::int64_t capacity = peak * drawer.integer(40, 101) / 100;
-    SCOPED_TRACE("seed " + std::to_string(first_seed + static_cast<std::uint64_t>(draw)) + ", capacity " +
-                 std::to_string(capacity) + ", " + std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan));
+    SCOPED_TRACE("seed " + std::to_string(first_seed + static_cast<std::uint64_t>(draw)) +
+                 ", capacity " + std::to_string(capacity) + ", " + std::to_string(job.ranks) +
+                 " ranks\n" + to_toml(job.plan));
     const auto p = predicted(job, capacity);
     const auto r = run(job, capacity, false);
     ASSERT_EQ(p.oom.has_value(), r.oom.has_value());

@@ -37,7 +37,8 @@ void JobDrawer::draw_wrap(Plan& plan, bool is_tied) {
       break;
     case 3:
       wrap.policy = WrapPolicy::modules;
-      wrap.modules = {{"model.embed_tokens", "model.norm", "lm_head"}, {"model.layers.*.self_attn"}};
+      wrap.modules = {{"model.embed_tokens", "model.norm", "lm_head"},
+                      {"model.layers.*.self_attn"}};
       break;
     case 4:
       wrap.policy = WrapPolicy::size;

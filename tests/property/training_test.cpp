@@ -1,13 +1,13 @@
 // Training as a whole: what must not change a bit, what must agree across ranks, that a resumed run
 // is the uninterrupted one, and that the process uses the memory its allocators say it does.
+#include "executor/training.hpp"
+
+#include <filesystem>
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <filesystem>
-
-#include "executor/training.hpp"
 
 namespace foreshard {
 namespace {
@@ -36,7 +36,8 @@ Plan small_plan(DType param = DType::fp32) {
   return p;
 }
 
-TrainingResult train(const LlamaConfig& model, const Plan& plan, int ranks, TrainingOptions options = {}) {
+TrainingResult train(const LlamaConfig& model, const Plan& plan, int ranks,
+                     TrainingOptions options = {}) {
   auto job = make_job(model, plan, "plan", ranks);
   EXPECT_TRUE(job) << job.error().text();
   const auto data = executor::TokenData::shipped_text(model.vocabulary, plan.batch.sequence);
@@ -53,7 +54,8 @@ void expect_same_bits(const TrainingResult& a, const TrainingResult& b, std::siz
   ASSERT_EQ(a.steps.size(), b.steps.size() + skip);
   for (std::size_t s = 0; s < b.steps.size(); ++s) {
     EXPECT_EQ(a.steps[s + skip].loss, b.steps[s].loss) << "step " << b.steps[s].step;
-    EXPECT_EQ(a.steps[s + skip].gradient_norm, b.steps[s].gradient_norm) << "step " << b.steps[s].step;
+    EXPECT_EQ(a.steps[s + skip].gradient_norm, b.steps[s].gradient_norm)
+        << "step " << b.steps[s].step;
   }
 }
 
@@ -69,12 +71,19 @@ TEST_P(BitEqual, RecomputationReshardingPrefetchAndOffloadChangeNothing) {
     change(p);
     expect_same_bits(reference, train(small_model(), p, 2));
   };
-  expect_unchanged("full checkpointing", [](Plan& p) { p.checkpointing.mode = CheckpointMode::full; });
-  expect_unchanged("every second block", [](Plan& p) { p.checkpointing.mode = CheckpointMode::every; });
+  expect_unchanged("full checkpointing",
+                   [](Plan& p) { p.checkpointing.mode = CheckpointMode::full; });
+  expect_unchanged("every second block",
+                   [](Plan& p) { p.checkpointing.mode = CheckpointMode::every; });
   expect_unchanged("selective", [](Plan& p) { p.checkpointing.mode = CheckpointMode::selective; });
   expect_unchanged("never reshard", [](Plan& p) { p.sharding.reshard_after_forward = {K::no, 0}; });
-  expect_unchanged("always reshard", [](Plan& p) { p.sharding.reshard_after_forward = {K::yes, 0}; });
-  expect_unchanged("prefetch", [](Plan& p) { p.prefetch.forward = 2; p.prefetch.backward = 1; });
+  expect_unchanged("always reshard", [](Plan& p) {
+    p.sharding.reshard_after_forward = {K::yes, 0};
+  });
+  expect_unchanged("prefetch", [](Plan& p) {
+    p.prefetch.forward = 2;
+    p.prefetch.backward = 1;
+  });
   expect_unchanged("no prefetch", [](Plan& p) { p.prefetch.backward.reset(); });
   expect_unchanged("early unshard", [](Plan& p) { p.prefetch.unshard_before_forward = true; });
   expect_unchanged("activations on the host", [](Plan& p) { p.offload.activations = true; });
@@ -109,8 +118,10 @@ TEST(Training, RanksAgreeWithOneRankWithinRounding) {
     p.batch.micro_batch = 12 / ranks;
     const TrainingResult many = train(small_model(), p, ranks);
     for (std::size_t s = 0; s < one.steps.size(); ++s) {
-      EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 2e-6 * one.steps[s].loss) << ranks << " ranks";
-      EXPECT_NEAR(many.steps[s].gradient_norm, one.steps[s].gradient_norm, 2e-5 * one.steps[s].gradient_norm);
+      EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 2e-6 * one.steps[s].loss)
+          << ranks << " ranks";
+      EXPECT_NEAR(many.steps[s].gradient_norm, one.steps[s].gradient_norm,
+                  2e-5 * one.steps[s].gradient_norm);
     }
   }
 }
@@ -197,7 +208,8 @@ TEST(Training, ResidentMemoryGrowsByWhatTheAllocatorsSay) {
   // Pages of cached blocks stay resident, so what is reserved is the upper bound.
   EXPECT_LT(grown, after.reserved - before.reserved + kUnaccounted)
       << "there are buffers the program does not declare";
-  EXPECT_GT(grown, (after.allocated - before.allocated) * 9 / 10) << "memory that was declared is not used";
+  EXPECT_GT(grown, (after.allocated - before.allocated) * 9 / 10)
+      << "memory that was declared is not used";
 }
 
 }  // namespace

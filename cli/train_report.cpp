@@ -1,0 +1,153 @@
+#include "cli/train_report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+using executor::TrainingResult;
+using nlohmann::ordered_json;
+
+constexpr std::size_t kHeldLines = 12;
+
+// Median of steps 3 to S; the last step where there are fewer.
+std::int64_t steady_step_ns(const std::vector<executor::StepReport>& steps) {
+  std::vector<std::int64_t> times;
+  for (const auto& s : steps) {
+    if (s.step >= 3) times.push_back((s.end - s.start).count());
+  }
+  if (times.empty()) return steps.empty() ? 0 : (steps.back().end - steps.back().start).count();
+  std::sort(times.begin(), times.end());
+  const std::size_t middle = times.size() / 2;
+  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+}
+
+std::int64_t tokens_per_step(const Job& job) {
+  return job.plan.tokens() * job.plan.batch.accumulation * job.ranks;
+}
+
+double tokens_per_second(const Job& job, std::int64_t step_ns) {
+  return step_ns > 0
+             ? static_cast<double>(tokens_per_step(job)) / (static_cast<double>(step_ns) * 1e-9)
+             : 0.0;
+}
+
+ordered_json peaks_json(const executor::RankMemoryReport::Peaks& peaks) {
+  return {{"peak_allocated_bytes", peaks.allocated},
+          {"peak_reserved_bytes", peaks.reserved},
+          {"peak_active_bytes", peaks.active}};
+}
+
+ordered_json out_of_memory_json(const executor::OomReport& oom) {
+  const auto& request = oom.point.request;
+  return {{"step", oom.point.step},
+          {"rank", oom.point.rank},
+          {"instruction", oom.point.instruction},
+          {"operator", oom.operator_name},
+          {"unit", oom.unit},
+          {"phase", oom.phase},
+          {"requested_bytes", request.requested},
+          {"allocated_bytes", request.allocated},
+          {"reserved_bytes", request.reserved}};
+}
+
+// Of the ranks of this process.
+MemoryReport own_memory(const TrainingResult& result) {
+  MemoryReport out = {{"ranks_memory", ordered_json::array()},
+                      {"steps_memory", ordered_json::array()},
+                      {"oom", result.oom ? out_of_memory_json(*result.oom) : ordered_json()}};
+  for (const auto& rank : result.memory) {
+    ordered_json entry = {{"rank", rank.rank}};
+    entry.update(peaks_json(rank.run));
+    entry["peak_host_bytes"] = rank.host;
+    out["ranks_memory"].push_back(std::move(entry));
+    for (std::size_t s = 0; s < rank.steps.size(); ++s) {
+      ordered_json step = {{"step", result.first_step + static_cast<std::int64_t>(s)},
+                           {"rank", rank.rank}};
+      step.update(peaks_json(rank.steps[s]));
+      out["steps_memory"].push_back(std::move(step));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+MemoryReport memory_report(const TrainingResult& result, executor::Transport* transport) {
+  MemoryReport report = own_memory(result);
+  if (transport != nullptr) {
+    executor::RunControl control(transport->size());
+    const auto all = executor::exchange(control, *transport, report.dump());
+    for (int rank = 0; rank < transport->size(); ++rank) {
+      if (rank == transport->rank()) continue;
+      const auto theirs = ordered_json::parse(all[static_cast<std::size_t>(rank)]);
+      for (const char* list : {"ranks_memory", "steps_memory"}) {
+        for (const auto& entry : theirs[list]) report[list].push_back(entry);
+      }
+      if (!theirs["oom"].is_null()) report["oom"] = theirs["oom"];
+    }
+  }
+  const auto by_step_and_rank = [](const ordered_json& a, const ordered_json& b) {
+    return std::pair(a.value("step", 0), a.value("rank", 0)) <
+           std::pair(b.value("step", 0), b.value("rank", 0));
+  };
+  for (const char* list : {"ranks_memory", "steps_memory"}) {
+    std::sort(report[list].begin(), report[list].end(), by_step_and_rank);
+  }
+  return report;
+}
+
+std::string train_json(const Job& job, const TrainingResult& result, const MemoryReport& memory,
+                       const std::string& trace) {
+  const std::int64_t step_ns = steady_step_ns(result.steps);
+  ordered_json out = {
+      {"model", job.model.name}, {"ranks", job.ranks}, {"steps", ordered_json::array()}};
+  for (const auto& s : result.steps) {
+    out["steps"].push_back({{"step", s.step},
+                            {"loss", s.loss},
+                            {"grad_norm", s.gradient_norm},
+                            {"tokens", tokens_per_step(job)},
+                            {"time_ns", (s.end - s.start).count()}});
+  }
+  out["step_time_ns"] = step_ns;
+  out["tokens_per_s"] = tokens_per_second(job, step_ns);
+  out.update(memory);
+  out["trace"] = trace.empty() ? ordered_json(nullptr) : ordered_json(trace);
+  return out.dump(2);
+}
+
+void print_out_of_memory(const executor::OomReport& oom) {
+  const auto& p = oom.point;
+  std::fprintf(stderr,
+               "foreshard: error: rank %d is out of device memory in step %lld (instruction %d, "
+               "%s%s%s, %s):\n  requested %s, allocated %s, reserved %s\n  what holds it:\n",
+               p.rank, static_cast<long long>(p.step), p.instruction, oom.phase.c_str(),
+               oom.unit.empty() ? "" : ", ", oom.unit.c_str(), oom.operator_name.c_str(),
+               text_of_bytes(p.request.requested).c_str(),
+               text_of_bytes(p.request.allocated).c_str(),
+               text_of_bytes(p.request.reserved).c_str());
+  for (std::size_t i = 0; i < std::min(oom.held.size(), kHeldLines); ++i) {
+    std::fprintf(stderr, "    %12s  %-22s %s\n", text_of_bytes(oom.held[i].bytes).c_str(),
+                 oom.held[i].category.c_str(), oom.held[i].owner.c_str());
+  }
+}
+
+void print_train_summary(const Job& job, const TrainingResult& result) {
+  if (result.steps.empty()) return;
+  const std::int64_t step_ns = steady_step_ns(result.steps);
+  std::printf("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n",
+              result.steps.front().loss, result.steps.back().loss, result.steps.size(),
+              text_of_time(step_ns).c_str(), tokens_per_second(job, step_ns));
+  for (const auto& rank : result.memory) {
+    std::printf("rank %d: peak %s allocated, %s reserved, %s on the host\n", rank.rank,
+                text_of_bytes(rank.run.allocated).c_str(), text_of_bytes(rank.run.reserved).c_str(),
+                text_of_bytes(rank.host).c_str());
+  }
+}
+
+}  // namespace foreshard::cli

@@ -1,0 +1,25 @@
+// What `foreshard train` says of a run when it has ended: the JSON of the contract, and text.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "executor/training.hpp"
+
+namespace foreshard::cli {
+
+// The fields `ranks_memory`, `steps_memory` (by step, then rank) and `oom`.
+using MemoryReport = nlohmann::ordered_json;
+
+// Of every rank of the run. Where several processes run it, all call this together; `transport` is
+// nullptr otherwise.
+MemoryReport memory_report(const executor::TrainingResult& result, executor::Transport* transport);
+
+std::string train_json(const Job& job, const executor::TrainingResult& result,
+                       const MemoryReport& memory, const std::string& trace);
+void print_train_summary(const Job& job, const executor::TrainingResult& result);
+// To standard error: which request failed, and what held the memory.
+void print_out_of_memory(const executor::OomReport& oom);
+
+}  // namespace foreshard::cli
