@@ -3,6 +3,7 @@
 namespace foreshard::profiler {
 
 using traces::EventKind;
+using traces::Interval;
 
 void BreakdownBuilder::add(const traces::Event& event) {
   const Interval interval{event.start_ns, event.end_ns};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "profiler/analysis/analysis.hpp"
-#include "profiler/analysis/intervals.hpp"
+#include "traces/intervals.hpp"
 
 namespace foreshard::profiler {
 
@@ -17,7 +17,7 @@ class BreakdownBuilder {
   TimeBreakdown build() const;
 
  private:
-  std::vector<Interval> compute_, communication_, memory_;
+  std::vector<traces::Interval> compute_, communication_, memory_;
 };
 
 }  // namespace foreshard::profiler

@@ -7,21 +7,13 @@
 #include "models/llama_config.hpp"
 #include "models/module_tree.hpp"
 #include "models/step_program.hpp"
+#include "tests/small_llama.hpp"
 
 namespace foreshard::executor {
 
 // Odd sizes, so that most parameters are padded on most numbers of ranks.
 inline LlamaConfig small_config() {
-  LlamaConfig config;
-  config.name = "small";
-  config.hidden = 12;
-  config.intermediate = 18;
-  config.layers = 2;
-  config.heads = 3;
-  config.kv_heads = 1;
-  config.head_dim = 4;
-  config.vocabulary = 37;
-  config.context = 64;
+  LlamaConfig config = tests::small_llama({12, 18, 2, 3, 1, 37});
   config.attention_bias = true;
   return config;
 }

@@ -2,21 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/models/program_checks.hpp"
+#include "tests/small_llama.hpp"
 
 namespace foreshard {
 namespace {
 
 LlamaConfig small_model() {
-  LlamaConfig c;
-  c.hidden = 128;
-  c.intermediate = 336;
-  c.layers = 2;
-  c.heads = 4;
-  c.kv_heads = 1;
-  c.head_dim = 32;
-  c.vocabulary = 1000;
-  c.context = 512;
-  return c;
+  return tests::small_llama({128, 336, 2, 4, 1, 1000});
 }
 
 RankProgram lowered(const LlamaConfig& model, const Plan& plan, int ranks, int rank = 0) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "profiler/analysis/analysis.hpp"
+#include "tests/small_llama.hpp"
 #include "tests/traces/sample_trace.hpp"
 
 namespace foreshard::profiler {
@@ -19,18 +20,10 @@ using traces::EventKind;
 using traces::TemporaryFolder;
 
 Job small_job() {
-  LlamaConfig model;
-  model.hidden = 32;
-  model.intermediate = 64;
-  model.layers = 2;
-  model.heads = 4;
-  model.kv_heads = 4;
-  model.head_dim = 8;
-  model.vocabulary = 64;
   Plan plan;
   plan.batch.micro_batch = 1;
   plan.batch.sequence = 16;
-  auto job = make_job(model, plan, "plan.toml", 2);
+  auto job = make_job(tests::small_llama({32, 64, 2, 4, 4, 64}), plan, "plan.toml", 2);
   if (!job) throw std::runtime_error(job.error().text());
   return std::move(*job);
 }

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/small_llama.hpp"
+
 namespace foreshard {
 namespace {
 
@@ -16,16 +18,7 @@ using executor::TrainingOptions;
 using executor::TrainingResult;
 
 LlamaConfig small_model() {
-  LlamaConfig c;
-  c.hidden = 64;
-  c.intermediate = 150;
-  c.layers = 3;
-  c.heads = 4;
-  c.kv_heads = 2;
-  c.head_dim = 16;
-  c.vocabulary = 257;
-  c.context = 256;
-  return c;
+  return tests::small_llama({64, 150, 3, 4, 2, 257});
 }
 
 Plan small_plan(DType param = DType::fp32) {

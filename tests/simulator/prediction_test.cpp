@@ -9,23 +9,14 @@
 
 #include "simulator/task_graph.hpp"
 #include "tests/simulator/small_program.hpp"
+#include "tests/small_llama.hpp"
 #include "traces/program_facts.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
 LlamaConfig small_model() {
-  LlamaConfig config;
-  config.name = "small";
-  config.hidden = 64;
-  config.intermediate = 160;
-  config.layers = 3;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = 16;
-  config.vocabulary = 300;
-  config.context = 512;
-  return config;
+  return tests::small_llama({64, 160, 3, 4, 2, 300});
 }
 
 Plan small_plan() {

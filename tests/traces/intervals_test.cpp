@@ -1,12 +1,12 @@
 // Unions of intervals against counting every nanosecond.
-#include "profiler/analysis/intervals.hpp"
+#include "traces/intervals.hpp"
 
 #include <set>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace foreshard::profiler {
+namespace foreshard::traces {
 namespace {
 
 using Raw = std::vector<std::pair<int, int>>;
@@ -58,4 +58,4 @@ TEST(Intervals, WorkedExample) {
 }
 
 }  // namespace
-}  // namespace foreshard::profiler
+}  // namespace foreshard::traces

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace foreshard::profiler {
+namespace foreshard::traces {
 
 struct Interval {
   std::int64_t start_ns = 0;
@@ -21,4 +21,4 @@ std::int64_t length(const std::vector<Interval>& disjoint);
 // Length of what two results of united() have in common. O(n).
 std::int64_t overlap(const std::vector<Interval>& a, const std::vector<Interval>& b);
 
-}  // namespace foreshard::profiler
+}  // namespace foreshard::traces

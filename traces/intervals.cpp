@@ -1,8 +1,8 @@
-#include "profiler/analysis/intervals.hpp"
+#include "traces/intervals.hpp"
 
 #include <algorithm>
 
-namespace foreshard::profiler {
+namespace foreshard::traces {
 
 std::vector<Interval> united(std::vector<Interval> intervals) {
   const auto by_start = [](const Interval& a, const Interval& b) {
@@ -44,4 +44,4 @@ std::int64_t overlap(const std::vector<Interval>& a, const std::vector<Interval>
   return sum;
 }
 
-}  // namespace foreshard::profiler
+}  // namespace foreshard::traces
