@@ -73,6 +73,7 @@ class ChromeWriter {
     text("cost_key", e.cost_key);
     if (e.instruction != kNone) out_ << ",\"instruction\":" << e.instruction;
     if (e.bytes != 0) out_ << ",\"bytes\":" << e.bytes;
+    if (e.correlation != 0) out_ << ",\"correlation\":" << e.correlation;
     if (e.cpu_ns >= 0) out_ << ",\"cpu_ns\":" << e.cpu_ns;
     out_ << "}}";
   }

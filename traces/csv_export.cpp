@@ -11,7 +11,7 @@ namespace foreshard::traces {
 void write_events_csv(const Trace& trace, std::ostream& stream) {
   TextOutput out(stream);
   out << "rank,lane,device,step,micro_step,kind,name,phase,unit,start_ns,end_ns,cpu_ns,bytes,"
-         "instruction,stable_key,cost_key\n";
+         "instruction,stable_key,cost_key,correlation\n";
   for (const Event& e : trace.events) {
     const Lane& lane = trace.lanes[static_cast<std::size_t>(e.lane)];
     out << lane.rank << ",";
@@ -25,14 +25,16 @@ void write_events_csv(const Trace& trace, std::ostream& stream) {
     if (e.instruction != kNone) out << e.instruction;
     out << ",";
     out.csv(trace.strings[e.stable_key]) << ",";
-    out.csv(trace.strings[e.cost_key]) << "\n";
+    out.csv(trace.strings[e.cost_key]) << ",";
+    if (e.correlation != 0) out << e.correlation;
+    out << "\n";
   }
 }
 
 void write_memory_csv(const Trace& trace, std::ostream& stream) {
   TextOutput out(stream);
   out << "rank,time_ns,action,on_host,step,address,bytes,requested_bytes,pool,category,owner,phase,"
-         "instruction\n";
+         "instruction,stack\n";
   for (const MemoryEvent& e : trace.memory) {
     out << e.rank << "," << e.time_ns << "," << name(e.action) << "," << (e.on_host ? "1" : "0")
         << "," << e.step << "," << e.address << "," << e.bytes << "," << e.requested << ",";
@@ -44,7 +46,8 @@ void write_memory_csv(const Trace& trace, std::ostream& stream) {
     out.csv(trace.strings[e.owner]) << ",";
     out.csv(trace.strings[e.phase]) << ",";
     if (e.instruction != kNone) out << e.instruction;
-    out << "\n";
+    out << ",";
+    out.csv(trace.strings[e.stack]) << "\n";
   }
 }
 

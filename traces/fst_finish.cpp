@@ -42,7 +42,7 @@ bool unpack_records(Database& rows) {
       const bool is_written =
           record.action == PackedRecord::kEvent
               ? event.run(record.start_ns, record.end_ns, record.lane, record.step, record.facts,
-                          record.value)
+                          record.value, std::int64_t{0})
               : memory.run(record.start_ns, rank_of.at(static_cast<std::size_t>(record.lane)),
                            record.action, record.step, record.end_ns, record.value, record.facts);
       if (!is_written) return false;

@@ -124,15 +124,16 @@ class Reader {
       }
       memory_facts_.push_back({row.integer(1) != 0, bytes(row.integer(2)),
                                static_cast<std::int32_t>(lane), string(row, 4), string(row, 5),
-                               string(row, 6), static_cast<std::int32_t>(row.integer(7))});
+                               string(row, 6), static_cast<std::int32_t>(row.integer(7)),
+                               string(row, 8)});
     });
   }
 
   void events() {
-    each(R"(SELECT start, "end", laneId, step, factsId, cpu FROM EVENT_RECORDS)",
+    each(R"(SELECT start, "end", laneId, step, factsId, cpu, correlation FROM EVENT_RECORDS)",
          [&](Statement& row) {
            add_event(row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
-                     row.integer(5));
+                     row.integer(5), row.integer(6));
          });
   }
 
@@ -153,7 +154,7 @@ class Reader {
         if (!is_lane(r.lane)) {
           ++invalid_;
         } else if (r.action == PackedRecord::kEvent) {
-          add_event(r.start_ns, r.end_ns, r.lane, r.step, r.facts, r.value);
+          add_event(r.start_ns, r.end_ns, r.lane, r.step, r.facts, r.value, 0);
         } else {
           add_memory(r.start_ns, trace_.lanes[static_cast<std::size_t>(r.lane)].rank, r.action,
                      r.step, r.end_ns, r.value, r.facts);
@@ -182,7 +183,7 @@ class Reader {
   }
 
   void add_event(std::int64_t start, std::int64_t end, std::int64_t lane, std::int64_t step,
-                 std::int64_t facts, std::int64_t cpu) {
+                 std::int64_t facts, std::int64_t cpu, std::int64_t correlation) {
     if (!is_interval(start, end) || !is_lane(lane) || !is_step(step) || facts < 0 ||
         facts >= static_cast<std::int64_t>(event_facts_.size())) {
       return void(++invalid_);
@@ -191,7 +192,7 @@ class Reader {
     trace_.events.push_back({start, end, std::clamp(cpu, std::int64_t{-1}, kLatest),
                              static_cast<std::int32_t>(lane), static_cast<std::int32_t>(step),
                              f.kind, f.micro_step, f.name, f.phase, f.unit, f.stable_key,
-                             f.cost_key, f.instruction, f.bytes});
+                             f.cost_key, f.instruction, f.bytes, correlation});
   }
 
   void add_memory(std::int64_t time, std::int64_t rank, std::int64_t action, std::int64_t step,
@@ -206,7 +207,7 @@ class Reader {
     trace_.memory.push_back({time, static_cast<std::int32_t>(rank),
                              static_cast<MemoryAction>(action), f.on_host,
                              static_cast<std::int32_t>(step), address, size, f.requested, f.lane,
-                             f.category, f.owner, f.phase, f.instruction});
+                             f.category, f.owner, f.phase, f.instruction, f.stack});
   }
 
   StringId string(Statement& row, int column) {

@@ -19,9 +19,10 @@ CREATE TABLE EVENT_FACTS (id INTEGER PRIMARY KEY, kind INTEGER, microStep INTEGE
   phaseId INTEGER, unitId INTEGER, stableKeyId INTEGER, costKeyId INTEGER, instruction INTEGER,
   bytes INTEGER);
 CREATE TABLE EVENT_RECORDS (start INTEGER, "end" INTEGER, laneId INTEGER, step INTEGER,
-  factsId INTEGER, cpu INTEGER);
+  factsId INTEGER, cpu INTEGER, correlation INTEGER);
 CREATE TABLE MEMORY_FACTS (id INTEGER PRIMARY KEY, onHost INTEGER, requested INTEGER,
-  laneId INTEGER, categoryId INTEGER, ownerId INTEGER, phaseId INTEGER, instruction INTEGER);
+  laneId INTEGER, categoryId INTEGER, ownerId INTEGER, phaseId INTEGER, instruction INTEGER,
+  stackId INTEGER);
 CREATE TABLE MEMORY_RECORDS (start INTEGER, rank INTEGER, action INTEGER, step INTEGER,
   address INTEGER, bytes INTEGER, factsId INTEGER);
 CREATE TABLE STEPS (rank INTEGER, step INTEGER, start INTEGER, "end" INTEGER, loss REAL,
@@ -36,7 +37,7 @@ constexpr const char* kCreateViews = R"(
 CREATE VIEW EVENTS AS SELECT e.start, e."end", e."end" - e.start AS duration, l.rank,
   lane.value AS lane, l.device, e.step, f.microStep, k.name AS kind, n.value AS name,
   p.value AS phase, u.value AS unit, s.value AS stableKey, c.value AS costKey, f.instruction,
-  f.bytes, nullif(e.cpu, -1) AS cpu
+  f.bytes, nullif(e.cpu, -1) AS cpu, nullif(e.correlation, 0) AS correlation
   FROM EVENT_RECORDS e JOIN EVENT_FACTS f ON f.id = e.factsId JOIN LANES l ON l.id = e.laneId
   JOIN StringIds lane ON lane.id = l.nameId JOIN ENUM_EVENT_KIND k ON k.id = f.kind
   JOIN StringIds n ON n.id = f.nameId JOIN StringIds p ON p.id = f.phaseId
@@ -44,23 +45,26 @@ CREATE VIEW EVENTS AS SELECT e.start, e."end", e."end" - e.start AS duration, l.
   JOIN StringIds c ON c.id = f.costKeyId;
 CREATE VIEW MEMORY_EVENTS AS SELECT m.start, m.rank, a.name AS action, f.onHost, m.step, m.address,
   m.bytes, f.requested, pool.value AS pool, c.value AS category, o.value AS owner,
-  p.value AS phase, f.instruction
+  p.value AS phase, f.instruction, k.value AS stack
   FROM MEMORY_RECORDS m JOIN MEMORY_FACTS f ON f.id = m.factsId
   JOIN ENUM_MEMORY_ACTION a ON a.id = m.action LEFT JOIN LANES l ON l.id = f.laneId
   LEFT JOIN StringIds pool ON pool.id = l.nameId JOIN StringIds c ON c.id = f.categoryId
-  JOIN StringIds o ON o.id = f.ownerId JOIN StringIds p ON p.id = f.phaseId;
+  JOIN StringIds o ON o.id = f.ownerId JOIN StringIds p ON p.id = f.phaseId
+  JOIN StringIds k ON k.id = f.stackId;
 CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT e.start, e."end", l.rank AS deviceId,
-  e.laneId AS streamId, f.instruction AS correlationId, f.nameId AS shortName,
+  e.laneId AS streamId,
+  ifnull(nullif(e.correlation, 0), f.instruction) AS correlationId, f.nameId AS shortName,
   f.nameId AS demangledName
   FROM EVENT_RECORDS e JOIN EVENT_FACTS f ON f.id = e.factsId JOIN LANES l ON l.id = e.laneId
   WHERE f.kind IN (3, 4);
 CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS SELECT e.start, e."end", l.rank AS deviceId,
-  e.laneId AS streamId, f.instruction AS correlationId, f.bytes
+  e.laneId AS streamId,
+  ifnull(nullif(e.correlation, 0), f.instruction) AS correlationId, f.bytes
   FROM EVENT_RECORDS e JOIN EVENT_FACTS f ON f.id = e.factsId JOIN LANES l ON l.id = e.laneId
   WHERE f.kind = 5;
 CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT e.start, e."end",
-  f.instruction AS correlationId, e.laneId AS globalTid, f.nameId
-  FROM EVENT_RECORDS e JOIN EVENT_FACTS f ON f.id = e.factsId WHERE f.kind IN (1, 2, 7);
+  ifnull(nullif(e.correlation, 0), f.instruction) AS correlationId, e.laneId AS globalTid, f.nameId
+  FROM EVENT_RECORDS e JOIN EVENT_FACTS f ON f.id = e.factsId WHERE f.kind IN (1, 2, 7, 8);
 CREATE VIEW NVTX_EVENTS AS SELECT e.start, e."end", 59 AS eventType, n.value AS text,
   f.nameId AS textId, e.laneId AS globalTid
   FROM EVENT_RECORDS e JOIN EVENT_FACTS f ON f.id = e.factsId JOIN StringIds n ON n.id = f.nameId
@@ -78,6 +82,7 @@ static_assert(static_cast<int>(EventKind::range) == 0 && static_cast<int>(EventK
               static_cast<int>(EventKind::communication) == 4 &&
               static_cast<int>(EventKind::memory) == 5 &&
               static_cast<int>(EventKind::host_compute) == 7 &&
+              static_cast<int>(EventKind::runtime) == 8 &&
               static_cast<int>(MemoryAction::alloc) == 0 &&
               static_cast<int>(MemoryAction::free_requested) == 1);
 

@@ -15,7 +15,7 @@ std::span<const char* const> required_tables();
 bool create_schema(Database& database);
 
 // The statements both writers of rows use, in the order of the tables' columns.
-constexpr const char* kInsertEvent = "INSERT INTO EVENT_RECORDS VALUES (?,?,?,?,?,?)";
+constexpr const char* kInsertEvent = "INSERT INTO EVENT_RECORDS VALUES (?,?,?,?,?,?,?)";
 constexpr const char* kInsertMemory = "INSERT INTO MEMORY_RECORDS VALUES (?,?,?,?,?,?,?)";
 
 }  // namespace foreshard::traces

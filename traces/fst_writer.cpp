@@ -31,7 +31,7 @@ struct FactsHash {
     std::size_t h = f.on_host ? 1 : 0;
     for (const std::int64_t v :
          {f.requested, std::int64_t{f.lane}, std::int64_t{f.category}, std::int64_t{f.owner},
-          std::int64_t{f.phase}, std::int64_t{f.instruction}}) {
+          std::int64_t{f.phase}, std::int64_t{f.instruction}, std::int64_t{f.stack}}) {
       h = mix(h, v);
     }
     return h;
@@ -64,7 +64,7 @@ struct FstWriter::State {
         : string(db, "INSERT INTO StringIds VALUES (?,?)"),
           lane(db, "INSERT INTO LANES VALUES (?,?,?,?)"),
           event_facts(db, "INSERT INTO EVENT_FACTS VALUES (?,?,?,?,?,?,?,?,?,?)"),
-          memory_facts(db, "INSERT INTO MEMORY_FACTS VALUES (?,?,?,?,?,?,?,?)"),
+          memory_facts(db, "INSERT INTO MEMORY_FACTS VALUES (?,?,?,?,?,?,?,?,?)"),
           event(db, kInsertEvent),
           memory(db, kInsertMemory),
           step(db, "INSERT INTO STEPS VALUES (?,?,?,?,?,?)"),
@@ -203,7 +203,8 @@ std::int32_t FstWriter::add(const MemoryFacts& f) {
   const auto [found, is_new] = state_->memory_facts.try_emplace(f, next);
   if (is_new && state_->begin()) {
     state_->check(state_->insert->memory_facts.run(next, f.on_host ? 1 : 0, f.requested, f.lane,
-                                                   f.category, f.owner, f.phase, f.instruction));
+                                                   f.category, f.owner, f.phase, f.instruction,
+                                                   f.stack));
   }
   return found->second;
 }
@@ -213,7 +214,8 @@ void FstWriter::append(std::span<const Event> events) {
   for (const Event& e : events) {
     const std::int32_t facts = add(EventFacts{e.kind, e.micro_step, e.name, e.phase, e.unit,
                                               e.stable_key, e.cost_key, e.instruction, e.bytes});
-    state_->check(state_->insert->event.run(e.start_ns, e.end_ns, e.lane, e.step, facts, e.cpu_ns));
+    state_->check(state_->insert->event.run(e.start_ns, e.end_ns, e.lane, e.step, facts, e.cpu_ns,
+                                            e.correlation));
   }
   state_->end_large_transaction();
 }
@@ -221,8 +223,8 @@ void FstWriter::append(std::span<const Event> events) {
 void FstWriter::append(std::span<const MemoryEvent> events) {
   if (!state_->begin(events.size())) return;
   for (const MemoryEvent& e : events) {
-    const std::int32_t facts = add(
-        MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner, e.phase, e.instruction});
+    const std::int32_t facts = add(MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner,
+                                               e.phase, e.instruction, e.stack});
     state_->check(state_->insert->memory.run(e.time_ns, e.rank, static_cast<std::int32_t>(e.action),
                                              e.step, e.address, e.bytes, facts));
   }

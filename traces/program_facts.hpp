@@ -39,6 +39,7 @@ struct MemoryFacts {
   StringId owner = 0;
   StringId phase = 0;
   std::int32_t instruction = kNone;
+  StringId stack = 0;
   bool operator==(const MemoryFacts&) const = default;
 };
 

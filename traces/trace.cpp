@@ -16,7 +16,8 @@ StringId Strings::intern(std::string_view text) {
 
 std::string_view name(EventKind kind) {
   static constexpr std::array<std::string_view, static_cast<std::size_t>(EventKind::kCount)> kNames{
-      "range", "host", "host_wait", "compute", "communication", "memory", "wait", "host_compute"};
+      "range",  "host", "host_wait",    "compute", "communication",
+      "memory", "wait", "host_compute", "runtime", "stack"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -91,7 +92,8 @@ Trace merge(std::vector<Trace> parts) {
     for (MemoryEvent event : part.memory) {
       if (event.lane != kNone) event.lane += first_lane;
       event.time_ns += later;
-      for (StringId* id : {&event.category, &event.owner, &event.phase}) renumber(*id);
+      for (StringId* id : {&event.category, &event.owner, &event.phase, &event.stack})
+        renumber(*id);
       whole.memory.push_back(event);
     }
     for (Step step : part.steps) {

@@ -38,14 +38,16 @@ struct Lane {
 
 // What an event is; the categories of Holistic Trace Analysis plus those of a host.
 enum class EventKind : std::uint8_t {
-  range,          // a named range on a host thread
-  host,           // host work: issuing an instruction, a runtime call
+  range,          // a named range: an annotation, a step of the profiler
+  host,           // host work: issuing an instruction, an operator of the framework
   host_wait,      // the host blocked
   compute,        // device: a kernel
   communication,  // device: a collective
   memory,         // device: a copy or a fill
   wait,           // device: a stream waits for an event
   host_compute,   // the host's own arithmetic, such as an offloaded optimizer
+  runtime,        // a call of the device's runtime or driver
+  stack,          // a function of the program itself, such as one of Python's
   kCount
 };
 std::string_view name(EventKind kind);
@@ -71,6 +73,9 @@ struct Event {
   StringId cost_key = 0;             // text of a models CostKey, 0 when there is none
   std::int32_t instruction = kNone;  // comparable only between traces of equal program hash
   std::int64_t bytes = 0;
+  // Joins what was launched with the call that launched it, within a rank; 0: nothing to join. Our
+  // own recordings join by step and instruction.
+  std::int64_t correlation = 0;
 };
 
 enum class MemoryAction : std::uint8_t {
@@ -98,6 +103,7 @@ struct MemoryEvent {
   StringId owner = 0;  // "module path: role"
   StringId phase = 0;
   std::int32_t instruction = kNone;
+  StringId stack = 0;  // who asked, one frame a line, innermost first
 };
 
 // Start and end of one step on one rank, with what the step reported.

@@ -98,8 +98,8 @@ TEST(CsvExport, QuotesWhatMustBe) {
   write_events_csv(trace, out);
   EXPECT_EQ(out.str(),
             "rank,lane,device,step,micro_step,kind,name,phase,unit,start_ns,end_ns,cpu_ns,bytes,"
-            "instruction,stable_key,cost_key\n"
-            "0,host,0,1,0,range,\"a,\"\"b\"\"\nc\",forward,,1000000,1900000,,0,3,,\n");
+            "instruction,stable_key,cost_key,correlation\n"
+            "0,host,0,1,0,range,\"a,\"\"b\"\"\nc\",forward,,1000000,1900000,,0,3,,,\n");
 }
 
 TEST(CsvExport, MakesItsFolder) {

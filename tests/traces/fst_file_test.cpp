@@ -21,7 +21,10 @@ namespace fs = std::filesystem;
 TEST(FstFile, ReadsBackWhatWasWritten) {
   const TemporaryFolder folder;
   const std::string path = folder.path("Läufe, 100% #1?.fst");
-  const Trace trace = sample_trace();
+  Trace trace = sample_trace();
+  trace.events.back().correlation = 77;
+  trace.events.back().kind = EventKind::runtime;
+  trace.memory.back().stack = trace.strings.intern("inner model.py:7\nouter train.py:9");
   ASSERT_TRUE(write_fst(path, trace));
   EXPECT_EQ(folder.files(), 1u) << "one portable file";
   const auto read = read_fst(path);
@@ -87,8 +90,8 @@ TEST(FstFile, TurnsPackedRecordsIntoRows) {
     records.push_back({e.start_ns, e.end_ns, e.cpu_ns, facts, e.lane, e.step});
   }
   for (const MemoryEvent& e : trace.memory) {
-    const auto facts = writer->add(
-        MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner, e.phase, e.instruction});
+    const auto facts = writer->add(MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner,
+                                               e.phase, e.instruction, e.stack});
     records.push_back({e.time_ns, e.address, e.bytes, facts, 2 * e.rank, e.step,
                        static_cast<std::int32_t>(e.action)});
   }

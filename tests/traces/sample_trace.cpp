@@ -74,7 +74,7 @@ std::string difference(const Trace& a, const Trace& b) {
         text(a, x.name) != text(b, y.name) || text(a, x.phase) != text(b, y.phase) ||
         text(a, x.unit) != text(b, y.unit) || text(a, x.stable_key) != text(b, y.stable_key) ||
         text(a, x.cost_key) != text(b, y.cost_key) || x.instruction != y.instruction ||
-        x.bytes != y.bytes) {
+        x.bytes != y.bytes || x.correlation != y.correlation) {
       return "event " + std::to_string(i);
     }
   }
@@ -85,7 +85,8 @@ std::string difference(const Trace& a, const Trace& b) {
         x.on_host != y.on_host || x.step != y.step || x.address != y.address ||
         x.bytes != y.bytes || x.requested != y.requested || x.lane != y.lane ||
         text(a, x.category) != text(b, y.category) || text(a, x.owner) != text(b, y.owner) ||
-        text(a, x.phase) != text(b, y.phase) || x.instruction != y.instruction) {
+        text(a, x.phase) != text(b, y.phase) || x.instruction != y.instruction ||
+        text(a, x.stack) != text(b, y.stack)) {
       return "memory event " + std::to_string(i);
     }
   }

@@ -1,0 +1,42 @@
+// Recordings that others made, as traces: PyTorch's profiler (Kineto JSON), Nsight Systems (SQLite
+// export) and PyTorch's CUDA memory snapshots (pickle). Each importer has a folder of its own.
+//
+// An importer takes what is in the file and nothing else: times are exact to the nanosecond, every
+// event it understands is kept, every one it leaves out is counted by reason in Trace::dropped, and a
+// file cut short becomes a trace with `complete` false, until the moment of the last whole event.
+// What is no such file at all is an error. Kinds, in the words of Kineto's categories:
+//
+//   device lanes   kernel: compute, or communication where it is a collective's;
+//                  gpu_memcpy, gpu_memset: memory; gpu_user_annotation: range
+//   host lanes     cpu_op: host; cuda_runtime, cuda_driver: runtime, or host_wait where the call
+//                  blocks until the device is done; user_annotation, NVTX: range;
+//                  python_function: stack
+//
+// Units and phases come from FSDP's annotations; a kernel has those of the call that launched it
+// (Event::correlation). Metadata says `source` (kineto, nsys, snapshot), `files`, and of each rank
+// what is known: `device.R`, `host.R`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/error.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::traces {
+
+struct ImportOptions {
+  bool keeps_stacks = true;  // functions of the program (python_function), stacks of allocations
+};
+
+// Files of one run or of several, or folders of such files, `.gz` or plain: a trace for each run,
+// with every rank of it. Runs are told apart by what the files say and, where they say nothing, by a
+// rank that comes twice.
+Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
+                                         const ImportOptions& options = {});
+// One export; its processes or devices are the ranks.
+Result<Trace> import_nsys(const std::string& path, const ImportOptions& options = {});
+// One snapshot; its devices are the ranks.
+Result<Trace> import_snapshot(const std::string& path, const ImportOptions& options = {});
+
+}  // namespace foreshard::traces
