@@ -58,17 +58,9 @@ int wait_for(pid_t child) {
 }  // namespace
 
 Workplace::Workplace() {
-  std::string name = (std::filesystem::temp_directory_path() / "foreshard tést XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-  folder_ = name;
-  std::filesystem::create_directory(folder_ / "model");
+  std::filesystem::create_directory(path("model"));
   write("model/config.json", small_llama().dump());
   write("plan.toml", "[batch]\nmicro_batch = 1\nsequence = 16\n[precision]\nparam = \"fp32\"\n");
-}
-
-Workplace::~Workplace() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 void Workplace::write(const std::string& name, const std::string& text) const {
@@ -93,9 +85,9 @@ Outcome Workplace::run_processes(int processes, const std::vector<std::string>& 
 Outcome Workplace::execute(const std::vector<std::string>& command,
                            const std::map<std::string, std::string>& environment) const {
   // Beside the folder, so that files() sees only what the program writes.
-  const std::filesystem::path out = folder_.string() + ".out", err = folder_.string() + ".err";
+  const std::filesystem::path out = folder_.path() + ".out", err = folder_.path() + ".err";
   const pid_t child = ::fork();
-  if (child == 0) become_program(command, environment, folder_, out, err);
+  if (child == 0) become_program(command, environment, folder_.path(), out, err);
   Outcome outcome{wait_for(child), contents(out), contents(err)};
   std::filesystem::remove(out);
   std::filesystem::remove(err);
@@ -113,8 +105,8 @@ nlohmann::json Workplace::run_json(std::vector<std::string> arguments, int statu
 
 std::vector<std::string> Workplace::files() const {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
-    names.push_back(std::filesystem::relative(entry.path(), folder_).string());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+    names.push_back(std::filesystem::relative(entry.path(), folder_.path()).string());
   }
   std::sort(names.begin(), names.end());
   return names;

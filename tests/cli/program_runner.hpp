@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/temporary_folder.hpp"
+
 namespace foreshard::cli_tests {
 
 struct Outcome {
@@ -21,11 +23,8 @@ struct Outcome {
 class Workplace {
  public:
   Workplace();
-  ~Workplace();
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
 
-  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+  std::filesystem::path path(const std::string& name) const { return folder_.path(name); }
   void write(const std::string& name, const std::string& text) const;
 
   // The program's standard output and error, run in this folder; ended after a minute.
@@ -45,7 +44,7 @@ class Workplace {
   Outcome execute(const std::vector<std::string>& command,
                   const std::map<std::string, std::string>& environment) const;
 
-  std::filesystem::path folder_;
+  tests::TemporaryFolder folder_;
 };
 
 nlohmann::json small_llama();

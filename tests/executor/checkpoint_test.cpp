@@ -10,10 +10,13 @@
 
 #include "executor/replace_folder.hpp"
 #include "tests/executor/shard_support.hpp"
-#include "tests/executor/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard::executor {
 namespace {
+
+using tests::read_file;
+using tests::TemporaryFolder;
 
 const char* const kStates[] = {"exp_avg", "exp_avg_sq"};
 
@@ -112,7 +115,7 @@ class CheckpointTest : public ::testing::Test {
   LlamaConfig config_ = small_config();
   ModuleTree tree_ = llama_modules(config_);
   TemporaryFolder folder_;
-  std::string path_ = folder_ / "check point";
+  std::string path_ = folder_.path("check point");
 };
 
 TEST_F(CheckpointTest, GivesBackTheSameBitsOnAnyNumberOfRanks) {
@@ -171,7 +174,7 @@ TEST_F(CheckpointTest, ACrashLeavesTheOldOrTheNew) {
       save(5, 2);
       // What commit_checkpoint would rename: a complete new checkpoint beside the old one.
       const auto old = path_;
-      path_ = folder_ / "new";
+      path_ = folder_.path("new");
       save(6, 2);
       const auto complete = path_;
       path_ = old;
@@ -216,7 +219,7 @@ TEST_F(CheckpointTest, DoesNotReplaceWhatIsNoCheckpoint) {
   EXPECT_EQ(target.error().file, path_);
   EXPECT_FALSE(begin_checkpoint(path_));
   EXPECT_FALSE(check_checkpoint_target(path_ + "/precious.txt"));
-  EXPECT_FALSE(check_checkpoint_target(folder_ / "no/such/place"));
+  EXPECT_FALSE(check_checkpoint_target(folder_.path("no/such/place")));
   EXPECT_FALSE(check_checkpoint_target("/"));
   EXPECT_FALSE(check_checkpoint_target(""));
 }
@@ -253,7 +256,7 @@ TEST_F(CheckpointTest, NamesWhatIsMissingOrDamaged) {
   // Shard 0 holds 19 of the embedding's 37 rows where shard 1 should hold 18.
   expect_error(shard, "another shape");
   save(7, 2);
-  const auto good = contents_of(index);
+  const auto good = read_file(index);
   const auto damage = [&](const std::string& from, const std::string& to) {
     auto bad = good;
     ASSERT_NE(bad.find(from), std::string::npos) << from;

@@ -10,10 +10,13 @@
 #include "executor/full_tensors.hpp"
 #include "executor/weight_source.hpp"
 #include "tests/executor/shard_support.hpp"
-#include "tests/executor/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard::executor {
 namespace {
+
+using tests::read_file;
+using tests::TemporaryFolder;
 
 using Four = std::array<std::uint32_t, 4>;
 
@@ -166,12 +169,12 @@ TEST(WeightSource, ReadsWhatAnExportWrote) {
   const auto config = small_config();
   const auto tree = llama_modules(config);
   const auto drawn = WeightSource::drawn(config, 5);
-  const auto path = folder / "one.safetensors";
+  const auto path = folder.path("one.safetensors");
   export_model(path, tree, drawn, 1, 0);
   for (const int ranks : {2, 5}) {
     for (const int dim : {0, 1}) {
-      export_model(folder / "many.safetensors", tree, drawn, ranks, dim);
-      EXPECT_EQ(contents_of(folder / "many.safetensors"), contents_of(path));
+      export_model(folder.path("many.safetensors"), tree, drawn, ranks, dim);
+      EXPECT_EQ(read_file(folder.path("many.safetensors")), read_file(path));
     }
   }
   const auto read = WeightSource::from_file(path, config, tree);
@@ -188,7 +191,7 @@ TEST(WeightSource, NamesTheTensorThatDoesNotFit) {
   TemporaryFolder folder;
   const auto config = small_config();
   const auto tree = llama_modules(config);
-  const auto path = folder / "w.safetensors";
+  const auto path = folder.path("w.safetensors");
   export_model(path, tree, WeightSource::drawn(config, 5), 1, 0);
 
   auto larger = config;
@@ -221,7 +224,7 @@ TEST(WeightSource, NamesTheTensorThatDoesNotFit) {
 TEST(FullTensorWriter, KeepsTheOrderOfTheParameters) {
   TemporaryFolder folder;
   const auto tree = llama_modules(small_config());
-  auto writer = FullTensorWriter::create(folder / "w.safetensors", tree);
+  auto writer = FullTensorWriter::create(folder.path("w.safetensors"), tree);
   ASSERT_TRUE(writer);
   EXPECT_THROW((void)writer->write(1, [](std::int64_t, std::int64_t, float*) {}), std::logic_error);
 }

@@ -10,10 +10,13 @@
 
 #include "executor/float_formats.hpp"
 #include "executor/safetensors_writer.hpp"
-#include "tests/executor/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard::executor {
 namespace {
+
+using tests::read_file;
+using tests::TemporaryFolder;
 
 template <typename T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -33,7 +36,7 @@ Result<SafetensorsContents> parse(const std::string& file) {
 
 TEST(Safetensors, ReadsBackWhatItWrites) {
   TemporaryFolder folder;
-  const auto path = folder / "w.safetensors";
+  const auto path = folder.path("w.safetensors");
   std::vector<float> a(6);
   std::iota(a.begin(), a.end(), 0.5f);
   const std::vector<std::uint16_t> b = {0x3f80, 0xc000, 0x7f80};  // 1, -2, infinity in bf16
@@ -191,7 +194,7 @@ TEST(Safetensors, ReadsSeveralFilesThroughAnIndexOrAFolder) {
     const auto reader = SafetensorsReader::open(path);
     ASSERT_TRUE(reader) << reader.error().text();
     ASSERT_NE(reader->find("b"), nullptr);
-    EXPECT_EQ(reader->file_of(*reader->find("b")), folder / "two.safetensors");
+    EXPECT_EQ(reader->file_of(*reader->find("b")), folder.path("two.safetensors"));
   }
 }
 
@@ -217,9 +220,9 @@ TEST(Safetensors, RefusesBadIndexes) {
     ASSERT_FALSE(reader) << c.index;
     EXPECT_NE(reader.error().text().find(c.message), std::string::npos) << reader.error().text();
   }
-  const auto missing = SafetensorsReader::open(folder / "none.safetensors");
+  const auto missing = SafetensorsReader::open(folder.path("none.safetensors"));
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().file, folder / "none.safetensors");
+  EXPECT_EQ(missing.error().file, folder.path("none.safetensors"));
 }
 
 TEST(SafetensorsWriter, LeavesNothingWhenItIsAbandoned) {
@@ -231,13 +234,13 @@ TEST(SafetensorsWriter, LeavesNothingWhenItIsAbandoned) {
     ASSERT_TRUE(writer->append(bytes_of(std::vector<float>{1, 2})));
     EXPECT_THROW((void)writer->finish(), std::logic_error);
   }
-  EXPECT_EQ(contents_of(path), "what was there before");
+  EXPECT_EQ(read_file(path), "what was there before");
   EXPECT_EQ(folder.entries(), 1u);
 }
 
 TEST(SafetensorsWriter, SaysWhereItCannotWrite) {
   TemporaryFolder folder;
-  for (const auto& path : {folder / "no/such/w.safetensors", folder.path(),
+  for (const auto& path : {folder.path("no/such/w.safetensors"), folder.path(),
                            std::string("/dev/full"), std::string("/proc/w.safetensors")}) {
     const auto writer = SafetensorsWriter::create(path, {});
     ASSERT_FALSE(writer) << path;
@@ -250,7 +253,7 @@ TEST(SafetensorsWriter, SaysThatTheDiskIsFullOrReadOnly) {
   if (::mount("none", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
     GTEST_SKIP() << "may not mount a small file system";
   }
-  const auto path = folder / "w.safetensors";
+  const auto path = folder.path("w.safetensors");
   {
     auto writer = SafetensorsWriter::create(path, {{"a", StoredType::f32, {100000}}});
     ASSERT_TRUE(writer);

@@ -6,10 +6,12 @@
 
 #include "executor/npy.hpp"
 #include "executor/shipped_text.hpp"
-#include "tests/executor/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard::executor {
 namespace {
+
+using tests::TemporaryFolder;
 
 std::string npy(const std::string& dict, const std::string& data, char version = 1) {
   std::string header = dict + "\n";
@@ -160,11 +162,11 @@ TEST(Tokens, NamesWhatIsWrong) {
       EXPECT_NE(tokens.error().message.find("vocab_size"), std::string::npos);
     }
   }
-  const auto missing = TokenData::open(folder / "none.npy", 256, 8);
+  const auto missing = TokenData::open(folder.path("none.npy"), 256, 8);
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().file, folder / "none.npy");
-  std::filesystem::create_directory(folder / "folder.txt");
-  EXPECT_FALSE(TokenData::open(folder / "folder.txt", 256, 8));
+  EXPECT_EQ(missing.error().file, folder.path("none.npy"));
+  std::filesystem::create_directory(folder.path("folder.txt"));
+  EXPECT_FALSE(TokenData::open(folder.path("folder.txt"), 256, 8));
 }
 
 TEST(Tokens, ChecksOnlyTheSamplesARunCanReach) {

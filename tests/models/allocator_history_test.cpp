@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "models/virtual_segments.hpp"
+#include "tests/temporary_folder.hpp"
 #include "traces/allocator_replay.hpp"
 
 namespace foreshard::traces {
@@ -263,7 +264,8 @@ struct BadFile {
 };
 
 TEST(AllocatorHistoryReader, NamesWhatIsWrong) {
-  const fs::path file = fs::temp_directory_path() / "foreshard_bad_history.jsonl";
+  const tests::TemporaryFolder folder;
+  const std::string file = folder.path("history.jsonl");
   const BadFile bad[] = {
       {"", "", "empty"},
       {"{}\nnonsense\n", "line 2", "JSON object"},
@@ -289,8 +291,7 @@ TEST(AllocatorHistoryReader, NamesWhatIsWrong) {
     EXPECT_EQ(history.error().field, b.place) << b.text;
     EXPECT_NE(history.error().message.find(b.message), std::string::npos) << history.error().text();
   }
-  fs::remove(file);
-  EXPECT_FALSE(read_allocator_history(file));
+  EXPECT_FALSE(read_allocator_history(folder.path("missing.jsonl")));
 }
 
 TEST(AllocatorReplay, RefusesBlocksThatDoNotTileTheirSegment) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "models/csv.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard {
 namespace {
@@ -95,7 +96,8 @@ class OwnCatalogue : public testing::Test {
   void write(const std::string& text) { std::ofstream(path_) << text; }
   void TearDown() override { unsetenv("FORESHARD_CATALOGUE"); }
 
-  std::string path_ = testing::TempDir() + "own catalogue.csv";
+  tests::TemporaryFolder folder_;
+  std::string path_ = folder_.path("own catalogue.csv");
 };
 
 TEST_F(OwnCatalogue, AddsMachinesByPathOrEnvironment) {

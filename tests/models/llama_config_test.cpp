@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "models/json_depth.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard {
 namespace {
@@ -194,12 +195,12 @@ TEST(LlamaConfig, SmallBundledModelsTakeBytesAsTokens) {
 class LoadedConfig : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "config t\u00ebst" / "my model";
+    folder_ = fs::path(own_.path()) / "my model";
     fs::create_directories(folder_);
     std::ofstream(folder_ / "config.json") << config_with({});
   }
-  void TearDown() override { fs::remove_all(folder_.parent_path()); }
 
+  tests::TemporaryFolder own_;
   fs::path folder_;
 };
 

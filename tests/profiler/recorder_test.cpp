@@ -69,7 +69,7 @@ TEST(Recorder, RecordsWhatRanksDo) {
   const auto cost = (*recorder)->close();
   ASSERT_TRUE(cost) << cost.error().text();
   EXPECT_GT(cost->ns_per_record, 0);
-  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_EQ(folder.entries(), 1u);
 
   const auto trace = traces::read_fst(folder.path("a.fst"));
   ASSERT_TRUE(trace) << trace.error().text();

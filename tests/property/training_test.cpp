@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/small_llama.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard {
 namespace {
@@ -120,8 +121,8 @@ TEST(Training, RanksAgreeWithOneRankWithinRounding) {
 }
 
 TEST(Training, AResumedRunIsTheUninterruptedOne) {
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("foreshard resume \xC3\xA9 " + std::to_string(::getpid()));
+  const tests::TemporaryFolder folder;
+  const std::string checkpoint_folder = folder.path("checkpoint");
   for (const bool offloads : {false, true}) {
     Plan p = small_plan(DType::bf16);
     p.offload.optimizer = offloads;
@@ -132,15 +133,14 @@ TEST(Training, AResumedRunIsTheUninterruptedOne) {
     const TrainingResult reference = train(small_model(), p, 3, whole);
     TrainingOptions half = whole;
     half.steps = 3;
-    half.save = folder.string();
+    half.save = checkpoint_folder;
     train(small_model(), p, 3, half);
     TrainingOptions rest = whole;
-    auto checkpoint = executor::Checkpoint::open(folder.string());
+    auto checkpoint = executor::Checkpoint::open(checkpoint_folder);
     ASSERT_TRUE(checkpoint) << checkpoint.error().text();
     rest.resume = *checkpoint;
     expect_same_bits(reference, train(small_model(), p, 3, rest), 3);
   }
-  std::filesystem::remove_all(folder);
 }
 
 struct MemoryFigures {

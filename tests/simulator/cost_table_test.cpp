@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/cost_model.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -45,12 +46,11 @@ TEST(CostTable, ReadsWhatItWrites) {
 }
 
 TEST(CostTable, SavesAndLoads) {
-  const auto path = std::filesystem::temp_directory_path() / "foreshard cost täble.json";
-  ASSERT_TRUE(save_cost_table(example(), path.string()));
-  const auto read = load_cost_table(path.string());
+  const tests::TemporaryFolder folder;
+  ASSERT_TRUE(save_cost_table(example(), folder.path("cost täble.json")));
+  const auto read = load_cost_table(folder.path("cost täble.json"));
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(to_json(*read), to_json(example()));
-  std::filesystem::remove(path);
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

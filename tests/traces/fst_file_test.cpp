@@ -26,7 +26,7 @@ TEST(FstFile, ReadsBackWhatWasWritten) {
   trace.events.back().kind = EventKind::runtime;
   trace.memory.back().stack = trace.strings.intern("inner model.py:7\nouter train.py:9");
   ASSERT_TRUE(write_fst(path, trace));
-  EXPECT_EQ(folder.files(), 1u) << "one portable file";
+  EXPECT_EQ(folder.entries(), 1u) << "one portable file";
   const auto read = read_fst(path);
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(difference(trace, *read), "");
@@ -70,7 +70,7 @@ TEST(FstFile, WritesInPartsWhatItReadsWhole) {
     EXPECT_EQ(unfinished->steps.size(), 0u) << "not committed yet";
   }
   ASSERT_TRUE(writer->close(trace.complete_until_ns));
-  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_EQ(folder.entries(), 1u);
   const auto read = read_fst(folder.path("a.fst"));
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(difference(trace, *read), "");
@@ -107,7 +107,7 @@ TEST(FstFile, TurnsPackedRecordsIntoRows) {
     EXPECT_EQ(packed->memory.size(), trace.memory.size());
   }
   ASSERT_TRUE(writer->close(trace.complete_until_ns));
-  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_EQ(folder.entries(), 1u);
   const auto read = read_fst(folder.path("a.fst"));
   ASSERT_TRUE(read);
   EXPECT_EQ(difference(trace, *read), "");
@@ -125,7 +125,7 @@ TEST(FstFile, ReplacesAKilledRunOfTheSameName) {
   }
   fs::rename(folder.path("kept"), path + "-wal");
   ASSERT_TRUE(write_fst(path, trace));
-  EXPECT_EQ(folder.files(), 1u)
+  EXPECT_EQ(folder.entries(), 1u)
       << "the old run's write-ahead log would be replayed into the new file";
   const auto read = read_fst(path);
   ASSERT_TRUE(read);
@@ -167,7 +167,7 @@ TEST(FstFile, NamesWhatIsWrongWithAPath) {
   EXPECT_NE(message(read_fst(folder.path("t.txt"))).find("t.txt: is no trace"), std::string::npos);
   write_file(folder.path("empty"), "");
   EXPECT_NE(message(read_fst(folder.path("empty"))).find("is no trace"), std::string::npos);
-  EXPECT_EQ(folder.files(), 2u) << "a refused path leaves nothing behind";
+  EXPECT_EQ(folder.entries(), 2u) << "a refused path leaves nothing behind";
 }
 
 TEST(FstFile, RefusesAnotherVersion) {
@@ -217,7 +217,7 @@ TEST(FstFile, MergesThePartsOfSeveralProcesses) {
   ASSERT_TRUE(unmerged);
   EXPECT_EQ(unmerged->events.size(), trace.events.size());
   ASSERT_TRUE(merge_parts(path, 2));
-  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_EQ(folder.entries(), 1u);
   const auto whole = read_fst(path);
   ASSERT_TRUE(whole) << whole.error().text();
   EXPECT_FALSE(whole->complete) << "a part was not";

@@ -1,14 +1,8 @@
 #include "tests/traces/sample_trace.hpp"
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-
 #include "traces/metadata.hpp"
 
 namespace foreshard::traces {
-
-namespace fs = std::filesystem;
 
 Trace sample_trace() {
   Trace trace;
@@ -103,31 +97,6 @@ std::string difference(const Trace& a, const Trace& b) {
   if (a.complete != b.complete) return "complete";
   if (a.complete_until_ns != b.complete_until_ns) return "complete_until_ns";
   return "";
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "foreshard test ü-XXXXXX").string();
-  folder_ = ::mkdtemp(name.data());
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
-
-std::size_t TemporaryFolder::files() const {
-  return static_cast<std::size_t>(
-      std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_file(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 }  // namespace foreshard::traces

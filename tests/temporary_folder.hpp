@@ -1,4 +1,4 @@
-// A folder of a test's own that disappears with it.
+// A folder of a test's own that disappears with it, with a name that is not plain ASCII.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-namespace foreshard::executor {
+namespace foreshard::tests {
 
 class TemporaryFolder {
  public:
@@ -25,14 +25,14 @@ class TemporaryFolder {
   }
 
   const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
 
   std::string write(const std::string& name, const std::string& contents) const {
-    std::ofstream((*this / name), std::ios::binary) << contents;
-    return *this / name;
+    std::ofstream(path(name), std::ios::binary) << contents;
+    return path(name);
   }
 
-  // Names of everything in the folder, at any depth.
+  // How much there is in the folder, hidden files too, at any depth.
   std::size_t entries() const {
     const std::filesystem::recursive_directory_iterator all(path_);
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
@@ -42,9 +42,13 @@ class TemporaryFolder {
   std::string path_;
 };
 
-inline std::string contents_of(const std::string& path) {
+inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace foreshard::executor
+inline void write_file(const std::string& path, const std::string& contents) {
+  std::ofstream(path, std::ios::binary) << contents;
+}
+
+}  // namespace foreshard::tests

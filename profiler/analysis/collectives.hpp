@@ -1,0 +1,41 @@
+// What collectives cost: the time that nothing hid, and what ranks lost waiting for each other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::profiler {
+
+// The collectives of one name for one FSDP unit, over all ranks. Where two collectives of a rank run
+// at once, the exposed time they share counts for the one that began first, so that the exposed times
+// of a rank add up to its exposed communication (analysis.hpp).
+struct CollectiveCost {
+  std::string name;
+  std::string unit;
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;  // of all of them, where the trace says
+  std::int64_t total_ns = 0;
+  std::int64_t exposed_ns = 0;
+};
+
+// The most exposed first.
+std::vector<CollectiveCost> collective_costs(const traces::Trace& trace);
+
+// A collective ends on all ranks together, so who stands in it longest came first and who leaves it
+// soonest after coming kept the others waiting. Ranks' clocks need not agree for this.
+struct RankWaits {
+  std::int32_t rank = 0;
+  std::int64_t collectives = 0;    // that could be matched on all ranks of the trace
+  std::int64_t waited_ns = 0;      // longer in them than the rank that came last
+  std::int64_t arrived_last = 0;   // collectives
+  std::int64_t median_lag_ns = 0;  // how much later than the first rank it typically came
+};
+
+// By rank; empty where the trace has one rank or no collective that matches. Collectives match by
+// step and stable key, or where there is none by name and order.
+std::vector<RankWaits> rank_waits(const traces::Trace& trace);
+
+}  // namespace foreshard::profiler

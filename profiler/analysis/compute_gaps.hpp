@@ -1,0 +1,49 @@
+// Where the time went in which a rank's device did not compute, by cause. The causes add up to the
+// rank's span less its computation.
+//
+//   communication    a collective ran and no kernel: exposed communication
+//   copies           only copies and fills ran
+//   and while nothing ran, by what came next:
+//   host_blocked     it was launched too late: the host thread that launched it had been blocked,
+//                    waiting for the device
+//   launch_bound     it was launched too late: the host thread was busy with other things
+//   other_ranks      a collective, launched in time: it waited for the other ranks
+//   between_kernels  a kernel, launched in time, within kShortGap
+//   dependency       anything else launched in time: it waited for another stream
+//   unknown          its launch is not in the trace
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string_view>
+
+#include "profiler/analysis/launches.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::profiler {
+
+enum class GapCause : std::uint8_t {
+  communication,
+  copies,
+  host_blocked,
+  launch_bound,
+  other_ranks,
+  between_kernels,
+  dependency,
+  unknown,
+  kCount
+};
+constexpr std::size_t kGapCauses = static_cast<std::size_t>(GapCause::kCount);
+std::string_view name(GapCause cause);
+
+constexpr std::int64_t kShortGapNs = 10'000;
+
+// Nanoseconds by GapCause.
+using ComputeGaps = std::array<std::int64_t, kGapCauses>;
+
+// Of each rank that has device events.
+std::map<std::int32_t, ComputeGaps> compute_gaps(const traces::Trace& trace,
+                                                 const Launches& launches);
+
+}  // namespace foreshard::profiler
