@@ -20,7 +20,21 @@ std::int64_t size_of(const std::string& path) {
   return error ? 0 : static_cast<std::int64_t>(size);
 }
 
-// What a path needs to be a file: URI of SQLite's.
+// Reads from the file, which opening alone does not.
+bool answers(Database& database) {
+  if (!database.is_open()) return false;
+  Statement count(database.handle(), "SELECT count(*) FROM sqlite_schema");
+  return count.step() == SQLITE_ROW;
+}
+
+bool cannot_open(Database& database) {
+  const int code = database.handle() ? sqlite3_errcode(database.handle()) & 0xFF : SQLITE_CANTOPEN;
+  return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_IOERR ||
+         code == SQLITE_PERM || code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
+}  // namespace
+
 std::string uri(const std::string& path, const char* query) {
   std::error_code error;
   std::string text = "file:";
@@ -35,19 +49,6 @@ std::string uri(const std::string& path, const char* query) {
   return text + query;
 }
 
-// Reads from the file, which opening alone does not.
-bool answers(Database& database) {
-  if (!database.is_open()) return false;
-  Statement count(database.handle(), "SELECT count(*) FROM sqlite_schema");
-  return count.step() == SQLITE_ROW;
-}
-
-bool cannot_open(Database& database) {
-  const int code = database.handle() ? sqlite3_errcode(database.handle()) & 0xFF : SQLITE_CANTOPEN;
-  return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_IOERR ||
-         code == SQLITE_PERM || code == SQLITE_BUSY || code == SQLITE_LOCKED;
-}
-
 void make_safe(Database& database) {
   sqlite3* const handle = database.handle();
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
@@ -55,8 +56,6 @@ void make_safe(Database& database) {
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   database.run("PRAGMA cell_size_check=ON; PRAGMA busy_timeout=2000");
 }
-
-}  // namespace
 
 void OpenedTrace::RemoveFolder::operator()(const std::string* folder) const {
   std::error_code ignored;

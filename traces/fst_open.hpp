@@ -21,6 +21,12 @@ struct OpenedTrace {
   std::int64_t bytes = 0;  // of the file and its write-ahead log
 };
 
+// A path as SQLite's URI of a file, with a query such as "?immutable=1".
+std::string uri(const std::string& path, const char* query);
+
+// Nothing that stands in the file's schema is run: no triggers, no functions with effects.
+void make_safe(Database& database);
+
 // An error where the file does not exist or is no SQLite database.
 Result<OpenedTrace> open_trace(const std::string& path);
 

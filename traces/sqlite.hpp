@@ -47,6 +47,9 @@ class Statement {
   bool is_null(int column) const {
     return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
   }
+  bool is_text(int column) const {
+    return sqlite3_column_type(statement_.get(), column) == SQLITE_TEXT;
+  }
   std::string_view text(int column) const {
     const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
     return data ? std::string_view(data, size(column)) : std::string_view();

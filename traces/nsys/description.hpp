@@ -1,0 +1,22 @@
+// What an export says about its recording: the tool, machines, devices, processes and threads, and
+// the problems that the tool itself had. Only for the sources of this folder.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "traces/metadata.hpp"
+#include "traces/nsys/tables.hpp"
+
+namespace foreshard::traces::nsys {
+
+void name_threads(Import& import);
+
+// After Builder::finish(), whose result is `first_ns`. Besides the keys of every import:
+//   rank_is          what a rank is in this recording: a process, or one of a process's devices
+//   process.R        name and number of the rank's process
+//   diagnostics      warnings and errors of the tool, a line each
+//   start_utc_ns     the moment times count from, where the file says it
+Metadata describe(Import& import, const std::string& path, std::int64_t first_ns);
+
+}  // namespace foreshard::traces::nsys

@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "traces/import.hpp"
+#include "traces/metadata.hpp"
+#include "traces/nsys/description.hpp"
+#include "traces/nsys/phases.hpp"
+#include "traces/nsys/tables.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+// Rows of tables with times in them that Foreshard makes nothing of.
+void count_the_rest(nsys::Import& import) {
+  for (const std::string& table : import.source.tables()) {
+    if (import.read.contains(table)) continue;
+    if (!import.source.has(table, "start") && !import.source.has(table, "timestamp")) continue;
+    std::int64_t rows = 0;
+    import.source.each(table, {}, [&](const nsys::Source::Row&) { ++rows;
+  });
+  import.builder.drop("table not read: " + table, rows);
+}
+}  // namespace
+
+}  // namespace foreshard::traces
+
+Result<Trace> import_nsys(const std::string& path, const ImportOptions&) {
+  auto source = nsys::Source::open(path);
+  if (!source) return tl::unexpected(source.error());
+
+  Trace trace;
+  nsys::Names names(*source, trace.strings);
+  nsys::Builder builder(trace);
+  nsys::Import import{*source, names, builder, {}};
+  nsys::read_device_tables(import);
+  nsys::read_host_tables(import);
+  nsys::read_synchronization(import);
+  nsys::read_nvtx(import);
+  nsys::name_threads(import);
+  const std::int64_t first = builder.finish();
+  nsys::assign_phases(trace);
+
+  RunDescription run;
+  run.ranks = std::max(1, static_cast<int>(builder.ranks().size()));
+  run.more = nsys::describe(import, path, first);
+  trace.metadata = run_metadata(run);
+  count_the_rest(import);
+  builder.drop("names that the file lacks", names.unknown());
+  builder.drop("names that are too long", names.too_long());
+
+  for (const auto& [table, stretches] : source->damage()) {
+    builder.drop("damaged file: unreadable parts of " + table, stretches);
+  }
+  if (source->is_cut_short()) builder.drop("damaged file: cut short");
+  trace.complete = source->damage().empty() && !source->is_cut_short();
+  for (const Event& e : trace.events) {
+    trace.complete_until_ns = std::max(trace.complete_until_ns, e.end_ns);
+  }
+  if (!trace.complete) trace.complete_until_ns = 0;  // rows are in no order: any may be missing
+  trace.metadata["complete"] = trace.complete ? "1" : "0";
+  trace.metadata["complete_until_ns"] = std::to_string(trace.complete_until_ns);
+  return trace;
+}
+
+}  // namespace foreshard::traces

@@ -1,0 +1,187 @@
+#include "traces/nsys/phases.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/nsys/range_meaning.hpp"
+
+namespace foreshard::traces::nsys {
+namespace {
+
+constexpr std::size_t kMostBegunUnits = 256;  // deeper is a recording that lacks their ends
+
+// What a name means, with its words as text of the trace.
+struct Meaning {
+  StringId phase = 0, unit = 0;
+  std::int32_t step = kNone;
+  bool begins_unit = false, ends_unit = false;
+};
+
+struct Span {
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::int32_t value = 0;  // a phase or a step
+};
+
+// The value of the span a moment lies in, `otherwise` where it lies in none.
+std::int32_t at(const std::vector<Span>& spans, std::int64_t time_ns, std::int32_t otherwise) {
+  auto next = std::upper_bound(spans.begin(), spans.end(), time_ns,
+                               [](std::int64_t t, const Span& s) { return t < s.start_ns; });
+  if (next == spans.begin()) return otherwise;
+  --next;
+  return time_ns <= next->end_ns ? next->value : otherwise;
+}
+
+class Phases {
+ public:
+  explicit Phases(Trace& trace) : trace_(trace) {}
+
+  void assign() {
+    const auto by_lane = [](const Event& e, std::int32_t lane) { return e.lane < lane; };
+    for (std::size_t lane = 0; lane < trace_.lanes.size(); ++lane) {
+      if (trace_.lanes[lane].device) continue;
+      const auto id = static_cast<std::int32_t>(lane);
+      const auto first = std::lower_bound(trace_.events.begin(), trace_.events.end(), id, by_lane);
+      const auto last = std::lower_bound(first, trace_.events.end(), id + 1, by_lane);
+      from_ranges_around(std::span(first, last), trace_.lanes[lane].rank);
+    }
+    make_steps();
+    from_other_threads();
+    from_launches();
+  }
+
+ private:
+  struct Open {
+    std::int64_t end_ns = 0;
+    StringId phase = 0, unit = 0;
+    std::int32_t step = kNone;
+  };
+  struct BegunUnit {
+    StringId phase = 0, unit = 0;
+  };
+
+  const Meaning& meaning(StringId name) {
+    const auto [found, is_new] = meanings_.try_emplace(name);
+    if (is_new) {
+      const std::string text = trace_.strings[name];
+      const RangeMeaning range = meaning_of(text);
+      found->second = {trace_.strings.intern(range.phase), trace_.strings.intern(range.unit),
+                       static_cast<std::int32_t>(range.step), range.begins_unit, range.ends_unit};
+    }
+    return found->second;
+  }
+
+  void from_ranges_around(std::span<Event> events, std::int32_t rank) {
+    std::vector<Open> open;
+    std::vector<BegunUnit> begun;
+    for (Event& e : events) {
+      while (!open.empty() && open.back().end_ns <= e.start_ns) open.pop_back();
+      Open around = open.empty() ? Open() : open.back();
+      if (!begun.empty()) {
+        if (around.phase == 0) around.phase = begun.back().phase;
+        if (around.unit == 0) around.unit = begun.back().unit;
+      }
+      Open own{e.end_ns, around.phase, around.unit, around.step};
+      if (e.kind == EventKind::range || e.kind == EventKind::host) {
+        const Meaning& means = meaning(e.name);
+        if (means.phase != 0) own.phase = means.phase;
+        if (means.unit != 0) own.unit = means.unit;
+        if (means.step != kNone) own.step = means.step;
+        if (means.begins_unit) begin(begun, {means.phase, means.unit});
+        if (means.ends_unit) end(begun, means.unit);
+        if (means.step != kNone && around.step != means.step) {
+          steps_[rank].push_back({e.start_ns, e.end_ns, means.step});
+        }
+        if (means.phase != 0 && around.phase == 0 && !means.begins_unit && !means.ends_unit) {
+          phases_[rank].push_back({e.start_ns, e.end_ns, means.phase});
+        }
+      }
+      e.phase = own.phase;
+      e.unit = own.unit;
+      e.step = std::max(own.step, 0);
+      if (e.end_ns > e.start_ns) open.push_back(own);
+    }
+  }
+
+  static void begin(std::vector<BegunUnit>& begun, BegunUnit unit) {
+    if (begun.size() >= kMostBegunUnits) begun.erase(begun.begin());
+    begun.push_back(unit);
+  }
+
+  static void end(std::vector<BegunUnit>& begun, StringId unit) {
+    const auto found = std::find_if(begun.rbegin(), begun.rend(),
+                                    [&](const BegunUnit& b) { return b.unit == unit; });
+    if (found != begun.rend()) begun.erase(found.base() - 1);
+  }
+
+  void make_steps() {
+    for (auto* spans : {&steps_, &phases_}) {
+      for (auto& [rank, of_rank] : *spans) {
+        std::sort(of_rank.begin(), of_rank.end(), [](const Span& a, const Span& b) {
+          return std::tie(a.start_ns, a.end_ns) < std::tie(b.start_ns, b.end_ns);
+        });
+      }
+    }
+    for (const auto& [rank, spans] : steps_) {
+      std::map<std::int32_t, Step> steps;
+      for (const Span& s : spans) {
+        steps.try_emplace(s.value, Step{rank, s.value, s.start_ns, s.end_ns, 0, 0});
+      }
+      for (const auto& [number, step] : steps) trace_.steps.push_back(step);
+    }
+  }
+
+  // Autograd works in threads of its own: what no range is around of has the step and phase that
+  // another thread of the rank is in.
+  void from_other_threads() {
+    for (Event& e : trace_.events) {
+      const Lane& lane = trace_.lanes[static_cast<std::size_t>(e.lane)];
+      if (e.step == 0) e.step = std::max(at(steps_[lane.rank], e.start_ns, 0), 0);
+      if (!lane.device && e.phase == 0) e.phase = at(phases_[lane.rank], e.start_ns, 0);
+    }
+  }
+
+  void from_launches() {
+    using Launch = std::tuple<std::int32_t, std::int64_t, const Event*>;  // rank, correlation
+    std::vector<Launch> launches;
+    const auto rank = [&](const Event& e) {
+      return trace_.lanes[static_cast<std::size_t>(e.lane)].rank;
+    };
+    const auto is_call = [](const Event& e) {
+      return e.kind == EventKind::runtime || e.kind == EventKind::host_wait;
+    };
+    for (const Event& e : trace_.events) {
+      if (is_call(e) && e.correlation != 0) launches.emplace_back(rank(e), e.correlation, &e);
+    }
+    std::sort(launches.begin(), launches.end());
+    for (Event& e : trace_.events) {
+      if (!trace_.lanes[static_cast<std::size_t>(e.lane)].device || e.correlation == 0) continue;
+      const auto launch = std::lower_bound(launches.begin(), launches.end(),
+                                           Launch{rank(e), e.correlation, nullptr});
+      if (launch == launches.end() || std::get<0>(*launch) != rank(e) ||
+          std::get<1>(*launch) != e.correlation) {
+        continue;
+      }
+      const Event& call = *std::get<2>(*launch);
+      e.phase = call.phase;
+      e.unit = call.unit;
+      e.step = call.step;
+    }
+  }
+
+  Trace& trace_;
+  std::unordered_map<StringId, Meaning> meanings_;
+  std::map<std::int32_t, std::vector<Span>> steps_, phases_;  // by rank
+};
+
+}  // namespace
+
+void assign_phases(Trace& trace) {
+  Phases(trace).assign();
+}
+
+}  // namespace foreshard::traces::nsys

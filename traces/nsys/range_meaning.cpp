@@ -1,0 +1,132 @@
+#include "traces/nsys/range_meaning.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <string>
+
+namespace foreshard::traces::nsys {
+namespace {
+
+constexpr std::size_t kLongestWord = 200;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// The number that ends `text` after one of " #_", and the word before it.
+bool split_number(std::string_view text, std::string_view& word, std::int64_t& number) {
+  std::size_t digits = text.size();
+  while (digits > 0 && is_digit(text[digits - 1])) --digits;
+  if (digits == 0 || digits == text.size()) return false;
+  if (std::string_view(" #_").find(text[digits - 1]) == std::string_view::npos) return false;
+  const auto [end, error] =
+      std::from_chars(text.data() + digits, text.data() + text.size(), number);
+  word = text.substr(0, digits - 1);
+  return error == std::errc() && number <= 2'000'000'000;
+}
+
+// "layers.0", "model.layers.3.mlp": names joined by dots, one of them a number.
+bool is_module_path(std::string_view text) {
+  if (text.size() > kLongestWord || !std::isalpha(static_cast<unsigned char>(text.front()))) {
+    return false;
+  }
+  bool has_number = false;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t dot = std::min(text.find('.', at), text.size());
+    const std::string_view part = text.substr(at, dot - at);
+    if (part.empty()) return false;
+    if (!std::all_of(part.begin(), part.end(), [](char c) {
+          return c == '_' || std::isalnum(static_cast<unsigned char>(c));
+        })) {
+      return false;
+    }
+    has_number = has_number || (at > 0 && std::all_of(part.begin(), part.end(), is_digit));
+    at = dot + 1;
+  }
+  return has_number;
+}
+
+RangeMeaning fsdp2(std::string_view hook) {
+  RangeMeaning meaning;
+  std::string_view unit = "root";
+  if (const auto open = hook.find(" ("); open != std::string_view::npos && hook.ends_with(')')) {
+    unit = hook.substr(open + 2, hook.size() - open - 3);
+    hook = hook.substr(0, open);
+  } else if (const auto word = hook.find(" for "); word != std::string_view::npos) {
+    unit = hook.substr(word + 5);
+    hook = hook.substr(0, word);
+  }
+  if (hook.find("forward") != std::string_view::npos) meaning.phase = "forward";
+  if (hook.find("backward") != std::string_view::npos) meaning.phase = "backward";
+  meaning.unit = unit;
+  meaning.begins_unit = hook == "pre_forward" || hook == "pre_backward";
+  meaning.ends_unit = hook == "post_forward" || hook == "post_backward_reduce" ||
+                      hook == "root_post_backward_callback";
+  return meaning;
+}
+
+// "MmBackward0", and "autograd::engine::evaluate_function: MmBackward0".
+bool is_autograd(std::string_view name) {
+  while (!name.empty() && is_digit(name.back())) name.remove_suffix(1);
+  return name.starts_with("autograd::engine") || (name.ends_with("Backward") && name.size() > 8);
+}
+
+std::string_view phase_of_word(std::string_view name) {
+  std::string word;
+  for (const char c : name.substr(0, kLongestWord)) {
+    if (c != '#' && c != ' ')
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  for (const std::string_view phase : {"forward", "backward", "optimizer"}) {
+    if (word == phase || word == std::string(phase) + "_pass" ||
+        word == std::string(phase) + "pass")
+      return phase;
+  }
+  if (word == "loss.backward" || word == "bwd") return "backward";
+  if (word == "fwd") return "forward";
+  if (word.starts_with("optimizer.") || word == "optimizer_step" || word == "opt_step") {
+    return "optimizer";
+  }
+  return {};
+}
+
+}  // namespace
+
+RangeMeaning meaning_of(std::string_view name) {
+  RangeMeaning meaning;
+  if (name.empty()) return meaning;
+  constexpr std::string_view kFsdp2 = "FSDP::", kFsdp1 = "FullyShardedDataParallel.";
+  if (name.starts_with(kFsdp2)) return fsdp2(name.substr(kFsdp2.size()));
+  if (name.starts_with(kFsdp1)) {
+    meaning.phase = name.find("backward") != std::string_view::npos  ? "backward"
+                    : name.find("forward") != std::string_view::npos ? "forward"
+                                                                     : "";
+    return meaning;
+  }
+  std::string_view word;
+  std::int64_t number = 0;
+  if (split_number(name, word, number)) {
+    for (const std::string_view step : {"ProfilerStep", "step", "Step", "iteration", "Iteration",
+                                        "iter", "train_step", "training_step"}) {
+      if (word == step) {
+        meaning.step = number;
+        return meaning;
+      }
+    }
+  }
+  meaning.phase = is_autograd(name) ? "backward" : phase_of_word(name);
+  if (is_module_path(name)) meaning.unit = name;
+  return meaning;
+}
+
+std::string_view operator_name(std::string_view name) {
+  for (const std::string_view addition : {", seq = ", ", op_id = ", ", sizes = "}) {
+    if (const auto at = name.find(addition); at != std::string_view::npos && at > 0) {
+      name = name.substr(0, at);
+    }
+  }
+  return name;
+}
+
+}  // namespace foreshard::traces::nsys

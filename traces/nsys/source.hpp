@@ -1,0 +1,85 @@
+// An SQLite export of Nsight Systems as rows: tables and columns are found by name, for every version
+// of the tool names others. The file may be damaged, cut short or hostile: nothing in its schema is
+// run, and what cannot be read is passed over and counted. Only for the sources of this folder.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/error.hpp"
+#include "traces/sqlite.hpp"
+
+namespace foreshard::traces::nsys {
+
+class Source {
+ public:
+  // One row; columns are numbered as they were asked for, and those the table lacks are null.
+  class Row {
+   public:
+    explicit Row(const Statement& statement) : statement_(statement) {}
+    bool is_null(int column) const { return statement_.is_null(column + 1); }
+    bool is_text(int column) const { return statement_.is_text(column + 1); }
+    std::int64_t integer(int column, std::int64_t otherwise = 0) const {
+      return is_null(column) ? otherwise : statement_.integer(column + 1);
+    }
+    std::string_view text(int column) const { return statement_.text(column + 1); }
+
+   private:
+    const Statement& statement_;  // column 0 is the row's number
+  };
+
+  static Result<Source> open(const std::string& path);
+
+  bool has(const std::string& table) const { return tables_.contains(table); }
+  bool has(const std::string& table, const std::string& column) const;
+  std::set<std::string> tables() const;
+  std::int64_t bytes() const { return bytes_; }
+  bool is_cut_short() const { return is_cut_short_; }
+
+  // Calls `use` with every row that can be read. After damage it goes on behind it.
+  template <typename Use>
+  void each(const std::string& table, const std::vector<std::string>& columns, Use&& use);
+
+  // Stretches of a table that could not be read.
+  const std::map<std::string, std::int64_t>& damage() const { return damage_; }
+
+ private:
+  Result<void> read_schema(const std::string& path);
+  Statement select(const std::string& table, const std::vector<std::string>& columns,
+                   std::int64_t after_row) const;
+
+  Database database_;
+  std::map<std::string, std::set<std::string>> tables_;  // and their columns
+  std::int64_t bytes_ = 0;
+  std::int64_t rows_left_ = 0;
+  bool is_cut_short_ = false;
+  std::map<std::string, std::int64_t> damage_;
+};
+
+template <typename Use>
+void Source::each(const std::string& table, const std::vector<std::string>& columns, Use&& use) {
+  if (!has(table)) return;
+  std::int64_t last = -1, gap = 1;  // row numbers
+  while (rows_left_ > 0) {
+    Statement statement = select(table, columns, last);
+    int status = SQLITE_ERROR;
+    while ((status = statement.step()) == SQLITE_ROW && rows_left_-- > 0) {
+      last = statement.integer(0);
+      gap = 1;
+      use(Row(statement));
+    }
+    if (status == SQLITE_DONE) return;
+    if (gap == 1) ++damage_[table];
+    // The damage is a page of unknown length: search for its end in growing strides.
+    constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
+    if (!statement || gap > kFarthest || last > kFarthest) return;
+    last += gap;
+    gap *= 2;
+  }
+}
+
+}  // namespace foreshard::traces::nsys

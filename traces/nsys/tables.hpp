@@ -1,0 +1,31 @@
+// The tables of an export that Foreshard reads, each into the events it stands for. Only for the
+// sources of this folder.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "traces/nsys/builder.hpp"
+#include "traces/nsys/names.hpp"
+#include "traces/nsys/source.hpp"
+
+namespace foreshard::traces::nsys {
+
+struct Import {
+  Source& source;
+  Names& names;
+  Builder& builder;
+  std::set<std::string> read;  // tables that are in the trace or need not be
+};
+
+// Kernels, copies, fills, allocations: what devices did.
+void read_device_tables(Import& import);
+// Calls of runtime and driver, of libraries, of MPI and of the operating system.
+void read_host_tables(Import& import);
+// Synchronisation: waits of streams, and of host threads where no call is recorded. After the host
+// tables.
+void read_synchronization(Import& import);
+void read_nvtx(Import& import);
+
+}  // namespace foreshard::traces::nsys
