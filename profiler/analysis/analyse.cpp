@@ -1,12 +1,13 @@
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/breakdown.hpp"
 #include "profiler/analysis/format.hpp"
 #include "profiler/analysis/memory.hpp"
+#include "profiler/analysis/operators.hpp"
 #include "profiler/analysis/saturating.hpp"
 #include "traces/metadata.hpp"
 
@@ -14,10 +15,6 @@ namespace foreshard::profiler {
 namespace {
 
 using traces::EventKind;
-
-bool is_operator(EventKind kind) {
-  return traces::is_device_work(kind) || kind == EventKind::host_compute;
-}
 
 // What a trace's events say about one rank, before anything is counted.
 struct RankEvents {
@@ -41,7 +38,14 @@ class Analyser {
     }
     warn_of_recording();
     sort_events();
+    const Launches launches(trace_);
+    gaps_ = compute_gaps(trace_, launches);
+    launches_ = launch_statistics(trace_, launches);
     for (const auto& [rank, events] : ranks_) add_rank(rank, events);
+    result_.operators = operator_totals(trace_);
+    result_.collectives = collective_costs(trace_);
+    result_.waits = rank_waits(trace_);
+    find_path(launches);
     warn_of_ranks();
     return std::move(result_);
   }
@@ -50,7 +54,6 @@ class Analyser {
   void sort_events() {
     for (const traces::Lane& lane : trace_.lanes) ranks_.try_emplace(lane.rank);
     for (const auto& e : trace_.memory) ranks_.try_emplace(e.rank);
-    std::map<std::tuple<EventKind, traces::StringId>, OperatorTotal> operators;
     for (const traces::Event& e : trace_.events) {
       RankEvents& rank = ranks_[trace_.lanes[static_cast<std::size_t>(e.lane)].rank];
       ++rank.events;
@@ -62,21 +65,7 @@ class Analyser {
         auto& waited = rank.host_wait_ns[e.step];
         waited = saturating_sum(waited, e.end_ns - e.start_ns);
       }
-      if (is_operator(e.kind)) {
-        OperatorTotal& total = operators[{e.kind, e.name}];
-        ++total.count;
-        total.total_ns = saturating_sum(total.total_ns, e.end_ns - e.start_ns);
-      }
     }
-    for (auto& [key, total] : operators) {
-      total.category = name(std::get<0>(key));
-      total.name = trace_.strings[std::get<1>(key)];
-      result_.operators.push_back(std::move(total));
-    }
-    std::sort(result_.operators.begin(), result_.operators.end(),
-              [](const OperatorTotal& a, const OperatorTotal& b) {
-                return std::tie(b.total_ns, a.name) < std::tie(a.total_ns, b.name);
-              });
   }
 
   void add_rank(std::int32_t rank, const RankEvents& events) {
@@ -86,6 +75,10 @@ class Analyser {
     analysis.rank = rank;
     analysis.events = events.events;
     analysis.time = events.all.build();
+    if (const auto found = gaps_.find(rank); found != gaps_.end()) analysis.gaps = found->second;
+    if (const auto found = launches_.find(rank); found != launches_.end()) {
+      analysis.launches = found->second;
+    }
     analysis.peak = history.peak;
     for (const traces::Step& step : trace_.steps) {
       if (step.rank != rank) continue;
@@ -109,6 +102,25 @@ class Analyser {
            " do not fit those before them: its memory figures are too low or too high");
     }
     if (history.ran_out) warn("rank " + std::to_string(rank) + " ran out of device memory");
+  }
+
+  // Over the last step of all ranks that have it, or from the first event to the last.
+  void find_path(const Launches& launches) {
+    std::int64_t start = std::numeric_limits<std::int64_t>::max(), end = 0;
+    std::int32_t last = 0;
+    for (const traces::Step& step : trace_.steps) last = std::max(last, step.step);
+    for (const traces::Step& step : trace_.steps) {
+      if (step.step != last) continue;
+      start = std::min(start, step.start_ns);
+      end = std::max(end, step.end_ns);
+    }
+    if (trace_.steps.empty()) {
+      for (const traces::Event& e : trace_.events) {
+        start = std::min(start, e.start_ns);
+        end = std::max(end, e.end_ns);
+      }
+    }
+    result_.path = critical_path(trace_, launches, start, end);
   }
 
   void warn_of_recording() {
@@ -144,6 +156,8 @@ class Analyser {
   const traces::Trace& trace_;
   Analysis result_;
   std::map<std::int32_t, RankEvents> ranks_;
+  std::map<std::int32_t, ComputeGaps> gaps_;
+  std::map<std::int32_t, LaunchStatistics> launches_;
   std::map<std::int32_t, std::span<const traces::MemoryEvent>> memory_;
 };
 

@@ -11,7 +11,9 @@
 //   overlap                 length of the intersection of the kernels' and the collectives' unions
 //   exposed_communication   communication - overlap
 //
-// A stream that waits for an event does nothing: it is no device event.
+// A stream that waits for an event does nothing: it is no device event. Why a rank did not compute,
+// what collectives and launches cost, who kept whom waiting and the critical path have headers of
+// their own: compute_gaps, collectives, launches, critical_path.
 //
 // Memory: allocated is what blocks have been handed out and not been asked to be freed, reserved is
 // what segments the allocator holds; both as the allocator rounds them.
@@ -22,6 +24,10 @@
 #include <string>
 #include <vector>
 
+#include "profiler/analysis/collectives.hpp"
+#include "profiler/analysis/compute_gaps.hpp"
+#include "profiler/analysis/critical_path.hpp"
+#include "profiler/analysis/launches.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::profiler {
@@ -67,6 +73,8 @@ struct RankAnalysis {
   std::int32_t rank = 0;
   std::int64_t events = 0;
   TimeBreakdown time;
+  ComputeGaps gaps{};
+  LaunchStatistics launches;
   MemoryPeak peak;
   std::vector<StepAnalysis> steps;
 };
@@ -74,8 +82,11 @@ struct RankAnalysis {
 struct OperatorTotal {
   std::string name;
   std::string category;  // name(EventKind)
+  bool is_on_device = false;
   std::int64_t count = 0;
   std::int64_t total_ns = 0;
+  std::int64_t self_ns = 0;  // less the operators that it called on its host thread
+  std::int64_t shortest_ns = 0, longest_ns = 0;
 };
 
 struct Analysis {
@@ -85,7 +96,10 @@ struct Analysis {
   std::int64_t dropped_records = 0;
   std::int64_t step_time_ns = 0;  // steady_step_time
   std::vector<RankAnalysis> ranks;
-  std::vector<OperatorTotal> operators;  // device and host work of all ranks, costliest first
+  std::vector<OperatorTotal> operators;     // of all ranks, costliest first
+  std::vector<CollectiveCost> collectives;  // of all ranks, most exposed first
+  std::vector<RankWaits> waits;             // by rank
+  CriticalPath path;                        // of the last step, or of the whole where none is known
   std::vector<std::string> warnings;
 };
 

@@ -21,6 +21,16 @@ void put(Json& json, const TimeBreakdown& time) {
 Json json_of(const RankAnalysis& rank) {
   Json json{{"rank", rank.rank}, {"events", rank.events}};
   put(json, rank.time);
+  Json gaps = Json::object();
+  for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
+    gaps[name(static_cast<GapCause>(cause))] = rank.gaps[cause];
+  }
+  json["compute_gaps_ns"] = std::move(gaps);
+  json["launches"] = {{"count", rank.launches.launches},
+                      {"unknown", rank.launches.unknown},
+                      {"call_ns", rank.launches.call_ns},
+                      {"delay_ns", rank.launches.delay_ns},
+                      {"longest_queue", rank.launches.longest_queue}};
   json["peak_allocated_bytes"] = rank.peak.allocated_bytes;
   json["peak_reserved_bytes"] = rank.peak.reserved_bytes;
   json["peak_host_bytes"] = rank.peak.host_bytes;
@@ -62,8 +72,36 @@ std::string to_json(const Analysis& analysis) {
     json["operators"].push_back({{"name", one.name},
                                  {"category", one.category},
                                  {"count", one.count},
-                                 {"total_ns", one.total_ns}});
+                                 {"total_ns", one.total_ns},
+                                 {"self_ns", one.self_ns},
+                                 {"shortest_ns", one.shortest_ns},
+                                 {"longest_ns", one.longest_ns}});
   }
+  json["collectives"] = Json::array();
+  for (const CollectiveCost& one : analysis.collectives) {
+    json["collectives"].push_back({{"name", one.name},
+                                   {"unit", one.unit},
+                                   {"count", one.count},
+                                   {"bytes", one.bytes},
+                                   {"total_ns", one.total_ns},
+                                   {"exposed_ns", one.exposed_ns}});
+  }
+  json["rank_waits"] = Json::array();
+  for (const RankWaits& one : analysis.waits) {
+    json["rank_waits"].push_back({{"rank", one.rank},
+                                  {"collectives", one.collectives},
+                                  {"waited_ns", one.waited_ns},
+                                  {"arrived_last", one.arrived_last},
+                                  {"median_lag_ns", one.median_lag_ns}});
+  }
+  Json parts = Json::array();
+  for (const PathPart& part : analysis.path.parts) {
+    parts.push_back(
+        {{"name", part.name}, {"kind", part.kind}, {"count", part.count}, {"ns", part.ns}});
+  }
+  json["critical_path"] = {{"start_ns", analysis.path.start_ns},
+                           {"end_ns", analysis.path.end_ns},
+                           {"parts", std::move(parts)}};
   json["warnings"] = analysis.warnings;
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -2,103 +2,17 @@
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/format.hpp"
+#include "profiler/analysis/report_sentences.hpp"
 #include "profiler/analysis/saturating.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
-constexpr std::size_t kOperatorsShown = 10, kOwnersShown = 6, kRanksShown = 8, kStepsShown = 6;
-constexpr double kMuch = 0.05;  // of a step: worth a sentence
-
-// A typical step: the mean over ranks of each one's last step, or of the whole trace where no step
-// was recorded.
-TimeBreakdown typical(const Analysis& analysis) {
-  TimeBreakdown mean;
-  constexpr std::int64_t TimeBreakdown::*kFields[] = {
-      &TimeBreakdown::device_events,       &TimeBreakdown::span_ns,
-      &TimeBreakdown::compute_ns,          &TimeBreakdown::communication_ns,
-      &TimeBreakdown::memory_operation_ns, &TimeBreakdown::idle_ns,
-      &TimeBreakdown::overlap_ns,          &TimeBreakdown::exposed_communication_ns};
-  for (const auto field : kFields) {
-    std::int64_t sum = 0, ranks = 0;
-    for (const RankAnalysis& rank : analysis.ranks) {
-      const TimeBreakdown& time = rank.steps.empty() ? rank.time : rank.steps.back().time;
-      if (time.device_events == 0) continue;
-      sum = saturating_sum(sum, time.*field);
-      ++ranks;
-    }
-    mean.*field = sum / std::max<std::int64_t>(ranks, 1);
-  }
-  return mean;
-}
-
-// Of all operators and ranks.
-std::int64_t operator_time(const Analysis& analysis) {
-  std::int64_t total = 0;
-  for (const OperatorTotal& one : analysis.operators) total = saturating_sum(total, one.total_ns);
-  return total;
-}
+constexpr std::size_t kOperatorsShown = 8, kOwnersShown = 6, kRanksShown = 8, kStepsShown = 3,
+                      kPathShown = 6, kCollectivesShown = 4, kHostOperatorsShown = 5;
 
 std::string share(std::int64_t part, std::int64_t whole) {
   return percent(static_cast<double>(part), static_cast<double>(whole));
-}
-
-std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
-  if (t.span_ns == 0) return "No device events were recorded.";
-  const std::string subject = analysis.step_time_ns > 0
-                                  ? "A steady step takes " + milliseconds(analysis.step_time_ns)
-                                  : "The device events span " + milliseconds(t.span_ns);
-  return subject + ": the device computes " + share(t.compute_ns, t.span_ns) + " of it and idles " +
-         share(t.idle_ns, t.span_ns) + "; communication takes " +
-         share(t.communication_ns, t.span_ns) + ", of which " +
-         share(t.overlap_ns, t.communication_ns) + " is hidden behind computation.";
-}
-
-const RankAnalysis* fullest(const Analysis& analysis) {
-  const auto found = std::max_element(analysis.ranks.begin(), analysis.ranks.end(),
-                                      [](const RankAnalysis& a, const RankAnalysis& b) {
-                                        return a.peak.allocated_bytes < b.peak.allocated_bytes;
-                                      });
-  return found == analysis.ranks.end() ? nullptr : &*found;
-}
-
-std::string memory_sentence(const RankAnalysis* rank) {
-  if (!rank || rank->peak.allocated_bytes == 0) return "No device memory was recorded.";
-  const MemoryPeak& peak = rank->peak;
-  std::string text = "Memory peaks at " + binary_bytes(peak.allocated_bytes) + " allocated (" +
-                     binary_bytes(peak.reserved_bytes) + " reserved) on rank " +
-                     std::to_string(rank->rank) + ", in step " + std::to_string(peak.step);
-  if (!peak.phase.empty()) text += ", " + peak.phase;
-  const auto largest =
-      std::max_element(peak.by_category.begin(), peak.by_category.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (largest != peak.by_category.end()) {
-    text += "; " + share(largest->second, peak.allocated_bytes) + " of it are " + largest->first;
-  }
-  return text + ".";
-}
-
-// What a person should look at first.
-std::string advice_sentence(const Analysis& analysis, const TimeBreakdown& t) {
-  const auto much = [&](std::int64_t ns) {
-    return static_cast<double>(ns) > kMuch * static_cast<double>(t.span_ns);
-  };
-  if (much(t.exposed_communication_ns) && t.exposed_communication_ns >= t.idle_ns) {
-    return "Computation waits for communication " + milliseconds(t.exposed_communication_ns) +
-           " a step (" + share(t.exposed_communication_ns, t.span_ns) +
-           "): more prefetch, fewer reshards or larger units would hide some of it.";
-  }
-  if (much(t.idle_ns)) {
-    return "The device idles " + milliseconds(t.idle_ns) + " a step (" +
-           share(t.idle_ns, t.span_ns) +
-           "): the host issues work too late, or waits where it need not.";
-  }
-  if (!analysis.operators.empty()) {
-    const OperatorTotal& top = analysis.operators.front();
-    return "The costliest operator is " + top.name + " with " +
-           share(top.total_ns, operator_time(analysis)) + " of all operators' time.";
-  }
-  return "";
 }
 
 std::string ranks_table(const Analysis& analysis) {
@@ -136,17 +50,71 @@ std::string steps_table(const RankAnalysis& rank) {
   return "\nLast steps of rank " + std::to_string(rank.rank) + "\n" + table.text();
 }
 
-std::string operators_table(const Analysis& analysis) {
-  if (analysis.operators.empty()) return "";
-  const std::int64_t total = operator_time(analysis);
-  TextTable table({"operator", "category", "count", "total", "mean", "share"});
-  for (std::size_t i = 0; i < std::min(kOperatorsShown, analysis.operators.size()); ++i) {
-    const OperatorTotal& one = analysis.operators[i];
-    table.add({one.name, one.category, std::to_string(one.count), milliseconds(one.total_ns),
-               milliseconds(one.total_ns / std::max<std::int64_t>(one.count, 1)),
-               share(one.total_ns, total)});
+// Why ranks did not compute, added up over them.
+std::string gaps_table(const Analysis& analysis) {
+  ComputeGaps sum{};
+  std::int64_t span = 0, without = 0;
+  for (const RankAnalysis& rank : analysis.ranks) {
+    span = saturating_sum(span, rank.time.span_ns);
+    for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
+      sum[cause] = saturating_sum(sum[cause], rank.gaps[cause]);
+      without = saturating_sum(without, rank.gaps[cause]);
+    }
   }
-  return "\nOperators, all ranks\n" + table.text();
+  if (without == 0) return "";
+  TextTable table({"no computation because of", "time", "of the span"});
+  for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
+    if (sum[cause] == 0) continue;
+    table.add({std::string(name(static_cast<GapCause>(cause))), milliseconds(sum[cause]),
+               share(sum[cause], span)});
+  }
+  return "\nAll ranks together\n" + table.text();
+}
+
+std::string collectives_table(const Analysis& analysis) {
+  TextTable table({"exposed collective", "unit", "count", "total", "exposed"});
+  std::size_t shown = 0;
+  for (const CollectiveCost& one : analysis.collectives) {
+    if (one.exposed_ns == 0 || shown++ == kCollectivesShown) break;
+    table.add({one.name, one.unit.empty() ? "-" : one.unit, std::to_string(one.count),
+               milliseconds(one.total_ns), milliseconds(one.exposed_ns)});
+  }
+  return shown == 0 ? "" : "\nCollectives that nothing hid\n" + table.text();
+}
+
+std::string path_table(const CriticalPath& path) {
+  if (path.parts.empty()) return "";
+  const std::int64_t length = path.end_ns - path.start_ns;
+  TextTable table({"on the critical path", "kind", "count", "time", "share"});
+  for (std::size_t i = 0; i < std::min(kPathShown, path.parts.size()); ++i) {
+    const PathPart& part = path.parts[i];
+    table.add({part.name, part.kind, std::to_string(part.count), milliseconds(part.ns),
+               share(part.ns, length)});
+  }
+  return "\nCritical path of " + milliseconds(length) + "\n" + table.text();
+}
+
+std::string operators_table(const Analysis& analysis, bool on_device, std::size_t most) {
+  std::vector<const OperatorTotal*> shown;
+  std::int64_t total = 0;
+  for (const OperatorTotal& one : analysis.operators) {
+    if (one.is_on_device != on_device) continue;
+    shown.push_back(&one);
+    total = saturating_sum(total, one.self_ns);
+  }
+  if (shown.empty()) return "";
+  std::stable_sort(shown.begin(), shown.end(), [](const OperatorTotal* a, const OperatorTotal* b) {
+    return a->self_ns > b->self_ns;
+  });
+  shown.resize(std::min(shown.size(), most));
+  TextTable table({on_device ? "operator of devices" : "operator of hosts", "category", "count",
+                   on_device ? "total" : "by itself", "mean", "share"});
+  for (const OperatorTotal* one : shown) {
+    table.add({one->name, one->category, std::to_string(one->count), milliseconds(one->self_ns),
+               milliseconds(one->self_ns / std::max<std::int64_t>(one->count, 1)),
+               share(one->self_ns, total)});
+  }
+  return "\n" + table.text();
 }
 
 std::string peak_table(const RankAnalysis& rank) {
@@ -171,18 +139,18 @@ std::string peak_table(const RankAnalysis& rank) {
 }  // namespace
 
 std::string report_text(const Analysis& analysis) {
-  const TimeBreakdown step = typical(analysis);
-  const RankAnalysis* const rank = fullest(analysis);
   std::string text;
   if (analysis.predicted) text += "This is a prediction. ";
-  text += time_sentence(analysis, step) + "\n" + memory_sentence(rank) + "\n";
-  if (const std::string advice = advice_sentence(analysis, step); !advice.empty()) {
-    text += advice + "\n";
-  }
+  for (const std::string& sentence : report_sentences(analysis)) text += sentence + "\n";
   for (const std::string& warning : analysis.warnings) text += "warning: " + warning + "\n";
   text += ranks_table(analysis);
+  text += gaps_table(analysis);
+  const RankAnalysis* const rank = fullest_rank(analysis);
   if (rank) text += steps_table(*rank);
-  text += operators_table(analysis);
+  text += path_table(analysis.path);
+  text += collectives_table(analysis);
+  text += operators_table(analysis, true, kOperatorsShown);
+  text += operators_table(analysis, false, kHostOperatorsShown);
   if (rank) text += peak_table(*rank);
   return text;
 }

@@ -26,17 +26,15 @@ class HandMadeTrace {
   HandMadeTrace& event(int rank, int stream, traces::EventKind kind, std::int64_t start,
                        std::int64_t end, int step = 1, const std::string& name = "op",
                        const std::string& key = "") {
-    traces::Event e;
-    e.start_ns = start;
-    e.end_ns = end;
-    e.lane = 3 * rank + 1 + stream;
-    e.step = step;
-    e.kind = kind;
-    e.name = trace.strings.intern(name);
-    e.stable_key = trace.strings.intern(key);
-    trace.events.push_back(e);
-    traces::sort(trace);
-    return *this;
+    return add(rank, stream, kind, start, end, step, name, key, 0);
+  }
+
+  // A call on the host from `call` on, 2 ns long, and the work it launched.
+  HandMadeTrace& launch(int rank, int stream, traces::EventKind kind, std::int64_t call,
+                        std::int64_t start, std::int64_t end, const std::string& name = "op") {
+    ++launches_;
+    add(rank, -1, traces::EventKind::runtime, call, call + 2, 1, "launch", "", launches_);
+    return add(rank, stream, kind, start, end, 1, name, "", launches_);
   }
 
   HandMadeTrace& memory(int rank, traces::MemoryAction action, std::int64_t time,
@@ -65,6 +63,26 @@ class HandMadeTrace {
   }
 
   traces::Trace trace;
+
+ private:
+  HandMadeTrace& add(int rank, int stream, traces::EventKind kind, std::int64_t start,
+                     std::int64_t end, int step, const std::string& name, const std::string& key,
+                     std::int64_t correlation) {
+    traces::Event e;
+    e.start_ns = start;
+    e.end_ns = end;
+    e.lane = 3 * rank + 1 + stream;
+    e.step = step;
+    e.kind = kind;
+    e.name = trace.strings.intern(name);
+    e.stable_key = trace.strings.intern(key);
+    e.correlation = correlation;
+    trace.events.push_back(e);
+    traces::sort(trace);
+    return *this;
+  }
+
+  std::int64_t launches_ = 0;
 };
 
 }  // namespace foreshard::profiler

@@ -1,0 +1,198 @@
+#include "profiler/analysis/critical_path.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "profiler/analysis/saturating.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::Event;
+using traces::EventKind;
+
+constexpr std::int32_t kNobody = -1;
+
+// Ranges and functions enclose work and do none themselves; a stream's wait is the absence of work.
+bool is_on_paths(EventKind kind) {
+  return kind != EventKind::range && kind != EventKind::stack && kind != EventKind::wait;
+}
+
+// The events of one lane by their end, for "which was over last, by then".
+struct ByEnd {
+  std::vector<std::int32_t> events;
+
+  // The last one that is over by `time`, has begun before it and is not `except`.
+  std::int32_t last_over(const traces::Trace& trace, std::int64_t time, std::int32_t except) const {
+    auto after =
+        std::upper_bound(events.begin(), events.end(), time, [&](std::int64_t t, std::int32_t i) {
+          return t < trace.events[static_cast<std::size_t>(i)].end_ns;
+        });
+    while (after != events.begin()) {
+      const std::int32_t candidate = *--after;
+      if (candidate != except &&
+          trace.events[static_cast<std::size_t>(candidate)].start_ns < time) {
+        return candidate;
+      }
+    }
+    return kNobody;
+  }
+};
+
+class PathFinder {
+ public:
+  PathFinder(const traces::Trace& trace, const Launches& launches)
+      : trace_(trace), launches_(launches), lanes_(trace.lanes.size()) {
+    for (std::size_t i = 0; i < trace.events.size(); ++i) {
+      const Event& e = trace.events[i];
+      if (e.kind == EventKind::wait) waits_[e.lane].push_back(e.end_ns);
+      if (!is_on_paths(e.kind)) continue;
+      lanes_[static_cast<std::size_t>(e.lane)].events.push_back(static_cast<std::int32_t>(i));
+      if (e.kind == EventKind::communication) {
+        const std::int32_t rank = rank_of(e);
+        const traces::StringId what = e.stable_key != 0 ? e.stable_key : e.name;
+        const std::int64_t ordinal = seen_[{rank, e.step, what}]++;
+        collective_of_[static_cast<std::int32_t>(i)] = {e.step, what, ordinal};
+        collectives_[{e.step, what, ordinal}].push_back(static_cast<std::int32_t>(i));
+      }
+    }
+    for (ByEnd& lane : lanes_) {
+      std::stable_sort(lane.events.begin(), lane.events.end(), [&](std::int32_t a, std::int32_t b) {
+        return event(a).end_ns < event(b).end_ns;
+      });
+    }
+    for (auto& [lane, ends] : waits_) std::sort(ends.begin(), ends.end());
+  }
+
+  CriticalPath find(std::int64_t start, std::int64_t end) {
+    CriticalPath path;
+    std::int32_t at = kNobody;
+    for (const ByEnd& lane : lanes_) at = later(at, lane.last_over(trace_, end, kNobody));
+    if (at == kNobody || event(at).end_ns <= start) return path;
+    path.start_ns = start;
+    path.end_ns = event(at).end_ns;
+    std::int64_t until = path.end_ns;  // what is later is on the path already
+    while (at != kNobody && until > start) {
+      const Event& e = event(at);
+      const auto [own_start, before] = link(at);
+      const std::int64_t begin = std::clamp(own_start, start, until);
+      if (begin < until) add(e.name, name(e.kind), until - begin);
+      path.events.push_back(at);
+      until = begin;
+      const std::int64_t over = before == kNobody ? start : std::max(start, event(before).end_ns);
+      if (over < until) {
+        add(e.name, "waiting", until - over);
+        until = over;
+      }
+      at = before;
+    }
+    std::reverse(path.events.begin(), path.events.end());
+    for (auto& [key, part] : parts_) path.parts.push_back(std::move(part));
+    std::stable_sort(path.parts.begin(), path.parts.end(),
+                     [](const PathPart& a, const PathPart& b) { return a.ns > b.ns; });
+    return path;
+  }
+
+ private:
+  using Collective = std::tuple<std::int32_t, traces::StringId, std::int64_t>;
+
+  const Event& event(std::int32_t i) const { return trace_.events[static_cast<std::size_t>(i)]; }
+  std::int32_t rank_of(const Event& e) const {
+    return trace_.lanes[static_cast<std::size_t>(e.lane)].rank;
+  }
+  std::int32_t later(std::int32_t a, std::int32_t b) const {
+    if (a == kNobody || b == kNobody) return a == kNobody ? b : a;
+    return event(b).end_ns > event(a).end_ns ? b : a;
+  }
+
+  void add(traces::StringId name, std::string_view kind, std::int64_t ns) {
+    PathPart& part = parts_[{name, std::string(kind)}];
+    if (part.count == 0) {
+      part.name = trace_.strings[name];
+      part.kind = kind;
+    }
+    ++part.count;
+    part.ns = saturating_sum(part.ns, ns);
+  }
+
+  // Since when an event did what it is on the path for, and what was over last of all that it could
+  // have waited for.
+  struct Link {
+    std::int64_t own_start;
+    std::int32_t before;
+  };
+  Link link(std::int32_t at) const {
+    const Event& e = event(at);
+    if (e.kind == EventKind::host_wait) {
+      // It ended because the device was done; what the device did meanwhile is on the path.
+      const std::int32_t work =
+          other_streams(trace_.lanes[static_cast<std::size_t>(e.lane)].rank, e.lane, e.end_ns);
+      if (work != kNobody && event(work).end_ns > e.start_ns) return {e.end_ns, work};
+    }
+    if (e.kind != EventKind::communication) return {e.start_ns, cause(at)};
+    // The rank that came to the collective last has kept the others waiting.
+    std::int32_t last = at;
+    for (const std::int32_t other : collectives_.at(collective_of_.at(at))) {
+      if (event(other).start_ns > event(last).start_ns && event(other).start_ns < e.end_ns) {
+        last = other;
+      }
+    }
+    return {event(last).start_ns, cause(last)};
+  }
+
+  std::int32_t cause(std::int32_t at) const {
+    const Event& e = event(at);
+    const auto& lane = trace_.lanes[static_cast<std::size_t>(e.lane)];
+    std::int32_t last = lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, e.start_ns, at);
+    const std::int32_t launch = launches_.of(static_cast<std::size_t>(at));
+    if (launch != Launches::kUnknown && event(launch).start_ns < e.start_ns) {
+      // A call may still be returning when its work has begun.
+      if (last == kNobody || event(launch).end_ns > event(last).end_ns) last = launch;
+    }
+    if (lane.device && was_told_to_wait(e, last)) {
+      return later(last, other_streams(lane.rank, e.lane, e.start_ns));
+    }
+    return last;
+  }
+
+  // Whether the stream met a wait between the event before and this one.
+  bool was_told_to_wait(const Event& e, std::int32_t before) const {
+    const auto waits = waits_.find(e.lane);
+    if (waits == waits_.end()) return false;
+    const auto wait = std::upper_bound(waits->second.begin(), waits->second.end(), e.start_ns);
+    if (wait == waits->second.begin()) return false;
+    return before == kNobody || event(before).lane != e.lane ||
+           *std::prev(wait) >= event(before).end_ns;
+  }
+
+  std::int32_t other_streams(std::int32_t rank, std::int32_t except, std::int64_t time) const {
+    std::int32_t last = kNobody;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      if (trace_.lanes[lane].rank != rank || !trace_.lanes[lane].device ||
+          static_cast<std::int32_t>(lane) == except) {
+        continue;
+      }
+      last = later(last, lanes_[lane].last_over(trace_, time, kNobody));
+    }
+    return last;
+  }
+
+  const traces::Trace& trace_;
+  const Launches& launches_;
+  std::vector<ByEnd> lanes_;
+  std::map<std::int32_t, std::vector<std::int64_t>> waits_;  // of a lane, their ends
+  std::map<std::tuple<std::int32_t, std::int32_t, traces::StringId>, std::int64_t> seen_;
+  std::map<std::int32_t, Collective> collective_of_;
+  std::map<Collective, std::vector<std::int32_t>> collectives_;
+  std::map<std::pair<traces::StringId, std::string>, PathPart> parts_;
+};
+
+}  // namespace
+
+CriticalPath critical_path(const traces::Trace& trace, const Launches& launches,
+                           std::int64_t start_ns, std::int64_t end_ns) {
+  return PathFinder(trace, launches).find(start_ns, end_ns);
+}
+
+}  // namespace foreshard::profiler

@@ -1,0 +1,79 @@
+#include "profiler/analysis/operators.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "profiler/analysis/saturating.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::Event;
+using traces::EventKind;
+
+bool is_on_host(EventKind kind) {
+  return kind == EventKind::host || kind == EventKind::runtime || kind == EventKind::host_wait;
+}
+
+// Our own recordings have a program, whose host events only issue what a stream then does.
+bool is_recording_of_others(const traces::Trace& trace) {
+  const auto hash = trace.metadata.find("program_hash");
+  return hash == trace.metadata.end() || hash->second.empty();
+}
+
+// How long each event was alone on its host thread: less the operators that it called. Events come
+// by lane and start, an enclosing one before what it encloses.
+std::vector<std::int64_t> self_times(const traces::Trace& trace) {
+  std::vector<std::int64_t> self(trace.events.size());
+  std::vector<std::size_t> open;  // those that enclose the event at hand, outermost first
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    const Event& e = trace.events[i];
+    if (!is_on_host(e.kind)) continue;
+    self[i] = e.end_ns - e.start_ns;
+    while (!open.empty() && (trace.events[open.back()].lane != e.lane ||
+                             trace.events[open.back()].end_ns < e.end_ns)) {
+      open.pop_back();
+    }
+    if (!open.empty()) self[open.back()] -= self[i];
+    open.push_back(i);
+  }
+  return self;
+}
+
+}  // namespace
+
+std::vector<OperatorTotal> operator_totals(const traces::Trace& trace) {
+  const bool counts_host = is_recording_of_others(trace);
+  const std::vector<std::int64_t> self =
+      counts_host ? self_times(trace) : std::vector<std::int64_t>();
+  std::map<std::tuple<EventKind, traces::StringId>, OperatorTotal> operators;
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    const Event& e = trace.events[i];
+    const bool is_host = is_on_host(e.kind);
+    if (is_host ? !counts_host
+                : !traces::is_device_work(e.kind) && e.kind != EventKind::host_compute) {
+      continue;
+    }
+    OperatorTotal& total = operators[{e.kind, e.name}];
+    const std::int64_t ns = e.end_ns - e.start_ns;
+    total.longest_ns = std::max(total.longest_ns, ns);
+    total.shortest_ns = total.count == 0 ? ns : std::min(total.shortest_ns, ns);
+    ++total.count;
+    total.total_ns = saturating_sum(total.total_ns, ns);
+    total.self_ns = saturating_sum(total.self_ns, is_host ? self[i] : ns);
+  }
+  std::vector<OperatorTotal> result;
+  for (auto& [key, total] : operators) {
+    total.category = name(std::get<0>(key));
+    total.name = trace.strings[std::get<1>(key)];
+    total.is_on_device = traces::is_device_work(std::get<0>(key));
+    result.push_back(std::move(total));
+  }
+  std::sort(result.begin(), result.end(), [](const OperatorTotal& a, const OperatorTotal& b) {
+    return std::tie(b.total_ns, a.name) < std::tie(a.total_ns, b.name);
+  });
+  return result;
+}
+
+}  // namespace foreshard::profiler
