@@ -10,64 +10,63 @@ constexpr std::int64_t kWarning = 2, kError = 3;  // ENUM_DIAGNOSTIC_SEVERITY_LE
 constexpr std::size_t kMostDiagnostics = 200;
 constexpr std::size_t kLongestText = 10'000;
 
-std::string text(Import& import, const Source::Row& row, int column) {
-  return std::string(import.names.text(row, column).substr(0, kLongestText));
+std::string text(Import& in, const Source::Row& row, int column) {
+  return std::string(in.names.text(row, column).substr(0, kLongestText));
 }
 
-void diagnostics(Import& import, Metadata& metadata) {
-  import.read.insert("DIAGNOSTIC_EVENT");
+void diagnostics(Import& in, Metadata& metadata) {
+  in.read.insert("DIAGNOSTIC_EVENT");
   std::string lines;
   std::size_t count = 0;
-  import.source.each("DIAGNOSTIC_EVENT", {"severity", "text"}, [&](const Source::Row& row) {
+  in.source.each("DIAGNOSTIC_EVENT", {"severity", "text"}, [&](const Source::Row& row) {
     const std::int64_t severity = row.integer(0);
-  if (severity != kWarning && severity != kError) return;
-  const std::string said = text(import, row, 1);
-  if (said.find("lost") != std::string::npos || said.find("dropped") != std::string::npos) {
-    import.builder.drop("losses that the tool reported; see diagnostics");
+    if (severity != kWarning && severity != kError) return;
+    const std::string said = text(in, row, 1);
+    if (said.find("lost") != std::string::npos || said.find("dropped") != std::string::npos) {
+      in.builder.drop("losses that the tool reported; see diagnostics");
+    }
+    if (++count > kMostDiagnostics) return;
+    lines += (severity == kError ? "error: " : "warning: ") + said + "\n";
+  });
+  if (count > kMostDiagnostics) {
+    lines += std::to_string(count - kMostDiagnostics) + " more\n";
   }
-  if (++count > kMostDiagnostics) return;
-  lines += (severity == kError ? "error: " : "warning: ") + said + "\n";
-});
-if (count > kMostDiagnostics) {
-  lines += std::to_string(count - kMostDiagnostics) + " more\n";
-}
-if (!lines.empty()) metadata["diagnostics"] = lines;
+  if (!lines.empty()) metadata["diagnostics"] = lines;
 }  // namespace
 
 // (process, number of a device in it) -> number of the GPU in the machine.
-std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus_of_devices(Import& import) {
+std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus_of_devices(Import& in) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus;
-  import.source.each("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"},
-                     [&](const Source::Row& row) {
-                       gpus[{row.integer(2), row.integer(1)}] = row.integer(0);
-});
-return gpus;
+  in.source.each("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"},
+                 [&](const Source::Row& row) {
+                   gpus[{row.integer(2), row.integer(1)}] = row.integer(0);
+                 });
+  return gpus;
 }  // namespace foreshard::traces::nsys
 
-void devices(Import& import, Metadata& metadata) {
+void devices(Import& in, Metadata& metadata) {
   std::map<std::int64_t, std::string> gpu_names;
-  import.source.each("TARGET_INFO_GPU", {"id", "name"}, [&](const Source::Row& row) {
-    gpu_names[row.integer(0)] = text(import, row, 1);
-});
-const auto gpus = gpus_of_devices(import);
-const auto& ranks = import.builder.ranks();
-for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-  const auto gpu = gpus.find({ranks[rank].process, ranks[rank].device});
-  const auto name = gpu_names.find(gpu == gpus.end() ? ranks[rank].device : gpu->second);
-  if (name != gpu_names.end()) metadata["device." + std::to_string(rank)] = name->second;
-}
+  in.source.each("TARGET_INFO_GPU", {"id", "name"},
+                 [&](const Source::Row& row) { gpu_names[row.integer(0)] = text(in, row, 1); });
+  const auto gpus = gpus_of_devices(in);
+  const auto& ranks = in.builder.ranks();
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const auto gpu = gpus.find({ranks[rank].process, ranks[rank].device});
+    const auto name = gpu_names.find(gpu == gpus.end() ? ranks[rank].device : gpu->second);
+    if (name != gpu_names.end()) metadata["device." + std::to_string(rank)] = name->second;
+  }
 }
 
-void processes(Import& import, Metadata& metadata) {
+void processes(Import& in, Metadata& metadata) {
   std::map<std::int64_t, std::string> names;
-  import.source.each("PROCESSES", {"globalPid", "name"}, [&](const Source::Row& row) {
-    names[process_of(row.integer(0))] = text(import, row, 1);
-});
-std::string host;
-  import.source.each("TARGET_INFO_SYSTEM_ENV", {"name", "value"}, [&](const Source::Row& row) {
-    if (host.empty() && text(import, row, 0) == "Hostname") host = text(import, row, 1);
+  in.source.each("PROCESSES", {"globalPid", "name"}, [&](const Source::Row& row) {
+    names[process_of(row.integer(0))] = text(in, row, 1);
   });
-  const auto& ranks = import.builder.ranks();
+  std::string host;
+  in.source.each("TARGET_INFO_SYSTEM_ENV", {"name", "value"}, [&](const Source::Row& row) {
+    if (host.empty() && text(in, row, 0) == "Hostname") host = text(in, row, 1);
+  });
+  const auto& ranks = in.builder.ranks();
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const std::string number = std::to_string(rank);
     if (!host.empty()) metadata["host." + number] = host;
@@ -76,47 +75,45 @@ std::string host;
     metadata["process." + number] =
         (name == names.end() ? "" : name->second + " ") + std::to_string(ranks[rank].process);
   }
-  }
+}
 
-  }  // namespace
+}  // namespace
 
-  void name_threads(Import& import) {
-  import.source.each("ThreadNames", {"globalTid", "nameId"}, [&](const Source::Row& row) {
-    const StringId name = import.names.of(row, 1);
-  const std::int64_t global = row.integer(0);
-  if (name != 0) import.builder.name_thread(process_of(global), thread_of(global), name);
+void name_threads(Import& in) {
+  in.source.each("ThreadNames", {"globalTid", "nameId"}, [&](const Source::Row& row) {
+    const StringId name = in.names.of(row, 1);
+    const std::int64_t global = row.integer(0);
+    if (name != 0) in.builder.name_thread(process_of(global), thread_of(global), name);
   });
-  }
+}
 
-  Metadata describe(Import& import, const std::string& path, std::int64_t first_ns) {
-    Metadata metadata;
-    metadata["source"] = "nsys";
-    metadata["files"] = std::filesystem::path(path).filename().string();
-    metadata["rank_is"] = import.builder.what_ranks_are();
-    metadata["clock"] = "of the recording tool";
-    metadata["cpu_model"] = "";
-    metadata["cores"] = "0";
-    metadata["threads_per_rank"] = "0";
-    std::map<std::string, std::string> tool;
-    for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"}) {
-    import.source.each(table, {"name", "value"}, [&](const Source::Row& row) {
-      tool[text(import, row, 0)] = text(import, row, 1);
-    });
+Metadata describe(Import& in, const std::string& path, std::int64_t first_ns) {
+  Metadata metadata;
+  metadata["source"] = "nsys";
+  metadata["files"] = std::filesystem::path(path).filename().string();
+  metadata["rank_is"] = in.builder.what_ranks_are();
+  metadata["clock"] = "of the recording tool";
+  metadata["cpu_model"] = "";
+  metadata["cores"] = "0";
+  metadata["threads_per_rank"] = "0";
+  std::map<std::string, std::string> tool;
+  for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"}) {
+    in.source.each(table, {"name", "value"},
+                   [&](const Source::Row& row) { tool[text(in, row, 0)] = text(in, row, 1); });
   }
   metadata["versions"] = tool["EXPORT_PRODUCT_NAME"] + " " + tool["EXPORT_PRODUCT_VERSION"] +
                          ", schema " + tool["EXPORT_SCHEMA_VERSION"];
-  import.source.each(
-      "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, [&](const Source::Row& row) {
-        constexpr std::int64_t kLatest = std::int64_t{1} << 62;  // the year 2116
-  const std::int64_t start = row.integer(0);
-  if (start > 0 && start < kLatest) {
-    metadata["start_utc_ns"] = std::to_string(start + first_ns);
-  }
+  in.source.each("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, [&](const Source::Row& row) {
+    constexpr std::int64_t kLatest = std::int64_t{1} << 62;  // the year 2116
+    const std::int64_t start = row.integer(0);
+    if (start > 0 && start < kLatest) {
+      metadata["start_utc_ns"] = std::to_string(start + first_ns);
+    }
   });
-  diagnostics(import, metadata);
-  devices(import, metadata);
-  processes(import, metadata);
+  diagnostics(in, metadata);
+  devices(in, metadata);
+  processes(in, metadata);
   return metadata;
-  }
+}
 
-  }  // namespace foreshard::traces::nsys
+}  // namespace foreshard::traces::nsys

@@ -49,91 +49,94 @@ Place place_of(const Source::Row& row) {
 }
 
 template <typename Fill>
-void read(Import& import, const std::string& table, std::initializer_list<const char*> more,
+void read(Import& in, const std::string& table, std::initializer_list<const char*> more,
           Fill&& fill) {
-  import.read.insert(table);
-  import.source.each(table, common_and(more), [&](const Source::Row& row) {
-    if (row.is_null(0) || row.is_null(1)) {
-      return import.builder.drop("records without start or end");
-}
-Event event;
-event.start_ns = row.integer(0);
-event.end_ns = row.integer(1);
-event.kind = EventKind::memory;
-event.correlation = row.integer(6);
-fill(row, event);
-event.bytes = std::clamp<std::int64_t>(event.bytes, 0, kMostBytes);
-import.builder.add(place_of(row), event);
-}  // namespace
-);
+  in.read.insert(table);
+  in.source.each(table, common_and(more),
+                 [&](const Source::Row& row) {
+                   if (row.is_null(0) || row.is_null(1)) {
+                     return in.builder.drop("records without start or end");
+                   }
+                   Event event;
+                   event.start_ns = row.integer(0);
+                   event.end_ns = row.integer(1);
+                   event.kind = EventKind::memory;
+                   event.correlation = row.integer(6);
+                   fill(row, event);
+                   event.bytes = std::clamp<std::int64_t>(event.bytes, 0, kMostBytes);
+                   in.builder.add(place_of(row), event);
+                 }  // namespace
+  );
 }  // namespace foreshard::traces::nsys
 
-void read_kernels(Import& import, const std::string& table) {
+void read_kernels(Import& in, const std::string& table) {
   std::unordered_map<StringId, EventKind> kinds;
-  read(import, table, {"demangledName", "shortName", "mangledName", "name"},
+  read(in, table, {"demangledName", "shortName", "mangledName", "name"},
        [&](const Source::Row& row, Event& event) {
          for (int column = kNext; column < kNext + 4 && event.name == 0; ++column) {
-           event.name = import.names.of(row, column);
+           event.name = in.names.of(row, column);
          }
          const auto [kind, is_new] = kinds.try_emplace(event.name, EventKind::compute);
-         if (is_new && is_collective(import.builder.strings()[event.name])) {
+         if (is_new && is_collective(in.builder.strings()[event.name])) {
            kind->second = EventKind::communication;
          }
          event.kind = kind->second;
        });
 }
 
-void read_allocations(Import& import) {
+void read_allocations(Import& in) {
   const std::string table = "CUDA_GPU_MEMORY_USAGE_EVENTS";
-  import.read.insert(table);
-  import.source.each(
-      table, {"start", "globalPid", "deviceId", "address", "bytes", "memKind", "memoryOperationType"},
+  in.read.insert(table);
+  in.source.each(
+      table,
+      {"start", "globalPid", "deviceId", "address", "bytes", "memKind", "memoryOperationType"},
       [&](const Source::Row& row) {
-        if (row.is_null(0)) return import.builder.drop("records without start or end");
-  const std::int64_t kind = row.integer(5, 2);
-  MemoryEvent event;
-  event.time_ns = row.integer(0);
-  event.action = row.integer(6) == 0 ? MemoryAction::segment_alloc : MemoryAction::segment_free;
-  event.on_host = kind == kPageable || kind == kPinned;
-  event.address = row.integer(3);
-  event.bytes = std::clamp<std::int64_t>(row.integer(4), 0, kMostBytes);
-  event.requested = event.bytes;
-  event.category = import.names.of(text_of(kMemories, kind));
-  import.builder.add(row.is_null(1) ? kNoProcess : process_of(row.integer(1)), row.integer(2),
-                     event);
-});
+        if (row.is_null(0)) return in.builder.drop("records without start or end");
+        const std::int64_t kind = row.integer(5, 2);
+        MemoryEvent event;
+        event.time_ns = row.integer(0);
+        event.action =
+            row.integer(6) == 0 ? MemoryAction::segment_alloc : MemoryAction::segment_free;
+        event.on_host = kind == kPageable || kind == kPinned;
+        event.address = row.integer(3);
+        event.bytes = std::clamp<std::int64_t>(row.integer(4), 0, kMostBytes);
+        event.requested = event.bytes;
+        event.category = in.names.of(text_of(kMemories, kind));
+        in.builder.add(row.is_null(1) ? kNoProcess : process_of(row.integer(1)), row.integer(2),
+                       event);
+      });
 }
 
 }  // namespace
 
-void read_device_tables(Import& import) {
+void read_device_tables(Import& in) {
   for (const char* table :
        {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"}) {
-    read_kernels(import, table);
+    read_kernels(in, table);
   }
-  read(import, "CUPTI_ACTIVITY_KIND_MEMCPY", {"bytes", "copyKind", "srcKind", "dstKind", "name"},
+  read(in, "CUPTI_ACTIVITY_KIND_MEMCPY", {"bytes", "copyKind", "srcKind", "dstKind", "name"},
        [&](const Source::Row& row, Event& event) {
          event.bytes = row.integer(kNext);
-         event.name = import.names.of(row, kNext + 4);
+         event.name = in.names.of(row, kNext + 4);
          if (event.name != 0) return;
          std::string name = "Memcpy " + text_of(kCopies, row.integer(kNext + 1));
          if (!row.is_null(kNext + 2) && !row.is_null(kNext + 3)) {
            name += " (" + text_of(kMemories, row.integer(kNext + 2)) + " -> " +
                    text_of(kMemories, row.integer(kNext + 3)) + ")";
          }
-         event.name = import.names.of(name);
+         event.name = in.names.of(name);
        });
-  read(import, "CUPTI_ACTIVITY_KIND_MEMSET", {"bytes", "memKind", "name"},
+  read(in, "CUPTI_ACTIVITY_KIND_MEMSET", {"bytes", "memKind", "name"},
        [&](const Source::Row& row, Event& event) {
          event.bytes = row.integer(kNext);
-         event.name = import.names.of(row, kNext + 2);
+         event.name = in.names.of(row, kNext + 2);
          if (event.name != 0) return;
          event.name =
-             import.names.of(row.is_null(kNext + 1)
-                                 ? "Memset"
-                                 : "Memset (" + text_of(kMemories, row.integer(kNext + 1)) + ")");
+             in.names.of(row.is_null(kNext + 1)
+                             ? "Memset"
+                             : "Memset (" + text_of(kMemories, row.integer(kNext + 1)) + ")");
        });
-  read_allocations(import);
+  read_allocations(in);
 }
 
 }  // namespace foreshard::traces::nsys

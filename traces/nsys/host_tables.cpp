@@ -8,10 +8,6 @@
 namespace foreshard::traces::nsys {
 namespace {
 
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // "cudaLaunchKernel_v7000" is cudaLaunchKernel of the API as of CUDA 7: programs and Kineto say
 // cudaLaunchKernel.
 std::string_view without_version(std::string_view name) {
@@ -22,141 +18,151 @@ std::string_view without_version(std::string_view name) {
   return is_version ? name.substr(0, digits - 2) : name;
 }
 
-// Calls that return once the device is done.
+// Calls that return once the device is done, besides those whose name ends in Synchronize.
+constexpr std::string_view kDeviceWaits[] = {
+    "cudaMemcpy",   "cudaMemcpy2D",    "cudaMemcpy3D", "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol",
+    "cuMemcpyDtoH", "cuMemcpyDtoH_v2", "cuMemcpyHtoD", "cuMemcpyHtoD_v2"};
+
+// Calls of the operating system and of MPI that return once somebody else has done something.
+constexpr std::string_view kHostWaits[] = {"MPI_Barrier",
+                                           "MPI_Probe",
+                                           "MPI_Recv",
+                                           "MPI_Wait",
+                                           "MPI_Waitall",
+                                           "MPI_Waitany",
+                                           "MPI_Waitsome",
+                                           "clock_nanosleep",
+                                           "epoll_pwait",
+                                           "epoll_wait",
+                                           "futex",
+                                           "nanosleep",
+                                           "poll",
+                                           "ppoll",
+                                           "pselect",
+                                           "pthread_barrier_wait",
+                                           "pthread_cond_clockwait",
+                                           "pthread_cond_timedwait",
+                                           "pthread_cond_wait",
+                                           "pthread_join",
+                                           "pthread_mutex_lock",
+                                           "pthread_rwlock_rdlock",
+                                           "pthread_rwlock_wrlock",
+                                           "select",
+                                           "sem_clockwait",
+                                           "sem_timedwait",
+                                           "sem_wait",
+                                           "sleep",
+                                           "usleep",
+                                           "wait",
+                                           "wait4",
+                                           "waitid",
+                                           "waitpid"};
+
+template <typename Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 bool waits_for_device(std::string_view call) {
   for (const std::string_view variant : {"_ptsz", "_ptds"}) {
     if (call.ends_with(variant)) call.remove_suffix(variant.size());
   }
-  return call.ends_with("Synchronize") ||
-         is_one_of(call, {"cudaMemcpy", "cudaMemcpy2D", "cudaMemcpy3D", "cudaMemcpyToSymbol",
-                          "cudaMemcpyFromSymbol", "cuMemcpyDtoH_v2", "cuMemcpyHtoD_v2",
-                          "cuMemcpyDtoH", "cuMemcpyHtoD"});
-}
-
-bool waits_for_others(std::string_view call) {
-  return is_one_of(call, {"poll",
-                          "ppoll",
-                          "select",
-                          "pselect",
-                          "epoll_wait",
-                          "epoll_pwait",
-                          "sem_wait",
-                          "sem_timedwait",
-                          "sem_clockwait",
-                          "pthread_cond_wait",
-                          "pthread_cond_timedwait",
-                          "pthread_cond_clockwait",
-                          "pthread_join",
-                          "pthread_barrier_wait",
-                          "pthread_mutex_lock",
-                          "pthread_rwlock_rdlock",
-                          "pthread_rwlock_wrlock",
-                          "sleep",
-                          "usleep",
-                          "nanosleep",
-                          "clock_nanosleep",
-                          "waitpid",
-                          "wait",
-                          "wait4",
-                          "waitid",
-                          "futex",
-                          "MPI_Wait",
-                          "MPI_Waitall",
-                          "MPI_Waitany",
-                          "MPI_Waitsome",
-                          "MPI_Barrier",
-                          "MPI_Recv",
-                          "MPI_Probe"});
+  return call.ends_with("Synchronize") || contains(kDeviceWaits, call);
 }
 
 // A table of calls made by host threads. `kind_of` says what a call of a name is.
 template <typename KindOf>
-void read_calls(Import& import, const std::string& table, KindOf&& kind_of) {
-  import.read.insert(table);
+void read_calls(Import& in, const std::string& table, KindOf&& kind_of) {
+  in.read.insert(table);
   std::unordered_map<StringId, std::pair<StringId, EventKind>> known;
-  const bool is_global =
-      !import.source.has(table, "globalTid") && import.source.has(table, "globalPid");
-  import.source.each(
-      table,
-      {"start", "end", is_global ? "globalPid" : "globalTid", "correlationId", "nameId", "textId",
-       "name", "text", "size"},
-      [&](const Source::Row& row) {
-        if (row.is_null(0) || row.is_null(1)) {
-          return import.builder.drop("records without start or end");
+  const bool is_global = !in.source.has(table, "globalTid") && in.source.has(table, "globalPid");
+  in.source.each(table,
+                 {"start", "end", is_global ? "globalPid" : "globalTid", "correlationId", "nameId",
+                  "textId", "name", "text", "size"},
+                 [&](const Source::Row& row) {
+                   if (row.is_null(0) || row.is_null(1)) {
+                     return in.builder.drop("records without start or end");
+                   }
+                   Event event;
+                   event.start_ns = row.integer(0);
+                   event.end_ns = row.integer(1);
+                   event.correlation = row.integer(3);
+                   for (int column = 4; column < 8 && event.name == 0; ++column) {
+                     event.name = in.names.of(row, column);
+                   }
+                   const auto [found, is_new] = known.try_emplace(event.name);
+                   if (is_new) {
+                     const std::string name(without_version(in.builder.strings()[event.name]));
+                     found->second = {in.builder.strings().intern(name), kind_of(name)};
+                   }
+                   std::tie(event.name, event.kind) = found->second;
+                   event.bytes = std::clamp<std::int64_t>(row.integer(8), 0, std::int64_t{1} << 56);
+                   const std::int64_t global = row.integer(2);
+                   in.builder.add({false, row.is_null(2) ? kNoProcess : process_of(global),
+                                   thread_of(global), 0, 0},
+                                  event);
+                 });
 }
-Event event;
-event.start_ns = row.integer(0);
-event.end_ns = row.integer(1);
-event.correlation = row.integer(3);
-for (int column = 4; column < 8 && event.name == 0; ++column) {
-  event.name = import.names.of(row, column);
-}
-const auto [found, is_new] = known.try_emplace(event.name);
-if (is_new) {
-  const std::string name(without_version(import.builder.strings()[event.name]));
-  found->second = {import.builder.strings().intern(name), kind_of(name)};
-}
-std::tie(event.name, event.kind) = found->second;
-event.bytes = std::clamp<std::int64_t>(row.integer(8), 0, std::int64_t{1} << 56);
-const std::int64_t global = row.integer(2);
-import.builder.add({false, row.is_null(2) ? kNoProcess : process_of(global), thread_of(global), 0,
-                    0},
-                   event);
-}  // namespace
-);
-}  // namespace foreshard::traces::nsys
 
 // ENUM_CUPTI_SYNC_TYPE of the export, in Kineto's words.
 constexpr std::array<std::string_view, 5> kSynchronizations{
     "Synchronization", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
-constexpr std::int64_t kStreamWait = 2;
+constexpr std::int64_t kStreamWait = 2, kStreamSync = 3;
+constexpr std::int64_t kNoEvent = 0xFFFFFFFF;
+
+// `has_calls`: the call that waited stands in the trace and says what the record of its wait says.
+void add_synchronization(Import& in, const Source::Row& row, bool has_calls) {
+  if (row.is_null(0) || row.is_null(1)) return in.builder.drop("records without start or end");
+  // Some versions give waits for a stream the number of waits of a stream, which need an event.
+  const bool has_event = row.integer(8) != kNoEvent;
+  const std::int64_t type =
+      row.integer(7) == kStreamWait && !has_event ? kStreamSync : row.integer(7);
+  const std::int64_t process = row.is_null(2) ? kNoProcess : process_of(row.integer(2));
+  Event event;
+  event.start_ns = row.integer(0);
+  event.end_ns = row.integer(1);
+  event.correlation = row.integer(6);
+  event.name =
+      in.names.of(kSynchronizations[type > 0 && type < 5 ? static_cast<std::size_t>(type) : 0]);
+  if (type == kStreamWait) {
+    event.kind = EventKind::wait;
+    // deviceId is 0 in this table whatever the device.
+    const std::int64_t context = row.integer(4);
+    const std::int64_t device = in.builder.device_of(process, context, row.integer(3));
+    in.builder.add({true, process, device, context, row.integer(5)}, event);
+  } else {
+    event.kind = has_calls ? EventKind::runtime : EventKind::host_wait;
+    in.builder.add({false, process, kNone, 0, 0}, event);
+  }
+}
 
 }  // namespace
 
-void read_host_tables(Import& import) {
+void read_host_tables(Import& in) {
   for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"}) {
-    read_calls(import, table, [](std::string_view call) {
+    read_calls(in, table, [](std::string_view call) {
       return waits_for_device(call) ? EventKind::host_wait : EventKind::runtime;
     });
   }
   const auto of_host = [](std::string_view call) {
-    return waits_for_others(call) ? EventKind::host_wait : EventKind::host;
+    return contains(kHostWaits, call) ? EventKind::host_wait : EventKind::host;
   };
   for (const char* table : {"OSRT_API", "CUBLAS_EVENTS", "CUDNN_EVENTS", "MPI_P2P_EVENTS",
                             "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS",
                             "UCP_EVENTS", "UCP_SUBMIT_EVENTS", "NCCL_EVENTS"}) {
-    read_calls(import, table, of_host);
+    read_calls(in, table, of_host);
   }
 }
 
-void read_synchronization(Import& import) {
+void read_synchronization(Import& in) {
   const std::string table = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
-  import.read.insert(table);
-  // The call that waited says all that the record of its wait says, and its thread.
-  const bool has_calls = import.source.has("CUPTI_ACTIVITY_KIND_RUNTIME");
-  import.source.each(
-      table,
-      {"start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId", "syncType"},
-      [&](const Source::Row& row) {
-        if (row.is_null(0) || row.is_null(1)) {
-          return import.builder.drop("records without start or end");
-}
-const std::int64_t type = row.integer(7);
-const std::int64_t process = row.is_null(2) ? kNoProcess : process_of(row.integer(2));
-Event event;
-event.start_ns = row.integer(0);
-event.end_ns = row.integer(1);
-event.correlation = row.integer(6);
-event.name =
-    import.names.of(kSynchronizations[type > 0 && type < 5 ? static_cast<std::size_t>(type) : 0]);
-if (type == kStreamWait) {
-  event.kind = EventKind::wait;
-  import.builder.add({true, process, row.integer(3), row.integer(4), row.integer(5)}, event);
-} else {
-  event.kind = has_calls ? EventKind::runtime : EventKind::host_wait;
-  import.builder.add({false, process, kNone, 0, 0}, event);
-}
-});
+  in.read.insert(table);
+  const bool has_calls = in.source.has("CUPTI_ACTIVITY_KIND_RUNTIME");
+  const std::vector<std::string> columns{"start",         "end",       "globalPid",
+                                         "deviceId",      "contextId", "streamId",
+                                         "correlationId", "syncType",  "eventId"};
+  in.source.each(table, columns,
+                 [&](const Source::Row& row) { add_synchronization(in, row, has_calls); });
 }
 
 }  // namespace foreshard::traces::nsys

@@ -10,18 +10,17 @@ namespace foreshard::traces {
 namespace {
 
 // Rows of tables with times in them that Foreshard makes nothing of.
-void count_the_rest(nsys::Import& import) {
-  for (const std::string& table : import.source.tables()) {
-    if (import.read.contains(table)) continue;
-    if (!import.source.has(table, "start") && !import.source.has(table, "timestamp")) continue;
+void count_the_rest(nsys::Import& in) {
+  for (const std::string& table : in.source.tables()) {
+    if (in.read.contains(table)) continue;
+    if (!in.source.has(table, "start") && !in.source.has(table, "timestamp")) continue;
     std::int64_t rows = 0;
-    import.source.each(table, {}, [&](const nsys::Source::Row&) { ++rows;
-  });
-  import.builder.drop("table not read: " + table, rows);
-}
+    in.source.each(table, {}, [&](const nsys::Source::Row&) { ++rows; });
+    in.builder.drop("table not read: " + table, rows);
+  }
 }  // namespace
 
-}  // namespace foreshard::traces
+}  // namespace
 
 Result<Trace> import_nsys(const std::string& path, const ImportOptions&) {
   auto source = nsys::Source::open(path);
@@ -30,20 +29,20 @@ Result<Trace> import_nsys(const std::string& path, const ImportOptions&) {
   Trace trace;
   nsys::Names names(*source, trace.strings);
   nsys::Builder builder(trace);
-  nsys::Import import{*source, names, builder, {}};
-  nsys::read_device_tables(import);
-  nsys::read_host_tables(import);
-  nsys::read_synchronization(import);
-  nsys::read_nvtx(import);
-  nsys::name_threads(import);
+  nsys::Import in{*source, names, builder, {}};
+  nsys::read_device_tables(in);
+  nsys::read_host_tables(in);
+  nsys::read_synchronization(in);
+  nsys::read_nvtx(in);
+  nsys::name_threads(in);
   const std::int64_t first = builder.finish();
   nsys::assign_phases(trace);
 
   RunDescription run;
   run.ranks = std::max(1, static_cast<int>(builder.ranks().size()));
-  run.more = nsys::describe(import, path, first);
+  run.more = nsys::describe(in, path, first);
   trace.metadata = run_metadata(run);
-  count_the_rest(import);
+  count_the_rest(in);
   builder.drop("names that the file lacks", names.unknown());
   builder.drop("names that are too long", names.too_long());
 

@@ -34,20 +34,20 @@ struct Range {
 
 class Reader {
  public:
-  explicit Reader(Import& import) : import_(import) {}
+  explicit Reader(Import& in) : in_(in) {}
 
   void read() {
-    import_.read.insert("NVTX_EVENTS");
-    import_.source.each(
+    in_.read.insert("NVTX_EVENTS");
+    in_.source.each(
         "NVTX_EVENTS",
         {"start", "end", "eventType", "text", "textId", "globalTid", "domainId", "name"},
         [&](const Source::Row& row) { this->row(row); });
     for (Range& range : ranges_) {
       range.event.name = full_name(range);
       if (range.is_open) {
-        import_.builder.add_open(range.place, range.event);
+        in_.builder.add_open(range.place, range.event);
       } else {
-        import_.builder.add(range.place, range.event);
+        in_.builder.add(range.place, range.event);
       }
     }
   }
@@ -56,10 +56,10 @@ class Reader {
   void row(const Source::Row& row) {
     std::string_view text;
     for (const int column : {3, 4, 7}) {
-      if (text.empty()) text = import_.names.text(row, column);
+      if (text.empty()) text = in_.names.text(row, column);
     }
     const std::string_view plain = operator_name(text);
-    const StringId name = import_.names.of(plain);
+    const StringId name = in_.names.of(plain);
     const std::int64_t global = row.integer(5), domain = row.integer(6);
     const std::int64_t process = row.is_null(5) ? kNoProcess : process_of(global);
     const std::int64_t otherwise = row.is_null(1) ? kMark : kPushPop;
@@ -67,9 +67,9 @@ class Reader {
     if (type == kDomain) {
       domains_[process][domain] = name;
     } else if (type == kThreadName) {
-      import_.builder.name_thread(process, thread_of(global), name);
+      in_.builder.name_thread(process, thread_of(global), name);
     } else if (is_range(type) || type == kMark || type == kTextMark) {
-      if (row.is_null(0)) return import_.builder.drop("records without start or end");
+      if (row.is_null(0)) return in_.builder.drop("records without start or end");
       Range range{{false, process, thread_of(global), 0, 0}, {}, domain, false};
       range.event.kind = plain == text ? EventKind::range : EventKind::host;
       range.event.name = name;
@@ -78,7 +78,7 @@ class Reader {
       range.is_open = is_range(type) && row.is_null(1);
       ranges_.push_back(range);
     } else if (!is_description(type)) {
-      import_.builder.drop("NVTX events of unknown types");
+      in_.builder.drop("NVTX events of unknown types");
     }
   }
 
@@ -87,20 +87,20 @@ class Reader {
     if (range.domain == 0 || domains == domains_.end()) return range.event.name;
     const auto domain = domains->second.find(range.domain);
     if (domain == domains->second.end()) return range.event.name;
-    const Strings& strings = import_.builder.strings();
-    return import_.names.of(strings[domain->second].substr(0, kLongestDomain) + ":" +
-                            strings[range.event.name]);
+    const Strings& strings = in_.builder.strings();
+    return in_.names.of(strings[domain->second].substr(0, kLongestDomain) + ":" +
+                        strings[range.event.name]);
   }
 
-  Import& import_;
+  Import& in_;
   std::vector<Range> ranges_;
   std::unordered_map<std::int64_t, std::unordered_map<std::int64_t, StringId>> domains_;
 };
 
 }  // namespace
 
-void read_nvtx(Import& import) {
-  Reader(import).read();
+void read_nvtx(Import& in) {
+  Reader(in).read();
 }
 
 }  // namespace foreshard::traces::nsys

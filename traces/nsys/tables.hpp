@@ -20,12 +20,12 @@ struct Import {
 };
 
 // Kernels, copies, fills, allocations: what devices did.
-void read_device_tables(Import& import);
+void read_device_tables(Import& in);
 // Calls of runtime and driver, of libraries, of MPI and of the operating system.
-void read_host_tables(Import& import);
+void read_host_tables(Import& in);
 // Synchronisation: waits of streams, and of host threads where no call is recorded. After the host
 // tables.
-void read_synchronization(Import& import);
-void read_nvtx(Import& import);
+void read_synchronization(Import& in);
+void read_nvtx(Import& in);
 
 }  // namespace foreshard::traces::nsys
