@@ -31,6 +31,8 @@ constexpr std::array<std::pair<std::string_view, Action>, 10> kActions{{
     {"device_full", Action::device_full},
 }};
 
+constexpr std::size_t kMostStreams = 1024;
+
 #define TRY(target, expression)               \
   if (auto result_ = (expression); result_) { \
     (target) = std::move(*result_);           \
@@ -141,24 +143,11 @@ Result<HistoryEvent> read_event(const JsonObject& reader, std::vector<std::int64
     TRY(event.address, reader.integer("addr", 0));
     TRY(event.bytes, reader.integer("size", 0));
   }
+  if (event.action == Action::oom) {
+    TRY(event.device_free, reader.integer("device_free", -1, -1));
+  }
   streams.push_back(stream);
   return event;
-}
-
-// Replaces recorded streams, noted in reading order, by their ranks.
-void number_streams(AllocatorHistory& history, const std::vector<std::int64_t>& of_segments,
-                    const std::vector<std::int64_t>& of_events) {
-  std::vector<std::int64_t>& all = history.streams;
-  all = of_segments;
-  all.insert(all.end(), of_events.begin(), of_events.end());
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  const auto rank = [&](std::int64_t stream) {
-    return static_cast<int>(std::lower_bound(all.begin(), all.end(), stream) - all.begin());
-  };
-  for (std::size_t i = 0; i < of_segments.size(); ++i)
-    history.start[i].stream = rank(of_segments[i]);
-  for (std::size_t i = 0; i < of_events.size(); ++i) history.events[i].stream = rank(of_events[i]);
 }
 
 }  // namespace
@@ -200,9 +189,71 @@ Result<AllocatorHistory> read_allocator_history(const std::filesystem::path& fil
   }
   if (lines.number() <= 1) return fail(name, "", "is empty; expected a header line");
   number_streams(history, segment_streams, event_streams);
+  if (history.streams.size() > kMostStreams) {
+    return fail(name, "",
+                "names " + std::to_string(history.streams.size()) + " streams; expected at most " +
+                    std::to_string(kMostStreams));
+  }
+  history.capacity = recorded_capacity(history);
   return history;
 }
 
 #undef TRY
+
+void number_streams(AllocatorHistory& history, const std::vector<std::int64_t>& of_segments,
+                    const std::vector<std::int64_t>& of_events) {
+  std::vector<std::int64_t>& all = history.streams;
+  all = of_segments;
+  all.insert(all.end(), of_events.begin(), of_events.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto rank = [&](std::int64_t stream) {
+    return static_cast<int>(std::lower_bound(all.begin(), all.end(), stream) - all.begin());
+  };
+  for (std::size_t i = 0; i < of_segments.size(); ++i)
+    history.start[i].stream = rank(of_segments[i]);
+  for (std::size_t i = 0; i < of_events.size(); ++i) history.events[i].stream = rank(of_events[i]);
+}
+
+RecordedFigures recorded_figures(const AllocatorHistory& history) {
+  RecordedFigures figures;
+  std::int64_t reserved = 0;
+  for (const SegmentState& segment : history.start) reserved += segment.bytes;
+  figures.peak_reserved = reserved;
+  for (const HistoryEvent& event : history.events) {
+    if (event.action == Action::segment_alloc || event.action == Action::segment_map) {
+      reserved += event.bytes;
+      ++figures.segments_allocated;
+    } else if (event.action == Action::segment_free || event.action == Action::segment_unmap) {
+      reserved -= event.bytes;
+      ++figures.segments_released;
+    }
+    figures.allocations += event.action == Action::alloc;
+    figures.out_of_memory += event.action == Action::oom;
+    figures.peak_reserved = std::max(figures.peak_reserved, reserved);
+  }
+  return figures;
+}
+
+std::optional<std::int64_t> recorded_capacity(const AllocatorHistory& history) {
+  std::int64_t reserved = 0;
+  for (const SegmentState& segment : history.start) reserved += segment.bytes;
+  std::optional<std::int64_t> capacity;
+  bool was_full = false;
+  for (const HistoryEvent& event : history.events) {
+    const bool reserves =
+        event.action == Action::segment_alloc || event.action == Action::segment_map;
+    const bool releases =
+        event.action == Action::segment_free || event.action == Action::segment_unmap;
+    reserved += reserves ? event.bytes : releases ? -event.bytes : 0;
+    was_full |= event.action == Action::device_full;
+    if (event.action != Action::oom) continue;
+    const std::int64_t room =
+        event.device_free >= 0 ? event.device_free : std::max<std::int64_t>(event.bytes, 1) - 1;
+    capacity = std::min(capacity.value_or(AllocatorRules::kUnlimited), reserved + room);
+  }
+  if (!capacity && !was_full) return std::nullopt;
+  return std::max(capacity.value_or(0), recorded_figures(history).peak_reserved);
+}
 
 }  // namespace foreshard::traces

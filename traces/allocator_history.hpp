@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "models/allocator_rules.hpp"
@@ -35,6 +36,7 @@ struct HistoryEvent {
   int stream = 0;          // index into AllocatorHistory::streams
   Address address = 0;     // of an alloc or a free: only the name by which a free finds its alloc
   std::int64_t bytes = 0;  // as requested, or real bytes of a segment
+  std::int64_t device_free = -1;  // of an oom: what the device had left, where it is known
 };
 
 struct AllocatorHistory {
@@ -42,8 +44,28 @@ struct AllocatorHistory {
   std::vector<SegmentState> start;
   std::vector<HistoryEvent> events;
   std::vector<std::int64_t> streams;  // recorded values, ascending
+  // What the device had for this allocator, where the recording tells: recorded_capacity().
+  std::optional<std::int64_t> capacity;
 };
 
+// JSON lines, plain or gzip.
 Result<AllocatorHistory> read_allocator_history(const std::filesystem::path& file);
+
+// Replaces recorded streams, noted in reading order, by their ranks.
+void number_streams(AllocatorHistory& history, const std::vector<std::int64_t>& of_segments,
+                    const std::vector<std::int64_t>& of_events);
+
+// What the recording itself says, without a replay.
+struct RecordedFigures {
+  std::int64_t peak_reserved = 0;
+  std::int64_t segments_allocated = 0, segments_released = 0;  // mappings too
+  std::int64_t allocations = 0, out_of_memory = 0;
+};
+RecordedFigures recorded_figures(const AllocatorHistory& history);
+
+// The device's capacity as an out-of-memory shows it: what was reserved after everything unused had
+// been released, and what was free then. Where the free memory was not recorded, it was less than
+// the request. After mere refusals (device_full) the most that was ever reserved.
+std::optional<std::int64_t> recorded_capacity(const AllocatorHistory& history);
 
 }  // namespace foreshard::traces

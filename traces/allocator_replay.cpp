@@ -29,14 +29,14 @@ class RecordedDriver final : public SegmentSource {
   std::optional<Address> reserve(std::int64_t bytes, int /*stream*/) override {
     const auto offered = next_offer();
     if (!grants(bytes)) return std::nullopt;
-    Address address = 0;
-    if (offered && is_vacant(*offered, bytes)) {
-      address = *offered;
-      offers_.pop_front();
-    } else {
-      address = *made_up_.take(bytes);
+    const bool is_as_recorded = offered && is_vacant(*offered, bytes);
+    const auto address = is_as_recorded ? offered : made_up_.take(bytes);
+    if (!address) {
+      used_ -= bytes;
+      return std::nullopt;
     }
-    segments_.emplace(address, bytes);
+    if (is_as_recorded) offers_.pop_front();
+    segments_.emplace(*address, bytes);
     return address;
   }
 
@@ -49,7 +49,9 @@ class RecordedDriver final : public SegmentSource {
                                             int /*stream*/) override {
     const std::int64_t bytes = round_up(std::max(at_least, 1024 * kGiB.count), granule);
     const auto offered = next_offer();
-    return AddressRange{offered ? *offered : *made_up_.take(bytes), bytes};
+    const auto address = offered ? offered : made_up_.take(bytes);
+    if (!address) return std::nullopt;
+    return AddressRange{*address, bytes};
   }
   void release_range(AddressRange /*range*/) override {}
 
@@ -98,6 +100,7 @@ class Replay final : public AllocatorListener {
  public:
   Replay(const AllocatorHistory& history, const ReplayOptions& options)
       : history_(history),
+        options_(options),
         rules_(options.rules ? *options.rules : history.rules),
         driver_(options.capacity),
         allocator_(rules_, memory_limit(rules_, options.capacity), driver_) {}
@@ -114,7 +117,14 @@ class Replay final : public AllocatorListener {
       }
     }
     allocator_.set_listener(this);
-    for (index_ = 0; index_ < history_.events.size(); ++index_) apply(history_.events[index_]);
+    const std::size_t events = std::min(history_.events.size(), options_.events);
+    std::int64_t peak = allocator_.statistics().peak_reserved;
+    for (index_ = 0; index_ < events; ++index_) {
+      apply(history_.events[index_]);
+      if (allocator_.statistics().peak_reserved == peak) continue;
+      peak = allocator_.statistics().peak_reserved;
+      result_.peak_event = index_;
+    }
     result_.statistics = allocator_.statistics();
     result_.end = allocator_.segments();
     return std::move(result_);
@@ -155,7 +165,9 @@ class Replay final : public AllocatorListener {
       case Action::segment_alloc:
       case Action::segment_map: driver_.offer(event.address); break;
       case Action::empty_cache: allocator_.empty_cache(); break;
-      case Action::device_full: driver_.refuse_next(); break;
+      case Action::device_full:
+        if (options_.hears_refusals) driver_.refuse_next();
+        break;
       case Action::segment_free:
       case Action::segment_unmap: break;
     }
@@ -208,6 +220,7 @@ class Replay final : public AllocatorListener {
   }
 
   const AllocatorHistory& history_;
+  const ReplayOptions& options_;
   AllocatorRules rules_;
   RecordedDriver driver_;
   CachingAllocator allocator_;

@@ -21,6 +21,10 @@ namespace foreshard::traces {
 struct ReplayOptions {
   std::optional<AllocatorRules> rules;  // instead of the recorded ones
   std::int64_t capacity = AllocatorRules::kUnlimited;
+  // The recorded driver's refusals (device_full) answer the recorded requests. Under other settings
+  // or on another device the capacity alone decides.
+  bool hears_refusals = true;
+  std::size_t events = SIZE_MAX;  // replays so many at most
 };
 
 // What the allocator decided for the request that is event `index` of the history.
@@ -38,6 +42,7 @@ struct ReplayResult {
   std::vector<ReplayDecision> decisions;
   std::vector<OutOfMemory> failures;
   std::vector<SegmentState> end;
+  std::size_t peak_event = 0;  // at which reserved memory first reached its peak
 };
 
 Result<ReplayResult> replay(const AllocatorHistory& history, const ReplayOptions& options);

@@ -1,0 +1,293 @@
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "traces/import.hpp"
+#include "traces/metadata.hpp"
+#include "traces/snapshot/attribution.hpp"
+#include "traces/snapshot/history.hpp"
+#include "traces/snapshot/parameter_sizes.hpp"
+#include "traces/snapshot/recorded_blocks.hpp"
+#include "traces/snapshot/snapshot.hpp"
+#include "traces/snapshot/units.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+using Action = SnapshotEvent::Action;
+
+// Stacks that share their frames in the file do not in the trace.
+constexpr std::size_t kMostStackText = std::size_t{256} << 20;
+
+class SnapshotImport {
+ public:
+  SnapshotImport(const Snapshot& snapshot, const ImportOptions& options)
+      : snapshot_(snapshot), options_(options), attributions_(snapshot.stacks.size()) {
+    trace_.dropped = snapshot.dropped;
+    trace_.complete = snapshot.complete;
+  }
+
+  Trace run(const std::string& path) {
+    find_origin();
+    const std::vector<int> devices = recorded_devices(snapshot_);
+    for (const int device : devices) read_device(device);
+    read_annotations();
+    RunDescription run;
+    run.ranks = devices.empty() ? 0 : *std::max_element(devices.begin(), devices.end()) + 1;
+    run.more = {{"source", "snapshot"},
+                {"files", path},
+                {"allocator_settings", snapshot_.settings},
+                {"clock_origin_ns", std::to_string(clamped_ns(origin_us_))}};
+    trace_.metadata = run_metadata(run);
+    sort(trace_);
+    return std::move(trace_);
+  }
+
+ private:
+  struct Facts {
+    StringId category = 0, phase = 0, stack = 0;
+    std::string_view category_name;
+    std::string role;
+  };
+
+  static std::int64_t clamped_ns(std::int64_t us) {
+    return std::min(us, std::numeric_limits<std::int64_t>::max() / 1000) * 1000;
+  }
+  std::int64_t since_origin(std::int64_t time_us) const { return clamped_ns(time_us - origin_us_); }
+
+  void find_origin() {
+    std::optional<std::int64_t> first;
+    for (const auto& events : snapshot_.devices) {
+      for (const auto& e : events) first = std::min(first.value_or(e.time_us), e.time_us);
+    }
+    for (const auto& a : snapshot_.annotations) {
+      first = std::min(first.value_or(a.time_us), a.time_us);
+    }
+    origin_us_ = first.value_or(0);
+  }
+
+  std::int32_t lane(int rank, bool device, const std::string& name) {
+    const auto [at, is_new] = lanes_.try_emplace({rank, device, name}, 0);
+    if (is_new) {
+      at->second = static_cast<std::int32_t>(trace_.lanes.size());
+      trace_.lanes.push_back({rank, device, trace_.strings.intern(name)});
+    }
+    return at->second;
+  }
+  std::int32_t stream_lane(int rank, std::int64_t stream) {
+    char name[32];
+    std::snprintf(name, sizeof name, stream == 0 ? "stream 0" : "stream 0x%llx",
+                  static_cast<unsigned long long>(stream));
+    return lane(rank, true, name);
+  }
+
+  const Facts& facts(StackId stack) {
+    auto& known = attributions_[static_cast<std::size_t>(stack)];
+    if (known) return *known;
+    Attribution found = attribute(snapshot_, snapshot_.stack(stack));
+    known.emplace();
+    known->category = trace_.strings.intern(found.category);
+    known->category_name = found.category;
+    known->phase = trace_.strings.intern(found.phase);
+    known->role = std::move(found.role);
+    if (!options_.keeps_stacks) return *known;
+    const std::string text = stack_text(snapshot_, snapshot_.stack(stack));
+    if (stack_text_ + text.size() > kMostStackText) {
+      ++trace_.dropped["stacks beyond 256 MiB of text"];
+    } else {
+      stack_text_ += text.size();
+      known->stack = trace_.strings.intern(text);
+    }
+    return *known;
+  }
+
+  void attribute_by_stack(MemoryEvent& event, StackId stack, const std::string& unit) {
+    if (stack < 0) {
+      event.category = trace_.strings.intern(kUnattributed);
+      return;
+    }
+    const Facts& known = facts(stack);
+    event.category = known.category;
+    event.phase = known.phase;
+    event.stack = known.stack;
+    event.owner = trace_.strings.intern(unit.empty()         ? known.role
+                                        : known.role.empty() ? unit
+                                                             : unit + ": " + known.role);
+  }
+
+  void read_device(int device) {
+    const StartState start = start_state(snapshot_, device);
+    if (start.misfits > 0) trace_.dropped["events that contradict the end state"] += start.misfits;
+    live_.clear();
+    backward_.clear();
+    const ParameterSizes sizes(snapshot_, device, start);
+    for (const SnapshotSegment& segment : start.segments) {
+      MemoryEvent event;
+      event.rank = device;
+      event.action = MemoryAction::segment_alloc;
+      event.address = segment.address;
+      event.bytes = event.requested = segment.bytes;
+      event.lane = stream_lane(device, segment.stream);
+      trace_.memory.push_back(event);
+      for (const SnapshotBlock& block : segment.blocks) {
+        if (block.use != SegmentState::Use::free) take_over(block, event, sizes);
+      }
+    }
+    const auto index = static_cast<std::size_t>(device);
+    if (index >= snapshot_.devices.size()) return;
+    RecordedBlocks blocks(snapshot_.rules, start);
+    Units units(snapshot_, device);
+    for (const SnapshotEvent& recorded : snapshot_.devices[index]) {
+      units.advance(recorded.time_us);
+      read_event(device, recorded, blocks, units);
+    }
+  }
+
+  // A block that was there when the recording began.
+  void take_over(const SnapshotBlock& block, const MemoryEvent& segment,
+                 const ParameterSizes& sizes) {
+    MemoryEvent event = segment;
+    event.action = MemoryAction::alloc;
+    event.address = block.address;
+    event.bytes = block.bytes;
+    event.requested = block.requested;
+    if (block.stack >= 0) {
+      attribute_by_stack(event, block.stack, {});
+    } else {
+      event.category = trace_.strings.intern(sizes.category(block.requested));
+      event.owner = trace_.strings.intern(sizes.owner(block.requested));
+    }
+    live_[event.address] = trace_.memory.size();
+    trace_.memory.push_back(event);
+    if (block.use != SegmentState::Use::awaiting_free) return;
+    event.action = MemoryAction::free_requested;
+    trace_.memory.push_back(event);
+  }
+
+  void read_event(int device, const SnapshotEvent& recorded, RecordedBlocks& blocks,
+                  const Units& units) {
+    MemoryEvent event;
+    event.rank = device;
+    event.time_ns = since_origin(recorded.time_us);
+    event.address = recorded.address;
+    event.requested = recorded.bytes;
+    event.lane = stream_lane(device, recorded.stream);
+    event.bytes = blocks.apply(recorded);
+    trace_.complete_until_ns = std::max(trace_.complete_until_ns, event.time_ns);
+    if (event.bytes == 0) {
+      ++trace_.dropped["memory events that fit no segment or block"];
+      return;
+    }
+    switch (recorded.action) {
+      case Action::alloc:
+        event.action = MemoryAction::alloc;
+        attribute_by_stack(event, recorded.stack, units.current());
+        note(event, recorded.stack);
+        break;
+      case Action::free_requested:
+      case Action::free_completed: {
+        event.action = recorded.action == Action::free_requested ? MemoryAction::free_requested
+                                                                 : MemoryAction::free_completed;
+        const auto block = live_.find(event.address);
+        if (block == live_.end()) break;
+        const MemoryEvent& allocated = trace_.memory[block->second];
+        event.category = allocated.category;
+        event.owner = allocated.owner;
+        if (recorded.action == Action::free_completed) live_.erase(block);
+        break;
+      }
+      case Action::segment_alloc:
+      case Action::segment_map: event.action = MemoryAction::segment_alloc; break;
+      case Action::segment_free:
+      case Action::segment_unmap: event.action = MemoryAction::segment_free; break;
+      case Action::oom:
+        event.action = MemoryAction::out_of_memory;
+        attribute_by_stack(event, recorded.stack, units.current());
+        break;
+    }
+    trace_.memory.push_back(event);
+  }
+
+  // What the backward made and the optimizer still finds is a gradient.
+  void note(const MemoryEvent& event, StackId stack) {
+    live_[event.address] = trace_.memory.size();
+    if (stack < 0) return;
+    const std::string& phase = trace_.strings[event.phase];
+    if (phase == "backward" && facts(stack).category_name == "temporaries") {
+      backward_.push_back(trace_.memory.size());
+    } else if (phase == "optimizer" && !backward_.empty()) {
+      const StringId gradients = trace_.strings.intern("gradients");
+      for (const std::size_t made : backward_) {
+        const auto block = live_.find(trace_.memory[made].address);
+        if (block != live_.end() && block->second == made) {
+          trace_.memory[made].category = gradients;
+        }
+      }
+      backward_.clear();
+    }
+  }
+
+  void read_annotations() {
+    // Ranges of equal name nest; the innermost ends first.
+    std::map<std::pair<std::int32_t, TextId>, std::vector<std::int64_t>> open;
+    for (const SnapshotAnnotation& annotation : snapshot_.annotations) {
+      auto& starts = open[{annotation.device, annotation.name}];
+      const std::int64_t now = since_origin(annotation.time_us);
+      if (!annotation.is_end) {
+        starts.push_back(now);
+      } else if (starts.empty()) {
+        ++trace_.dropped["annotations that began before the recording"];
+      } else {
+        add_range(annotation, starts.back(), now);
+        starts.pop_back();
+      }
+    }
+    for (const auto& [key, starts] : open) {
+      if (!starts.empty()) {
+        trace_.dropped["annotations that never ended"] += static_cast<std::int64_t>(starts.size());
+      }
+    }
+  }
+
+  void add_range(const SnapshotAnnotation& annotation, std::int64_t start, std::int64_t end) {
+    const std::string& name = snapshot_.text(annotation.name);
+    Event event;
+    event.start_ns = start;
+    event.end_ns = std::max(start, end);
+    event.lane = lane(annotation.device, false, "host");
+    event.kind = EventKind::range;
+    event.name = trace_.strings.intern(name);
+    event.unit = trace_.strings.intern(unit_of(name));
+    trace_.events.push_back(event);
+    trace_.complete_until_ns = std::max(trace_.complete_until_ns, event.end_ns);
+  }
+
+  const Snapshot& snapshot_;
+  ImportOptions options_;
+  Trace trace_;
+  std::int64_t origin_us_ = 0;
+  std::map<std::tuple<int, bool, std::string>, std::int32_t> lanes_;
+  std::vector<std::optional<Facts>> attributions_;  // by stack
+  std::size_t stack_text_ = 0;
+  std::unordered_map<Address, std::size_t> live_;  // the alloc event of each block
+  std::vector<std::size_t> backward_;              // alloc events of the backward
+};
+
+}  // namespace
+
+Result<Trace> import_snapshot(const std::string& path, const ImportOptions& options) {
+  const auto snapshot = read_snapshot(path);
+  if (!snapshot) return tl::unexpected(snapshot.error());
+  return import_snapshot(*snapshot, path, options);
+}
+
+Trace import_snapshot(const Snapshot& snapshot, const std::string& path,
+                      const ImportOptions& options) {
+  return SnapshotImport(snapshot, options).run(path);
+}
+
+}  // namespace foreshard::traces

@@ -1,0 +1,54 @@
+#include "traces/snapshot/recorded_blocks.hpp"
+
+#include <algorithm>
+
+namespace foreshard::traces {
+
+using Action = SnapshotEvent::Action;
+
+RecordedBlocks::RecordedBlocks(const AllocatorRules& rules, const StartState& start)
+    : rules_(rules) {
+  for (const SnapshotSegment& segment : start.segments) {
+    segments_.add(segment.address, {segment.bytes, segment.stream, segment.small,
+                                    segment.expandable, segment.in_private_pool});
+    for (const SnapshotBlock& block : segment.blocks) {
+      if (block.use != SegmentState::Use::free) in_use_[block.address] = block.bytes;
+    }
+  }
+}
+
+std::int64_t RecordedBlocks::apply(const SnapshotEvent& event) {
+  switch (event.action) {
+    case Action::alloc: return allocate(event);
+    case Action::free_requested:
+    case Action::free_completed: {
+      const auto block = in_use_.find(event.address);
+      if (block == in_use_.end()) return 0;
+      const std::int64_t bytes = block->second;
+      if (event.action == Action::free_completed) in_use_.erase(block);
+      return bytes;
+    }
+    case Action::segment_alloc:
+    case Action::segment_map: return segments_.add(event) ? event.bytes : 0;
+    case Action::segment_free:
+    case Action::segment_unmap:
+      return segments_.remove(event.address, event.bytes) ? event.bytes : 0;
+    case Action::oom: return event.bytes;
+  }
+  return 0;
+}
+
+std::int64_t RecordedBlocks::allocate(const SnapshotEvent& event) {
+  const auto segment = segments_.find(event.address);
+  if (segment == segments_.end() || in_use_.contains(event.address)) return 0;
+  Address end = segment->first + segment->second.bytes;
+  const auto next = in_use_.upper_bound(event.address);
+  if (next != in_use_.end()) end = std::min(end, next->first);
+  const std::int64_t room = end - event.address, rounded = rules_.round_size(event.bytes);
+  if (rounded > room || event.bytes <= 0) return 0;
+  const bool is_cut =
+      segment->second.expandable || rules_.splits(rounded, room - rounded, segment->second.small);
+  return in_use_[event.address] = is_cut ? rounded : room;
+}
+
+}  // namespace foreshard::traces

@@ -1,0 +1,39 @@
+// The segments of one recorded allocator at a moment, as events add and remove them: ordinary ones
+// whole, expandable ones by stretches, of which neighbours grow together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "models/caching_allocator.hpp"
+#include "traces/snapshot/snapshot.hpp"
+
+namespace foreshard::traces {
+
+class RecordedSegments {
+ public:
+  struct Segment {
+    std::int64_t bytes = 0;
+    std::int64_t stream = 0;
+    bool small = false, expandable = false, in_private_pool = false;
+  };
+
+  // False where it overlaps one that is there; nothing changes then.
+  bool add(Address address, const Segment& segment);
+  // A segment_alloc or segment_map, whose pool follows from the neighbours it grows together with,
+  // or from its size.
+  bool add(const SnapshotEvent& event);
+  // A segment_free or segment_unmap. False where there is no such memory.
+  bool remove(Address address, std::int64_t bytes);
+
+  // The segment that holds an address, or end().
+  using Map = std::map<Address, Segment>;
+  Map::const_iterator find(Address address) const;
+  Map::const_iterator end() const { return segments_.end(); }
+  const Map& all() const { return segments_; }
+
+ private:
+  Map segments_;
+};
+
+}  // namespace foreshard::traces

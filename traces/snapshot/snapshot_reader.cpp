@@ -1,0 +1,306 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include <zlib.h>
+
+#include "traces/snapshot/pickle.hpp"
+#include "traces/snapshot/snapshot.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+using Use = SegmentState::Use;
+using Action = SnapshotEvent::Action;
+
+// Addresses and sizes stay far from overflow when they are added.
+constexpr std::int64_t kLargest = std::int64_t{1} << 60;
+constexpr std::int32_t kMostDevices = 1024;
+constexpr std::size_t kMostBytes = std::size_t{512} << 20;
+
+constexpr std::array<std::pair<std::string_view, Action>, 8> kActions{{
+    {"alloc", Action::alloc},
+    {"free_requested", Action::free_requested},
+    {"free_completed", Action::free_completed},
+    {"segment_alloc", Action::segment_alloc},
+    {"segment_free", Action::segment_free},
+    {"segment_map", Action::segment_map},
+    {"segment_unmap", Action::segment_unmap},
+    {"oom", Action::oom},
+}};
+
+class SnapshotReader {
+ public:
+  SnapshotReader(const PickleValues& values, std::string file)
+      : values_(values), file_(std::move(file)), budget_(values.entry_count()) {}
+
+  Result<Snapshot> run(PickleId root, bool complete) {
+    snapshot_.complete = complete;
+    snapshot_.texts.emplace_back();
+    const bool has_segments_only = values_.is(root, PickleType::list);
+    const PickleId segments = has_segments_only ? root : values_.find(root, "segments");
+    const PickleId traces = values_.find(root, "device_traces");
+    if (!values_.is(segments, PickleType::list) && !values_.is(traces, PickleType::list)) {
+      return fail(
+          file_, "",
+          "holds neither segments nor device_traces; expected a memory snapshot of PyTorch");
+    }
+    read_settings(values_.find(root, "allocator_settings"));
+    for (const auto& entry : values_.entries(segments)) {
+      if (!has_budget()) break;
+      read_segment(entry.value);
+    }
+    for (const auto& entry : values_.entries(traces)) {
+      if (!has_budget()) break;
+      if (snapshot_.devices.size() == static_cast<std::size_t>(kMostDevices)) {
+        ++snapshot_.dropped["devices beyond the first 1024"];
+        continue;
+      }
+      read_events(entry.value);
+    }
+    for (const auto& entry : values_.entries(values_.find(root, "external_annotations"))) {
+      if (!has_budget()) break;
+      read_annotation(entry.value);
+    }
+    if (budget_ == 0 && ran_out_) {
+      return fail(file_, "",
+                  "repeats its records more often than it holds any; expected each once");
+    }
+    std::stable_sort(snapshot_.segments.begin(), snapshot_.segments.end(),
+                     [](const SnapshotSegment& a, const SnapshotSegment& b) {
+                       return std::pair(a.device, a.address) < std::pair(b.device, b.address);
+                     });
+    return std::move(snapshot_);
+  }
+
+ private:
+  // Every record costs the file an entry, unless it says one again and again.
+  bool has_budget() {
+    if (budget_ == 0) ran_out_ = true;
+    budget_ -= budget_ > 0;
+    return !ran_out_;
+  }
+
+  std::optional<std::int64_t> integer(PickleId record, std::string_view key) const {
+    const PickleId value = values_.find(record, key);
+    if (!values_.is(value, PickleType::integer)) return std::nullopt;
+    return values_.integer(value);
+  }
+  std::optional<std::int64_t> amount(PickleId record, std::string_view key) const {
+    const auto value = integer(record, key);
+    return value && *value >= 0 && *value <= kLargest ? value : std::nullopt;
+  }
+  std::string_view text(PickleId record, std::string_view key) const {
+    const PickleId value = values_.find(record, key);
+    return values_.is(value, PickleType::text) ? values_.text(value) : std::string_view();
+  }
+  bool is_true(PickleId record, std::string_view key) const {
+    const PickleId value = values_.find(record, key);
+    return values_.is(value, PickleType::boolean) && values_.integer(value) != 0;
+  }
+  void drop(const char* reason) { ++snapshot_.dropped[reason]; }
+
+  void read_settings(PickleId settings) {
+    AllocatorRules& rules = snapshot_.rules;
+    snapshot_.settings = text(settings, "PYTORCH_CUDA_ALLOC_CONF");
+    rules.expandable_segments = is_true(settings, "expandable_segments");
+    const auto split = amount(settings, "max_split_size");
+    if (split && *split > 0) rules.max_split_size = *split;
+    const PickleId gc = values_.find(settings, "garbage_collection_threshold");
+    if (values_.is(gc, PickleType::real) && values_.real(gc) > 0 && values_.real(gc) <= 1) {
+      rules.garbage_collection_threshold = values_.real(gc);
+    }
+    const PickleId table = values_.find(settings, "roundup_power2_divisions");
+    AllocatorRules::Divisions divisions{};
+    for (std::size_t i = 0; i < divisions.size(); ++i) {
+      const auto value = amount(table, std::to_string(std::int64_t{1} << i));
+      if (value && (*value == 0 || std::has_single_bit(static_cast<std::uint64_t>(*value)))) {
+        divisions[i] = *value;
+      }
+    }
+    rules.round_to_power2_divisions(divisions);
+  }
+
+  void read_segment(PickleId record) {
+    SnapshotSegment segment;
+    const auto device = integer(record, "device").value_or(-1);
+    const auto address = amount(record, "address"), bytes = amount(record, "total_size");
+    if (!address || !bytes || *bytes == 0 || device < 0 || device >= kMostDevices) {
+      return drop("segments without address, size or device");
+    }
+    segment.device = static_cast<std::int32_t>(device);
+    segment.address = *address;
+    segment.bytes = *bytes;
+    segment.stream = integer(record, "stream").value_or(0);
+    segment.expandable = is_true(record, "is_expandable");
+    const std::string_view type = text(record, "segment_type");
+    segment.small = type.empty() ? *bytes == AllocatorRules::kSmallSegment : type == "small";
+    for (const auto& part : values_.entries(values_.find(record, "segment_pool_id"))) {
+      const bool is_default =
+          !values_.is(part.value, PickleType::integer) || values_.integer(part.value) == 0;
+      segment.in_private_pool |= !is_default;
+    }
+    Address next = segment.address;  // old files leave the address of a block to its neighbours
+    for (const auto& entry : values_.entries(values_.find(record, "blocks"))) {
+      if (!has_budget()) break;
+      const auto size = amount(entry.value, "size");
+      const auto use = use_of(text(entry.value, "state"));
+      const Address end = segment.address + segment.bytes;
+      const Address at = amount(entry.value, "address").value_or(next);
+      if (!size || *size == 0 || !use || at < next || at > end || *size > end - at) {
+        drop("blocks without size or state, or outside their segment");
+        continue;
+      }
+      SnapshotBlock block{at, *size, amount(entry.value, "requested_size").value_or(*size), *use,
+                          -1};
+      block.stack = read_stack(values_.find(entry.value, "frames"));
+      // Until PyTorch 2.0 a block listed who had used it, the last one first.
+      for (const auto& past : values_.entries(values_.find(entry.value, "history"))) {
+        if (block.use == Use::free || !has_budget()) break;
+        block.stack = read_stack(values_.find(past.value, "frames"));
+        block.requested = amount(past.value, "real_size").value_or(block.requested);
+        break;
+      }
+      next = at + *size;
+      segment.blocks.push_back(block);
+    }
+    snapshot_.segments.push_back(std::move(segment));
+  }
+
+  static std::optional<Use> use_of(std::string_view state) {
+    if (state == "inactive") return Use::free;
+    if (state == "active_allocated") return Use::allocated;
+    if (state == "active_pending_free" || state == "active_awaiting_free") {
+      return Use::awaiting_free;
+    }
+    return std::nullopt;
+  }
+
+  void read_events(PickleId list) {
+    auto& events = snapshot_.devices.emplace_back();
+    for (const auto& entry : values_.entries(list)) {
+      if (!has_budget()) break;
+      const std::string_view word = text(entry.value, "action");
+      const auto known = std::find_if(kActions.begin(), kActions.end(),
+                                      [&](const auto& action) { return action.first == word; });
+      if (known == kActions.end()) {
+        if (word != "snapshot") drop("events of an unknown action");
+        continue;
+      }
+      SnapshotEvent event;
+      event.action = known->second;
+      const bool is_oom = event.action == Action::oom;
+      const auto bytes = amount(entry.value, "size");
+      const auto address = amount(entry.value, "addr");
+      if (!bytes || (!address && !is_oom)) {
+        drop("events without address or size");
+        continue;
+      }
+      event.bytes = *bytes;
+      event.address = is_oom ? 0 : *address;
+      event.device_free = is_oom ? amount(entry.value, "device_free").value_or(-1) : -1;
+      event.stream = integer(entry.value, "stream").value_or(0);
+      // Without times the order stands for them.
+      const auto time = amount(entry.value, "time_us");
+      event.time_us = time ? *time : events.empty() ? 0 : events.back().time_us;
+      event.stack = read_stack(values_.find(entry.value, "frames"));
+      events.push_back(event);
+    }
+  }
+
+  void read_annotation(PickleId record) {
+    SnapshotAnnotation annotation;
+    const std::string_view stage = text(record, "stage"), name = text(record, "name");
+    const auto device = integer(record, "device");
+    const auto time = amount(record, "time_us");
+    if ((stage != "START" && stage != "END") || name.empty() || !time) {
+      return drop("annotations without stage, name or time");
+    }
+    annotation.name = share(values_.find(record, "name"));
+    annotation.is_end = stage == "END";
+    annotation.time_us = *time;
+    annotation.device = static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(device.value_or(0), 0, kMostDevices - 1));
+    snapshot_.annotations.push_back(std::move(annotation));
+  }
+
+  // Events of one place in the program share their stack, and stacks their frames.
+  StackId read_stack(PickleId list) {
+    if (values_.entries(list).empty()) return -1;
+    const auto known = stacks_.find(list);
+    if (known != stacks_.end()) return known->second;
+    std::vector<std::int32_t> stack;
+    for (const auto& entry : values_.entries(list)) {
+      if (!has_budget()) break;
+      stack.push_back(read_frame(entry.value));
+    }
+    snapshot_.stacks.push_back(std::move(stack));
+    return stacks_[list] = static_cast<StackId>(snapshot_.stacks.size() - 1);
+  }
+
+  std::int32_t read_frame(PickleId record) {
+    const auto known = frames_.find(record);
+    if (known != frames_.end()) return known->second;
+    snapshot_.frames.push_back({share(values_.find(record, "name")),
+                                share(values_.find(record, "filename")),
+                                integer(record, "line").value_or(0)});
+    return frames_[record] = static_cast<std::int32_t>(snapshot_.frames.size() - 1);
+  }
+
+  // Equal text has one number.
+  TextId share(PickleId text) {
+    if (!values_.is(text, PickleType::text)) return 0;
+    const auto [at, is_new] = texts_.try_emplace(text, 0);
+    if (!is_new) return at->second;
+    const auto next = static_cast<TextId>(snapshot_.texts.size());
+    at->second = texts_by_content_.try_emplace(values_.text(text), next).first->second;
+    if (at->second == next) snapshot_.texts.emplace_back(values_.text(text));
+    return at->second;
+  }
+
+  const PickleValues& values_;
+  std::string file_;
+  std::size_t budget_;
+  bool ran_out_ = false;
+  Snapshot snapshot_;
+  std::unordered_map<PickleId, TextId> texts_;
+  std::unordered_map<std::string_view, TextId> texts_by_content_;
+  std::unordered_map<PickleId, StackId> stacks_;
+  std::unordered_map<PickleId, std::int32_t> frames_;
+};
+
+}  // namespace
+
+Result<Snapshot> parse_snapshot(std::string_view bytes, const std::string& file) {
+  const auto pickle = read_pickle(bytes, file);
+  if (!pickle) return tl::unexpected(pickle.error());
+  return SnapshotReader(pickle->values, file).run(pickle->root, pickle->complete);
+}
+
+Result<Snapshot> read_snapshot(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return fail(path, "", "is a folder; expected a snapshot's pickle");
+  }
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file) return fail(path, "", "cannot be opened; expected a readable file");
+  std::string bytes;
+  const auto size = std::filesystem::file_size(path, error);
+  if (!error) bytes.reserve(std::min<std::size_t>(size, kMostBytes));
+  std::array<char, 1 << 16> part{};
+  int read = 0;
+  while ((read = gzread(file.get(), part.data(), static_cast<unsigned>(part.size()))) > 0) {
+    if (bytes.size() + static_cast<std::size_t>(read) > kMostBytes) {
+      return fail(path, "", "holds more than 512 MiB; expected a smaller snapshot");
+    }
+    bytes.append(part.data(), static_cast<std::size_t>(read));
+  }
+  // A gzip file cut short is a pickle cut short: what it held is read, and found incomplete there.
+  return parse_snapshot(bytes, path);
+}
+
+}  // namespace foreshard::traces

@@ -1,0 +1,36 @@
+// Which FSDP unit a device's program was in at each moment, from the ranges that FSDP records
+// around its phases: "FSDP::pre_forward (layers.3)".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/snapshot/snapshot.hpp"
+
+namespace foreshard::traces {
+
+// "layers.3" of "FSDP::all_gather (layers.3)"; empty where the range is not FSDP's or names no unit.
+std::string_view unit_of(std::string_view range);
+
+class Units {
+ public:
+  Units(const Snapshot& snapshot, int device);
+
+  // Moves on to a later moment.
+  void advance(std::int64_t time_us);
+
+  // The unit of the innermost open range that names one; between ranges the unit whose forward or
+  // backward has begun and not ended. Empty outside of all.
+  const std::string& current() const { return open_.empty() ? running_ : open_.back(); }
+
+ private:
+  const Snapshot& snapshot_;
+  int device_;
+  std::size_t next_ = 0;  // annotation
+  std::vector<std::string> open_;
+  std::string running_;
+};
+
+}  // namespace foreshard::traces
