@@ -197,8 +197,10 @@ Comparison compare(const traces::Trace& measured, const traces::Trace& predicted
         {category, steady_mean(ours, our_steps, field), steady_mean(theirs, their_steps, field)});
   }
   match_events(measured, predicted, stands_for, result);
+  result.changes = operator_changes(measured, predicted);
+  result.has_prediction = theirs.predicted;
 
-  for (const auto& [which, analysis] : {std::pair{"measured: ", &ours}, {"predicted: ", &theirs}}) {
+  for (const auto& [which, analysis] : {std::pair{"first: ", &ours}, {"second: ", &theirs}}) {
     for (const std::string& warning : analysis->warnings) {
       result.warnings.push_back(which + warning);
     }

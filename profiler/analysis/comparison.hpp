@@ -1,4 +1,6 @@
-// How far a prediction is from a measurement: step time, memory, and event by event.
+// How far a prediction is from a measurement, or one recording from another: step time, memory, and
+// event by event. Recordings without a program have no keys to match events by; of those, operators
+// are compared by name: which appeared, vanished, grew.
 //
 // Events are matched by rank, lane kind and stable key within one steady step; a measured event's
 // duration is its median over the steady steps. Where the prediction simulates one rank of each
@@ -7,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "traces/trace.hpp"
@@ -27,6 +30,18 @@ struct OperatorDifference {
   std::int64_t predicted_ns = 0;
 };
 
+// One operator in both traces, on average over each trace's steps, or over the whole trace where it
+// has none.
+struct OperatorChange {
+  std::string name;
+  std::string category;
+  double measured_count = 0, predicted_count = 0;
+  std::int64_t measured_ns = 0, predicted_ns = 0;  // by itself, see OperatorTotal::self_ns
+
+  // "appeared", "vanished", "grew", "shrank" or "same" (within 1 % of its time).
+  std::string_view what() const;
+};
+
 struct RankMemoryDifference {
   std::int32_t rank = 0;
   std::int64_t measured_allocated_bytes = 0, predicted_allocated_bytes = 0;
@@ -42,14 +57,19 @@ struct Comparison {
   std::int64_t peak_reserved_error_bytes = 0;
   std::vector<RankMemoryDifference> ranks;
   std::vector<CategoryDifference> by_category;
-  std::vector<OperatorDifference> operators;  // largest difference first
+  std::vector<OperatorDifference> operators;  // of matched events, largest difference first
+  std::vector<OperatorChange> changes;        // of all operators, largest difference first
   std::int64_t events_matched = 0;
   std::int64_t events_unmatched = 0;  // of either side
   bool same_program = false;          // equal program hashes
+  bool has_prediction = false;        // the second one is a prediction
   std::vector<std::string> warnings;
 };
 
 Comparison compare(const traces::Trace& measured, const traces::Trace& predicted);
+
+std::vector<OperatorChange> operator_changes(const traces::Trace& measured,
+                                             const traces::Trace& predicted);
 
 // The object of `foreshard compare --json`.
 std::string to_json(const Comparison& comparison);

@@ -27,6 +27,18 @@ std::string memory_sentence(const Comparison& c) {
          " bytes reserved on the worst rank.";
 }
 
+std::string changes_table(const Comparison& c, const std::string& first,
+                          const std::string& second) {
+  TextTable table({"operators that changed most", "", "count", "count", first, second});
+  for (const OperatorChange& one : c.changes) {
+    if (table.rows() == kOperatorsShown || one.what() == "same") break;
+    table.add({one.name, std::string(one.what()), fixed(one.measured_count, 1),
+               fixed(one.predicted_count, 1), milliseconds(one.measured_ns),
+               milliseconds(one.predicted_ns)});
+  }
+  return table.rows() == 0 ? "" : "\n" + table.text();
+}
+
 }  // namespace
 
 std::string to_json(const Comparison& c) {
@@ -61,6 +73,16 @@ std::string to_json(const Comparison& c) {
                                  {"measured_ns", one.measured_ns},
                                  {"predicted_ns", one.predicted_ns}});
   }
+  json["changes"] = Json::array();
+  for (const OperatorChange& one : c.changes) {
+    json["changes"].push_back({{"name", one.name},
+                               {"category", one.category},
+                               {"change", one.what()},
+                               {"measured_count", one.measured_count},
+                               {"predicted_count", one.predicted_count},
+                               {"measured_ns", one.measured_ns},
+                               {"predicted_ns", one.predicted_ns}});
+  }
   json["warnings"] = c.warnings;
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
@@ -68,7 +90,9 @@ std::string to_json(const Comparison& c) {
 std::string report_text(const Comparison& c) {
   std::string text = c.step_time_error < 0
                          ? "Step times cannot be compared: one of the traces has no steps.\n"
-                         : "Predicted " + milliseconds(c.predicted_step_ns) + " a step, measured " +
+                         : std::string(c.has_prediction ? "Predicted " : "The second takes ") +
+                               milliseconds(c.predicted_step_ns) + " a step, " +
+                               (c.has_prediction ? "measured " : "the first ") +
                                milliseconds(c.measured_step_ns) + ": " +
                                signed_percent(c.predicted_step_ns, c.measured_step_ns) + ".\n";
   text += memory_sentence(c) + "\n";
@@ -77,16 +101,17 @@ std::string report_text(const Comparison& c) {
           (c.same_program ? "; both traces are of the same program.\n" : ".\n");
   for (const std::string& warning : c.warnings) text += "warning: " + warning + "\n";
 
-  TextTable times({"a steady step", "measured", "predicted", "difference"});
+  const std::string first = c.has_prediction ? "measured" : "first",
+                    second = c.has_prediction ? "predicted" : "second";
+  TextTable times({"a steady step", first, second, "difference"});
   for (const CategoryDifference& one : c.by_category) {
     times.add({one.category, milliseconds(one.measured_ns), milliseconds(one.predicted_ns),
                signed_percent(one.predicted_ns, one.measured_ns)});
   }
   text += "\n" + times.text();
-  if (c.operators.empty()) return text;
+  if (c.operators.empty()) return text + changes_table(c, first, second);
 
-  TextTable operators(
-      {"operators that differ most", "events", "measured", "predicted", "difference"});
+  TextTable operators({"operators that differ most", "events", first, second, "difference"});
   for (std::size_t i = 0; i < std::min(kOperatorsShown, c.operators.size()); ++i) {
     const OperatorDifference& one = c.operators[i];
     operators.add({one.name, std::to_string(one.events), milliseconds(one.measured_ns),

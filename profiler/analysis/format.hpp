@@ -17,6 +17,7 @@ class TextTable {
  public:
   explicit TextTable(std::vector<std::string> heading) : rows_{std::move(heading)} {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::size_t rows() const { return rows_.size() - 1; }  // without the heading
   std::string text(int indent = 2) const;
 
  private:

@@ -94,6 +94,32 @@ TEST(Comparison, EventsWithoutKeysAreUnmatched) {
   EXPECT_EQ(c.events_unmatched, 4);
 }
 
+TEST(Comparison, OfOperatorsByName) {
+  HandMadeTrace before, after;
+  before.step(0, 1, 0, 100).step(0, 2, 100, 200);
+  after.step(0, 1, 0, 100);
+  for (int step = 1; step <= 2; ++step) {
+    before.event(0, 0, EventKind::compute, 0, 40, step, "grows")
+        .event(0, 0, EventKind::compute, 50, 60, step, "stays")
+        .event(0, 0, EventKind::compute, 60, 90, step, "vanishes");
+  }
+  after.event(0, 0, EventKind::compute, 0, 75, 1, "grows")
+      .event(0, 0, EventKind::compute, 80, 90, 1, "stays")
+      .event(0, 1, EventKind::communication, 0, 20, 1, "appears");
+  const auto changes = operator_changes(before.trace, after.trace);
+  ASSERT_EQ(changes.size(), 4u);
+  EXPECT_EQ(changes[0].name, "grows");
+  EXPECT_EQ(changes[0].what(), "grew");
+  EXPECT_EQ(changes[0].measured_ns, 40) << "a step";
+  EXPECT_EQ(changes[0].measured_count, 1);
+  EXPECT_EQ(changes[1].what(), "vanished");
+  EXPECT_EQ(changes[2].what(), "appeared");
+  EXPECT_EQ(changes[3].what(), "same");
+  const std::string text = report_text(compare(before.trace, after.trace));
+  EXPECT_NE(text.find("The second takes"), std::string::npos) << text;
+  EXPECT_NE(text.find("vanished"), std::string::npos) << text;
+}
+
 TEST(Comparison, ReportStartsWithTheAnswer) {
   const std::string text = report_text(compare(measured().trace, predicted().trace));
   EXPECT_TRUE(
