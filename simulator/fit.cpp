@@ -180,7 +180,8 @@ Result<void> check(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (run.samples.tasks.empty()) {
       return fail(run.samples.file, "",
-                  "holds no task with a cost key; expected a recording of `foreshard train`");
+                  "holds no work with a cost key; expected a recording of `foreshard train`, or of "
+                  "PyTorch's profiler with record_shapes");
     }
     if (run.samples.cpu_model != runs[0].samples.cpu_model ||
         run.samples.cores != runs[0].samples.cores) {
@@ -216,6 +217,13 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
     c.ranks = samples.ranks;
     c.threads = samples.threads;
     c.measured_ns = samples.step_ns;
+    if (samples.tasks_without_key > 0) {
+      result.warnings.push_back(samples.file + ": " + std::to_string(samples.tasks_without_key) +
+                                " of " +
+                                std::to_string(samples.tasks_without_key +
+                                               static_cast<std::int64_t>(samples.tasks.size())) +
+                                " pieces of work have no cost key and taught nothing");
+    }
     if (is_comparable(*run)) {
       c.fitted_ns = replay(*run, result.table).step_time.count();
       if (runs.size() > 1) c.held_out_ns = held_out_ns(runs, *run);

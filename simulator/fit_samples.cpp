@@ -168,7 +168,7 @@ class Reader {
   void read_task(const Event& event) {
     if (!is_task(event.kind)) return;
     const std::int32_t key = key_of(event);
-    if (key < 0) return;
+    if (key < 0) return void(++out_.tasks_without_key);
     const bool is_setup_work = event.step == 0 && event.kind == EventKind::host_compute;
     if (event.step < first_step_ && !is_setup_work) return;
     const auto wall = static_cast<double>(event.end_ns - event.start_ns);

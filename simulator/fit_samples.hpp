@@ -35,6 +35,7 @@ struct RunSamples {
 
   std::vector<CostKey> keys;
   std::vector<TaskSample> tasks;
+  std::int64_t tasks_without_key = 0;  // work that the recording does not say enough about
 
   // Durations by kind of instruction, and what latencies were seen, all in nanoseconds.
   std::array<std::vector<double>, static_cast<std::size_t>(kKinds)> issue;

@@ -1,0 +1,142 @@
+// foreshard import: recordings that others made become traces.
+#include <cstdio>
+#include <filesystem>
+#include <new>
+#include <set>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "traces/fst_file.hpp"
+#include "traces/import.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using traces::Trace;
+
+struct Flags {
+  std::string source, output;
+  std::vector<std::string> files;
+  bool without_stacks = false;
+  JsonOutput json;
+} flags;
+
+Result<std::vector<Trace>> read_recordings() {
+  traces::ImportOptions options;
+  options.keeps_stacks = !flags.without_stacks;
+  if (flags.source == "kineto") return traces::import_kineto(flags.files, options);
+  if (flags.files.size() > 1) {
+    return fail(flags.files[1], "",
+                "is one file too many; expected one " + flags.source +
+                    " file, which holds all its devices");
+  }
+  auto trace = flags.source == "nsys" ? traces::import_nsys(flags.files[0], options)
+                                      : traces::import_snapshot(flags.files[0], options);
+  if (!trace) return tl::unexpected(trace.error());
+  std::vector<Trace> one;
+  one.push_back(std::move(*trace));
+  return one;
+}
+
+// Of several runs each has a file of its own: out.fst, out.2.fst, out.3.fst.
+std::string output_of(std::size_t run) {
+  if (run == 0) return flags.output;
+  std::filesystem::path path(flags.output);
+  return path.replace_extension("." + std::to_string(run + 1) + path.extension().string()).string();
+}
+
+struct Summary {
+  std::string file;
+  std::int64_t ranks = 0, events = 0, device_events = 0, memory_events = 0;
+};
+
+Summary summary_of(const Trace& trace, const std::string& file) {
+  Summary summary{file, 0, static_cast<std::int64_t>(trace.events.size()), 0,
+                  static_cast<std::int64_t>(trace.memory.size())};
+  std::set<std::int32_t> ranks;
+  for (const traces::Lane& lane : trace.lanes) ranks.insert(lane.rank);
+  for (const traces::MemoryEvent& e : trace.memory) ranks.insert(e.rank);
+  summary.ranks = static_cast<std::int64_t>(ranks.size());
+  for (const traces::Event& e : trace.events) summary.device_events += is_device_work(e.kind);
+  return summary;
+}
+
+void print(const Summary& summary, const Trace& trace) {
+  std::printf("%s: %lld ranks, %lld events (%lld on devices), %lld memory events\n",
+              summary.file.c_str(), static_cast<long long>(summary.ranks),
+              static_cast<long long>(summary.events), static_cast<long long>(summary.device_events),
+              static_cast<long long>(summary.memory_events));
+  if (!trace.complete) {
+    std::printf("  incomplete: nothing is missing before %s\n",
+                text_of_time(trace.complete_until_ns).c_str());
+  }
+  for (const auto& [reason, records] : trace.dropped) {
+    if (records > 0) {
+      std::printf("  left out: %lld, %s\n", static_cast<long long>(records), reason.c_str());
+    }
+  }
+}
+
+ordered_json json_of(const Summary& summary, const Trace& trace) {
+  return {{"trace", summary.file},
+          {"ranks", summary.ranks},
+          {"events", summary.events},
+          {"device_events", summary.device_events},
+          {"memory_events", summary.memory_events},
+          {"complete", trace.complete},
+          {"dropped", trace.dropped}};
+}
+
+Result<void> import() {
+  if (flags.source != "kineto" && flags.source != "nsys" && flags.source != "snapshot") {
+    return fail(
+        "", "import",
+        "'" + flags.source + "' is no kind of recording; expected kineto, nsys or snapshot");
+  }
+  if (auto ok = check_output(flags.output, "-o"); !ok) return ok;
+  if (auto ok = flags.json.check(); !ok) return ok;
+  const auto runs = read_recordings();
+  if (!runs) return tl::unexpected(runs.error());
+  ordered_json report = ordered_json::array();
+  for (std::size_t run = 0; run < runs->size(); ++run) {
+    const Trace& trace = (*runs)[run];
+    const std::string file = output_of(run);
+    if (auto written = traces::write_fst(file, trace); !written) return written;
+    const Summary summary = summary_of(trace, file);
+    if (!flags.json.is_standard_output()) print(summary, trace);
+    report.push_back(json_of(summary, trace));
+  }
+  return flags.json.write(ordered_json{{"traces", std::move(report)}}.dump(2));
+}
+
+}  // namespace
+
+void add_import_flags(CLI::App& app) {
+  app.add_option("source", flags.source,
+                 "kineto (torch.profiler), nsys (SQLite export) or snapshot")
+      ->required()
+      ->type_name("SOURCE");
+  app.add_option("files", flags.files, "the recording: a file of each rank, or a folder of them")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-o,--output", flags.output, "trace to write")->required()->type_name("out.fst");
+  app.add_flag("--no-stacks", flags.without_stacks,
+               "leave out stacks and functions of the program");
+  flags.json.add_to(app);
+}
+
+int run_import() {
+  try {
+    const auto done = import();
+    return done ? kSuccess : complain(done.error());
+  } catch (const std::bad_alloc&) {
+    return complain(
+        {flags.files[0], "",
+         "takes more memory than there is; expected a smaller recording, or --no-stacks"});
+  }
+}
+
+}  // namespace foreshard::cli
