@@ -22,6 +22,9 @@ const std::vector<Command>& commands() {
        add_program_flags, run_program},
       {"export", "write a trace for Perfetto or as CSV",
        "foreshard export run.fst --perfetto run.json", add_export_flags, run_export},
+      {"replay", "run a recorded allocation history through the allocator again",
+       "foreshard replay rank0_memory_snapshot.pickle --allocator expandable_segments=true",
+       add_replay_flags, run_replay},
   };
   return list;
 }

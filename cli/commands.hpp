@@ -19,5 +19,7 @@ void add_program_flags(CLI::App& app);
 int run_program();
 void add_export_flags(CLI::App& app);
 int run_export();
+void add_replay_flags(CLI::App& app);
+int run_replay();
 
 }  // namespace foreshard::cli

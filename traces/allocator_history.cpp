@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "traces/bounded_sum.hpp"
 #include "traces/json_lines.hpp"
 
 namespace foreshard::traces {
@@ -200,6 +201,20 @@ Result<AllocatorHistory> read_allocator_history(const std::filesystem::path& fil
 
 #undef TRY
 
+Result<bool> is_json_lines(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    return fail(file.string(), "", "is a folder; expected an event list or a snapshot's pickle");
+  }
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(gzopen(file.c_str(), "rb"), gzclose);
+  if (!in) return fail(file.string(), "", "cannot be opened; expected a readable file");
+  const int first = gzgetc(in.get());
+  if (first < 0) {
+    return fail(file.string(), "", "is empty; expected an event list or a snapshot's pickle");
+  }
+  return first == '{';
+}
+
 void number_streams(AllocatorHistory& history, const std::vector<std::int64_t>& of_segments,
                     const std::vector<std::int64_t>& of_events) {
   std::vector<std::int64_t>& all = history.streams;
@@ -218,14 +233,16 @@ void number_streams(AllocatorHistory& history, const std::vector<std::int64_t>& 
 RecordedFigures recorded_figures(const AllocatorHistory& history) {
   RecordedFigures figures;
   std::int64_t reserved = 0;
-  for (const SegmentState& segment : history.start) reserved += segment.bytes;
+  for (const SegmentState& segment : history.start) {
+    reserved = bounded_sum(reserved, segment.bytes);
+  }
   figures.peak_reserved = reserved;
   for (const HistoryEvent& event : history.events) {
     if (event.action == Action::segment_alloc || event.action == Action::segment_map) {
-      reserved += event.bytes;
+      reserved = bounded_sum(reserved, event.bytes);
       ++figures.segments_allocated;
     } else if (event.action == Action::segment_free || event.action == Action::segment_unmap) {
-      reserved -= event.bytes;
+      reserved = bounded_sum(reserved, -event.bytes);
       ++figures.segments_released;
     }
     figures.allocations += event.action == Action::alloc;
@@ -237,22 +254,25 @@ RecordedFigures recorded_figures(const AllocatorHistory& history) {
 
 std::optional<std::int64_t> recorded_capacity(const AllocatorHistory& history) {
   std::int64_t reserved = 0;
-  for (const SegmentState& segment : history.start) reserved += segment.bytes;
+  for (const SegmentState& segment : history.start) {
+    reserved = bounded_sum(reserved, segment.bytes);
+  }
   std::optional<std::int64_t> capacity;
-  bool was_full = false;
+  bool was_full = false, has_sizes = true;
   for (const HistoryEvent& event : history.events) {
     const bool reserves =
         event.action == Action::segment_alloc || event.action == Action::segment_map;
     const bool releases =
         event.action == Action::segment_free || event.action == Action::segment_unmap;
-    reserved += reserves ? event.bytes : releases ? -event.bytes : 0;
+    reserved = bounded_sum(reserved, reserves ? event.bytes : releases ? -event.bytes : 0);
+    has_sizes &= !reserves || event.bytes > 0;
     was_full |= event.action == Action::device_full;
     if (event.action != Action::oom) continue;
     const std::int64_t room =
         event.device_free >= 0 ? event.device_free : std::max<std::int64_t>(event.bytes, 1) - 1;
-    capacity = std::min(capacity.value_or(AllocatorRules::kUnlimited), reserved + room);
+    capacity = std::min(capacity.value_or(AllocatorRules::kUnlimited), bounded_sum(reserved, room));
   }
-  if (!capacity && !was_full) return std::nullopt;
+  if (!capacity && !(was_full && has_sizes)) return std::nullopt;
   return std::max(capacity.value_or(0), recorded_figures(history).peak_reserved);
 }
 

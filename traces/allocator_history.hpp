@@ -48,7 +48,9 @@ struct AllocatorHistory {
   std::optional<std::int64_t> capacity;
 };
 
-// JSON lines, plain or gzip.
+// Whether a file, plain or gzip, begins as JSON lines do; a snapshot's pickle does not.
+Result<bool> is_json_lines(const std::filesystem::path& file);
+
 Result<AllocatorHistory> read_allocator_history(const std::filesystem::path& file);
 
 // Replaces recorded streams, noted in reading order, by their ranks.
@@ -65,7 +67,8 @@ RecordedFigures recorded_figures(const AllocatorHistory& history);
 
 // The device's capacity as an out-of-memory shows it: what was reserved after everything unused had
 // been released, and what was free then. Where the free memory was not recorded, it was less than
-// the request. After mere refusals (device_full) the most that was ever reserved.
+// the request. After mere refusals (device_full) the most that was ever reserved, unless the list
+// keeps the sizes of segments to itself.
 std::optional<std::int64_t> recorded_capacity(const AllocatorHistory& history);
 
 }  // namespace foreshard::traces

@@ -1,7 +1,9 @@
 #include "traces/snapshot/history.hpp"
 
 #include <algorithm>
+#include <optional>
 
+#include "traces/bounded_sum.hpp"
 #include "traces/snapshot/recorded_segments.hpp"
 #include "traces/snapshot/start_state.hpp"
 
@@ -63,10 +65,14 @@ class Conversion {
 
   SnapshotHistory run() {
     std::int64_t reserved = 0;
-    for (const auto& segment : result_.history.start) reserved += segment.bytes;
+    for (const auto& segment : result_.history.start) {
+      reserved = bounded_sum(reserved, segment.bytes);
+    }
     reserved_.push_back(reserved);
     for (const SnapshotEvent& event : *events_) {
-      reserved += reserves(event) ? event.bytes : releases(event) ? -event.bytes : 0;
+      reserved = bounded_sum(reserved, reserves(event)   ? event.bytes
+                                       : releases(event) ? -event.bytes
+                                                         : 0);
       reserved_.push_back(reserved);
     }
     most_reserved_ = *std::max_element(reserved_.begin(), reserved_.end());
@@ -127,7 +133,8 @@ class Conversion {
     HistoryEvent inferred;
     inferred.action = HistoryEvent::Action::empty_cache;
     if (has_next && reserves((*events_)[next])) {
-      const bool was_seen_to_fit = reserved_[first] + (*events_)[next].bytes <= most_reserved_;
+      const bool was_seen_to_fit =
+          bounded_sum(reserved_[first], (*events_)[next].bytes) <= most_reserved_;
       const bool is_emptied = empties_cache(snapshot_, (*events_)[first]).value_or(was_seen_to_fit);
       if (!is_emptied) inferred.action = HistoryEvent::Action::device_full;
     }

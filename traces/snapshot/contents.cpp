@@ -1,0 +1,157 @@
+#include "traces/snapshot/contents.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+
+#include "traces/bounded_sum.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+using Live = std::unordered_map<std::int64_t, const MemoryEvent*>;  // by address
+
+std::span<const MemoryEvent> events_of(const Trace& trace, int rank) {
+  const auto first = std::find_if(trace.memory.begin(), trace.memory.end(),
+                                  [&](const MemoryEvent& e) { return e.rank == rank; });
+  const auto last =
+      std::find_if(first, trace.memory.end(), [&](const MemoryEvent& e) { return e.rank != rank; });
+  return {first, last};
+}
+
+// The number of events up to the moment that matters.
+std::size_t moment(std::span<const MemoryEvent> events) {
+  std::unordered_map<std::int64_t, std::int64_t> live;
+  std::int64_t allocated = 0, peak = -1;
+  std::size_t at_peak = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const MemoryEvent& e = events[i];
+    if (e.action == MemoryAction::out_of_memory) return i + 1;
+    if (e.action == MemoryAction::alloc) {
+      allocated = bounded_sum(allocated, e.bytes);
+      live[e.address] = e.bytes;
+    } else if (e.action == MemoryAction::free_requested) {
+      const auto block = live.find(e.address);
+      if (block == live.end()) continue;
+      allocated = bounded_sum(allocated, -block->second);
+      live.erase(block);
+    }
+    if (allocated <= peak) continue;
+    peak = allocated;
+    at_peak = i + 1;
+  }
+  return at_peak;
+}
+
+bool is_gathered(const std::string& category) {
+  return category == "all_gather" || category == "unsharded_parameters";
+}
+
+// The role of an owner "unit: role".
+std::string role_of(const std::string& owner) {
+  const auto colon = owner.rfind(": ");
+  return colon == std::string::npos ? owner : owner.substr(colon + 2);
+}
+
+void add(ContentsGroup& group, const MemoryEvent& block) {
+  group.block_bytes = std::max(group.block_bytes, block.bytes);
+  group.bytes = bounded_sum(group.bytes, block.bytes);
+  ++group.blocks;
+}
+
+template <typename Groups>
+std::vector<ContentsGroup> by_size(const Groups& groups) {
+  std::vector<ContentsGroup> sorted;
+  for (const auto& [key, group] : groups) sorted.push_back(group);
+  std::stable_sort(
+      sorted.begin(), sorted.end(),
+      [](const ContentsGroup& a, const ContentsGroup& b) { return a.bytes > b.bytes; });
+  return sorted;
+}
+
+}  // namespace
+
+Contents contents(const Trace& trace, int rank) {
+  const auto events = events_of(trace, rank);
+  const std::size_t count = moment(events);
+  Contents result;
+  if (count == 0) return result;
+  result.time_ns = events[count - 1].time_ns;
+  Live live;
+  using Key = std::tuple<StringId, std::string, std::int64_t>;
+  const auto key = [&](const MemoryEvent& e) {
+    return Key{e.category, role_of(trace.strings[e.owner]), e.bytes};
+  };
+  std::map<Key, GatheredGroup> gathered;
+  for (const MemoryEvent& e : events.first(count)) {
+    if (e.action == MemoryAction::alloc) {
+      live[e.address] = &e;
+      if (!is_gathered(trace.strings[e.category])) continue;
+      GatheredGroup& group = gathered[key(e)];
+      add(group.made, e);
+      group.most_at_once = std::max(group.most_at_once, ++group.left);
+    } else if (e.action == MemoryAction::free_requested) {
+      const auto block = live.find(e.address);
+      if (block == live.end()) continue;
+      if (is_gathered(trace.strings[block->second->category])) {
+        --gathered[key(*block->second)].left;
+      }
+      live.erase(block);
+    } else if (e.action == MemoryAction::out_of_memory) {
+      result.out_of_memory = true;
+      result.requested = e.requested;
+    }
+  }
+  std::map<StringId, ContentsGroup> categories;
+  std::map<Key, ContentsGroup> groups;
+  for (const auto& [address, block] : live) {
+    result.allocated = bounded_sum(result.allocated, block->bytes);
+    ContentsGroup& category = categories[block->category];
+    category.category = trace.strings[block->category];
+    add(category, *block);
+    ContentsGroup& group = groups[key(*block)];
+    group.category = category.category;
+    group.role = std::get<1>(key(*block));
+    add(group, *block);
+  }
+  result.categories = by_size(categories);
+  result.groups = by_size(groups);
+  for (auto& [of, group] : gathered) {
+    group.made.category = trace.strings[std::get<0>(of)];
+    group.made.role = std::get<1>(of);
+    result.gathered.push_back(group);
+  }
+  std::stable_sort(result.gathered.begin(), result.gathered.end(),
+                   [](const auto& a, const auto& b) { return a.made.bytes > b.made.bytes; });
+  return result;
+}
+
+AllocatorHistory without_gathered(const AllocatorHistory& history, const Trace& trace, int rank) {
+  Live live;
+  for (const MemoryEvent& e : events_of(trace, rank)) {
+    if (e.action == MemoryAction::out_of_memory) break;
+    if (e.action == MemoryAction::alloc) live[e.address] = &e;
+    if (e.action == MemoryAction::free_requested) live.erase(e.address);
+  }
+  AllocatorHistory changed = history;
+  const auto failure =
+      std::find_if(changed.events.begin(), changed.events.end(),
+                   [](const HistoryEvent& e) { return e.action == HistoryEvent::Action::oom; });
+  std::vector<HistoryEvent> frees;
+  for (const auto& [address, block] : live) {
+    if (!is_gathered(trace.strings[block->category])) continue;
+    HistoryEvent free;
+    free.action = HistoryEvent::Action::free_completed;
+    free.address = address;
+    free.bytes = block->requested;
+    frees.push_back(free);
+  }
+  std::sort(frees.begin(), frees.end(),
+            [](const HistoryEvent& a, const HistoryEvent& b) { return a.address < b.address; });
+  changed.events.insert(failure, frees.begin(), frees.end());
+  return changed;
+}
+
+}  // namespace foreshard::traces

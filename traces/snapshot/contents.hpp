@@ -1,0 +1,45 @@
+// What held a device's memory at one moment of an imported snapshot: by category, and as groups of
+// equal blocks for one purpose ("32 x 234,881,024 B linear"); and what FSDP gathered on the way
+// there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/allocator_history.hpp"
+#include "traces/snapshot/history.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::traces {
+
+struct ContentsGroup {
+  std::string category, role;
+  std::int64_t block_bytes = 0;  // of each; of the largest one in a category's sum
+  std::int64_t blocks = 0;
+  std::int64_t bytes = 0;  // of all
+};
+
+// Blocks that came, and in part went, before the moment.
+struct GatheredGroup {
+  ContentsGroup made;
+  std::int64_t most_at_once = 0, left = 0;  // blocks
+};
+
+struct Contents {
+  std::int64_t time_ns = 0;
+  bool out_of_memory = false;
+  std::int64_t allocated = 0, requested = 0;  // requested: what could not be had
+  std::vector<ContentsGroup> categories;      // largest first
+  std::vector<ContentsGroup> groups;          // the same
+  std::vector<GatheredGroup> gathered;        // of all_gather and unsharded_parameters
+};
+
+// At the first out-of-memory of a rank, or else when its allocated memory first reached its peak.
+Contents contents(const Trace& trace, int rank);
+
+// The history had the program freed what FSDP had gathered (and nothing used any more) before the
+// first request that failed: those blocks' frees are put before it.
+AllocatorHistory without_gathered(const AllocatorHistory& history, const Trace& trace, int rank);
+
+}  // namespace foreshard::traces
