@@ -1,0 +1,118 @@
+#include "traces/kineto/annotations.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace foreshard::traces::kineto {
+namespace {
+
+using Scope = Annotation::Scope;
+
+constexpr std::string_view kForward = "forward";
+constexpr std::string_view kBackward = "backward";
+constexpr std::string_view kOptimizer = "optimizer";
+
+struct Word {
+  std::string_view text;
+  std::string_view phase;
+  Scope scope;
+};
+
+constexpr std::array kFsdp2{Word{"root_pre_forward", kForward, Scope::resets},
+                            Word{"inputs_to_device", kForward, Scope::none},
+                            Word{"cast_forward_inputs", kForward, Scope::none},
+                            Word{"cast_forward_outputs", kForward, Scope::none},
+                            Word{"pre_forward", kForward, Scope::begins},
+                            Word{"forward_prefetch", kForward, Scope::none},
+                            Word{"post_forward", kForward, Scope::ends},
+                            Word{"pre_backward", kBackward, Scope::begins},
+                            Word{"backward_prefetch", kBackward, Scope::none},
+                            Word{"post_backward_accumulate", kBackward, Scope::ends},
+                            Word{"post_backward_reshard", kBackward, Scope::ends},
+                            Word{"post_backward_reduce", kBackward, Scope::ends},
+                            Word{"root_post_backward_callback", kBackward, Scope::resets},
+                            Word{"all_gather_copy_out", "", Scope::none},
+                            Word{"all_gather", "", Scope::none}};
+
+// "pre_forward (layers.0)", "backward_prefetch for layers.1", "all_gather"
+Annotation fsdp2(std::string_view text) {
+  Annotation out;
+  const std::size_t end = text.find(' ');
+  const std::string_view word = text.substr(0, end);
+  const auto known = std::find_if(kFsdp2.begin(), kFsdp2.end(),
+                                  [&](const Word& candidate) { return candidate.text == word; });
+  if (known != kFsdp2.end()) {
+    out.phase = known->phase;
+    out.scope = known->scope;
+  }
+  out.unit = "root";
+  if (end == std::string_view::npos) return out;
+  std::string_view rest = text.substr(end + 1);
+  if (rest.starts_with("for ")) {
+    out.unit = rest.substr(4);
+  } else if (rest.size() > 2 && rest.front() == '(' && rest.back() == ')') {
+    out.unit = rest.substr(1, rest.size() - 2);
+  }
+  return out;
+}
+
+// FSDP1 does not say which module it speaks of.
+Annotation fsdp1(std::string_view word) {
+  Annotation out;
+  if (word.find("backward") != std::string_view::npos) {
+    out.phase = kBackward;
+  } else if (word.find("forward") != std::string_view::npos || word == "_to_kwargs") {
+    out.phase = kForward;
+  }
+  return out;
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
+
+Annotation annotation_of(std::string_view name) {
+  constexpr std::string_view kFsdp2Prefix = "FSDP::";
+  constexpr std::string_view kFsdp1Prefix = "FullyShardedDataParallel.";
+  constexpr std::string_view kStepPrefix = "ProfilerStep#";
+  if (name.starts_with(kFsdp2Prefix)) return fsdp2(name.substr(kFsdp2Prefix.size()));
+  if (name.starts_with(kFsdp1Prefix)) return fsdp1(name.substr(kFsdp1Prefix.size()));
+  Annotation out;
+  if (name.starts_with(kStepPrefix)) {
+    std::int32_t step = 0;
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + kStepPrefix.size(), end, step);
+    if (parsed.ec == std::errc() && parsed.ptr == end && step >= 0) {
+      out.step = step;
+      out.scope = Scope::resets;
+    }
+  } else if (name.starts_with("autograd::engine::evaluate_function")) {
+    out.phase = kBackward;
+  } else if (name.starts_with("Optimizer.")) {
+    out.phase = kOptimizer;
+    out.scope = Scope::resets;
+  } else if (name == "DistributedDataParallel.forward") {
+    out.phase = kForward;
+  }
+  return out;
+}
+
+bool blocks(std::string_view call) {
+  return (call.starts_with("cu") || call.starts_with("hip")) &&
+         call.find("Synchronize") != std::string_view::npos;
+}
+
+bool is_collective_kernel(std::string_view kernel) {
+  for (std::size_t i = 1; i + 2 < kernel.size(); ++i) {
+    if (lower(kernel[i]) == 'c' && lower(kernel[i + 1]) == 'c' && lower(kernel[i + 2]) == 'l' &&
+        (lower(kernel[i - 1]) == 'n' || lower(kernel[i - 1]) == 'r')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace foreshard::traces::kineto

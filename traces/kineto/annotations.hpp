@@ -1,0 +1,34 @@
+// What the name of a range or an operator says: FSDP's unit, the phase of the step, where a unit's
+// own work begins and ends, a step of the profiler, a collective of a process group.
+//
+//   FSDP2        FSDP::pre_forward (layers.0), FSDP::all_gather, FSDP::backward_prefetch for layers.1
+//                (the root's have no suffix); a unit's own work stands between pre_forward and
+//                post_forward, and between pre_backward and the first post_backward
+//   FSDP1        FullyShardedDataParallel._pre_forward: phases, but no units
+//   autograd     autograd::engine::evaluate_function: MmBackward0
+//   optimizers   Optimizer.step#AdamW.step
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace foreshard::traces::kineto {
+
+struct Annotation {
+  std::string_view unit;   // "root" where FSDP means it, empty where none is meant
+  std::string_view phase;  // by the names of models' phases, empty where unknown
+  enum class Scope : std::uint8_t { none, begins, ends, resets };
+  Scope scope = Scope::none;           // what it does to the unit's own work, once it is over
+  std::optional<std::int32_t> step{};  // ProfilerStep#N
+};
+
+Annotation annotation_of(std::string_view name);
+
+// Blocking calls of CUDA's or HIP's runtime or driver.
+bool blocks(std::string_view call);
+
+// NCCL's and RCCL's kernels, in all spellings.
+bool is_collective_kernel(std::string_view kernel);
+
+}  // namespace foreshard::traces::kineto

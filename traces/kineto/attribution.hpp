@@ -1,0 +1,36 @@
+// Finds out which events belong together: nesting on the host's threads, launches and what they
+// launched, steps, FSDP's units and phases, cost keys.
+//
+// A host event has the unit and phase of the innermost range around it that says any; outside of
+// FSDP's ranges, those of the unit whose own work it is (annotations.hpp). An event of the device has
+// those of the call that launched it or, without one, of the operator it names. A cost key goes from
+// an operator to its kernel where it launched just one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "traces/kineto/collected.hpp"
+
+namespace foreshard::traces::kineto {
+
+// Where an instant of the allocator belongs.
+struct InstantPlace {
+  StringId unit = 0, phase = 0;
+  StringId inside = 0;  // name of the innermost host event around it
+};
+
+struct Attribution {
+  std::vector<Step> steps;           // by start; rank is not set
+  std::vector<InstantPlace> memory;  // of each instant
+  std::int64_t cost_keys_mapped = 0;
+  std::int64_t cost_keys_unmapped = 0;  // device work, and operators that models know by name
+
+  // The step whose time this is, 0 between steps and where there are none.
+  std::int32_t step_at(std::int64_t time_ns) const;
+};
+
+// Sorts the events of each lane, and sets step, unit, phase and the missing cost keys and bytes.
+Attribution attribute(Collected& recording);
+
+}  // namespace foreshard::traces::kineto

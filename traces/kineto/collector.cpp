@@ -1,0 +1,256 @@
+#include "traces/kineto/collector.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "traces/kineto/annotations.hpp"
+#include "traces/kineto/decimal.hpp"
+#include "traces/kineto/shapes.hpp"
+
+namespace foreshard::traces::kineto {
+namespace {
+
+constexpr std::size_t kFirstBlock = 2, kLargestBlock = 4096;  // events
+constexpr std::int64_t kAbsent = RawEvent::kAbsent;
+
+// What does not fit is damage: a thirtieth of a century, or well before the epoch.
+constexpr std::int64_t kLongest = 1'000'000'000'000'000'000;
+constexpr std::int64_t kEarliest = -1'000'000'000'000'000;
+
+enum class Category : std::uint8_t {
+  host,
+  annotation,
+  runtime,
+  stack,
+  overhead,
+  kernel,
+  copy,
+  device_range,
+  sync,
+  profiler,
+  unknown
+};
+
+struct CategoryName {
+  std::string_view text;
+  Category category;
+};
+
+// By how often they occur. The capitalised ones are of 2021.
+constexpr std::array kCategories{CategoryName{"cpu_op", Category::host},
+                                 CategoryName{"kernel", Category::kernel},
+                                 CategoryName{"cuda_runtime", Category::runtime},
+                                 CategoryName{"python_function", Category::stack},
+                                 CategoryName{"user_annotation", Category::annotation},
+                                 CategoryName{"gpu_memcpy", Category::copy},
+                                 CategoryName{"gpu_memset", Category::copy},
+                                 CategoryName{"cuda_driver", Category::runtime},
+                                 CategoryName{"cuda_sync", Category::sync},
+                                 CategoryName{"cuda_event", Category::device_range},
+                                 CategoryName{"gpu_user_annotation", Category::device_range},
+                                 CategoryName{"cuda_profiler_range", Category::device_range},
+                                 CategoryName{"overhead", Category::overhead},
+                                 CategoryName{"Operator", Category::host},
+                                 CategoryName{"Kernel", Category::kernel},
+                                 CategoryName{"Runtime", Category::runtime},
+                                 CategoryName{"Memcpy", Category::copy},
+                                 CategoryName{"Memset", Category::copy},
+                                 CategoryName{"concurrent_kernel", Category::kernel},
+                                 CategoryName{"Trace", Category::profiler}};
+
+Category category_of(std::string_view text) {
+  for (const CategoryName& known : kCategories) {
+    if (known.text == text) return known.category;
+  }
+  if (text.ends_with("_runtime") || text.ends_with("_driver")) return Category::runtime;
+  return Category::unknown;
+}
+
+bool is_on_device(Category category) {
+  return category == Category::kernel || category == Category::copy ||
+         category == Category::device_range || category == Category::sync;
+}
+
+EventKind kind_of(Category category, std::string_view name) {
+  switch (category) {
+    case Category::host:
+      return name.starts_with("ProfilerStep#") ? EventKind::range : EventKind::host;
+    case Category::runtime: return blocks(name) ? EventKind::host_wait : EventKind::runtime;
+    case Category::stack: return EventKind::stack;
+    case Category::kernel:
+      if (name.starts_with("Memcpy") || name.starts_with("Memset")) return EventKind::memory;
+      return is_collective_kernel(name) ? EventKind::communication : EventKind::compute;
+    case Category::copy: return EventKind::memory;
+    case Category::sync: return name == "Stream Wait Event" ? EventKind::wait : EventKind::range;
+    default: return EventKind::range;
+  }
+}
+
+std::int64_t or_zero(std::int64_t value) {
+  return value == kAbsent ? 0 : value;
+}
+
+}  // namespace
+
+void Collector::drop(std::string_view reason, std::string_view detail) {
+  constexpr std::size_t kMostReasons = 100, kLongestDetail = 60;
+  std::string text(reason);
+  if (!detail.empty()) text += " " + std::string(detail.substr(0, kLongestDetail));
+  if (out_.dropped.size() >= kMostReasons && !out_.dropped.contains(text)) text = "other events";
+  ++out_.dropped[text];
+}
+
+Collector::Entry& Collector::add(std::int32_t lane) {
+  const auto index = static_cast<std::size_t>(lane);
+  if (index >= blocks_.size()) blocks_.resize(index + 1);
+  Blocks& blocks = blocks_[index];
+  if (blocks.empty() || blocks.back().size() == blocks.back().capacity()) {
+    const std::size_t size = blocks.empty() ? kFirstBlock : 2 * blocks.back().capacity();
+    blocks.emplace_back().reserve(std::min(size, kLargestBlock));
+  }
+  Entry& entry = blocks.back().emplace_back();
+  entry.event.lane = lane;
+  return entry;
+}
+
+StringId Collector::intern(const CostKey& key) {
+  return out_.strings.intern(text(key));
+}
+
+void Collector::use(const RawEvent& raw) {
+  switch (raw.phase.size() == 1 ? raw.phase[0] : '?') {
+    case 'X': return use_complete(raw);
+    case 'i':
+    case 'I': return use_instant(raw);
+    case 'M': return use_metadata(raw);
+    case 's':
+    case 't':
+    case 'f':
+      // From a launch to what it launched: Event::correlation says the same.
+      if (!raw.category.starts_with("ac2g") && !raw.category.starts_with("async")) {
+        drop("flows of category", raw.category);
+      }
+      return;
+    default: return drop("events of phase", raw.phase);
+  }
+}
+
+void Collector::use_complete(const RawEvent& raw) {
+  const Category category = category_of(raw.category);
+  if (category == Category::unknown) return drop("events of category", raw.category);
+  if (category == Category::profiler) return drop("spans of the profiler itself");
+  if (category == Category::stack && !keeps_stacks_) return drop("functions, as was asked for");
+  Nanoseconds start, duration;
+  if (!parse_microseconds(raw.timestamp, start)) return drop("events without a time");
+  if (raw.duration.empty()) return drop("events without a duration");
+  if (!parse_microseconds(raw.duration, duration) || duration.whole < 0 ||
+      duration.whole > kLongest || start.whole < kEarliest) {
+    return drop("events of an impossible duration or time");
+  }
+  const bool on_device = is_on_device(category);
+  auto& [event, links] = add(on_device ? stream_of(raw) : lanes_.thread(raw.process, raw.thread));
+  event.start_ns = start.rounded();
+  event.end_ns = last_end_ns_ = (start + duration).rounded();
+  event.name = out_.strings.intern(raw.name);
+  event.kind = kind_of(category, raw.name);
+  event.correlation = or_zero(raw.correlation);
+  // Before 2023 the device's events had their correlation here too.
+  links.external_id = raw.external_id == raw.correlation ? 0 : or_zero(raw.external_id);
+  if (on_device) {
+    describe_device(raw, event);
+  } else if (category == Category::host) {
+    describe_host(raw, event, links);
+  }
+}
+
+std::int32_t Collector::stream_of(const RawEvent& raw) {
+  constexpr std::int64_t kMostStreams = std::int64_t{1} << 31;  // more is CUDA's word for all
+  const std::int64_t device = raw.device != kAbsent ? raw.device : LaneTable::number(raw.process);
+  std::int64_t stream = raw.stream != kAbsent ? raw.stream : LaneTable::number(raw.thread);
+  if (stream < 0 || stream >= kMostStreams) stream = -1;
+  if (device_ < 0) device_ = device;
+  return lanes_.stream(device, stream);
+}
+
+void Collector::describe_device(const RawEvent& raw, Event& event) {
+  if (event.kind == EventKind::memory) {
+    event.bytes = std::max<std::int64_t>(0, or_zero(raw.bytes));
+    if (const auto key = copy_key(raw.name, event.bytes)) event.cost_key = intern(*key);
+  } else if (event.kind == EventKind::communication && !raw.collective.empty()) {
+    event.bytes = collective_bytes(raw);
+    if (const auto key = collective_key(raw)) event.cost_key = intern(*key);
+  }
+}
+
+void Collector::describe_host(const RawEvent& raw, Event& event, EventLinks& links) {
+  if (!raw.collective.empty()) {
+    event.bytes = collective_bytes(raw);
+    if (const auto key = collective_key(raw)) event.cost_key = intern(*key);
+  } else if (!raw.input_dims.empty() && has_operator_key(raw.name)) {
+    const auto found = operator_key(raw);
+    if (!found) return;
+    event.cost_key = intern(found->key);
+    if (found->in_backward != found->key.op) links.in_backward = found->in_backward;
+  }
+}
+
+void Collector::use_instant(const RawEvent& raw) {
+  const bool is_out_of_memory = raw.name == "[OutOfMemory]";
+  if (raw.name.starts_with("Iteration Start") || raw.name == "Record Window End") {
+    return drop("marks of the profiler itself");
+  }
+  if (raw.name != "[memory]" && !is_out_of_memory) return drop("instants called", raw.name);
+  Nanoseconds time;
+  if (!parse_microseconds(raw.timestamp, time) || time.whole < kEarliest) {
+    return drop("events without a time");
+  }
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 55;
+  const auto is_size = [](std::int64_t n) { return n > -kMostBytes && n < kMostBytes; };
+  if ((raw.bytes == kAbsent && !is_out_of_memory) || !is_size(or_zero(raw.bytes))) {
+    return drop("instants of the allocator without a size");
+  }
+  AllocatorInstant& instant = out_.memory.emplace_back();
+  instant.time_ns = last_end_ns_ = time.rounded();
+  instant.address = or_zero(raw.address);
+  instant.bytes = or_zero(raw.bytes);
+  if (is_size(raw.total_allocated)) instant.allocated = raw.total_allocated;
+  if (is_size(raw.total_reserved)) instant.reserved = raw.total_reserved;
+  instant.lane = lanes_.thread(raw.process, raw.thread);
+  instant.on_host = raw.device_type == 0;
+  instant.device = static_cast<std::int16_t>(std::clamp<std::int64_t>(raw.device_id, -1, 4096));
+  instant.is_out_of_memory = is_out_of_memory;
+}
+
+void Collector::use_metadata(const RawEvent& raw) {
+  if (raw.name == "thread_name") lanes_.name_thread(raw.process, raw.thread, raw.label);
+  if (raw.name == "process_name") lanes_.name_process(raw.process, raw.label);
+}
+
+Collected Collector::finish(std::int64_t base_ns) {
+  out_.lanes = lanes_.lanes(out_.strings);
+  blocks_.resize(lanes_.size());
+  std::size_t events = 0;
+  out_.lane_begin.push_back(0);
+  for (const Blocks& blocks : blocks_) {
+    for (const auto& block : blocks) events += block.size();
+    out_.lane_begin.push_back(events);
+  }
+  out_.events.reserve(events);
+  out_.links.reserve(events);
+  for (Blocks& blocks : blocks_) {
+    for (auto& block : blocks) {
+      for (Entry& entry : block) {
+        entry.event.start_ns += base_ns;
+        entry.event.end_ns += base_ns;
+        out_.events.push_back(entry.event);
+        out_.links.push_back(entry.links);
+      }
+      block = {};
+    }
+  }
+  blocks_.clear();
+  for (AllocatorInstant& instant : out_.memory) instant.time_ns += base_ns;
+  return std::move(out_);
+}
+
+}  // namespace foreshard::traces::kineto

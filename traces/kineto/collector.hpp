@@ -1,0 +1,58 @@
+// Takes a recording's events one by one and keeps what a trace can hold: events with their lane, kind
+// and size, and the allocator's instants. What is left out is counted by reason.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/import.hpp"
+#include "traces/kineto/collected.hpp"
+#include "traces/kineto/lane_table.hpp"
+#include "traces/kineto/raw_event.hpp"
+
+namespace foreshard::traces::kineto {
+
+class Collector {
+ public:
+  explicit Collector(const ImportOptions& options) : keeps_stacks_(options.keeps_stacks) {}
+
+  void use(const RawEvent& raw);
+
+  // Of the last event that was kept, in the order of the file.
+  std::int64_t last_end_ns() const { return last_end_ns_; }
+  // That the streams seen so far are of, -1 without any.
+  std::int64_t device() const { return device_; }
+
+  // All events in order; times as the file says plus `base_ns`. The collector is empty afterwards.
+  Collected finish(std::int64_t base_ns);
+
+ private:
+  struct Entry {
+    Event event;
+    EventLinks links;
+  };
+
+  // Blocks rather than one array: nothing moves as it grows, and each goes once it is passed on.
+  using Blocks = std::vector<std::vector<Entry>>;
+
+  void drop(std::string_view reason, std::string_view detail = {});
+  void use_complete(const RawEvent& raw);
+  void use_instant(const RawEvent& raw);
+  void use_metadata(const RawEvent& raw);
+  std::int32_t stream_of(const RawEvent& raw);
+  void describe_host(const RawEvent& raw, Event& event, EventLinks& links);
+  void describe_device(const RawEvent& raw, Event& event);
+  StringId intern(const CostKey& key);
+  Entry& add(std::int32_t lane);
+
+  bool keeps_stacks_;
+  std::int64_t last_end_ns_ = 0;
+  std::int64_t device_ = -1;
+  LaneTable lanes_;
+  std::vector<Blocks> blocks_;  // by lane
+  Collected out_;
+};
+
+}  // namespace foreshard::traces::kineto

@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+#include "traces/import.hpp"
+#include "traces/kineto/bytes.hpp"
+#include "traces/kineto/recording.hpp"
+#include "traces/kineto/runs.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool may_be_recording(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return !name.starts_with('.') && (name.ends_with(".json") || name.ends_with(".gz"));
+}
+
+Result<std::vector<std::string>> files_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (may_be_recording(at->path()) && at->is_regular_file(error)) {
+      files.push_back(at->path().string());
+    }
+  }
+  if (error)
+    return fail(folder, "", "cannot be listed (" + error.message() + "); expected a folder");
+  if (files.empty()) {
+    return fail(folder, "",
+                "holds no .json or .json.gz; expected recordings of PyTorch's profiler");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<kineto::Recording> read_file(const std::string& file, const ImportOptions& options) {
+  try {
+    auto bytes = kineto::open_file(file);
+    if (!bytes) return tl::unexpected(bytes.error());
+    return kineto::read_recording(**bytes, file, options);
+  } catch (const std::bad_alloc&) {
+    return fail(file, "", "holds more than fits into memory; expected fewer events");
+  }
+}
+
+// The recordings among a folder's files; other JSON may stand beside them.
+Result<void> read_folder(const std::string& folder, const ImportOptions& options,
+                         std::vector<kineto::Recording>& recordings) {
+  const auto files = files_in(folder);
+  if (!files) return tl::unexpected(files.error());
+  const std::size_t before = recordings.size();
+  Error first;
+  for (const std::string& file : *files) {
+    auto recording = read_file(file, options);
+    if (recording) {
+      recordings.push_back(std::move(*recording));
+    } else if (first.message.empty()) {
+      first = recording.error();
+    }
+  }
+  if (recordings.size() == before) return tl::unexpected(first);
+  if (!first.message.empty()) {
+    const std::size_t others = files->size() - (recordings.size() - before);
+    recordings.back().trace.dropped["files that are no recordings"] =
+        static_cast<std::int64_t>(others);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
+                                         const ImportOptions& options) {
+  std::vector<kineto::Recording> recordings;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) {
+      if (auto read = read_folder(path, options, recordings); !read) {
+        return tl::unexpected(read.error());
+      }
+      continue;
+    }
+    auto recording = read_file(path, options);
+    if (!recording) return tl::unexpected(recording.error());
+    recordings.push_back(std::move(*recording));
+  }
+  if (recordings.empty()) return fail("", "", "no file is given; expected one or more recordings");
+  std::vector<Trace> traces;
+  try {
+    for (const auto& run : kineto::runs_of(recordings)) {
+      traces.push_back(kineto::join(recordings, run));
+    }
+  } catch (const std::bad_alloc&) {
+    return fail(paths.front(), "", "holds more than fits into memory; expected fewer events");
+  }
+  return traces;
+}
+
+}  // namespace foreshard::traces

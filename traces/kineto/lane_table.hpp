@@ -1,0 +1,49 @@
+// The threads and streams of one recording, found by process and thread, or by device and stream.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::traces::kineto {
+
+class LaneTable {
+ public:
+  // `process` and `thread` as they stand in the file: numbers, or words such as "stream 7".
+  std::int32_t thread(std::string_view process, std::string_view thread);
+  std::int32_t stream(std::int64_t device, std::int64_t stream);
+
+  // The number at a word's end; words without one have numbers of their own.
+  static std::int64_t number(std::string_view word);
+
+  void name_process(std::string_view process, std::string_view name);
+  void name_thread(std::string_view process, std::string_view thread, std::string_view name);
+
+  std::size_t size() const { return keys_.size(); }
+  std::vector<Lane> lanes(Strings& strings) const;
+
+ private:
+  using Place = std::pair<std::int64_t, std::int64_t>;  // process and thread, or device and stream
+  struct Key {
+    bool is_device;
+    Place place;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::int32_t add(const Key& key);
+
+  std::map<Key, std::int32_t> index_;
+  std::vector<Key> keys_;
+  std::map<std::int64_t, std::string> process_names_;
+  std::map<Place, std::string> thread_names_;
+  // The last ones asked for: most events follow one of their own lane.
+  std::string last_process_, last_thread_;
+  std::int32_t last_host_lane_ = kNone, last_stream_lane_ = kNone;
+  Place last_stream_{};
+};
+
+}  // namespace foreshard::traces::kineto

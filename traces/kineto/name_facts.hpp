@@ -1,0 +1,48 @@
+// What the names of one recording's events mean, each looked into once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "traces/kineto/annotations.hpp"
+#include "traces/kineto/shapes.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::traces::kineto {
+
+struct NameFacts {
+  StringId unit = 0, phase = 0;
+  Annotation::Scope scope = Annotation::Scope::none;
+  std::int32_t step = -1;
+  bool has_cost = false;  // an operator that models know
+  bool is_known = false;  // looked into
+};
+
+class NameTable {
+ public:
+  explicit NameTable(Strings& strings) : strings_(strings) {}
+
+  const NameFacts& operator[](StringId name) {
+    const auto index = static_cast<std::size_t>(name);
+    if (index >= facts_.size()) facts_.resize(strings_.size());
+    if (!facts_[index].is_known) look_into(name);
+    return facts_[index];
+  }
+
+ private:
+  void look_into(StringId name) {
+    const std::string text = strings_[name];
+    const Annotation annotation = annotation_of(text);
+    facts_[static_cast<std::size_t>(name)] = {strings_.intern(annotation.unit),
+                                              strings_.intern(annotation.phase),
+                                              annotation.scope,
+                                              annotation.step.value_or(-1),
+                                              has_operator_key(text),
+                                              true};
+  }
+
+  Strings& strings_;
+  std::vector<NameFacts> facts_;
+};
+
+}  // namespace foreshard::traces::kineto

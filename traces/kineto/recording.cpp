@@ -1,0 +1,97 @@
+#include "traces/kineto/recording.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "traces/kineto/attribution.hpp"
+#include "traces/kineto/collector.hpp"
+#include "traces/kineto/file_facts.hpp"
+#include "traces/kineto/memory_history.hpp"
+#include "traces/kineto/recording_reader.hpp"
+
+namespace foreshard::traces::kineto {
+namespace {
+
+// PyTorch's handler names files HOST_PID.TIME.pt.trace.json.
+std::string host_in_name(const std::string& file) {
+  const std::string name = std::filesystem::path(file).filename().string();
+  if (name.find(".pt.trace.json") == std::string::npos) return {};
+  const std::size_t end = name.find_last_of('_');
+  if (end == std::string::npos || end + 1 >= name.size()) return {};
+  const std::size_t digits = name.find_first_not_of("0123456789", end + 1);
+  return digits != end + 1 && digits != std::string::npos && name[digits] == '.'
+             ? name.substr(0, end)
+             : std::string();
+}
+
+void set_span(Recording& out) {
+  const Trace& trace = out.trace;
+  if (trace.events.empty() && trace.memory.empty()) return;
+  out.start_ns = INT64_MAX;
+  out.end_ns = INT64_MIN;
+  for (const Event& event : trace.events) {
+    out.start_ns = std::min(out.start_ns, event.start_ns);
+    out.end_ns = std::max(out.end_ns, event.end_ns);
+  }
+  for (const MemoryEvent& event : trace.memory) {
+    out.start_ns = std::min(out.start_ns, event.time_ns);
+    out.end_ns = std::max(out.end_ns, event.time_ns);
+  }
+}
+
+}  // namespace
+
+std::optional<std::int32_t> rank_in_name(const std::string& file) {
+  const std::string name = std::filesystem::path(file).filename().string();
+  for (std::size_t at = name.find("rank"); at != std::string::npos;
+       at = name.find("rank", at + 1)) {
+    std::size_t digits = at + 4;
+    if (digits < name.size() && (name[digits] == '-' || name[digits] == '_')) ++digits;
+    std::int32_t rank = 0;
+    const auto parsed = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
+    if (parsed.ec == std::errc() && rank >= 0) return rank;
+  }
+  return std::nullopt;
+}
+
+Result<Recording> read_recording(Bytes& bytes, const std::string& file,
+                                 const ImportOptions& options) {
+  Collector collector(options);
+  FileFacts facts;
+  RecordingReader reader(
+      bytes, [&](const RawEvent& event) { collector.use(event); },
+      [&](std::string_view key, std::string_view value) { facts.use(key, value); });
+  if (auto read = reader.read(file); !read) return tl::unexpected(read.error());
+
+  Recording out;
+  out.file = file;
+  out.device = facts.device(collector.device());
+  const std::int64_t last_ns = collector.last_end_ns() + facts.base_ns();
+  Collected collected = collector.finish(facts.base_ns());
+  Attribution attribution = attribute(collected);
+  out.trace.memory = memory_history(collected, attribution);
+  out.trace.strings = std::move(collected.strings);
+  out.trace.lanes = std::move(collected.lanes);
+  out.trace.events = std::move(collected.events);
+  out.trace.steps = std::move(attribution.steps);
+  out.trace.dropped = std::move(collected.dropped);
+  out.trace.metadata = facts.other();
+  if (reader.damaged() > 0) out.trace.dropped["damaged stretches of the file"] = reader.damaged();
+  if (reader.other_objects() > 0)
+    out.trace.dropped["objects without a phase"] = reader.other_objects();
+  set_span(out);
+  out.trouble = reader.trouble();
+  out.trace.complete = out.trouble.empty();
+  out.trace.complete_until_ns = out.trace.complete ? out.end_ns : last_ns;
+  out.mended = reader.mended();
+  out.rank = facts.rank().has_value() ? facts.rank() : rank_in_name(file);
+  out.world_size = facts.world_size();
+  out.host = facts.host().empty() ? host_in_name(file) : facts.host();
+  out.cost_keys_mapped = attribution.cost_keys_mapped;
+  out.cost_keys_unmapped = attribution.cost_keys_unmapped;
+  return out;
+}
+
+}  // namespace foreshard::traces::kineto

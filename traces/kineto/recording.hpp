@@ -1,0 +1,33 @@
+// One file's recording as a trace of one rank, with what says which run it is of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/error.hpp"
+#include "traces/import.hpp"
+#include "traces/kineto/bytes.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::traces::kineto {
+
+struct Recording {
+  std::string file;
+  Trace trace;  // times are absolute, lanes have no rank yet; the metadata is what the file says
+  std::int64_t start_ns = 0, end_ns = 0;  // of its events; equal where there are none
+  std::optional<std::int32_t> rank;       // as the file or its name says
+  std::int32_t world_size = 0;            // 0: unknown
+  std::string host, device;               // empty where unknown
+  std::int64_t cost_keys_mapped = 0, cost_keys_unmapped = 0;
+  std::int64_t mended = 0;  // events whose text had to be mended
+  std::string trouble;      // why the trace is not complete, empty where it is
+};
+
+Result<Recording> read_recording(Bytes& bytes, const std::string& file,
+                                 const ImportOptions& options);
+
+// rank0, rank-0, rank_0 in a file's name.
+std::optional<std::int32_t> rank_in_name(const std::string& file);
+
+}  // namespace foreshard::traces::kineto
