@@ -10,7 +10,7 @@
 #include "simulator/fit.hpp"
 #include "traces/chrome_export.hpp"
 #include "traces/csv_export.hpp"
-#include "traces/fst_file.hpp"
+#include "traces/read_trace.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -34,7 +34,7 @@ Result<void> answer(const std::string& json, const std::string& text) {
 
 Result<void> inspect() {
   if (auto ok = flags.json.check(); !ok) return ok;
-  const auto trace = traces::read_fst(flags.measured);
+  const auto trace = traces::read_trace(flags.measured);
   if (!trace) return tl::unexpected(trace.error());
   const profiler::Analysis analysis = profiler::analyse(*trace);
   return answer(profiler::to_json(analysis), profiler::report_text(analysis));
@@ -42,9 +42,9 @@ Result<void> inspect() {
 
 Result<void> compare() {
   if (auto ok = flags.json.check(); !ok) return ok;
-  const auto measured = traces::read_fst(flags.measured);
+  const auto measured = traces::read_trace(flags.measured);
   if (!measured) return tl::unexpected(measured.error());
-  const auto predicted = traces::read_fst(flags.predicted);
+  const auto predicted = traces::read_trace(flags.predicted);
   if (!predicted) return tl::unexpected(predicted.error());
   const profiler::Comparison comparison = profiler::compare(*measured, *predicted);
   return answer(profiler::to_json(comparison), profiler::report_text(comparison));
@@ -55,7 +55,7 @@ Result<void> export_trace() {
     return fail("", "export", "needs to know what to write; expected one of --perfetto and --csv");
   }
   if (auto ok = check_output(flags.perfetto, "--perfetto"); !ok) return ok;
-  const auto trace = traces::read_fst(flags.measured);
+  const auto trace = traces::read_trace(flags.measured);
   if (!trace) return tl::unexpected(trace.error());
   if (!flags.csv.empty()) return traces::export_csv(*trace, flags.csv);
   return traces::export_chrome(*trace, flags.perfetto);
@@ -66,7 +66,7 @@ Result<void> fit() {
   std::vector<std::unique_ptr<traces::Trace>> traces;
   std::vector<simulator::Recording> recordings;
   for (const std::string& path : flags.traces) {
-    auto trace = traces::read_fst(path);
+    auto trace = traces::read_trace(path);
     if (!trace) return tl::unexpected(trace.error());
     traces.push_back(std::make_unique<traces::Trace>(std::move(*trace)));
     recordings.push_back({path, traces.back().get()});

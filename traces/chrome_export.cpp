@@ -1,10 +1,15 @@
 #include "traces/chrome_export.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
+#include <unordered_map>
 
+#include "traces/chrome_rows.hpp"
 #include "traces/text_output.hpp"
 
 namespace foreshard::traces {
@@ -12,61 +17,156 @@ namespace {
 
 class ChromeWriter {
  public:
-  ChromeWriter(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {}
+  ChromeWriter(const Trace& trace, std::ostream& out)
+      : trace_(trace), out_(out), rows_(chrome_rows(trace)) {}
 
   void write() {
-    out_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"complete\":\""
+    header();
+    out_ << "\"displayTimeUnit\":\"ns\",\"otherData\":{\"complete\":\""
          << (trace_.complete ? "1" : "0") << "\",\"predicted\":\""
-         << (integer_metadata("predicted") ? "1" : "0") << "\"},\"traceEvents\":[";
+         << (metadata("predicted") == "1" ? "1" : "0") << "\"},\"traceEvents\":[";
+    is_first_ = true;
     names();
-    for (const Event& event : trace_.events) this->event(event);
+    for (std::size_t i = 0; i < trace_.events.size(); ++i) event(i);
     arrows();
-    memory();
+    counters();
     out_ << "\n]}\n";
   }
 
  private:
-  bool integer_metadata(const std::string& key) const {
+  // What viewers have no place for.
+  void header() {
+    out_ << "{\"foreshard\":{\"format\":" << kChromeFormatVersion
+         << ",\"complete\":" << (trace_.complete ? "true" : "false")
+         << ",\"complete_until_ns\":" << trace_.complete_until_ns;
+    pairs("metadata", trace_.metadata, [&](const std::string& v) { out_.exact_json(v); });
+    pairs("dropped", trace_.dropped, [&](std::int64_t n) { out_ << n; });
+    out_ << "},\n";
+    array("foreshardLanes", trace_.lanes, [&](const Lane& lane) {
+      out_ << "[" << lane.rank << "," << (lane.device ? "1" : "0") << ",";
+      out_.exact_json(trace_.strings[lane.name]) << "]";
+    });
+    array("foreshardSteps", trace_.steps, [&](const Step& s) {
+      out_ << "[" << s.rank << "," << s.step << "," << s.start_ns << "," << s.end_ns << ",";
+      real(s.loss);
+      out_ << ",";
+      real(s.gradient_norm);
+      out_ << "]";
+    });
+    memory_events();
+  }
+
+  // Not an object: keys may be any bytes.
+  template <typename Map, typename Write>
+  void pairs(const char* name, const Map& map, Write&& write) {
+    out_ << ",\"" << name << "\":[";
+    const char* opening = "[";
+    for (const auto& [key, value] : map) {
+      out_ << opening;
+      out_.exact_json(key) << ",";
+      write(value);
+      out_ << "]";
+      opening = ",[";
+    }
+    out_ << "]";
+  }
+
+  template <typename Items, typename Write>
+  void array(const char* name, const Items& items, Write&& write) {
+    out_ << "\"" << name << "\":[";
+    is_first_ = true;
+    for (const auto& item : items) {
+      out_ << (is_first_ ? "\n" : ",\n");
+      is_first_ = false;
+      write(item);
+    }
+    out_ << "\n],\n";
+  }
+
+  void real(double value) {
+    if (std::isfinite(value)) {
+      out_ << value;
+    } else {
+      out_ << (std::isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"");
+    }
+  }
+
+  void memory_events() {
+    std::unordered_map<StringId, std::int32_t> places;
+    std::vector<StringId> used;
+    const auto place = [&](StringId id) {
+      const auto [found, is_new] = places.try_emplace(id, static_cast<std::int32_t>(used.size()));
+      if (is_new) used.push_back(id);
+      return found->second;
+    };
+    for (const MemoryEvent& m : trace_.memory) {
+      for (const StringId id : {m.category, m.owner, m.phase, m.stack}) place(id);
+    }
+    array("foreshardStrings", used, [&](StringId id) { out_.exact_json(trace_.strings[id]); });
+    array("foreshardMemory", trace_.memory, [&](const MemoryEvent& m) {
+      out_ << "[" << m.time_ns << "," << m.rank << ",\"" << name(m.action) << "\","
+           << (m.on_host ? "1" : "0") << "," << m.step << "," << m.address << "," << m.bytes << ","
+           << m.requested << "," << m.lane << "," << place(m.category) << "," << place(m.owner)
+           << "," << place(m.phase) << "," << m.instruction << "," << place(m.stack) << "]";
+    });
+  }
+
+  std::string metadata(const std::string& key) const {
     const auto found = trace_.metadata.find(key);
-    return found != trace_.metadata.end() && found->second == "1";
+    return found == trace_.metadata.end() ? "" : found->second;
   }
 
   std::int32_t rank_of(const Event& event) const {
     return trace_.lanes[static_cast<std::size_t>(event.lane)].rank;
   }
+  std::int32_t row_of(const Event& event) const {
+    return rows_.row_of_event[static_cast<std::size_t>(&event - trace_.events.data())];
+  }
 
-  // Opens the next object: {"ph":"X","pid":..,"tid":..,"ts":..
-  TextOutput& object(const char* phase, std::int32_t rank, std::int32_t lane,
-                     std::int64_t time_ns) {
+  // Opens the next object: {"ph":"X","pid":..,"tid":..,"ts":.. Thread 0 is nobody to viewers.
+  TextOutput& object(const char* phase, std::int32_t rank, std::int32_t row, std::int64_t time_ns) {
     out_ << (is_first_ ? "\n" : ",\n") << "{\"ph\":\"" << phase << "\",\"pid\":" << rank
-         << ",\"tid\":" << lane << ",\"ts\":";
+         << ",\"tid\":" << row + 1 << ",\"ts\":";
     is_first_ = false;
     return out_.microseconds(time_ns);
   }
 
   void names() {
-    std::map<std::int32_t, bool> ranks;
-    for (std::size_t i = 0; i < trace_.lanes.size(); ++i) {
-      const Lane& lane = trace_.lanes[i];
+    std::set<std::int32_t> ranks;
+    for (const Lane& lane : trace_.lanes) ranks.insert(lane.rank);
+    for (const MemoryEvent& m : trace_.memory) ranks.insert(m.rank);
+    for (const std::int32_t rank : ranks) {
+      object("M", rank, -1, 0) << ",\"name\":\"process_name\",\"args\":{\"name\":\"rank " << rank
+                               << "\"}}";
+      object("M", rank, -1, 0) << ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":"
+                               << rank << "}}";
+      const std::string device = metadata("device." + std::to_string(rank));
+      if (device.empty()) continue;
+      object("M", rank, -1, 0) << ",\"name\":\"process_labels\",\"args\":{\"labels\":";
+      out_.json(device) << "}}";
+    }
+    for (std::size_t i = 0; i < rows_.rows.size(); ++i) {
+      const ChromeRow& row = rows_.rows[i];
+      const Lane& lane = trace_.lanes[static_cast<std::size_t>(row.lane)];
       const auto id = static_cast<std::int32_t>(i);
-      if (ranks.try_emplace(lane.rank, true).second) {
-        object("M", lane.rank, id, 0)
-            << ",\"name\":\"process_name\",\"args\":{\"name\":\"rank " << lane.rank << "\"}}";
-        object("M", lane.rank, id, 0)
-            << ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":" << lane.rank << "}}";
-      }
+      std::string name = trace_.strings[lane.name];
+      if (row.overflow > 0) name += " (overlapping)";
       object("M", lane.rank, id, 0) << ",\"name\":\"thread_name\",\"args\":{\"name\":";
-      out_.json(trace_.strings[lane.name]) << "}}";
-      object("M", lane.rank, id, 0)
-          << ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":" << id << "}}";
+      out_.json(name) << "}}";
+      constexpr std::int64_t kRowsOfALane = 100;
+      object("M", lane.rank, id, 0) << ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":"
+                                    << row.lane * kRowsOfALane + row.overflow << "}}";
     }
   }
 
-  void event(const Event& e) {
-    object("X", rank_of(e), e.lane, e.start_ns) << ",\"dur\":";
+  void event(std::size_t index) {
+    const Event& e = trace_.events[index];
+    object("X", rank_of(e), row_of(e), e.start_ns) << ",\"dur\":";
     out_.microseconds(e.end_ns - e.start_ns) << ",\"cat\":\"" << name(e.kind) << "\",\"name\":";
     out_.json(trace_.strings[e.name])
         << ",\"args\":{\"step\":" << e.step << ",\"micro_step\":" << std::int32_t{e.micro_step};
+    if (!is_utf8(trace_.strings[e.name])) text("name", e.name);
+    if (row_of(e) != e.lane) out_ << ",\"lane\":" << e.lane;
     text("phase", e.phase);
     text("unit", e.unit);
     text("stable_key", e.stable_key);
@@ -74,43 +174,57 @@ class ChromeWriter {
     if (e.instruction != kNone) out_ << ",\"instruction\":" << e.instruction;
     if (e.bytes != 0) out_ << ",\"bytes\":" << e.bytes;
     if (e.correlation != 0) out_ << ",\"correlation\":" << e.correlation;
-    if (e.cpu_ns >= 0) out_ << ",\"cpu_ns\":" << e.cpu_ns;
+    if (e.cpu_ns != -1) out_ << ",\"cpu_ns\":" << e.cpu_ns;
     out_ << "}}";
   }
 
   void text(const char* key, StringId id) {
     if (id == 0) return;
     out_ << ",\"" << key << "\":";
-    out_.json(trace_.strings[id]);
+    out_.exact_json(trace_.strings[id]);
   }
 
-  // From what the host issued to what the device did, matched by rank, step and instruction.
+  // From what the host issued to what the device did: joined by rank, step and instruction in our
+  // own recordings, by rank and correlation in those of others.
   void arrows() {
-    using Cause = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+    using Cause = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
+    constexpr std::int32_t kByCorrelation = -1;  // in the place of a step
+    const auto cause_of = [&](const Event& e, bool is_issue) -> std::optional<Cause> {
+      const bool is_call = e.kind == EventKind::runtime || e.kind == EventKind::host_wait;
+      if (e.correlation != 0 && (!is_issue || is_call)) {
+        return Cause{rank_of(e), kByCorrelation, e.correlation};
+      }
+      if (e.instruction != kNone && (!is_issue || e.kind == EventKind::host)) {
+        return Cause{rank_of(e), e.step, e.instruction};
+      }
+      return std::nullopt;
+    };
     std::vector<std::pair<Cause, const Event*>> effects;
     for (const Event& e : trace_.events) {
-      if (is_device_work(e.kind) && e.instruction != kNone) {
-        effects.push_back({{rank_of(e), e.step, e.instruction}, &e});
-      }
+      const auto cause = is_device_work(e.kind) ? cause_of(e, false) : std::nullopt;
+      if (cause) effects.emplace_back(*cause, &e);
     }
     std::sort(effects.begin(), effects.end());
     std::int64_t id = 0;
     for (const Event& e : trace_.events) {
-      if (e.kind != EventKind::host || e.instruction == kNone) continue;
-      const Cause cause{rank_of(e), e.step, e.instruction};
+      const auto cause = is_device_work(e.kind) ? std::nullopt : cause_of(e, true);
+      if (!cause) continue;
       auto effect = std::lower_bound(effects.begin(), effects.end(),
-                                     std::pair<Cause, const Event*>(cause, nullptr));
-      for (; effect != effects.end() && effect->first == cause; ++effect) {
+                                     std::pair<Cause, const Event*>(*cause, nullptr));
+      if (effect == effects.end() || effect->first != *cause || effect->second == nullptr) continue;
+      const auto first = effect;
+      for (; effect != effects.end() && effect->first == *cause; ++effect) {
         const Event& d = *effect->second;
-        object("s", rank_of(e), e.lane, e.start_ns)
+        object("s", rank_of(e), row_of(e), e.start_ns)
             << ",\"id\":" << ++id << ",\"cat\":\"issue\",\"name\":\"issue\"}";
-        object("f", rank_of(d), d.lane, d.start_ns)
+        object("f", rank_of(d), row_of(d), d.start_ns)
             << ",\"id\":" << id << ",\"bp\":\"e\",\"cat\":\"issue\",\"name\":\"issue\"}";
       }
+      first->second = nullptr;  // one arrow for each effect: who issued it first
     }
   }
 
-  void memory() {
+  void counters() {
     struct Level {
       std::int64_t allocated = 0, reserved = 0, host = 0;
     };
@@ -126,7 +240,7 @@ class ChromeWriter {
         case MemoryAction::segment_free: level.reserved -= e.bytes; break;
         default: continue;
       }
-      object("C", e.rank, 0, e.time_ns);
+      object("C", e.rank, -1, e.time_ns);
       if (e.on_host) {
         out_ << ",\"name\":\"host memory\",\"args\":{\"bytes\":" << level.host << "}}";
       } else {
@@ -138,6 +252,7 @@ class ChromeWriter {
 
   const Trace& trace_;
   TextOutput out_;
+  ChromeRows rows_;
   bool is_first_ = true;
 };
 

@@ -48,6 +48,23 @@ TextOutput& TextOutput::json(std::string_view text) {
   return *this << "\"";
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = sequence(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+TextOutput& TextOutput::exact_json(std::string_view text) {
+  if (is_utf8(text)) return json(text);
+  constexpr const char* kHex = "0123456789abcdef";
+  *this << "{\"bytes\":\"";
+  for (const char c : text) out_.put(kHex[(c >> 4) & 15]).put(kHex[c & 15]);
+  return *this << "\"}";
+}
+
 TextOutput& TextOutput::csv(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return *this << text;
   *this << "\"";

@@ -38,6 +38,9 @@ class TextOutput {
   // accepts them.
   TextOutput& json(std::string_view text);
 
+  // The same without loss: what is not UTF-8 becomes {"bytes":"hexadecimal digits"}.
+  TextOutput& exact_json(std::string_view text);
+
   // As a CSV field, quoted where it must be.
   TextOutput& csv(std::string_view text);
 
@@ -51,5 +54,7 @@ class TextOutput {
 
   std::ostream& out_;
 };
+
+bool is_utf8(std::string_view text);
 
 }  // namespace foreshard::traces

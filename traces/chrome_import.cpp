@@ -1,0 +1,392 @@
+#include "traces/chrome_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <system_error>
+
+#include <simdjson.h>
+
+#include "traces/chrome_export.hpp"
+#include "traces/line_reader.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = simdjson::ondemand;
+
+constexpr const char* kExpected = "expected JSON written by foreshard export --perfetto";
+constexpr std::string_view kOpening = "{\"foreshard\":{\"format\":";
+constexpr std::int64_t kLatest = std::int64_t{1} << 54;  // ns, and bytes: as in a .fst file
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
+static_assert(LineReader::kPadding >= simdjson::SIMDJSON_PADDING);
+
+// Thrown within this file where a line is not what the exporter writes.
+struct Impossible {};
+
+template <typename T>
+T checked(simdjson::simdjson_result<T> value) {
+  T result{};
+  if (std::move(value).get(result) != simdjson::SUCCESS) throw Impossible();
+  return result;
+}
+
+std::int64_t integer(json::value value) {
+  return checked(value.get_int64());
+}
+
+template <typename Integer>
+Integer integer_in(json::value value, std::int64_t least, std::int64_t most) {
+  const std::int64_t n = integer(value);
+  if (n < least || n > most) throw Impossible();
+  return static_cast<Integer>(n);
+}
+template <typename Integer>
+Integer integer_of(json::value value) {
+  return integer_in<Integer>(value, std::numeric_limits<Integer>::min(),
+                             std::numeric_limits<Integer>::max());
+}
+
+std::int64_t time(std::int64_t ns) {
+  if (ns < -kLatest || ns > kLatest) throw Impossible();
+  return ns;
+}
+
+// Nanoseconds of "-12.345", exactly: microseconds with three decimals.
+std::int64_t nanoseconds(json::value value) {
+  std::string_view text = value.raw_json_token();
+  const bool is_negative = text.starts_with('-');
+  if (is_negative) text.remove_prefix(1);
+  std::int64_t ns = 0;
+  int decimals = -1;
+  for (const char c : text) {
+    if (c == '.' && decimals < 0) {
+      decimals = 0;
+    } else if (c >= '0' && c <= '9' && decimals < 3 && ns <= kLatest) {
+      ns = ns * 10 + (c - '0');
+      if (decimals >= 0) ++decimals;
+    } else if (c == ' ') {
+      break;
+    } else {
+      throw Impossible();
+    }
+  }
+  for (decimals = std::max(decimals, 0); decimals < 3; ++decimals) ns *= 10;
+  return is_negative ? -ns : ns;
+}
+
+double real(json::value value) {
+  if (checked(value.type()) != json::json_type::string) return checked(value.get_double());
+  const std::string_view word = checked(value.get_string());
+  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return word == "-inf" ? -std::numeric_limits<double>::infinity()
+                        : std::numeric_limits<double>::infinity();
+}
+
+int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  throw Impossible();
+}
+
+// A string, or {"bytes":"hexadecimal digits"}.
+std::string text(json::value value) {
+  if (checked(value.type()) == json::json_type::string) {
+    return std::string(checked(value.get_string()));
+  }
+  json::object object = checked(value.get_object());
+  const std::string_view digits = checked(object.find_field("bytes").get_string());
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    bytes += static_cast<char>(digit(digits[i]) * 16 + digit(digits[i + 1]));
+  }
+  return bytes;
+}
+
+template <typename Enum>
+Enum named(json::value value) {
+  const std::string_view word = checked(value.get_string());
+  for (int i = 0; i < static_cast<int>(Enum::kCount); ++i) {
+    if (name(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
+  }
+  throw Impossible();
+}
+
+// The values of an array of known length, one after another.
+class Values {
+ public:
+  explicit Values(json::array array) : at_(array.begin()), end_(array.end()) {
+    if (at_.error() != simdjson::SUCCESS) throw Impossible();
+  }
+  json::value next() {
+    if (!is_first_) ++at_;
+    is_first_ = false;
+    if (at_ == end_) throw Impossible();
+    return checked(*at_);
+  }
+
+ private:
+  simdjson::simdjson_result<json::array_iterator> at_, end_;
+  bool is_first_ = true;
+};
+
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : path_(path), lines_(path) {}
+
+  Result<Trace> read() {
+    std::string_view line;
+    if (!lines_.is_open()) return fail(path_, "", "cannot be read; expected a file that can be");
+    if (!lines_.next(line) || !line.starts_with(kOpening)) {
+      return fail(path_, "", std::string("is no export of foreshard; ") + kExpected);
+    }
+    if (auto read = header(line); !read) return tl::unexpected(read.error());
+    while (lines_.next(line)) this->line(line);
+    if (damaged_ > 0) trace_.dropped["damaged file: lines that cannot be read"] += damaged_;
+    if (section_ != Section::end) trace_.dropped["damaged file: cut short"] += 1;
+    if (damaged_ > 0 || section_ != Section::end) {
+      trace_.complete = false;
+      trace_.complete_until_ns = 0;
+    }
+    sort(trace_);
+    return std::move(trace_);
+  }
+
+ private:
+  enum class Section { none, lanes, steps, strings, memory, events, end };
+
+  Result<void> header(std::string_view line) {
+    try {
+      while (line.ends_with('\r')) line.remove_suffix(1);
+      if (!line.ends_with("]},")) throw Impossible();
+      std::string whole(line.substr(0, line.size() - 1));
+      whole += "}";  // the end of the file's object
+      const simdjson::padded_string padded(whole);
+      json::document document = checked(parser_.iterate(padded));
+      json::object header = checked(document["foreshard"].get_object());
+      for (auto each : header) {
+        json::field field = checked(each);
+        header_field(field);
+      }
+    } catch (const Impossible&) {
+      return fail(path_, "foreshard", std::string("is damaged; ") + kExpected);
+    }
+    if (format_ == kChromeFormatVersion) return {};
+    return fail(path_, "foreshard.format",
+                "is " + std::to_string(format_) + "; expected " +
+                    std::to_string(kChromeFormatVersion) + ", which is what this foreshard reads");
+  }
+
+  void header_field(json::field& field) {
+    const std::string key(checked(field.unescaped_key()));
+    json::value value = field.value();
+    if (key == "format") {
+      format_ = integer(value);
+    } else if (key == "complete") {
+      trace_.complete = checked(value.get_bool());
+    } else if (key == "complete_until_ns") {
+      trace_.complete_until_ns = time(integer(value));
+    } else if (key == "metadata" || key == "dropped") {
+      json::array pairs = checked(value.get_array());
+      for (auto each : pairs) {
+        Values pair(checked(each.get_array()));
+        const std::string name = text(pair.next());
+        if (key == "metadata") {
+          trace_.metadata[name] = text(pair.next());
+        } else {
+          trace_.dropped[name] = integer_in<std::int64_t>(pair.next(), 0, kMostBytes);
+        }
+      }
+    }
+  }
+
+  void line(std::string_view line) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+    if (line.empty()) return;
+    if (line.back() == '[') {
+      for (const auto& [key, section] : kSections) {
+        if (line.find(key) != std::string_view::npos) section_ = section;
+      }
+      return;
+    }
+    if (line == "]}") return void(section_ = Section::end);
+    if (line == "],") return void(section_ = Section::none);
+    if (line.back() == ',') line.remove_suffix(1);
+    try {
+      element(line);
+    } catch (const Impossible&) {
+      ++damaged_;
+    }
+  }
+
+  // One element, in the buffer of the lines, behind which there is room enough for simdjson.
+  void element(std::string_view line) {
+    json::document document = checked(
+        parser_.iterate(line.data(), line.size(), line.size() + simdjson::SIMDJSON_PADDING));
+    if (section_ == Section::strings) {
+      json::value value;
+      if (line.front() == '"') {
+        strings_.push_back(trace_.strings.intern(checked(document.get_string())));
+      } else {
+        if (document.get_value().get(value) != simdjson::SUCCESS) throw Impossible();
+        strings_.push_back(trace_.strings.intern(text(value)));
+      }
+      return;
+    }
+    if (section_ == Section::events) return event(checked(document.get_object()));
+    Values values(checked(document.get_array()));
+    switch (section_) {
+      case Section::lanes: return lane(values);
+      case Section::steps: return step(values);
+      case Section::memory: return memory(values);
+      default: throw Impossible();
+    }
+  }
+
+  void lane(Values& values) {
+    Lane lane;
+    lane.rank = rank(values.next());
+    lane.device = integer(values.next()) != 0;
+    lane.name = trace_.strings.intern(text(values.next()));
+    trace_.lanes.push_back(lane);
+  }
+
+  void step(Values& values) {
+    Step step;
+    step.rank = rank(values.next());
+    step.step = step_number(values.next());
+    step.start_ns = time(integer(values.next()));
+    step.end_ns = time(integer(values.next()));
+    step.loss = real(values.next());
+    step.gradient_norm = real(values.next());
+    if (step.end_ns < step.start_ns) throw Impossible();
+    trace_.steps.push_back(step);
+  }
+
+  void memory(Values& values) {
+    MemoryEvent m;
+    m.time_ns = time(integer(values.next()));
+    m.rank = rank(values.next());
+    m.action = named<MemoryAction>(values.next());
+    m.on_host = integer(values.next()) != 0;
+    m.step = step_number(values.next());
+    m.address = integer(values.next());
+    m.bytes = integer_in<std::int64_t>(values.next(), 0, kMostBytes);
+    m.requested = integer_in<std::int64_t>(values.next(), -kMostBytes, kMostBytes);
+    m.lane = integer_in<std::int32_t>(values.next(), kNone, last_lane());
+    m.category = string(values.next());
+    m.owner = string(values.next());
+    m.phase = string(values.next());
+    m.instruction = integer_of<std::int32_t>(values.next());
+    m.stack = string(values.next());
+    trace_.memory.push_back(m);
+  }
+
+  void event(json::object object) {
+    Event e;
+    e.lane = kNone - 1;
+    bool is_event = true;
+    std::int64_t duration = 0;
+    for (auto each : object) {
+      json::field field = checked(each);
+      const std::string_view key = checked(field.unescaped_key());
+      json::value value = field.value();
+      if (key == "ph") {
+        is_event = checked(value.get_string()) == "X";
+      } else if (!is_event) {
+        return;  // names, counters and arrows follow from the rest
+      } else if (key == "tid") {
+        e.lane = integer_in<std::int32_t>(value, 0, std::numeric_limits<std::int32_t>::max()) - 1;
+      } else if (key == "ts") {
+        e.start_ns = time(nanoseconds(value));
+      } else if (key == "dur") {
+        duration = time(nanoseconds(value));
+      } else if (key == "cat") {
+        e.kind = named<EventKind>(value);
+      } else if (key == "name") {
+        e.name = trace_.strings.intern(checked(value.get_string()));
+      } else if (key == "args") {
+        json::object args = checked(value.get_object());
+        for (auto arg : args) argument(checked(arg), e);
+      }
+    }
+    e.end_ns = time(e.start_ns + duration);
+    if (e.lane < 0 || e.lane > last_lane() || duration < 0) throw Impossible();
+    trace_.events.push_back(e);
+  }
+
+  void argument(json::field field, Event& e) {
+    const std::string key(checked(field.unescaped_key()));
+    json::value value = field.value();
+    for (const auto& [name, id] : kTexts) {
+      if (key == name) return void(e.*id = trace_.strings.intern(text(value)));
+    }
+    if (key == "step") e.step = step_number(value);
+    if (key == "micro_step") e.micro_step = integer_of<std::int16_t>(value);
+    if (key == "lane") e.lane = integer_of<std::int32_t>(value);
+    if (key == "instruction") e.instruction = integer_of<std::int32_t>(value);
+    if (key == "bytes") e.bytes = integer_in<std::int64_t>(value, -kMostBytes, kMostBytes);
+    if (key == "correlation") e.correlation = integer(value);
+    if (key == "cpu_ns") e.cpu_ns = time(integer(value));
+  }
+
+  std::int32_t rank(json::value value) { return integer_in<std::int32_t>(value, 0, 10'000'000); }
+  std::int32_t step_number(json::value value) {
+    return integer_in<std::int32_t>(value, 0, std::numeric_limits<std::int32_t>::max());
+  }
+  std::int32_t last_lane() const { return static_cast<std::int32_t>(trace_.lanes.size()) - 1; }
+  StringId string(json::value value) {
+    return strings_[integer_in<std::size_t>(value, 0,
+                                            static_cast<std::int64_t>(strings_.size()) - 1)];
+  }
+
+  static constexpr std::array<std::pair<std::string_view, Section>, 5> kSections{
+      {{"\"foreshardLanes\":[", Section::lanes},
+       {"\"foreshardSteps\":[", Section::steps},
+       {"\"foreshardStrings\":[", Section::strings},
+       {"\"foreshardMemory\":[", Section::memory},
+       {"\"traceEvents\":[", Section::events}}};
+  static constexpr std::array<std::pair<std::string_view, StringId Event::*>, 5> kTexts{
+      {{"name", &Event::name},
+       {"phase", &Event::phase},
+       {"unit", &Event::unit},
+       {"stable_key", &Event::stable_key},
+       {"cost_key", &Event::cost_key}}};
+
+  const std::string& path_;
+  LineReader lines_;
+  json::parser parser_;
+  Trace trace_;
+  std::vector<StringId> strings_;
+  Section section_ = Section::none;
+  std::int64_t format_ = 0;
+  std::int64_t damaged_ = 0;
+};
+
+}  // namespace
+
+bool is_foreshard_export(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;
+  std::array<char, kOpening.size()> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return std::string_view(bytes.data(), bytes.size()) == kOpening;
+}
+
+Result<Trace> read_chrome(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return fail(path, "", std::string("no such file; ") + kExpected);
+  }
+  if (!fs::is_regular_file(path, error)) {
+    return fail(path, "", std::string("is no file; ") + kExpected);
+  }
+  return Reader(path).read();
+}
+
+}  // namespace foreshard::traces

@@ -1,0 +1,26 @@
+// Rows of a viewer: a thread of Chrome's format shows events that nest, and viewers drop those that
+// overlap otherwise. Only for the sources of this folder.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::traces {
+
+struct ChromeRow {
+  std::int32_t lane = 0;
+  std::int32_t overflow = 0;  // 0: the lane's own row, else one more for what overlaps there
+};
+
+struct ChromeRows {
+  std::vector<ChromeRow> rows;  // the lanes' own rows first, by lane
+  std::vector<std::int32_t> row_of_event;
+};
+
+// Work of a device gets a row of its own wherever it overlaps other work of its stream; everything
+// else where it overlaps without nesting.
+ChromeRows chrome_rows(const Trace& trace);
+
+}  // namespace foreshard::traces
