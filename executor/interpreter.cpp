@@ -173,7 +173,7 @@ void Interpreter::allocate(const Instruction& i, std::int32_t index) {
 
 void Interpreter::free(const Instruction& i) {
   if (options_.poisons) poison(i.target);
-  record_host_buffer(profiler::MemoryAction::free_completed, i.target);
+  record_host_buffer(profiler::MemoryAction::free_requested, i.target);
   memory_.free(i.target);
 }
 

@@ -78,10 +78,33 @@ class MessageCommunicator final : public Communicator {
     MessageCommunicator& self;
   };
 
-  // Messages started together.
+  // Messages started together. Where they are given up (the run was aborted), those that nobody has
+  // begun to send may not arrive any more: their buffers are about to go.
   struct Batch {
+    explicit Batch(Transport& over) : transport(over) {}
+    ~Batch() {
+      for (std::size_t i = 0; i < tickets.size(); ++i) {
+        if (is_receive[i]) transport.cancel(tickets[i]);
+      }
+    }
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+    void add(Ticket ticket, int peer, bool receives) {
+      tickets.push_back(ticket);
+      peers.push_back(peer);
+      is_receive.push_back(receives);
+    }
+    void clear() {
+      tickets.clear();
+      peers.clear();
+      is_receive.clear();
+    }
+
+    Transport& transport;
     std::vector<Ticket> tickets;
     std::vector<int> peers;  // global rank of each
+    std::vector<bool> is_receive;
   };
 
   static int index_of(const std::vector<int>& ranks, int rank) {
@@ -92,15 +115,14 @@ class MessageCommunicator final : public Communicator {
   void send(Batch& batch, const std::byte* data, std::int64_t bytes, int member) {
     for (std::int64_t at = 0; at < bytes; at += kLongest) {
       const auto n = static_cast<std::size_t>(std::min(kLongest, bytes - at));
-      batch.tickets.push_back(transport_.send({data + at, n}, rank_of(member), channel_));
-      batch.peers.push_back(rank_of(member));
+      batch.add(transport_.send({data + at, n}, rank_of(member), channel_), rank_of(member), false);
     }
   }
   void receive(Batch& batch, std::byte* data, std::int64_t bytes, int member) {
     for (std::int64_t at = 0; at < bytes; at += kLongest) {
       const auto n = static_cast<std::size_t>(std::min(kLongest, bytes - at));
-      batch.tickets.push_back(transport_.receive({data + at, n}, rank_of(member), channel_));
-      batch.peers.push_back(rank_of(member));
+      batch.add(transport_.receive({data + at, n}, rank_of(member), channel_), rank_of(member),
+                true);
     }
   }
 
@@ -122,33 +144,26 @@ class MessageCommunicator final : public Communicator {
       left = now;
     }
     awaited_.store(kNoRank, std::memory_order_release);
-    batch.tickets.clear();
-    batch.peers.clear();
+    batch.clear();
   }
 
   // Waits until every member has come: empty messages, which overtake nothing and cost little.
   void arrive(StreamWorker& stream) {
-    Batch batch;
+    Batch batch(transport_);
     for (int i = 1; i < size(); ++i) {
-      receive_token(batch, (index() - i + size()) % size());
-      send_token(batch, (index() + i) % size());
+      const int from = rank_of((index() - i + size()) % size());
+      const int to = rank_of((index() + i) % size());
+      batch.add(transport_.receive({}, from, channel_), from, true);
+      batch.add(transport_.send({}, to, channel_), to, false);
     }
     complete(stream, batch, Poller::kWhileAbsent);
     stream.mark_ready();
-  }
-  void send_token(Batch& batch, int member) {
-    batch.tickets.push_back(transport_.send({}, rank_of(member), channel_));
-    batch.peers.push_back(rank_of(member));
-  }
-  void receive_token(Batch& batch, int member) {
-    batch.tickets.push_back(transport_.receive({}, rank_of(member), channel_));
-    batch.peers.push_back(rank_of(member));
   }
 
   // Slices in bytes.
   template <typename SliceOf>
   void gather(StreamWorker& stream, std::byte* buffer, SliceOf slice_of) {
-    Batch batch;
+    Batch batch(transport_);
     const Slice mine = slice_of(index());
     for (int i = 1; i < size(); ++i) {
       const int from = (index() - i + size()) % size();
@@ -184,7 +199,7 @@ class MessageCommunicator final : public Communicator {
     const auto landing = [&](std::int64_t number, int i) {
       return scratch_.data() + (number % 2 * others + i) * piece_bytes;
     };
-    Batch batches[2];
+    Batch batches[] = {Batch(transport_), Batch(transport_)};
     const auto start = [&](std::int64_t number) {
       Batch& batch = batches[number % 2];
       for (int i = 0; i + 1 < size(); ++i) {

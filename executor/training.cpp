@@ -145,6 +145,11 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
     for (auto& rank : ranks) threads.emplace_back([&rank] { rank->run(); });
     for (std::thread& thread : threads) thread.join();
     for (auto& rank : ranks) rank->stop_streams();
+    if (options.transport != nullptr && shared.agreement.first()) {
+      // Other processes may still be reading this one's memory: none goes before all have stopped.
+      RunControl ending(job.ranks);
+      exchange(ending, *options.transport, "");
+    }
   }
   result.failure = shared.run.failure();
   result.steps = ranks[0]->steps();

@@ -83,7 +83,7 @@ class MemoryWalk final : private AllocatorListener {
     const Buffer& buffer = program_.buffers[static_cast<std::size_t>(i.target)];
     if (buffer.on_host) {
       host_ -= round_up(buffer.bytes, kHostAlignment);
-      record_host(AllocatorEvent::Action::free_completed, buffer.bytes);
+      record_host(AllocatorEvent::Action::free_requested, buffer.bytes);
       return;
     }
     BlockId& block = blocks_[static_cast<std::size_t>(i.target)];

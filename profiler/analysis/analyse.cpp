@@ -101,7 +101,12 @@ class Analyser {
       warn(std::to_string(history.unmatched) + " memory events of rank " + std::to_string(rank) +
            " do not fit those before them: its memory figures are too low or too high");
     }
-    if (history.ran_out) warn("rank " + std::to_string(rank) + " ran out of device memory");
+    if (history.ran_out) {
+      warn("rank " + std::to_string(rank) +
+           " ran out of device memory: " + binary_bytes(history.refused_bytes) +
+           " were asked for, " + binary_bytes(history.allocated_then) + " allocated, " +
+           binary_bytes(history.reserved_then) + " reserved");
+    }
   }
 
   // Over the last step of all ranks that have it, or from the first event to the last.

@@ -46,6 +46,7 @@ struct TimeBreakdown {
 struct Owner {
   std::string name;
   std::int64_t bytes = 0;
+  std::int64_t blocks = 0;
 };
 
 struct MemoryPeak {

@@ -36,7 +36,7 @@ Json json_of(const RankAnalysis& rank) {
   json["peak_host_bytes"] = rank.peak.host_bytes;
   Json owners = Json::array();
   for (const Owner& owner : rank.peak.owners) {
-    owners.push_back({{"name", owner.name}, {"bytes", owner.bytes}});
+    owners.push_back({{"name", owner.name}, {"bytes", owner.bytes}, {"blocks", owner.blocks}});
   }
   json["peak"] = {{"time_ns", rank.peak.time_ns},
                   {"step", rank.peak.step},

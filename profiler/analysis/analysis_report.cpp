@@ -121,16 +121,17 @@ std::string peak_table(const RankAnalysis& rank) {
   const MemoryPeak& peak = rank.peak;
   if (peak.allocated_bytes == 0) return "";
   std::vector<Owner> categories;
-  for (const auto& [name, bytes] : peak.by_category) categories.push_back({name, bytes});
+  for (const auto& [name, bytes] : peak.by_category) categories.push_back({name, bytes, 0});
   std::sort(categories.begin(), categories.end(),
             [](const Owner& a, const Owner& b) { return a.bytes > b.bytes; });
-  TextTable table({"held by", "bytes", "share"});
+  TextTable table({"held by", "blocks", "bytes", "share"});
   for (const Owner& one : categories) {
-    table.add({one.name, binary_bytes(one.bytes), share(one.bytes, peak.allocated_bytes)});
+    table.add({one.name, "", binary_bytes(one.bytes), share(one.bytes, peak.allocated_bytes)});
   }
   for (std::size_t i = 0; i < std::min(kOwnersShown, peak.owners.size()); ++i) {
     const Owner& one = peak.owners[i];
-    table.add({"  " + one.name, binary_bytes(one.bytes), share(one.bytes, peak.allocated_bytes)});
+    table.add({"  " + one.name, std::to_string(one.blocks), binary_bytes(one.bytes),
+               share(one.bytes, peak.allocated_bytes)});
   }
   return "\nMemory at the peak of rank " + std::to_string(rank.rank) +
          ": categories, then the largest owners\n" + table.text();

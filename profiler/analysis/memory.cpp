@@ -22,18 +22,23 @@ void describe(const traces::Trace& trace, std::span<const MemoryEvent> events, s
     if (e.action == MemoryAction::alloc) live[e.address] = &e;
     if (e.action == MemoryAction::free_requested) live.erase(e.address);
   }
-  std::map<traces::StringId, std::int64_t> categories, owners;
+  std::map<traces::StringId, std::int64_t> categories;
+  std::map<traces::StringId, Owner> owners;
   for (const auto& [address, block] : live) {
     auto& category = categories[block->category];
     category = saturating_sum(category, block->bytes);
-    auto& owner = owners[block->owner];
-    owner = saturating_sum(owner, block->bytes);
+    Owner& owner = owners[block->owner];
+    owner.bytes = saturating_sum(owner.bytes, block->bytes);
+    ++owner.blocks;
   }
   const auto text = [&](traces::StringId id) {
     return id == 0 ? std::string("unknown") : trace.strings[id];
   };
   for (const auto& [id, bytes] : categories) peak.by_category[text(id)] = bytes;
-  for (const auto& [id, bytes] : owners) peak.owners.push_back({text(id), bytes});
+  for (auto& [id, owner] : owners) {
+    owner.name = text(id);
+    peak.owners.push_back(std::move(owner));
+  }
   std::sort(peak.owners.begin(), peak.owners.end(), [](const Owner& a, const Owner& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
   });
@@ -91,7 +96,14 @@ MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEv
       }
       case MemoryAction::segment_alloc: reserved = saturating_sum(reserved, e.bytes); break;
       case MemoryAction::segment_free: reserved = saturating_sum(reserved, -e.bytes); break;
-      case MemoryAction::out_of_memory: history.ran_out = true; break;
+      case MemoryAction::out_of_memory:
+        if (!history.ran_out) {
+          history.refused_bytes = e.bytes;
+          history.allocated_then = allocated;
+          history.reserved_then = reserved;
+        }
+        history.ran_out = true;
+        break;
       case MemoryAction::free_completed:
       case MemoryAction::kCount: break;
     }

@@ -19,7 +19,8 @@ struct MemoryHistory {
   MemoryPeak peak;
   std::map<std::int32_t, StepPeak> steps;  // highest while in that step
   std::int64_t unmatched = 0;  // frees without an allocation, allocations of what is not free
-  bool ran_out = false;
+  bool ran_out = false;        // and what is known of the first time:
+  std::int64_t refused_bytes = 0, allocated_then = 0, reserved_then = 0;
 };
 
 // `events`: those of one rank, in their order.
