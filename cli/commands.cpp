@@ -20,6 +20,8 @@ const std::vector<Command>& commands() {
       {"program", "print a step program",
        "foreshard program --model llama-tiny-3m --plan plan.toml --ranks 2 --step 2",
        add_program_flags, run_program},
+      {"import", "read a recording of PyTorch's profiler, Nsight Systems or a memory snapshot",
+       "foreshard import kineto trace_folder -o run.fst", add_import_flags, run_import},
       {"export", "write a trace for Perfetto or as CSV",
        "foreshard export run.fst --perfetto run.json", add_export_flags, run_export},
       {"replay", "run a recorded allocation history through the allocator again",

@@ -17,6 +17,8 @@ void add_inspect_flags(CLI::App& app);
 int run_inspect();
 void add_program_flags(CLI::App& app);
 int run_program();
+void add_import_flags(CLI::App& app);
+int run_import();
 void add_export_flags(CLI::App& app);
 int run_export();
 void add_replay_flags(CLI::App& app);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "traces/chrome_import.hpp"
 #include "traces/fst_file.hpp"
 #include "traces/import.hpp"
 
@@ -27,14 +28,16 @@ struct Flags {
 Result<std::vector<Trace>> read_recordings() {
   traces::ImportOptions options;
   options.keeps_stacks = !flags.without_stacks;
-  if (flags.source == "kineto") return traces::import_kineto(flags.files, options);
+  const bool is_ours = flags.files.size() == 1 && traces::is_foreshard_export(flags.files[0]);
+  if (flags.source == "kineto" && !is_ours) return traces::import_kineto(flags.files, options);
   if (flags.files.size() > 1) {
     return fail(flags.files[1], "",
                 "is one file too many; expected one " + flags.source +
                     " file, which holds all its devices");
   }
-  auto trace = flags.source == "nsys" ? traces::import_nsys(flags.files[0], options)
-                                      : traces::import_snapshot(flags.files[0], options);
+  auto trace = flags.source == "nsys"       ? traces::import_nsys(flags.files[0], options)
+               : flags.source == "snapshot" ? traces::import_snapshot(flags.files[0], options)
+                                            : traces::read_chrome(flags.files[0]);
   if (!trace) return tl::unexpected(trace.error());
   std::vector<Trace> one;
   one.push_back(std::move(*trace));

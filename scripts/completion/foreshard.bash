@@ -4,7 +4,7 @@
 _foreshard() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
   local command=${COMP_WORDS[1]-}
-  local commands="train fit predict compare inspect export program"
+  local commands="train fit predict compare inspect import export program replay"
   local models="llama-2-7b llama-2-13b llama-2-70b codellama-34b llama-3-8b llama-3-70b
                 llama-3.1-8b llama-3.1-70b llama-3.1-405b llama-3.2-1b llama-3.2-3b
                 llama-3.3-70b llama-tiny-3m llama-small-14m llama-110m"
@@ -39,7 +39,9 @@ _foreshard() {
     predict) flags="$job --steps --costs --machine --device-memory --trace
                     --memory-events --rank --json" ;;
     compare | inspect) flags="--json" ;;
+    import) flags="--output --no-stacks --json" ;;
     export) flags="--perfetto --csv" ;;
+    replay) flags="--device --allocator --capacity --decisions --json" ;;
     program) flags="$job --rank --step --json" ;;
   esac
   if [[ $current == -* ]]; then

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/hta.json: what Holistic Trace Analysis says of Kineto recordings.
+
+    scripts/make_hta_golden.py FOLDER
+
+FOLDER holds recordings (*.json.gz), each of one rank. For every file that Holistic Trace Analysis
+(PyPI: HolisticTraceAnalysis) can read, its temporal breakdown in microseconds and its overlap of
+communication and computation in per cent are written under the file's path in FOLDER. The tests
+compare our own analysis with them.
+"""
+import argparse
+import json
+import logging
+import os
+import pathlib
+import sys
+import tempfile
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "tests" / "golden" / "hta.json"
+
+
+def figures(path):
+    os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"  # its figures are whole microseconds otherwise
+    from hta.trace_analysis import TraceAnalysis
+    with tempfile.TemporaryDirectory() as folder:
+        analysis = TraceAnalysis(trace_files={0: str(path)}, trace_dir=folder)
+        breakdown = analysis.get_temporal_breakdown(visualize=False).iloc[0]
+        try:
+            overlap = float(analysis.get_comm_comp_overlap(visualize=False).iloc[0, 1])
+        except Exception:  # without communication there is nothing to divide by
+            overlap = None
+    return {"idle_us": float(breakdown["idle_time(us)"]),
+            "compute_us": float(breakdown["compute_time(us)"]),
+            "non_compute_us": float(breakdown["non_compute_time(us)"]),
+            "span_us": float(breakdown["kernel_time(us)"]),
+            "overlap_percent": overlap if overlap == overlap else None}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("folder", type=pathlib.Path, help="recordings, *.json.gz, at any depth")
+    folder = parser.parse_args().folder
+    logging.disable(logging.CRITICAL)
+    golden = {}
+    for path in sorted(folder.rglob("*.json.gz")):
+        name = str(path.relative_to(folder))
+        try:
+            golden[name] = figures(path)
+        except Exception as error:
+            print(f"{name}: left out, {type(error).__name__}: {error}", file=sys.stderr)
+    GOLDEN.write_text(json.dumps(golden, indent=1, sort_keys=True) + "\n")
+    print(f"{len(golden)} recordings in {GOLDEN}")
+
+
+if __name__ == "__main__":
+    main()
