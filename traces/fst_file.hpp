@@ -17,10 +17,10 @@
 // and views for plain SQL, with all ids spelt out: EVENTS (start, "end", duration, rank, lane,
 // device, step, microStep, kind, name, phase, unit, stableKey, costKey, instruction, bytes, cpu,
 // correlation) and MEMORY_EVENTS (start, rank, action, onHost, step, address, bytes, requested,
-// pool, category, owner, phase, instruction, stack). Queries written for Nsight Systems' export find
-// their tables as views too: CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-// CUPTI_ACTIVITY_KIND_RUNTIME, NVTX_EVENTS, CUDA_GPU_MEMORY_USAGE_EVENTS; there deviceId is the
-// rank, streamId the lane.
+// pool, category, owner, phase, instruction, stack, id: the order in which they happened on a
+// rank). QUERIES.md has examples. Queries written for Nsight Systems' export find their tables as
+// views too: CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_RUNTIME,
+// NVTX_EVENTS, CUDA_GPU_MEMORY_USAGE_EVENTS; there deviceId is the rank, streamId the lane.
 //
 // While a run is recorded, records stand in blobs of PACKED_RECORDS, some 10 bytes each: inserting
 // rows would cost the run ten times as much. Closing turns them into rows. The file exists under its

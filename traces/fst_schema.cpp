@@ -33,24 +33,25 @@ CREATE TABLE ENUM_EVENT_KIND (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE ENUM_MEMORY_ACTION (id INTEGER PRIMARY KEY, name TEXT);
 )";
 
+// Left joins: SQLite leaves out those whose columns a query does not ask for.
 constexpr const char* kCreateViews = R"(
 CREATE VIEW EVENTS AS SELECT e.start, e."end", e."end" - e.start AS duration, l.rank,
   lane.value AS lane, l.device, e.step, f.microStep, k.name AS kind, n.value AS name,
   p.value AS phase, u.value AS unit, s.value AS stableKey, c.value AS costKey, f.instruction,
   f.bytes, nullif(e.cpu, -1) AS cpu, nullif(e.correlation, 0) AS correlation
   FROM EVENT_RECORDS e JOIN EVENT_FACTS f ON f.id = e.factsId JOIN LANES l ON l.id = e.laneId
-  JOIN StringIds lane ON lane.id = l.nameId JOIN ENUM_EVENT_KIND k ON k.id = f.kind
-  JOIN StringIds n ON n.id = f.nameId JOIN StringIds p ON p.id = f.phaseId
-  JOIN StringIds u ON u.id = f.unitId JOIN StringIds s ON s.id = f.stableKeyId
-  JOIN StringIds c ON c.id = f.costKeyId;
+  LEFT JOIN StringIds lane ON lane.id = l.nameId LEFT JOIN ENUM_EVENT_KIND k ON k.id = f.kind
+  LEFT JOIN StringIds n ON n.id = f.nameId LEFT JOIN StringIds p ON p.id = f.phaseId
+  LEFT JOIN StringIds u ON u.id = f.unitId LEFT JOIN StringIds s ON s.id = f.stableKeyId
+  LEFT JOIN StringIds c ON c.id = f.costKeyId;
 CREATE VIEW MEMORY_EVENTS AS SELECT m.start, m.rank, a.name AS action, f.onHost, m.step, m.address,
   m.bytes, f.requested, pool.value AS pool, c.value AS category, o.value AS owner,
-  p.value AS phase, f.instruction, k.value AS stack
+  p.value AS phase, f.instruction, k.value AS stack, m.rowid AS id
   FROM MEMORY_RECORDS m JOIN MEMORY_FACTS f ON f.id = m.factsId
-  JOIN ENUM_MEMORY_ACTION a ON a.id = m.action LEFT JOIN LANES l ON l.id = f.laneId
-  LEFT JOIN StringIds pool ON pool.id = l.nameId JOIN StringIds c ON c.id = f.categoryId
-  JOIN StringIds o ON o.id = f.ownerId JOIN StringIds p ON p.id = f.phaseId
-  JOIN StringIds k ON k.id = f.stackId;
+  LEFT JOIN ENUM_MEMORY_ACTION a ON a.id = m.action LEFT JOIN LANES l ON l.id = f.laneId
+  LEFT JOIN StringIds pool ON pool.id = l.nameId LEFT JOIN StringIds c ON c.id = f.categoryId
+  LEFT JOIN StringIds o ON o.id = f.ownerId LEFT JOIN StringIds p ON p.id = f.phaseId
+  LEFT JOIN StringIds k ON k.id = f.stackId;
 CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT e.start, e."end", l.rank AS deviceId,
   e.laneId AS streamId,
   ifnull(nullif(e.correlation, 0), f.instruction) AS correlationId, f.nameId AS shortName,
