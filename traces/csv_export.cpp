@@ -60,6 +60,18 @@ void write_steps_csv(const Trace& trace, std::ostream& stream) {
   }
 }
 
+void write_metadata_csv(const Trace& trace, std::ostream& stream) {
+  TextOutput out(stream);
+  out << "key,value\n";
+  for (const auto& [key, value] : trace.metadata) {
+    out.csv(key) << ",";
+    out.csv(value) << "\n";
+  }
+  for (const auto& [reason, records] : trace.dropped) {
+    out.csv("dropped: " + reason) << "," << records << "\n";
+  }
+}
+
 Result<void> export_csv(const Trace& trace, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -76,7 +88,8 @@ Result<void> export_csv(const Trace& trace, const std::string& folder) {
   };
   if (auto written = write("events.csv", write_events_csv); !written) return written;
   if (auto written = write("memory.csv", write_memory_csv); !written) return written;
-  return write("steps.csv", write_steps_csv);
+  if (auto written = write("steps.csv", write_steps_csv); !written) return written;
+  return write("metadata.csv", write_metadata_csv);
 }
 
 }  // namespace foreshard::traces

@@ -66,13 +66,19 @@ TextOutput& TextOutput::exact_json(std::string_view text) {
 }
 
 TextOutput& TextOutput::csv(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return *this << text;
-  *this << "\"";
-  for (const char c : text) {
-    if (c == '"') out_.put('"');
-    out_.put(c);
+  const bool is_quoted = text.find_first_of(",\"\r\n") != std::string_view::npos;
+  if (is_quoted) *this << "\"";
+  while (!text.empty()) {
+    const std::size_t length = sequence(text);
+    if (text.front() == '"') out_.put('"');
+    if (length == 0 || text.front() == '\0') {
+      *this << "\xEF\xBF\xBD";
+    } else {
+      *this << text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
   }
-  return *this << "\"";
+  return is_quoted ? *this << "\"" : *this;
 }
 
 }  // namespace foreshard::traces

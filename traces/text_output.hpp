@@ -41,7 +41,8 @@ class TextOutput {
   // The same without loss: what is not UTF-8 becomes {"bytes":"hexadecimal digits"}.
   TextOutput& exact_json(std::string_view text);
 
-  // As a CSV field, quoted where it must be.
+  // As a CSV field, quoted where it must be. Bytes that are not UTF-8, and zeros, become U+FFFD: pandas
+  // reads no others.
   TextOutput& csv(std::string_view text);
 
  private:

@@ -102,6 +102,24 @@ TEST(CsvExport, QuotesWhatMustBe) {
             "0,host,0,1,0,range,\"a,\"\"b\"\"\nc\",forward,,1000000,1900000,,0,3,,,\n");
 }
 
+TEST(CsvExport, HoldsOnlyWhatPandasReads) {
+  Trace trace = sample_trace();
+  trace.events.clear();
+  trace.memory.resize(1);
+  trace.memory[0].stack = trace.strings.intern(std::string("a\nü\xff\0b", 7));
+  trace.metadata = {{"model", "{\"a\": 1}"}};
+  std::ostringstream out;
+  write_memory_csv(trace, out);
+  write_metadata_csv(trace, out);
+  EXPECT_EQ(out.str(),
+            "rank,time_ns,action,on_host,step,address,bytes,requested_bytes,pool,category,owner,"
+            "phase,instruction,stack\n"
+            "0,1000000,segment_alloc,0,1,4096,2097152,0,compute,,,forward,5,\"a\nü\xEF\xBF\xBD"
+            "\xEF\xBF\xBD"
+            "b\"\n"
+            "key,value\nmodel,\"{\"\"a\"\": 1}\"\ndropped: ring full,3\n");
+}
+
 TEST(CsvExport, MakesItsFolder) {
   const TemporaryFolder folder;
   ASSERT_TRUE(export_csv(sample_trace(), folder.path("a/b c")));
