@@ -186,7 +186,7 @@ Result<AllocatorHistory> read_allocator_history(const std::filesystem::path& fil
   }
   if (lines.is_broken()) {
     return fail(name, "line " + std::to_string(lines.number()),
-                "breaks off; expected a whole gzip file");
+                "breaks off or is no text; expected a whole file of JSON lines");
   }
   if (lines.number() <= 1) return fail(name, "", "is empty; expected a header line");
   number_streams(history, segment_streams, event_streams);

@@ -18,7 +18,8 @@
 
 namespace foreshard::traces {
 
-// Lines of a plain or gzip file. A file that breaks off in the middle is an error, not an end.
+// Lines of a plain or gzip file. A file that breaks off in the middle is an error, not an
+// end; so is a line that is no text.
 class Lines {
  public:
   explicit Lines(const std::filesystem::path& file) : file_(gzopen(file.c_str(), "rb"), gzclose) {}
@@ -30,13 +31,15 @@ class Lines {
   bool next(std::string& line) {
     line.clear();
     std::array<char, 1 << 16> part{};
-    while (gzgets(file_.get(), part.data(), static_cast<int>(part.size()))) {
+    bool has_zero = false;  // which no text has
+    while (!has_zero && gzgets(file_.get(), part.data(), static_cast<int>(part.size()))) {
+      has_zero = part.front() == '\0';
       line += part.data();
-      if (line.back() == '\n') break;
+      if (!has_zero && line.back() == '\n') break;
     }
     int code = Z_OK;
     gzerror(file_.get(), &code);
-    broken_ = code != Z_OK && code != Z_STREAM_END;
+    broken_ = has_zero || (code != Z_OK && code != Z_STREAM_END);
     ++number_;
     return !line.empty() && !broken_;
   }

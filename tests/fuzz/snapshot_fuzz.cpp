@@ -1,0 +1,35 @@
+// Any bytes as a memory snapshot: an error, or a trace whose memory can be told and histories that
+// can be replayed.
+#include <cstdint>
+#include <cstdlib>
+
+#include "profiler/analysis/analysis.hpp"
+#include "traces/allocator_replay.hpp"
+#include "traces/snapshot/contents.hpp"
+#include "traces/snapshot/history.hpp"
+#include "traces/snapshot/snapshot.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace traces = foreshard::traces;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto snapshot = traces::parse_snapshot(bytes, "input.pickle");
+  if (!snapshot) {
+    if (snapshot.error().text().find("input.pickle") == std::string::npos) std::abort();
+    return 0;
+  }
+  const auto trace = traces::import_snapshot(*snapshot, "input.pickle", {});
+  const auto analysis = foreshard::profiler::analyse(trace);
+  if (foreshard::profiler::to_json(analysis).empty()) std::abort();
+  for (const int device : traces::recorded_devices(*snapshot)) {
+    const auto found = traces::history_of(*snapshot, device);
+    const auto contents = traces::contents(trace, device);
+    if (contents.allocated < 0) std::abort();
+    traces::ReplayOptions options;
+    if (found.history.capacity) options.capacity = *found.history.capacity;
+    // A history made from a snapshot can always be replayed, whatever contradicts itself in it.
+    if (!traces::replay(found.history, options)) std::abort();
+    const auto freed = traces::without_gathered(found.history, trace, device);
+    if (!traces::replay(freed, options)) std::abort();
+  }
+  return 0;
+}
