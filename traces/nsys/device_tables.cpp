@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <unordered_map>
 
+#include "traces/kineto/annotations.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {
@@ -23,13 +23,6 @@ template <std::size_t N>
 std::string text_of(const std::array<std::string_view, N>& words, std::int64_t number) {
   const bool is_known = number >= 0 && number < static_cast<std::int64_t>(N);
   return std::string(is_known ? words[static_cast<std::size_t>(number)] : "Unknown");
-}
-
-bool is_collective(const std::string& kernel) {
-  constexpr std::string_view kNccl = "nccl";
-  return std::search(kernel.begin(), kernel.end(), kNccl.begin(), kNccl.end(), [](char a, char b) {
-           return std::tolower(static_cast<unsigned char>(a)) == b;
-         }) != kernel.end();
 }
 
 // Columns that all tables of device work have, in this order.
@@ -77,7 +70,7 @@ void read_kernels(Import& in, const std::string& table) {
            event.name = in.names.of(row, column);
          }
          const auto [kind, is_new] = kinds.try_emplace(event.name, EventKind::compute);
-         if (is_new && is_collective(in.builder.strings()[event.name])) {
+         if (is_new && kineto::is_collective_kernel(in.builder.strings()[event.name])) {
            kind->second = EventKind::communication;
          }
          event.kind = kind->second;

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <unordered_map>
 
+#include "traces/kineto/annotations.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {
@@ -18,7 +19,7 @@ std::string_view without_version(std::string_view name) {
   return is_version ? name.substr(0, digits - 2) : name;
 }
 
-// Calls that return once the device is done, besides those whose name ends in Synchronize.
+// Calls that return once the device is done, besides those that synchronize.
 constexpr std::string_view kDeviceWaits[] = {
     "cudaMemcpy",   "cudaMemcpy2D",    "cudaMemcpy3D", "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol",
     "cuMemcpyDtoH", "cuMemcpyDtoH_v2", "cuMemcpyHtoD", "cuMemcpyHtoD_v2"};
@@ -64,10 +65,11 @@ bool contains(const Names& names, std::string_view name) {
 }
 
 bool waits_for_device(std::string_view call) {
+  if (kineto::blocks(call)) return true;
   for (const std::string_view variant : {"_ptsz", "_ptds"}) {
     if (call.ends_with(variant)) call.remove_suffix(variant.size());
   }
-  return call.ends_with("Synchronize") || contains(kDeviceWaits, call);
+  return contains(kDeviceWaits, call);
 }
 
 // A table of calls made by host threads. `kind_of` says what a call of a name is.

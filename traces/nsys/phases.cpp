@@ -19,7 +19,7 @@ constexpr std::size_t kMostBegunUnits = 256;  // deeper is a recording that lack
 struct Meaning {
   StringId phase = 0, unit = 0;
   std::int32_t step = kNone;
-  bool begins_unit = false, ends_unit = false;
+  kineto::Annotation::Scope scope = kineto::Annotation::Scope::none;
 };
 
 struct Span {
@@ -55,6 +55,7 @@ class Phases {
   }
 
  private:
+  using Scope = kineto::Annotation::Scope;
   struct Open {
     std::int64_t end_ns = 0;
     StringId phase = 0, unit = 0;
@@ -68,9 +69,9 @@ class Phases {
     const auto [found, is_new] = meanings_.try_emplace(name);
     if (is_new) {
       const std::string text = trace_.strings[name];
-      const RangeMeaning range = meaning_of(text);
+      const kineto::Annotation range = meaning_of(text);
       found->second = {trace_.strings.intern(range.phase), trace_.strings.intern(range.unit),
-                       static_cast<std::int32_t>(range.step), range.begins_unit, range.ends_unit};
+                       range.step.value_or(kNone), range.scope};
     }
     return found->second;
   }
@@ -91,12 +92,11 @@ class Phases {
         if (means.phase != 0) own.phase = means.phase;
         if (means.unit != 0) own.unit = means.unit;
         if (means.step != kNone) own.step = means.step;
-        if (means.begins_unit) begin(begun, {means.phase, means.unit});
-        if (means.ends_unit) end(begun, means.unit);
+        change_scope(begun, means);
         if (means.step != kNone && around.step != means.step) {
           steps_[rank].push_back({e.start_ns, e.end_ns, means.step});
         }
-        if (means.phase != 0 && around.phase == 0 && !means.begins_unit && !means.ends_unit) {
+        if (means.phase != 0 && around.phase == 0 && means.scope == Scope::none) {
           phases_[rank].push_back({e.start_ns, e.end_ns, means.phase});
         }
       }
@@ -107,15 +107,21 @@ class Phases {
     }
   }
 
-  static void begin(std::vector<BegunUnit>& begun, BegunUnit unit) {
-    if (begun.size() >= kMostBegunUnits) begun.erase(begun.begin());
-    begun.push_back(unit);
-  }
-
-  static void end(std::vector<BegunUnit>& begun, StringId unit) {
-    const auto found = std::find_if(begun.rbegin(), begun.rend(),
-                                    [&](const BegunUnit& b) { return b.unit == unit; });
-    if (found != begun.rend()) begun.erase(found.base() - 1);
+  static void change_scope(std::vector<BegunUnit>& begun, const Meaning& means) {
+    switch (means.scope) {
+      case Scope::none: break;
+      case Scope::resets: begun.clear(); break;
+      case Scope::begins:
+        if (begun.size() >= kMostBegunUnits) begun.erase(begun.begin());
+        begun.push_back({means.phase, means.unit});
+        break;
+      case Scope::ends: {
+        const auto found = std::find_if(begun.rbegin(), begun.rend(),
+                                        [&](const BegunUnit& b) { return b.unit == means.unit; });
+        if (found != begun.rend()) begun.erase(found.base() - 1);
+        break;
+      }
+    }
   }
 
   void make_steps() {

@@ -15,7 +15,7 @@ bool is_digit(char c) {
 }
 
 // The number that ends `text` after one of " #_", and the word before it.
-bool split_number(std::string_view text, std::string_view& word, std::int64_t& number) {
+bool split_number(std::string_view text, std::string_view& word, std::int32_t& number) {
   std::size_t digits = text.size();
   while (digits > 0 && is_digit(text[digits - 1])) --digits;
   if (digits == 0 || digits == text.size()) return false;
@@ -23,7 +23,7 @@ bool split_number(std::string_view text, std::string_view& word, std::int64_t& n
   const auto [end, error] =
       std::from_chars(text.data() + digits, text.data() + text.size(), number);
   word = text.substr(0, digits - 1);
-  return error == std::errc() && number <= 2'000'000'000;
+  return error == std::errc();
 }
 
 // "layers.0", "model.layers.3.mlp": names joined by dots, one of them a number.
@@ -47,29 +47,10 @@ bool is_module_path(std::string_view text) {
   return has_number;
 }
 
-RangeMeaning fsdp2(std::string_view hook) {
-  RangeMeaning meaning;
-  std::string_view unit = "root";
-  if (const auto open = hook.find(" ("); open != std::string_view::npos && hook.ends_with(')')) {
-    unit = hook.substr(open + 2, hook.size() - open - 3);
-    hook = hook.substr(0, open);
-  } else if (const auto word = hook.find(" for "); word != std::string_view::npos) {
-    unit = hook.substr(word + 5);
-    hook = hook.substr(0, word);
-  }
-  if (hook.find("forward") != std::string_view::npos) meaning.phase = "forward";
-  if (hook.find("backward") != std::string_view::npos) meaning.phase = "backward";
-  meaning.unit = unit;
-  meaning.begins_unit = hook == "pre_forward" || hook == "pre_backward";
-  meaning.ends_unit = hook == "post_forward" || hook == "post_backward_reduce" ||
-                      hook == "root_post_backward_callback";
-  return meaning;
-}
-
-// "MmBackward0", and "autograd::engine::evaluate_function: MmBackward0".
+// "MmBackward0"
 bool is_autograd(std::string_view name) {
   while (!name.empty() && is_digit(name.back())) name.remove_suffix(1);
-  return name.starts_with("autograd::engine") || (name.ends_with("Backward") && name.size() > 8);
+  return name.ends_with("Backward") && name.size() > 8;
 }
 
 std::string_view phase_of_word(std::string_view name) {
@@ -85,35 +66,25 @@ std::string_view phase_of_word(std::string_view name) {
   }
   if (word == "loss.backward" || word == "bwd") return "backward";
   if (word == "fwd") return "forward";
-  if (word.starts_with("optimizer.") || word == "optimizer_step" || word == "opt_step") {
-    return "optimizer";
-  }
+  if (word.starts_with("optimizer.") || word == "optimizer_step") return "optimizer";
   return {};
 }
 
 }  // namespace
 
-RangeMeaning meaning_of(std::string_view name) {
-  RangeMeaning meaning;
-  if (name.empty()) return meaning;
-  constexpr std::string_view kFsdp2 = "FSDP::", kFsdp1 = "FullyShardedDataParallel.";
-  if (name.starts_with(kFsdp2)) return fsdp2(name.substr(kFsdp2.size()));
-  if (name.starts_with(kFsdp1)) {
-    meaning.phase = name.find("backward") != std::string_view::npos  ? "backward"
-                    : name.find("forward") != std::string_view::npos ? "forward"
-                                                                     : "";
+kineto::Annotation meaning_of(std::string_view name) {
+  kineto::Annotation meaning = kineto::annotation_of(name);
+  if (name.empty() || !meaning.phase.empty() || !meaning.unit.empty() || meaning.step) {
     return meaning;
   }
   std::string_view word;
-  std::int64_t number = 0;
+  std::int32_t number = 0;
   if (split_number(name, word, number)) {
-    for (const std::string_view step : {"ProfilerStep", "step", "Step", "iteration", "Iteration",
-                                        "iter", "train_step", "training_step"}) {
-      if (word == step) {
-        meaning.step = number;
-        return meaning;
-      }
+    for (const std::string_view step :
+         {"step", "Step", "iteration", "Iteration", "iter", "train_step", "training_step"}) {
+      if (word == step) meaning.step = number;
     }
+    if (meaning.step) return meaning;
   }
   meaning.phase = is_autograd(name) ? "backward" : phase_of_word(name);
   if (is_module_path(name)) meaning.unit = name;
