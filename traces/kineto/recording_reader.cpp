@@ -249,10 +249,12 @@ void RecordingReader::read_one() {
     return;
   }
   patience_ -= static_cast<std::int64_t>(end);
+  // Without a quote or a bracket of its own, an event seems to hold those behind it.
+  const std::size_t inner = next_event(window().substr(0, end), 1);
   const std::size_t next = skip_space(window(), end);
   const bool is_followed =
       next < window().size() && (window()[next] == ',' || window()[next] == ']');
-  resynchronise(is_followed ? end : kNotThere);
+  resynchronise(inner != kNotThere ? inner : is_followed ? end : kNotThere);
 }
 
 // To the next event, or to where the damaged one plausibly ends.

@@ -1,0 +1,151 @@
+// The importer's parts: decimal times, JSON text, annotations, shapes.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "traces/kineto/annotations.hpp"
+#include "traces/kineto/decimal.hpp"
+#include "traces/kineto/json_text.hpp"
+#include "traces/kineto/recording.hpp"
+#include "traces/kineto/shapes.hpp"
+
+namespace foreshard::traces::kineto {
+namespace {
+
+std::int64_t nanoseconds(std::string_view text) {
+  Nanoseconds out;
+  return parse_microseconds(text, out) ? out.rounded() : -1;
+}
+
+TEST(KinetoDecimal, ReadsAllFormsExactly) {
+  EXPECT_EQ(nanoseconds("4364157268927.519"), 4'364'157'268'927'519);
+  EXPECT_EQ(nanoseconds("1623143093496523"), 1'623'143'093'496'523'000);
+  EXPECT_EQ(nanoseconds("1712195495522445.2"), 1'712'195'495'522'445'200);
+  EXPECT_EQ(nanoseconds("0.0004999999999"), 0);
+  EXPECT_EQ(nanoseconds("0.0005"), 1);
+  EXPECT_EQ(nanoseconds("1.23456789"), 1'235);
+  EXPECT_EQ(nanoseconds("1.5e3"), 1'500'000);
+  EXPECT_EQ(nanoseconds("15E-1"), 1'500);
+  EXPECT_EQ(nanoseconds("1.7e+2"), 170'000);
+  EXPECT_EQ(nanoseconds("5e-9"), 0);
+  EXPECT_EQ(nanoseconds("-0.002"), -2);
+  EXPECT_EQ(nanoseconds(".5"), 500);
+  for (const char* bad : {"", "-", ".", "abc", "1.2.3", "1e", "1e99", "NaN", "Infinity", "1 2",
+                          "99999999999999999999"}) {
+    EXPECT_EQ(nanoseconds(bad), -1) << bad;
+  }
+}
+
+TEST(KinetoDecimal, SumsKeepWhatIsBelowANanosecond) {
+  Nanoseconds start, duration;
+  ASSERT_TRUE(parse_microseconds("1.0004", start));
+  ASSERT_TRUE(parse_microseconds("2.0004", duration));
+  EXPECT_EQ(start.rounded(), 1'000);
+  EXPECT_EQ((start + duration).rounded(), 3'001);
+}
+
+TEST(KinetoJson, ValuesEndWhereTheirBracketsDo) {
+  const std::string text = R"({"a": "}\"{\\", "b": [1, {"c": "]"}]} , 7)";
+  EXPECT_EQ(value_end(text, 0), text.find(" , 7"));
+  EXPECT_EQ(value_end("12, 3", 0), 2U);
+  EXPECT_EQ(value_end("12", 0), kNotThere);
+  EXPECT_EQ(value_end(R"("abc)", 0), kNotThere);
+  EXPECT_EQ(value_end("[[[]]", 0), kNotThere);
+  EXPECT_EQ(value_end("[[[]]]", 0, 4), kNotThere);
+}
+
+TEST(KinetoJson, EventsAreFoundByTheirKeys) {
+  const std::string text = R"(12 {x}, "args": {"name": "p"}}, { "ph": "X"}, {"cat": 1})";
+  EXPECT_EQ(next_event(text, 0), text.find("{ \"ph\""));
+  EXPECT_EQ(next_event(text, text.find("{\"cat\"")), text.find("{\"cat\""));
+  EXPECT_EQ(next_event(text, text.size() - 3), kNotThere);
+  EXPECT_EQ(last_boundary(text), text.find(", {\"cat\""));
+  EXPECT_EQ(last_boundary(R"({"name": "f{g}, {h}"})"), kNotThere);
+}
+
+TEST(KinetoAnnotations, NameUnitsAndPhases) {
+  const auto is = [](std::string_view name, std::string_view unit, std::string_view phase) {
+    const Annotation found = annotation_of(name);
+    EXPECT_EQ(found.unit, unit) << name;
+    EXPECT_EQ(found.phase, phase) << name;
+  };
+  is("FSDP::pre_forward (layers.0)", "layers.0", "forward");
+  is("FSDP::pre_forward", "root", "forward");
+  is("FSDP::all_gather (norm, lm_head)", "norm, lm_head", "");
+  is("FSDP::all_gather", "root", "");
+  is("FSDP::backward_prefetch for layers.3", "layers.3", "backward");
+  is("FSDP::post_backward_reduce (a.b)", "a.b", "backward");
+  is("FSDP::something_new (a)", "a", "");
+  is("FullyShardedDataParallel._pre_forward", "", "forward");
+  is("FullyShardedDataParallel._post_backward_hook", "", "backward");
+  is("Optimizer.step#AdamW.step", "", "optimizer");
+  is("autograd::engine::evaluate_function: MmBackward0", "", "backward");
+  is("aten::mm", "", "");
+  EXPECT_EQ(annotation_of("ProfilerStep#12").step, 12);
+  EXPECT_FALSE(annotation_of("ProfilerStep#x").step.has_value());
+  EXPECT_FALSE(annotation_of("ProfilerStep#99999999999").step.has_value());
+}
+
+TEST(KinetoAnnotations, KnowCollectivesAndWaits) {
+  EXPECT_TRUE(is_collective_kernel("ncclDevKernel_Generic_4(x)"));
+  EXPECT_TRUE(is_collective_kernel("void RcclKernel"));
+  EXPECT_FALSE(is_collective_kernel("gemm"));
+  EXPECT_FALSE(is_collective_kernel("nc"));
+  EXPECT_TRUE(blocks("cudaStreamSynchronize"));
+  EXPECT_TRUE(blocks("hipDeviceSynchronize"));
+  EXPECT_TRUE(blocks("cuCtxSynchronize"));
+  EXPECT_FALSE(blocks("cudaStreamWaitEvent"));
+}
+
+std::string key_of(std::string_view name, std::string_view dims, std::string_view types,
+                   std::string_view strides = "") {
+  RawEvent event;
+  event.name = name;
+  event.input_dims = dims;
+  event.input_types = types;
+  event.input_strides = strides;
+  const auto found = operator_key(event);
+  return found ? text(found->key) : "none";
+}
+
+TEST(KinetoShapes, OperatorsHaveTheKeysOfModels) {
+  EXPECT_EQ(key_of("aten::mm", "[[5, 7], [7, 9]]", R"(["float", "float"])"), "matmul fp32 5 9 7");
+  EXPECT_EQ(key_of("aten::addmm", "[[9], [5, 7], [7, 9], [], []]", R"(["double", "double", ""])"),
+            "matmul fp64 5 9 7 1");
+  EXPECT_EQ(key_of("aten::linear", "[[2, 3, 7], [9, 7], []]", R"(["c10::BFloat16", "x", ""])"),
+            "matmul bf16 6 9 7");
+  EXPECT_EQ(key_of("aten::bmm", "[[2, 5, 7], [2, 7, 9]]", R"(["float", "float"])"),
+            "matmul fp32 10 9 7");
+  EXPECT_EQ(key_of("aten::embedding", "[[100, 8], [4, 6], []]", R"(["float", "long int"])"),
+            "embedding fp32 24 100 8");
+  EXPECT_EQ(key_of("aten::mm", "[[5, 7], [8, 9]]", R"(["float", "float"])"), "none");
+  EXPECT_EQ(key_of("aten::mm", "[[5, 7], [7, 9]]", R"(["c10::Half", "c10::Half"])"), "none");
+  EXPECT_EQ(key_of("aten::mm", "[[5, 7], [7", R"(["float"])"), "none");
+  EXPECT_EQ(key_of("aten::linear", "[[99999999999, 99999999999, 7], [9, 7]]", R"(["float"])"),
+            "none");
+}
+
+TEST(KinetoShapes, CollectivesCountTheirLargerSide) {
+  RawEvent event;
+  event.collective = "_reduce_scatter_base";
+  event.element_type = "Float";
+  event.in_elements = 800;
+  event.out_elements = 100;
+  event.group_size = 8;
+  EXPECT_EQ(text(*collective_key(event)), "reduce_scatter fp32 3200 8");
+  event.element_type = "Half";
+  EXPECT_EQ(collective_bytes(event), 1600);
+  EXPECT_FALSE(collective_key(event));
+  EXPECT_FALSE(copy_key("Memcpy DtoD (Device -> Device)", 8));
+  EXPECT_EQ(text(*copy_key("Memcpy DtoH (Device -> Pinned)", 8)), "copy_device_to_host fp32 8");
+}
+
+TEST(KinetoRuns, RanksInNames) {
+  EXPECT_EQ(rank_in_name("a/rank-12.trace.json"), 12);
+  EXPECT_EQ(rank_in_name("rank0.json.gz"), 0);
+  EXPECT_EQ(rank_in_name("deepseek_rank7_of_64.json"), 7);
+  EXPECT_FALSE(rank_in_name("rank1/rank_not_found.json"));
+}
+
+}  // namespace
+}  // namespace foreshard::traces::kineto
