@@ -134,7 +134,7 @@ class Analyser {
            milliseconds(trace_.complete_until_ns) + ", what came later may be");
     }
     for (const auto& [reason, records] : trace_.dropped) {
-      if (records > 0) warn(std::to_string(records) + " records are missing: " + reason);
+      if (records > 0) warn(std::to_string(records) + " records are not in this trace: " + reason);
     }
     const auto reason = trace_.metadata.find("end_reason");
     if (reason != trace_.metadata.end()) warn("the run ended early: " + reason->second);

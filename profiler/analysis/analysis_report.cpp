@@ -15,7 +15,13 @@ std::string share(std::int64_t part, std::int64_t whole) {
   return percent(static_cast<double>(part), static_cast<double>(whole));
 }
 
+bool is_empty(const RankAnalysis& rank) {
+  return rank.time.device_events == 0 && rank.peak.allocated_bytes == 0 &&
+         rank.peak.reserved_bytes == 0 && rank.peak.host_bytes == 0;
+}
+
 std::string ranks_table(const Analysis& analysis) {
+  if (std::all_of(analysis.ranks.begin(), analysis.ranks.end(), is_empty)) return "";
   TextTable table({"rank", "span", "compute", "communication", "exposed", "copies", "idle",
                    "allocated", "reserved", "host"});
   for (std::size_t i = 0; i < std::min(kRanksShown, analysis.ranks.size()); ++i) {
@@ -76,7 +82,7 @@ std::string collectives_table(const Analysis& analysis) {
   std::size_t shown = 0;
   for (const CollectiveCost& one : analysis.collectives) {
     if (one.exposed_ns == 0 || shown++ == kCollectivesShown) break;
-    table.add({one.name, one.unit.empty() ? "-" : one.unit, std::to_string(one.count),
+    table.add({short_name(one.name), one.unit.empty() ? "-" : one.unit, std::to_string(one.count),
                milliseconds(one.total_ns), milliseconds(one.exposed_ns)});
   }
   return shown == 0 ? "" : "\nCollectives that nothing hid\n" + table.text();
@@ -88,7 +94,7 @@ std::string path_table(const CriticalPath& path) {
   TextTable table({"on the critical path", "kind", "count", "time", "share"});
   for (std::size_t i = 0; i < std::min(kPathShown, path.parts.size()); ++i) {
     const PathPart& part = path.parts[i];
-    table.add({part.name, part.kind, std::to_string(part.count), milliseconds(part.ns),
+    table.add({short_name(part.name), part.kind, std::to_string(part.count), milliseconds(part.ns),
                share(part.ns, length)});
   }
   return "\nCritical path of " + milliseconds(length) + "\n" + table.text();
@@ -110,7 +116,8 @@ std::string operators_table(const Analysis& analysis, bool on_device, std::size_
   TextTable table({on_device ? "operator of devices" : "operator of hosts", "category", "count",
                    on_device ? "total" : "by itself", "mean", "share"});
   for (const OperatorTotal* one : shown) {
-    table.add({one->name, one->category, std::to_string(one->count), milliseconds(one->self_ns),
+    table.add({short_name(one->name), one->category, std::to_string(one->count),
+               milliseconds(one->self_ns),
                milliseconds(one->self_ns / std::max<std::int64_t>(one->count, 1)),
                share(one->self_ns, total)});
   }

@@ -32,7 +32,7 @@ std::string changes_table(const Comparison& c, const std::string& first,
   TextTable table({"operators that changed most", "", "count", "count", first, second});
   for (const OperatorChange& one : c.changes) {
     if (table.rows() == kOperatorsShown || one.what() == "same") break;
-    table.add({one.name, std::string(one.what()), fixed(one.measured_count, 1),
+    table.add({short_name(one.name), std::string(one.what()), fixed(one.measured_count, 1),
                fixed(one.predicted_count, 1), milliseconds(one.measured_ns),
                milliseconds(one.predicted_ns)});
   }

@@ -127,7 +127,7 @@ class PathFinder {
     if (e.kind == EventKind::host_wait) {
       // It ended because the device was done; what the device did meanwhile is on the path.
       const std::int32_t work =
-          other_streams(trace_.lanes[static_cast<std::size_t>(e.lane)].rank, e.lane, e.end_ns);
+          last_of(trace_.lanes[static_cast<std::size_t>(e.lane)].rank, true, e.lane, e.end_ns);
       if (work != kNobody && event(work).end_ns > e.start_ns) return {e.end_ns, work};
     }
     if (e.kind != EventKind::communication) return {e.start_ns, cause(at)};
@@ -144,14 +144,16 @@ class PathFinder {
   std::int32_t cause(std::int32_t at) const {
     const Event& e = event(at);
     const auto& lane = trace_.lanes[static_cast<std::size_t>(e.lane)];
-    std::int32_t last = lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, e.start_ns, at);
+    std::int32_t last =
+        lane.device ? lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, e.start_ns, at)
+                    : last_of(lane.rank, false, kNobody, e.start_ns);
     const std::int32_t launch = launches_.of(static_cast<std::size_t>(at));
     if (launch != Launches::kUnknown && event(launch).start_ns < e.start_ns) {
       // A call may still be returning when its work has begun.
       if (last == kNobody || event(launch).end_ns > event(last).end_ns) last = launch;
     }
     if (lane.device && was_told_to_wait(e, last)) {
-      return later(last, other_streams(lane.rank, e.lane, e.start_ns));
+      return later(last, last_of(lane.rank, true, e.lane, e.start_ns));
     }
     return last;
   }
@@ -166,10 +168,12 @@ class PathFinder {
            *std::prev(wait) >= event(before).end_ns;
   }
 
-  std::int32_t other_streams(std::int32_t rank, std::int32_t except, std::int64_t time) const {
+  // Of a rank's streams or host threads, except one lane.
+  std::int32_t last_of(std::int32_t rank, bool device, std::int32_t except,
+                       std::int64_t time) const {
     std::int32_t last = kNobody;
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      if (trace_.lanes[lane].rank != rank || !trace_.lanes[lane].device ||
+      if (trace_.lanes[lane].rank != rank || trace_.lanes[lane].device != device ||
           static_cast<std::int32_t>(lane) == except) {
         continue;
       }

@@ -5,7 +5,7 @@
 // A trace says what ran when and not why, so the chain is followed backwards from the end by rules.
 // What an event waited for is whichever of these was over last:
 //
-//   the event before it on its lane
+//   the event before it on its stream, or on any host thread of its rank
 //   the call that launched it (Launches), for work of the device
 //   for a collective, on all ranks together: what the rank that came last did before it
 //   for work that began when its stream had been told to wait, or when the host had been blocked:

@@ -25,7 +25,13 @@ std::string share(std::int64_t part, std::int64_t whole) {
 }
 
 std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
-  if (t.span_ns == 0) return "No device events were recorded.";
+  if (t.span_ns == 0) {
+    const std::string nothing = "No device events were recorded";
+    return analysis.step_time_ns > 0
+               ? "A steady step takes " + milliseconds(analysis.step_time_ns) + " on hosts. " +
+                     nothing + "."
+               : nothing + ".";
+  }
   const std::string subject = analysis.step_time_ns > 0
                                   ? "A steady step takes " + milliseconds(analysis.step_time_ns)
                                   : "The device events span " + milliseconds(t.span_ns);
@@ -40,7 +46,8 @@ std::string memory_sentence(const RankAnalysis* rank) {
   const MemoryPeak& peak = rank->peak;
   std::string text = "Memory peaks at " + binary_bytes(peak.allocated_bytes) + " allocated (" +
                      binary_bytes(peak.reserved_bytes) + " reserved) on rank " +
-                     std::to_string(rank->rank) + ", in step " + std::to_string(peak.step);
+                     std::to_string(rank->rank);
+  if (!rank->steps.empty()) text += ", in step " + std::to_string(peak.step);
   if (!peak.phase.empty()) text += ", " + peak.phase;
   const auto largest =
       std::max_element(peak.by_category.begin(), peak.by_category.end(),
@@ -68,7 +75,8 @@ std::string most_exposed(const Analysis& analysis) {
     covered = saturating_sum(covered, one.exposed_ns);
     if (!one.unit.empty()) units.push_back(one.unit);
   }
-  return worst->first + (units.empty() ? "" : " of " + joined_units(std::move(units), kUnitsNamed));
+  return short_name(worst->first) +
+         (units.empty() ? "" : " of " + joined_units(std::move(units), kUnitsNamed));
 }
 
 std::string waiting_sentence(const Analysis& analysis, const TimeBreakdown& t) {
@@ -120,8 +128,10 @@ std::string advice_sentence(const Analysis& analysis, const TimeBreakdown& t) {
            "), " + why + ".";
   }
   if (!analysis.operators.empty()) {
-    const OperatorTotal& top = analysis.operators.front();
-    return "The costliest operator is " + top.name + " with " +
+    const OperatorTotal& top = *std::max_element(
+        analysis.operators.begin(), analysis.operators.end(),
+        [](const OperatorTotal& a, const OperatorTotal& b) { return a.self_ns < b.self_ns; });
+    return "The costliest operator is " + short_name(top.name) + " with " +
            share(top.self_ns, operator_time(analysis)) + " of all operators' time.";
   }
   return "";

@@ -153,7 +153,7 @@ TEST(Warnings, SayWhatIsMissing) {
             (std::vector<std::string>{
                 "this recording is incomplete: nothing is missing before 1.500 ms, what came later "
                 "may be",
-                "12 records are missing: ring full", "the run ended early: interrupted",
+                "12 records are not in this trace: ring full", "the run ended early: interrupted",
                 "the run has 4 ranks, this trace holds 1"}));
 }
 

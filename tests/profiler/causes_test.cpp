@@ -2,6 +2,7 @@
 // traces small enough to check by hand.
 #include <gtest/gtest.h>
 
+#include "profiler/analysis/format.hpp"
 #include "profiler/analysis/operators.hpp"
 #include "profiler/analysis/report_sentences.hpp"
 #include "tests/profiler/hand_made_trace.hpp"
@@ -134,6 +135,19 @@ TEST(CriticalPath, GoesThroughTheRankThatCameLast) {
   EXPECT_EQ((parts.count({"short", "compute"})), 0u);
 }
 
+// What one host thread begins another may have asked for.
+TEST(CriticalPath, ChangesHostThreads) {
+  HandMadeTrace t;
+  t.trace.lanes.push_back({0, false, t.trace.strings.intern("autograd")});
+  t.event(0, -1, EventKind::host, 0, 40, 1, "forward");
+  t.event(1, -1, EventKind::host, 45, 90, 1, "backward");  // lane 3: the second thread of rank 0
+  const CriticalPath path = analyse(t.trace).path;
+  ASSERT_EQ(path.events.size(), 2u);
+  EXPECT_EQ(path.parts[0].name, "backward");
+  EXPECT_EQ(path.parts[1].name, "forward");
+  EXPECT_EQ(path.parts[1].ns, 40);
+}
+
 TEST(CriticalPath, EndsOnDamagedTraces) {
   HandMadeTrace t(2);
   for (int i = 0; i < 8; ++i) {
@@ -167,6 +181,19 @@ TEST(ReportSentences, JoinUnitsThatFollowEachOther) {
             "root, layers.0 to 3");
   EXPECT_EQ(joined_units({"layers.0.mlp", "layers.2.mlp"}, 1), "layers.0.mlp and others");
   EXPECT_EQ(joined_units({}, 3), "");
+}
+
+TEST(ShortName, IsWhatAPersonWouldSay) {
+  EXPECT_EQ(short_name("matmul"), "matmul");
+  EXPECT_EQ(short_name("ncclDevKernel_SendRecv(ncclDevComm*, unsigned long)"),
+            "ncclDevKernel_SendRecv");
+  EXPECT_EQ(short_name("void at::native::vectorized<4, float (*)(int)>(int, float)"),
+            "at::native::vectorized<4, float (*)(int)>");
+  EXPECT_EQ(short_name("void f<" + std::string(60, 'x') + ">(int)"), "f");
+  EXPECT_EQ(short_name("Memcpy HtoD (Pageable -> Device)"), "Memcpy HtoD (Pageable -> Device)");
+  EXPECT_EQ(short_name("\u00e4\u00f6\u00fc", 2), "\u00e4\u00f6");
+  EXPECT_EQ(short_name("at::(anonymous namespace)::kernel<int>(int)"),
+            "at::(anonymous namespace)::kernel<int>");
 }
 
 TEST(ReportSentences, NameWhatIsExposedAndWhoIsLate) {
