@@ -47,8 +47,8 @@ ParameterSizes::ParameterSizes(const Snapshot& snapshot, int device, const Start
 }
 
 void ParameterSizes::match_shards(const Counts& gathered, const Counts& blocks) {
-  if (gathered.empty()) return;
-  const auto& [largest, largest_count] = *gathered.rbegin();
+  if (gathered.empty() || gathered.rbegin()->first <= 0) return;
+  const std::int64_t largest = gathered.rbegin()->first;
   for (auto shard = blocks.rbegin(); shard != blocks.rend(); ++shard) {
     if (shard->first <= 0 || largest % shard->first != 0) continue;
     const std::int64_t k = largest / shard->first;
