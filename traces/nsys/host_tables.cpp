@@ -133,7 +133,7 @@ void add_synchronization(Import& in, const Source::Row& row, bool has_calls) {
     const std::int64_t device = in.builder.device_of(process, context, row.integer(3));
     in.builder.add({true, process, device, context, row.integer(5)}, event);
   } else {
-    event.kind = has_calls ? EventKind::runtime : EventKind::host_wait;
+    event.kind = has_calls ? EventKind::range : EventKind::host_wait;
     in.builder.add({false, process, kNone, 0, 0}, event);
   }
 }
