@@ -348,6 +348,12 @@ RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
   out.model_json = text_of(trace, "model");
   out.plan_toml = text_of(trace, "plan");
   out.cpu_model = text_of(trace, "cpu_model");
+  // Recordings of others say which device it was.
+  const auto device = trace.metadata.lower_bound("device.");
+  if (out.cpu_model.empty() && device != trace.metadata.end() &&
+      device->first.starts_with("device.")) {
+    out.cpu_model = device->second;
+  }
   out.ranks =
       static_cast<int>(std::max<std::int64_t>(1, traces::integer(trace.metadata, "ranks", 1)));
   out.threads = static_cast<int>(
