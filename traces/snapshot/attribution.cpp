@@ -1,7 +1,6 @@
 #include "traces/snapshot/attribution.hpp"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 
 namespace foreshard::traces {
@@ -9,13 +8,34 @@ namespace {
 
 constexpr std::size_t kMostFrames = 256, kMostLines = 64, kMostText = 256;
 
-using Words = std::initializer_list<std::string_view>;
-
-struct Frame {
-  std::string_view function, file;
-  std::int64_t line = 0;
-  bool is_python() const { return file.ends_with(".py"); }
+// What a frame says of the stacks it is in.
+enum : std::uint32_t {
+  kLookedAt = 1u << 0,
+  kWorkspace = 1u << 1,
+  kClipping = 1u << 2,
+  kOptimizer = 1u << 3,
+  kSchedule = 1u << 4,
+  kMakesState = 1u << 5,
+  kFirstUnshard = 1u << 6,
+  kUnshard = 1u << 7,
+  kCopyOut = 1u << 8,
+  kGather = 1u << 9,
+  kReduce = 1u << 10,
+  kBucket = 1u << 11,
+  kRecompute = 1u << 12,
+  kAccumulate = 1u << 13,
+  kBackward = 1u << 14,
+  kInputs = 1u << 15,
+  kPlacesParameters = 1u << 16,
+  kLoss = 1u << 17,
+  kForward = 1u << 18,
+  kBatch = 1u << 19,
+  kModuleFile = 1u << 20,
+  kOfProgram = 1u << 21,  // a function that names the role
+  kNode = 1u << 22,       // an autograd node's apply
 };
+
+using Words = std::initializer_list<std::string_view>;
 
 bool holds(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
@@ -30,10 +50,6 @@ bool is_any(std::string_view text, Words words) {
 std::string_view file_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
 }
-std::string_view stem(std::string_view path) {
-  const std::string_view name = file_name(path);
-  return name.substr(0, name.rfind('.'));
-}
 
 // "MulBackward0" of torch::autograd::generated::MulBackward0::apply(...), or empty.
 std::string_view backward_node(std::string_view function) {
@@ -41,150 +57,164 @@ std::string_view backward_node(std::string_view function) {
   const auto at = function.find(kPrefix);
   if (at == std::string_view::npos) return {};
   const std::string_view rest = function.substr(at + kPrefix.size());
-  return rest.substr(0, std::min(rest.find("::"), rest.find('(')));
+  const std::string_view name = rest.substr(0, std::min(rest.find("::"), rest.find('(')));
+  return name == "details" ? std::string_view() : name;
 }
 
-class Stack {
- public:
-  Stack(const Snapshot& snapshot, const std::vector<std::int32_t>& frames) {
-    for (const std::int32_t id : frames) {
-      if (frames_.size() == kMostFrames) break;
-      const SnapshotFrame& frame = snapshot.frame(id);
-      const auto cut = [&](TextId text) {
-        return std::string_view(snapshot.text(text)).substr(0, kMostText);
-      };
-      frames_.push_back({cut(frame.function), cut(frame.file), frame.line});
-    }
+// Frames of C++ and of the interpreter.
+std::uint32_t native_frame(std::string_view function) {
+  std::uint32_t says = 0;
+  if (holds_any(function, {"WorkspaceForHandle", "Workspace(", "getCUDABlasLtWorkspace",
+                           "CUDABlasHandle", "chooseAlgorithm"})) {
+    says |= kWorkspace;
   }
-
-  template <typename Matches>
-  const Frame* innermost(Matches matches) const {
-    const auto found = std::find_if(frames_.begin(), frames_.end(), matches);
-    return found == frames_.end() ? nullptr : &*found;
+  if (holds_any(function, {"at::zeros_like", "at::_ops::zeros_like"})) says |= kMakesState;
+  if (holds(function, "fsdp::all_gather_copy_in")) says |= kGather;
+  if (holds(function, "c10d::Reducer")) says |= kBucket;
+  if (holds(function, "torch::autograd::AccumulateGrad")) says |= kAccumulate;
+  if (holds_any(function, {"torch::autograd::Node::operator()", "torch::autograd::Engine",
+                           "torch::autograd::python::PythonEngine"})) {
+    says |= kBackward;
   }
-  bool has_function(Words names) const {
-    return innermost([&](const Frame& f) { return is_any(f.function, names); }) != nullptr;
-  }
-  bool has_text(Words words) const {
-    return innermost([&](const Frame& f) { return holds_any(f.function, words); }) != nullptr;
-  }
-  bool has_file(Words words) const {
-    return innermost([&](const Frame& f) { return holds_any(f.file, words); }) != nullptr;
-  }
-
-  // The innermost function of the program: of a model where it is a module's forward.
-  std::string role() const {
-    const Frame* frame = innermost([](const Frame& f) {
-      return f.is_python() && !holds(f.file, "torch/nn/modules/module.py") &&
-             !holds(f.file, "torch/_dynamo/") && !holds(f.file, "torch/utils/");
-    });
-    if (frame == nullptr) return {};
-    if (frame->function != "forward") return std::string(frame->function);
-    const std::string name(stem(frame->file));
-    if (holds(frame->file, "torch/nn/modules/")) return name;
-    return name + ".py:" + std::to_string(frame->line);
-  }
-
-  std::string node() const {
-    for (const Frame& frame : frames_) {
-      const std::string_view name = backward_node(frame.function);
-      if (!name.empty() && name != "details") return std::string(name);
-    }
-    const std::string role = this->role();
-    return role.empty() ? "backward" : role;
-  }
-
- private:
-  std::vector<Frame> frames_;
-};
-
-bool is_loss(const Frame& frame) {
-  return frame.is_python() && (holds_any(frame.function, {"loss", "Loss", "cross_entropy"}) ||
-                               holds_any(file_name(frame.file), {"loss.py", "loss_utils.py"}));
-}
-bool is_forward(const Frame& frame) {
-  return frame.is_python() &&
-         (frame.function == "forward" || holds(frame.file, "torch/nn/modules/module.py"));
+  if (!backward_node(function).empty()) says |= kNode;
+  return says;
 }
 
-Attribution of_sharding(const Stack& stack) {
-  if (stack.has_function({"init_all_gather_outputs", "alloc_all_gather_outputs",
-                          "init_unsharded_param", "_alloc_padded_unsharded_flat_param"})) {
-    return {"unsharded_parameters", "", "unsharded parameter"};
+std::uint32_t function_of_program(std::string_view function) {
+  std::uint32_t says = 0;
+  if (holds_any(function, {"clip_grad", "get_total_norm"})) says |= kClipping;
+  if (is_any(function, {"_init_group", "init_state"})) says |= kMakesState;
+  if (function == "init_all_gather_outputs") says |= kFirstUnshard;
+  if (is_any(function, {"init_all_gather_outputs", "alloc_all_gather_outputs",
+                        "init_unsharded_param", "_alloc_padded_unsharded_flat_param"})) {
+    says |= kUnshard;
   }
-  if (stack.has_function({"foreach_all_gather_copy_out", "split_with_sizes_copy"})) {
-    return {"temporaries", "", "all-gather copy-out"};
+  if (is_any(function, {"foreach_all_gather_copy_out", "split_with_sizes_copy"})) says |= kCopyOut;
+  if (is_any(function, {"foreach_all_gather", "all_gather_copy_in", "_all_gather_flat_param",
+                        "all_gather_into_tensor"})) {
+    says |= kGather;
   }
-  if (stack.has_function({"foreach_all_gather", "all_gather_copy_in", "_all_gather_flat_param",
-                          "all_gather_into_tensor"}) ||
-      stack.has_text({"fsdp::all_gather_copy_in"})) {
-    return {"all_gather", "", "all-gather output"};
+  if (is_any(function, {"foreach_reduce", "foreach_reduce_scatter_copy_in", "_reduce_grad",
+                        "reduce_scatter_tensor"})) {
+    says |= kReduce;
   }
-  if (stack.has_function({"foreach_reduce", "foreach_reduce_scatter_copy_in", "_reduce_grad",
-                          "reduce_scatter_tensor"})) {
-    return {"reduce_scatter", "backward", "reduce-scatter"};
+  if (is_any(function, {"recompute_fn", "unpack_hook", "checkpoint_backward"})) says |= kRecompute;
+  if (function == "_engine_run_backward") says |= kBackward;
+  if (is_any(function, {"inputs_to_device", "_to_kwargs"})) says |= kInputs;
+  if (is_any(function, {"convert", "to_empty", "load_state_dict", "from_pretrained",
+                        "distribute_tensor", "_init_sharded_param", "reset_sharded_param"})) {
+    says |= kPlacesParameters;
   }
-  if (stack.has_text({"c10d::Reducer"})) return {"gradients", "backward", "gradient bucket"};
-  return {};
+  if (holds_any(function, {"loss", "Loss", "cross_entropy"})) says |= kLoss;
+  if (function == "forward") says |= kForward;
+  if (holds_any(function, {"batch", "next_data", "pin_memory"})) says |= kBatch;
+  return says;
 }
 
-Attribution of_optimizer(const Stack& stack) {
-  if (stack.has_text({"clip_grad", "get_total_norm", "_get_total_norm"})) {
-    return {"temporaries", "optimizer", "gradient clipping"};
+std::uint32_t file_of_program(std::string_view file) {
+  std::uint32_t says = 0;
+  const bool is_module = holds(file, "torch/nn/modules/module.py");
+  if (!is_module && !holds_any(file, {"torch/_dynamo/", "torch/utils/"})) says |= kOfProgram;
+  if (is_module) says |= kForward;
+  if (holds(file, "torch/optim/")) says |= holds(file, "lr_scheduler") ? kSchedule : kOptimizer;
+  if (holds_any(file_name(file), {"loss.py", "loss_utils.py"})) says |= kLoss;
+  if (holds(file, "dataloader")) says |= kBatch;
+  if (holds_any(file, {"torch/nn/modules/", "torch/nn/parameter.py", "torch/nn/init.py"})) {
+    says |= kModuleFile;
   }
-  if (!stack.has_file({"torch/optim/"}) || stack.has_file({"lr_scheduler"})) return {};
-  const bool is_state = stack.has_function({"_init_group", "init_state"}) ||
-                        stack.has_text({"at::zeros_like", "at::_ops::zeros_like"});
-  if (is_state) return {"optimizer_states", "optimizer", "optimizer state"};
-  return {"temporaries", "optimizer", stack.role()};
-}
-
-Attribution of_modules(const Stack& stack) {
-  if (stack.has_function({"recompute_fn", "unpack_hook", "checkpoint_backward"})) {
-    return {"activations", "recompute", stack.role()};
-  }
-  if (stack.has_text({"torch::autograd::AccumulateGrad", "accumulate_grad"})) {
-    return {"gradients", "backward", "gradient"};
-  }
-  if (stack.has_text({"torch::autograd::Node::operator()", "torch::autograd::Engine",
-                      "torch::autograd::python::PythonEngine"}) ||
-      stack.has_function({"_engine_run_backward"})) {
-    return {"temporaries", "backward", stack.node()};
-  }
-  if (stack.has_function({"inputs_to_device", "_to_kwargs"})) {
-    return {"inputs", "forward", stack.role()};
-  }
-  if (stack.has_function({"convert", "to_empty", "load_state_dict", "from_pretrained",
-                          "distribute_tensor", "_init_sharded_param", "reset_sharded_param"})) {
-    return {"parameters", "setup", stack.role()};
-  }
-  // Which of the two is innermost: a trainer's compute_loss runs the whole model, a model's forward
-  // may compute its loss.
-  const Frame* work = stack.innermost([](const Frame& f) { return is_loss(f) || is_forward(f); });
-  if (work != nullptr && is_loss(*work)) return {"loss", "loss", stack.role()};
-  if (work != nullptr) return {"activations", "forward", stack.role()};
-  return {};
+  return says;
 }
 
 }  // namespace
 
-Attribution attribute(const Snapshot& snapshot, const std::vector<std::int32_t>& frames) {
-  const Stack stack(snapshot, frames);
-  if (stack.has_text({"WorkspaceForHandle", "Workspace(", "getCUDABlasLtWorkspace",
-                      "CUDABlasHandle", "chooseAlgorithm"})) {
-    return {"workspaces", "", "workspace"};
+Attributions::Attributions(const Snapshot& snapshot)
+    : snapshot_(snapshot), frames_(snapshot.frames.size()), known_(snapshot.stacks.size()) {}
+
+const Attribution& Attributions::of(StackId stack) {
+  auto& known = known_[static_cast<std::size_t>(stack)];
+  if (!known) known = attribute(snapshot_.stack(stack));
+  return *known;
+}
+
+bool Attributions::gathers_first(StackId stack) {
+  return (said_by_all(snapshot_.stack(stack)) & kFirstUnshard) != 0;
+}
+
+Attributions::Says Attributions::said_by(std::int32_t frame) {
+  Says& says = frames_[static_cast<std::size_t>(frame)];
+  if (says != 0) return says;
+  const auto cut = [&](TextId id) {
+    return std::string_view(snapshot_.text(id)).substr(0, kMostText);
+  };
+  const std::string_view function = cut(snapshot_.frame(frame).function);
+  const std::string_view file = snapshot_.text(snapshot_.frame(frame).file);
+  const bool is_python = file.ends_with(".py");
+  return says = kLookedAt | (is_python ? function_of_program(function) |
+                                             file_of_program(file.substr(0, 4 * kMostText))
+                                       : native_frame(function));
+}
+
+Attributions::Says Attributions::said_by_all(const std::vector<std::int32_t>& stack) {
+  Says says = 0;
+  for (std::size_t i = 0; i < std::min(stack.size(), kMostFrames); ++i) says |= said_by(stack[i]);
+  return says;
+}
+
+Attribution Attributions::attribute(const std::vector<std::int32_t>& stack) {
+  const Says says = said_by_all(stack);
+  const auto has = [&](Says bits) { return (says & bits) != 0; };
+  if (has(kWorkspace)) return {"workspaces", "", "workspace"};
+  if (has(kClipping)) return {"temporaries", "optimizer", "gradient clipping"};
+  if (has(kOptimizer) && !has(kSchedule)) {
+    if (has(kMakesState)) return {"optimizer_states", "optimizer", "optimizer state"};
+    return {"temporaries", "optimizer", role(stack)};
   }
-  for (const auto rule : {of_optimizer, of_sharding, of_modules}) {
-    Attribution found = rule(stack);
-    if (found.category != kUnattributed) return found;
+  if (has(kUnshard)) return {"unsharded_parameters", "", "unsharded parameter"};
+  if (has(kCopyOut)) return {"temporaries", "", "all-gather copy-out"};
+  if (has(kGather)) return {"all_gather", "", "all-gather output"};
+  if (has(kReduce)) return {"reduce_scatter", "backward", "reduce-scatter"};
+  if (has(kBucket)) return {"gradients", "backward", "gradient bucket"};
+  if (has(kRecompute)) return {"activations", "recompute", role(stack)};
+  if (has(kAccumulate)) return {"gradients", "backward", "gradient"};
+  if (has(kBackward)) return {"temporaries", "backward", node(stack)};
+  if (has(kInputs)) return {"inputs", "forward", role(stack)};
+  if (has(kPlacesParameters)) return {"parameters", "setup", role(stack)};
+  // Which of the two is innermost: a trainer's compute_loss runs the whole model, a model's forward
+  // may compute its loss.
+  const auto work = std::find_if(stack.begin(), stack.end(), [&](std::int32_t frame) {
+    return (said_by(frame) & (kLoss | kForward)) != 0;
+  });
+  if (work != stack.end() && (said_by(*work) & kLoss) != 0) return {"loss", "loss", role(stack)};
+  if (work != stack.end()) return {"activations", "forward", role(stack)};
+  if (has(kBatch)) return {"inputs", "", role(stack)};
+  if (has(kModuleFile)) return {"parameters", "setup", role(stack)};
+  return {kUnattributed, "", role(stack)};
+}
+
+// The innermost function of the program; of a module's forward its file, and where in it.
+std::string Attributions::role(const std::vector<std::int32_t>& stack) {
+  const auto found = std::find_if(stack.begin(), stack.end(), [&](std::int32_t frame) {
+    return (said_by(frame) & kOfProgram) != 0;
+  });
+  if (found == stack.end()) return {};
+  const SnapshotFrame& frame = snapshot_.frame(*found);
+  const std::string function = snapshot_.text(frame.function).substr(0, kMostText);
+  if (function != "forward") return function;
+  const std::string& file = snapshot_.text(frame.file);
+  const std::string name(file_name(file).substr(0, kMostText));
+  if (holds(file, "torch/nn/modules/")) return name.substr(0, name.rfind('.'));
+  return name + ":" + std::to_string(frame.line);
+}
+
+std::string Attributions::node(const std::vector<std::int32_t>& stack) {
+  for (const std::int32_t frame : stack) {
+    if ((said_by(frame) & kNode) != 0) {
+      const std::string& function = snapshot_.text(snapshot_.frame(frame).function);
+      return std::string(backward_node(std::string_view(function).substr(0, kMostText)));
+    }
   }
-  if (stack.has_text({"batch", "next_data", "pin_memory"}) || stack.has_file({"dataloader"})) {
-    return {"inputs", "", stack.role()};
-  }
-  if (stack.has_file({"torch/nn/modules/", "torch/nn/parameter.py", "torch/nn/init.py"})) {
-    return {"parameters", "setup", stack.role()};
-  }
-  return {kUnattributed, "", stack.role()};
+  const std::string program = role(stack);
+  return program.empty() ? "backward" : program;
 }
 
 std::string stack_text(const Snapshot& snapshot, const std::vector<std::int32_t>& stack) {

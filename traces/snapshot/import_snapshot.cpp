@@ -26,7 +26,10 @@ constexpr std::size_t kMostStackText = std::size_t{256} << 20;
 class SnapshotImport {
  public:
   SnapshotImport(const Snapshot& snapshot, const ImportOptions& options)
-      : snapshot_(snapshot), options_(options), attributions_(snapshot.stacks.size()) {
+      : snapshot_(snapshot),
+        options_(options),
+        attributions_(snapshot),
+        facts_(snapshot.stacks.size()) {
     trace_.dropped = snapshot.dropped;
     trace_.complete = snapshot.complete;
   }
@@ -49,9 +52,8 @@ class SnapshotImport {
 
  private:
   struct Facts {
+    const Attribution* attribution = nullptr;
     StringId category = 0, phase = 0, stack = 0;
-    std::string_view category_name;
-    std::string role;
   };
 
   static std::int64_t clamped_ns(std::int64_t us) {
@@ -86,14 +88,11 @@ class SnapshotImport {
   }
 
   const Facts& facts(StackId stack) {
-    auto& known = attributions_[static_cast<std::size_t>(stack)];
+    auto& known = facts_[static_cast<std::size_t>(stack)];
     if (known) return *known;
-    Attribution found = attribute(snapshot_, snapshot_.stack(stack));
-    known.emplace();
-    known->category = trace_.strings.intern(found.category);
-    known->category_name = found.category;
-    known->phase = trace_.strings.intern(found.phase);
-    known->role = std::move(found.role);
+    const Attribution& found = attributions_.of(stack);
+    known =
+        Facts{&found, trace_.strings.intern(found.category), trace_.strings.intern(found.phase)};
     if (!options_.keeps_stacks) return *known;
     const std::string text = stack_text(snapshot_, snapshot_.stack(stack));
     if (stack_text_ + text.size() > kMostStackText) {
@@ -114,9 +113,10 @@ class SnapshotImport {
     event.category = known.category;
     event.phase = known.phase;
     event.stack = known.stack;
-    event.owner = trace_.strings.intern(unit.empty()         ? known.role
-                                        : known.role.empty() ? unit
-                                                             : unit + ": " + known.role);
+    const std::string& role = known.attribution->role;
+    event.owner = trace_.strings.intern(unit.empty()   ? role
+                                        : role.empty() ? unit
+                                                       : unit + ": " + role);
   }
 
   void read_device(int device) {
@@ -124,7 +124,7 @@ class SnapshotImport {
     if (start.misfits > 0) trace_.dropped["events that contradict the end state"] += start.misfits;
     live_.clear();
     backward_.clear();
-    const ParameterSizes sizes(snapshot_, device, start);
+    const ParameterSizes sizes(snapshot_, device, start, attributions_);
     for (const SnapshotSegment& segment : start.segments) {
       MemoryEvent event;
       event.rank = device;
@@ -217,7 +217,7 @@ class SnapshotImport {
     live_[event.address] = trace_.memory.size();
     if (stack < 0) return;
     const std::string& phase = trace_.strings[event.phase];
-    if (phase == "backward" && facts(stack).category_name == "temporaries") {
+    if (phase == "backward" && facts(stack).attribution->category == "temporaries") {
       backward_.push_back(trace_.memory.size());
     } else if (phase == "optimizer" && !backward_.empty()) {
       const StringId gradients = trace_.strings.intern("gradients");
@@ -271,7 +271,8 @@ class SnapshotImport {
   Trace trace_;
   std::int64_t origin_us_ = 0;
   std::map<std::tuple<int, bool, std::string>, std::int32_t> lanes_;
-  std::vector<std::optional<Facts>> attributions_;  // by stack
+  Attributions attributions_;
+  std::vector<std::optional<Facts>> facts_;  // by stack
   std::size_t stack_text_ = 0;
   std::unordered_map<Address, std::size_t> live_;  // the alloc event of each block
   std::vector<std::size_t> backward_;              // alloc events of the backward

@@ -2,22 +2,9 @@
 
 #include <algorithm>
 
-#include "traces/snapshot/attribution.hpp"
-
 namespace foreshard::traces {
-namespace {
-
-bool passes(const Snapshot& snapshot, StackId stack, std::string_view function) {
-  if (stack < 0) return false;
-  const auto& frames = snapshot.stack(stack);
-  return std::any_of(frames.begin(), frames.end(), [&](std::int32_t id) {
-    return snapshot.text(snapshot.frame(id).function) == function;
-  });
-}
-
-}  // namespace
-
-ParameterSizes::ParameterSizes(const Snapshot& snapshot, int device, const StartState& start) {
+ParameterSizes::ParameterSizes(const Snapshot& snapshot, int device, const StartState& start,
+                               Attributions& attributions) {
   Counts blocks, gathered, states;
   for (const SnapshotSegment& segment : start.segments) {
     for (const SnapshotBlock& block : segment.blocks) {
@@ -26,17 +13,12 @@ ParameterSizes::ParameterSizes(const Snapshot& snapshot, int device, const Start
   }
   const auto index = static_cast<std::size_t>(device);
   if (index >= snapshot.devices.size() || blocks.empty()) return;
-  std::map<StackId, std::pair<bool, bool>> known;  // gathers, is a state
   for (const SnapshotEvent& event : snapshot.devices[index]) {
     if (event.action != SnapshotEvent::Action::alloc || event.stack < 0) continue;
-    const auto [at, is_new] = known.try_emplace(event.stack);
-    if (is_new) {
-      at->second.first = passes(snapshot, event.stack, "init_all_gather_outputs");
-      at->second.second =
-          attribute(snapshot, snapshot.stack(event.stack)).category == "optimizer_states";
-    }
-    if (at->second.first) ++gathered[event.bytes];
-    if (at->second.second) ++states[event.bytes];
+    const std::string_view category = attributions.of(event.stack).category;
+    if (category == "optimizer_states") ++states[event.bytes];
+    if (category != "unsharded_parameters") continue;
+    if (attributions.gathers_first(event.stack)) ++gathered[event.bytes];
   }
   for (const auto& [bytes, count] : states) {
     const auto found = blocks.find(bytes);

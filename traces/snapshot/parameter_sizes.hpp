@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "traces/snapshot/attribution.hpp"
 #include "traces/snapshot/snapshot.hpp"
 #include "traces/snapshot/start_state.hpp"
 
@@ -24,7 +25,8 @@ namespace foreshard::traces {
 
 class ParameterSizes {
  public:
-  ParameterSizes(const Snapshot& snapshot, int device, const StartState& start);
+  ParameterSizes(const Snapshot& snapshot, int device, const StartState& start,
+                 Attributions& attributions);
 
   std::string_view category(std::int64_t requested) const;
   std::string_view owner(std::int64_t requested) const;

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <cstdio>
 #include <optional>
-#include <unordered_map>
 
 #include "traces/snapshot/pickle_input.hpp"
+#include "traces/snapshot/pickle_stack.hpp"
 
 namespace foreshard::traces {
 
@@ -26,72 +26,28 @@ PickleId PickleValues::find(PickleId dict, std::string_view key) const {
   return kMissing;
 }
 
-// Bounds that keep a hostile file below a gigabyte: 16 bytes a value, 12 an entry. A real snapshot
-// has some 5 values and 8 entries an event.
-constexpr std::size_t kMostValues = std::size_t{1} << 24;
-constexpr std::size_t kMostEntries = std::size_t{1} << 25;
-constexpr std::size_t kMostMarks = std::size_t{1} << 20;
-constexpr std::size_t kMostScatteredMemos = std::size_t{1} << 20;
+namespace {
 
-class PickleReader {
+class PickleReader : PickleStack {
  public:
   PickleReader(std::string_view bytes, const std::string& file) : input_(bytes), file_(file) {}
 
   Result<Pickle> run() {
-    while (problem_.empty() && !stopped_ && !input_.ended_early()) {
+    while (problem().empty() && !stopped_ && !input_.ended_early()) {
       opcode_at_ = input_.position();
       if (const auto opcode = input_.number(1)) step(static_cast<unsigned char>(*opcode));
-      if (stack_.size() > kMostEntries || marks_.size() > kMostMarks) {
-        wrong("too many values wait on the stack; expected them to be put into lists");
-      }
+      check_size();
     }
-    if (!problem_.empty()) return fail(file_, "byte " + std::to_string(opcode_at_), problem_);
+    if (!problem().empty()) return fail(file_, "byte " + std::to_string(opcode_at_), problem());
     const bool ends_early = input_.ended_early();
     if (ends_early) gather_what_is_there();
-    if (stack_.empty()) {
-      return fail(file_, "byte " + std::to_string(input_.position()),
-                  "the pickle ends before its first value; expected a whole file");
-    }
-    pickle_.root = ends_early ? stack_.front() : stack_.back();
-    pickle_.complete = !ends_early;
-    return std::move(pickle_);
+    auto pickle = take_pickle(!ends_early);
+    if (pickle) return std::move(*pickle);
+    return fail(file_, "byte " + std::to_string(input_.position()),
+                "the pickle ends before its first value; expected a whole file");
   }
 
  private:
-  using Value = PickleValues::Value;
-
-  void wrong(std::string problem) {
-    if (problem_.empty()) problem_ = std::move(problem);
-  }
-
-  PickleId add(const Value& value) {
-    auto& values = pickle_.values.values_;
-    if (values.size() == kMostValues) {
-      wrong("more than 16 million values; expected a snapshot of some 3 million events at most");
-      return 0;
-    }
-    values.push_back(value);
-    return static_cast<PickleId>(values.size() - 1);
-  }
-  void push(PickleType type, std::int64_t integer = 0) {
-    Value value;
-    value.type = type;
-    value.integer = integer;
-    stack_.push_back(add(value));
-  }
-  void push_real(double real) {
-    Value value;
-    value.type = PickleType::real;
-    value.real = real;
-    stack_.push_back(add(value));
-  }
-  void push_text(std::string_view text) {
-    Value value;
-    value.type = PickleType::text;
-    value.text = text.data();
-    value.count = static_cast<std::uint32_t>(text.size());
-    stack_.push_back(add(value));
-  }
   void push_text_of(std::size_t length_bytes) {
     const auto length = input_.number(length_bytes);
     if (!length) return;
@@ -99,8 +55,7 @@ class PickleReader {
   }
   void push_escaped(std::string_view text) {
     if (text.find('\\') == std::string_view::npos) return push_text(text);
-    pickle_.values.decoded_.push_back(unescape_pickle_text(text));
-    push_text(pickle_.values.decoded_.back());
+    push_decoded(unescape_pickle_text(text));
   }
 
   // Little-endian two's complement of any length.
@@ -155,94 +110,6 @@ class PickleReader {
     push_escaped(text->substr(1, text->size() - 2));
   }
 
-  // Whether the stack holds n values above the innermost mark.
-  bool has(std::size_t n) {
-    const std::size_t floor = marks_.empty() ? 0 : marks_.back();
-    if (stack_.size() >= floor + n) return true;
-    wrong("a value is missing on the stack; expected a whole pickle");
-    return false;
-  }
-
-  // Where the values of the innermost mark begin; the mark is gone afterwards.
-  std::optional<std::size_t> pop_mark() {
-    if (marks_.empty()) {
-      wrong("a mark is missing on the stack; expected a whole pickle");
-      return std::nullopt;
-    }
-    const std::size_t first = marks_.back();
-    marks_.pop_back();
-    return first;
-  }
-
-  void append(PickleId container, PickleId key, PickleId value) {
-    auto& entries = pickle_.values.entries_;
-    if (entries.size() == kMostEntries) {
-      return wrong("more than 33 million entries; expected a snapshot of some 4 million events");
-    }
-    Value& into = pickle_.values.values_[container];
-    const auto entry = static_cast<std::uint32_t>(entries.size());
-    entries.push_back({key, value, PickleValues::kMissing});
-    if (into.count++ == 0) {
-      into.list.first = entry;
-    } else {
-      entries[into.list.last].next = entry;
-    }
-    into.list.last = entry;
-  }
-
-  // Moves the stack's values from `first` on into a container.
-  void fill(PickleId container, std::size_t first) {
-    const bool is_dict = pickle_.values.is(container, PickleType::dict);
-    if (is_dict && (stack_.size() - first) % 2 != 0) {
-      return wrong("a key without a value; expected pairs");
-    }
-    for (std::size_t i = first; i < stack_.size() && problem_.empty(); i += is_dict ? 2 : 1) {
-      if (is_dict) {
-        append(container, stack_[i], stack_[i + 1]);
-      } else {
-        append(container, PickleValues::kMissing, stack_[i]);
-      }
-    }
-    stack_.resize(first);
-  }
-
-  void fill_below(std::size_t first, PickleType type) {
-    const std::size_t floor = marks_.empty() ? 0 : marks_.back();
-    if (first <= floor || !pickle_.values.is(stack_[first - 1], type)) {
-      return wrong("values for a container that is not there; expected a list or a dict below");
-    }
-    fill(stack_[first - 1], first);
-  }
-
-  void make(PickleType type, std::size_t first) {
-    push(type);
-    const PickleId made = stack_.back();
-    stack_.pop_back();
-    fill(made, first);
-    stack_.push_back(made);
-  }
-
-  void memoize(std::uint64_t index) {
-    if (!has(1)) return;
-    if (index < memo_.size()) {
-      memo_[index] = stack_.back();
-    } else if (index == memo_.size()) {
-      memo_.push_back(stack_.back());
-    } else if (scattered_memo_.size() < kMostScatteredMemos) {
-      scattered_memo_[index] = stack_.back();
-    } else {
-      wrong("memo numbers without order; expected them in sequence");
-    }
-  }
-  void recall(std::uint64_t index) {
-    if (index < memo_.size()) return stack_.push_back(memo_[index]);
-    const auto found = scattered_memo_.find(index);
-    if (found == scattered_memo_.end()) {
-      return wrong("memo number " + std::to_string(index) +
-                   " was never set; expected one that was");
-    }
-    stack_.push_back(found->second);
-  }
   std::optional<std::uint64_t> line_number() {
     const auto text = input_.line();
     if (!text) return std::nullopt;
@@ -260,15 +127,15 @@ class PickleReader {
       case '.':
         if (has(1)) stopped_ = true;
         break;
-      case '(': marks_.push_back(stack_.size()); break;
+      case '(': mark(); break;
       case '0':
-        if (has(1)) stack_.pop_back();
+        if (has(1)) drop_to(size() - 1);
         break;
       case '1':
-        if (const auto first = pop_mark()) stack_.resize(*first);
+        if (const auto first = pop_mark()) drop_to(*first);
         break;
       case '2':
-        if (has(1)) stack_.push_back(stack_.back());
+        if (has(1)) duplicate();
         break;
       case 'p':
         if (const auto n = line_number()) memoize(*n);
@@ -279,7 +146,7 @@ class PickleReader {
       case 'r':
         if (const auto n = input_.number(4)) memoize(*n);
         break;
-      case 0x94: memoize(memo_.size()); break;
+      case 0x94: memoize_next(); break;
       case 'g':
         if (const auto n = line_number()) recall(*n);
         break;
@@ -355,13 +222,13 @@ class PickleReader {
       case 0x85:
       case 0x86:
       case 0x87:
-        if (has(opcode - 0x84u)) make(PickleType::tuple, stack_.size() - (opcode - 0x84u));
+        if (has(opcode - 0x84u)) make(PickleType::tuple, size() - (opcode - 0x84u));
         break;
       case 'a':
-        if (has(2)) fill_below(stack_.size() - 1, PickleType::list);
+        if (has(2)) fill_below(size() - 1, PickleType::list);
         break;
       case 's':
-        if (has(3)) fill_below(stack_.size() - 2, PickleType::dict);
+        if (has(3)) fill_below(size() - 2, PickleType::dict);
         break;
       case 'e':
         if (const auto first = pop_mark()) fill_below(*first, PickleType::list);
@@ -384,41 +251,13 @@ class PickleReader {
     wrong(std::string("opcode ") + code + " is none that is known; expected a pickle");
   }
 
-  // The input ended early: what stands on the stack goes into the containers it was meant for.
-  void gather_what_is_there() {
-    const auto is = [&](std::size_t i, PickleType type) {
-      return pickle_.values.is(stack_[i], type);
-    };
-    while (problem_.empty() && !marks_.empty()) {
-      const std::size_t first = marks_.back();
-      marks_.pop_back();
-      if (first == 0 || !(is(first - 1, PickleType::list) || is(first - 1, PickleType::dict))) {
-        stack_.resize(first);
-        continue;
-      }
-      const bool is_dict = is(first - 1, PickleType::dict);
-      // A list's only entry comes without a mark.
-      const std::size_t n = stack_.size() - first;
-      if (n >= 2 && is(stack_.size() - 2, PickleType::list) &&
-          is(stack_.size() - 1, PickleType::dict)) {
-        if (!is_dict || n % 2 == 1) fill(stack_[stack_.size() - 2], stack_.size() - 1);
-      }
-      if (is_dict && (stack_.size() - first) % 2 == 1) stack_.pop_back();
-      fill(stack_[first - 1], first);
-    }
-  }
-
   PickleInput input_;
   const std::string& file_;
   std::size_t opcode_at_ = 0;
   bool stopped_ = false;
-  std::string problem_;
-  std::vector<PickleId> stack_;
-  std::vector<std::size_t> marks_;
-  std::vector<PickleId> memo_;
-  std::unordered_map<std::uint64_t, PickleId> scattered_memo_;
-  Pickle pickle_;
 };
+
+}  // namespace
 
 Result<Pickle> read_pickle(std::string_view bytes, const std::string& file) {
   return PickleReader(bytes, file).run();

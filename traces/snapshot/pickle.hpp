@@ -82,7 +82,7 @@ class PickleValues {
   std::size_t entry_count() const { return entries_.size(); }
 
  private:
-  friend class PickleReader;
+  friend class PickleStack;
   struct Value {
     PickleType type = PickleType::none;
     std::uint32_t count = 0;  // entries, or bytes of text

@@ -1,0 +1,173 @@
+#include "traces/snapshot/pickle_stack.hpp"
+
+#include <utility>
+
+namespace foreshard::traces {
+namespace {
+
+// Bounds that keep a hostile file below a gigabyte: 16 bytes a value, 12 an entry. A real snapshot
+// has some 5 values and 8 entries an event.
+constexpr std::size_t kMostValues = std::size_t{1} << 24;
+constexpr std::size_t kMostEntries = std::size_t{1} << 25;
+constexpr std::size_t kMostMarks = std::size_t{1} << 20;
+constexpr std::size_t kMostScatteredMemos = std::size_t{1} << 20;
+
+}  // namespace
+
+void PickleStack::wrong(std::string problem) {
+  if (problem_.empty()) problem_ = std::move(problem);
+}
+
+void PickleStack::add(const Value& value) {
+  auto& values = values_.values_;
+  if (values.size() == kMostValues) {
+    return wrong(
+        "more than 16 million values; expected a snapshot of some 3 million events at most");
+  }
+  values.push_back(value);
+  stack_.push_back(static_cast<PickleId>(values.size() - 1));
+}
+
+void PickleStack::push(PickleType type, std::int64_t integer) {
+  Value value;
+  value.type = type;
+  value.integer = integer;
+  add(value);
+}
+void PickleStack::push_real(double real) {
+  Value value;
+  value.type = PickleType::real;
+  value.real = real;
+  add(value);
+}
+void PickleStack::push_text(std::string_view text) {
+  Value value;
+  value.type = PickleType::text;
+  value.text = text.data();
+  value.count = static_cast<std::uint32_t>(text.size());
+  add(value);
+}
+bool PickleStack::has(std::size_t n) {
+  const std::size_t floor = marks_.empty() ? 0 : marks_.back();
+  if (stack_.size() >= floor + n) return true;
+  wrong("a value is missing on the stack; expected a whole pickle");
+  return false;
+}
+
+std::optional<std::size_t> PickleStack::pop_mark() {
+  if (marks_.empty()) {
+    wrong("a mark is missing on the stack; expected a whole pickle");
+    return std::nullopt;
+  }
+  const std::size_t first = marks_.back();
+  marks_.pop_back();
+  return first;
+}
+
+void PickleStack::append(PickleId container, PickleId key, PickleId value) {
+  auto& entries = values_.entries_;
+  if (entries.size() == kMostEntries) {
+    return wrong("more than 33 million entries; expected a snapshot of some 4 million events");
+  }
+  Value& into = values_.values_[container];
+  const auto entry = static_cast<std::uint32_t>(entries.size());
+  entries.push_back({key, value, PickleValues::kMissing});
+  if (into.count++ == 0) {
+    into.list.first = entry;
+  } else {
+    entries[into.list.last].next = entry;
+  }
+  into.list.last = entry;
+}
+
+// Moves the stack's values from `first` on into a container.
+void PickleStack::fill(PickleId container, std::size_t first) {
+  const bool is_dict = values_.is(container, PickleType::dict);
+  if (is_dict && (stack_.size() - first) % 2 != 0) {
+    return wrong("a key without a value; expected pairs");
+  }
+  for (std::size_t i = first; i < stack_.size() && problem_.empty(); i += is_dict ? 2 : 1) {
+    if (is_dict) {
+      append(container, stack_[i], stack_[i + 1]);
+    } else {
+      append(container, PickleValues::kMissing, stack_[i]);
+    }
+  }
+  stack_.resize(first);
+}
+
+void PickleStack::fill_below(std::size_t first, PickleType type) {
+  const std::size_t floor = marks_.empty() ? 0 : marks_.back();
+  if (first <= floor || !values_.is(stack_[first - 1], type)) {
+    return wrong("values for a container that is not there; expected a list or a dict below");
+  }
+  fill(stack_[first - 1], first);
+}
+
+void PickleStack::make(PickleType type, std::size_t first) {
+  push(type);
+  if (!problem_.empty()) return;
+  const PickleId made = stack_.back();
+  stack_.pop_back();
+  fill(made, first);
+  stack_.push_back(made);
+}
+
+void PickleStack::memoize(std::uint64_t index) {
+  if (!has(1)) return;
+  if (index < memo_.size()) {
+    memo_[index] = stack_.back();
+  } else if (index == memo_.size()) {
+    memo_.push_back(stack_.back());
+  } else if (scattered_memo_.size() < kMostScatteredMemos) {
+    scattered_memo_[index] = stack_.back();
+  } else {
+    wrong("memo numbers without order; expected them in sequence");
+  }
+}
+void PickleStack::recall(std::uint64_t index) {
+  if (index < memo_.size()) return stack_.push_back(memo_[index]);
+  const auto found = scattered_memo_.find(index);
+  if (found == scattered_memo_.end()) {
+    return wrong("memo number " + std::to_string(index) + " was never set; expected one that was");
+  }
+  stack_.push_back(found->second);
+}
+void PickleStack::gather_what_is_there() {
+  const auto is = [&](std::size_t i, PickleType type) { return values_.is(stack_[i], type); };
+  while (problem_.empty() && !marks_.empty()) {
+    const std::size_t first = marks_.back();
+    marks_.pop_back();
+    if (first == 0 || !(is(first - 1, PickleType::list) || is(first - 1, PickleType::dict))) {
+      stack_.resize(first);
+      continue;
+    }
+    const bool is_dict = is(first - 1, PickleType::dict);
+    // A list's only entry comes without a mark.
+    const std::size_t n = stack_.size() - first;
+    if (n >= 2 && is(stack_.size() - 2, PickleType::list) &&
+        is(stack_.size() - 1, PickleType::dict)) {
+      if (!is_dict || n % 2 == 1) fill(stack_[stack_.size() - 2], stack_.size() - 1);
+    }
+    if (is_dict && (stack_.size() - first) % 2 == 1) stack_.pop_back();
+    fill(stack_[first - 1], first);
+  }
+}
+
+std::optional<Pickle> PickleStack::take_pickle(bool complete) {
+  if (stack_.empty()) return std::nullopt;
+  return Pickle{std::move(values_), complete ? stack_.back() : stack_.front(), complete};
+}
+
+void PickleStack::push_decoded(std::string text) {
+  values_.decoded_.push_back(std::move(text));
+  push_text(values_.decoded_.back());
+}
+
+void PickleStack::check_size() {
+  if (stack_.size() > kMostEntries || marks_.size() > kMostMarks) {
+    wrong("too many values wait on the stack; expected them to be put into lists");
+  }
+}
+
+}  // namespace foreshard::traces

@@ -1,0 +1,67 @@
+// The machine behind a pickle's opcodes: values wait on a stack until they are put into containers;
+// marks say where the values of a container begin; a memo names values to be used again.
+//
+// What the opcodes have wrong is remembered as a problem: the first one, with which reading ends.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/snapshot/pickle.hpp"
+
+namespace foreshard::traces {
+
+class PickleStack {
+ public:
+  const std::string& problem() const { return problem_; }
+  void wrong(std::string problem);
+
+  void push(PickleType type, std::int64_t integer = 0);
+  void push_real(double real);
+  void push_text(std::string_view text);  // of the input
+  void push_decoded(std::string text);
+  void duplicate() { stack_.push_back(stack_.back()); }
+
+  std::size_t size() const { return stack_.size(); }
+  void drop_to(std::size_t size) { stack_.resize(size); }
+  // A problem where more waits than any real file needs.
+  void check_size();
+
+  // Whether the stack holds n values above the innermost mark; a problem otherwise.
+  bool has(std::size_t n);
+  void mark() { marks_.push_back(stack_.size()); }
+  // Where the values of the innermost mark begin; the mark is gone afterwards.
+  std::optional<std::size_t> pop_mark();
+
+  // Puts the values from `first` on into a new container, or into the one below them.
+  void make(PickleType type, std::size_t first);
+  void fill_below(std::size_t first, PickleType type);
+
+  void memoize(std::uint64_t index);
+  void memoize_next() { memoize(memo_.size()); }
+  void recall(std::uint64_t index);
+
+  // The input ended early: what stands on the stack goes into the containers it was meant for.
+  void gather_what_is_there();
+  // The last value or, of an incomplete input, the outermost. Nothing where there is none.
+  std::optional<Pickle> take_pickle(bool complete);
+
+ private:
+  using Value = PickleValues::Value;
+
+  void add(const Value& value);
+  void append(PickleId container, PickleId key, PickleId value);
+  void fill(PickleId container, std::size_t first);
+
+  PickleValues values_;
+  std::string problem_;
+  std::vector<PickleId> stack_;
+  std::vector<std::size_t> marks_;
+  std::vector<PickleId> memo_;
+  std::unordered_map<std::uint64_t, PickleId> scattered_memo_;
+};
+
+}  // namespace foreshard::traces
