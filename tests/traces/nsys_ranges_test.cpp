@@ -1,0 +1,110 @@
+// What ranges say of steps, phases and units, and who gets it from them.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "traces/nsys/phases.hpp"
+#include "traces/nsys/range_meaning.hpp"
+
+namespace foreshard::traces::nsys {
+namespace {
+
+struct Case {
+  std::string name, phase, unit;
+  int step = -1;
+  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+};
+
+class RangeMeanings : public testing::TestWithParam<Case> {};
+
+TEST_P(RangeMeanings, AreUnderstood) {
+  const kineto::Annotation meaning = meaning_of(GetParam().name);
+  EXPECT_EQ(meaning.phase, GetParam().phase);
+  EXPECT_EQ(meaning.unit, GetParam().unit);
+  EXPECT_EQ(meaning.step.value_or(-1), GetParam().step);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Names, RangeMeanings,
+    testing::Values(Case{"FSDP::pre_forward (layers.0)", "forward", "layers.0"},
+                    Case{"FSDP::all_gather", "", "root"},
+                    Case{"FSDP::backward_prefetch for layers.1", "backward", "layers.1"},
+                    Case{"FullyShardedDataParallel.forward", "forward", ""},
+                    Case{"ProfilerStep#12", "", "", 12}, Case{"step 3", "", "", 3},
+                    Case{"iteration_7", "", "", 7}, Case{"step 99999999999", "", ""},
+                    Case{"forward", "forward", ""}, Case{"## Backward ##", "backward", ""},
+                    Case{"forward pass", "forward", ""}, Case{"optimizer.step", "optimizer", ""},
+                    Case{"Optimizer.step#AdamW.step", "optimizer", ""},
+                    Case{"MmBackward0", "backward", ""}, Case{"Backward", "backward", ""},
+                    Case{"model.layers.3.mlp", "", "model.layers.3.mlp"},
+                    Case{"layers.0", "", "layers.0"}, Case{"aten::mm", "", ""}, Case{"1.5", "", ""},
+                    Case{"a..0", "", ""}, Case{"moving forward", "", ""}, Case{"", "", ""}));
+
+TEST(OperatorNames, LoseWhatEmitNvtxAdds) {
+  EXPECT_EQ(operator_name("aten::mm, seq = 7, op_id = 9"), "aten::mm");
+  EXPECT_EQ(operator_name("aten::mm, op_id = 9, sizes = [[1, 2], [2, 3]]"), "aten::mm");
+  EXPECT_EQ(operator_name("a, b"), "a, b");
+  EXPECT_EQ(operator_name(", seq = 7"), ", seq = 7");
+}
+
+class PhasesOfEvents : public testing::Test {
+ protected:
+  void SetUp() override {
+    trace_.lanes = {{0, false, text("main")}, {0, false, text("autograd")}, {0, true, text("7")}};
+  }
+  StringId text(const std::string& t) { return trace_.strings.intern(t); }
+  void add(std::int32_t lane, EventKind kind, const std::string& name, std::int64_t start,
+           std::int64_t end, std::int64_t correlation = 0) {
+    Event e;
+    e.lane = lane;
+    e.kind = kind;
+    e.name = text(name);
+    e.start_ns = start;
+    e.end_ns = end;
+    e.correlation = correlation;
+    trace_.events.push_back(e);
+  }
+  // "step/phase/unit" of an event by its name.
+  std::string of(const std::string& name) {
+    sort(trace_);
+    assign_phases(trace_);
+    for (const Event& e : trace_.events) {
+      if (trace_.strings[e.name] != name) continue;
+      return std::to_string(e.step) + "/" + trace_.strings[e.phase] + "/" + trace_.strings[e.unit];
+    }
+    return "absent";
+  }
+  Trace trace_;
+};
+
+TEST_F(PhasesOfEvents, AUnitLastsFromHookToHook) {
+  add(0, EventKind::range, "ProfilerStep#2", 0, 1000);
+  add(0, EventKind::range, "FSDP::pre_forward (layers.0)", 10, 20);
+  add(0, EventKind::range, "FSDP::all_gather (layers.0)", 12, 14);
+  add(0, EventKind::runtime, "launch", 30, 31, 5);
+  add(0, EventKind::range, "FSDP::post_forward (layers.0)", 40, 50);
+  add(0, EventKind::runtime, "after", 60, 61);
+  add(2, EventKind::compute, "kernel", 2000, 2100, 5);
+  EXPECT_EQ(of("kernel"), "2/forward/layers.0");
+  EXPECT_EQ(of("FSDP::all_gather (layers.0)"), "2/forward/layers.0");
+  EXPECT_EQ(of("after"), "2//");
+  EXPECT_EQ(of("kernel"), "2/forward/layers.0");
+  ASSERT_FALSE(trace_.steps.empty());
+  EXPECT_EQ(trace_.steps[0].end_ns, 1000);
+}
+
+TEST_F(PhasesOfEvents, OtherThreadsAreInThePhaseOfTheirRank) {
+  add(0, EventKind::range, "step 4", 0, 1000);
+  add(0, EventKind::range, "forward", 0, 100);
+  add(0, EventKind::range, "backward", 100, 300);
+  add(1, EventKind::runtime, "launch", 150, 160, 9);
+  add(1, EventKind::runtime, "later", 2000, 2001);
+  add(2, EventKind::compute, "kernel", 500, 600, 9);
+  add(2, EventKind::compute, "nobody's", 700, 800, 77);
+  EXPECT_EQ(of("kernel"), "4/backward/");
+  EXPECT_EQ(of("later"), "0//");
+  EXPECT_EQ(of("nobody's"), "4//");
+}
+
+}  // namespace
+}  // namespace foreshard::traces::nsys
