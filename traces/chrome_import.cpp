@@ -2,137 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <system_error>
 
-#include <simdjson.h>
-
 #include "traces/chrome_export.hpp"
+#include "traces/chrome_values.hpp"
 #include "traces/line_reader.hpp"
 
 namespace foreshard::traces {
+namespace chrome {
 namespace {
-
-namespace fs = std::filesystem;
-namespace json = simdjson::ondemand;
 
 constexpr const char* kExpected = "expected JSON written by foreshard export --perfetto";
 constexpr std::string_view kOpening = "{\"foreshard\":{\"format\":";
-constexpr std::int64_t kLatest = std::int64_t{1} << 54;  // ns, and bytes: as in a .fst file
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
 static_assert(LineReader::kPadding >= simdjson::SIMDJSON_PADDING);
-
-// Thrown within this file where a line is not what the exporter writes.
-struct Impossible {};
-
-template <typename T>
-T checked(simdjson::simdjson_result<T> value) {
-  T result{};
-  if (std::move(value).get(result) != simdjson::SUCCESS) throw Impossible();
-  return result;
-}
-
-std::int64_t integer(json::value value) {
-  return checked(value.get_int64());
-}
-
-template <typename Integer>
-Integer integer_in(json::value value, std::int64_t least, std::int64_t most) {
-  const std::int64_t n = integer(value);
-  if (n < least || n > most) throw Impossible();
-  return static_cast<Integer>(n);
-}
-template <typename Integer>
-Integer integer_of(json::value value) {
-  return integer_in<Integer>(value, std::numeric_limits<Integer>::min(),
-                             std::numeric_limits<Integer>::max());
-}
-
-std::int64_t time(std::int64_t ns) {
-  if (ns < -kLatest || ns > kLatest) throw Impossible();
-  return ns;
-}
-
-// Nanoseconds of "-12.345", exactly: microseconds with three decimals.
-std::int64_t nanoseconds(json::value value) {
-  std::string_view text = value.raw_json_token();
-  const bool is_negative = text.starts_with('-');
-  if (is_negative) text.remove_prefix(1);
-  std::int64_t ns = 0;
-  int decimals = -1;
-  for (const char c : text) {
-    if (c == '.' && decimals < 0) {
-      decimals = 0;
-    } else if (c >= '0' && c <= '9' && decimals < 3 && ns <= kLatest) {
-      ns = ns * 10 + (c - '0');
-      if (decimals >= 0) ++decimals;
-    } else if (c == ' ') {
-      break;
-    } else {
-      throw Impossible();
-    }
-  }
-  for (decimals = std::max(decimals, 0); decimals < 3; ++decimals) ns *= 10;
-  return is_negative ? -ns : ns;
-}
-
-double real(json::value value) {
-  if (checked(value.type()) != json::json_type::string) return checked(value.get_double());
-  const std::string_view word = checked(value.get_string());
-  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
-  return word == "-inf" ? -std::numeric_limits<double>::infinity()
-                        : std::numeric_limits<double>::infinity();
-}
-
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  throw Impossible();
-}
-
-// A string, or {"bytes":"hexadecimal digits"}.
-std::string text(json::value value) {
-  if (checked(value.type()) == json::json_type::string) {
-    return std::string(checked(value.get_string()));
-  }
-  json::object object = checked(value.get_object());
-  const std::string_view digits = checked(object.find_field("bytes").get_string());
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    bytes += static_cast<char>(digit(digits[i]) * 16 + digit(digits[i + 1]));
-  }
-  return bytes;
-}
-
-template <typename Enum>
-Enum named(json::value value) {
-  const std::string_view word = checked(value.get_string());
-  for (int i = 0; i < static_cast<int>(Enum::kCount); ++i) {
-    if (name(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
-  }
-  throw Impossible();
-}
-
-// The values of an array of known length, one after another.
-class Values {
- public:
-  explicit Values(json::array array) : at_(array.begin()), end_(array.end()) {
-    if (at_.error() != simdjson::SUCCESS) throw Impossible();
-  }
-  json::value next() {
-    if (!is_first_) ++at_;
-    is_first_ = false;
-    if (at_ == end_) throw Impossible();
-    return checked(*at_);
-  }
-
- private:
-  simdjson::simdjson_result<json::array_iterator> at_, end_;
-  bool is_first_ = true;
-};
 
 class Reader {
  public:
@@ -368,25 +252,26 @@ class Reader {
 };
 
 }  // namespace
+}  // namespace chrome
 
 bool is_foreshard_export(const std::string& path) {
   std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return false;
-  std::array<char, kOpening.size()> bytes{};
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::array<char, chrome::kOpening.size()> bytes{};
   std::ifstream file(path, std::ios::binary);
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return std::string_view(bytes.data(), bytes.size()) == kOpening;
+  return std::string_view(bytes.data(), bytes.size()) == chrome::kOpening;
 }
 
 Result<Trace> read_chrome(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(path, error)) {
-    return fail(path, "", std::string("no such file; ") + kExpected);
+  if (!std::filesystem::exists(path, error)) {
+    return fail(path, "", std::string("no such file; ") + chrome::kExpected);
   }
-  if (!fs::is_regular_file(path, error)) {
-    return fail(path, "", std::string("is no file; ") + kExpected);
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return fail(path, "", std::string("is no file; ") + chrome::kExpected);
   }
-  return Reader(path).read();
+  return chrome::Reader(path).read();
 }
 
 }  // namespace foreshard::traces
