@@ -33,6 +33,7 @@ constexpr std::array<std::pair<std::string_view, Action>, 10> kActions{{
 }};
 
 constexpr std::size_t kMostStreams = 1024;
+constexpr std::size_t kMostEvents = 3'000'000;
 
 #define TRY(target, expression)               \
   if (auto result_ = (expression); result_) { \
@@ -179,14 +180,18 @@ Result<AllocatorHistory> read_allocator_history(const std::filesystem::path& fil
         history.start.push_back(std::move(*state));
       }
     } else {
+      if (history.events.size() == kMostEvents) {
+        return fail(name, place, "is beyond 3 million events; expected a shorter recording");
+      }
       HistoryEvent event;
       TRY(event, read_event(reader, event_streams));
       history.events.push_back(event);
     }
   }
   if (lines.is_broken()) {
-    return fail(name, "line " + std::to_string(lines.number()),
-                "breaks off or is no text; expected a whole file of JSON lines");
+    return fail(
+        name, "line " + std::to_string(lines.number()),
+        "breaks off, is no text or has more than 64 MiB; expected a whole file of JSON lines");
   }
   if (lines.number() <= 1) return fail(name, "", "is empty; expected a header line");
   number_streams(history, segment_streams, event_streams);

@@ -19,7 +19,7 @@
 namespace foreshard::traces {
 
 // Lines of a plain or gzip file. A file that breaks off in the middle is an error, not an
-// end; so is a line that is no text.
+// end; so is a line that is no text, or that no memory would hold.
 class Lines {
  public:
   explicit Lines(const std::filesystem::path& file) : file_(gzopen(file.c_str(), "rb"), gzclose) {}
@@ -32,19 +32,22 @@ class Lines {
     line.clear();
     std::array<char, 1 << 16> part{};
     bool has_zero = false;  // which no text has
-    while (!has_zero && gzgets(file_.get(), part.data(), static_cast<int>(part.size()))) {
+    while (!has_zero && line.size() <= kLongestLine &&
+           gzgets(file_.get(), part.data(), static_cast<int>(part.size()))) {
       has_zero = part.front() == '\0';
       line += part.data();
       if (!has_zero && line.back() == '\n') break;
     }
     int code = Z_OK;
     gzerror(file_.get(), &code);
-    broken_ = has_zero || (code != Z_OK && code != Z_STREAM_END);
+    broken_ = has_zero || line.size() > kLongestLine || (code != Z_OK && code != Z_STREAM_END);
     ++number_;
     return !line.empty() && !broken_;
   }
 
  private:
+  static constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
   int number_ = 0;
   bool broken_ = false;

@@ -154,6 +154,10 @@ TEST(PickleTest, KeepsWhatStandsBeforeACut) {
   EXPECT_TRUE(read(whole).complete);
 }
 
+TEST(PickleTest, BoundsWhatWaitsForAContainer) {
+  EXPECT_NE(complaint(std::string(2'000'000, '(')).find("too many values wait"), std::string::npos);
+}
+
 RC_GTEST_PROP(PickleProperty, AnyBytesAreReadOrRefused, (const std::string& tail)) {
   const std::string bytes = "\x80\x04](" + tail;
   const auto pickle = read_pickle(bytes, "x.pickle");

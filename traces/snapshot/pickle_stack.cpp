@@ -117,12 +117,12 @@ void PickleStack::memoize(std::uint64_t index) {
   if (!has(1)) return;
   if (index < memo_.size()) {
     memo_[index] = stack_.back();
-  } else if (index == memo_.size()) {
+  } else if (index == memo_.size() && memo_.size() < kMostEntries) {
     memo_.push_back(stack_.back());
   } else if (scattered_memo_.size() < kMostScatteredMemos) {
     scattered_memo_[index] = stack_.back();
   } else {
-    wrong("memo numbers without order; expected them in sequence");
+    wrong("too many memo numbers, or none in order; expected them in sequence");
   }
 }
 void PickleStack::recall(std::uint64_t index) {
