@@ -119,7 +119,7 @@ void PickleStack::memoize(std::uint64_t index) {
     memo_[index] = stack_.back();
   } else if (index == memo_.size() && memo_.size() < kMostEntries) {
     memo_.push_back(stack_.back());
-  } else if (scattered_memo_.size() < kMostScatteredMemos) {
+  } else if (index > memo_.size() && scattered_memo_.size() < kMostScatteredMemos) {
     scattered_memo_[index] = stack_.back();
   } else {
     wrong("too many memo numbers, or none in order; expected them in sequence");
