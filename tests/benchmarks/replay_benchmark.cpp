@@ -57,10 +57,11 @@ void replay_events(benchmark::State& state) {
   ReplayOptions options;
   options.rules = history.rules;
   if (state.range(0) == 1) options.rules->expandable_segments = true;
-  if (state.range(0) == 2) options.capacity = 13 * 1024 * kMi;
+  if (state.range(0) == 2) options.capacity = 9 * 1024 * kMi;
   for (auto _ : state) {
     const auto result = replay(history, options);
     benchmark::DoNotOptimize(result->statistics.peak_reserved);
+    state.counters["releases"] = static_cast<double>(result->statistics.segments_released);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(kEvents) * state.iterations());
 }
