@@ -65,9 +65,16 @@ std::int64_t clock_offset(const Trace& whole, const Trace& part) {
 
 Trace merge(std::vector<Trace> parts) {
   if (parts.empty()) return {};
+  std::size_t events = 0, memory = 0;
+  for (const Trace& part : parts) {
+    events += part.events.size();
+    memory += part.memory.size();
+  }
   Trace whole = std::move(parts.front());
+  whole.events.reserve(events);
+  whole.memory.reserve(memory);
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    const Trace& part = parts[i];
+    const Trace part = std::move(parts[i]);  // so that it goes as soon as it is taken over
     std::vector<StringId> text(part.strings.size());
     for (std::size_t id = 0; id < text.size(); ++id) {
       text[id] = whole.strings.intern(part.strings[static_cast<StringId>(id)]);

@@ -9,6 +9,7 @@
 #include <deque>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,7 +24,7 @@ constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::size_t kBlocksAhead = 4;
 
 // Recordings compress to between a tenth and a fiftieth. Deflate can do a thousandth, of nothing.
-constexpr std::int64_t kBombSize = std::int64_t{1} << 30;
+constexpr std::int64_t kBombSize = std::int64_t{1} << 26;
 constexpr std::int64_t kBombRatio = 250;
 
 class Memory : public Bytes {
@@ -182,28 +183,47 @@ class ReadAhead : public Bytes {
   }
 
   void run() {
-    for (bool is_last = false; !is_last;) {
-      std::vector<char> block;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return blocks_.size() < kBlocksAhead || is_stopped_; });
-        if (is_stopped_) return;
-        if (!spare_.empty()) {
-          block = std::move(spare_.back());
-          spare_.pop_back();
-        }
+    try {
+      while (read_block()) {
       }
-      block.resize(kBlock);
-      block.resize(from_->read(block.data(), kBlock));
-      is_last = block.size() < kBlock;
-      {
-        const std::lock_guard lock(mutex_);
-        if (!block.empty()) blocks_.push_back(std::move(block));
-        is_at_end_ = is_last;
-        if (is_last) trouble_ = from_->trouble();
+    } catch (const std::bad_alloc&) {
+      finish("there is no memory left to read it");
+    }
+  }
+
+  bool read_block() {
+    std::vector<char> block;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return blocks_.size() < kBlocksAhead || is_stopped_; });
+      if (is_stopped_) return false;
+      if (!spare_.empty()) {
+        block = std::move(spare_.back());
+        spare_.pop_back();
       }
+    }
+    block.resize(kBlock);
+    block.resize(from_->read(block.data(), kBlock));
+    const bool is_last = block.size() < kBlock;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!block.empty()) blocks_.push_back(std::move(block));
+    }
+    if (is_last) {
+      finish(from_->trouble());
+    } else {
       changed_.notify_all();
     }
+    return !is_last;
+  }
+
+  void finish(std::string trouble) {
+    {
+      const std::lock_guard lock(mutex_);
+      trouble_ = std::move(trouble);
+      is_at_end_ = true;
+    }
+    changed_.notify_all();
   }
 
   std::unique_ptr<Bytes> from_;

@@ -13,7 +13,7 @@ constexpr std::size_t kLongestValue = std::size_t{8} << 20;
 constexpr std::size_t kFirstRoom = std::size_t{1} << 16;
 
 // Damage makes the reader look far ahead for an end that is not there. Its patience is a multiple of
-// what it has read; without any left it looks this far only.
+// what it has read; without any left it looks to the next event only, and at most this far.
 constexpr std::int64_t kPatience = std::int64_t{64} << 20;
 constexpr std::int64_t kPatiencePerByte = 8;
 constexpr std::size_t kShortLook = 4096;
@@ -89,7 +89,9 @@ bool RecordingReader::skip_separators() {
 // The end of the value at begin_, for which the window grows; kNotThere where it is cut or damaged.
 std::size_t RecordingReader::whole_value_end() {
   for (;;) {
-    const std::size_t limit = patience_ > 0 ? kLongestValue : kShortLook;
+    const std::size_t limit =
+        patience_ > 0 ? kLongestValue
+                      : std::min(next_event(window().substr(0, kShortLook), 1), kShortLook);
     const std::size_t end = value_end(window(), 0, limit);
     if (end != kNotThere) return end;
     patience_ -= static_cast<std::int64_t>(std::min(limit, end_ - begin_));
@@ -214,7 +216,10 @@ void RecordingReader::read_events() {
 void RecordingReader::read_run() {
   const std::string_view run = window().substr(0, kWindow);
   const std::size_t cut = last_boundary(run);
-  if (cut == kNotThere) return read_one();
+  if (cut == kNotThere) {
+    careful_until_ = begin_ + run.size();
+    return read_one();
+  }
   char& before = buffer_[begin_ - 1];
   char& behind = buffer_[begin_ + cut];
   const char kept[] = {before, behind};
