@@ -30,7 +30,10 @@ struct Place {
   std::int64_t unit = 0;  // the thread (kNone: not said), or the device
   std::int64_t context = 0;
   std::int64_t stream = kNone;  // kNone: the whole device
-  auto operator<=>(const Place&) const = default;
+  bool operator<(const Place& other) const {
+    return std::tie(device, process, unit, context, stream) <
+           std::tie(other.device, other.process, other.unit, other.context, other.stream);
+  }
 };
 
 struct RankDescription {
