@@ -117,6 +117,17 @@ TEST(KinetoDamage, MissingInstantsOfTheAllocatorAreMadeUpFor) {
   EXPECT_EQ(trace.dropped.at("instants of the allocator that the recording lacks, at least"), 2);
 }
 
+// Looking for ends that are not there must not take longer the more of them there are.
+TEST(KinetoDamage, DamageEverywhereIsSkipped) {
+  for (const std::string piece : {R"({"ph":"X","args":{")", R"({"ph":"X","args":[[[)", R"({")"}) {
+    std::string text = R"({"traceEvents": [)";
+    for (int i = 0; i < 200'000; ++i) text += piece;
+    const Trace trace = import_text(text);
+    EXPECT_TRUE(trace.events.empty());
+    EXPECT_FALSE(trace.complete);
+  }
+}
+
 TEST(KinetoDamage, WhatIsNoRecordingIsAnError) {
   const std::map<std::string, std::string> cases{
       {"", "is empty"},
