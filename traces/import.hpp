@@ -14,7 +14,8 @@
 //
 // Units and phases come from FSDP's annotations; a kernel has those of the call that launched it
 // (Event::correlation). Metadata says `source` (kineto, nsys, snapshot), `files`, and of each rank
-// what is known: `device.R`, `host.R`.
+// what is known: `device.R`, `host.R`, and `trouble.R` where its recording is not whole. How many
+// events have a cost key, and how many might have had one, is `cost_keys_mapped`, `cost_keys_unmapped`.
 #pragma once
 
 #include <string>
