@@ -213,7 +213,7 @@ TEST_F(Nsys, MislabelledFilesAreErrors) {
     if (!bytes.empty()) write_file(path, bytes);
     const auto trace = import_nsys(path);
     EXPECT_FALSE(trace);
-    const std::string message = trace ? "" : trace.error().text();
+    std::string message = trace ? "" : trace.error().text();
     EXPECT_NE(message.find(name), std::string::npos) << message;
     return message;
   };
