@@ -76,7 +76,7 @@ std::string most_exposed(const Analysis& analysis) {
     if (!one.unit.empty()) units.push_back(one.unit);
   }
   return short_name(worst->first) +
-         (units.empty() ? "" : " of " + joined_units(std::move(units), kUnitsNamed));
+         (units.empty() ? "" : " of " + joined_units(units, kUnitsNamed));
 }
 
 std::string waiting_sentence(const Analysis& analysis, const TimeBreakdown& t) {
@@ -178,7 +178,7 @@ std::vector<std::string> report_sentences(const Analysis& analysis) {
   return sentences;
 }
 
-std::string joined_units(std::vector<std::string> units, std::size_t most) {
+std::string joined_units(const std::vector<std::string>& units, std::size_t most) {
   // Names that differ in their last number only, with the numbers in order.
   std::map<std::pair<std::string, std::string>, std::vector<std::int64_t>> families;
   std::vector<std::string> names;

@@ -20,6 +20,6 @@ const RankAnalysis* fullest_rank(const Analysis& analysis);
 std::vector<std::string> report_sentences(const Analysis& analysis);
 
 // "model.layers.0 to 3, model.norm" for names that differ in a number; at most `most` runs.
-std::string joined_units(std::vector<std::string> units, std::size_t most);
+std::string joined_units(const std::vector<std::string>& units, std::size_t most);
 
 }  // namespace foreshard::profiler
