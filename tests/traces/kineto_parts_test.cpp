@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "traces/kineto/annotations.hpp"
+#include "traces/annotations.hpp"
 #include "traces/kineto/decimal.hpp"
 #include "traces/kineto/json_text.hpp"
 #include "traces/kineto/recording.hpp"

@@ -18,7 +18,7 @@ struct Case {
 class RangeMeanings : public testing::TestWithParam<Case> {};
 
 TEST_P(RangeMeanings, AreUnderstood) {
-  const kineto::Annotation meaning = meaning_of(GetParam().name);
+  const Annotation meaning = meaning_of(GetParam().name);
   EXPECT_EQ(meaning.phase, GetParam().phase);
   EXPECT_EQ(meaning.unit, GetParam().unit);
   EXPECT_EQ(meaning.step.value_or(-1), GetParam().step);

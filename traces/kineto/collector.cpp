@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "traces/kineto/annotations.hpp"
+#include "traces/annotations.hpp"
 #include "traces/kineto/decimal.hpp"
 #include "traces/kineto/shapes.hpp"
 

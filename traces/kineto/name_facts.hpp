@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "traces/kineto/annotations.hpp"
+#include "traces/annotations.hpp"
 #include "traces/kineto/shapes.hpp"
 #include "traces/trace.hpp"
 

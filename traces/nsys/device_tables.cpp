@@ -2,7 +2,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "traces/kineto/annotations.hpp"
+#include "traces/annotations.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {
@@ -70,7 +70,7 @@ void read_kernels(Import& in, const std::string& table) {
            event.name = in.names.of(row, column);
          }
          const auto [kind, is_new] = kinds.try_emplace(event.name, EventKind::compute);
-         if (is_new && kineto::is_collective_kernel(in.builder.strings()[event.name])) {
+         if (is_new && is_collective_kernel(in.builder.strings()[event.name])) {
            kind->second = EventKind::communication;
          }
          event.kind = kind->second;

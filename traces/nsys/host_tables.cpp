@@ -3,7 +3,7 @@
 #include <cctype>
 #include <unordered_map>
 
-#include "traces/kineto/annotations.hpp"
+#include "traces/annotations.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {
@@ -65,7 +65,7 @@ bool contains(const Names& names, std::string_view name) {
 }
 
 bool waits_for_device(std::string_view call) {
-  if (kineto::blocks(call)) return true;
+  if (blocks(call)) return true;
   for (const std::string_view variant : {"_ptsz", "_ptds"}) {
     if (call.ends_with(variant)) call.remove_suffix(variant.size());
   }

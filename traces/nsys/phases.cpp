@@ -19,7 +19,7 @@ constexpr std::size_t kMostBegunUnits = 256;  // deeper is a recording that lack
 struct Meaning {
   StringId phase = 0, unit = 0;
   std::int32_t step = kNone;
-  kineto::Annotation::Scope scope = kineto::Annotation::Scope::none;
+  Annotation::Scope scope = Annotation::Scope::none;
 };
 
 struct Span {
@@ -55,7 +55,7 @@ class Phases {
   }
 
  private:
-  using Scope = kineto::Annotation::Scope;
+  using Scope = Annotation::Scope;
   struct Open {
     std::int64_t end_ns = 0;
     StringId phase = 0, unit = 0;
@@ -69,7 +69,7 @@ class Phases {
     const auto [found, is_new] = meanings_.try_emplace(name);
     if (is_new) {
       const std::string text = trace_.strings[name];
-      const kineto::Annotation range = meaning_of(text);
+      const Annotation range = meaning_of(text);
       found->second = {trace_.strings.intern(range.phase), trace_.strings.intern(range.unit),
                        range.step.value_or(kNone), range.scope};
     }

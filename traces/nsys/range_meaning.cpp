@@ -72,8 +72,8 @@ std::string_view phase_of_word(std::string_view name) {
 
 }  // namespace
 
-kineto::Annotation meaning_of(std::string_view name) {
-  kineto::Annotation meaning = kineto::annotation_of(name);
+Annotation meaning_of(std::string_view name) {
+  Annotation meaning = annotation_of(name);
   if (name.empty() || !meaning.phase.empty() || !meaning.unit.empty() || meaning.step) {
     return meaning;
   }

@@ -4,13 +4,13 @@
 
 #include <string_view>
 
-#include "traces/kineto/annotations.hpp"
+#include "traces/annotations.hpp"
 
 namespace foreshard::traces::nsys {
 
 // Views into `name`, or of constants. Besides the annotations of PyTorch it knows autograd's
 // "MmBackward0", module paths ("model.layers.3.mlp"), plain words such as "backward" and "step 3".
-kineto::Annotation meaning_of(std::string_view name);
+Annotation meaning_of(std::string_view name);
 
 // The name of an operator without what torch.autograd.profiler.emit_nvtx adds to it:
 // "aten::mm, seq = 7, op_id = 9" is "aten::mm". Equal to `name` for every other range.

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string_view>
 
-namespace foreshard::traces::kineto {
+namespace foreshard::traces {
 
 struct Annotation {
   std::string_view unit;   // "root" where FSDP means it, empty where none is meant
@@ -31,4 +31,4 @@ bool blocks(std::string_view call);
 // NCCL's and RCCL's kernels, in all spellings.
 bool is_collective_kernel(std::string_view kernel);
 
-}  // namespace foreshard::traces::kineto
+}  // namespace foreshard::traces

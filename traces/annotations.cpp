@@ -1,10 +1,10 @@
-#include "traces/kineto/annotations.hpp"
+#include "traces/annotations.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-namespace foreshard::traces::kineto {
+namespace foreshard::traces {
 namespace {
 
 using Scope = Annotation::Scope;
@@ -115,4 +115,4 @@ bool is_collective_kernel(std::string_view kernel) {
   return false;
 }
 
-}  // namespace foreshard::traces::kineto
+}  // namespace foreshard::traces
