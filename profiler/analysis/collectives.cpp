@@ -65,8 +65,9 @@ std::vector<CollectiveCost> collective_costs(const traces::Trace& trace) {
     cost.unit = trace.strings[std::get<1>(key)];
     result.push_back(std::move(cost));
   }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const auto& a, const auto& b) { return a.exposed_ns > b.exposed_ns; });
+  std::sort(result.begin(), result.end(), [](const CollectiveCost& a, const CollectiveCost& b) {
+    return std::tie(b.exposed_ns, a.name, a.unit) < std::tie(a.exposed_ns, b.name, b.unit);
+  });
   return result;
 }
 

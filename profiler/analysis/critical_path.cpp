@@ -89,8 +89,9 @@ class PathFinder {
     }
     std::reverse(path.events.begin(), path.events.end());
     for (auto& [key, part] : parts_) path.parts.push_back(std::move(part));
-    std::stable_sort(path.parts.begin(), path.parts.end(),
-                     [](const PathPart& a, const PathPart& b) { return a.ns > b.ns; });
+    std::sort(path.parts.begin(), path.parts.end(), [](const PathPart& a, const PathPart& b) {
+      return std::tie(b.ns, a.name, a.kind) < std::tie(a.ns, b.name, b.kind);
+    });
     return path;
   }
 

@@ -71,7 +71,7 @@ std::vector<OperatorTotal> operator_totals(const traces::Trace& trace) {
     result.push_back(std::move(total));
   }
   std::sort(result.begin(), result.end(), [](const OperatorTotal& a, const OperatorTotal& b) {
-    return std::tie(b.total_ns, a.name) < std::tie(a.total_ns, b.name);
+    return std::tie(b.total_ns, a.name, a.category) < std::tie(a.total_ns, b.name, b.category);
   });
   return result;
 }
