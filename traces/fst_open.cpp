@@ -63,23 +63,26 @@ void OpenedTrace::RemoveFolder::operator()(const std::string* folder) const {
   delete folder;
 }
 
-Result<OpenedTrace> open_trace(const std::string& path) {
+Result<bool> begins_as_sqlite(const std::string& path, const std::string& expected) {
   std::error_code error;
-  if (!fs::exists(path, error)) {
-    return fail(path, "", std::string("no such file; ") + kExpected);
-  }
-  if (!fs::is_regular_file(path, error)) {
-    return fail(path, "", std::string("is no file; ") + kExpected);
-  }
+  if (!fs::exists(path, error)) return fail(path, "", "no such file; " + expected);
+  if (!fs::is_regular_file(path, error)) return fail(path, "", "is no file; " + expected);
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(path, "", "cannot be read; expected a file that can be");
   char magic[16] = {};
   file.read(magic, sizeof magic);
-  if (std::string_view(magic, sizeof magic) != kMagic) {
+  return std::string_view(magic, sizeof magic) == kMagic;
+}
+
+Result<OpenedTrace> open_trace(const std::string& path) {
+  const auto is_database = begins_as_sqlite(path, kExpected);
+  if (!is_database) return tl::unexpected(is_database.error());
+  if (!*is_database) {
     return fail(path, "",
                 std::string("is no trace (its first bytes are not SQLite's); ") + kExpected);
   }
 
+  std::error_code error;
   OpenedTrace opened;
   const std::string log = path + "-wal";
   opened.bytes = size_of(path) + size_of(log);

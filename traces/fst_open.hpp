@@ -27,6 +27,10 @@ std::string uri(const std::string& path, const char* query);
 // Nothing that stands in the file's schema is run: no triggers, no functions with effects.
 void make_safe(Database& database);
 
+// Whether the file begins as an SQLite database does. An error where there is no such file or it
+// cannot be read; `expected` ends its message.
+Result<bool> begins_as_sqlite(const std::string& path, const std::string& expected);
+
 // An error where the file does not exist or is no SQLite database.
 Result<OpenedTrace> open_trace(const std::string& path);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "traces/fst_open.hpp"
@@ -14,7 +13,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kExpected =
     "expected an SQLite export of Nsight Systems (nsys export --type sqlite)";
-constexpr std::string_view kMagic("SQLite format 3\0", 16);
 // A row takes at least this many bytes of its page; more rows mean pages that are read twice.
 constexpr std::int64_t kLeastBytesOfARow = 8;
 
@@ -50,18 +48,9 @@ std::set<std::string> Source::tables() const {
 }
 
 Result<Source> Source::open(const std::string& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    return fail(path, "", std::string("no such file; ") + kExpected);
-  }
-  if (!fs::is_regular_file(path, error)) {
-    return fail(path, "", std::string("is no file; ") + kExpected);
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(path, "", "cannot be read; expected a file that can be");
-  char magic[16] = {};
-  file.read(magic, sizeof magic);
-  if (std::string_view(magic, sizeof magic) != kMagic) {
+  const auto is_database = begins_as_sqlite(path, kExpected);
+  if (!is_database) return tl::unexpected(is_database.error());
+  if (!*is_database) {
     const bool is_report = path.ends_with(".nsys-rep") || path.ends_with(".qdrep");
     return fail(path, "",
                 std::string(is_report ? "is the tool's own format, which only it reads; "
@@ -69,6 +58,7 @@ Result<Source> Source::open(const std::string& path) {
                     kExpected);
   }
 
+  std::error_code error;
   Source source;
   source.bytes_ = static_cast<std::int64_t>(fs::file_size(path, error));
   source.rows_left_ = source.bytes_ / kLeastBytesOfARow;
