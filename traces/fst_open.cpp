@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExpected = "expected a trace (.fst) written by foreshard";
+constexpr const char* kExpected =
+    "expected a trace (.fst) written by foreshard, or first foreshard import for another recording";
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
 
 std::int64_t size_of(const std::string& path) {

@@ -277,6 +277,13 @@ class SnapshotReader {
 
 Result<Snapshot> parse_snapshot(std::string_view bytes, const std::string& file) {
   const auto pickle = read_pickle(bytes, file);
+  constexpr char kProtocol = '\x80';  // how pickles of protocol 2 and later begin
+  if (!pickle && !bytes.starts_with(kProtocol)) {
+    return fail(file, pickle.error().field,
+                "is no pickle (" + pickle.error().message +
+                    "); expected a CUDA memory snapshot, as torch.cuda.memory._dump_snapshot "
+                    "writes it");
+  }
   if (!pickle) return tl::unexpected(pickle.error());
   return SnapshotReader(pickle->values, file).run(pickle->root, pickle->complete);
 }
