@@ -14,7 +14,7 @@ if(FORESHARD_SANITIZER)
   add_link_options(-fsanitize=${FORESHARD_SANITIZER})
 endif()
 if(FORESHARD_FUZZ)
-  set(FORESHARD_FUZZ_CHECKS address,undefined)
+  set(FORESHARD_FUZZ_CHECKS address,undefined CACHE STRING "What fuzzers are compiled to notice; fewer run faster")
   add_compile_options(-fsanitize=fuzzer-no-link,${FORESHARD_FUZZ_CHECKS} -fno-sanitize-recover=all
                       -g1)
   add_link_options(-fsanitize=${FORESHARD_FUZZ_CHECKS})

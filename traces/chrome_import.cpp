@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <system_error>
 
@@ -20,11 +21,10 @@ static_assert(LineReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path), lines_(path) {}
+  Reader(std::istream& in, const std::string& path) : path_(path), lines_(in) {}
 
   Result<Trace> read() {
     std::string_view line;
-    if (!lines_.is_open()) return fail(path_, "", "cannot be read; expected a file that can be");
     if (!lines_.next(line) || !line.starts_with(kOpening)) {
       return fail(path_, "", std::string("is no export of foreshard; ") + kExpected);
     }
@@ -271,7 +271,13 @@ Result<Trace> read_chrome(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, error)) {
     return fail(path, "", std::string("is no file; ") + chrome::kExpected);
   }
-  return chrome::Reader(path).read();
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(path, "", "cannot be read; expected a file that can be");
+  return read_chrome(file, path);
+}
+
+Result<Trace> read_chrome(std::istream& in, const std::string& name) {
+  return chrome::Reader(in, name).read();
 }
 
 }  // namespace foreshard::traces

@@ -5,6 +5,7 @@
 // file cut short, or with lines that are damaged, becomes an incomplete trace.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 
 #include "models/error.hpp"
@@ -16,5 +17,7 @@ namespace foreshard::traces {
 bool is_foreshard_export(const std::string& path);
 
 Result<Trace> read_chrome(const std::string& path);
+// From a stream; errors call it `name`.
+Result<Trace> read_chrome(std::istream& in, const std::string& name);
 
 }  // namespace foreshard::traces

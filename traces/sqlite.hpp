@@ -32,11 +32,18 @@ class Statement {
   // Fills the parameters in order and runs a statement that returns no rows.
   template <typename... Values>
   bool run(const Values&... values) {
-    int index = 0;
-    (bind(++index, values), ...);
+    start(values...);
     const bool is_done = sqlite3_step(statement_.get()) == SQLITE_DONE;
     sqlite3_reset(statement_.get());
     return is_done;
+  }
+
+  // Fills the parameters in order; step() then begins with the first row, whatever was read before.
+  template <typename... Values>
+  void start(const Values&... values) {
+    sqlite3_reset(statement_.get());
+    int index = 0;
+    (bind(++index, values), ...);
   }
 
   // SQLITE_ROW, SQLITE_DONE or an error. A statement that could not be compiled is an error.

@@ -1,31 +1,19 @@
-// Any bytes as an export of Nsight Systems: an error, or a trace that can be analysed.
+// Any bytes as an export of Nsight Systems: an error, or a trace that keeps its laws.
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <string>
 
-#include <unistd.h>
-
-#include "profiler/analysis/analysis.hpp"
-#include "traces/import.hpp"
+#include "tests/fuzz/trace_laws.hpp"
+#include "traces/nsys/tables.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // In memory where there is such a folder: the importer takes a path.
-  static const std::string path =
-      (std::filesystem::path(std::filesystem::exists("/dev/shm")
-                                 ? "/dev/shm"
-                                 : std::filesystem::temp_directory_path().string()) /
-       ("nsys_fuzz." + std::to_string(::getpid()) + ".sqlite"))
-          .string();
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-  const auto trace = foreshard::traces::import_nsys(path);
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  if (!trace) {
-    if (trace.error().text().find(path) == std::string::npos) std::abort();
-    return 0;
+  namespace fuzz = foreshard::fuzz;
+  namespace nsys = foreshard::traces::nsys;
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  auto source = nsys::Source::open_in_memory(input, "export.sqlite");
+  if (source) {
+    fuzz::require_trace_laws(nsys::read_export(*source, "export.sqlite"));
+  } else {
+    fuzz::require(source.error().text().find("export.sqlite") != std::string::npos);
   }
-  if (foreshard::profiler::to_json(foreshard::profiler::analyse(*trace)).empty()) std::abort();
   return 0;
 }

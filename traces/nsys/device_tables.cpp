@@ -45,22 +45,20 @@ template <typename Fill>
 void read(Import& in, const std::string& table, std::initializer_list<const char*> more,
           Fill&& fill) {
   in.read.insert(table);
-  in.source.each(table, common_and(more),
-                 [&](const Source::Row& row) {
-                   if (row.is_null(0) || row.is_null(1)) {
-                     return in.builder.drop("records without start or end");
-                   }
-                   Event event;
-                   event.start_ns = row.integer(0);
-                   event.end_ns = row.integer(1);
-                   event.kind = EventKind::memory;
-                   event.correlation = row.integer(6);
-                   fill(row, event);
-                   event.bytes = std::clamp<std::int64_t>(event.bytes, 0, kMostBytes);
-                   in.builder.add(place_of(row), event);
-                 }  // namespace
-  );
-}  // namespace foreshard::traces::nsys
+  in.source.each(table, common_and(more), [&](const Source::Row& row) {
+    if (row.is_null(0) || row.is_null(1)) {
+      return in.builder.drop("records without start or end");
+    }
+    Event event;
+    event.start_ns = row.integer(0);
+    event.end_ns = row.integer(1);
+    event.kind = EventKind::memory;
+    event.correlation = row.integer(6);
+    fill(row, event);
+    event.bytes = std::clamp<std::int64_t>(event.bytes, 0, kMostBytes);
+    in.builder.add(place_of(row), event);
+  });
+}
 
 void read_kernels(Import& in, const std::string& table) {
   std::unordered_map<StringId, EventKind> kinds;

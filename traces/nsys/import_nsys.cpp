@@ -18,39 +18,36 @@ void count_the_rest(nsys::Import& in) {
     in.source.each(table, {}, [&](const nsys::Source::Row&) { ++rows; });
     in.builder.drop("table not read: " + table, rows);
   }
-}  // namespace
+}
 
 }  // namespace
 
-Result<Trace> import_nsys(const std::string& path, const ImportOptions&) {
-  auto source = nsys::Source::open(path);
-  if (!source) return tl::unexpected(source.error());
-
+Trace nsys::read_export(Source& source, const std::string& name) {
   Trace trace;
-  nsys::Names names(*source, trace.strings);
-  nsys::Builder builder(trace);
-  nsys::Import in{*source, names, builder, {}};
-  nsys::read_device_tables(in);
-  nsys::read_host_tables(in);
-  nsys::read_synchronization(in);
-  nsys::read_nvtx(in);
-  nsys::name_threads(in);
+  Names names(source, trace.strings);
+  Builder builder(trace);
+  Import in{source, names, builder, {}};
+  read_device_tables(in);
+  read_host_tables(in);
+  read_synchronization(in);
+  read_nvtx(in);
+  name_threads(in);
   const std::int64_t first = builder.finish();
-  nsys::assign_phases(trace);
+  assign_phases(trace);
 
   RunDescription run;
   run.ranks = std::max(1, static_cast<int>(builder.ranks().size()));
-  run.more = nsys::describe(in, path, first);
+  run.more = describe(in, name, first);
   trace.metadata = run_metadata(run);
   count_the_rest(in);
   builder.drop("names that the file lacks", names.unknown());
   builder.drop("names that are too long", names.too_long());
 
-  for (const auto& [table, stretches] : source->damage()) {
+  for (const auto& [table, stretches] : source.damage()) {
     builder.drop("damaged file: unreadable parts of " + table, stretches);
   }
-  if (source->is_cut_short()) builder.drop("damaged file: cut short");
-  trace.complete = source->damage().empty() && !source->is_cut_short();
+  if (source.is_cut_short()) builder.drop("damaged file: cut short");
+  trace.complete = source.damage().empty() && !source.is_cut_short();
   for (const Event& e : trace.events) {
     trace.complete_until_ns = std::max(trace.complete_until_ns, e.end_ns);
   }
@@ -58,6 +55,12 @@ Result<Trace> import_nsys(const std::string& path, const ImportOptions&) {
   trace.metadata["complete"] = trace.complete ? "1" : "0";
   trace.metadata["complete_until_ns"] = std::to_string(trace.complete_until_ns);
   return trace;
+}
+
+Result<Trace> import_nsys(const std::string& path, const ImportOptions&) {
+  auto source = nsys::Source::open(path);
+  if (!source) return tl::unexpected(source.error());
+  return nsys::read_export(*source, path);
 }
 
 }  // namespace foreshard::traces

@@ -59,11 +59,29 @@ Result<Source> Source::open(const std::string& path) {
   }
 
   std::error_code error;
+  return open(path, static_cast<std::int64_t>(fs::file_size(path, error)), [&] {
+    return Database(uri(path, "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  });
+}
+
+Result<Source> Source::open_in_memory(std::string_view bytes, const std::string& name) {
+  return open(name, static_cast<std::int64_t>(bytes.size()), [&] {
+    Database database(":memory:", SQLITE_OPEN_READWRITE);
+    // Not written to, for it is read-only.
+    auto* const data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
+    const auto size = static_cast<sqlite3_int64>(bytes.size());
+    sqlite3_deserialize(database.handle(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
+    return database;
+  });
+}
+
+Result<Source> Source::open(const std::string& name, std::int64_t bytes,
+                            const std::function<Database()>& connect) {
   Source source;
-  source.bytes_ = static_cast<std::int64_t>(fs::file_size(path, error));
-  source.rows_left_ = source.bytes_ / kLeastBytesOfARow;
+  source.bytes_ = bytes;
+  source.rows_left_ = bytes / kLeastBytesOfARow;
   const auto open = [&] {
-    source.database_ = Database(uri(path, "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    source.database_ = connect();
     make_safe(source.database_);
     sqlite3_limit(source.database_.handle(), SQLITE_LIMIT_LENGTH, 256 << 20);
   };
@@ -76,14 +94,14 @@ Result<Source> Source::open(const std::string& path) {
     source.database_.run("PRAGMA writable_schema=ON");
     source.is_cut_short_ = true;
     if (!answers(source.database_)) {
-      return fail(path, "", "is damaged (" + source.database_.error() + "); " + kExpected);
+      return fail(name, "", "is damaged (" + source.database_.error() + "); " + kExpected);
     }
   }
-  if (auto read = source.read_schema(path); !read) return tl::unexpected(read.error());
+  if (auto read = source.read_schema(name); !read) return tl::unexpected(read.error());
   return source;
 }
 
-Result<void> Source::read_schema(const std::string& path) {
+Result<void> Source::read_schema(const std::string& name) {
   std::vector<std::string> names;
   {
     // Tables with pages of their own: no views, and nothing virtual.
@@ -95,18 +113,18 @@ Result<void> Source::read_schema(const std::string& path) {
     }
     if (status != SQLITE_DONE) ++damage_["sqlite_schema"];
   }
-  for (const std::string& name : names) {
+  for (const std::string& table : names) {
     // Generated columns, which would be computed, are not listed here.
-    Statement columns(database_.handle(), ("PRAGMA table_info(" + quoted(name) + ")").c_str());
+    Statement columns(database_.handle(), ("PRAGMA table_info(" + quoted(table) + ")").c_str());
     std::set<std::string> found;
     while (columns.step() == SQLITE_ROW) found.emplace(columns.text(1));
-    tables_.emplace(name, std::move(found));
+    tables_.emplace(table, std::move(found));
   }
   if (has("EVENT_RECORDS") && has("EVENT_FACTS")) {
-    return fail(path, "", std::string("is a trace of foreshard already; ") + kExpected);
+    return fail(name, "", std::string("is a trace of foreshard already; ") + kExpected);
   }
   if (std::none_of(names.begin(), names.end(), is_of_the_tool)) {
-    return fail(path, "",
+    return fail(name, "",
                 std::string(names.empty() ? "has no tables that can be read; "
                                           : "is a database without tables of the tool; ") +
                     kExpected);
@@ -114,14 +132,13 @@ Result<void> Source::read_schema(const std::string& path) {
   return {};
 }
 
-Statement Source::select(const std::string& table, const std::vector<std::string>& columns,
-                         std::int64_t after_row) const {
+Statement Source::select(const std::string& table, const std::vector<std::string>& columns) const {
   const std::set<std::string>& present = tables_.at(table);
   std::string sql = "SELECT rowid";
   for (const std::string& column : columns) {
     sql += ", " + (present.contains(column) ? quoted(column) : std::string("NULL"));
   }
-  sql += " FROM " + quoted(table) + " NOT INDEXED WHERE rowid > " + std::to_string(after_row);
+  sql += " FROM " + quoted(table) + " NOT INDEXED WHERE rowid > ?";
   return Statement(database_.handle(), sql.c_str());
 }
 

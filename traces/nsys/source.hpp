@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -33,6 +34,8 @@ class Source {
   };
 
   static Result<Source> open(const std::string& path);
+  // The bytes of a file, which outlive the source; errors call it `name`.
+  static Result<Source> open_in_memory(std::string_view bytes, const std::string& name);
 
   bool has(const std::string& table) const { return tables_.contains(table); }
   bool has(const std::string& table, const std::string& column) const;
@@ -48,9 +51,12 @@ class Source {
   const std::map<std::string, std::int64_t>& damage() const { return damage_; }
 
  private:
-  Result<void> read_schema(const std::string& path);
-  Statement select(const std::string& table, const std::vector<std::string>& columns,
-                   std::int64_t after_row) const;
+  // `connect` opens the database; it is called again where the file turns out to be damaged.
+  static Result<Source> open(const std::string& name, std::int64_t bytes,
+                             const std::function<Database()>& connect);
+  Result<void> read_schema(const std::string& name);
+  // Its parameter: rows after the one of this number.
+  Statement select(const std::string& table, const std::vector<std::string>& columns) const;
 
   Database database_;
   std::map<std::string, std::set<std::string>> tables_;  // and their columns
@@ -63,9 +69,10 @@ class Source {
 template <typename Use>
 void Source::each(const std::string& table, const std::vector<std::string>& columns, Use&& use) {
   if (!has(table)) return;
+  Statement statement = select(table, columns);
   std::int64_t last = -1, gap = 1;  // row numbers
   while (rows_left_ > 0) {
-    Statement statement = select(table, columns, last);
+    statement.start(last);
     int status = SQLITE_ERROR;
     while ((status = statement.step()) == SQLITE_ROW && rows_left_-- > 0) {
       last = statement.integer(0);

@@ -1,0 +1,37 @@
+// What every importer promises of a trace, whatever it was made from (traces/trace.hpp,
+// traces/import.hpp): records refer to lanes and text that are there, in the order that Trace says.
+// A fuzzer's assertion: what does not hold aborts.
+#pragma once
+
+#include <cstdlib>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::fuzz {
+
+inline void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+inline void require_trace_laws(const traces::Trace& trace) {
+  const auto text = [&](traces::StringId id) {
+    require(id >= 0 && static_cast<std::size_t>(id) < trace.strings.size());
+  };
+  for (const traces::Lane& lane : trace.lanes) text(lane.name);
+  const traces::Event* last = nullptr;
+  for (const traces::Event& event : trace.events) {
+    require(event.lane >= 0 && static_cast<std::size_t>(event.lane) < trace.lanes.size());
+    require(event.end_ns >= event.start_ns);
+    require(last == nullptr || last->lane < event.lane ||
+            (last->lane == event.lane && last->start_ns <= event.start_ns));
+    for (const auto id : {event.name, event.phase, event.unit, event.cost_key}) text(id);
+    last = &event;
+  }
+  for (const traces::MemoryEvent& event : trace.memory) {
+    require(event.bytes >= 0);
+    for (const auto id : {event.category, event.owner, event.phase, event.stack}) text(id);
+  }
+  for (const auto& [reason, records] : trace.dropped) require(records > 0 && !reason.empty());
+}
+
+}  // namespace foreshard::fuzz
