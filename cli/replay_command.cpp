@@ -36,7 +36,7 @@ int telling_device(const traces::Snapshot& snapshot, const std::vector<int>& dev
     if (index >= snapshot.devices.size()) return std::pair(false, std::size_t{0});
     const auto& events = snapshot.devices[index];
     const bool ran_out = std::any_of(events.begin(), events.end(), [](const auto& e) {
-      return e.action == traces::SnapshotEvent::Action::oom;
+      return e.action == traces::AllocatorAction::oom;
     });
     return std::pair(ran_out, events.size());
   };

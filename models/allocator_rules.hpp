@@ -49,9 +49,10 @@ struct AllocatorRules {
   // Memory of an expandable segment is mapped in these units.
   static std::int64_t granule(bool small) { return small ? kSmallSegment : kLargeSegment; }
 
-  // Whether a block that exceeds a rounded request by `remaining` is cut.
-  bool splits(std::int64_t rounded, std::int64_t remaining, bool small) const {
-    if (small || expandable_segments) return remaining >= kMinBlock;
+  // Whether a block that exceeds a rounded request by `remaining` is cut; `exactly` for small
+  // requests and where segments are expandable.
+  bool splits(std::int64_t rounded, std::int64_t remaining, bool exactly) const {
+    if (exactly) return remaining >= kMinBlock;
     return rounded < max_split_size && remaining > kSmall;
   }
 

@@ -37,6 +37,16 @@ struct OutOfMemory {
   std::int64_t requested = 0, allocated = 0, reserved = 0;
 };
 
+// A pool apart from the default one: of CUDA graphs, or a torch.cuda.MemPool. Its memory serves its
+// own streams alone, counts like any other, and is kept until the pool is released, for a graph may
+// use it whenever it runs.
+struct PrivatePool {
+  int first_stream = 0, streams = 0;  // numbers that stand for streams in this pool
+  bool expandable = true;  // follows the rules' expandable_segments; not with a driver of its own
+  bool releases_cache =
+      false;  // a request may have the cache released; not while a graph is captured
+};
+
 // What an allocator did, in the order and with the meaning of PyTorch's memory history.
 struct AllocatorEvent {
   enum class Action : std::uint8_t {

@@ -17,17 +17,19 @@ tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate(std::int64_t by
   if (bytes > AllocatorRules::kMaxRequest) return tl::unexpected(fail_request({.bytes = bytes}));
   Request request{.bytes = bytes, .size = rules_.round_size(bytes), .stream = stream};
   request.small = AllocatorRules::is_small(request.size);
+  request.expands = rules_.expandable_segments;
+  if (is_private(stream)) apply_pool(request);
   ensure_stream(stream);
   if (const auto entry = best_fit(request)) return take_cached(request, *entry);
   return allocate_new(request);
 }
 
 std::optional<std::size_t> CachingAllocator::best_fit(const Request& request) {
-  if (collects_garbage()) ++lookups_[request.small];
+  if (collects_garbage() && !is_private(request.stream)) ++lookups_[request.small];
   const FreeBlocks& free = pool(request.stream, request.small).free;
   std::size_t entry = free.lower_bound(request.size);
   if (entry == free.size()) return std::nullopt;
-  if (rules_.expandable_segments) {
+  if (request.expands) {
     // A block at the end of the mapped part counts with what it could grow by: prefer a later block
     // that wastes less of it.
     const auto reach = [&](std::size_t i) {
@@ -48,7 +50,7 @@ Allocation CachingAllocator::take_cached(const Request& request, std::size_t ent
   FreeBlocks& free = pool(request.stream, request.small).free;
   const BlockId id = free[entry].block;
   const std::int64_t remaining = block(id).size - request.size;
-  if (rules_.splits(request.size, remaining, request.small)) {
+  if (rules_.splits(request.size, remaining, request.small || request.expands)) {
     const Block& whole = block(id);
     const BlockId rest = new_block({.address = whole.address + request.size,
                                     .size = remaining,
@@ -183,12 +185,15 @@ void CachingAllocator::process_events() {
   pending_.resize(kept);
 }
 
-void CachingAllocator::complete_all_pending() {
-  for (const PendingFree& pending : pending_) {
+// Of blocks of these streams.
+void CachingAllocator::complete_pending(int first_stream, int end_stream) {
+  std::erase_if(pending_, [&](const PendingFree& pending) {
+    const int stream = block(pending.block).stream;
+    if (stream < first_stream || stream >= end_stream) return false;
     if (pending.event && stream_events_) stream_events_->wait(*pending.event);
     if (--block(pending.block).pending_events == 0) complete(pending.block);
-  }
-  pending_.clear();
+    return true;
+  });
 }
 
 void CachingAllocator::reset_peaks() {

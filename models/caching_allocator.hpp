@@ -23,6 +23,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -50,6 +51,9 @@ class CachingAllocator {
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
+  // Before the first request of its streams, which follow those of all other pools.
+  void add_private_pool(const PrivatePool& pool);
+
   tl::expected<Allocation, OutOfMemory> allocate(std::int64_t bytes, int stream);
 
   // Frees at once, or, if other streams used the block, once they have passed their current ends.
@@ -60,8 +64,12 @@ class CachingAllocator {
   void request_free(BlockId block);
   void complete_free(BlockId block);
 
-  // Gives every unused segment back to the driver.
+  // Gives every unused segment back to the driver, except those of private pools in use.
   void empty_cache();
+  // The last user of a private pool is gone: its unused segments can be given back.
+  void release_pool(std::size_t pool);
+  // Gives back the unused segments of one private pool alone.
+  void empty_pool(std::size_t pool);
 
   const AllocatorStatistics& statistics() const { return statistics_; }
   void reset_peaks();
@@ -109,6 +117,8 @@ class CachingAllocator {
     std::int64_t bytes = 0, size = 0;  // as asked for, and rounded
     int stream = 0;
     bool small = false;
+    bool expands = false;        // from expandable segments
+    bool releases_cache = true;  // before it fails
   };
 
   // A free that waits for an event; no event: for complete_free.
@@ -118,11 +128,15 @@ class CachingAllocator {
     std::optional<std::int64_t> event = std::nullopt;
   };
 
+  static constexpr int kAllStreams = std::numeric_limits<int>::max();
+
   static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
   Block& block(BlockId id) { return blocks_[index(id)]; }
   Pool& pool(int stream, bool small) { return pools_[index(2 * stream + (small ? 1 : 0))]; }
   Pool& pool_of(const Block& b) { return pool(b.stream, b.small); }
   void ensure_stream(int stream);
+  bool is_private(int stream) const { return stream >= default_streams_; }
+  void apply_pool(Request& request) const;
 
   BlockId new_block(const Block& value);
   void delete_block(BlockId id);
@@ -153,13 +167,14 @@ class CachingAllocator {
   void collect_garbage();
   bool release_oversize(const Request& request);
   void release_cache();
-  void release_pools(bool small);
+  void release_private(const PrivatePool& pool);
+  void release_pools(bool small, int first_stream, int end_stream);
   void release_segment(BlockId id);
 
   // Frees.
   void complete(BlockId id);
   void process_events();
-  void complete_all_pending();
+  void complete_pending(int first_stream, int end_stream);
 
   // Taking over segments (caching_allocator_state.cpp).
   BlockId load_blocks(const SegmentState& segment, std::int32_t range, BlockId previous,
@@ -180,6 +195,9 @@ class CachingAllocator {
   std::vector<Block> blocks_;
   BlockId unused_ = kNoBlock;  // head of the list of unused entries of blocks_
   std::vector<Pool> pools_;
+  std::vector<PrivatePool> private_pools_;
+  std::vector<std::size_t> released_pools_;
+  int default_streams_ = kAllStreams;      // of the default pool, before those of private ones
   std::vector<AddressRange> ranges_;       // of expandable segments
   std::array<std::int64_t, 2> lookups_{};  // large, small; counted for garbage collection
   std::vector<PendingFree> pending_;

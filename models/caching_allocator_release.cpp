@@ -11,7 +11,7 @@ tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate_new(const Reque
   if (collects_garbage()) collect_garbage();
   BlockId id = new_memory(request);
   if (id == kNoBlock && release_oversize(request)) id = new_memory(request);
-  if (id == kNoBlock) {
+  if (id == kNoBlock && request.releases_cache) {
     release_cache();
     ++statistics_.retries;
     id = new_memory(request);
@@ -32,7 +32,7 @@ OutOfMemory CachingAllocator::fail_request(const Request& request) {
 BlockId CachingAllocator::new_memory(const Request& request) {
   const std::int64_t segment = AllocatorRules::segment_size(request.size);
   if (limit_ && statistics_.reserved + segment > *limit_) return kNoBlock;
-  return rules_.expandable_segments ? expand(request) : new_segment(request);
+  return request.expands ? expand(request) : new_segment(request);
 }
 
 BlockId CachingAllocator::new_segment(const Request& request) {
@@ -50,7 +50,7 @@ BlockId CachingAllocator::new_segment(const Request& request) {
   return id;
 }
 
-// Frees unsplit large blocks that are at least as old as the average of those left, again and again
+// Frees unsplit large blocks of the default pool that are at least as old as the average of those left, again and again
 // until what is reserved above the threshold has been reclaimed or nothing is left to free.
 void CachingAllocator::collect_garbage() {
   const auto threshold =
@@ -61,7 +61,7 @@ void CachingAllocator::collect_garbage() {
   const std::int64_t now = lookups_[false];
   std::vector<BlockId> candidates;  // ordered by stream, size and address
   std::int64_t total_age = 0;
-  for (std::size_t p = 0; p < pools_.size(); p += 2) {
+  for (std::size_t p = 0; p < pools_.size() && !is_private(static_cast<int>(p / 2)); p += 2) {
     for (const auto& entry : pools_[p].free) {
       const Block& b = block(entry.block);
       if (b.is_split()) continue;
@@ -113,17 +113,52 @@ void CachingAllocator::empty_cache() {
 }
 
 void CachingAllocator::release_cache() {
-  complete_all_pending();
-  release_pools(false);
-  release_pools(true);
+  complete_pending(0, kAllStreams);
+  release_pools(false, 0, default_streams_);
+  release_pools(true, 0, default_streams_);
+  for (const std::size_t pool : released_pools_) release_private(private_pools_[pool]);
 }
 
-// Everything unsplit in one pool, by stream, size and address; then the expandable segments' free
-// blocks, which are collected first because unmapping changes the pool.
-void CachingAllocator::release_pools(bool small) {
+void CachingAllocator::release_private(const PrivatePool& pool) {
+  const int end = pool.first_stream + pool.streams;
+  release_pools(true, pool.first_stream, end);
+  release_pools(false, pool.first_stream, end);
+}
+
+void CachingAllocator::add_private_pool(const PrivatePool& pool) {
+  private_pools_.push_back(pool);
+  default_streams_ = std::min(default_streams_, pool.first_stream);
+}
+
+void CachingAllocator::apply_pool(Request& request) const {
+  for (const PrivatePool& pool : private_pools_) {
+    if (request.stream < pool.first_stream || request.stream >= pool.first_stream + pool.streams) {
+      continue;
+    }
+    request.expands &= pool.expandable;
+    request.releases_cache = pool.releases_cache;
+  }
+}
+
+void CachingAllocator::release_pool(std::size_t pool) {
+  if (std::find(released_pools_.begin(), released_pools_.end(), pool) == released_pools_.end()) {
+    released_pools_.push_back(pool);
+  }
+}
+
+void CachingAllocator::empty_pool(std::size_t pool) {
+  const PrivatePool& emptied = private_pools_[pool];
+  complete_pending(emptied.first_stream, emptied.first_stream + emptied.streams);
+  release_private(emptied);
+}
+
+// Everything unsplit in one pool of some streams, by stream, size and address; then the expandable
+// segments' free blocks, which are collected first because unmapping changes the pool.
+void CachingAllocator::release_pools(bool small, int first_stream, int end_stream) {
   std::vector<BlockId> to_release, to_unmap;
-  for (std::size_t p = small ? 1 : 0; p < pools_.size(); p += 2) {
-    for (const auto& entry : pools_[p].free) {
+  const int streams = std::min(end_stream, static_cast<int>(pools_.size() / 2));
+  for (int stream = first_stream; stream < streams; ++stream) {
+    for (const auto& entry : pool(stream, small).free) {
       const Block& b = block(entry.block);
       if (b.range >= 0) {
         to_unmap.push_back(entry.block);

@@ -11,7 +11,7 @@
 namespace foreshard::traces {
 namespace {
 
-using Action = HistoryEvent::Action;
+using Action = AllocatorAction;
 
 // The recorded driver: gives each new segment the address it had, and refuses when it refused.
 class RecordedDriver final : public SegmentSource {
@@ -106,6 +106,7 @@ class Replay final : public AllocatorListener {
         allocator_(rules_, memory_limit(rules_, options.capacity), driver_) {}
 
   Result<ReplayResult> run() {
+    for (const PrivatePool& pool : history_.private_pools) allocator_.add_private_pool(pool);
     auto loaded = allocator_.load(history_.start);
     if (!loaded) return tl::unexpected(loaded.error());
     std::size_t part = 0;
@@ -164,7 +165,16 @@ class Replay final : public AllocatorListener {
         break;
       case Action::segment_alloc:
       case Action::segment_map: driver_.offer(event.address); break;
-      case Action::empty_cache: allocator_.empty_cache(); break;
+      case Action::empty_cache:
+        if (event.pool) {
+          allocator_.empty_pool(*event.pool);
+        } else {
+          allocator_.empty_cache();
+        }
+        break;
+      case Action::release_pool:
+        if (event.pool) allocator_.release_pool(*event.pool);
+        break;
       case Action::device_full:
         if (options_.hears_refusals) driver_.refuse_next();
         break;

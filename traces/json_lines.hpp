@@ -1,13 +1,14 @@
-// Reading of JSON lines: lines of a plain or gzip file, and members of an object with errors that
-// name file, line and key. Private to this folder's readers.
+// Reading of JSON lines: lines of a plain or gzip file or of text, and members of an object with
+// errors that name file, line and key. Private to this folder's readers.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,37 +19,54 @@
 
 namespace foreshard::traces {
 
-// Lines of a plain or gzip file. A file that breaks off in the middle is an error, not an
-// end; so is a line that is no text, or that no memory would hold.
+// Lines of a plain or gzip file, or of text in memory. A file that breaks off in the middle is an
+// error, not an end; so is a line that is no text, or that no memory would hold.
 class Lines {
  public:
   explicit Lines(const std::filesystem::path& file) : file_(gzopen(file.c_str(), "rb"), gzclose) {}
+  explicit Lines(std::string_view text) : rest_(text) {}
 
   bool is_open() const { return file_ != nullptr; }
   bool is_broken() const { return broken_; }
   int number() const { return number_; }
 
-  bool next(std::string& line) {
-    line.clear();
-    std::array<char, 1 << 16> part{};
-    bool has_zero = false;  // which no text has
-    while (!has_zero && line.size() <= kLongestLine &&
-           gzgets(file_.get(), part.data(), static_cast<int>(part.size()))) {
-      has_zero = part.front() == '\0';
-      line += part.data();
-      if (!has_zero && line.back() == '\n') break;
-    }
-    int code = Z_OK;
-    gzerror(file_.get(), &code);
-    broken_ = has_zero || line.size() > kLongestLine || (code != Z_OK && code != Z_STREAM_END);
+  // The next line without its end, which stays until the next call.
+  bool next(std::string_view& line) {
     ++number_;
-    return !line.empty() && !broken_;
+    std::size_t searched = 0, end = 0;
+    while ((end = rest_.find('\n', searched)) == std::string_view::npos) {
+      searched = rest_.size();
+      if (searched > kLongestLine || !read_on()) break;
+    }
+    line = rest_.substr(0, end);
+    const bool has_zero = line.find('\0') != std::string_view::npos;  // which no text has
+    broken_ |= has_zero || line.size() > kLongestLine;
+    const bool is_line = end != std::string_view::npos || !line.empty();
+    rest_.remove_prefix(std::min(line.size() + 1, rest_.size()));
+    return is_line && !broken_;
   }
 
  private:
-  static constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+  static constexpr std::size_t kLongestLine = std::size_t{64} << 20, kPart = std::size_t{1} << 16;
 
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+  // Puts the next part of the file behind the rest. False at the end.
+  bool read_on() {
+    if (!file_) return false;
+    const std::size_t kept = rest_.size();
+    buffer_.erase(0, buffer_.size() - kept);
+    buffer_.resize(kept + kPart);
+    const int read = gzread(file_.get(), buffer_.data() + kept, static_cast<unsigned>(kPart));
+    buffer_.resize(kept + static_cast<std::size_t>(std::max(read, 0)));
+    rest_ = buffer_;
+    int code = Z_OK;
+    gzerror(file_.get(), &code);
+    broken_ |= code != Z_OK && code != Z_STREAM_END;
+    return read > 0;
+  }
+
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_{nullptr, gzclose};
+  std::string buffer_;     // of the file
+  std::string_view rest_;  // what no line has been made of yet; of a file, the end of the buffer
   int number_ = 0;
   bool broken_ = false;
 };

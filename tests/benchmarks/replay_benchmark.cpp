@@ -17,7 +17,7 @@ constexpr std::size_t kEvents = 100'000;
 // Steps of 32 blocks: activations that live from forward to backward, gathered parameters on a
 // second stream, temporaries and small statistics that come and go.
 AllocatorHistory training_steps() {
-  using Action = HistoryEvent::Action;
+  using Action = AllocatorAction;
   AllocatorHistory history;
   history.streams = {0, 1};
   Address name = 0;

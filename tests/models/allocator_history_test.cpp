@@ -23,7 +23,7 @@ namespace foreshard::traces {
 namespace {
 
 namespace fs = std::filesystem;
-using Action = HistoryEvent::Action;
+using Action = AllocatorAction;
 
 struct Case {
   fs::path events, expected;

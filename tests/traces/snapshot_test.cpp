@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kMi = 1 << 20;
 constexpr Address kBase = 0x7f0000000000;
-using Action = HistoryEvent::Action;
+using Action = AllocatorAction;
 
 std::string corpus(const std::string& name) {
   return FORESHARD_SOURCE_DIR "/tests/fuzz/corpus/snapshot/" + name + ".pickle";
@@ -116,7 +116,7 @@ TEST(SnapshotTest, TellsAnEmptiedCacheFromAFullDevice) {
   snapshot.texts = {"", "empty_cache", "malloc"};
   snapshot.frames = {{1, 0, 1}, {2, 0, 1}};
   snapshot.stacks = {{0}, {1}};
-  using Did = SnapshotEvent::Action;
+  using Did = AllocatorAction;
   const auto event = [](Did action, Address address, std::int64_t bytes, StackId stack = -1) {
     SnapshotEvent e;
     e.action = action;
@@ -145,15 +145,6 @@ TEST(SnapshotTest, TellsAnEmptiedCacheFromAFullDevice) {
   EXPECT_EQ(inferred(30 * kMi, -1), std::vector{Action::device_full});
   snapshot.devices[0].pop_back();
   EXPECT_EQ(history_of(snapshot, 0).history.events[2].action, Action::empty_cache);
-}
-
-TEST(SnapshotTest, LeavesPrivatePoolsOutOfTheHistory) {
-  auto snapshot = read_snapshot(corpus("protocol4"));
-  ASSERT_TRUE(snapshot);
-  snapshot->segments[0].in_private_pool = true;
-  const SnapshotHistory found = history_of(*snapshot, 0);
-  EXPECT_EQ(found.left_out, 4);  // the segment, and the block that came and went
-  EXPECT_EQ(found.history.start.size(), 0u);
 }
 
 TEST(SnapshotTest, ReadsExpandableSegments) {

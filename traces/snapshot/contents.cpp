@@ -138,12 +138,12 @@ AllocatorHistory without_gathered(const AllocatorHistory& history, const Trace& 
   AllocatorHistory changed = history;
   const auto failure =
       std::find_if(changed.events.begin(), changed.events.end(),
-                   [](const HistoryEvent& e) { return e.action == HistoryEvent::Action::oom; });
+                   [](const HistoryEvent& e) { return e.action == AllocatorAction::oom; });
   std::vector<HistoryEvent> frees;
   for (const auto& [address, block] : live) {
     if (!is_gathered(trace.strings[block->category])) continue;
     HistoryEvent free;
-    free.action = HistoryEvent::Action::free_completed;
+    free.action = AllocatorAction::free_completed;
     free.address = address;
     free.bytes = block->requested;
     frees.push_back(free);

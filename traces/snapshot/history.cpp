@@ -2,38 +2,16 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "traces/bounded_sum.hpp"
-#include "traces/snapshot/recorded_segments.hpp"
 #include "traces/snapshot/start_state.hpp"
 
 namespace foreshard::traces {
 namespace {
 
-using Action = SnapshotEvent::Action;
+using Action = AllocatorAction;
 using Events = std::vector<SnapshotEvent>;
-
-bool releases(const SnapshotEvent& event) {
-  return event.action == Action::segment_free || event.action == Action::segment_unmap;
-}
-bool reserves(const SnapshotEvent& event) {
-  return event.action == Action::segment_alloc || event.action == Action::segment_map;
-}
-
-HistoryEvent::Action action_of(Action action) {
-  using To = HistoryEvent::Action;
-  switch (action) {
-    case Action::alloc: return To::alloc;
-    case Action::free_requested: return To::free_requested;
-    case Action::free_completed: return To::free_completed;
-    case Action::segment_alloc: return To::segment_alloc;
-    case Action::segment_free: return To::segment_free;
-    case Action::segment_map: return To::segment_map;
-    case Action::segment_unmap: return To::segment_unmap;
-    case Action::oom: return To::oom;
-  }
-  return To::alloc;
-}
 
 // Whether the stack passes the allocator's emptyCache rather than its malloc; nothing without one.
 std::optional<bool> empties_cache(const Snapshot& snapshot, const SnapshotEvent& event) {
@@ -53,12 +31,6 @@ class Conversion {
     events_ = index < snapshot.devices.size() ? &snapshot.devices[index] : &kNoEvents;
     StartState start = start_state(snapshot, device);
     result_.misfits = start.misfits;
-    for (const SnapshotSegment& segment : snapshot.segments) {
-      if (segment.device == device && segment.in_private_pool) {
-        private_.add(segment.address,
-                     {segment.bytes, segment.stream, segment.small, segment.expandable, true});
-      }
-    }
     result_.history.rules = snapshot.rules;
     for (const SnapshotSegment& segment : start.segments) take(segment);
   }
@@ -70,40 +42,49 @@ class Conversion {
     }
     reserved_.push_back(reserved);
     for (const SnapshotEvent& event : *events_) {
-      reserved = bounded_sum(reserved, reserves(event)   ? event.bytes
-                                       : releases(event) ? -event.bytes
-                                                         : 0);
+      reserved = bounded_sum(reserved, reserves(event.action)   ? event.bytes
+                                       : releases(event.action) ? -event.bytes
+                                                                : 0);
       reserved_.push_back(reserved);
     }
     most_reserved_ = *std::max_element(reserved_.begin(), reserved_.end());
     for (std::size_t i = 0; i < events_->size(); ++i) {
       const SnapshotEvent& event = (*events_)[i];
-      if (private_.find(event.address) != private_.end()) {
+      const RecordedStream stream{pool_id(event.pool), event.stream};
+      if (!is_among_the_first(stream)) {
         ++result_.left_out;
         continue;
       }
-      if (releases(event) && (i == 0 || !releases((*events_)[i - 1]))) infer(i);
+      if (releases(event.action) && (i == 0 || !releases((*events_)[i - 1].action))) infer(i);
       HistoryEvent out;
-      out.action = action_of(event.action);
+      out.action = event.action;
       out.address = event.address;
       out.bytes = event.bytes;
       out.device_free = event.device_free;
-      push(out, event.stream, static_cast<std::int64_t>(i));
+      push(out, stream, static_cast<std::int64_t>(i));
     }
-    number_streams(result_.history, segment_streams_, event_streams_);
+    number_streams(result_.history, segment_streams_, event_streams_, snapshot_.events_name_pools);
     result_.history.capacity = recorded_capacity(result_.history);
     return std::move(result_);
   }
 
  private:
-  void push(const HistoryEvent& event, std::int64_t stream, std::int64_t index) {
+  PoolId pool_id(PoolIndex pool) const { return snapshot_.pools[static_cast<std::size_t>(pool)]; }
+
+  bool is_among_the_first(const RecordedStream& stream) {
+    if (streams_.size() < kMostStreams) streams_.insert(stream);
+    return streams_.contains(stream);
+  }
+
+  void push(const HistoryEvent& event, const RecordedStream& stream, std::int64_t index) {
     result_.history.events.push_back(event);
     event_streams_.push_back(stream);
     result_.event_of.push_back(index);
   }
 
   void take(const SnapshotSegment& segment) {
-    if (segment.in_private_pool) {
+    const RecordedStream stream{pool_id(segment.pool), segment.stream};
+    if (!is_among_the_first(stream)) {
       ++result_.left_out;
       return;
     }
@@ -121,32 +102,46 @@ class Conversion {
       state.blocks.push_back({block.address, block.bytes, block.requested, block.use});
     }
     result_.history.start.push_back(std::move(state));
-    segment_streams_.push_back(segment.stream);
+    segment_streams_.push_back(stream);
   }
 
   // Says what led to the run of releases that begins here.
   void infer(std::size_t first) {
+    std::set<PoolIndex> pools;
     std::size_t next = first;
-    while (next < events_->size() && releases((*events_)[next])) ++next;
+    for (; next < events_->size() && releases((*events_)[next].action); ++next) {
+      pools.insert((*events_)[next].pool);
+    }
+    for (const PoolIndex pool : pools) {
+      if (pool != 0 && released_.insert(pool).second) push_from_outside(Action::release_pool, pool);
+    }
     const bool has_next = next < events_->size();
     if (has_next && (*events_)[next].action == Action::oom) return;
-    HistoryEvent inferred;
-    inferred.action = HistoryEvent::Action::empty_cache;
-    if (has_next && reserves((*events_)[next])) {
+    const bool is_of_one_private = pools.size() == 1 && *pools.begin() != 0;
+    if (has_next && reserves((*events_)[next].action) && !is_of_one_private) {
       const bool was_seen_to_fit =
           bounded_sum(reserved_[first], (*events_)[next].bytes) <= most_reserved_;
       const bool is_emptied = empties_cache(snapshot_, (*events_)[first]).value_or(was_seen_to_fit);
-      if (!is_emptied) inferred.action = HistoryEvent::Action::device_full;
+      if (!is_emptied) return push_from_outside(Action::device_full, 0);
     }
-    push(inferred, 0, -1);
+    push_from_outside(Action::empty_cache, is_of_one_private ? *pools.begin() : 0);
+  }
+
+  void push_from_outside(Action action, PoolIndex pool) {
+    const RecordedStream stream{pool_id(pool), 0};
+    if (!is_among_the_first(stream)) return;
+    HistoryEvent event;
+    event.action = action;
+    push(event, stream, -1);
   }
 
   const Snapshot& snapshot_;
   const Events* events_ = nullptr;
-  RecordedSegments private_;
-  std::vector<std::int64_t> reserved_;  // before each event, and after the last
+  std::set<RecordedStream> streams_ = {RecordedStream{}};  // of the history
+  std::set<PoolIndex> released_;                           // private pools without users
+  std::vector<std::int64_t> reserved_;                     // before each event, and after the last
   std::int64_t most_reserved_ = 0;
-  std::vector<std::int64_t> segment_streams_, event_streams_;
+  std::vector<RecordedStream> segment_streams_, event_streams_;
   SnapshotHistory result_;
 };
 

@@ -8,8 +8,11 @@
 //                that the program asked for the release, or without stacks, where the device was
 //                seen to hold more than what was refused, it is an empty_cache all the same.
 //
+//   release_pool a run that gives back segments of a private pool (a CUDA graph's, a MemPool's): its
+//                last user was gone by then. A run of one private pool's segments alone is what the
+//                end of a MemPool does: an empty_cache of that pool.
+//
 // A run before an out-of-memory is a refusal too; the capacity says so (AllocatorHistory::capacity).
-// Memory of private pools (CUDA graphs, MemPool) takes no part: it is left out and counted.
 #pragma once
 
 #include <vector>
@@ -24,7 +27,7 @@ struct SnapshotHistory {
   AllocatorHistory history;
   std::vector<std::int64_t> event_of;  // of each history event: the snapshot's, or -1 if inferred
   std::int64_t misfits = 0;            // events that contradict the end state
-  std::int64_t left_out = 0;           // events and segments of private pools
+  std::int64_t left_out = 0;           // events and segments of streams beyond the first 1024
 };
 
 // Devices with events; those with segments alone follow.

@@ -18,7 +18,7 @@
 namespace foreshard::traces {
 namespace {
 
-using Action = SnapshotEvent::Action;
+using Action = AllocatorAction;
 
 // Stacks that share their frames in the file do not in the trace.
 constexpr std::size_t kMostStackText = std::size_t{256} << 20;
@@ -208,6 +208,7 @@ class SnapshotImport {
         event.action = MemoryAction::out_of_memory;
         attribute_by_stack(event, recorded.stack, units.current());
         break;
+      default: return;
     }
     trace_.memory.push_back(event);
   }

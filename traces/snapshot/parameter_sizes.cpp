@@ -14,7 +14,7 @@ ParameterSizes::ParameterSizes(const Snapshot& snapshot, int device, const Start
   const auto index = static_cast<std::size_t>(device);
   if (index >= snapshot.devices.size() || blocks.empty()) return;
   for (const SnapshotEvent& event : snapshot.devices[index]) {
-    if (event.action != SnapshotEvent::Action::alloc || event.stack < 0) continue;
+    if (event.action != AllocatorAction::alloc || event.stack < 0) continue;
     const std::string_view category = attributions.of(event.stack).category;
     if (category == "optimizer_states") ++states[event.bytes];
     if (category != "unsharded_parameters") continue;

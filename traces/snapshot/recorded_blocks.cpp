@@ -4,13 +4,13 @@
 
 namespace foreshard::traces {
 
-using Action = SnapshotEvent::Action;
+using Action = AllocatorAction;
 
 RecordedBlocks::RecordedBlocks(const AllocatorRules& rules, const StartState& start)
     : rules_(rules) {
   for (const SnapshotSegment& segment : start.segments) {
-    segments_.add(segment.address, {segment.bytes, segment.stream, segment.small,
-                                    segment.expandable, segment.in_private_pool});
+    segments_.add(segment.address,
+                  {segment.bytes, segment.stream, segment.small, segment.expandable, segment.pool});
     for (const SnapshotBlock& block : segment.blocks) {
       if (block.use != SegmentState::Use::free) in_use_[block.address] = block.bytes;
     }
@@ -34,8 +34,8 @@ std::int64_t RecordedBlocks::apply(const SnapshotEvent& event) {
     case Action::segment_unmap:
       return segments_.remove(event.address, event.bytes) ? event.bytes : 0;
     case Action::oom: return event.bytes;
+    default: return 0;
   }
-  return 0;
 }
 
 std::int64_t RecordedBlocks::allocate(const SnapshotEvent& event) {
@@ -44,11 +44,9 @@ std::int64_t RecordedBlocks::allocate(const SnapshotEvent& event) {
   Address end = segment->first + segment->second.bytes;
   const auto next = in_use_.upper_bound(event.address);
   if (next != in_use_.end()) end = std::min(end, next->first);
-  const std::int64_t room = end - event.address, rounded = rules_.round_size(event.bytes);
-  if (rounded > room || event.bytes <= 0) return 0;
-  const bool is_cut =
-      segment->second.expandable || rules_.splits(rounded, room - rounded, segment->second.small);
-  return in_use_[event.address] = is_cut ? rounded : room;
+  const std::int64_t room = end - event.address;
+  if (event.bytes <= 0 || rules_.round_size(event.bytes) > room) return 0;
+  return in_use_[event.address] = block_size(rules_, segment->second, event.bytes, room);
 }
 
 }  // namespace foreshard::traces

@@ -9,7 +9,7 @@ bool RecordedSegments::add(Address address, const Segment& segment) {
   if (segment.bytes <= 0) return false;
   const auto joins = [&](const Segment& other) {
     return segment.expandable && other.expandable && other.stream == segment.stream &&
-           other.small == segment.small && other.in_private_pool == segment.in_private_pool;
+           other.small == segment.small && other.pool == segment.pool;
   };
   auto after = segments_.lower_bound(address);
   if (after != segments_.end() && after->first < end) return false;
@@ -32,19 +32,17 @@ bool RecordedSegments::add(Address address, const Segment& segment) {
 }
 
 bool RecordedSegments::add(const SnapshotEvent& event) {
-  using Action = SnapshotEvent::Action;
-  const bool expandable =
-      event.action == Action::segment_map || event.action == Action::segment_unmap;
+  const bool expandable = event.action == AllocatorAction::segment_map ||
+                          event.action == AllocatorAction::segment_unmap;
   const std::int64_t granule = AllocatorRules::kLargeSegment;
-  Segment segment{event.bytes, event.stream, false, expandable, false};
+  Segment segment{event.bytes, event.stream, false, expandable, event.pool};
   segment.small =
       expandable ? event.bytes % granule != 0 : event.bytes == AllocatorRules::kSmallSegment;
   const auto after = segments_.lower_bound(event.address);
   const auto like = [&](Map::const_iterator neighbour) {
     if (!expandable || !neighbour->second.expandable) return;
-    if (neighbour->second.stream != event.stream) return;
+    if (neighbour->second.stream != event.stream || neighbour->second.pool != event.pool) return;
     segment.small = neighbour->second.small;
-    segment.in_private_pool = neighbour->second.in_private_pool;
   };
   if (after != segments_.end() && after->first == event.address + event.bytes) like(after);
   if (after != segments_.begin()) {
@@ -72,6 +70,33 @@ bool RecordedSegments::remove(Address address, std::int64_t bytes) {
   keep(first, address);
   keep(cut_end, end);
   return true;
+}
+
+std::int64_t block_size(const AllocatorRules& rules, const RecordedSegments::Segment& segment,
+                        std::int64_t requested, std::int64_t room) {
+  const std::int64_t rounded = rules.round_size(requested);
+  // An ordinary segment of a private pool, while others expand, is of a driver of its own.
+  const bool exactly = segment.small || (rules.expandable_segments && segment.pool == 0);
+  const bool is_cut = segment.expandable || rules.splits(rounded, room - rounded, exactly);
+  return is_cut ? rounded : room;
+}
+
+void find_pools(Snapshot& snapshot) {
+  for (std::size_t device = 0; device < snapshot.devices.size(); ++device) {
+    RecordedSegments segments;
+    for (const SnapshotSegment& segment : snapshot.segments) {
+      if (segment.device != static_cast<std::int32_t>(device)) continue;
+      segments.add(segment.address, {segment.bytes, segment.stream, segment.small,
+                                     segment.expandable, segment.pool});
+    }
+    auto& events = snapshot.devices[device];
+    for (auto event = events.rbegin(); event != events.rend(); ++event) {
+      const auto holder = segments.find(event->address);
+      if (holder != segments.end()) event->pool = holder->second.pool;
+      if (reserves(event->action)) segments.remove(event->address, event->bytes);
+      if (releases(event->action)) segments.add(*event);
+    }
+  }
 }
 
 RecordedSegments::Map::const_iterator RecordedSegments::find(Address address) const {

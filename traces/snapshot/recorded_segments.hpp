@@ -15,13 +15,14 @@ class RecordedSegments {
   struct Segment {
     std::int64_t bytes = 0;
     std::int64_t stream = 0;
-    bool small = false, expandable = false, in_private_pool = false;
+    bool small = false, expandable = false;
+    PoolIndex pool = 0;
   };
 
   // False where it overlaps one that is there; nothing changes then.
   bool add(Address address, const Segment& segment);
-  // A segment_alloc or segment_map, whose pool follows from the neighbours it grows together with,
-  // or from its size.
+  // A segment_alloc or segment_map. Whether it is for small requests follows from the neighbours it
+  // grows together with, or from its size.
   bool add(const SnapshotEvent& event);
   // A segment_free or segment_unmap. False where there is no such memory.
   bool remove(Address address, std::int64_t bytes);
@@ -35,5 +36,14 @@ class RecordedSegments {
  private:
   Map segments_;
 };
+
+// Bytes of the block of a request that lies in the segment, with `room` up to the next one: the
+// rounded request, or all of it where the allocator would not have cut off the rest.
+std::int64_t block_size(const AllocatorRules& rules, const RecordedSegments::Segment& segment,
+                        std::int64_t requested, std::int64_t room);
+
+// Finds the pools of events that do not name them: going back from the end, each belongs to the
+// segment that then holds its address.
+void find_pools(Snapshot& snapshot);
 
 }  // namespace foreshard::traces

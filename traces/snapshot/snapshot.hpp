@@ -15,6 +15,7 @@
 #include "models/allocator_rules.hpp"
 #include "models/caching_allocator.hpp"
 #include "models/error.hpp"
+#include "traces/allocator_history.hpp"
 #include "traces/import.hpp"
 
 namespace foreshard::traces {
@@ -22,6 +23,8 @@ namespace foreshard::traces {
 using StackId = std::int32_t;  // index into Snapshot::stacks, -1: no stack
 
 using TextId = std::int32_t;  // index into Snapshot::texts
+
+using PoolIndex = std::int32_t;  // into Snapshot::pools, 0: the default pool
 
 struct SnapshotFrame {
   TextId function = 0, file = 0;
@@ -41,28 +44,19 @@ struct SnapshotSegment {
   std::int64_t bytes = 0;
   std::int64_t stream = 0;  // as recorded
   bool small = false, expandable = false;
-  bool in_private_pool = false;  // of a CUDA graph or a MemPool
+  PoolIndex pool = 0;
   std::vector<SnapshotBlock> blocks;
 };
 
 struct SnapshotEvent {
-  enum class Action : std::uint8_t {
-    alloc,
-    free_requested,
-    free_completed,
-    segment_alloc,
-    segment_free,
-    segment_map,
-    segment_unmap,
-    oom
-  };
-  Action action = Action::alloc;
+  AllocatorAction action = AllocatorAction::alloc;
   Address address = 0;
   std::int64_t bytes = 0;  // as requested, or real bytes of a segment
   std::int64_t stream = 0;
   std::int64_t time_us = 0;
   std::int64_t device_free = -1;  // of an oom
   StackId stack = -1;
+  PoolIndex pool = 0;
 };
 
 // A named range the program recorded around what it did: an optimizer step, a phase of FSDP.
@@ -79,6 +73,10 @@ struct Snapshot {
   std::vector<SnapshotSegment> segments;            // by device, then address
   std::vector<std::vector<SnapshotEvent>> devices;  // events of each device, in order
   std::vector<SnapshotAnnotation> annotations;
+  std::vector<PoolId> pools = {PoolId{}};
+  // Where they do not, their pools are those of the segments that are still there at the end; what
+  // was of others counts to the default pool.
+  bool events_name_pools = false;
   std::vector<std::string> texts;
   std::vector<SnapshotFrame> frames;
   std::vector<std::vector<std::int32_t>> stacks;  // frames, innermost first

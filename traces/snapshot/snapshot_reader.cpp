@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -9,29 +10,19 @@
 #include <zlib.h>
 
 #include "traces/snapshot/pickle.hpp"
+#include "traces/snapshot/recorded_segments.hpp"
 #include "traces/snapshot/snapshot.hpp"
 
 namespace foreshard::traces {
 namespace {
 
 using Use = SegmentState::Use;
-using Action = SnapshotEvent::Action;
+using Action = AllocatorAction;
 
 // Addresses and sizes stay far from overflow when they are added.
 constexpr std::int64_t kLargest = std::int64_t{1} << 60;
 constexpr std::int32_t kMostDevices = 1024;
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;
-
-constexpr std::array<std::pair<std::string_view, Action>, 8> kActions{{
-    {"alloc", Action::alloc},
-    {"free_requested", Action::free_requested},
-    {"free_completed", Action::free_completed},
-    {"segment_alloc", Action::segment_alloc},
-    {"segment_free", Action::segment_free},
-    {"segment_map", Action::segment_map},
-    {"segment_unmap", Action::segment_unmap},
-    {"oom", Action::oom},
-}};
 
 class SnapshotReader {
  public:
@@ -70,6 +61,7 @@ class SnapshotReader {
       return fail(file_, "",
                   "repeats its records more often than it holds any; expected each once");
     }
+    if (!snapshot_.events_name_pools && snapshot_.pools.size() > 1) find_pools(snapshot_);
     std::stable_sort(snapshot_.segments.begin(), snapshot_.segments.end(),
                      [](const SnapshotSegment& a, const SnapshotSegment& b) {
                        return std::pair(a.device, a.address) < std::pair(b.device, b.address);
@@ -139,11 +131,7 @@ class SnapshotReader {
     segment.expandable = is_true(record, "is_expandable");
     const std::string_view type = text(record, "segment_type");
     segment.small = type.empty() ? *bytes == AllocatorRules::kSmallSegment : type == "small";
-    for (const auto& part : values_.entries(values_.find(record, "segment_pool_id"))) {
-      const bool is_default =
-          !values_.is(part.value, PickleType::integer) || values_.integer(part.value) == 0;
-      segment.in_private_pool |= !is_default;
-    }
+    segment.pool = read_pool(values_.find(record, "segment_pool_id")).value_or(0);
     Address next = segment.address;  // old files leave the address of a block to its neighbours
     for (const auto& entry : values_.entries(values_.find(record, "blocks"))) {
       if (!has_budget()) break;
@@ -180,19 +168,33 @@ class SnapshotReader {
     return std::nullopt;
   }
 
+  // Of a tuple, or a list, of two numbers; nothing of anything else.
+  std::optional<PoolIndex> read_pool(PickleId pair) {
+    PoolId id;
+    std::int64_t* parts[] = {&id.of_graph, &id.of_program};
+    std::size_t n = 0;
+    for (const auto& entry : values_.entries(pair)) {
+      if (n == 2 || !values_.is(entry.value, PickleType::integer)) return std::nullopt;
+      *parts[n++] = std::max<std::int64_t>(values_.integer(entry.value), 0);
+    }
+    if (n != 2) return std::nullopt;
+    const auto [known, is_new] = pools_.try_emplace(id, snapshot_.pools.size());
+    if (is_new) snapshot_.pools.push_back(id);
+    return static_cast<PoolIndex>(known->second);
+  }
+
   void read_events(PickleId list) {
     auto& events = snapshot_.devices.emplace_back();
     for (const auto& entry : values_.entries(list)) {
       if (!has_budget()) break;
       const std::string_view word = text(entry.value, "action");
-      const auto known = std::find_if(kActions.begin(), kActions.end(),
-                                      [&](const auto& action) { return action.first == word; });
-      if (known == kActions.end()) {
+      const auto known = allocator_action(word);
+      if (!known || is_from_outside(*known)) {
         if (word != "snapshot") drop("events of an unknown action");
         continue;
       }
       SnapshotEvent event;
-      event.action = known->second;
+      event.action = *known;
       const bool is_oom = event.action == Action::oom;
       const auto bytes = amount(entry.value, "size");
       const auto address = amount(entry.value, "addr");
@@ -208,6 +210,9 @@ class SnapshotReader {
       const auto time = amount(entry.value, "time_us");
       event.time_us = time ? *time : events.empty() ? 0 : events.back().time_us;
       event.stack = read_stack(values_.find(entry.value, "frames"));
+      const auto pool = read_pool(values_.find(entry.value, "pool_id"));
+      event.pool = pool.value_or(0);
+      snapshot_.events_name_pools |= pool.has_value();
       events.push_back(event);
     }
   }
@@ -267,6 +272,7 @@ class SnapshotReader {
   std::size_t budget_;
   bool ran_out_ = false;
   Snapshot snapshot_;
+  std::map<PoolId, std::size_t> pools_ = {{PoolId{}, 0}};
   std::unordered_map<PickleId, TextId> texts_;
   std::unordered_map<std::string_view, TextId> texts_by_content_;
   std::unordered_map<PickleId, StackId> stacks_;

@@ -7,7 +7,7 @@
 namespace foreshard::traces {
 namespace {
 
-using Action = SnapshotEvent::Action;
+using Action = AllocatorAction;
 using Use = SegmentState::Use;
 
 class Backwards {
@@ -15,9 +15,9 @@ class Backwards {
   Backwards(const Snapshot& snapshot, int device) : rules_(snapshot.rules) {
     for (const SnapshotSegment& segment : snapshot.segments) {
       if (segment.device != device) continue;
-      const bool fits =
-          segments_.add(segment.address, {segment.bytes, segment.stream, segment.small,
-                                          segment.expandable, segment.in_private_pool});
+      const bool fits = segments_.add(
+          segment.address,
+          {segment.bytes, segment.stream, segment.small, segment.expandable, segment.pool});
       state_.misfits += !fits;
       if (!fits) continue;
       for (const SnapshotBlock& block : segment.blocks) {
@@ -37,7 +37,7 @@ class Backwards {
       segment.stream = known.stream;
       segment.small = known.small;
       segment.expandable = known.expandable;
-      segment.in_private_pool = known.in_private_pool;
+      segment.pool = known.pool;
       for (; block != active_.end() && block->first < address; ++block) ++state_.misfits;
       Address at = address;
       const Address end = address + known.bytes;
@@ -45,7 +45,9 @@ class Backwards {
         const auto next = std::next(block);
         const Address limit = next != active_.end() && next->first < end ? next->first : end;
         SnapshotBlock part = block->second;
-        if (part.bytes == 0) part.bytes = block_size(part.requested, limit - part.address, segment);
+        if (part.bytes == 0) {
+          part.bytes = block_size(rules_, known, part.requested, limit - part.address);
+        }
         if (part.bytes <= 0 || part.bytes > limit - part.address) {
           ++state_.misfits;
           continue;
@@ -81,16 +83,8 @@ class Backwards {
       case Action::segment_map: return segments_.remove(event.address, event.bytes);
       case Action::segment_free:
       case Action::segment_unmap: return segments_.add(event);
-      case Action::oom: return true;
+      default: return true;
     }
-    return true;
-  }
-
-  std::int64_t block_size(std::int64_t requested, std::int64_t room,
-                          const SnapshotSegment& segment) const {
-    const std::int64_t rounded = rules_.round_size(requested);
-    const bool is_cut = segment.expandable || rules_.splits(rounded, room - rounded, segment.small);
-    return is_cut ? rounded : room;
   }
 
   const AllocatorRules& rules_;
