@@ -125,6 +125,13 @@ RC_GTEST_PROP(CachingAllocatorProperty, AccountsForEveryByte, ()) {
       *rc::gen::element(+VirtualSegments::kUnlimited, 60 * kMi, 200 * kMi, 600 * kMi);
   Subject subject(any_settings(), capacity);
   CachingAllocator& allocator = subject.allocator;
+  const bool has_private = *rc::gen::arbitrary<bool>();
+  if (has_private) {
+    allocator.add_private_pool({.first_stream = 2,
+                                .streams = 1,
+                                .expandable = *rc::gen::arbitrary<bool>(),
+                                .releases_cache = *rc::gen::arbitrary<bool>()});
+  }
   std::vector<BlockId> live;
   const int operations = *rc::gen::inRange(1, 120);
   for (int i = 0; i < operations; ++i) {
@@ -149,14 +156,17 @@ RC_GTEST_PROP(CachingAllocatorProperty, AccountsForEveryByte, ()) {
     } else if (what == 18) {
       subject.events.done =
           *rc::gen::inRange<std::int64_t>(subject.events.done, subject.events.recorded + 1);
-    } else if (*rc::gen::inRange(0, 4) == 0) {
+    } else if (const int rare = *rc::gen::inRange(0, 6); rare == 0) {
       allocator.empty_cache();
+    } else if (rare == 1 && has_private) {
+      allocator.empty_pool(0);
     } else {
       allocator.reset_peaks();
     }
     subject.check();
   }
   for (const BlockId block : live) allocator.free(block);
+  if (has_private) allocator.release_pool(0);
   allocator.empty_cache();
   subject.check();
   RC_ASSERT(allocator.statistics().allocated == 0);

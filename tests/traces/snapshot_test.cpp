@@ -147,6 +147,81 @@ TEST(SnapshotTest, TellsAnEmptiedCacheFromAFullDevice) {
   EXPECT_EQ(history_of(snapshot, 0).history.events[2].action, Action::empty_cache);
 }
 
+// A graph's pool and a MemPool beside the default one, whose free memory would have served each
+// other's requests; what the device's refusal released, what the end of each pool, and when.
+TEST(SnapshotTest, ReplaysPrivatePools) {
+  const auto snapshot = read_snapshot(corpus("private_pools"));
+  ASSERT_TRUE(snapshot) << snapshot.error().text();
+  EXPECT_TRUE(snapshot->events_name_pools);
+  const SnapshotHistory found = history_of(*snapshot, 0);
+  EXPECT_EQ(found.misfits, 0);
+  EXPECT_EQ(found.left_out, 0);
+  const AllocatorHistory& history = found.history;
+  EXPECT_EQ(history.pool_ids, (std::vector<PoolId>{{0, 1}, {2, 0}}));
+  EXPECT_TRUE(history.private_pools[0].releases_cache);
+  EXPECT_FALSE(history.private_pools[1].releases_cache);
+  std::vector<std::pair<Action, std::optional<std::size_t>>> from_outside;
+  for (const HistoryEvent& e : history.events) {
+    if (is_from_outside(e.action)) from_outside.emplace_back(e.action, e.pool);
+  }
+  using Pool = std::optional<std::size_t>;
+  EXPECT_EQ(from_outside, (std::vector<std::pair<Action, Pool>>{{Action::device_full, Pool()},
+                                                                {Action::release_pool, Pool(0)},
+                                                                {Action::empty_cache, Pool(0)},
+                                                                {Action::release_pool, Pool(1)},
+                                                                {Action::empty_cache, Pool()}}));
+
+  const auto listed =
+      read_allocator_history(FORESHARD_SOURCE_DIR "/tests/fuzz/corpus/history/private_pools.jsonl");
+  ASSERT_TRUE(listed) << listed.error().text();
+  for (const AllocatorHistory* each : {&history, &*listed}) {
+    ReplayOptions options;
+    options.capacity = *each->capacity;
+    const auto result = replay(*each, options);
+    ASSERT_TRUE(result) << result.error().text();
+    EXPECT_EQ(result->addresses_equal, 7);
+    EXPECT_EQ(result->addresses_total, 7);
+    EXPECT_TRUE(result->failures.empty());
+    EXPECT_EQ(result->statistics.peak_reserved, 150 * kMi);
+    EXPECT_EQ(result->statistics.segments_allocated, 5);
+    EXPECT_EQ(result->statistics.segments_released, 4);
+    EXPECT_EQ(result->statistics.reserved, 2 * kMi);
+  }
+}
+
+// Before PyTorch 2.12 events do not name their pool; the segments at the end do.
+TEST(SnapshotTest, FindsPrivatePoolsBySegments) {
+  const auto snapshot = read_snapshot(corpus("private_pools_old"));
+  ASSERT_TRUE(snapshot) << snapshot.error().text();
+  EXPECT_FALSE(snapshot->events_name_pools);
+  const SnapshotHistory found = history_of(*snapshot, 0);
+  EXPECT_EQ(found.misfits, 0);
+  EXPECT_EQ(found.history.pool_ids, (std::vector<PoolId>{{0, 1}, {2, 0}}));
+  EXPECT_FALSE(found.history.private_pools[0].releases_cache);
+  ReplayOptions options;
+  options.capacity = *found.history.capacity;
+  const auto result = replay(found.history, options);
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->addresses_equal, 6);
+  EXPECT_EQ(result->addresses_total, 6);
+  EXPECT_EQ(result->statistics.segments_released, 1);
+}
+
+TEST(SnapshotTest, LeavesOutStreamsBeyondTheFirstThousand) {
+  Snapshot snapshot;
+  auto& events = snapshot.devices.emplace_back();
+  for (int i = 0; i < 40'000; ++i) {
+    SnapshotEvent event;
+    event.address = kBase + i * 2 * kMi;
+    event.bytes = 512;
+    event.stream = i;
+    events.push_back(event);
+  }
+  const SnapshotHistory found = history_of(snapshot, 0);
+  EXPECT_EQ(found.left_out, 40'000 - 1024);
+  EXPECT_EQ(replay(found.history, {})->statistics.allocations, 1024);
+}
+
 TEST(SnapshotTest, ReadsExpandableSegments) {
   const Trace trace = import("expandable");
   EXPECT_EQ(trace.dropped, (std::map<std::string, std::int64_t>{}));
