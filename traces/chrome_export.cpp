@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "traces/chrome_rows.hpp"
+#include "traces/memory_replay.hpp"
 #include "traces/text_output.hpp"
 
 namespace foreshard::traces {
@@ -225,21 +226,14 @@ class ChromeWriter {
   }
 
   void counters() {
-    struct Level {
-      std::int64_t allocated = 0, reserved = 0, host = 0;
-    };
-    std::map<std::int32_t, Level> levels;
+    std::map<std::int32_t, MemoryReplay> ranks;
     for (const MemoryEvent& e : trace_.memory) {
-      Level& level = levels[e.rank];
-      switch (e.action) {
-        case MemoryAction::alloc: (e.on_host ? level.host : level.allocated) += e.bytes; break;
-        case MemoryAction::free_requested:
-          (e.on_host ? level.host : level.allocated) -= e.bytes;
-          break;
-        case MemoryAction::segment_alloc: level.reserved += e.bytes; break;
-        case MemoryAction::segment_free: level.reserved -= e.bytes; break;
-        default: continue;
+      if (e.action == MemoryAction::free_completed || e.action == MemoryAction::out_of_memory) {
+        continue;
       }
+      MemoryReplay& replay = ranks[e.rank];
+      replay.apply(e);
+      const MemoryLevels& level = replay.levels();
       object("C", e.rank, -1, e.time_ns);
       if (e.on_host) {
         out_ << ",\"name\":\"host memory\",\"args\":{\"bytes\":" << level.host << "}}";

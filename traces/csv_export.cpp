@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
 
+#include "traces/memory_replay.hpp"
 #include "traces/text_output.hpp"
 
 namespace foreshard::traces {
@@ -51,6 +53,23 @@ void write_memory_csv(const Trace& trace, std::ostream& stream) {
   }
 }
 
+void write_memory_timeline_csv(const Trace& trace, std::ostream& stream) {
+  TextOutput out(stream);
+  out << "rank,time_ns,allocated_bytes,reserved_bytes,host_bytes\n";
+  std::optional<std::int32_t> rank;
+  MemoryReplay replay;
+  for (const MemoryEvent& e : trace.memory) {
+    if (e.rank != rank) replay = {};
+    rank = e.rank;
+    const MemoryLevels before = replay.levels();
+    replay.apply(e);
+    const MemoryLevels& now = replay.levels();
+    if (now == before) continue;
+    out << e.rank << "," << e.time_ns << "," << now.allocated << "," << now.reserved << ","
+        << now.host << "\n";
+  }
+}
+
 void write_steps_csv(const Trace& trace, std::ostream& stream) {
   TextOutput out(stream);
   out << "rank,step,start_ns,end_ns,loss,gradient_norm\n";
@@ -88,6 +107,9 @@ Result<void> export_csv(const Trace& trace, const std::string& folder) {
   };
   if (auto written = write("events.csv", write_events_csv); !written) return written;
   if (auto written = write("memory.csv", write_memory_csv); !written) return written;
+  if (auto written = write("memory_timeline.csv", write_memory_timeline_csv); !written) {
+    return written;
+  }
   if (auto written = write("steps.csv", write_steps_csv); !written) return written;
   return write("metadata.csv", write_metadata_csv);
 }

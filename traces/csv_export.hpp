@@ -1,6 +1,7 @@
-// A trace as a folder of tables for spreadsheets and pandas: events.csv, memory.csv, steps.csv, and
-// metadata.csv, which also says what the trace lacks. Comma-separated UTF-8, quoted as RFC 4180 says,
-// a header line each, times in nanoseconds; a number that is not known is an empty field.
+// A trace as a folder of tables for spreadsheets and pandas: events.csv, memory.csv,
+// memory_timeline.csv, steps.csv, and metadata.csv, which also says what the trace lacks.
+// Comma-separated UTF-8, quoted as RFC 4180 says, a header line each, times in nanoseconds; a number
+// that is not known is an empty field.
 #pragma once
 
 #include <iosfwd>
@@ -13,6 +14,8 @@ namespace foreshard::traces {
 
 void write_events_csv(const Trace& trace, std::ostream& out);
 void write_memory_csv(const Trace& trace, std::ostream& out);
+// A row for each change of what a rank has allocated, reserved or on the host, with all three.
+void write_memory_timeline_csv(const Trace& trace, std::ostream& out);
 void write_steps_csv(const Trace& trace, std::ostream& out);
 // Rows "dropped: REASON" count the records that were lost or left out.
 void write_metadata_csv(const Trace& trace, std::ostream& out);

@@ -8,12 +8,13 @@
 #include "profiler/analysis/format.hpp"
 #include "profiler/analysis/memory.hpp"
 #include "profiler/analysis/operators.hpp"
-#include "profiler/analysis/saturating.hpp"
+#include "traces/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
+using traces::bounded_sum;
 using traces::EventKind;
 
 // What a trace's events say about one rank, before anything is counted.
@@ -26,15 +27,20 @@ struct RankEvents {
 
 class Analyser {
  public:
-  explicit Analyser(const traces::Trace& trace) : trace_(trace), memory_(by_rank(trace)) {}
+  explicit Analyser(const traces::Trace& trace)
+      : trace_(trace), memory_(by_rank(trace)), memory_span_(memory_span(trace)) {}
 
   Analysis analyse() {
     result_.complete = trace_.complete;
     result_.complete_until_ns = trace_.complete_until_ns;
     result_.predicted = traces::integer(trace_.metadata, "predicted", 0) != 0;
+    result_.source = text("source");
+    result_.end_reason = text("end_reason");
+    result_.steady_steps = steady_steps(trace_);
     result_.step_time_ns = steady_step_time(trace_);
     for (const auto& [reason, records] : trace_.dropped) {
-      result_.dropped_records = saturating_sum(result_.dropped_records, records);
+      if (records > 0) result_.dropped[reason] = records;
+      result_.dropped_records = bounded_sum(result_.dropped_records, records);
     }
     warn_of_recording();
     sort_events();
@@ -63,13 +69,13 @@ class Analyser {
       }
       if (e.kind == EventKind::host_wait) {
         auto& waited = rank.host_wait_ns[e.step];
-        waited = saturating_sum(waited, e.end_ns - e.start_ns);
+        waited = bounded_sum(waited, e.end_ns - e.start_ns);
       }
     }
   }
 
   void add_rank(std::int32_t rank, const RankEvents& events) {
-    const MemoryHistory history = replay_memory(trace_, memory_[rank]);
+    MemoryHistory history = replay_memory(trace_, memory_[rank], memory_span_);
 
     RankAnalysis& analysis = result_.ranks.emplace_back();
     analysis.rank = rank;
@@ -79,7 +85,10 @@ class Analyser {
     if (const auto found = launches_.find(rank); found != launches_.end()) {
       analysis.launches = found->second;
     }
-    analysis.peak = history.peak;
+    analysis.peak = std::move(history.peak);
+    analysis.memory_timeline = std::move(history.timeline);
+    analysis.ran_out = history.ran_out;
+    analysis.misfit_memory_events = history.unmatched;
     for (const traces::Step& step : trace_.steps) {
       if (step.rank != rank) continue;
       StepAnalysis& in_step = analysis.steps.emplace_back();
@@ -103,9 +112,9 @@ class Analyser {
     }
     if (history.ran_out) {
       warn("rank " + std::to_string(rank) +
-           " ran out of device memory: " + binary_bytes(history.refused_bytes) +
-           " were asked for, " + binary_bytes(history.allocated_then) + " allocated, " +
-           binary_bytes(history.reserved_then) + " reserved");
+           " ran out of device memory: " + binary_bytes(history.ran_out->refused_bytes) +
+           " were asked for, " + binary_bytes(history.ran_out->allocated_bytes) + " allocated, " +
+           binary_bytes(history.ran_out->reserved_bytes) + " reserved");
     }
   }
 
@@ -133,11 +142,10 @@ class Analyser {
       warn("this recording is incomplete: nothing is missing before " +
            milliseconds(trace_.complete_until_ns) + ", what came later may be");
     }
-    for (const auto& [reason, records] : trace_.dropped) {
-      if (records > 0) warn(std::to_string(records) + " records are not in this trace: " + reason);
+    for (const auto& [reason, records] : result_.dropped) {
+      warn(std::to_string(records) + " records are not in this trace: " + reason);
     }
-    const auto reason = trace_.metadata.find("end_reason");
-    if (reason != trace_.metadata.end()) warn("the run ended early: " + reason->second);
+    if (!result_.end_reason.empty()) warn("the run ended early: " + result_.end_reason);
   }
 
   void warn_of_ranks() {
@@ -151,9 +159,15 @@ class Analyser {
     const std::int64_t expected = traces::integer(trace_.metadata, "ranks", 0);
     const auto here = static_cast<std::int64_t>(seen.size());
     if (expected > here && !trace_.metadata.contains("rank_classes")) {
+      result_.missing_ranks = expected - here;
       warn("the run has " + std::to_string(expected) + " ranks, this trace holds " +
            std::to_string(here));
     }
+  }
+
+  std::string text(const std::string& key) const {
+    const auto found = trace_.metadata.find(key);
+    return found == trace_.metadata.end() ? std::string() : found->second;
   }
 
   void warn(std::string text) { result_.warnings.push_back(std::move(text)); }
@@ -164,6 +178,7 @@ class Analyser {
   std::map<std::int32_t, ComputeGaps> gaps_;
   std::map<std::int32_t, LaunchStatistics> launches_;
   std::map<std::int32_t, std::span<const traces::MemoryEvent>> memory_;
+  traces::Interval memory_span_;
 };
 
 }  // namespace

@@ -16,11 +16,12 @@
 // their own: compute_gaps, collectives, launches, critical_path.
 //
 // Memory: allocated is what blocks have been handed out and not been asked to be freed, reserved is
-// what segments the allocator holds; both as the allocator rounds them.
+// what segments the allocator holds; both as the allocator rounds them. Over time: memory_timeline.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@
 #include "profiler/analysis/compute_gaps.hpp"
 #include "profiler/analysis/critical_path.hpp"
 #include "profiler/analysis/launches.hpp"
+#include "profiler/analysis/memory_timeline.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::profiler {
@@ -43,6 +45,9 @@ struct TimeBreakdown {
   std::int64_t exposed_communication_ns = 0;
 };
 
+// Category or owner of memory of which nothing is known.
+constexpr const char* kUnknown = "unknown";
+
 struct Owner {
   std::string name;
   std::int64_t bytes = 0;
@@ -55,10 +60,17 @@ struct MemoryPeak {
   std::int64_t host_bytes = 0;
   // At the moment allocated memory first reached its peak:
   std::int64_t time_ns = 0;
+  std::int64_t reserved_then_bytes = 0;
   std::int32_t step = 0;
   std::string phase;
   std::map<std::string, std::int64_t> by_category;
   std::vector<Owner> owners;  // largest first
+};
+
+// The first request for device memory that could not be met.
+struct OutOfMemory {
+  std::int64_t refused_bytes = 0;
+  std::int64_t allocated_bytes = 0, reserved_bytes = 0;  // at that moment
 };
 
 struct StepAnalysis {
@@ -77,6 +89,9 @@ struct RankAnalysis {
   ComputeGaps gaps{};
   LaunchStatistics launches;
   MemoryPeak peak;
+  MemoryTimeline memory_timeline;
+  std::optional<OutOfMemory> ran_out;
+  std::int64_t misfit_memory_events = 0;  // that do not fit those before them
   std::vector<StepAnalysis> steps;
 };
 
@@ -93,15 +108,20 @@ struct OperatorTotal {
 struct Analysis {
   bool complete = true;
   bool predicted = false;
+  std::string source;  // whose recording it is: kineto, nsys, snapshot; empty: our own
   std::int64_t complete_until_ns = 0;
-  std::int64_t dropped_records = 0;
+  std::string end_reason;                       // why it ended early, where it did
+  std::map<std::string, std::int64_t> dropped;  // records that are not in the trace, by reason
+  std::int64_t dropped_records = 0;             // all of them
+  std::int64_t missing_ranks = 0;               // that the run has and the trace has not
+  std::vector<std::int32_t> steady_steps;
   std::int64_t step_time_ns = 0;  // steady_step_time
   std::vector<RankAnalysis> ranks;
   std::vector<OperatorTotal> operators;     // of all ranks, costliest first
   std::vector<CollectiveCost> collectives;  // of all ranks, most exposed first
   std::vector<RankWaits> waits;             // by rank
   CriticalPath path;                        // of the last step, or of the whole where none is known
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;        // what a reader must know before trusting the figures
 };
 
 Analysis analyse(const traces::Trace& trace);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "profiler/analysis/analysis.hpp"
@@ -6,6 +8,8 @@ namespace foreshard::profiler {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kOwnersListed = 20;
 
 void put(Json& json, const TimeBreakdown& time) {
   json["device_events"] = time.device_events;
@@ -16,6 +20,23 @@ void put(Json& json, const TimeBreakdown& time) {
   json["idle_ns"] = time.idle_ns;
   json["overlap_ns"] = time.overlap_ns;
   json["exposed_communication_ns"] = time.exposed_communication_ns;
+}
+
+Json json_of(const MemoryTimeline& timeline) {
+  Json json{{"start_ns", timeline.start_ns}, {"bucket_ns", timeline.bucket_ns}};
+  const auto put = [&](const std::string& counter, std::int64_t traces::MemoryLevels::*level) {
+    Json highest = Json::array(), lowest = Json::array();
+    for (const MemoryBucket& bucket : timeline.buckets) {
+      highest.push_back(bucket.highest.*level);
+      lowest.push_back(bucket.lowest.*level);
+    }
+    json[counter + "_max_bytes"] = std::move(highest);
+    json[counter + "_min_bytes"] = std::move(lowest);
+  };
+  put("allocated", &traces::MemoryLevels::allocated);
+  put("reserved", &traces::MemoryLevels::reserved);
+  put("host", &traces::MemoryLevels::host);
+  return json;
 }
 
 Json json_of(const RankAnalysis& rank) {
@@ -35,14 +56,17 @@ Json json_of(const RankAnalysis& rank) {
   json["peak_reserved_bytes"] = rank.peak.reserved_bytes;
   json["peak_host_bytes"] = rank.peak.host_bytes;
   Json owners = Json::array();
-  for (const Owner& owner : rank.peak.owners) {
+  for (std::size_t i = 0; i < std::min(kOwnersListed, rank.peak.owners.size()); ++i) {
+    const Owner& owner = rank.peak.owners[i];
     owners.push_back({{"name", owner.name}, {"bytes", owner.bytes}, {"blocks", owner.blocks}});
   }
   json["peak"] = {{"time_ns", rank.peak.time_ns},
                   {"step", rank.peak.step},
                   {"phase", rank.peak.phase},
+                  {"reserved_bytes", rank.peak.reserved_then_bytes},
                   {"by_category_bytes", Json(rank.peak.by_category)},
                   {"owners", std::move(owners)}};
+  json["memory_timeline"] = json_of(rank.memory_timeline);
   Json steps = Json::array();
   for (const StepAnalysis& step : rank.steps) {
     Json one{{"step", step.step},

@@ -3,10 +3,12 @@
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/format.hpp"
 #include "profiler/analysis/report_sentences.hpp"
-#include "profiler/analysis/saturating.hpp"
+#include "traces/bounded_sum.hpp"
 
 namespace foreshard::profiler {
 namespace {
+
+using traces::bounded_sum;
 
 constexpr std::size_t kOperatorsShown = 8, kOwnersShown = 6, kRanksShown = 8, kStepsShown = 3,
                       kPathShown = 6, kCollectivesShown = 4, kHostOperatorsShown = 5;
@@ -61,10 +63,10 @@ std::string gaps_table(const Analysis& analysis) {
   ComputeGaps sum{};
   std::int64_t span = 0, without = 0;
   for (const RankAnalysis& rank : analysis.ranks) {
-    span = saturating_sum(span, rank.time.span_ns);
+    span = bounded_sum(span, rank.time.span_ns);
     for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
-      sum[cause] = saturating_sum(sum[cause], rank.gaps[cause]);
-      without = saturating_sum(without, rank.gaps[cause]);
+      sum[cause] = bounded_sum(sum[cause], rank.gaps[cause]);
+      without = bounded_sum(without, rank.gaps[cause]);
     }
   }
   if (without == 0) return "";
@@ -106,7 +108,7 @@ std::string operators_table(const Analysis& analysis, bool on_device, std::size_
   for (const OperatorTotal& one : analysis.operators) {
     if (one.is_on_device != on_device) continue;
     shown.push_back(&one);
-    total = saturating_sum(total, one.self_ns);
+    total = bounded_sum(total, one.self_ns);
   }
   if (shown.empty()) return "";
   std::stable_sort(shown.begin(), shown.end(), [](const OperatorTotal* a, const OperatorTotal* b) {

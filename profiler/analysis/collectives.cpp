@@ -6,12 +6,13 @@
 #include <set>
 #include <tuple>
 
-#include "profiler/analysis/saturating.hpp"
+#include "traces/bounded_sum.hpp"
 #include "traces/intervals.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
+using traces::bounded_sum;
 using traces::Event;
 using traces::EventKind;
 using traces::Interval;
@@ -46,8 +47,8 @@ std::vector<CollectiveCost> collective_costs(const traces::Trace& trace) {
     for (const Event* e : intervals.collectives) {
       CollectiveCost& cost = costs[{e->name, e->unit}];
       ++cost.count;
-      cost.bytes = saturating_sum(cost.bytes, e->bytes);
-      cost.total_ns = saturating_sum(cost.total_ns, e->end_ns - e->start_ns);
+      cost.bytes = bounded_sum(cost.bytes, e->bytes);
+      cost.total_ns = bounded_sum(cost.total_ns, e->end_ns - e->start_ns);
       const std::int64_t begin = std::max(e->start_ns, counted_until);
       if (begin >= e->end_ns) continue;
       counted_until = e->end_ns;
@@ -56,7 +57,7 @@ std::vector<CollectiveCost> collective_costs(const traces::Trace& trace) {
       for (std::size_t k = next; k < compute.size() && compute[k].start_ns < e->end_ns; ++k) {
         exposed -= std::min(compute[k].end_ns, e->end_ns) - std::max(compute[k].start_ns, begin);
       }
-      cost.exposed_ns = saturating_sum(cost.exposed_ns, exposed);
+      cost.exposed_ns = bounded_sum(cost.exposed_ns, exposed);
     }
   }
   std::vector<CollectiveCost> result;
@@ -104,7 +105,7 @@ std::vector<RankWaits> rank_waits(const traces::Trace& trace) {
       RankWaits& one = waits[rank];
       one.rank = rank;
       ++one.collectives;
-      one.waited_ns = saturating_sum(one.waited_ns, ns - last->second);
+      one.waited_ns = bounded_sum(one.waited_ns, ns - last->second);
       lags[rank].push_back(first->second - ns);
     }
     if (first->second > last->second) ++waits[last->first].arrived_last;

@@ -7,12 +7,13 @@
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
-#include "profiler/analysis/saturating.hpp"
+#include "traces/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
+using traces::bounded_sum;
 using traces::EventKind;
 
 bool is_compared(EventKind kind) {
@@ -106,8 +107,8 @@ void match_events(const traces::Trace& measured, const traces::Trace& predicted,
     used.insert(other->first);
     OperatorDifference& one = operators[{event.name, event.category}];
     ++one.events;
-    one.measured_ns = saturating_sum(one.measured_ns, median(event.durations));
-    one.predicted_ns = saturating_sum(one.predicted_ns, median(other->second.durations));
+    one.measured_ns = bounded_sum(one.measured_ns, median(event.durations));
+    one.predicted_ns = bounded_sum(one.predicted_ns, median(other->second.durations));
   }
   result.events_unmatched += static_cast<std::int64_t>(theirs.matchable.size() - used.size()) +
                              ours.without_key + theirs.without_key;
@@ -136,7 +137,7 @@ std::int64_t steady_mean(const Analysis& analysis, const std::vector<std::int32_
       }
     }
     if (values.empty()) continue;
-    sum = saturating_sum(sum, median(std::move(values)));
+    sum = bounded_sum(sum, median(std::move(values)));
     ++ranks;
   }
   return sum / std::max<std::int64_t>(ranks, 1);

@@ -4,11 +4,12 @@
 #include <map>
 #include <tuple>
 
-#include "profiler/analysis/saturating.hpp"
+#include "traces/bounded_sum.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
+using traces::bounded_sum;
 using traces::Event;
 using traces::EventKind;
 
@@ -114,7 +115,7 @@ class PathFinder {
       part.kind = kind;
     }
     ++part.count;
-    part.ns = saturating_sum(part.ns, ns);
+    part.ns = bounded_sum(part.ns, ns);
   }
 
   // Since when an event did what it is on the path for, and what was over last of all that it could

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
-#include "profiler/analysis/saturating.hpp"
+#include "traces/bounded_sum.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
+using traces::bounded_sum;
 using traces::Event;
 using traces::EventKind;
 
@@ -70,9 +71,9 @@ std::map<std::int32_t, LaunchStatistics> launch_statistics(const traces::Trace& 
     }
     const Event& call = trace.events[static_cast<std::size_t>(launches.of(i))];
     ++statistics.launches;
-    statistics.call_ns = saturating_sum(statistics.call_ns, call.end_ns - call.start_ns);
-    statistics.delay_ns = saturating_sum(statistics.delay_ns,
-                                         std::max<std::int64_t>(work.start_ns - call.start_ns, 0));
+    statistics.call_ns = bounded_sum(statistics.call_ns, call.end_ns - call.start_ns);
+    statistics.delay_ns =
+        bounded_sum(statistics.delay_ns, std::max<std::int64_t>(work.start_ns - call.start_ns, 0));
     if (work.start_ns >= call.start_ns) {
       changes[rank].emplace_back(call.start_ns, 1);
       changes[rank].emplace_back(work.start_ns, -1);

@@ -1,38 +1,41 @@
 #include "profiler/analysis/memory.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "profiler/analysis/saturating.hpp"
+#include "traces/bounded_sum.hpp"
+#include "traces/memory_replay.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
-using traces::MemoryAction;
+using traces::bounded_sum;
 using traces::MemoryEvent;
+using traces::MemoryLevels;
+using traces::MemoryReplay;
 
-constexpr std::size_t kOwnersShown = 20;
-
-// Which blocks are live after the first `count` events, by what they hold and for whom.
+// What holds the memory that is allocated after the first `count` events.
 void describe(const traces::Trace& trace, std::span<const MemoryEvent> events, std::size_t count,
               MemoryPeak& peak) {
-  std::unordered_map<std::int64_t, const MemoryEvent*> live;
-  for (const MemoryEvent& e : events.first(count)) {
-    if (e.on_host) continue;
-    if (e.action == MemoryAction::alloc) live[e.address] = &e;
-    if (e.action == MemoryAction::free_requested) live.erase(e.address);
-  }
+  MemoryReplay replay;
+  for (const MemoryEvent& e : events.first(count)) replay.apply(e);
   std::map<traces::StringId, std::int64_t> categories;
   std::map<traces::StringId, Owner> owners;
-  for (const auto& [address, block] : live) {
-    auto& category = categories[block->category];
-    category = saturating_sum(category, block->bytes);
-    Owner& owner = owners[block->owner];
-    owner.bytes = saturating_sum(owner.bytes, block->bytes);
-    ++owner.blocks;
+  const auto add = [&](traces::StringId category, traces::StringId owner, std::int64_t bytes,
+                       std::int64_t blocks) {
+    categories[category] = bounded_sum(categories[category], bytes);
+    owners[owner].bytes = bounded_sum(owners[owner].bytes, bytes);
+    owners[owner].blocks += blocks;
+  };
+  for (const auto& [address, block] : replay.device_blocks()) {
+    // Of what was there before a recording often only the category is known.
+    const bool has_owner = block->owner != 0;
+    add(block->category, has_owner ? block->owner : block->category, block->bytes, 1);
+  }
+  for (const auto& [category, unplaced] : replay.unplaced()) {
+    if (unplaced.bytes != 0) add(category, category, unplaced.bytes, unplaced.blocks);
   }
   const auto text = [&](traces::StringId id) {
-    return id == 0 ? std::string("unknown") : trace.strings[id];
+    return id == 0 ? std::string(kUnknown) : trace.strings[id];
   };
   for (const auto& [id, bytes] : categories) peak.by_category[text(id)] = bytes;
   for (auto& [id, owner] : owners) {
@@ -42,7 +45,6 @@ void describe(const traces::Trace& trace, std::span<const MemoryEvent> events, s
   std::sort(peak.owners.begin(), peak.owners.end(), [](const Owner& a, const Owner& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
   });
-  if (peak.owners.size() > kOwnersShown) peak.owners.resize(kOwnersShown);
 }
 
 }  // namespace
@@ -59,67 +61,43 @@ std::map<std::int32_t, std::span<const MemoryEvent>> by_rank(const traces::Trace
   return ranks;
 }
 
-MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEvent> events) {
+MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEvent> events,
+                            const traces::Interval& span) {
   MemoryHistory history;
   MemoryPeak& peak = history.peak;
-  std::unordered_map<std::int64_t, std::int64_t> device_blocks, host_blocks;  // address -> bytes
-  std::int64_t allocated = 0, reserved = 0, host = 0;
+  MemoryReplay replay;
+  MemoryTimelineBuilder timeline(span);
+  const auto rise = [](StepPeak& step, const MemoryLevels& levels) {
+    step.allocated_bytes = std::max(step.allocated_bytes, levels.allocated);
+    step.reserved_bytes = std::max(step.reserved_bytes, levels.reserved);
+  };
   std::size_t peak_count = 0;
   std::int32_t step = -1;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const MemoryEvent& e = events[i];
     if (e.step != step) {
       step = e.step;
-      StepPeak& start = history.steps[step];
-      start.allocated_bytes = std::max(start.allocated_bytes, allocated);
-      start.reserved_bytes = std::max(start.reserved_bytes, reserved);
+      rise(history.steps[step], replay.levels());  // a step begins with what the last one left
     }
-    auto& blocks = e.on_host ? host_blocks : device_blocks;
-    std::int64_t& level = e.on_host ? host : allocated;
-    switch (e.action) {
-      case MemoryAction::alloc: {
-        const auto [block, is_new] = blocks.try_emplace(e.address, 0);
-        if (!is_new) ++history.unmatched;
-        level = saturating_sum(level, e.bytes - block->second);
-        block->second = e.bytes;
-        break;
-      }
-      case MemoryAction::free_requested: {
-        const auto block = blocks.find(e.address);
-        if (block == blocks.end()) {
-          ++history.unmatched;
-          break;
-        }
-        level = saturating_sum(level, -block->second);
-        blocks.erase(block);
-        break;
-      }
-      case MemoryAction::segment_alloc: reserved = saturating_sum(reserved, e.bytes); break;
-      case MemoryAction::segment_free: reserved = saturating_sum(reserved, -e.bytes); break;
-      case MemoryAction::out_of_memory:
-        if (!history.ran_out) {
-          history.refused_bytes = e.bytes;
-          history.allocated_then = allocated;
-          history.reserved_then = reserved;
-        }
-        history.ran_out = true;
-        break;
-      case MemoryAction::free_completed:
-      case MemoryAction::kCount: break;
+    if (!replay.apply(e)) ++history.unmatched;
+    const MemoryLevels& now = replay.levels();
+    if (e.action == traces::MemoryAction::out_of_memory && !history.ran_out) {
+      history.ran_out = OutOfMemory{e.bytes, now.allocated, now.reserved};
     }
-    if (allocated > peak.allocated_bytes) {
-      peak.allocated_bytes = allocated;
+    if (now.allocated > peak.allocated_bytes) {
+      peak.allocated_bytes = now.allocated;
+      peak.reserved_then_bytes = now.reserved;
       peak.time_ns = e.time_ns;
       peak.step = e.step;
       peak.phase = trace.strings[e.phase];
       peak_count = i + 1;
     }
-    peak.reserved_bytes = std::max(peak.reserved_bytes, reserved);
-    peak.host_bytes = std::max(peak.host_bytes, host);
-    StepPeak& in_step = history.steps[step];
-    in_step.allocated_bytes = std::max(in_step.allocated_bytes, allocated);
-    in_step.reserved_bytes = std::max(in_step.reserved_bytes, reserved);
+    peak.reserved_bytes = std::max(peak.reserved_bytes, now.reserved);
+    peak.host_bytes = std::max(peak.host_bytes, now.host);
+    rise(history.steps[step], now);
+    timeline.add(e.time_ns, now);
   }
+  if (!events.empty()) history.timeline = timeline.build();
   describe(trace, events, peak_count, peak);
   return history;
 }

@@ -1,9 +1,10 @@
-// A rank's memory over time, replayed from what its allocator did: peaks, and what held the memory
-// at the peak.
+// A rank's memory, replayed from what its allocator did: peaks, what held the memory at the peak, and
+// the levels over time.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "profiler/analysis/analysis.hpp"
@@ -17,15 +18,15 @@ struct StepPeak {
 
 struct MemoryHistory {
   MemoryPeak peak;
+  MemoryTimeline timeline;
   std::map<std::int32_t, StepPeak> steps;  // highest while in that step
   std::int64_t unmatched = 0;  // frees without an allocation, allocations of what is not free
-  bool ran_out = false;        // and what is known of the first time:
-  std::int64_t refused_bytes = 0, allocated_then = 0, reserved_then = 0;
+  std::optional<OutOfMemory> ran_out;  // the first time
 };
 
-// `events`: those of one rank, in their order.
-MemoryHistory replay_memory(const traces::Trace& trace,
-                            std::span<const traces::MemoryEvent> events);
+// `events`: those of one rank, in their order; `span`: memory_span of the trace.
+MemoryHistory replay_memory(const traces::Trace& trace, std::span<const traces::MemoryEvent> events,
+                            const traces::Interval& span);
 
 // The events of each rank. A trace keeps them together.
 std::map<std::int32_t, std::span<const traces::MemoryEvent>> by_rank(const traces::Trace& trace);

@@ -4,11 +4,12 @@
 #include <map>
 #include <tuple>
 
-#include "profiler/analysis/saturating.hpp"
+#include "traces/bounded_sum.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
+using traces::bounded_sum;
 using traces::Event;
 using traces::EventKind;
 
@@ -22,21 +23,31 @@ bool is_recording_of_others(const traces::Trace& trace) {
   return hash == trace.metadata.end() || hash->second.empty();
 }
 
-// How long each event was alone on its host thread: less the operators that it called. Events come
-// by lane and start, an enclosing one before what it encloses.
+// How long each event was alone on its host thread: less the time of the operators that it called.
+// Events come by lane and start, an enclosing one before what it encloses; calls that overlap count
+// once.
 std::vector<std::int64_t> self_times(const traces::Trace& trace) {
+  struct Open {
+    std::size_t event;
+    std::int64_t counted_until;  // by the operators it called so far
+  };
   std::vector<std::int64_t> self(trace.events.size());
-  std::vector<std::size_t> open;  // those that enclose the event at hand, outermost first
+  std::vector<Open> open;  // those that enclose the event at hand, outermost first
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     const Event& e = trace.events[i];
     if (!is_on_host(e.kind)) continue;
     self[i] = e.end_ns - e.start_ns;
-    while (!open.empty() && (trace.events[open.back()].lane != e.lane ||
-                             trace.events[open.back()].end_ns < e.end_ns)) {
+    while (!open.empty() && (trace.events[open.back().event].lane != e.lane ||
+                             trace.events[open.back().event].end_ns < e.end_ns)) {
       open.pop_back();
     }
-    if (!open.empty()) self[open.back()] -= self[i];
-    open.push_back(i);
+    if (!open.empty()) {
+      Open& caller = open.back();
+      const std::int64_t begin = std::max(e.start_ns, caller.counted_until);
+      if (begin < e.end_ns) self[caller.event] -= e.end_ns - begin;
+      caller.counted_until = std::max(caller.counted_until, e.end_ns);
+    }
+    open.push_back({i, e.start_ns});
   }
   return self;
 }
@@ -60,8 +71,8 @@ std::vector<OperatorTotal> operator_totals(const traces::Trace& trace) {
     total.longest_ns = std::max(total.longest_ns, ns);
     total.shortest_ns = total.count == 0 ? ns : std::min(total.shortest_ns, ns);
     ++total.count;
-    total.total_ns = saturating_sum(total.total_ns, ns);
-    total.self_ns = saturating_sum(total.self_ns, is_host ? self[i] : ns);
+    total.total_ns = bounded_sum(total.total_ns, ns);
+    total.self_ns = bounded_sum(total.self_ns, is_host ? self[i] : ns);
   }
   std::vector<OperatorTotal> result;
   for (auto& [key, total] : operators) {

@@ -5,10 +5,12 @@
 #include <map>
 
 #include "profiler/analysis/format.hpp"
-#include "profiler/analysis/saturating.hpp"
+#include "traces/bounded_sum.hpp"
 
 namespace foreshard::profiler {
 namespace {
+
+using traces::bounded_sum;
 
 constexpr double kMuch = 0.05;  // of a step: worth a sentence
 constexpr std::size_t kUnitsNamed = 3;
@@ -16,7 +18,7 @@ constexpr std::size_t kUnitsNamed = 3;
 // Of all operators and ranks.
 std::int64_t operator_time(const Analysis& analysis) {
   std::int64_t total = 0;
-  for (const OperatorTotal& one : analysis.operators) total = saturating_sum(total, one.self_ns);
+  for (const OperatorTotal& one : analysis.operators) total = bounded_sum(total, one.self_ns);
   return total;
 }
 
@@ -64,7 +66,7 @@ std::string most_exposed(const Analysis& analysis) {
   std::map<std::string, std::int64_t> by_name;
   for (const CollectiveCost& one : analysis.collectives) {
     auto& exposed = by_name[one.name];
-    exposed = saturating_sum(exposed, one.exposed_ns);
+    exposed = bounded_sum(exposed, one.exposed_ns);
   }
   const auto worst = std::max_element(by_name.begin(), by_name.end(),
                                       [](auto& a, auto& b) { return a.second < b.second; });
@@ -72,7 +74,7 @@ std::string most_exposed(const Analysis& analysis) {
   std::int64_t covered = 0;
   for (const CollectiveCost& one : analysis.collectives) {
     if (one.name != worst->first || covered >= worst->second / 5 * 4) continue;
-    covered = saturating_sum(covered, one.exposed_ns);
+    covered = bounded_sum(covered, one.exposed_ns);
     if (!one.unit.empty()) units.push_back(one.unit);
   }
   return short_name(worst->first) +
@@ -112,7 +114,7 @@ std::string advice_sentence(const Analysis& analysis, const TimeBreakdown& t) {
     ComputeGaps sum{};
     for (const RankAnalysis& rank : analysis.ranks) {
       for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
-        sum[cause] = saturating_sum(sum[cause], rank.gaps[cause]);
+        sum[cause] = bounded_sum(sum[cause], rank.gaps[cause]);
       }
     }
     const auto of = [&](GapCause cause) { return sum[static_cast<std::size_t>(cause)]; };
@@ -151,7 +153,7 @@ TimeBreakdown typical_step(const Analysis& analysis) {
     for (const RankAnalysis& rank : analysis.ranks) {
       const TimeBreakdown& time = rank.steps.empty() ? rank.time : rank.steps.back().time;
       if (time.device_events == 0) continue;
-      sum = saturating_sum(sum, time.*field);
+      sum = bounded_sum(sum, time.*field);
       ++ranks;
     }
     mean.*field = sum / std::max<std::int64_t>(ranks, 1);

@@ -96,6 +96,26 @@ TEST(Memory, PeakIsWhereMostIsAllocatedAtOnce) {
   EXPECT_EQ(peak.owners[0].bytes, 768);
 }
 
+// Address 0: a recording that does not know where blocks lie.
+TEST(Memory, CountsBlocksWithoutAnAddress) {
+  HandMadeTrace t;
+  t.memory(0, MemoryAction::alloc, 1, 0, 4096, "before the recording")
+      .memory(0, MemoryAction::alloc, 2, 0, 512)
+      .memory(0, MemoryAction::alloc, 3, 0, 1024)
+      .memory(0, MemoryAction::free_requested, 4, 0, 512)
+      .memory(0, MemoryAction::alloc, 5, 0x10, 2048, "", "aten::mm");
+  const Analysis analysis = analyse(t.trace);
+  const MemoryPeak& peak = analysis.ranks[0].peak;
+  EXPECT_EQ(analysis.ranks[0].misfit_memory_events, 0);
+  EXPECT_EQ(peak.allocated_bytes, 4096 + 1024 + 2048);
+  EXPECT_EQ(peak.by_category, (std::map<std::string, std::int64_t>{{"before the recording", 4096},
+                                                                   {"unknown", 1024 + 2048}}));
+  ASSERT_EQ(peak.owners.size(), 3u);
+  EXPECT_EQ(peak.owners[0].name, "before the recording");
+  EXPECT_EQ(peak.owners[1].name, "aten::mm");
+  EXPECT_EQ(peak.owners[2].blocks, 1);
+}
+
 TEST(Memory, SaysWhatDoesNotFit) {
   HandMadeTrace t;
   t.event(0, 0, EventKind::compute, 0, 1);

@@ -176,6 +176,17 @@ TEST(Operators, OfOthersAreCountedByThemselves) {
   EXPECT_EQ(by_name.at("launch")->self_ns, 20);
 }
 
+// Threads that share a number, or clocks that round: calls of one operator that overlap.
+TEST(Operators, CountOverlappingCallsOnce) {
+  HandMadeTrace t;
+  t.event(0, -1, EventKind::host, 0, 10, 1, "caller")
+      .event(0, -1, EventKind::host, 1, 6, 1, "first")
+      .event(0, -1, EventKind::host, 2, 9, 1, "second");
+  for (const OperatorTotal& one : operator_totals(t.trace)) {
+    EXPECT_EQ(one.self_ns, one.name == "caller" ? 2 : one.total_ns);  // 0 to 1, 9 to 10
+  }
+}
+
 TEST(ReportSentences, JoinUnitsThatFollowEachOther) {
   EXPECT_EQ(joined_units({"layers.3", "layers.0", "layers.1", "layers.2", "root"}, 3),
             "root, layers.0 to 3");

@@ -120,6 +120,16 @@ TEST(CsvExport, HoldsOnlyWhatPandasReads) {
             "key,value\nmodel,\"{\"\"a\"\": 1}\"\ndropped: ring full,3\n");
 }
 
+TEST(CsvExport, HasEveryChangeOfMemory) {
+  Trace trace = sample_trace();
+  std::erase_if(trace.memory, [](const MemoryEvent& e) { return e.rank != 1 || e.step > 1; });
+  std::ostringstream out;
+  write_memory_timeline_csv(trace, out);
+  EXPECT_EQ(out.str(),
+            "rank,time_ns,allocated_bytes,reserved_bytes,host_bytes\n"
+            "1,1000000,0,2097152,0\n1,1000001,1024,2097152,0\n1,1000002,0,2097152,0\n");
+}
+
 TEST(CsvExport, MakesItsFolder) {
   const TemporaryFolder folder;
   ASSERT_TRUE(export_csv(sample_trace(), folder.path("a/b c")));

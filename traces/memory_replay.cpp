@@ -1,0 +1,61 @@
+#include "traces/memory_replay.hpp"
+
+#include "traces/bounded_sum.hpp"
+
+namespace foreshard::traces {
+
+bool MemoryReplay::apply(const MemoryEvent& event) {
+  std::int64_t& level = event.on_host ? levels_.host : levels_.allocated;
+  switch (event.action) {
+    case MemoryAction::alloc: return allocate(event, level);
+    case MemoryAction::free_requested: return free(event, level);
+    case MemoryAction::segment_alloc:
+      levels_.reserved = bounded_sum(levels_.reserved, event.bytes);
+      return true;
+    case MemoryAction::segment_free:
+      levels_.reserved = bounded_sum(levels_.reserved, -event.bytes);
+      return true;
+    case MemoryAction::free_completed:
+    case MemoryAction::out_of_memory:
+    case MemoryAction::kCount: break;
+  }
+  return true;
+}
+
+bool MemoryReplay::allocate(const MemoryEvent& event, std::int64_t& level) {
+  level = bounded_sum(level, event.bytes);
+  if (event.address == 0) {
+    if (!event.on_host) {
+      Unplaced& unplaced = unplaced_[event.category];
+      unplaced.bytes = bounded_sum(unplaced.bytes, event.bytes);
+      ++unplaced.blocks;
+    }
+    return true;
+  }
+  Blocks& blocks = event.on_host ? host_blocks_ : device_blocks_;
+  const auto [block, is_new] = blocks.try_emplace(event.address, &event);
+  if (is_new) return true;
+  level = bounded_sum(level, -block->second->bytes);
+  block->second = &event;
+  return false;
+}
+
+bool MemoryReplay::free(const MemoryEvent& event, std::int64_t& level) {
+  if (event.address == 0) {
+    level = bounded_sum(level, -event.bytes);
+    if (!event.on_host) {
+      Unplaced& unplaced = unplaced_[event.category];
+      unplaced.bytes = bounded_sum(unplaced.bytes, -event.bytes);
+      --unplaced.blocks;
+    }
+    return true;
+  }
+  Blocks& blocks = event.on_host ? host_blocks_ : device_blocks_;
+  const auto block = blocks.find(event.address);
+  if (block == blocks.end()) return false;
+  level = bounded_sum(level, -block->second->bytes);
+  blocks.erase(block);
+  return true;
+}
+
+}  // namespace foreshard::traces

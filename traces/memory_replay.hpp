@@ -1,0 +1,48 @@
+// What memory events come to: the levels of memory they leave, and the blocks that are live.
+//
+// A recording may not know where a block lies (address 0); such blocks count towards the levels, but
+// cannot be told apart. Damaged recordings free what was never allocated and allocate what is not
+// free: the former changes nothing, the latter replaces the block.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::traces {
+
+struct MemoryLevels {
+  std::int64_t allocated = 0;  // handed out and not asked to be freed, on the device
+  std::int64_t reserved = 0;   // in segments of the allocator
+  std::int64_t host = 0;
+  bool operator==(const MemoryLevels&) const = default;
+};
+
+// Of one rank; takes its events in their order and points to those that made the live blocks.
+class MemoryReplay {
+ public:
+  // False where the event does not fit those before it.
+  bool apply(const MemoryEvent& event);
+
+  const MemoryLevels& levels() const { return levels_; }
+
+  using Blocks = std::unordered_map<std::int64_t, const MemoryEvent*>;  // by address
+  const Blocks& device_blocks() const { return device_blocks_; }
+
+  struct Unplaced {
+    std::int64_t bytes = 0, blocks = 0;  // allocated less freed
+  };
+  const std::map<StringId, Unplaced>& unplaced() const { return unplaced_; }  // by category
+
+ private:
+  bool allocate(const MemoryEvent& event, std::int64_t& level);
+  bool free(const MemoryEvent& event, std::int64_t& level);
+
+  MemoryLevels levels_;
+  Blocks device_blocks_, host_blocks_;
+  std::map<StringId, Unplaced> unplaced_;
+};
+
+}  // namespace foreshard::traces
