@@ -3,6 +3,7 @@
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/format.hpp"
 #include "profiler/analysis/report_sentences.hpp"
+#include "profiler/analysis/short_names.hpp"
 #include "traces/bounded_sum.hpp"
 
 namespace foreshard::profiler {

@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/comparison.hpp"
 #include "profiler/analysis/format.hpp"
+#include "profiler/analysis/short_names.hpp"
 
 namespace foreshard::profiler {
 namespace {

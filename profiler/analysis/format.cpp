@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <string_view>
 
 namespace foreshard::profiler {
-namespace {
 
-// Characters rather than bytes: names may be UTF-8.
-std::size_t width(const std::string& text) {
+std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
-
-}  // namespace
 
 std::string fixed(double value, int decimals) {
   char digits[400];
@@ -42,31 +37,6 @@ std::string binary_bytes(std::int64_t bytes) {
 
 std::string percent(double part, double whole) {
   return whole == 0 ? "-" : fixed(100 * part / whole, 1) + " %";
-}
-
-std::string short_name(const std::string& name, std::size_t most) {
-  std::string text = name.starts_with("void ") ? name.substr(5) : name;
-  constexpr std::string_view kAnonymous = "(anonymous namespace)";
-  const bool has_arguments = !text.starts_with("Memcpy") && !text.starts_with("Memset");
-  int depth = 0;  // of angle brackets: a bracket outside of them begins the arguments
-  for (std::size_t i = 0; i < text.size() && has_arguments; ++i) {
-    if (text[i] == '<') ++depth;
-    if (text[i] == '>') --depth;
-    if (text[i] != '(' || depth != 0) continue;
-    if (text.compare(i, kAnonymous.size(), kAnonymous) == 0) {
-      i += kAnonymous.size() - 1;
-    } else if (i > 0) {
-      text.resize(i);
-    }
-  }
-  if (width(text) <= most) return text;
-  const std::size_t bracket = text.find('<');
-  if (bracket != std::string::npos && bracket > 0) text.resize(bracket);
-  while (width(text) > most) {
-    while ((static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.pop_back();
-    text.pop_back();
-  }
-  return text;
 }
 
 std::string TextTable::text(int indent) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace foreshard::profiler {
@@ -11,9 +12,9 @@ std::string milliseconds(std::int64_t ns);       // "12.346 ms"
 std::string binary_bytes(std::int64_t bytes);    // "1.53 GiB", "24.00 MiB", "512 B"
 std::string percent(double part, double whole);  // "12.3 %"; "-" where the whole is nothing
 std::string fixed(double value, int decimals);   // "1.250"
-// A kernel's name as a person would say it: without return type, arguments and, where it is longer
-// than `most` characters, what is in its angle brackets and beyond.
-std::string short_name(const std::string& name, std::size_t most = 48);
+
+// In characters rather than bytes: names may be UTF-8.
+std::size_t width(std::string_view text);
 
 // Columns as wide as their widest cell; the first is aligned left, the others right.
 class TextTable {

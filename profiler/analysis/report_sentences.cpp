@@ -5,6 +5,7 @@
 #include <map>
 
 #include "profiler/analysis/format.hpp"
+#include "profiler/analysis/short_names.hpp"
 #include "traces/bounded_sum.hpp"
 
 namespace foreshard::profiler {

@@ -2,7 +2,6 @@
 // traces small enough to check by hand.
 #include <gtest/gtest.h>
 
-#include "profiler/analysis/format.hpp"
 #include "profiler/analysis/operators.hpp"
 #include "profiler/analysis/report_sentences.hpp"
 #include "tests/profiler/hand_made_trace.hpp"
@@ -192,19 +191,6 @@ TEST(ReportSentences, JoinUnitsThatFollowEachOther) {
             "root, layers.0 to 3");
   EXPECT_EQ(joined_units({"layers.0.mlp", "layers.2.mlp"}, 1), "layers.0.mlp and others");
   EXPECT_EQ(joined_units({}, 3), "");
-}
-
-TEST(ShortName, IsWhatAPersonWouldSay) {
-  EXPECT_EQ(short_name("matmul"), "matmul");
-  EXPECT_EQ(short_name("ncclDevKernel_SendRecv(ncclDevComm*, unsigned long)"),
-            "ncclDevKernel_SendRecv");
-  EXPECT_EQ(short_name("void at::native::vectorized<4, float (*)(int)>(int, float)"),
-            "at::native::vectorized<4, float (*)(int)>");
-  EXPECT_EQ(short_name("void f<" + std::string(60, 'x') + ">(int)"), "f");
-  EXPECT_EQ(short_name("Memcpy HtoD (Pageable -> Device)"), "Memcpy HtoD (Pageable -> Device)");
-  EXPECT_EQ(short_name("\u00e4\u00f6\u00fc", 2), "\u00e4\u00f6");
-  EXPECT_EQ(short_name("at::(anonymous namespace)::kernel<int>(int)"),
-            "at::(anonymous namespace)::kernel<int>");
 }
 
 TEST(ReportSentences, NameWhatIsExposedAndWhoIsLate) {
