@@ -266,6 +266,8 @@ StoredType stored_type(DType type) {
     case DType::bf16: return StoredType::bf16;
     case DType::fp64: return StoredType::f64;
     case DType::int32: return StoredType::i32;
+    case DType::fp16: return StoredType::f16;
+    case DType::fp8: return StoredType::u8;
     case DType::fp32: break;
   }
   return StoredType::f32;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include "models/units.hpp"
 
@@ -147,9 +148,11 @@ void reduce_in_order(DType type, Reduction reduction, Inputs inputs, std::byte* 
     case DType::fp32: return kernel<Plain<float>>()(inputs, output, count, divide);
     case DType::fp64: return kernel<Plain<double>>()(inputs, output, count, divide);
     case DType::bf16: return kernel<Brain>()(inputs, output, count, divide);
-    case DType::int32: break;
+    case DType::int32:
+    case DType::fp16:
+    case DType::fp8: break;
   }
-  throw std::invalid_argument("integers cannot be reduced");
+  throw std::invalid_argument("values of type " + std::string(name(type)) + " cannot be reduced");
 }
 
 Slice reduced_slice(std::int64_t count, int size, int index) {

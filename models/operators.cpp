@@ -1,6 +1,7 @@
 #include "models/operators.hpp"
 
 #include <charconv>
+#include <optional>
 
 namespace foreshard {
 namespace {
@@ -41,13 +42,19 @@ constexpr std::string_view kNames[] = {"embedding",
                                        "copy_device_to_host",
                                        "all_gather",
                                        "reduce_scatter",
-                                       "all_reduce"};
+                                       "all_reduce",
+                                       "attention_full",
+                                       "attention_full_backward",
+                                       "batched_matmul",
+                                       "copy_device_to_device",
+                                       "memory_bound"};
 static_assert(std::size(kNames) == static_cast<std::size_t>(Operator::kCount));
 
-// Scores below the diagonal, the diagonal included: what causal attention has to compute.
-double causal_scores(const CostKey& key) {
+// Scores attention has to compute: all, or those below the diagonal, the diagonal included.
+double scores(const CostKey& key, bool is_causal) {
   const auto [b, s, h, k, d] = key.dims;
-  return static_cast<double>(b * h) * static_cast<double>(s) * static_cast<double>(s + 1) / 2;
+  const auto queries = static_cast<double>(b * h) * static_cast<double>(s);
+  return queries * (is_causal ? static_cast<double>(s + 1) / 2 : static_cast<double>(s));
 }
 
 }  // namespace
@@ -98,12 +105,6 @@ bool parse_cost_key(std::string_view text, CostKey& key) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     return word;
   };
-  const auto parse_dtype = [](std::string_view word, DType& out) {
-    for (const DType type : {DType::fp32, DType::bf16, DType::fp64, DType::int32}) {
-      if (name(type) == word) return out = type, true;
-    }
-    return false;
-  };
   CostKey parsed;
   parsed.op = operator_named(next_word(' '));
   if (parsed.op == Operator::kCount) return false;
@@ -112,7 +113,9 @@ bool parse_cost_key(std::string_view text, CostKey& key) {
   std::size_t count = 0;
   for (; count < 3 && !types.empty(); ++count) {
     const std::size_t comma = types.find(',');
-    if (!parse_dtype(types.substr(0, comma), *slots[count])) return false;
+    const std::optional<DType> type = dtype_named(types.substr(0, comma));
+    if (!type) return false;
+    *slots[count] = *type;
     types.remove_prefix(comma == std::string_view::npos ? types.size() : comma + 1);
   }
   if (count == 0 || !types.empty()) return false;
@@ -129,6 +132,20 @@ bool parse_cost_key(std::string_view text, CostKey& key) {
   return true;
 }
 
+bool is_collective(Operator op) {
+  return op == Operator::all_gather || op == Operator::reduce_scatter || op == Operator::all_reduce;
+}
+
+bool is_matmul(Operator op) {
+  return op == Operator::matmul || op == Operator::matmul_input_gradient ||
+         op == Operator::matmul_weight_gradient || op == Operator::batched_matmul;
+}
+
+bool is_attention(Operator op) {
+  return op == Operator::attention || op == Operator::attention_backward ||
+         op == Operator::attention_full || op == Operator::attention_full_backward;
+}
+
 double flops(const CostKey& key) {
   const auto d = [&key](std::size_t i) { return static_cast<double>(key.dims[i]); };
   switch (key.op) {
@@ -137,8 +154,11 @@ double flops(const CostKey& key) {
     case Operator::matmul_weight_gradient: return 2 * d(0) * d(1) * d(2);
     // Two products of the scores forward (q k^T and p v); backward recomputes the first and has four
     // more.
-    case Operator::attention: return 4 * causal_scores(key) * d(4);
-    case Operator::attention_backward: return 10 * causal_scores(key) * d(4);
+    case Operator::attention: return 4 * scores(key, true) * d(4);
+    case Operator::attention_backward: return 10 * scores(key, true) * d(4);
+    case Operator::attention_full: return 4 * scores(key, false) * d(4);
+    case Operator::attention_full_backward: return 10 * scores(key, false) * d(4);
+    case Operator::batched_matmul: return 2 * d(0) * d(1) * d(2) * d(3);
     case Operator::rms_norm: return 4 * d(0) * d(1);
     case Operator::rms_norm_backward: return 10 * d(0) * d(1);
     case Operator::rope:
@@ -169,15 +189,19 @@ double bytes_moved(const CostKey& key) {
     case Operator::embedding_backward: return e * (d(0) * d(2) + d(1) * d(2)) + 4 * d(0);
     case Operator::rms_norm: return 2 * e * d(0) * d(1) + 4 * d(0);
     case Operator::rms_norm_backward: return (3 + d(2)) * e * d(0) * d(1) + 4 * d(0);
-    case Operator::matmul:
+    case Operator::matmul: return e * (d(0) * d(2) + d(1) * d(2)) + e2 * d(0) * d(1);
     case Operator::matmul_weight_gradient: return e * (d(0) * d(2) + d(1) * d(2) + d(0) * d(1));
+    case Operator::batched_matmul:
+      return e * d(0) * (d(1) * d(3) + d(2) * d(3) + (1 + d(4)) * d(1) * d(2));
     case Operator::matmul_input_gradient:
       return e * (d(0) * d(2) + d(1) * d(2) + (1 + d(3)) * d(0) * d(1));
     case Operator::bias_gradient: return e * d(0) * d(1);
     case Operator::rope:
     case Operator::rope_backward: return 2 * e * d(0) * d(1) * (d(2) + d(3)) * d(4);
-    case Operator::attention: return e * d(0) * d(1) * (2 * d(2) + 2 * d(3)) * d(4);
-    case Operator::attention_backward: return e * d(0) * d(1) * (4 * d(2) + 4 * d(3)) * d(4);
+    case Operator::attention:
+    case Operator::attention_full: return e * d(0) * d(1) * (2 * d(2) + 2 * d(3)) * d(4);
+    case Operator::attention_backward:
+    case Operator::attention_full_backward: return e * d(0) * d(1) * (4 * d(2) + 4 * d(3)) * d(4);
     case Operator::swiglu: return 3 * e * d(0) * d(1);
     case Operator::swiglu_backward: return 5 * e * d(0) * d(1);
     case Operator::add: return (2 * e + e2) * d(0);
@@ -198,8 +222,10 @@ double bytes_moved(const CostKey& key) {
     case Operator::load_batch: return 8 * d(0);
     case Operator::clip_coefficient:
     case Operator::report: return 8 * d(0);
+    case Operator::memory_bound: return d(0) + d(1);
     case Operator::copy_host_to_device:
-    case Operator::copy_device_to_host: return 2 * d(0);
+    case Operator::copy_device_to_host:
+    case Operator::copy_device_to_device: return 2 * d(0);
     case Operator::all_gather:
     case Operator::reduce_scatter: return 2 * d(0);
     case Operator::all_reduce: return 4 * d(0);

@@ -40,6 +40,14 @@
 //   load_batch              T                        -> tokens[T] targets[T] on the host (host work, int32)
 //   report                  n                        loss clip (host work: the host reads what the step returns)
 //
+// Programs launch none of these; recordings of others hold them:
+//   attention_full, attention_full_backward   as attention, but every query sees every key
+//   batched_matmul          B M N K accumulate       B products of [M,K] and [K,N]
+//   memory_bound            bytes read, written      anything else whose bytes alone say how long it
+//                                                    takes: elementwise operators, reductions, norms
+//
+// A key whose dims are bytes has the type fp32, whatever the bytes are. fp8 products write `dtype2`.
+//
 // `scratch` is allocated for the launch alone, `workspace` once in the set-up and shared by all
 // launches of a stream. An operator may touch its operands and nothing else; sizes: scratch_bytes.
 #pragma once
@@ -95,6 +103,11 @@ enum class Operator : std::uint8_t {
   all_gather,
   reduce_scatter,
   all_reduce,
+  attention_full,
+  attention_full_backward,
+  batched_matmul,
+  copy_device_to_device,
+  memory_bound,
   kCount
 };
 
@@ -123,7 +136,11 @@ struct CostKeyHash {
 std::string text(const CostKey& key);
 bool parse_cost_key(std::string_view text, CostKey& key);
 
-// Floating-point operations of a launch: multiplications and additions, attention counted causal.
+bool is_collective(Operator op);
+bool is_matmul(Operator op);
+bool is_attention(Operator op);
+
+// Floating-point operations of a launch: multiplications and additions.
 double flops(const CostKey& key);
 
 // Bytes an ideal launch reads and writes once.

@@ -124,12 +124,9 @@ Operator read_operator(Reader& reader) {
 }
 
 DType read_dtype(Reader& reader) {
-  const std::string word = reader.word("dtype");
-  for (const DType type : {DType::fp32, DType::bf16, DType::fp64, DType::int32}) {
-    if (word == name(type)) return type;
-  }
-  reader.wrong("dtype", "is none of fp32, bf16, fp64, int32");
-  return DType::fp32;
+  const std::optional<DType> type = dtype_named(reader.word("dtype"));
+  if (!type) reader.wrong("dtype", "is none of fp32, bf16, fp64, int32, fp16, fp8");
+  return type.value_or(DType::fp32);
 }
 
 HostCosts read_host(Reader host) {

@@ -19,10 +19,6 @@ bool is_task(EventKind kind) {
   return is_device_work(kind) || kind == EventKind::host_compute;
 }
 
-bool is_collective(Operator op) {
-  return op == Operator::all_gather || op == Operator::reduce_scatter || op == Operator::all_reduce;
-}
-
 // The kind of instruction behind an event of a host thread.
 std::optional<Kind> instruction_kind(const Trace& trace, const Event& event, Operator op) {
   if (event.kind == EventKind::host_compute) return Kind::host_compute;

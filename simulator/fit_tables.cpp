@@ -12,10 +12,6 @@
 namespace foreshard::simulator {
 namespace {
 
-bool is_collective(Operator op) {
-  return op == Operator::all_gather || op == Operator::reduce_scatter || op == Operator::all_reduce;
-}
-
 double slowed(const TaskSample& sample, double bandwidth) {
   return bandwidth > 0 ? std::max(1.0, (sample.bytes_per_ns + sample.beside) / bandwidth) : 1.0;
 }
@@ -51,9 +47,7 @@ struct Point {
 
 // Arithmetic decides how long these take; of all others the bytes they touch do.
 bool is_arithmetic(Operator op) {
-  return op == Operator::matmul || op == Operator::matmul_input_gradient ||
-         op == Operator::matmul_weight_gradient || op == Operator::attention ||
-         op == Operator::attention_backward;
+  return is_matmul(op) || is_attention(op);
 }
 
 // Rows of a least-squares problem in relative errors: each is divided by the time it explains.
@@ -168,9 +162,7 @@ std::vector<Point> points_of(const Regime& regime) {
 std::size_t sizes_of(const std::vector<Point>& points) {
   std::set<std::array<std::int64_t, 2>> sizes;
   for (const Point& p : points) {
-    const bool is_attention =
-        p.key.op == Operator::attention || p.key.op == Operator::attention_backward;
-    sizes.insert({p.key.dims[0], is_attention ? p.key.dims[1] : 0});
+    sizes.insert({p.key.dims[0], is_attention(p.key.op) ? p.key.dims[1] : 0});
   }
   return sizes.size();
 }

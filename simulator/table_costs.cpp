@@ -9,10 +9,6 @@
 namespace foreshard::simulator {
 namespace {
 
-bool is_collective(Operator op) {
-  return op == Operator::all_gather || op == Operator::reduce_scatter || op == Operator::all_reduce;
-}
-
 bool is_single_threaded(Operator op) {
   return is_collective(op) || op == Operator::copy_host_to_device ||
          op == Operator::copy_device_to_host;

@@ -105,6 +105,12 @@ bool blocks(std::string_view call) {
          call.find("Synchronize") != std::string_view::npos;
 }
 
+bool launches_kernel(std::string_view call) {
+  return (call.starts_with("cu") || call.starts_with("hip")) &&
+         call.find("Launch") != std::string_view::npos &&
+         call.find("Kernel") != std::string_view::npos;
+}
+
 bool is_collective_kernel(std::string_view kernel) {
   for (std::size_t i = 1; i + 2 < kernel.size(); ++i) {
     if (lower(kernel[i]) == 'c' && lower(kernel[i + 1]) == 'c' && lower(kernel[i + 2]) == 'l' &&

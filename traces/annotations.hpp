@@ -28,6 +28,9 @@ Annotation annotation_of(std::string_view name);
 // Blocking calls of CUDA's or HIP's runtime or driver.
 bool blocks(std::string_view call);
 
+// Calls that launch one kernel, those of runtimes and of drivers.
+bool launches_kernel(std::string_view call);
+
 // NCCL's and RCCL's kernels, in all spellings.
 bool is_collective_kernel(std::string_view kernel);
 

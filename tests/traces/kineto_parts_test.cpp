@@ -1,4 +1,4 @@
-// The importer's parts: decimal times, JSON text, annotations, shapes.
+// The importer's parts: decimal times, JSON text, annotations.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include "traces/kineto/decimal.hpp"
 #include "traces/kineto/json_text.hpp"
 #include "traces/kineto/recording.hpp"
-#include "traces/kineto/shapes.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {
@@ -95,49 +94,6 @@ TEST(KinetoAnnotations, KnowCollectivesAndWaits) {
   EXPECT_TRUE(blocks("hipDeviceSynchronize"));
   EXPECT_TRUE(blocks("cuCtxSynchronize"));
   EXPECT_FALSE(blocks("cudaStreamWaitEvent"));
-}
-
-std::string key_of(std::string_view name, std::string_view dims, std::string_view types,
-                   std::string_view strides = "") {
-  RawEvent event;
-  event.name = name;
-  event.input_dims = dims;
-  event.input_types = types;
-  event.input_strides = strides;
-  const auto found = operator_key(event);
-  return found ? text(found->key) : "none";
-}
-
-TEST(KinetoShapes, OperatorsHaveTheKeysOfModels) {
-  EXPECT_EQ(key_of("aten::mm", "[[5, 7], [7, 9]]", R"(["float", "float"])"), "matmul fp32 5 9 7");
-  EXPECT_EQ(key_of("aten::addmm", "[[9], [5, 7], [7, 9], [], []]", R"(["double", "double", ""])"),
-            "matmul fp64 5 9 7 1");
-  EXPECT_EQ(key_of("aten::linear", "[[2, 3, 7], [9, 7], []]", R"(["c10::BFloat16", "x", ""])"),
-            "matmul bf16 6 9 7");
-  EXPECT_EQ(key_of("aten::bmm", "[[2, 5, 7], [2, 7, 9]]", R"(["float", "float"])"),
-            "matmul fp32 10 9 7");
-  EXPECT_EQ(key_of("aten::embedding", "[[100, 8], [4, 6], []]", R"(["float", "long int"])"),
-            "embedding fp32 24 100 8");
-  EXPECT_EQ(key_of("aten::mm", "[[5, 7], [8, 9]]", R"(["float", "float"])"), "none");
-  EXPECT_EQ(key_of("aten::mm", "[[5, 7], [7, 9]]", R"(["c10::Half", "c10::Half"])"), "none");
-  EXPECT_EQ(key_of("aten::mm", "[[5, 7], [7", R"(["float"])"), "none");
-  EXPECT_EQ(key_of("aten::linear", "[[99999999999, 99999999999, 7], [9, 7]]", R"(["float"])"),
-            "none");
-}
-
-TEST(KinetoShapes, CollectivesCountTheirLargerSide) {
-  RawEvent event;
-  event.collective = "_reduce_scatter_base";
-  event.element_type = "Float";
-  event.in_elements = 800;
-  event.out_elements = 100;
-  event.group_size = 8;
-  EXPECT_EQ(text(*collective_key(event)), "reduce_scatter fp32 3200 8");
-  event.element_type = "Half";
-  EXPECT_EQ(collective_bytes(event), 1600);
-  EXPECT_FALSE(collective_key(event));
-  EXPECT_FALSE(copy_key("Memcpy DtoD (Device -> Device)", 8));
-  EXPECT_EQ(text(*copy_key("Memcpy DtoH (Device -> Pinned)", 8)), "copy_device_to_host fp32 8");
 }
 
 TEST(KinetoRuns, RanksInNames) {

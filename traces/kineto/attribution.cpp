@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "traces/kineto/host_sweep.hpp"
+#include "traces/kineto/kernel_costs.hpp"
 #include "traces/kineto/name_facts.hpp"
 
 namespace foreshard::traces::kineto {
@@ -55,7 +56,7 @@ class Attributor {
     std::sort(sweep_.launches.begin(), sweep_.launches.end());
     std::sort(sweep_.operators.begin(), sweep_.operators.end());
     each_event(true, [this](Event& event) { link(event); });
-    share_costs();
+    share_costs(recording_, std::move(launched_), std::move(sweep_.kernel_calls));
     count_costs();
     return std::move(out_);
   }
@@ -117,7 +118,8 @@ class Attributor {
   void link(Event& event) {
     const auto index = static_cast<std::uint32_t>(&event - recording_.events.data());
     const Reference* cause = find(sweep_.launches, event.correlation);
-    if (cause == nullptr) cause = find(sweep_.operators, recording_.links[index].external_id);
+    const bool has_call = cause != nullptr;
+    if (!has_call) cause = find(sweep_.operators, recording_.links[index].external_id);
     if (event.kind == EventKind::range) {
       const NameFacts& facts = names_[event.name];
       event.unit = facts.unit;
@@ -133,22 +135,7 @@ class Attributor {
     event.step = host.step;
     const bool is_kernel =
         event.kind == EventKind::compute || event.kind == EventKind::communication;
-    if (is_kernel && cause->owner != kNoEvent) launched_.emplace_back(cause->owner, index);
-  }
-
-  // From operators to the one kernel that each launched.
-  void share_costs() {
-    std::sort(launched_.begin(), launched_.end());
-    for (std::size_t i = 0; i < launched_.size(); ++i) {
-      const auto [owner, kernel] = launched_[i];
-      const bool is_alone = (i == 0 || launched_[i - 1].first != owner) &&
-                            (i + 1 == launched_.size() || launched_[i + 1].first != owner);
-      if (!is_alone) continue;
-      const Event& from = recording_.events[owner];
-      Event& to = recording_.events[kernel];
-      if (to.cost_key == 0) to.cost_key = from.cost_key;
-      if (to.bytes == 0) to.bytes = from.bytes;
-    }
+    if (is_kernel && cause->owner != kNoEvent) launched_.push_back({cause->owner, index, has_call});
   }
 
   void count_costs() {
@@ -170,7 +157,7 @@ class Attributor {
   Attribution out_;
   NameTable names_;
   HostSweep sweep_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> launched_;  // operator, kernel
+  std::vector<LaunchedKernel> launched_;
 };
 
 }  // namespace

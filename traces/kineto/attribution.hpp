@@ -3,8 +3,8 @@
 //
 // A host event has the unit and phase of the innermost range around it that says any; outside of
 // FSDP's ranges, those of the unit whose own work it is (annotations.hpp). An event of the device has
-// those of the call that launched it or, without one, of the operator it names. A cost key goes from
-// an operator to its kernel where it launched just one.
+// those of the call that launched it or, without one, of the operator it names. Cost keys go from
+// operators to their kernels (kernel_costs.hpp).
 #pragma once
 
 #include <cstdint>

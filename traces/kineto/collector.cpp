@@ -5,7 +5,7 @@
 
 #include "traces/annotations.hpp"
 #include "traces/kineto/decimal.hpp"
-#include "traces/kineto/shapes.hpp"
+#include "traces/kineto/transfer_keys.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {
@@ -186,11 +186,10 @@ void Collector::describe_host(const RawEvent& raw, Event& event, EventLinks& lin
   if (!raw.collective.empty()) {
     event.bytes = collective_bytes(raw);
     if (const auto key = collective_key(raw)) event.cost_key = intern(*key);
-  } else if (!raw.input_dims.empty() && has_operator_key(raw.name)) {
-    const auto found = operator_key(raw);
-    if (!found) return;
-    event.cost_key = intern(found->key);
-    if (found->in_backward != found->key.op) links.in_backward = found->in_backward;
+  } else if (!raw.input_dims.empty()) {
+    const KeyMemo::Known known = keys_.of(event.name, raw);
+    event.cost_key = known.key;
+    links.in_backward = known.in_backward;
   }
 }
 

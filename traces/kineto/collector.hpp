@@ -9,6 +9,7 @@
 
 #include "traces/import.hpp"
 #include "traces/kineto/collected.hpp"
+#include "traces/kineto/key_memo.hpp"
 #include "traces/kineto/lane_table.hpp"
 #include "traces/kineto/raw_event.hpp"
 
@@ -53,6 +54,7 @@ class Collector {
   LaneTable lanes_;
   std::vector<Blocks> blocks_;  // by lane
   Collected out_;
+  KeyMemo keys_{out_.strings};
 };
 
 }  // namespace foreshard::traces::kineto

@@ -103,7 +103,11 @@ simdjson::error_code read_argument(const char* key, ondemand::value value, RawEv
       if (is(key, "Device Id")) event.device_id = integer(value);
       break;
     case 'C':
-      if (is(key, "Collective name")) event.collective = text(value);
+      if (is(key, "Concrete Inputs")) {
+        if (is_container(value)) return read_raw(value, event.concrete_inputs);
+      } else if (is(key, "Collective name")) {
+        event.collective = text(value);
+      }
       break;
     case 'O':
       if (is(key, "Out msg nelems")) event.out_elements = integer(value);

@@ -50,7 +50,11 @@ void HostSweep::visit(std::uint32_t index) {
   if (links.in_backward != Operator::kCount && recording_.strings[now.phase] == "backward") {
     rename_cost(event, links.in_backward);
   }
-  if (event.cost_key != 0 || event.bytes != 0) now.owner = index;
+  const bool is_part = now.owner != kNoEvent && recording_.events[now.owner].cost_key != 0;
+  if (!is_part && (event.cost_key != 0 || event.bytes != 0)) now.owner = index;
+  if (event.kind == EventKind::runtime && now.owner != kNoEvent && names_[event.name].launches) {
+    kernel_calls.push_back(now.owner);
+  }
   if (event.correlation != 0) launches.push_back({event.correlation, index, now.owner});
   if (links.external_id != 0 && event.correlation == 0) {
     operators.push_back({links.external_id, index, now.owner});

@@ -15,7 +15,9 @@ namespace foreshard::traces::kineto {
 struct Reference {
   std::int64_t key = 0;     // correlation, or number of the operator
   std::uint32_t event = 0;  // index
-  std::uint32_t owner = 0;  // the innermost event around it, or itself, that says how large it is
+  // The outermost event around it, or itself, that has a cost key; without any, the innermost that
+  // says how large it is.
+  std::uint32_t owner = 0;
   auto operator<=>(const Reference&) const = default;
 };
 constexpr std::uint32_t kNoEvent = ~std::uint32_t{0};
@@ -28,8 +30,9 @@ class HostSweep {
   // `instants`: indices of the thread's instants of the allocator, by time.
   void sweep(std::size_t lane, std::span<const std::uint32_t> instants);
 
-  std::vector<Reference> launches;   // by the calls that have a correlation
-  std::vector<Reference> operators;  // that have a number
+  std::vector<Reference> launches;          // by the calls that have a correlation
+  std::vector<Reference> operators;         // that have a number
+  std::vector<std::uint32_t> kernel_calls;  // owners of the calls that launch kernels
 
  private:
   struct Open {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "traces/annotations.hpp"
-#include "traces/kineto/shapes.hpp"
+#include "traces/kineto/operator_keys.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {
@@ -15,6 +15,7 @@ struct NameFacts {
   Annotation::Scope scope = Annotation::Scope::none;
   std::int32_t step = -1;
   bool has_cost = false;  // an operator that models know
+  bool launches = false;  // a call that launches a kernel
   bool is_known = false;  // looked into
 };
 
@@ -37,7 +38,8 @@ class NameTable {
                                               strings_.intern(annotation.phase),
                                               annotation.scope,
                                               annotation.step.value_or(-1),
-                                              has_operator_key(text),
+                                              key_rule(text) != nullptr,
+                                              launches_kernel(text),
                                               true};
   }
 
