@@ -15,6 +15,8 @@ constexpr const char* kExpected =
     "expected an SQLite export of Nsight Systems (nsys export --type sqlite)";
 // A row takes at least this many bytes of its page; more rows mean pages that are read twice.
 constexpr std::int64_t kLeastBytesOfARow = 8;
+// Bounds of the longest value that is read; SQLite's own statements need the lower one.
+constexpr std::int64_t kLeastLongest = 64 << 10, kMostLongest = 256 << 20;
 
 std::string quoted(const std::string& name) {
   std::string text = "\"";
@@ -83,7 +85,9 @@ Result<Source> Source::open(const std::string& name, std::int64_t bytes,
   const auto open = [&] {
     source.database_ = connect();
     make_safe(source.database_);
-    sqlite3_limit(source.database_.handle(), SQLITE_LIMIT_LENGTH, 256 << 20);
+    // No value is longer than its file, whatever it says of itself.
+    const auto longest = std::clamp<std::int64_t>(bytes, kLeastLongest, kMostLongest);
+    sqlite3_limit(source.database_.handle(), SQLITE_LIMIT_LENGTH, static_cast<int>(longest));
   };
   open();
   if (!answers(source.database_)) {

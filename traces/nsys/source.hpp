@@ -62,6 +62,8 @@ class Source {
   std::map<std::string, std::set<std::string>> tables_;  // and their columns
   std::int64_t bytes_ = 0;
   std::int64_t rows_left_ = 0;
+  // A value that claims gigabytes costs SQLite tens of milliseconds until it finds it is not there.
+  int searches_left_ = 200;
   bool is_cut_short_ = false;
   std::map<std::string, std::int64_t> damage_;
 };
@@ -81,9 +83,9 @@ void Source::each(const std::string& table, const std::vector<std::string>& colu
     }
     if (status == SQLITE_DONE) return;
     if (gap == 1) ++damage_[table];
-    // The damage is a page of unknown length: search for its end in growing strides.
-    constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
-    if (!statement || gap > kFarthest || last > kFarthest) return;
+    // The damage is a page of unknown length: search for its end in growing strides. Rows are counted
+    // from 1, and none takes less than a byte.
+    if (!statement || last > bytes_ || searches_left_-- == 0) return;
     last += gap;
     gap *= 2;
   }
