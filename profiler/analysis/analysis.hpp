@@ -75,6 +75,7 @@ struct OutOfMemory {
 
 struct StepAnalysis {
   std::int32_t step = 0;
+  std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
   std::int64_t host_wait_ns = 0;  // the host blocked
   TimeBreakdown time;             // of the device events issued by this step

@@ -70,6 +70,7 @@ Json json_of(const RankAnalysis& rank) {
   Json steps = Json::array();
   for (const StepAnalysis& step : rank.steps) {
     Json one{{"step", step.step},
+             {"start_ns", step.start_ns},
              {"duration_ns", step.duration_ns},
              {"host_wait_ns", step.host_wait_ns}};
     put(one, step.time);

@@ -23,6 +23,13 @@ std::string milliseconds(std::int64_t ns) {
   return fixed(static_cast<double>(ns) / 1e6, 3) + " ms";
 }
 
+std::string duration(std::int64_t ns) {
+  const double n = static_cast<double>(ns);
+  if (n >= 1e9) return fixed(n / 1e9, 2) + " s";
+  if (n >= 1e6) return fixed(n / 1e6, 1) + " ms";
+  return fixed(n / 1e3, 1) + " us";
+}
+
 std::string binary_bytes(std::int64_t bytes) {
   const double magnitude = std::abs(static_cast<double>(bytes));
   if (magnitude >= 1024.0 * 1024 * 1024) {
@@ -39,19 +46,109 @@ std::string percent(double part, double whole) {
   return whole == 0 ? "-" : fixed(100 * part / whole, 1) + " %";
 }
 
-std::string TextTable::text(int indent) const {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+std::string share(std::int64_t part, std::int64_t whole) {
+  return percent(static_cast<double>(part), static_cast<double>(whole));
+}
+
+std::string counted(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& parts, const std::string& between) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : between) + parts[i];
+  return text;
+}
+
+std::string cut(const std::string& text, std::size_t most, std::size_t kept_at_end) {
+  if (width(text) <= most) return text;
+  const auto begins = [&](std::size_t i) {
+    return (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+  };
+  kept_at_end = std::min(kept_at_end, most - 1);
+  std::size_t first = 0, last = text.size();
+  for (std::size_t count = 0; first < text.size(); ++first) {
+    if (begins(first) && count++ == most - 1 - kept_at_end) break;
+  }
+  for (std::size_t count = 0; last > 0 && count < kept_at_end; --last) count += begins(last - 1);
+  return text.substr(0, first) + "…" + text.substr(last);
+}
+
+std::string wrapped(const std::string& text, std::size_t indent) {
+  // A figure stays with its unit.
+  const auto is_unit = [&](std::size_t begin) {
+    for (const std::string_view unit : {"%", "GiB", "MiB", "KiB", "B", "s", "ms", "us"}) {
+      const std::size_t end = begin + unit.size();
+      if (text.compare(begin, unit.size(), unit) == 0 &&
+          (end == text.size() || std::string_view(" ,.:;)").find(text[end]) != std::string::npos)) {
+        return true;
+      }
+    }
+    return false;
+  };
+  std::string lines;
+  std::size_t column = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = std::min(text.find(' ', begin), text.size());
+    while (end < text.size() && is_unit(end + 1))
+      end = std::min(text.find(' ', end + 1), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (column > indent && column + 1 + width(word) > kReportWidth) {
+      lines += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (begin > 0) {
+      lines += " ";
+      ++column;
+    }
+    lines += word;
+    column += width(word);
+    begin = end + 1;
+  }
+  return lines + "\n";
+}
+
+std::string sparkline(const std::vector<std::int64_t>& values, std::int64_t most,
+                      std::size_t columns) {
+  constexpr std::string_view kBars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::string text;
+  columns = std::min(columns, values.size());
+  for (std::size_t column = 0; column < columns; ++column) {
+    const std::size_t begin = column * values.size() / columns,
+                      end = (column + 1) * values.size() / columns;
+    const std::int64_t highest =
+        *std::max_element(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                          values.begin() + static_cast<std::ptrdiff_t>(end));
+    const double height = most > 0 ? static_cast<double>(highest) / static_cast<double>(most) : 0;
+    text += kBars[static_cast<std::size_t>(std::clamp(std::ceil(8 * height), 0.0, 8.0))];
+  }
+  return text;
+}
+
+bool TextTable::is_nothing(std::size_t column) const {
+  return std::all_of(rows_.begin() + 1, rows_.end(), [&](const std::vector<std::string>& row) {
+    const std::string& cell = row[column];
+    return cell.empty() || cell == "-" ||
+           (cell[0] == '0' && cell.find_first_of("123456789") == std::string::npos);
+  });
+}
+
+std::string TextTable::text() const {
+  if (rows() == 0) return "";
+  const std::size_t columns = rows_[0].size();
+  std::vector<std::size_t> shown;
+  std::vector<std::size_t> widths(columns, 0);
+  for (std::size_t column = 0; column < columns; ++column) {
+    if (is_nothing(column)) continue;
+    shown.push_back(column);
+    for (const auto& row : rows_) widths[column] = std::max(widths[column], width(row[column]));
   }
   std::string out;
   for (const auto& row : rows_) {
-    std::string line(static_cast<std::size_t>(indent), ' ');
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - width(row[i]), ' ');
-      if (i > 0) line += "  ";
-      line += i == 0 ? row[i] + padding : padding + row[i];
+    std::string line;
+    for (const std::size_t column : shown) {
+      const std::string padding(widths[column] - width(row[column]), ' ');
+      const bool is_left = std::find(left_.begin(), left_.end(), column) != left_.end();
+      line += "  " + (is_left ? row[column] + padding : padding + row[column]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";

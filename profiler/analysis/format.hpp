@@ -1,4 +1,4 @@
-// Figures and tables for people, the same in every locale.
+// Figures, sentences and tables for people, the same in every locale.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,46 @@
 
 namespace foreshard::profiler {
 
+constexpr std::size_t kReportWidth = 100;
+
 std::string milliseconds(std::int64_t ns);       // "12.346 ms"
+std::string duration(std::int64_t ns);           // "1.23 s", "12.3 ms", "45.6 us"
 std::string binary_bytes(std::int64_t bytes);    // "1.53 GiB", "24.00 MiB", "512 B"
 std::string percent(double part, double whole);  // "12.3 %"; "-" where the whole is nothing
-std::string fixed(double value, int decimals);   // "1.250"
+std::string share(std::int64_t part, std::int64_t whole);          // the same
+std::string fixed(double value, int decimals);                     // "1.250"
+std::string counted(std::int64_t count, const std::string& what);  // "1 rank", "2 ranks"
+std::string joined(const std::vector<std::string>& parts, const std::string& between);
 
 // In characters rather than bytes: names may be UTF-8.
 std::size_t width(std::string_view text);
 
-// Columns as wide as their widest cell; the first is aligned left, the others right.
+// At most `most` characters, of which "…" stands for those left out.
+std::string cut(const std::string& text, std::size_t most, std::size_t kept_at_end = 0);
+
+// Lines of at most kReportWidth characters, those after the first indented.
+std::string wrapped(const std::string& text, std::size_t indent = 0);
+
+// The highest of the values that fall into each of `columns` as a bar of eight heights, of which the
+// full one is `most`; nothing is blank.
+std::string sparkline(const std::vector<std::int64_t>& values, std::int64_t most,
+                      std::size_t columns);
+
+// Columns as wide as their widest cell, aligned right but for those named `left`. Columns of which
+// every cell is nothing (empty, "-", a zero of any unit) are left out.
 class TextTable {
  public:
-  explicit TextTable(std::vector<std::string> heading) : rows_{std::move(heading)} {}
+  explicit TextTable(std::vector<std::string> heading, std::vector<std::size_t> left = {0})
+      : rows_{std::move(heading)}, left_(std::move(left)) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   std::size_t rows() const { return rows_.size() - 1; }  // without the heading
-  std::string text(int indent = 2) const;
+  std::string text() const;                              // nothing where there are none
 
  private:
+  bool is_nothing(std::size_t column) const;
+
   std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> left_;
 };
 
 }  // namespace foreshard::profiler

@@ -1,10 +1,12 @@
 #include "profiler/analysis/report_sentences.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
+#include <utility>
 
 #include "profiler/analysis/format.hpp"
+#include "profiler/analysis/numbered_names.hpp"
+#include "profiler/analysis/report_memory.hpp"
 #include "profiler/analysis/short_names.hpp"
 #include "traces/bounded_sum.hpp"
 
@@ -14,130 +16,298 @@ namespace {
 using traces::bounded_sum;
 
 constexpr double kMuch = 0.05;  // of a step: worth a sentence
-constexpr std::size_t kUnitsNamed = 3;
+constexpr std::size_t kUnitsNamed = 3, kHoldersNamed = 3, kMostSentences = 5;
 
-// Of all operators and ranks.
-std::int64_t operator_time(const Analysis& analysis) {
-  std::int64_t total = 0;
-  for (const OperatorTotal& one : analysis.operators) total = bounded_sum(total, one.self_ns);
-  return total;
+bool is_much(std::int64_t part, std::int64_t whole) {
+  return part > 0 && static_cast<double>(part) >= kMuch * static_cast<double>(whole);
 }
 
-std::string share(std::int64_t part, std::int64_t whole) {
-  return percent(static_cast<double>(part), static_cast<double>(whole));
+// "a step", or what stands for it where there is none.
+const char* whole_of(const Analysis& analysis) {
+  return analysis.step_time_ns > 0 ? "step" : "time";
+}
+
+std::string out_of_memory_sentence(const Analysis& analysis) {
+  for (const RankAnalysis& rank : analysis.ranks) {
+    if (!rank.ran_out) continue;
+    const OutOfMemory& then = *rank.ran_out;
+    return "Rank " + std::to_string(rank.rank) +
+           " ran out of device memory: " + binary_bytes(then.refused_bytes) +
+           " could not be had while " + binary_bytes(then.allocated_bytes) +
+           " were allocated and " + binary_bytes(then.reserved_bytes) + " reserved." +
+           (analysis.source == "snapshot"
+                ? " `foreshard replay` of the snapshot says what other allocator settings would "
+                  "have done."
+                : "");
+  }
+  return "";
 }
 
 std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
+  const bool has_steps = analysis.step_time_ns > 0;
   if (t.span_ns == 0) {
-    const std::string nothing = "No device events were recorded";
-    return analysis.step_time_ns > 0
-               ? "A steady step takes " + milliseconds(analysis.step_time_ns) + " on hosts. " +
-                     nothing + "."
-               : nothing + ".";
+    return has_steps ? "A steady step takes " + duration(analysis.step_time_ns) +
+                           " on the host; no work of devices was recorded."
+                     : "";
   }
-  const std::string subject = analysis.step_time_ns > 0
-                                  ? "A steady step takes " + milliseconds(analysis.step_time_ns)
-                                  : "The device events span " + milliseconds(t.span_ns);
-  return subject + ": the device computes " + share(t.compute_ns, t.span_ns) + " of it and idles " +
-         share(t.idle_ns, t.span_ns) + "; communication takes " +
-         share(t.communication_ns, t.span_ns) + ", of which " +
-         share(t.overlap_ns, t.communication_ns) + " is hidden behind computation.";
-}
-
-std::string memory_sentence(const RankAnalysis* rank) {
-  if (!rank || rank->peak.allocated_bytes == 0) return "No device memory was recorded.";
-  const MemoryPeak& peak = rank->peak;
-  std::string text = "Memory peaks at " + binary_bytes(peak.allocated_bytes) + " allocated (" +
-                     binary_bytes(peak.reserved_bytes) + " reserved) on rank " +
-                     std::to_string(rank->rank);
-  if (!rank->steps.empty()) text += ", in step " + std::to_string(peak.step);
-  if (!peak.phase.empty()) text += ", " + peak.phase;
-  const auto largest =
-      std::max_element(peak.by_category.begin(), peak.by_category.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (largest != peak.by_category.end()) {
-    text += "; " + share(largest->second, peak.allocated_bytes) + " of it are " + largest->first;
+  const auto busy = static_cast<std::int64_t>(
+      std::count_if(analysis.ranks.begin(), analysis.ranks.end(),
+                    [](const RankAnalysis& rank) { return rank.time.device_events > 0; }));
+  std::string text = has_steps ? "A steady step takes " + duration(analysis.step_time_ns)
+                               : "The device's work spans " + duration(t.span_ns);
+  // Work that a step issues may go on beyond its end.
+  if (has_steps && t.span_ns - analysis.step_time_ns > analysis.step_time_ns / 20) {
+    text += ", the device's work of one spans " + duration(t.span_ns);
+  }
+  text += busy > 1 ? ": the devices compute " : ": the device computes ";
+  text += share(t.compute_ns, t.span_ns) + " of that";
+  if (busy > 1) text += " (mean of " + counted(busy, "rank") + ")";
+  std::vector<std::string> rest;
+  if (t.communication_ns > 0) {
+    rest.push_back((busy > 1 ? "communicate " : "communicates ") +
+                   share(t.communication_ns, t.span_ns) + " (" +
+                   (t.overlap_ns > 0 ? share(t.overlap_ns, t.communication_ns) : "none") +
+                   " of it hidden behind computation)");
+  }
+  if (is_much(t.memory_operation_ns, t.span_ns)) {
+    rest.push_back((busy > 1 ? "copy " : "copies ") + share(t.memory_operation_ns, t.span_ns));
+  }
+  rest.push_back((busy > 1 ? "idle " : "idles ") + share(t.idle_ns, t.span_ns));
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    text += (i + 1 == rest.size() ? " and " : ", ") + rest[i];
   }
   return text + ".";
 }
 
-// "All-gathers of model.layers.0 to 3" and their like: the collective that nothing hides longest.
-std::string most_exposed(const Analysis& analysis) {
-  if (analysis.collectives.empty() || analysis.collectives.front().exposed_ns == 0) return "";
+std::string plain(std::string category) {
+  if (category == "all_gather") return "all-gather buffers";
+  if (category == "reduce_scatter") return "reduce-scatter buffers";
+  std::replace(category.begin(), category.end(), '_', ' ');
+  return category;
+}
+
+// Categories where they are known for most of it, or else who asked for it.
+std::string largest_holders(const MemoryPeak& peak) {
+  std::vector<std::pair<std::int64_t, std::string>> holders;
+  std::int64_t unknown = 0;
+  for (const auto& [category, bytes] : peak.by_category) {
+    if (category == kUnknown || category == "unattributed") unknown = bounded_sum(unknown, bytes);
+    const bool is_older = category == "before the recording";
+    holders.emplace_back(bytes, (is_older ? "from " : "") + plain(category));
+  }
+  if (unknown > peak.allocated_bytes / 2) {
+    holders.clear();
+    for (const Owner& owner : grouped_owners(peak.owners)) {
+      const bool is_older = owner.name == "before the recording";
+      holders.emplace_back(owner.bytes, (is_older ? "from " : "by ") + owner.name);
+      if (owner.name == kUnknown) holders.pop_back();
+    }
+  }
+  std::stable_sort(holders.begin(), holders.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> parts;
+  for (const auto& [bytes, name] : holders) {
+    if (parts.size() == kHoldersNamed || !is_much(bytes, peak.allocated_bytes)) break;
+    parts.push_back(share(bytes, peak.allocated_bytes) + " " + name);
+  }
+  return parts.empty() ? "" : ": " + joined(parts, ", ");
+}
+
+std::string memory_sentence(const Analysis& analysis) {
+  const RankAnalysis* const rank = fullest_rank(analysis);
+  if (!rank) return "";
+  const MemoryPeak& peak = rank->peak;
+  const std::string whose =
+      analysis.ranks.size() > 1 ? " on rank " + std::to_string(rank->rank) : "";
+  if (peak.allocated_bytes == 0) {
+    return peak.host_bytes == 0
+               ? ""
+               : "Memory of the host peaks at " + binary_bytes(peak.host_bytes) + whose + ".";
+  }
+  std::string text = "Memory peaks at " + binary_bytes(peak.allocated_bytes) + " allocated";
+  if (peak.reserved_bytes > 0) {
+    const bool is_then = peak.reserved_then_bytes == peak.reserved_bytes;
+    text += " (" + binary_bytes(peak.reserved_then_bytes) + " reserved" +
+            (is_then ? ")" : " then, " + binary_bytes(peak.reserved_bytes) + " at most)");
+  }
+  text += whose;
+  if (!rank->steps.empty()) text += " in step " + std::to_string(peak.step);
+  if (!peak.phase.empty()) text += " during " + peak.phase;
+  return text + largest_holders(peak) + ".";
+}
+
+std::string fragmentation_sentence(const Analysis& analysis) {
+  const RankAnalysis* const rank = fullest_rank(analysis);
+  if (!rank) return "";
+  const std::int64_t reserved = rank->peak.reserved_then_bytes,
+                     unused = reserved - rank->peak.allocated_bytes;
+  if (!is_much(unused, reserved)) return "";
+  return "Of the memory reserved at the peak " + binary_bytes(unused) + " (" +
+         share(unused, reserved) + ") is not allocated: cached blocks and fragments.";
+}
+
+// The collective that nothing hides longest, with the units that make up most of it.
+struct Exposed {
+  std::string name;
+  std::vector<std::string> units;
+};
+
+Exposed most_exposed(const Analysis& analysis) {
   std::map<std::string, std::int64_t> by_name;
   for (const CollectiveCost& one : analysis.collectives) {
-    auto& exposed = by_name[one.name];
-    exposed = bounded_sum(exposed, one.exposed_ns);
+    by_name[one.name] = bounded_sum(by_name[one.name], one.exposed_ns);
   }
   const auto worst = std::max_element(by_name.begin(), by_name.end(),
                                       [](auto& a, auto& b) { return a.second < b.second; });
-  std::vector<std::string> units;  // those that make up most of it
+  if (worst == by_name.end() || worst->second == 0) return {};
+  Exposed result{worst->first, {}};
   std::int64_t covered = 0;
   for (const CollectiveCost& one : analysis.collectives) {
     if (one.name != worst->first || covered >= worst->second / 5 * 4) continue;
     covered = bounded_sum(covered, one.exposed_ns);
-    if (!one.unit.empty()) units.push_back(one.unit);
+    if (!one.unit.empty()) result.units.push_back(one.unit);
   }
-  return short_name(worst->first) +
-         (units.empty() ? "" : " of " + joined_units(units, kUnitsNamed));
+  return result;
 }
 
-std::string waiting_sentence(const Analysis& analysis, const TimeBreakdown& t) {
-  if (analysis.waits.size() < 2) return "";
-  const auto longest = [](const RankWaits& a, const RankWaits& b) {
-    return a.waited_ns < b.waited_ns;
-  };
-  const RankWaits& straggler =
-      *std::min_element(analysis.waits.begin(), analysis.waits.end(), longest);
-  const RankWaits& waiter =
-      *std::max_element(analysis.waits.begin(), analysis.waits.end(), longest);
-  const std::int64_t lost = waiter.waited_ns - straggler.waited_ns;
-  if (static_cast<double>(lost) < kMuch * static_cast<double>(t.span_ns)) return "";
-  return "Rank " + std::to_string(straggler.rank) + " comes last to " +
-         std::to_string(straggler.arrived_last) + " of " + std::to_string(straggler.collectives) +
-         " collectives; rank " + std::to_string(waiter.rank) + " waits " + milliseconds(lost) +
+// FSDP's own, which can be issued earlier.
+bool can_be_prefetched(const std::string& collective) {
+  for (const char* name :
+       {"all_gather", "allgather", "AllGather", "reduce_scatter", "ReduceScatter"}) {
+    if (collective.find(name) != std::string::npos) return true;
+  }
+  return false;
+}
+
+struct Straggler {
+  const RankWaits* last = nullptr;  // who comes last
+  const RankWaits* waiter = nullptr;
+  std::int64_t lost_ns = 0;
+};
+
+Straggler straggler_of(const Analysis& analysis) {
+  if (analysis.waits.size() < 2) return {};
+  const auto [last, waiter] = std::minmax_element(
+      analysis.waits.begin(), analysis.waits.end(),
+      [](const RankWaits& a, const RankWaits& b) { return a.waited_ns < b.waited_ns; });
+  return {&*last, &*waiter, waiter->waited_ns - last->waited_ns};
+}
+
+std::string waiting_sentence(const Analysis& analysis) {
+  const Straggler straggler = straggler_of(analysis);
+  std::int64_t span = 0;
+  for (const RankAnalysis& rank : analysis.ranks) span = std::max(span, rank.time.span_ns);
+  if (!straggler.last || !is_much(straggler.lost_ns, span)) return "";
+  return "Rank " + std::to_string(straggler.last->rank) + " comes last to " +
+         std::to_string(straggler.last->arrived_last) + " of " +
+         std::to_string(straggler.last->collectives) + " collectives: rank " +
+         std::to_string(straggler.waiter->rank) + " waits " + duration(straggler.lost_ns) +
          " longer in them.";
 }
 
-// What a person should look at first.
-std::string advice_sentence(const Analysis& analysis, const TimeBreakdown& t) {
-  const auto much = [&](std::int64_t ns) {
-    return static_cast<double>(ns) > kMuch * static_cast<double>(t.span_ns);
-  };
-  if (much(t.exposed_communication_ns) && t.exposed_communication_ns >= t.idle_ns) {
-    const std::string what = most_exposed(analysis);
-    return share(t.exposed_communication_ns, t.span_ns) + " of the time waits for communication (" +
-           milliseconds(t.exposed_communication_ns) + ")" +
-           (what.empty() ? "" : ", most of it for " + what) +
-           ": more prefetch, fewer reshards or larger units would hide some of it.";
+std::string exposed_sentence(const Analysis& analysis, const TimeBreakdown& t) {
+  const Exposed worst = most_exposed(analysis);
+  std::string text = share(t.exposed_communication_ns, t.span_ns) + " of the " +
+                     whole_of(analysis) + " waits for communication (" +
+                     duration(t.exposed_communication_ns) + ")";
+  if (!worst.name.empty()) {
+    text += ", most of it for " + short_name(worst.name);
+    if (!worst.units.empty()) text += " of " + joined_units(worst.units, kUnitsNamed);
   }
-  if (much(t.idle_ns)) {
-    ComputeGaps sum{};
-    for (const RankAnalysis& rank : analysis.ranks) {
-      for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
-        sum[cause] = bounded_sum(sum[cause], rank.gaps[cause]);
-      }
+  std::int64_t exposed = 0;
+  for (const CollectiveCost& one : analysis.collectives) {
+    exposed = bounded_sum(exposed, one.exposed_ns);
+  }
+  const bool is_imbalance =
+      straggler_of(analysis).lost_ns >
+      exposed / static_cast<std::int64_t>(std::max<std::size_t>(analysis.ranks.size(), 1)) / 2;
+  if (can_be_prefetched(worst.name) && !is_imbalance) {
+    text += "; more prefetch, fewer reshards or larger units would hide some of it";
+  }
+  return text + ".";
+}
+
+std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
+  ComputeGaps sum{};
+  for (const RankAnalysis& rank : analysis.ranks) {
+    for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
+      sum[cause] = bounded_sum(sum[cause], rank.gaps[cause]);
     }
-    const auto of = [&](GapCause cause) { return sum[static_cast<std::size_t>(cause)]; };
-    const std::int64_t late = of(GapCause::host_blocked) + of(GapCause::launch_bound);
-    const std::int64_t waited = of(GapCause::other_ranks) + of(GapCause::dependency);
-    const std::string why =
-        late >= waited ? of(GapCause::host_blocked) > of(GapCause::launch_bound)
-                             ? "mostly because the host waits for the device before it goes on"
-                             : "mostly because the host issues work too slowly"
-                       : "mostly because work that was issued in time waits for other ranks or "
-                         "streams";
-    return "The device idles " + milliseconds(t.idle_ns) + " (" + share(t.idle_ns, t.span_ns) +
-           "), " + why + ".";
   }
-  if (!analysis.operators.empty()) {
-    const OperatorTotal& top = *std::max_element(
-        analysis.operators.begin(), analysis.operators.end(),
-        [](const OperatorTotal& a, const OperatorTotal& b) { return a.self_ns < b.self_ns; });
-    return "The costliest operator is " + short_name(top.name) + " with " +
-           share(top.self_ns, operator_time(analysis)) + " of all operators' time.";
+  constexpr std::pair<GapCause, const char*> kReasons[] = {
+      {GapCause::host_blocked,
+       "mostly because the host waits for the device before it issues what is next"},
+      {GapCause::launch_bound, "mostly because the host issues work too late (launch-bound)"},
+      {GapCause::other_ranks, "mostly waiting for other ranks to come to a collective"},
+      {GapCause::between_kernels, "mostly in short gaps between kernels"},
+      {GapCause::dependency, "mostly because work that was issued in time waits for other streams"},
+      {GapCause::unknown,
+       "and why is not known: the launches of what comes next are not in the trace"}};
+  const auto* const worst =
+      std::max_element(std::begin(kReasons), std::end(kReasons), [&](const auto& a, const auto& b) {
+        return sum[static_cast<std::size_t>(a.first)] < sum[static_cast<std::size_t>(b.first)];
+      });
+  return "The device idles " + duration(t.idle_ns) + " (" + share(t.idle_ns, t.span_ns) +
+         " of the " + whole_of(analysis) + "), " + worst->second + ".";
+}
+
+std::string costliest_sentence(const Analysis& analysis, bool on_device) {
+  const OperatorTotal* top = nullptr;
+  std::int64_t total = 0;
+  for (const OperatorTotal& one : analysis.operators) {
+    if (one.is_on_device != on_device) continue;
+    total = bounded_sum(total, one.self_ns);
+    if (!top || one.self_ns > top->self_ns) top = &one;
   }
-  return "";
+  if (!top || top->self_ns <= 0) return "";
+  return (on_device ? "The costliest work of the device is " : "The costliest operator is ") +
+         short_name(top->name) + ": " + share(top->self_ns, total) + " of all " +
+         (on_device ? "kernels' and copies' time (" : "operators' time (") +
+         counted(top->count, "call") + ").";
+}
+
+// The caching allocator asks the device only for what it does not hold.
+std::string device_allocation_sentence(const Analysis& analysis) {
+  std::int64_t ns = 0, calls = 0, span = 0;
+  for (const OperatorTotal& one : analysis.operators) {
+    if (one.name != "cudaMalloc" && one.name != "cudaFree") continue;
+    ns = bounded_sum(ns, one.self_ns);
+    calls += one.count;
+  }
+  for (const RankAnalysis& rank : analysis.ranks) span = bounded_sum(span, rank.time.span_ns);
+  if (analysis.step_time_ns == 0 || !is_much(ns, span)) return "";
+  return "cudaMalloc and cudaFree take " + duration(ns) + " (" + share(ns, span) +
+         " of all ranks' "
+         "time, " +
+         counted(calls, "call") + "): the allocator has to ask the device for memory.";
+}
+
+// What a person should look at first, and then.
+std::vector<std::string> advice(const Analysis& analysis, const TimeBreakdown& t) {
+  std::vector<std::string> sentences;
+  if (is_much(t.idle_ns, t.span_ns)) sentences.push_back(idle_sentence(analysis, t));
+  if (is_much(t.exposed_communication_ns, t.span_ns)) {
+    const bool is_worse = t.exposed_communication_ns >= t.idle_ns;
+    sentences.insert(is_worse ? sentences.begin() : sentences.end(), exposed_sentence(analysis, t));
+  }
+  if (sentences.empty()) sentences.push_back(costliest_sentence(analysis, t.span_ns > 0));
+  return sentences;
+}
+
+// The steady step of median duration.
+const TimeBreakdown& typical_step(const Analysis& analysis, const RankAnalysis& rank) {
+  std::vector<const StepAnalysis*> steady;
+  for (const StepAnalysis& step : rank.steps) {
+    if (std::binary_search(analysis.steady_steps.begin(), analysis.steady_steps.end(), step.step)) {
+      steady.push_back(&step);
+    }
+  }
+  if (steady.empty()) return rank.time;
+  const auto middle = steady.begin() + static_cast<std::ptrdiff_t>(steady.size() / 2);
+  std::nth_element(
+      steady.begin(), middle, steady.end(),
+      [](const StepAnalysis* a, const StepAnalysis* b) { return a->duration_ns < b->duration_ns; });
+  return (*middle)->time;
 }
 
 }  // namespace
@@ -152,7 +322,7 @@ TimeBreakdown typical_step(const Analysis& analysis) {
   for (const auto field : kFields) {
     std::int64_t sum = 0, ranks = 0;
     for (const RankAnalysis& rank : analysis.ranks) {
-      const TimeBreakdown& time = rank.steps.empty() ? rank.time : rank.steps.back().time;
+      const TimeBreakdown& time = typical_step(analysis, rank);
       if (time.device_events == 0) continue;
       sum = bounded_sum(sum, time.*field);
       ++ranks;
@@ -163,57 +333,30 @@ TimeBreakdown typical_step(const Analysis& analysis) {
 }
 
 const RankAnalysis* fullest_rank(const Analysis& analysis) {
-  const auto found = std::max_element(analysis.ranks.begin(), analysis.ranks.end(),
-                                      [](const RankAnalysis& a, const RankAnalysis& b) {
-                                        return a.peak.allocated_bytes < b.peak.allocated_bytes;
-                                      });
+  const auto found =
+      std::max_element(analysis.ranks.begin(), analysis.ranks.end(),
+                       [](const RankAnalysis& a, const RankAnalysis& b) {
+                         return std::pair(a.peak.allocated_bytes, a.peak.host_bytes) <
+                                std::pair(b.peak.allocated_bytes, b.peak.host_bytes);
+                       });
   return found == analysis.ranks.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> report_sentences(const Analysis& analysis) {
   const TimeBreakdown step = typical_step(analysis);
-  std::vector<std::string> sentences{time_sentence(analysis, step),
-                                     memory_sentence(fullest_rank(analysis))};
-  for (const std::string& more :
-       {advice_sentence(analysis, step), waiting_sentence(analysis, step)}) {
-    if (!more.empty()) sentences.push_back(more);
-  }
+  const std::vector<std::string> losses = advice(analysis, step);
+  std::vector<std::string> sentences{out_of_memory_sentence(analysis),
+                                     time_sentence(analysis, step),
+                                     losses.front(),
+                                     memory_sentence(analysis),
+                                     waiting_sentence(analysis),
+                                     device_allocation_sentence(analysis),
+                                     losses.size() > 1 ? losses[1] : "",
+                                     fragmentation_sentence(analysis)};
+  std::erase(sentences, "");
+  if (sentences.size() > kMostSentences) sentences.resize(kMostSentences);
+  if (sentences.empty()) sentences.emplace_back("Nothing that takes time or memory was recorded.");
   return sentences;
-}
-
-std::string joined_units(const std::vector<std::string>& units, std::size_t most) {
-  // Names that differ in their last number only, with the numbers in order.
-  std::map<std::pair<std::string, std::string>, std::vector<std::int64_t>> families;
-  std::vector<std::string> names;
-  for (const std::string& unit : units) {
-    const std::size_t last = unit.find_last_of("0123456789");
-    if (last == std::string::npos) {
-      names.push_back(unit);
-      continue;
-    }
-    std::size_t first = last;
-    while (first > 0 && unit[first - 1] >= '0' && unit[first - 1] <= '9') --first;
-    std::int64_t number = 0;
-    std::from_chars(unit.data() + first, unit.data() + last + 1, number);
-    families[{unit.substr(0, first), unit.substr(last + 1)}].push_back(number);
-  }
-  for (auto& [family, numbers] : families) {
-    std::sort(numbers.begin(), numbers.end());
-    for (std::size_t i = 0; i < numbers.size();) {
-      std::size_t j = i;
-      while (j + 1 < numbers.size() && numbers[j + 1] <= numbers[j] + 1) ++j;
-      std::string name = family.first + std::to_string(numbers[i]);
-      if (j > i) name += " to " + std::to_string(numbers[j]);
-      names.push_back(name + family.second);
-      i = j + 1;
-    }
-  }
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  if (names.size() > most) text += " and others";
-  return text;
 }
 
 }  // namespace foreshard::profiler

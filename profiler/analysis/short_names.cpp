@@ -10,7 +10,6 @@
 namespace foreshard::profiler {
 namespace {
 
-constexpr std::string_view kEllipsis = "…";
 constexpr std::size_t kMostFunctors = 2;
 constexpr std::size_t kDifferenceShown = 16;
 
@@ -22,33 +21,6 @@ bool is_generic(std::string_view name) {
     if (name.find(part) != std::string_view::npos) return true;
   }
   return false;
-}
-
-std::string first(std::string_view text, std::size_t characters) {
-  std::size_t end = 0;
-  for (std::size_t count = 0; end < text.size(); ++end) {
-    const bool begins = (static_cast<unsigned char>(text[end]) & 0xC0) != 0x80;
-    if (begins && count++ == characters) break;
-  }
-  return std::string(text.substr(0, end));
-}
-
-std::string last(std::string_view text, std::size_t characters) {
-  std::size_t begin = text.size();
-  for (std::size_t count = 0; begin > 0 && count < characters; --begin) {
-    count += (static_cast<unsigned char>(text[begin - 1]) & 0xC0) != 0x80;
-  }
-  return std::string(text.substr(begin));
-}
-
-std::string cut(const std::string& text, std::size_t most) {
-  if (width(text) <= most) return text;
-  // Inductor's names list the operators that were fused and end with the number of the kernel.
-  constexpr std::size_t kNumber = 8;
-  if (text.starts_with("triton_") && most > 2 * kNumber) {
-    return first(text, most - kNumber - 1) + std::string(kEllipsis) + last(text, kNumber);
-  }
-  return first(text, most - 1) + std::string(kEllipsis);
 }
 
 std::string what_it_is(std::string_view name) {
@@ -117,7 +89,9 @@ std::vector<std::string> with_differences(const std::vector<std::string>& names,
 }  // namespace
 
 std::string short_name(std::string_view name, std::size_t most) {
-  return cut(what_it_is(name), most);
+  // Inductor's names list the operators that were fused and end with the number of the kernel.
+  constexpr std::size_t kNumber = 8;
+  return cut(what_it_is(name), most, name.starts_with("triton_") ? kNumber : 0);
 }
 
 std::vector<std::string> short_names(const std::vector<std::string>& names, std::size_t most) {

@@ -199,24 +199,6 @@ TEST(Json, KeepsTheContract) {
   EXPECT_EQ(json["operators"][0]["total_ns"], 10);
 }
 
-TEST(Report, PutsTheAnswerFirst) {
-  HandMadeTrace t;
-  t.step(0, 1, 0, 20'000'000);
-  t.event(0, 0, EventKind::compute, 0, 10'000'000, 1, "matmul");
-  t.event(0, 1, EventKind::communication, 5'000'000, 20'000'000, 1, "all_gather");
-  t.memory(0, MemoryAction::segment_alloc, 1, 0, 3 << 20)
-      .memory(0, MemoryAction::alloc, 2, 0, 3 << 19, "activations", "x");
-  const std::string text = report_text(analyse(t.trace));
-  // Compute 10 of 20 ms, never idle, communication 15 of 20 ms of which 5 are hidden.
-  EXPECT_TRUE(text.starts_with(
-      "A steady step takes 20.000 ms: the device computes 50.0 % of it and idles 0.0 %; "
-      "communication takes 75.0 %, of which 33.3 % is hidden behind computation.\n"
-      "Memory peaks at 1.50 MiB allocated (3.00 MiB reserved) on rank 0, in step 1, forward; "
-      "100.0 % of it are activations.\n"
-      "50.0 % of the time waits for communication (10.000 ms), most of it for all_gather:"))
-      << text;
-}
-
 TEST(Report, ReadsAnEmptyTrace) {
   const Analysis analysis = analyse(traces::Trace{});
   EXPECT_FALSE(report_text(analysis).empty());

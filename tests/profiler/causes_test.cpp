@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "profiler/analysis/operators.hpp"
-#include "profiler/analysis/report_sentences.hpp"
 #include "tests/profiler/hand_made_trace.hpp"
 
 namespace foreshard::profiler {
@@ -184,28 +183,6 @@ TEST(Operators, CountOverlappingCallsOnce) {
   for (const OperatorTotal& one : operator_totals(t.trace)) {
     EXPECT_EQ(one.self_ns, one.name == "caller" ? 2 : one.total_ns);  // 0 to 1, 9 to 10
   }
-}
-
-TEST(ReportSentences, JoinUnitsThatFollowEachOther) {
-  EXPECT_EQ(joined_units({"layers.3", "layers.0", "layers.1", "layers.2", "root"}, 3),
-            "root, layers.0 to 3");
-  EXPECT_EQ(joined_units({"layers.0.mlp", "layers.2.mlp"}, 1), "layers.0.mlp and others");
-  EXPECT_EQ(joined_units({}, 3), "");
-}
-
-TEST(ReportSentences, NameWhatIsExposedAndWhoIsLate) {
-  HandMadeTrace t(2);
-  for (int rank = 0; rank < 2; ++rank) {
-    t.event(rank, 0, EventKind::compute, 0, 100);
-    t.event(rank, 1, EventKind::communication, rank == 0 ? 100 : 160, 200, 1, "all_gather");
-  }
-  for (traces::Event& e : t.trace.events) {
-    if (e.kind == EventKind::communication) e.unit = t.trace.strings.intern("model.layers.0");
-  }
-  std::string text;
-  for (const std::string& sentence : report_sentences(analyse(t.trace))) text += sentence;
-  EXPECT_NE(text.find("all_gather of model.layers.0"), std::string::npos) << text;
-  EXPECT_NE(text.find("Rank 1 comes last to 1 of 1 collectives"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+// Names that differ in a number, as those of a model's layers do, said together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace foreshard::profiler {
+
+// The number is the first that is a part of the path by itself ("model.layers.3.mlp: linear"), or
+// else the last there is ("h3"); -1 where there is none, and then `before` is all of the name.
+struct NumberedName {
+  std::string before, after;
+  std::int64_t number = -1;
+};
+NumberedName split_number(const std::string& name);
+
+// "0 to 3", "8", "10 to 30 by 2": the same numbers in order.
+std::vector<std::string> runs(std::vector<std::int64_t> numbers);
+
+// "model.layers.0 to 3, model.norm" for units that differ in a number; at most `most` runs.
+std::string joined_units(const std::vector<std::string>& units, std::size_t most);
+
+}  // namespace foreshard::profiler
