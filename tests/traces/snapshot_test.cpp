@@ -261,6 +261,12 @@ TEST(SnapshotTest, SaysWhatHeldTheMemory) {
   EXPECT_EQ(found.gathered[0].left, 0);
 }
 
+std::size_t records_of(const Snapshot& snapshot) {
+  std::size_t records = snapshot.segments.size();
+  for (const auto& events : snapshot.devices) records += events.size();
+  return records;
+}
+
 TEST(SnapshotTest, EveryCutIsSalvagedOrRefused) {
   const std::string whole = bytes_of(corpus("protocol4"));
   std::size_t most = 0;
@@ -271,15 +277,56 @@ TEST(SnapshotTest, EveryCutIsSalvagedOrRefused) {
       EXPECT_EQ(most, 0u) << "nothing is left of what a shorter cut had, at " << n;
       continue;
     }
-    EXPECT_FALSE(snapshot->complete);
-    std::size_t records = snapshot->segments.size();
-    for (const auto& events : snapshot->devices) records += events.size();
+    EXPECT_NE(snapshot->trouble.find("the file ends here"), std::string::npos);
+    const std::size_t records = records_of(*snapshot);
     EXPECT_GE(records + 1, most) << "at " << n;  // the last record may lose a part again
     most = std::max(most, records);
     EXPECT_FALSE(import_snapshot(*snapshot, "cut.pickle", {}).complete);
   }
   EXPECT_EQ(most, 13u);
   EXPECT_FALSE(import("cut").complete);
+}
+
+// Damage yields what a cut at the same byte does.
+TEST(SnapshotTest, EveryDamageIsSalvagedOrRefused) {
+  const std::string whole = bytes_of(corpus("protocol4"));
+  std::size_t salvaged = 0;
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    for (const char byte : {'\xff', '.', 'R', 'K', '\x94'}) {
+      std::string damaged = whole;
+      damaged[n] = byte;
+      const auto snapshot = parse_snapshot(damaged, "bad.pickle");
+      if (!snapshot) {
+        EXPECT_NE(snapshot.error().text().find("bad.pickle"), std::string::npos);
+        continue;
+      }
+      if (snapshot->trouble.empty()) continue;
+      ASSERT_TRUE(snapshot->trouble.starts_with("byte "));
+      const std::size_t at = std::stoul(snapshot->trouble.substr(5));
+      EXPECT_EQ(snapshot->dropped.at("bytes from the damage or cut on"),
+                static_cast<std::int64_t>(damaged.size() - at));
+      const auto cut = parse_snapshot(std::string_view(damaged).substr(0, at), "cut.pickle");
+      ASSERT_TRUE(cut);
+      EXPECT_EQ(records_of(*snapshot), records_of(*cut)) << n;
+      const Trace trace = import_snapshot(*snapshot, "bad.pickle", {});
+      EXPECT_FALSE(trace.complete);
+      EXPECT_EQ(trace.metadata.contains("trouble.0"), !recorded_devices(*snapshot).empty());
+      ++salvaged;
+    }
+  }
+  EXPECT_GT(salvaged, whole.size());
+}
+
+TEST(SnapshotTest, RefusesDamageBeforeAnythingWasRead) {
+  for (const std::string bytes : {"](K\x01\xff", "}(X\x08", "some text", "(lorem ipsum"}) {
+    const auto snapshot = parse_snapshot(bytes, "x.pickle");
+    ASSERT_FALSE(snapshot) << bytes;
+    EXPECT_NE(snapshot.error().text().find("is no pickle ("), std::string::npos)
+        << snapshot.error().text();
+  }
+  const auto snapshot = parse_snapshot("\x80\x04}(\xff", "x.pickle");
+  ASSERT_FALSE(snapshot);
+  EXPECT_EQ(snapshot.error().field, "byte 4");
 }
 
 TEST(SnapshotTest, ReadsGzip) {

@@ -31,7 +31,7 @@ class SnapshotImport {
         attributions_(snapshot),
         facts_(snapshot.stacks.size()) {
     trace_.dropped = snapshot.dropped;
-    trace_.complete = snapshot.complete;
+    trace_.complete = snapshot.trouble.empty();
   }
 
   Trace run(const std::string& path) {
@@ -45,6 +45,11 @@ class SnapshotImport {
                 {"files", path},
                 {"allocator_settings", snapshot_.settings},
                 {"clock_origin_ns", std::to_string(clamped_ns(origin_us_))}};
+    if (!snapshot_.trouble.empty()) {
+      for (const int device : devices) {
+        run.more["trouble." + std::to_string(device)] = snapshot_.trouble;
+      }
+    }
     trace_.metadata = run_metadata(run);
     sort(trace_);
     return std::move(trace_);

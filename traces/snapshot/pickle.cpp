@@ -35,16 +35,16 @@ class PickleReader : PickleStack {
   Result<Pickle> run() {
     while (problem().empty() && !stopped_ && !input_.ended_early()) {
       opcode_at_ = input_.position();
+      begin_opcode();
       if (const auto opcode = input_.number(1)) step(static_cast<unsigned char>(*opcode));
       check_size();
     }
-    if (!problem().empty()) return fail(file_, "byte " + std::to_string(opcode_at_), problem());
-    const bool ends_early = input_.ended_early();
-    if (ends_early) gather_what_is_there();
-    auto pickle = take_pickle(!ends_early);
-    if (pickle) return std::move(*pickle);
-    return fail(file_, "byte " + std::to_string(input_.position()),
-                "the pickle ends before its first value; expected a whole file");
+    if (input_.ended_early()) wrong("the file ends here, before the pickle does; expected a whole file");
+    std::optional<PickleDamage> damage;
+    if (!problem().empty()) damage = {opcode_at_, problem()};
+    if (damage) gather_what_is_there();
+    if (auto pickle = take_pickle(damage)) return std::move(*pickle);
+    return fail(file_, "byte " + std::to_string(damage->byte), damage->problem);
   }
 
  private:
@@ -125,7 +125,8 @@ class PickleReader : PickleStack {
       case 0x80: input_.take(1); break;  // PROTO
       case 0x95: input_.take(8); break;  // FRAME
       case '.':
-        if (has(1)) stopped_ = true;
+        stopped_ = is_one_value();
+        if (!stopped_) wrong("the pickle stops within a list or a dict; expected its end first");
         break;
       case '(': mark(); break;
       case '0':
@@ -248,7 +249,7 @@ class PickleReader : PickleStack {
       return wrong(std::string("opcode ") + name + " (" + code +
                    ") asks to run or import something; expected plain data");
     }
-    wrong(std::string("opcode ") + code + " is none that is known; expected a pickle");
+    wrong(std::string("is ") + code + ", which begins nothing; expected a value, a list or a dict");
   }
 
   PickleInput input_;

@@ -1,6 +1,6 @@
 // Reads Python pickles that hold plain data: None, bool, int, float, str, bytes, list, tuple, dict.
-// Protocols 0 to 5. Nothing is ever imported or called: an opcode that would (GLOBAL, REDUCE, BUILD,
-// ...) is an error that names it.
+// Protocols 0 to 5. Nothing is ever imported or called: at an opcode that would (GLOBAL, REDUCE,
+// BUILD, ...) reading ends, as it does at one that makes no sense or at the end of a file cut short.
 //
 // Values lie flat in one arena and name one another by number; what the pickle shares through its
 // memo is shared here. So a cycle or a deep nest costs nothing to hold, but whoever walks the values
@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -101,13 +102,20 @@ class PickleValues {
   std::deque<std::string> decoded_;  // text that does not stand in the input as it is
 };
 
+// Where reading had to end before the pickle did, and why.
+struct PickleDamage {
+  std::size_t byte = 0;
+  std::string problem;
+};
+
 struct Pickle {
   PickleValues values;
   PickleId root = PickleValues::kMissing;
-  bool complete = true;  // false: the input ends early; root holds what had been read by then
+  std::optional<PickleDamage> damage;  // then root holds what had been read by then
 };
 
-// Text stays in `bytes`, which must live as long as the values. Errors name `file`.
+// Text stays in `bytes`, which must live as long as the values. An error, which names `file`, is
+// only what holds no value at all.
 Result<Pickle> read_pickle(std::string_view bytes, const std::string& file);
 
 }  // namespace foreshard::traces

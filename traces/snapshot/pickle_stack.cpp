@@ -47,21 +47,22 @@ void PickleStack::push_text(std::string_view text) {
   value.count = static_cast<std::uint32_t>(text.size());
   add(value);
 }
+
 bool PickleStack::has(std::size_t n) {
   const std::size_t floor = marks_.empty() ? 0 : marks_.back();
   if (stack_.size() >= floor + n) return true;
-  wrong("a value is missing on the stack; expected a whole pickle");
+  wrong("a value is missing before this; expected a whole pickle");
   return false;
 }
 
 std::optional<std::size_t> PickleStack::pop_mark() {
   if (marks_.empty()) {
-    wrong("a mark is missing on the stack; expected a whole pickle");
+    wrong("a list or dict ends here that never began; expected a whole pickle");
     return std::nullopt;
   }
-  const std::size_t first = marks_.back();
+  popped_mark_ = marks_.back();
   marks_.pop_back();
-  return first;
+  return popped_mark_;
 }
 
 void PickleStack::append(PickleId container, PickleId key, PickleId value) {
@@ -122,18 +123,23 @@ void PickleStack::memoize(std::uint64_t index) {
   } else if (index > memo_.size() && scattered_memo_.size() < kMostScatteredMemos) {
     scattered_memo_[index] = stack_.back();
   } else {
-    wrong("too many memo numbers, or none in order; expected them in sequence");
+    wrong("too many values are kept for later, or none in order; expected them numbered in order");
   }
 }
+
 void PickleStack::recall(std::uint64_t index) {
   if (index < memo_.size()) return stack_.push_back(memo_[index]);
   const auto found = scattered_memo_.find(index);
   if (found == scattered_memo_.end()) {
-    return wrong("memo number " + std::to_string(index) + " was never set; expected one that was");
+    return wrong("value number " + std::to_string(index) +
+                 " is used again but was never there; expected one before this");
   }
   stack_.push_back(found->second);
 }
+
 void PickleStack::gather_what_is_there() {
+  if (!problem_.empty() && popped_mark_) marks_.push_back(*popped_mark_);
+  problem_.clear();
   const auto is = [&](std::size_t i, PickleType type) { return values_.is(stack_[i], type); };
   while (problem_.empty() && !marks_.empty()) {
     const std::size_t first = marks_.back();
@@ -154,9 +160,9 @@ void PickleStack::gather_what_is_there() {
   }
 }
 
-std::optional<Pickle> PickleStack::take_pickle(bool complete) {
+std::optional<Pickle> PickleStack::take_pickle(std::optional<PickleDamage> damage) {
   if (stack_.empty()) return std::nullopt;
-  return Pickle{std::move(values_), complete ? stack_.back() : stack_.front(), complete};
+  return Pickle{std::move(values_), stack_.front(), std::move(damage)};
 }
 
 void PickleStack::push_decoded(std::string text) {

@@ -2,6 +2,7 @@
 // marks say where the values of a container begin; a memo names values to be used again.
 //
 // What the opcodes have wrong is remembered as a problem: the first one, with which reading ends.
+// Problems are worded for someone who has the file and not the opcodes.
 #pragma once
 
 #include <optional>
@@ -30,11 +31,14 @@ class PickleStack {
   // A problem where more waits than any real file needs.
   void check_size();
 
+  bool is_one_value() const { return stack_.size() == 1 && marks_.empty(); }
   // Whether the stack holds n values above the innermost mark; a problem otherwise.
   bool has(std::size_t n);
   void mark() { marks_.push_back(stack_.size()); }
-  // Where the values of the innermost mark begin; the mark is gone afterwards.
+  // Where the values of the innermost mark begin; the mark is gone afterwards, unless the opcode
+  // turns out to have a problem.
   std::optional<std::size_t> pop_mark();
+  void begin_opcode() { popped_mark_.reset(); }
 
   // Puts the values from `first` on into a new container, or into the one below them.
   void make(PickleType type, std::size_t first);
@@ -44,10 +48,10 @@ class PickleStack {
   void memoize_next() { memoize(memo_.size()); }
   void recall(std::uint64_t index);
 
-  // The input ended early: what stands on the stack goes into the containers it was meant for.
+  // Reading ends early: what stands on the stack goes into the containers it was meant for.
   void gather_what_is_there();
-  // The last value or, of an incomplete input, the outermost. Nothing where there is none.
-  std::optional<Pickle> take_pickle(bool complete);
+  // The outermost value. Nothing where there is none.
+  std::optional<Pickle> take_pickle(std::optional<PickleDamage> damage);
 
  private:
   using Value = PickleValues::Value;
@@ -60,6 +64,7 @@ class PickleStack {
   std::string problem_;
   std::vector<PickleId> stack_;
   std::vector<std::size_t> marks_;
+  std::optional<std::size_t> popped_mark_;  // by the present opcode
   std::vector<PickleId> memo_;
   std::unordered_map<std::uint64_t, PickleId> scattered_memo_;
 };

@@ -3,7 +3,8 @@
 //
 // All schemas are read: segments alone (torch.cuda.memory_snapshot), blocks without addresses, with
 // a history instead of frames, traces with or without times and stacks. What a record lacks or has
-// wrong is counted by reason in `dropped`; a file cut short yields what stands whole before the cut.
+// wrong is counted by reason in `dropped`; a file cut short or damaged yields what stands whole
+// before that.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +82,7 @@ struct Snapshot {
   std::vector<SnapshotFrame> frames;
   std::vector<std::vector<std::int32_t>> stacks;  // frames, innermost first
   std::map<std::string, std::int64_t> dropped;
-  bool complete = true;
+  std::string trouble;  // why the recording is not whole, and from which byte on; or empty
 
   const std::string& text(TextId id) const { return texts[static_cast<std::size_t>(id)]; }
   const std::vector<std::int32_t>& stack(StackId id) const {

@@ -23,24 +23,34 @@ using Action = AllocatorAction;
 constexpr std::int64_t kLargest = std::int64_t{1} << 60;
 constexpr std::int32_t kMostDevices = 1024;
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;
+// As many as event lists may have; a pickle can name one event again and again.
+constexpr std::size_t kMostEvents = 3'000'000;
+
+std::string no_pickle(const std::string& problem) {
+  return "is no pickle (" + problem.substr(0, problem.find(';')) +
+         "); expected a CUDA memory snapshot, as torch.cuda.memory._dump_snapshot writes it";
+}
 
 class SnapshotReader {
  public:
-  SnapshotReader(const PickleValues& values, std::string file)
-      : values_(values), file_(std::move(file)), budget_(values.entry_count()) {}
+  SnapshotReader(const Pickle& pickle, std::string_view bytes, const std::string& file)
+      : values_(pickle.values),
+        damage_(pickle.damage),
+        bytes_(bytes),
+        file_(file),
+        budget_(values_.entry_count()) {}
 
-  Result<Snapshot> run(PickleId root, bool complete) {
-    snapshot_.complete = complete;
+  Result<Snapshot> run(PickleId root) {
     snapshot_.texts.emplace_back();
     const bool has_segments_only = values_.is(root, PickleType::list);
     const PickleId segments = has_segments_only ? root : values_.find(root, "segments");
     const PickleId traces = values_.find(root, "device_traces");
     if (!values_.is(segments, PickleType::list) && !values_.is(traces, PickleType::list)) {
+      if (damage_) return damaged();
       return fail(
           file_, "",
           "holds neither segments nor device_traces; expected a memory snapshot of PyTorch");
     }
-    read_settings(values_.find(root, "allocator_settings"));
     for (const auto& entry : values_.entries(segments)) {
       if (!has_budget()) break;
       read_segment(entry.value);
@@ -57,6 +67,10 @@ class SnapshotReader {
       if (!has_budget()) break;
       read_annotation(entry.value);
     }
+    // A list alone may be anything.
+    if (damage_ && has_segments_only && snapshot_.segments.empty()) return damaged();
+    read_settings(values_.find(root, "allocator_settings"));
+    note_damage();
     if (budget_ == 0 && ran_out_) {
       return fail(file_, "",
                   "repeats its records more often than it holds any; expected each once");
@@ -96,8 +110,30 @@ class SnapshotReader {
   }
   void drop(const char* reason) { ++snapshot_.dropped[reason]; }
 
+  tl::unexpected<Error> damaged() const {
+    constexpr char kProtocol = '\x80';  // how pickles of protocol 2 and later begin
+    const std::string place = "byte " + std::to_string(damage_->byte);
+    if (bytes_.starts_with(kProtocol)) return fail(file_, place, damage_->problem);
+    return fail(file_, place, no_pickle(damage_->problem));
+  }
+
+  void note_damage() {
+    if (!damage_) return;
+    const std::string& problem = damage_->problem;
+    snapshot_.trouble =
+        "byte " + std::to_string(damage_->byte) + ": " + problem.substr(0, problem.find(';'));
+    snapshot_.dropped["bytes from the damage or cut on"] =
+        static_cast<std::int64_t>(bytes_.size() - damage_->byte);
+  }
+
   void read_settings(PickleId settings) {
     AllocatorRules& rules = snapshot_.rules;
+    if (settings == PickleValues::kMissing) {
+      const auto& segments = snapshot_.segments;
+      rules.expandable_segments =
+          std::any_of(segments.begin(), segments.end(), [](const auto& s) { return s.expandable; });
+      return;
+    }
     snapshot_.settings = text(settings, "PYTORCH_CUDA_ALLOC_CONF");
     rules.expandable_segments = is_true(settings, "expandable_segments");
     const auto split = amount(settings, "max_split_size");
@@ -187,6 +223,10 @@ class SnapshotReader {
     auto& events = snapshot_.devices.emplace_back();
     for (const auto& entry : values_.entries(list)) {
       if (!has_budget()) break;
+      if (++events_ > kMostEvents) {
+        drop("events beyond the first 3 million");
+        continue;
+      }
       const std::string_view word = text(entry.value, "action");
       const auto known = allocator_action(word);
       if (!known || is_from_outside(*known)) {
@@ -268,9 +308,12 @@ class SnapshotReader {
   }
 
   const PickleValues& values_;
-  std::string file_;
+  const std::optional<PickleDamage>& damage_;
+  std::string_view bytes_;
+  const std::string& file_;
   std::size_t budget_;
   bool ran_out_ = false;
+  std::size_t events_ = 0;
   Snapshot snapshot_;
   std::map<PoolId, std::size_t> pools_ = {{PoolId{}, 0}};
   std::unordered_map<PickleId, TextId> texts_;
@@ -283,15 +326,8 @@ class SnapshotReader {
 
 Result<Snapshot> parse_snapshot(std::string_view bytes, const std::string& file) {
   const auto pickle = read_pickle(bytes, file);
-  constexpr char kProtocol = '\x80';  // how pickles of protocol 2 and later begin
-  if (!pickle && !bytes.starts_with(kProtocol)) {
-    return fail(file, pickle.error().field,
-                "is no pickle (" + pickle.error().message +
-                    "); expected a CUDA memory snapshot, as torch.cuda.memory._dump_snapshot "
-                    "writes it");
-  }
-  if (!pickle) return tl::unexpected(pickle.error());
-  return SnapshotReader(pickle->values, file).run(pickle->root, pickle->complete);
+  if (!pickle) return fail(file, pickle.error().field, no_pickle(pickle.error().message));
+  return SnapshotReader(*pickle, bytes, file).run(pickle->root);
 }
 
 Result<Snapshot> read_snapshot(const std::string& path) {
@@ -312,7 +348,7 @@ Result<Snapshot> read_snapshot(const std::string& path) {
     }
     bytes.append(part.data(), static_cast<std::size_t>(read));
   }
-  // A gzip file cut short is a pickle cut short: what it held is read, and found incomplete there.
+  // What a damaged gzip file held before the damage is a pickle cut short.
   return parse_snapshot(bytes, path);
 }
 
