@@ -18,6 +18,10 @@ int complain(const Error& error, int status) {
   return status;
 }
 
+int status_of(const Result<void>& done) {
+  return done ? kSuccess : complain(done.error());
+}
+
 void JobFlags::add_to(CLI::App& app) {
   app.add_option("--model", model,
                  "Hugging Face folder, its config.json, or a bundled model's name")
@@ -142,6 +146,12 @@ Result<void> JsonOutput::write(const std::string& json) const {
   }
   if (!written)
     return fail(path_, "--json", std::string("cannot be written (") + std::strerror(reason) + ")");
+  return {};
+}
+
+Result<void> JsonOutput::answer(const std::string& json, const std::string& text) const {
+  if (auto ok = write(json); !ok) return ok;
+  if (!is_standard_output()) std::fputs(text.c_str(), stdout);
   return {};
 }
 

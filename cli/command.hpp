@@ -23,6 +23,8 @@ constexpr int kSuccess = 0, kRunFailed = 1, kBadInput = 2, kOutOfMemory = 3;
 
 // Prints an error as the contract says and returns its exit status.
 int complain(const Error& error, int status = kBadInput);
+// The exit status of a command that has nothing but input to fail on.
+int status_of(const Result<void>& done);
 
 // A subcommand: adds its flags to the parser, and runs once they have been read.
 struct Command {
@@ -59,6 +61,8 @@ class JsonOutput {
   // Before any work: a folder that is not there is an error now.
   Result<void> check() const;
   Result<void> write(const std::string& json) const;
+  // Both answers, each where it is wanted.
+  Result<void> answer(const std::string& json, const std::string& text) const;
 
  private:
   std::string path_;

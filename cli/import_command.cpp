@@ -133,8 +133,7 @@ void add_import_flags(CLI::App& app) {
 
 int run_import() {
   try {
-    const auto done = import();
-    return done ? kSuccess : complain(done.error());
+    return status_of(import());
   } catch (const std::bad_alloc&) {
     return complain(
         {flags.files[0], "",

@@ -97,8 +97,7 @@ void add_program_flags(CLI::App& app) {
 }
 
 int run_program() {
-  const auto done = answer();
-  return done ? kSuccess : complain(done.error());
+  return status_of(answer());
 }
 
 }  // namespace foreshard::cli

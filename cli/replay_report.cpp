@@ -3,25 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/command.hpp"
 
 namespace foreshard::cli {
 namespace {
 
-using nlohmann::ordered_json;
 using traces::ContentsGroup;
 
 constexpr std::size_t kGroupsShown = 12, kGatheredShown = 6;
-
-// 1,234,567: exact figures, as the allocator's own messages have them.
-std::string grouped(std::int64_t n) {
-  std::string text = std::to_string(n);
-  const std::size_t first = n < 0 ? 1 : 0;
-  for (std::size_t i = text.size(); i > first + 3;) text.insert(i -= 3, ",");
-  return text;
-}
 
 std::string percent(std::int64_t part, std::int64_t whole) {
   char text[16];
@@ -30,223 +19,180 @@ std::string percent(std::int64_t part, std::int64_t whole) {
   return text;
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-  return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
-}
-std::string right(const std::string& text, std::size_t width) {
-  return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
-}
+// Rows of columns, each as wide as its widest entry; those of numbers to the right.
+class Table {
+ public:
+  explicit Table(std::vector<bool> is_number) : is_number_(std::move(is_number)) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  std::string text() const {
+    std::vector<std::size_t> widths(is_number_.size());
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string text;
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::string space(widths[i] - row[i].size(), ' ');
+        line += "  " + (is_number_[i] ? space + row[i] : row[i] + space);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<bool> is_number_;
+  std::vector<std::vector<std::string>> rows_;
+};
 
 std::string blocks_of(const ContentsGroup& group) {
   return grouped(group.blocks) + (group.blocks == 1 ? " block of " : " blocks of ") +
          grouped(group.block_bytes) + " B";
 }
 
-ordered_json group_json(const ContentsGroup& group) {
-  return {{"category", group.category},
-          {"role", group.role},
-          {"blocks", group.blocks},
-          {"block_bytes", group.block_bytes},
-          {"bytes", group.bytes}};
-}
-
-ordered_json fragmentation_json(const Fragmentation& f) {
-  return {{"reserved_bytes", f.reserved},
-          {"allocated_bytes", f.allocated},
-          {"fragmentation_bytes", f.reserved - f.allocated},
-          {"largest_free_block_bytes", f.largest_free}};
-}
-
-ordered_json contents_json(const traces::Contents& contents) {
-  ordered_json json = {{"time_ns", contents.time_ns},
-                       {"out_of_memory", contents.out_of_memory},
-                       {"requested_bytes", contents.requested},
-                       {"allocated_bytes", contents.allocated},
-                       {"by_category_bytes", ordered_json::object()},
-                       {"groups", ordered_json::array()},
-                       {"gathered", ordered_json::array()}};
-  for (const auto& group : contents.categories) {
-    json["by_category_bytes"][group.category] = group.bytes;
-  }
-  for (const auto& group : contents.groups) json["groups"].push_back(group_json(group));
-  for (const auto& group : contents.gathered) {
-    ordered_json entry = group_json(group.made);
-    entry["most_blocks_at_once"] = group.most_at_once;
-    entry["blocks_left"] = group.left;
-    json["gathered"].push_back(std::move(entry));
-  }
-  return json;
-}
-
-std::string fragmentation_line(const char* when, const Fragmentation& f) {
-  return std::string(when) + text_of_bytes(f.reserved) + " reserved, " +
-         text_of_bytes(f.allocated) + " allocated, " + text_of_bytes(f.reserved - f.allocated) +
-         " unused; the largest free block has " + text_of_bytes(f.largest_free) + "\n";
-}
-
-std::string recorded_text(const ReplayAnswer& a) {
-  const traces::ReplayResult& r = a.result;
+std::string heading(const ReplayAnswer& a) {
   std::string text = a.history;
   if (a.device) text += ", device " + std::to_string(*a.device);
   text += ": " + grouped(static_cast<std::int64_t>(a.events)) + " events, " +
           grouped(a.recorded.allocations) + " allocations";
-  text += a.recorded.out_of_memory == 0 ? ", never out of memory\n"
-          : a.recorded.out_of_memory == 1
-              ? ", and memory ran out\n"
-              : ", and memory ran out " + grouped(a.recorded.out_of_memory) + " times\n";
+  if (a.recorded.out_of_memory > 0) {
+    text += a.recorded.out_of_memory == 1
+                ? ", and memory ran out"
+                : ", and memory ran out " + grouped(a.recorded.out_of_memory) + " times";
+  }
+  text += "\n";
   if (a.devices.size() > 1) {
     text += "The snapshot has devices";
     for (const int device : a.devices) text += " " + std::to_string(device);
     text += " (--device)\n";
   }
-  if (!a.complete) text += "The file is cut short: what stands before the cut was read\n";
+  if (!a.trouble.empty()) {
+    text += "The file is not whole (" + a.trouble + "): what stands before that was read\n";
+  }
   if (a.misfits > 0) {
     text += grouped(a.misfits) + " events contradict the segments at the end: those are older or " +
             "newer than the trace\n";
   }
   if (a.left_out > 0) {
-    text += grouped(a.left_out) + " events and segments of private pools are left out\n";
+    text += grouped(a.left_out) + " events and segments of further streams are left out\n";
   }
-  if (!a.as_recorded) return text + "Replayed under other settings:\n";
-  const bool is_exact = r.addresses_equal == r.addresses_total &&
-                        static_cast<std::int64_t>(r.failures.size()) == a.recorded.out_of_memory;
-  text += is_exact ? "The replay decides as the recorded allocator did: all " +
-                         grouped(r.addresses_total) + " addresses are equal\n"
-                   : "The replay differs from the recording: " + grouped(r.addresses_equal) +
-                         " of " + grouped(r.addresses_total) + " addresses are equal, " +
-                         grouped(static_cast<std::int64_t>(r.failures.size())) + " of " +
-                         grouped(a.recorded.out_of_memory) + " failures\n";
+  return text + "\n";
+}
+
+std::string figures(const ReplayAnswer& a) {
+  const Amounts amount = amounts_of(a);
+  const AllocatorStatistics& s = a.result.statistics;
+  Table table({false, true, false});
+  table.add({"peak allocated", amount(s.peak_allocated)});
+  const std::string recorded =
+      a.is_as_recorded() ? "" : "(recorded: " + amount(a.recorded.peak_reserved) + ")";
+  table.add({"peak reserved", amount(s.peak_reserved), recorded});
+  if (a.capacity) table.add({"capacity", amount(*a.capacity)});
+  const auto unused = [&](const char* when, const Fragmentation& f) {
+    table.add({when, amount(f.reserved - f.allocated),
+               "of " + amount(f.reserved) + " reserved; the largest free block has " +
+                   amount(f.largest_free)});
+  };
+  unused("unused at the peak of reserved", a.at_peak);
+  if (a.at_failure) unused("unused when memory ran out", *a.at_failure);
+  table.add({"segments taken", grouped(s.segments_allocated)});
+  table.add({"segments given back", grouped(s.segments_released)});
+  std::string text = "\n" + table.text();
+  for (const OutOfMemory& failure : a.result.failures) {
+    text += "  out of memory: " + grouped(failure.requested) + " B could not be had with " +
+            amount(failure.allocated) + " allocated, " + amount(failure.reserved) +
+            " reserved after the release of the cache\n";
+  }
   return text;
 }
 
-// Whether the first request that failed would have fitted without fragmentation.
-std::string verdict(const ReplayAnswer& a) {
-  if (a.result.failures.empty() || !a.capacity) return {};
-  const OutOfMemory& failure = a.result.failures.front();
-  const std::int64_t needed = failure.allocated + failure.requested;
-  const std::string sum = text_of_bytes(failure.allocated) + " allocated and " +
-                          text_of_bytes(failure.requested) + " asked for";
-  if (needed > *a.capacity) {
-    return "Too much, not fragmentation: " + sum + " exceed the device's " +
-           text_of_bytes(*a.capacity) + " by " + text_of_bytes(needed - *a.capacity) + "\n";
+std::string what_ifs_text(const ReplayAnswer& a) {
+  if (a.what_ifs.empty()) return {};
+  const Amounts amount = amounts_of(a);
+  std::string title = "\nThe same requests under other settings";
+  if (a.capacity) title += ", on a device with " + amount(*a.capacity);
+  Table table({false, false, true, true, false});
+  table.add({"", "", "peak reserved", "", ""});
+  for (const WhatIf& each : a.what_ifs) {
+    const Outcome& o = each.outcome;
+    const std::string spare = o.spare ? amount(std::abs(*o.spare)) : "";
+    std::string how = !o.spare ? "" : o.failure ? "short" : "to spare";
+    if (o.failed_at && o.failed_at != a.outcome.failed_at) {
+      how += *o.failed_at < *a.outcome.failed_at ? ", and earlier" : ", but later";
+    }
+    table.add(
+        {each.change, o.failure ? "out of memory" : "fits", amount(o.peak_reserved), spare, how});
   }
-  std::string text = "Fragmentation: " + sum + " would have fitted into the device's " +
-                     text_of_bytes(*a.capacity) + "\n";
-  const auto saved = std::find_if(a.what_ifs.begin(), a.what_ifs.end(),
-                                  [](const WhatIf& what_if) { return what_if.failures == 0; });
-  if (saved != a.what_ifs.end()) text += "It would have fitted with " + saved->change + "\n";
-  return text;
+  return title + "\n" + table.text();
 }
 
-std::string contents_text(const traces::Contents& contents) {
-  std::string text =
-      contents.out_of_memory
-          ? "\nWhat held the memory when " + grouped(contents.requested) + " B could not be had"
-          : std::string("\nWhat held the memory at the peak");
+std::string contents_text(const ReplayAnswer& a) {
+  if (!a.contents) return {};
+  const traces::Contents& contents = *a.contents;
+  const Amounts amount = amounts_of(a);
+  std::string text = a.is_as_recorded() ? "\nWhat" : "\nIn the recording: what";
+  text += contents.out_of_memory
+              ? " held the memory when " + grouped(contents.requested) + " B could not be had"
+              : std::string(" held the memory at the peak");
   text += " (" + grouped(contents.allocated) + " B allocated)\n";
+  Table categories({false, true, true});
   for (const auto& group : contents.categories) {
-    text += "  " + padded(group.category, 22) + right(text_of_bytes(group.bytes), 11) + "  " +
-            percent(group.bytes, contents.allocated) + "\n";
+    categories.add({group.category, amount(group.bytes), percent(group.bytes, contents.allocated)});
   }
-  text += "\n  The largest of it\n";
+  text += categories.text() + "\nThe largest of it\n";
+  Table groups({true, false, false, false});
   for (std::size_t i = 0; i < std::min(contents.groups.size(), kGroupsShown); ++i) {
     const ContentsGroup& group = contents.groups[i];
-    text += "  " + right(text_of_bytes(group.bytes), 11) + "  " + padded(group.category, 22) +
-            padded(group.role, 26) + " " + blocks_of(group) + "\n";
+    groups.add({amount(group.bytes), group.category, group.role, blocks_of(group)});
   }
+  text += groups.text();
   if (contents.gathered.empty()) return text;
-  text += "\n  Gathered by FSDP until then\n";
+  Table gathered({false, false});
   for (std::size_t i = 0; i < std::min(contents.gathered.size(), kGatheredShown); ++i) {
     const traces::GatheredGroup& group = contents.gathered[i];
-    text += "  " + padded(group.made.role + "s:", 22) + blocks_of(group.made) + ", at most " +
-            grouped(group.most_at_once) + " at once, " + grouped(group.left) + " left\n";
+    gathered.add({group.made.role + "s:", blocks_of(group.made) + ", at most " +
+                                              grouped(group.most_at_once) + " at once, " +
+                                              grouped(group.left) + " left"});
   }
-  return text;
+  return text + "\nGathered by FSDP until then\n" + gathered.text();
 }
 
 }  // namespace
 
-std::string replay_json(const ReplayAnswer& a) {
-  const traces::ReplayResult& r = a.result;
-  ordered_json json = {{"events", a.events},
-                       {"peak_allocated_bytes", r.statistics.peak_allocated},
-                       {"peak_reserved_bytes", r.statistics.peak_reserved},
-                       {"segments_allocated", r.statistics.segments_allocated},
-                       {"segments_released", r.statistics.segments_released},
-                       {"ooms", r.failures.size()},
-                       {"addresses_equal", r.addresses_equal},
-                       {"addresses_total", r.addresses_total},
-                       {"peak_active_bytes", r.statistics.peak_active},
-                       {"complete", a.complete},
-                       {"contradictions", a.misfits},
-                       {"events_left_out", a.left_out}};
-  json["device"] = a.device ? ordered_json(*a.device) : ordered_json();
-  json["capacity_bytes"] = a.capacity ? ordered_json(*a.capacity) : ordered_json();
-  json["recorded"] = {{"peak_reserved_bytes", a.recorded.peak_reserved},
-                      {"segments_allocated", a.recorded.segments_allocated},
-                      {"segments_released", a.recorded.segments_released},
-                      {"ooms", a.recorded.out_of_memory}};
-  json["at_peak_reserved"] = fragmentation_json(a.at_peak);
-  json["failures"] = ordered_json::array();
-  for (const OutOfMemory& failure : r.failures) {
-    json["failures"].push_back({{"requested_bytes", failure.requested},
-                                {"allocated_bytes", failure.allocated},
-                                {"reserved_bytes", failure.reserved}});
-  }
-  json["at_first_failure"] = a.at_failure ? fragmentation_json(*a.at_failure) : ordered_json();
-  json["what_if"] = ordered_json::array();
-  for (const WhatIf& what_if : a.what_ifs) {
-    json["what_if"].push_back({{"change", what_if.change},
-                               {"ooms", what_if.failures},
-                               {"peak_reserved_bytes", what_if.peak_reserved},
-                               {"peak_allocated_bytes", what_if.peak_allocated}});
-  }
-  json["contents"] = a.contents ? contents_json(*a.contents) : ordered_json();
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+std::string grouped(std::int64_t n) {
+  std::string text = std::to_string(n);
+  const std::size_t first = n < 0 ? 1 : 0;
+  for (std::size_t i = text.size(); i > first + 3;) text.insert(i -= 3, ",");
+  return text;
+}
+
+Amounts::Amounts(std::int64_t largest)
+    : unit_(static_cast<double>(largest >= kGiB.count ? kGiB.count : kMiB.count)),
+      unit_name_(largest >= kGiB.count ? " GiB" : " MiB") {}
+
+std::string Amounts::operator()(std::int64_t bytes) const {
+  return number(bytes) + unit_name_;
+}
+
+std::string Amounts::number(std::int64_t bytes) const {
+  char text[32];
+  const double amount = static_cast<double>(bytes) / unit_;
+  if (bytes > 0 && amount < 0.005) return "<0.01";
+  std::snprintf(text, sizeof text, "%.2f", amount);
+  return text;
+}
+
+Amounts amounts_of(const ReplayAnswer& answer) {
+  return Amounts(std::max(answer.recorded.peak_reserved, answer.outcome.peak_reserved));
 }
 
 std::string replay_text(const ReplayAnswer& a) {
-  const traces::ReplayResult& r = a.result;
-  std::string text = recorded_text(a) + verdict(a);
-  text += "\n  peak allocated  " + text_of_bytes(r.statistics.peak_allocated) +
-          "\n  peak reserved   " + text_of_bytes(r.statistics.peak_reserved) +
-          (a.as_recorded ? "" : "  (recorded: " + text_of_bytes(a.recorded.peak_reserved) + ")") +
-          "\n  segments        " + grouped(r.statistics.segments_allocated) + " allocated, " +
-          grouped(r.statistics.segments_released) + " released\n";
-  if (a.capacity) text += "  capacity        " + text_of_bytes(*a.capacity) + "\n";
-  text += fragmentation_line("  at that peak    ", a.at_peak);
-  for (const OutOfMemory& failure : r.failures) {
-    text += "  out of memory   " + grouped(failure.requested) + " B could not be had with " +
-            text_of_bytes(failure.allocated) + " allocated, " + text_of_bytes(failure.reserved) +
-            " reserved after the release of the cache\n";
-  }
-  if (a.at_failure) text += fragmentation_line("  at the failure  ", *a.at_failure);
-  if (a.contents) text += contents_text(*a.contents);
-  if (a.what_ifs.empty()) return text;
-  text += "\nWhat would have changed that\n";
-  for (const WhatIf& what_if : a.what_ifs) {
-    const std::string ending = what_if.failures == 0 ? "fits" : "still out of memory";
-    text += "  " + padded(what_if.change, 56) + padded(ending, 20) + " peak reserved " +
-            text_of_bytes(what_if.peak_reserved) + "\n";
-  }
-  return text;
-}
-
-std::string decisions_text(const traces::ReplayResult& result) {
-  using Kind = traces::ReplayDecision::Kind;
-  std::string text;
-  for (const auto& decision : result.decisions) {
-    text += "{\"i\": " + std::to_string(decision.index);
-    const std::string value = std::to_string(decision.value);
-    switch (decision.kind) {
-      case Kind::address: text += ", \"addr\": " + value; break;
-      case Kind::segment: text += ", \"segment_bytes\": " + value; break;
-      case Kind::release: text += ", \"released_bytes\": " + value; break;
-      case Kind::out_of_memory: text += ", \"oom\": true"; break;
-    }
-    text += "}\n";
-  }
-  return text;
+  std::string text = heading(a);
+  for (const std::string& sentence : replay_sentences(a)) text += sentence + "\n";
+  return text + what_ifs_text(a) + figures(a) + contents_text(a);
 }
 
 }  // namespace foreshard::cli

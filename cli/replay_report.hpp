@@ -5,43 +5,61 @@
 #include <string>
 #include <vector>
 
-#include "traces/allocator_replay.hpp"
-#include "traces/snapshot/contents.hpp"
+#include "cli/replay_what_if.hpp"
 
 namespace foreshard::cli {
-
-// Where reserved memory was not allocated, at one moment of a replay.
-struct Fragmentation {
-  std::int64_t reserved = 0, allocated = 0, largest_free = 0;
-};
-
-// The same requests under other settings.
-struct WhatIf {
-  std::string change;
-  std::int64_t failures = 0;
-  std::int64_t peak_reserved = 0, peak_allocated = 0;
-};
 
 struct ReplayAnswer {
   std::string history;
   std::optional<int> device;  // of a snapshot
   std::vector<int> devices;   // all that it recorded
   std::size_t events = 0;
-  bool complete = true;
-  bool as_recorded = true;  // the recorded settings and device
+  std::string trouble;             // why the file is not whole, or empty
+  std::string settings;            // other than the recorded ones, as asked for
+  bool has_other_device = false;   // another capacity than the recorded one
+  bool ends_with_failure = false;  // no request was recorded after memory ran out
   std::int64_t misfits = 0, left_out = 0;
   std::optional<std::int64_t> capacity;
   traces::RecordedFigures recorded;
   traces::ReplayResult result;
+  Outcome outcome;                              // of that result
+  traces::ReplayResult proof;                   // of the recorded settings and device
+  std::optional<std::size_t> recorded_failure;  // the first one's event
   Fragmentation at_peak;
   std::optional<Fragmentation> at_failure;  // the first one
   std::vector<WhatIf> what_ifs;
   std::optional<traces::Contents> contents;  // of a snapshot
+
+  bool is_as_recorded() const { return settings.empty() && !has_other_device; }
+  bool is_proven() const {
+    return proof.addresses_equal == proof.addresses_total &&
+           static_cast<std::int64_t>(proof.failures.size()) == recorded.out_of_memory;
+  }
 };
+
+// The answer in a few sentences: whether memory ran out or would have, by how much, why, and what
+// to do about it.
+std::vector<std::string> replay_sentences(const ReplayAnswer& answer);
 
 std::string replay_json(const ReplayAnswer& answer);
 std::string replay_text(const ReplayAnswer& answer);
 // JSON lines: what the allocator decided for each request.
 std::string decisions_text(const traces::ReplayResult& result);
+
+// 1,234,567: exact figures, as the allocator's own messages have them.
+std::string grouped(std::int64_t n);
+
+// Amounts of memory in one unit, GiB where the largest has one and MiB otherwise.
+class Amounts {
+ public:
+  explicit Amounts(std::int64_t largest);
+  std::string operator()(std::int64_t bytes) const;
+  std::string number(std::int64_t bytes) const;  // without the unit
+
+ private:
+  double unit_;
+  const char* unit_name_;
+};
+Amounts amounts_of(const ReplayAnswer& answer);
 
 }  // namespace foreshard::cli

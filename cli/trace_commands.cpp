@@ -22,22 +22,12 @@ struct Flags {
   JsonOutput json;
 } flags;
 
-int finish(const Result<void>& result) {
-  return result ? kSuccess : complain(result.error());
-}
-
-Result<void> answer(const std::string& json, const std::string& text) {
-  if (auto ok = flags.json.write(json); !ok) return ok;
-  if (!flags.json.is_standard_output()) std::printf("%s", text.c_str());
-  return {};
-}
-
 Result<void> inspect() {
   if (auto ok = flags.json.check(); !ok) return ok;
   const auto trace = traces::read_trace(flags.measured);
   if (!trace) return tl::unexpected(trace.error());
   const profiler::Analysis analysis = profiler::analyse(*trace);
-  return answer(profiler::to_json(analysis), profiler::report_text(analysis));
+  return flags.json.answer(profiler::to_json(analysis), profiler::report_text(analysis));
 }
 
 Result<void> compare() {
@@ -47,7 +37,7 @@ Result<void> compare() {
   const auto predicted = traces::read_trace(flags.predicted);
   if (!predicted) return tl::unexpected(predicted.error());
   const profiler::Comparison comparison = profiler::compare(*measured, *predicted);
-  return answer(profiler::to_json(comparison), profiler::report_text(comparison));
+  return flags.json.answer(profiler::to_json(comparison), profiler::report_text(comparison));
 }
 
 Result<void> export_trace() {
@@ -88,7 +78,7 @@ void add_inspect_flags(CLI::App& app) {
   flags.json.add_to(app);
 }
 int run_inspect() {
-  return finish(inspect());
+  return status_of(inspect());
 }
 
 void add_compare_flags(CLI::App& app) {
@@ -97,7 +87,7 @@ void add_compare_flags(CLI::App& app) {
   flags.json.add_to(app);
 }
 int run_compare() {
-  return finish(compare());
+  return status_of(compare());
 }
 
 void add_export_flags(CLI::App& app) {
@@ -107,7 +97,7 @@ void add_export_flags(CLI::App& app) {
   app.add_option("--csv", flags.csv, "write tables into a folder")->type_name("DIR");
 }
 int run_export() {
-  return finish(export_trace());
+  return status_of(export_trace());
 }
 
 void add_fit_flags(CLI::App& app) {
@@ -118,7 +108,7 @@ void add_fit_flags(CLI::App& app) {
   app.add_flag("--report", flags.report, "print what was fitted, and how well it predicts");
 }
 int run_fit() {
-  return finish(fit());
+  return status_of(fit());
 }
 
 }  // namespace foreshard::cli

@@ -30,6 +30,8 @@ struct AllocatorRules {
   AllocatorRules() = default;
   AllocatorRules(const AllocatorSettings& settings);  // NOLINT(google-explicit-constructor)
 
+  bool operator==(const AllocatorRules&) const = default;
+
   // The size of the block that serves a request of n > 0 bytes.
   std::int64_t round_size(std::int64_t n) const {
     const std::int64_t divisions = rounds_to_divisions_ ? divisions_of(n) : 0;

@@ -68,8 +68,64 @@ TEST(Replay, SaysWhatASnapshotHeld) {
   const Outcome text = place.run({"replay", kSnapshot});
   EXPECT_EQ(text.status, 0);
   EXPECT_NE(text.out.find("all 3 addresses are equal"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("Too much, not fragmentation"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("Too much was held, it was not fragmentation"), std::string::npos)
+      << text.out;
   EXPECT_NE(text.out.find("1 block of 4,194,304 B"), std::string::npos) << text.out;
+}
+
+// A list by hand: 30 of 40 MiB are held, cut up so that 8 MiB fit nowhere, and the program freed a
+// neighbour too late.
+TEST(Replay, SaysFirstWhetherTheRunWouldHaveBeenSaved) {
+  const Workplace place;
+  std::string list = R"({"settings": {}})"
+                     "\n";
+  const auto add = [&](const char* action, int address_mib, int mib, const char* more = "") {
+    list += R"({"action": ")" + std::string(action) + R"(", "addr": )" +
+            std::to_string(std::int64_t{address_mib} << 20) + R"(, "size": )" +
+            std::to_string(std::int64_t{mib} << 20) + R"(, "stream": 0)" + more + "}\n";
+  };
+  for (const int segment : {100, 200}) {
+    add("segment_alloc", segment, 20);
+    add("alloc", segment, 8);
+    add("alloc", segment + 8, 8);
+  }
+  for (const int freed : {108, 208}) {
+    add("free_requested", freed, 8);
+    add("free_completed", freed, 8);
+  }
+  add("oom", 0, 18, R"(, "device_free": 0)");
+  place.write("list.jsonl", list);
+  const json answer = place.run_json({"replay", "list.jsonl"});
+  EXPECT_EQ(answer.at("ooms"), 1);
+  EXPECT_FALSE(answer.at("fits"));
+  EXPECT_EQ(answer.at("spare_bytes"), -(18 << 20));
+  EXPECT_TRUE(answer.at("recorded").at("is_reproduced"));
+  EXPECT_EQ(answer.at("recorded").at("first_failure_event"), 10);
+  const json& held = answer.at("at_first_failure");
+  EXPECT_EQ(held.at("fragmentation_bytes"), 24 << 20);
+  EXPECT_EQ(held.at("largest_free_block_bytes"), 12 << 20);
+  ASSERT_EQ(answer.at("what_if").at(0).at("change"), "expandable_segments=true");
+  EXPECT_EQ(answer.at("what_if").at(0).at("how"),
+            "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+
+  const Outcome recorded = place.run({"replay", "list.jsonl"});
+  EXPECT_NE(recorded.out.find("\nMemory ran out: 18.00 MiB could not be had with 16.00 MiB "
+                              "allocated.\n"),
+            std::string::npos)
+      << recorded.out;
+  EXPECT_NE(recorded.out.find("24.00 MiB (60.0 % of what was reserved) lay unused in pieces"),
+            std::string::npos);
+  const Outcome larger = place.run({"replay", "list.jsonl", "--capacity", "60MiB"});
+  EXPECT_NE(larger.out.find("\nOn a device with 60.00 MiB for the allocator the run would have "
+                            "fitted: peak reserved 58.00 of 60.00 MiB, 2.00 MiB to spare.\n"),
+            std::string::npos)
+      << larger.out;
+  const Outcome other = place.run({"replay", "list.jsonl", "--allocator", "max_split_size_mb=64"});
+  EXPECT_NE(
+      other.out.find("With max_split_size_mb=64 the run would have run out of memory all the "
+                     "same, at the same request: 18.00 MiB could not be had, 18.00 MiB short."),
+      std::string::npos)
+      << other.out;
 }
 
 TEST(Replay, TakesOtherSettings) {

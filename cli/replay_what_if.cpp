@@ -1,0 +1,115 @@
+#include "cli/replay_what_if.hpp"
+
+#include <algorithm>
+
+#include "traces/allocator_settings.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+using traces::AllocatorHistory;
+using traces::ReplayOptions;
+
+constexpr const char* kChanges[] = {
+    "expandable_segments=true",
+    "max_split_size_mb=128",
+    "max_split_size_mb=256",
+    "max_split_size_mb=512",
+    "garbage_collection_threshold=0.6",
+    "garbage_collection_threshold=0.8",
+    "garbage_collection_threshold=0.8,max_split_size_mb=512",
+    "roundup_power2_divisions=8",
+};
+
+// PYTORCH_CUDA_ALLOC_CONF writes the same with colons.
+std::string how_to_set(std::string change) {
+  std::replace(change.begin(), change.end(), '=', ':');
+  const auto truth = change.find(":true");
+  if (truth != std::string::npos) change.replace(truth, 5, ":True");
+  std::string how = "set PYTORCH_CUDA_ALLOC_CONF=" + change;
+  if (change.find("garbage_collection_threshold") != std::string::npos) {
+    how +=
+        " and call torch.cuda.set_per_process_memory_fraction(1.0), without which it does nothing";
+  }
+  return how;
+}
+
+}  // namespace
+
+Result<Fragmentation> fragmentation_after(const AllocatorHistory& history, ReplayOptions options,
+                                          std::size_t event) {
+  options.events = event + 1;
+  const auto result = traces::replay(history, options);
+  if (!result) return tl::unexpected(result.error());
+  Fragmentation found;
+  for (const SegmentState& segment : result->end) {
+    found.reserved += segment.bytes;
+    for (const auto& block : segment.blocks) {
+      const bool is_free = block.use == SegmentState::Use::free;
+      if (is_free) found.largest_free = std::max(found.largest_free, block.bytes);
+    }
+  }
+  found.allocated = result->statistics.allocated;
+  return found;
+}
+
+Outcome outcome_of(const traces::ReplayResult& result, std::optional<std::int64_t> capacity) {
+  Outcome outcome;
+  outcome.failures = static_cast<std::int64_t>(result.failures.size());
+  outcome.peak_reserved = result.statistics.peak_reserved;
+  outcome.peak_allocated = result.statistics.peak_allocated;
+  const auto failed = std::find_if(
+      result.decisions.begin(), result.decisions.end(),
+      [](const auto& d) { return d.kind == traces::ReplayDecision::Kind::out_of_memory; });
+  if (failed != result.decisions.end()) {
+    outcome.failed_at = failed->index;
+    outcome.failure = result.failures.front();
+    if (capacity) {
+      const auto& f = *outcome.failure;
+      outcome.spare = std::min<std::int64_t>(*capacity - f.reserved - f.requested, -1);
+    }
+  } else if (capacity) {
+    outcome.spare = *capacity - outcome.peak_reserved;
+  }
+  return outcome;
+}
+
+Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const ReplayOptions& asked,
+                                     const std::string& asked_settings) {
+  const std::string before = asked_settings.empty() ? "" : asked_settings + ",";
+  std::vector<WhatIf> found;
+  const AllocatorRules rules = asked.rules.value_or(recording.history.rules);
+  const auto ask = [&](const std::string& change, const std::string& how,
+                       const AllocatorHistory& history,
+                       const AllocatorRules& changed) -> Result<void> {
+    ReplayOptions options = asked;
+    options.rules = changed;
+    options.hears_refusals = false;
+    const auto result = traces::replay(history, options);
+    if (!result) return tl::unexpected(result.error());
+    found.push_back({change, how, outcome_of(*result, asked.capacity)});
+    return {};
+  };
+  for (const char* change : kChanges) {
+    const AllocatorRules changed = *traces::parse_allocator_settings(change, rules, "");
+    if (changed == rules) continue;
+    if (auto done = ask(change, how_to_set(before + change), recording.history, changed); !done) {
+      return tl::unexpected(done.error());
+    }
+  }
+  const auto& contents = recording.contents;
+  const bool holds_gathered = contents && contents->out_of_memory &&
+                              std::any_of(contents->gathered.begin(), contents->gathered.end(),
+                                          [](const auto& group) { return group.left > 0; });
+  if (!holds_gathered) return found;
+  const AllocatorHistory freed =
+      traces::without_gathered(recording.history, *recording.trace, recording.device);
+  auto done =
+      ask("gathered parameters freed after the forward",
+          "give reshard_after_forward=True to the unit that still holds them", freed, rules);
+  if (!done) return tl::unexpected(done.error());
+  found.back().is_of_program = true;
+  return found;
+}
+
+}  // namespace foreshard::cli

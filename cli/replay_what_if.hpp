@@ -1,0 +1,52 @@
+// What a replay is compared with: the recording itself, and the same requests under the settings
+// that usually help against running out of memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/allocator_replay.hpp"
+#include "traces/snapshot/contents.hpp"
+
+namespace foreshard::cli {
+
+// Where reserved memory was not allocated, at one moment of a replay.
+struct Fragmentation {
+  std::int64_t reserved = 0, allocated = 0, largest_free = 0;
+};
+Result<Fragmentation> fragmentation_after(const traces::AllocatorHistory& history,
+                                          traces::ReplayOptions options, std::size_t event);
+
+// How a replay went.
+struct Outcome {
+  std::int64_t failures = 0;
+  std::int64_t peak_reserved = 0, peak_allocated = 0;
+  std::optional<OutOfMemory> failure;    // the first one
+  std::optional<std::size_t> failed_at;  // its event
+  // Of the device: what was never reserved, or, below 0, what the first failure lacked.
+  std::optional<std::int64_t> spare;
+};
+Outcome outcome_of(const traces::ReplayResult& result, std::optional<std::int64_t> capacity);
+
+struct WhatIf {
+  std::string change;  // as --allocator takes it, or in words
+  std::string how;     // what to set or to call for it
+  Outcome outcome;
+  bool is_of_program = false;  // rather than of the allocator's settings
+};
+
+struct Recording {
+  traces::AllocatorHistory history;
+  std::optional<traces::Trace> trace;  // of a snapshot
+  std::optional<traces::Contents> contents;
+  int device = 0;
+};
+
+// Other settings than `asked` on the same device, and the program's own part: freeing what FSDP had
+// gathered and nothing used any more.
+Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const traces::ReplayOptions& asked,
+                                     const std::string& asked_settings);
+
+}  // namespace foreshard::cli
