@@ -79,8 +79,12 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model);
 std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);
 
 // Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
-// as `train` sets them unless told otherwise.
-std::unique_ptr<CostModel> table_costs(CostTable table, int ranks);
+// as `train` sets them unless told otherwise. `nodes`, for accelerators: 0: as few as hold them.
+std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes = 0);
+
+// The part of table_costs for accelerators; `measured` answers from the table alone.
+std::unique_ptr<CostModel> accelerator_costs(std::unique_ptr<CostModel> measured,
+                                             const CostTable& table, int ranks, int nodes);
 
 // A machine of the catalogue, with so many of its devices; `nodes` 0: as few as hold them.
 std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes);

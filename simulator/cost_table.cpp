@@ -45,6 +45,8 @@ class Reader {
     return std::llround(x);
   }
 
+  bool has(const char* key) const { return object_.contains(key); }
+
   std::string word(const char* key) {
     const Json* value = find(key);
     if (value == nullptr) return {};
@@ -279,7 +281,10 @@ std::string to_json(const CostTable& table) {
   }
   const Json json{{"format", "foreshard-costs"},
                   {"version", kVersion},
-                  {"machine", {{"cpu_model", table.cpu_model}, {"cores", table.cores}}},
+                  {"machine",
+                   {{"cpu_model", table.cpu_model},
+                    {"cores", table.cores},
+                    {"accelerator", table.is_accelerator}}},
                   {"memory_bytes_per_ns", table.memory_bytes_per_ns},
                   {"band", table.band},
                   {"regimes", regimes},
@@ -306,6 +311,7 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
   Reader machine = reader.object("machine");
   table.cpu_model = machine.word("cpu_model");
   table.cores = static_cast<int>(machine.integer("cores", 1, 1 << 20));
+  table.is_accelerator = machine.has("accelerator") && machine.truth("accelerator");
   table.memory_bytes_per_ns = reader.number("memory_bytes_per_ns", 0, 1e9);
   table.band = reader.number("band", 0, 1e3);
   reader.list("regimes", [&](Reader& item) { table.regimes.push_back(read_regime(item)); });

@@ -85,7 +85,8 @@ struct Crowding {
 };
 
 struct CostTable {
-  std::string cpu_model;
+  std::string cpu_model;        // or the device's name
+  bool is_accelerator = false;  // each rank has a device of its own, and nothing is shared
   int cores = 1;
   double memory_bytes_per_ns = 0;  // 0: no limit was seen
   std::vector<Regime> regimes;

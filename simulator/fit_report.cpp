@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <utility>
 
+#include "models/device_names.hpp"
 #include "simulator/fit.hpp"
 
 namespace foreshard::simulator {
@@ -16,6 +19,42 @@ void line(std::string& text, const char* format, Values... values) {
     text.append(buffer,
                 std::min<std::size_t>(static_cast<std::size_t>(written), sizeof buffer - 1));
   text += '\n';
+}
+
+// The least time a launch could take by the device's data sheet. fp32 products may run as TF32.
+double least_ns(const CostKey& key, const Machine& machine) {
+  double peak = machine.peak_flops(key.dtype);
+  if (key.dtype == DType::fp32) peak = std::max(peak, machine.tf32_flops);
+  if (key.dtype == DType::fp16) peak = machine.fp16_flops;
+  if (key.dtype == DType::fp8) peak = machine.fp8_flops;
+  const bool is_arithmetic = is_matmul(key.op) || is_attention(key.op);
+  const double compute = is_arithmetic && peak > 0 ? flops(key) / peak : 0;
+  return 1e9 * std::max(compute, bytes_moved(key) / machine.memory_bandwidth);
+}
+
+// What accelerators reached of the data sheet's rates, over all launches and in the best case. Small
+// operands may come from caches, which are faster than the memory.
+void add_efficiencies(std::string& text, const Regime& regime, const Machine& machine) {
+  struct Sum {
+    double least = 0, taken = 0, best = 0;
+  };
+  std::map<std::pair<Operator, DType>, Sum> sums;
+  for (const auto& [key, cost] : regime.measured) {
+    const bool is_transfer = is_collective(key.op) || key.op == Operator::copy_host_to_device ||
+                             key.op == Operator::copy_device_to_host;
+    if (is_transfer || cost.ns <= 0) continue;
+    Sum& sum = sums[{key.op, key.dtype}];
+    const double least = least_ns(key, machine);
+    sum.least += least * static_cast<double>(cost.count);
+    sum.taken += cost.ns * static_cast<double>(cost.count);
+    sum.best = std::max(sum.best, least / cost.ns);
+  }
+  line(text, "  of what the data sheet of %s allows:", machine.name.c_str());
+  for (const auto& [what, sum] : sums) {
+    line(text, "  %-24s %-5s %8.1f%% of the time needed, %.1f%% at best",
+         std::string(name(what.first)).c_str(), std::string(name(what.second)).c_str(),
+         100 * sum.least / sum.taken, 100 * sum.best);
+  }
 }
 
 void add_regime(std::string& text, const Regime& regime) {
@@ -62,13 +101,23 @@ std::string percent(std::int64_t predicted, std::int64_t measured) {
 
 std::string fit_report(const CostTable& table) {
   std::string text;
-  line(text, "machine: %s, %d cores", table.cpu_model.c_str(), table.cores);
+  if (table.is_accelerator) {
+    line(text, "device: %s, one of each rank's own",
+         table.cpu_model.empty() ? "not named" : table.cpu_model.c_str());
+  } else {
+    line(text, "machine: %s, %d cores", table.cpu_model.c_str(), table.cores);
+  }
   if (table.memory_bytes_per_ns > 0) {
     line(text, "memory bandwidth that tasks share: %.1f GB/s", table.memory_bytes_per_ns);
   }
   for (const Crowding& c : table.crowding)
-    line(text, "%d ranks: tasks take %.2f times as long", c.ranks, c.factor);
-  for (const Regime& regime : table.regimes) add_regime(text, regime);
+    if (!table.is_accelerator)
+      line(text, "%d ranks: tasks take %.2f times as long", c.ranks, c.factor);
+  const auto machine = table.is_accelerator ? machine_reported_as(table.cpu_model) : std::nullopt;
+  for (const Regime& regime : table.regimes) {
+    add_regime(text, regime);
+    if (machine) add_efficiencies(text, regime, *machine);
+  }
 
   line(text, "\n%-32s %5s %12s %9s %9s", "recording", "ranks", "step ms", "fitted", "held out");
   int tried = 0, inside = 0;

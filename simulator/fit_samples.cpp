@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "simulator/operator_pieces.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::simulator {
@@ -38,7 +39,7 @@ std::optional<Kind> instruction_kind(const Trace& trace, const Event& event, Ope
 
 class Reader {
  public:
-  Reader(const Trace& trace, RunSamples& out) : trace_(trace), out_(out) {
+  Reader(const Trace& trace, RunSamples& out) : trace_(trace), out_(out), pieces_(trace) {
     by_lane_.resize(trace.lanes.size());
     for (const Event& event : trace.events) {
       if (event.end_ns >= event.start_ns)
@@ -56,7 +57,7 @@ class Reader {
       if (!trace_.lanes[lane].device) index_host(lane);
     }
     find_demands();
-    read_traffic();
+    if (!out_.is_accelerator) read_traffic();
     for (const auto& lane : by_lane_) {
       for (const Event* event : lane) read_task(*event);
     }
@@ -98,7 +99,8 @@ class Reader {
 
   // A task's own time: that of the processor which its stream's thread used. Threads that help it
   // share its work piece by piece until nothing is left, so it is busy as long as they are.
-  static double time_of(const Event& event) {
+  double time_of(const Event& event) const {
+    if (const double all = pieces_.time_of(event); all > 0) return all;
     return static_cast<double>(event.cpu_ns >= 0 ? event.cpu_ns : event.end_ns - event.start_ns);
   }
 
@@ -108,12 +110,13 @@ class Reader {
     for (const auto& lane : by_lane_) {
       for (const Event* event : lane) {
         const std::int32_t key = is_task(event->kind) ? key_of(*event) : -1;
-        if (key < 0) continue;
+        if (key < 0 || pieces_.is_part_of_another(*event)) continue;
         if (times.size() <= static_cast<std::size_t>(key))
           times.resize(static_cast<std::size_t>(key) + 1);
         times[static_cast<std::size_t>(key)].push_back(time_of(*event));
       }
     }
+    times.resize(out_.keys.size());
     for (std::size_t k = 0; k < times.size(); ++k) {
       const CostKey& key = out_.keys[k];
       const double bytes =
@@ -165,6 +168,7 @@ class Reader {
     if (!is_task(event.kind)) return;
     const std::int32_t key = key_of(event);
     if (key < 0) return void(++out_.tasks_without_key);
+    if (pieces_.is_part_of_another(event)) return;
     const bool is_setup_work = event.step == 0 && event.kind == EventKind::host_compute;
     if (event.step < first_step_ && !is_setup_work) return;
     const auto wall = static_cast<double>(event.end_ns - event.start_ns);
@@ -172,8 +176,8 @@ class Reader {
     sample.key = key;
     sample.on_host = event.kind == EventKind::host_compute;
     sample.ns = time_of(event);
-    sample.bytes_per_ns = demands_[static_cast<std::size_t>(key)];
-    if (wall > 0) {
+    if (!out_.is_accelerator) sample.bytes_per_ns = demands_[static_cast<std::size_t>(key)];
+    if (wall > 0 && !out_.is_accelerator) {
       const double all = (traffic_until(event.end_ns) - traffic_until(event.start_ns)) / wall;
       sample.beside = std::max(0.0, all - traffic_of(event, key));
     }
@@ -195,9 +199,13 @@ class Reader {
 
   void read_host(std::size_t lane) {
     const auto& events = by_lane_[lane];
+    std::int64_t issued_until = INT64_MIN;  // an operator's parts are no instructions of their own
     for (const Event* event : events) {
       if (event->kind == EventKind::range || event->step < first_step_) continue;
-      read_issue(*event);
+      if (event->start_ns >= issued_until) {
+        read_issue(*event);
+        if (event->cost_key != 0) issued_until = event->end_ns;
+      }
       if (event->kind == EventKind::host_wait && event->end_ns > event->start_ns) {
         read_wake_up(lane, *event, out_.wait_latency);
       }
@@ -315,6 +323,7 @@ class Reader {
 
   const Trace& trace_;
   RunSamples& out_;
+  OperatorPieces pieces_;
   std::vector<std::vector<const Event*>> by_lane_;
   std::unordered_map<traces::StringId, std::int32_t> keys_;
   std::unordered_map<std::int64_t, const Event*> issued_;
@@ -344,9 +353,11 @@ RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
   out.model_json = text_of(trace, "model");
   out.plan_toml = text_of(trace, "plan");
   out.cpu_model = text_of(trace, "cpu_model");
-  // Recordings of others say which device it was.
+  // Recordings of others come from devices, and say which.
+  const std::string source = text_of(trace, "source");
+  out.is_accelerator = source == "kineto" || source == "nsys";
   const auto device = trace.metadata.lower_bound("device.");
-  if (out.cpu_model.empty() && device != trace.metadata.end() &&
+  if (out.is_accelerator && device != trace.metadata.end() &&
       device->first.starts_with("device.")) {
     out.cpu_model = device->second;
   }
@@ -354,7 +365,9 @@ RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
       static_cast<int>(std::max<std::int64_t>(1, traces::integer(trace.metadata, "ranks", 1)));
   out.threads = static_cast<int>(
       std::max<std::int64_t>(1, traces::integer(trace.metadata, "threads_per_rank", 1)));
-  out.cores = static_cast<int>(traces::integer(trace.metadata, "cores", traces::cores()));
+  out.cores = out.is_accelerator
+                  ? 1
+                  : static_cast<int>(traces::integer(trace.metadata, "cores", traces::cores()));
   Reader(trace, out).read();
   return out;
 }

@@ -30,8 +30,9 @@ struct RunSamples {
   int ranks = 1;
   int threads = 1;
   int cores = 1;
-  std::string cpu_model;
-  std::int64_t step_ns = 0;  // median of the steps after the second, 0 without any
+  std::string cpu_model;        // or the device's name
+  bool is_accelerator = false;  // each rank has a device of its own
+  std::int64_t step_ns = 0;     // median of the steps after the second, 0 without any
 
   std::vector<CostKey> keys;
   std::vector<TaskSample> tasks;

@@ -282,6 +282,7 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
   std::set<int> threads;
   for (const RunSamples* run : runs) {
     table.cpu_model = run->cpu_model;
+    table.is_accelerator = run->is_accelerator;
     table.cores = std::max(table.cores, run->cores);
     threads.insert(run->threads);
   }

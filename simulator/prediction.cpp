@@ -31,7 +31,7 @@ std::vector<int> class_indices(const std::vector<int>& representatives, std::vec
 }
 
 std::unique_ptr<CostModel> choose_costs(const Job& job, const PredictionOptions& options) {
-  if (options.costs != nullptr) return table_costs(*options.costs, job.ranks);
+  if (options.costs != nullptr) return table_costs(*options.costs, job.ranks, job.nodes);
   if (options.machine != nullptr) return machine_costs(*options.machine, job.ranks, job.nodes);
   return processor_costs(traces::cores(), job.ranks);
 }

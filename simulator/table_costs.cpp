@@ -302,8 +302,10 @@ class TableCosts final : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> table_costs(CostTable table, int ranks) {
-  return std::make_unique<TableCosts>(std::move(table), ranks);
+std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes) {
+  auto costs = std::make_unique<TableCosts>(table, ranks);
+  if (!table.is_accelerator) return costs;
+  return accelerator_costs(std::move(costs), table, ranks, nodes);
 }
 
 }  // namespace foreshard::simulator

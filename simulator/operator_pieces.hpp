@@ -1,0 +1,27 @@
+// Device work that one operator launched in several pieces. Recordings of others give every kernel
+// the cost key of its operator, and only the sum of them is the operator's cost.
+#pragma once
+
+#include <unordered_map>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::simulator {
+
+class OperatorPieces {
+ public:
+  explicit OperatorPieces(const traces::Trace& trace);
+
+  // Of an operator's pieces the first stands for all.
+  bool is_part_of_another(const traces::Event& event) const { return time_of(event) < 0; }
+  // While any piece of the operator ran, in nanoseconds; 0 where the event is all there is.
+  double time_of(const traces::Event& event) const {
+    const auto found = times_.find(&event);
+    return found == times_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::unordered_map<const traces::Event*, double> times_;
+};
+
+}  // namespace foreshard::simulator
