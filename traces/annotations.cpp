@@ -31,13 +31,17 @@ constexpr std::array kFsdp2{Word{"root_pre_forward", kForward, Scope::resets},
                             Word{"post_backward_accumulate", kBackward, Scope::ends},
                             Word{"post_backward_reshard", kBackward, Scope::ends},
                             Word{"post_backward_reduce", kBackward, Scope::ends},
+                            Word{"post_backward_rs_wait", kBackward, Scope::none},
+                            Word{"finalize_backward", kBackward, Scope::resets},
                             Word{"root_post_backward_callback", kBackward, Scope::resets},
                             Word{"all_gather_copy_out", "", Scope::none},
                             Word{"all_gather", "", Scope::none}};
 
-// "pre_forward (layers.0)", "backward_prefetch for layers.1", "all_gather"
+// "pre_forward (layers.0)", "backward_prefetch for layers.1", "all_gather", and all of them with
+// " [pg=1]" behind where there are several process groups
 Annotation fsdp2(std::string_view text) {
   Annotation out;
+  text = text.substr(0, text.rfind(" [pg="));
   const std::size_t end = text.find(' ');
   const std::string_view word = text.substr(0, end);
   const auto known = std::find_if(kFsdp2.begin(), kFsdp2.end(),

@@ -75,6 +75,8 @@ TEST(KinetoAnnotations, NameUnitsAndPhases) {
   is("FSDP::backward_prefetch for layers.3", "layers.3", "backward");
   is("FSDP::post_backward_reduce (a.b)", "a.b", "backward");
   is("FSDP::something_new (a)", "a", "");
+  is("FSDP::all_gather (layers.0) [pg=1]", "layers.0", "");
+  is("FSDP::post_backward_rs_wait [pg=0]", "root", "backward");
   is("FullyShardedDataParallel._pre_forward", "", "forward");
   is("FullyShardedDataParallel._post_backward_hook", "", "backward");
   is("Optimizer.step#AdamW.step", "", "optimizer");
@@ -83,6 +85,14 @@ TEST(KinetoAnnotations, NameUnitsAndPhases) {
   EXPECT_EQ(annotation_of("ProfilerStep#12").step, 12);
   EXPECT_FALSE(annotation_of("ProfilerStep#x").step.has_value());
   EXPECT_FALSE(annotation_of("ProfilerStep#99999999999").step.has_value());
+}
+
+TEST(KinetoAnnotations, KnowCallsThatLaunchKernels) {
+  EXPECT_TRUE(launches_kernel("cudaLaunchKernelExC"));
+  EXPECT_TRUE(launches_kernel("cuLaunchKernelEx"));
+  EXPECT_TRUE(launches_kernel("hipModuleLaunchKernel"));
+  EXPECT_FALSE(launches_kernel("cudaGraphLaunch"));
+  EXPECT_FALSE(launches_kernel("cudaMemcpyAsync"));
 }
 
 TEST(KinetoAnnotations, KnowCollectivesAndWaits) {

@@ -186,6 +186,19 @@ TEST(KinetoRecordings, FsdpRangesGiveUnitsAndPhases) {
     }
   }
   EXPECT_EQ(products, expected);
+  // gloo's own threads: per rank and step 7 all-gathers, 4 reductions of gradients, 1 of the norm,
+  // which belongs to no unit.
+  std::map<std::string, int> collectives;
+  for (const Event& event : trace.events) {
+    if (!trace.strings[event.name].starts_with("gloo:")) continue;
+    ++collectives[trace.strings[event.unit] + " " + trace.strings[event.phase]];
+  }
+  EXPECT_EQ(collectives["root forward"], 6);
+  EXPECT_EQ(collectives["root backward"], 6);
+  for (const char* layer : {"model.layers.0", "model.layers.1", "model.layers.2"}) {
+    EXPECT_EQ(collectives[std::string(layer) + " forward"], 6) << layer;
+    EXPECT_EQ(collectives[std::string(layer) + " backward"], 12) << layer;
+  }
 }
 
 }  // namespace

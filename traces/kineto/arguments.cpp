@@ -83,6 +83,14 @@ bool Dims::add(std::int64_t value) {
   return true;
 }
 
+std::optional<std::int64_t> product(const Dims& dims) {
+  std::int64_t out = 1;
+  for (const std::int64_t dim : dims.all()) {
+    if (dim <= 0 || __builtin_mul_overflow(out, dim, &out) || out > kLargest / 8) return {};
+  }
+  return dims.rank() > 0 ? std::optional(out) : std::nullopt;
+}
+
 std::optional<Dims> integers(std::string_view list) {
   if (!list.starts_with('[')) return std::nullopt;
   Dims out;
@@ -99,15 +107,21 @@ std::optional<Dims> integers(std::string_view list) {
 
 std::optional<Tensor> Arguments::tensor(int n) const {
   const auto dims = integers(element(event_.input_dims, n));
-  if (!dims || dims->rank() == 0) return std::nullopt;
-  Tensor out{*dims, element_type(unquoted(element(event_.input_types, n))), 1};
-  for (const std::int64_t dim : dims->all()) {
-    if (dim <= 0 || __builtin_mul_overflow(out.elements, dim, &out.elements) ||
-        out.elements > kLargest / 8) {
-      return std::nullopt;
-    }
-  }
-  return out.type.size > 0 ? std::optional(out) : std::nullopt;
+  const auto count = dims ? product(*dims) : std::nullopt;
+  const ElementType type = element_type(unquoted(element(event_.input_types, n)));
+  return count && type.size > 0 ? std::optional(Tensor{*dims, type, *count}) : std::nullopt;
+}
+
+std::optional<std::int64_t> Arguments::elements(int n) const {
+  const auto dims = integers(element(event_.input_dims, n));
+  return dims ? product(*dims) : std::nullopt;
+}
+
+std::optional<std::int64_t> Arguments::elements_of_only(int n) const {
+  const std::string_view list = element(event_.input_dims, n);
+  if (!list.starts_with("[[") || !element(list, 1).empty()) return std::nullopt;
+  const auto dims = integers(element(list, 0));
+  return dims ? product(*dims) : std::nullopt;
 }
 
 bool Arguments::is_scalar(int n) const {

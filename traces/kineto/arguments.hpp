@@ -59,6 +59,10 @@ class Arguments {
 
   // None where it is a list, a number, empty, or too large to be true.
   std::optional<Tensor> tensor(int n) const;
+  // Of a tensor of any type.
+  std::optional<std::int64_t> elements(int n) const;
+  // Of the tensor in a list of one.
+  std::optional<std::int64_t> elements_of_only(int n) const;
   // No tensor was given: nothing, a number, or a tensor without dimensions.
   bool is_scalar(int n) const;
   // Without quotes; empty where the recording does not say.
@@ -71,6 +75,9 @@ class Arguments {
  private:
   const RawEvent& event_;
 };
+
+// Nothing of no dimensions, of an empty tensor, or where it is too large to be true.
+std::optional<std::int64_t> product(const Dims& dims);
 
 // "[2, -1]"; nothing where it is no list of integers.
 std::optional<Dims> integers(std::string_view list);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/host_sweep.hpp"
 #include "traces/kineto/kernel_costs.hpp"
 #include "traces/kineto/name_facts.hpp"
@@ -53,6 +54,7 @@ class Attributor {
     for (std::size_t lane = 0; lane < recording_.lanes.size(); ++lane) sort_lane(recording_, lane);
     find_steps();
     sweep_threads();
+    out_.unrelated_collectives = relate_background_collectives(recording_);
     std::sort(sweep_.launches.begin(), sweep_.launches.end());
     std::sort(sweep_.operators.begin(), sweep_.operators.end());
     each_event(true, [this](Event& event) { link(event); });

@@ -15,6 +15,7 @@ namespace foreshard::traces::kineto {
 struct EventLinks {
   std::int64_t external_id = 0;  // the operator's number, or that of the operator it belongs to
   Operator in_backward = Operator::kCount;  // see OperatorKey
+  std::uint32_t collective_size = 0;        // see background_collectives.hpp
 };
 
 // An instant of the allocator. What it does not say is kUnknown.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "traces/annotations.hpp"
+#include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/decimal.hpp"
 #include "traces/kineto/transfer_keys.hpp"
 
@@ -160,6 +161,8 @@ void Collector::use_complete(const RawEvent& raw) {
     describe_device(raw, event);
   } else if (category == Category::host) {
     describe_host(raw, event, links);
+  } else if (category == Category::annotation) {
+    links.collective_size = collective_size_tag(raw);
   }
 }
 
@@ -190,6 +193,7 @@ void Collector::describe_host(const RawEvent& raw, Event& event, EventLinks& lin
     const KeyMemo::Known known = keys_.of(event.name, raw);
     event.cost_key = known.key;
     links.in_backward = known.in_backward;
+    links.collective_size = collective_size_tag(raw);
   }
 }
 

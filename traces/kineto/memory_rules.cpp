@@ -54,13 +54,9 @@ Key pointwise(const Arguments& arguments, int count, Result result) {
     if (result != Result::in_place) whole->type = promoted(whole->type, operand->type);
   }
   if (!whole || !whole->type.is_floating) return {};
-  whole->elements = 1;
-  for (const std::int64_t dim : whole->dims.all()) {
-    if (__builtin_mul_overflow(whole->elements, dim, &whole->elements) ||
-        whole->elements > kLargest / 8) {
-      return {};
-    }
-  }
+  const auto elements = product(whole->dims);
+  if (!elements) return {};
+  whole->elements = *elements;
   return moved(read, result == Result::truth ? whole->elements : whole->bytes());
 }
 

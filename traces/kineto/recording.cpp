@@ -91,6 +91,7 @@ Result<Recording> read_recording(Bytes& bytes, const std::string& file,
   out.host = facts.host().empty() ? host_in_name(file) : facts.host();
   out.cost_keys_mapped = attribution.cost_keys_mapped;
   out.cost_keys_unmapped = attribution.cost_keys_unmapped;
+  out.unrelated_collectives = attribution.unrelated_collectives;
   return out;
 }
 

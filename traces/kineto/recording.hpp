@@ -20,8 +20,9 @@ struct Recording {
   std::int32_t world_size = 0;            // 0: unknown
   std::string host, device;               // empty where unknown
   std::int64_t cost_keys_mapped = 0, cost_keys_unmapped = 0;
-  std::int64_t mended = 0;  // events whose text had to be mended
-  std::string trouble;      // why the trace is not complete, empty where it is
+  std::int64_t unrelated_collectives = 0;  // ranges of a backend's own threads
+  std::int64_t mended = 0;                 // events whose text had to be mended
+  std::string trouble;                     // why the trace is not complete, empty where it is
 };
 
 Result<Recording> read_recording(Bytes& bytes, const std::string& file,

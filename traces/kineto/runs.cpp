@@ -87,7 +87,7 @@ Metadata describe(const std::vector<Recording>& recordings, const std::vector<st
                   std::int64_t origin_ns) {
   RunDescription description;
   Metadata& more = description.more;
-  std::int64_t mapped = 0, unmapped = 0, mended = 0, is_complete = 1;
+  std::int64_t mapped = 0, unmapped = 0, unrelated = 0, mended = 0, is_complete = 1;
   for (const std::size_t index : run) {
     const Recording& recording = recordings[index];
     const std::string rank = std::to_string(*recording.rank);
@@ -101,11 +101,13 @@ Metadata describe(const std::vector<Recording>& recordings, const std::vector<st
     }
     mapped += recording.cost_keys_mapped;
     unmapped += recording.cost_keys_unmapped;
+    unrelated += recording.unrelated_collectives;
     mended += recording.mended;
   }
   more["source"] = "kineto";
   more["cost_keys_mapped"] = std::to_string(mapped);
   more["cost_keys_unmapped"] = std::to_string(unmapped);
+  if (unrelated > 0) more["unrelated_collectives"] = std::to_string(unrelated);
   if (mended > 0) more["mended_events"] = std::to_string(mended);
   more["clock"] = "CLOCK_REALTIME";
   more["clock_id"] = "realtime";
