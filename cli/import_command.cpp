@@ -11,6 +11,7 @@
 #include "traces/chrome_import.hpp"
 #include "traces/fst_file.hpp"
 #include "traces/import.hpp"
+#include "traces/metadata.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -67,20 +68,35 @@ Summary summary_of(const Trace& trace, const std::string& file) {
   return summary;
 }
 
-void print(const Summary& summary, const Trace& trace) {
-  std::printf("%s: %lld ranks, %lld events (%lld on devices), %lld memory events\n",
-              summary.file.c_str(), static_cast<long long>(summary.ranks),
-              static_cast<long long>(summary.events), static_cast<long long>(summary.device_events),
-              static_cast<long long>(summary.memory_events));
+std::string counted(std::int64_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string text_of(const Summary& summary, const Trace& trace) {
+  std::string text = summary.file + ": " + counted(summary.ranks, "rank");
+  if (summary.events > 0) {
+    text += ", " + counted(summary.events, "event") + " (" + std::to_string(summary.device_events) +
+            " on devices)";
+  }
+  if (summary.memory_events > 0) text += ", " + counted(summary.memory_events, "memory event");
+  text += "\n";
   if (!trace.complete) {
-    std::printf("  incomplete: nothing is missing before %s\n",
-                text_of_time(trace.complete_until_ns).c_str());
+    text += "  incomplete: nothing is missing before " + text_of_time(trace.complete_until_ns) +
+            ", what came later may be\n";
   }
+  const std::int64_t mapped = traces::integer(trace.metadata, "cost_keys_mapped", 0),
+                     unmapped = traces::integer(trace.metadata, "cost_keys_unmapped", 0);
+  if (mapped + unmapped > 0) {
+    text += "  cost keys: " + std::to_string(mapped) + " of " +
+            counted(mapped + unmapped, "event") + " that might have one\n";
+  }
+  std::string reasons;
   for (const auto& [reason, records] : trace.dropped) {
-    if (records > 0) {
-      std::printf("  left out: %lld, %s\n", static_cast<long long>(records), reason.c_str());
-    }
+    if (records == 0) continue;
+    reasons += (reasons.empty() ? "" : ", ") + reason + " (" + std::to_string(records) + ")";
   }
+  if (!reasons.empty()) text += "  left out: " + reasons + "\n";
+  return text;
 }
 
 ordered_json json_of(const Summary& summary, const Trace& trace) {
@@ -109,8 +125,11 @@ Result<void> import() {
     const std::string file = output_of(run);
     if (auto written = traces::write_fst(file, trace); !written) return written;
     const Summary summary = summary_of(trace, file);
-    if (!flags.json.is_standard_output()) print(summary, trace);
+    if (!flags.json.is_standard_output()) std::printf("%s", text_of(summary, trace).c_str());
     report.push_back(json_of(summary, trace));
+  }
+  if (!flags.json.is_standard_output()) {
+    std::printf("next: foreshard inspect %s\n", flags.output.c_str());
   }
   return flags.json.write(ordered_json{{"traces", std::move(report)}}.dump(2));
 }

@@ -2,11 +2,14 @@
 #include <charconv>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
+#include "profiler/analysis/report_notes.hpp"
 #include "traces/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
@@ -20,12 +23,25 @@ bool is_compared(EventKind kind) {
   return traces::is_device_work(kind) || kind == EventKind::host_compute;
 }
 
-// For every measured rank the predicted one that stands for it.
+std::set<std::int32_t> ranks_of(const traces::Trace& trace) {
+  std::set<std::int32_t> ranks;
+  for (const traces::Lane& lane : trace.lanes) ranks.insert(lane.rank);
+  for (const traces::MemoryEvent& e : trace.memory) ranks.insert(e.rank);
+  return ranks;
+}
+
+// For every measured rank the predicted one that stands for it. Recordings of one rank each are
+// compared whichever ranks they are.
 class RankMap {
  public:
-  explicit RankMap(const traces::Metadata& predicted) {
-    const auto classes = predicted.find("rank_classes");
-    if (classes == predicted.end()) return;
+  RankMap(const traces::Trace& measured, const traces::Trace& predicted) {
+    const std::set<std::int32_t> ours = ranks_of(measured), theirs = ranks_of(predicted);
+    if (ours.size() == 1 && theirs.size() == 1) {
+      only_ = {*ours.begin(), *theirs.begin()};
+      return;
+    }
+    const auto classes = predicted.metadata.find("rank_classes");
+    if (classes == predicted.metadata.end()) return;
     const std::string& text = classes->second;
     for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
       std::int32_t rank = 0;
@@ -34,12 +50,14 @@ class RankMap {
     }
   }
   std::int32_t operator()(std::int32_t rank) const {
+    if (only_ && rank == only_->first) return only_->second;
     const auto index = static_cast<std::size_t>(rank);
     return index < stands_for_.size() ? stands_for_[index] : rank;
   }
 
  private:
   std::vector<std::int32_t> stands_for_;
+  std::optional<std::pair<std::int32_t, std::int32_t>> only_;
 };
 
 // An event's identity within a step: equal in both traces.
@@ -153,7 +171,8 @@ void compare_memory(const Analysis& measured, const Analysis& predicted, const R
   for (const RankAnalysis& rank : measured.ranks) {
     const auto other = peaks.find(stands_for(rank.rank));
     if (other == peaks.end()) {
-      result.warnings.push_back("rank " + std::to_string(rank.rank) + " is not in the prediction");
+      result.warnings.push_back("rank " + std::to_string(rank.rank) + " is not in the " +
+                                (predicted.predicted ? "prediction" : "second"));
       continue;
     }
     const RankMemoryDifference& one = result.ranks.emplace_back(
@@ -171,7 +190,7 @@ void compare_memory(const Analysis& measured, const Analysis& predicted, const R
 Comparison compare(const traces::Trace& measured, const traces::Trace& predicted) {
   Comparison result;
   const Analysis ours = analyse(measured), theirs = analyse(predicted);
-  const RankMap stands_for(predicted.metadata);
+  const RankMap stands_for(measured, predicted);
   result.measured_step_ns = ours.step_time_ns;
   result.predicted_step_ns = theirs.step_time_ns;
   result.step_time_error =
@@ -205,6 +224,9 @@ Comparison compare(const traces::Trace& measured, const traces::Trace& predicted
     for (const std::string& warning : analysis->warnings) {
       result.warnings.push_back(which + warning);
     }
+    for (const std::string& alarm : report_alarms(*analysis))
+      result.alarms.push_back(which + alarm);
+    for (const std::string& note : report_notes(*analysis)) result.notes.push_back(which + note);
   }
   return result;
 }

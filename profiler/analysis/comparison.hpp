@@ -60,10 +60,11 @@ struct Comparison {
   std::vector<OperatorDifference> operators;  // of matched events, largest difference first
   std::vector<OperatorChange> changes;        // of all operators, largest difference first
   std::int64_t events_matched = 0;
-  std::int64_t events_unmatched = 0;  // of either side
-  bool same_program = false;          // equal program hashes
-  bool has_prediction = false;        // the second one is a prediction
-  std::vector<std::string> warnings;
+  std::int64_t events_unmatched = 0;       // of either side
+  bool same_program = false;               // equal program hashes
+  bool has_prediction = false;             // the second one is a prediction
+  std::vector<std::string> warnings;       // of both recordings, and of what cannot be compared
+  std::vector<std::string> alarms, notes;  // those of the recordings as a report says them
 };
 
 Comparison compare(const traces::Trace& measured, const traces::Trace& predicted);

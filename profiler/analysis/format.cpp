@@ -24,6 +24,7 @@ std::string milliseconds(std::int64_t ns) {
 }
 
 std::string duration(std::int64_t ns) {
+  if (ns == 0) return "0 ms";
   const double n = static_cast<double>(ns);
   if (n >= 1e9) return fixed(n / 1e9, 2) + " s";
   if (n >= 1e6) return fixed(n / 1e6, 1) + " ms";

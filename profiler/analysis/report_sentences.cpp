@@ -46,9 +46,14 @@ std::string out_of_memory_sentence(const Analysis& analysis) {
 std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
   const bool has_steps = analysis.step_time_ns > 0;
   if (t.span_ns == 0) {
-    return has_steps ? "A steady step takes " + duration(analysis.step_time_ns) +
-                           " on the host; no work of devices was recorded."
-                     : "";
+    const std::int64_t hosts_ns = analysis.path.end_ns - analysis.path.start_ns;
+    if (has_steps) {
+      return "A steady step takes " + duration(analysis.step_time_ns) +
+             " on the host; no work of devices was recorded.";
+    }
+    return analysis.operators.empty()
+               ? ""
+               : "Only work of hosts was recorded, over " + duration(hosts_ns) + ".";
   }
   const auto busy = static_cast<std::int64_t>(
       std::count_if(analysis.ranks.begin(), analysis.ranks.end(),
@@ -247,8 +252,9 @@ std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
       std::max_element(std::begin(kReasons), std::end(kReasons), [&](const auto& a, const auto& b) {
         return sum[static_cast<std::size_t>(a.first)] < sum[static_cast<std::size_t>(b.first)];
       });
-  return "The device idles " + duration(t.idle_ns) + " (" + share(t.idle_ns, t.span_ns) +
-         " of the " + whole_of(analysis) + "), " + worst->second + ".";
+  return std::string(analysis.ranks.size() > 1 ? "A device idles " : "The device idles ") +
+         duration(t.idle_ns) + " (" + share(t.idle_ns, t.span_ns) + " of the " +
+         whole_of(analysis) + "), " + worst->second + ".";
 }
 
 std::string costliest_sentence(const Analysis& analysis, bool on_device) {

@@ -116,15 +116,38 @@ TEST(Comparison, OfOperatorsByName) {
   EXPECT_EQ(changes[2].what(), "appeared");
   EXPECT_EQ(changes[3].what(), "same");
   const std::string text = report_text(compare(before.trace, after.trace));
-  EXPECT_NE(text.find("The second takes"), std::string::npos) << text;
+  EXPECT_TRUE(text.starts_with("A steady step takes 0.1 us in the first and 0.1 us in the second"))
+      << text;
+  EXPECT_NE(text.find("Of 4 operators 1 appeared, 1 vanished, 1 grew"), std::string::npos) << text;
   EXPECT_NE(text.find("vanished"), std::string::npos) << text;
+}
+
+// Rank 3 of one run beside rank 0 of another.
+TEST(Comparison, OfRecordingsOfOneRankEach) {
+  HandMadeTrace first, second;
+  first.trace.lanes.clear();
+  first.trace.lanes.push_back({3, true, 0});
+  traces::MemoryEvent e;
+  e.rank = 3;
+  e.address = 16;
+  e.bytes = 3 << 20;
+  first.trace.memory.push_back(e);
+  second.memory(0, MemoryAction::alloc, 0, 16, 1 << 20);
+  const Comparison c = compare(first.trace, second.trace);
+  ASSERT_EQ(c.ranks.size(), 1u);
+  EXPECT_EQ(c.peak_allocated_error_bytes, -2 << 20);
+  const std::string text = report_text(c);
+  EXPECT_NE(text.find("Peak memory goes from 3.00 MiB to 1.00 MiB allocated (-2.00 MiB)"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Comparison, ReportStartsWithTheAnswer) {
   const std::string text = report_text(compare(measured().trace, predicted().trace));
   EXPECT_TRUE(
-      text.starts_with("Predicted 0.090 ms a step, measured 0.100 ms: -10.0 %.\n"
-                       "Peak memory is off by 300 bytes allocated"))
+      text.starts_with("Predicted 90.0 us a step, measured 100.0 us: -10.0 %.\n"
+                       "What differs most is compute: 50.0 us a step measured, 56.0 us "
+                       "predicted.\nPeak memory is off by 300 bytes allocated"))
       << text;
 }
 
