@@ -32,7 +32,7 @@ void diagnostics(Import& in, Metadata& metadata) {
     lines += std::to_string(count - kMostDiagnostics) + " more\n";
   }
   if (!lines.empty()) metadata["diagnostics"] = lines;
-}  // namespace
+}
 
 // (process, number of a device in it) -> number of the GPU in the machine.
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus_of_devices(Import& in) {
@@ -42,7 +42,7 @@ std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus_of_devices(Im
                    gpus[{row.integer(2), row.integer(1)}] = row.integer(0);
                  });
   return gpus;
-}  // namespace foreshard::traces::nsys
+}
 
 void devices(Import& in, Metadata& metadata) {
   std::map<std::int64_t, std::string> gpu_names;
