@@ -43,7 +43,11 @@ Result<Recording> read_snapshot_history(ReplayAnswer& answer) {
   if (!snapshot) return tl::unexpected(snapshot.error());
   answer.devices = traces::recorded_devices(*snapshot);
   if (answer.devices.empty()) {
-    return fail(flags.history, "", "holds no segments and no events; expected a device's memory");
+    return fail(
+        flags.history, "",
+        "holds no segments and no events" +
+            (snapshot->trouble.empty() ? "" : " before its damage (" + snapshot->trouble + ")") +
+            "; expected a device's memory");
   }
   const int device = flags.device.value_or(telling_device(*snapshot, answer.devices));
   if (std::find(answer.devices.begin(), answer.devices.end(), device) == answer.devices.end()) {

@@ -4,14 +4,12 @@
 #include <map>
 #include <span>
 #include <tuple>
-#include <unordered_map>
 
 #include "traces/bounded_sum.hpp"
+#include "traces/memory_replay.hpp"
 
 namespace foreshard::traces {
 namespace {
-
-using Live = std::unordered_map<std::int64_t, const MemoryEvent*>;  // by address
 
 std::span<const MemoryEvent> events_of(const Trace& trace, int rank) {
   const auto first = std::find_if(trace.memory.begin(), trace.memory.end(),
@@ -23,23 +21,14 @@ std::span<const MemoryEvent> events_of(const Trace& trace, int rank) {
 
 // The number of events up to the moment that matters.
 std::size_t moment(std::span<const MemoryEvent> events) {
-  std::unordered_map<std::int64_t, std::int64_t> live;
-  std::int64_t allocated = 0, peak = -1;
+  MemoryReplay replay;
+  std::int64_t peak = -1;
   std::size_t at_peak = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const MemoryEvent& e = events[i];
-    if (e.action == MemoryAction::out_of_memory) return i + 1;
-    if (e.action == MemoryAction::alloc) {
-      allocated = bounded_sum(allocated, e.bytes);
-      live[e.address] = e.bytes;
-    } else if (e.action == MemoryAction::free_requested) {
-      const auto block = live.find(e.address);
-      if (block == live.end()) continue;
-      allocated = bounded_sum(allocated, -block->second);
-      live.erase(block);
-    }
-    if (allocated <= peak) continue;
-    peak = allocated;
+    if (events[i].action == MemoryAction::out_of_memory) return i + 1;
+    replay.apply(events[i]);
+    if (replay.levels().allocated <= peak) continue;
+    peak = replay.levels().allocated;
     at_peak = i + 1;
   }
   return at_peak;
@@ -79,34 +68,32 @@ Contents contents(const Trace& trace, int rank) {
   Contents result;
   if (count == 0) return result;
   result.time_ns = events[count - 1].time_ns;
-  Live live;
+  MemoryReplay replay;
   using Key = std::tuple<StringId, std::string, std::int64_t>;
   const auto key = [&](const MemoryEvent& e) {
     return Key{e.category, role_of(trace.strings[e.owner]), e.bytes};
   };
   std::map<Key, GatheredGroup> gathered;
   for (const MemoryEvent& e : events.first(count)) {
-    if (e.action == MemoryAction::alloc) {
-      live[e.address] = &e;
-      if (!is_gathered(trace.strings[e.category])) continue;
+    if (e.action == MemoryAction::alloc && is_gathered(trace.strings[e.category])) {
       GatheredGroup& group = gathered[key(e)];
       add(group.made, e);
       group.most_at_once = std::max(group.most_at_once, ++group.left);
     } else if (e.action == MemoryAction::free_requested) {
-      const auto block = live.find(e.address);
-      if (block == live.end()) continue;
-      if (is_gathered(trace.strings[block->second->category])) {
+      const auto block = replay.device_blocks().find(e.address);
+      const bool is_live = block != replay.device_blocks().end();
+      if (is_live && is_gathered(trace.strings[block->second->category])) {
         --gathered[key(*block->second)].left;
       }
-      live.erase(block);
     } else if (e.action == MemoryAction::out_of_memory) {
       result.out_of_memory = true;
       result.requested = e.requested;
     }
+    replay.apply(e);
   }
   std::map<StringId, ContentsGroup> categories;
   std::map<Key, ContentsGroup> groups;
-  for (const auto& [address, block] : live) {
+  for (const auto& [address, block] : replay.device_blocks()) {
     result.allocated = bounded_sum(result.allocated, block->bytes);
     ContentsGroup& category = categories[block->category];
     category.category = trace.strings[block->category];
@@ -129,18 +116,17 @@ Contents contents(const Trace& trace, int rank) {
 }
 
 AllocatorHistory without_gathered(const AllocatorHistory& history, const Trace& trace, int rank) {
-  Live live;
+  MemoryReplay replay;
   for (const MemoryEvent& e : events_of(trace, rank)) {
     if (e.action == MemoryAction::out_of_memory) break;
-    if (e.action == MemoryAction::alloc) live[e.address] = &e;
-    if (e.action == MemoryAction::free_requested) live.erase(e.address);
+    replay.apply(e);
   }
   AllocatorHistory changed = history;
   const auto failure =
       std::find_if(changed.events.begin(), changed.events.end(),
                    [](const HistoryEvent& e) { return e.action == AllocatorAction::oom; });
   std::vector<HistoryEvent> frees;
-  for (const auto& [address, block] : live) {
+  for (const auto& [address, block] : replay.device_blocks()) {
     if (!is_gathered(trace.strings[block->category])) continue;
     HistoryEvent free;
     free.action = AllocatorAction::free_completed;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "traces/annotations.hpp"
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"
 #include "traces/snapshot/attribution.hpp"
@@ -267,7 +268,7 @@ class SnapshotImport {
     event.lane = lane(annotation.device, false, "host");
     event.kind = EventKind::range;
     event.name = trace_.strings.intern(name);
-    event.unit = trace_.strings.intern(unit_of(name));
+    event.unit = trace_.strings.intern(annotation_of(name).unit);
     trace_.events.push_back(event);
     trace_.complete_until_ns = std::max(trace_.complete_until_ns, event.end_ns);
   }

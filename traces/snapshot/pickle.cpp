@@ -39,7 +39,8 @@ class PickleReader : PickleStack {
       if (const auto opcode = input_.number(1)) step(static_cast<unsigned char>(*opcode));
       check_size();
     }
-    if (input_.ended_early()) wrong("the file ends here, before the pickle does; expected a whole file");
+    if (input_.ended_early())
+      wrong("the file ends here, before the pickle does; expected a whole file");
     std::optional<PickleDamage> damage;
     if (!problem().empty()) damage = {opcode_at_, problem()};
     if (damage) gather_what_is_there();

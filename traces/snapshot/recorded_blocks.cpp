@@ -9,8 +9,7 @@ using Action = AllocatorAction;
 RecordedBlocks::RecordedBlocks(const AllocatorRules& rules, const StartState& start)
     : rules_(rules) {
   for (const SnapshotSegment& segment : start.segments) {
-    segments_.add(segment.address,
-                  {segment.bytes, segment.stream, segment.small, segment.expandable, segment.pool});
+    segments_.add(segment);
     for (const SnapshotBlock& block : segment.blocks) {
       if (block.use != SegmentState::Use::free) in_use_[block.address] = block.bytes;
     }

@@ -31,6 +31,10 @@ bool RecordedSegments::add(Address address, const Segment& segment) {
   return true;
 }
 
+bool RecordedSegments::add(const SnapshotSegment& s) {
+  return add(s.address, {s.bytes, s.stream, s.small, s.expandable, s.pool});
+}
+
 bool RecordedSegments::add(const SnapshotEvent& event) {
   const bool expandable = event.action == AllocatorAction::segment_map ||
                           event.action == AllocatorAction::segment_unmap;
@@ -85,9 +89,7 @@ void find_pools(Snapshot& snapshot) {
   for (std::size_t device = 0; device < snapshot.devices.size(); ++device) {
     RecordedSegments segments;
     for (const SnapshotSegment& segment : snapshot.segments) {
-      if (segment.device != static_cast<std::int32_t>(device)) continue;
-      segments.add(segment.address, {segment.bytes, segment.stream, segment.small,
-                                     segment.expandable, segment.pool});
+      if (segment.device == static_cast<std::int32_t>(device)) segments.add(segment);
     }
     auto& events = snapshot.devices[device];
     for (auto event = events.rbegin(); event != events.rend(); ++event) {

@@ -20,7 +20,7 @@ class RecordedSegments {
   };
 
   // False where it overlaps one that is there; nothing changes then.
-  bool add(Address address, const Segment& segment);
+  bool add(const SnapshotSegment& segment);
   // A segment_alloc or segment_map. Whether it is for small requests follows from the neighbours it
   // grows together with, or from its size.
   bool add(const SnapshotEvent& event);
@@ -34,6 +34,8 @@ class RecordedSegments {
   const Map& all() const { return segments_; }
 
  private:
+  bool add(Address address, const Segment& segment);
+
   Map segments_;
 };
 

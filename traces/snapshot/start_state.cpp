@@ -15,9 +15,7 @@ class Backwards {
   Backwards(const Snapshot& snapshot, int device) : rules_(snapshot.rules) {
     for (const SnapshotSegment& segment : snapshot.segments) {
       if (segment.device != device) continue;
-      const bool fits = segments_.add(
-          segment.address,
-          {segment.bytes, segment.stream, segment.small, segment.expandable, segment.pool});
+      const bool fits = segments_.add(segment);
       state_.misfits += !fits;
       if (!fits) continue;
       for (const SnapshotBlock& block : segment.blocks) {

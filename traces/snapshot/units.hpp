@@ -4,15 +4,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "traces/snapshot/snapshot.hpp"
 
 namespace foreshard::traces {
-
-// "layers.3" of "FSDP::all_gather (layers.3)"; empty where the range is not FSDP's or names no unit.
-std::string_view unit_of(std::string_view range);
 
 class Units {
  public:
