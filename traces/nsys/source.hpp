@@ -3,6 +3,7 @@
 // run, and what cannot be read is passed over and counted. Only for the sources of this folder.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -77,7 +78,7 @@ void Source::each(const std::string& table, const std::vector<std::string>& colu
     statement.start(last);
     int status = SQLITE_ERROR;
     while ((status = statement.step()) == SQLITE_ROW && rows_left_-- > 0) {
-      last = statement.integer(0);
+      last = std::max(last, statement.integer(0));  // damaged rows stand in any order
       gap = 1;
       use(Row(statement));
     }
