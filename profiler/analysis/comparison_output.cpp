@@ -165,11 +165,13 @@ std::string changes_table(const Comparison& c) {
       {4, 5});
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const OperatorChange& one = *shown[i];
-    const std::string before = count(one.measured_count), after = count(one.predicted_count);
+    std::string counts = count(one.measured_count);
+    if (const std::string after = count(one.predicted_count); after != counts) {
+      counts.append(" > ").append(after);
+    }
     table.add({signed_milliseconds(one.predicted_ns - one.measured_ns),
-               in_milliseconds(one.measured_ns), in_milliseconds(one.predicted_ns),
-               before == after ? before : before + " > " + after, std::string(one.what()),
-               names[i]});
+               in_milliseconds(one.measured_ns), in_milliseconds(one.predicted_ns), counts,
+               std::string(one.what()), names[i]});
   }
   return table.rows() == 0 ? "" : "\n" + table.text();
 }

@@ -23,19 +23,19 @@ constexpr bool is_word(char c) {
 class Nesting {
  public:
   void take(char before, char c) {
-    if (c == '(' || c == '[' || c == '{' || c == '<') {
+    constexpr std::string_view kOpening = "([{<", kClosing = ")]}>";
+    if (kOpening.find(c) != std::string_view::npos) {
       open_.push_back(c);
-    } else if (c == '>' && before != '-' && is_open('<')) {
-      open_.pop_back();
-    } else if ((c == ')' && is_open('(')) || (c == ']' && is_open('[')) ||
-               (c == '}' && is_open('{'))) {
-      open_.pop_back();
+      return;
     }
+    const std::size_t kind = kClosing.find(c);
+    const bool is_arrow = c == '>' && before == '-';
+    if (kind == std::string_view::npos || is_arrow || open_.empty()) return;
+    if (open_.back() == kOpening[kind]) open_.pop_back();
   }
   bool is_outside() const { return open_.empty(); }
 
  private:
-  bool is_open(char c) const { return !open_.empty() && open_.back() == c; }
   std::string open_;
 };
 
@@ -225,7 +225,7 @@ std::vector<std::string> functors(std::string_view arguments, std::size_t most) 
     }
     // A class of its namespace's own, as CUTLASS's kernels are: fp8_ptp128c::GemmKernel.
     std::string text(word);
-    if (word == "GemmKernel" && !within.empty()) text = std::string(within) + "::" + text;
+    if (word == "GemmKernel" && !within.empty()) text.insert(0, std::string(within) + "::");
     if (std::find(words.begin(), words.end(), text) == words.end()) words.push_back(text);
   }
   return words;

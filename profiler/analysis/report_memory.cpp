@@ -1,6 +1,7 @@
 #include "profiler/analysis/report_memory.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -92,9 +93,12 @@ std::string memory_over_time(const RankAnalysis& rank) {
     text += line_over_time(timeline, "host", &traces::MemoryLevels::host, peak.host_bytes);
   }
   if (text.empty()) return "";
-  const auto buckets = static_cast<std::int64_t>(timeline.buckets.size());
-  return "\n  memory of rank " + std::to_string(rank.rank) + " over " +
-         duration(timeline.bucket_ns * buckets) + "\n" + text + limits_of_steps(rank);
+  // Of impossible times only that they are long is known.
+  constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max() / kTimelineBuckets;
+  const std::int64_t length =
+      std::min(timeline.bucket_ns, kLongest) * static_cast<std::int64_t>(timeline.buckets.size());
+  return "\n  memory of rank " + std::to_string(rank.rank) + " over " + duration(length) + "\n" +
+         text + limits_of_steps(rank);
 }
 
 std::string memory_at_the_peak(const RankAnalysis& rank) {

@@ -207,6 +207,7 @@ std::string gaps_lines(const Analysis& analysis) {
   std::stable_sort(causes.begin(), causes.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> parts;
+  parts.reserve(causes.size());
   for (auto& [ns, text] : causes) parts.push_back(std::move(text));
   return wrapped("  not computing " + share(without, span) + ": " + joined(parts, ", "), 4);
 }
