@@ -13,9 +13,12 @@
 //                  python_function: stack
 //
 // Units and phases come from FSDP's annotations; a kernel has those of the call that launched it
-// (Event::correlation). Metadata says `source` (kineto, nsys, snapshot), `files`, and of each rank
-// what is known: `device.R`, `host.R`, and `trouble.R` where its recording is not whole. How many
-// events have a cost key, and how many might have had one, is `cost_keys_mapped`, `cost_keys_unmapped`.
+// (Event::correlation). So do cost keys: an operator's key is that of all kernels that it launched,
+// and only their sum is its cost. Metadata says `source` (kineto, nsys, snapshot), `files`, and of
+// each rank what is known: `device.R`, `host.R`, and `trouble.R` where its recording is not whole. How
+// many events have a cost key, and how many might have had one, is `cost_keys_mapped` and
+// `cost_keys_unmapped`; how many collectives of gloo's threads could not be related to their calls,
+// `unrelated_collectives`.
 #pragma once
 
 #include <string>

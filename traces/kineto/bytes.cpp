@@ -3,25 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <filesystem>
-#include <mutex>
 #include <new>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <zlib.h>
 
+#include "traces/kineto/read_ahead.hpp"
+
 namespace foreshard::traces::kineto {
 namespace {
-
-constexpr std::size_t kBlock = std::size_t{1} << 20;
-constexpr std::size_t kBlocksAhead = 4;
 
 // Recordings compress to between a tenth and a fiftieth. Deflate can do a thousandth, of nothing.
 constexpr std::int64_t kBombSize = std::int64_t{1} << 26;
@@ -138,107 +133,6 @@ class Inflated : public Bytes {
   std::string trouble_;
 };
 
-// Takes from another source in a thread of its own.
-class ReadAhead : public Bytes {
- public:
-  explicit ReadAhead(std::unique_ptr<Bytes> from)
-      : from_(std::move(from)), thread_([this] { run(); }) {}
-  ReadAhead(const ReadAhead&) = delete;
-  ReadAhead& operator=(const ReadAhead&) = delete;
-  ~ReadAhead() override {
-    {
-      const std::lock_guard lock(mutex_);
-      is_stopped_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
-  std::size_t read(char* to, std::size_t room) override {
-    std::size_t size = 0;
-    while (size < room && (taken_ < block_.size() || next_block())) {
-      const std::size_t part = std::min(room - size, block_.size() - taken_);
-      std::copy_n(block_.data() + taken_, part, to + size);
-      size += part;
-      taken_ += part;
-    }
-    return size;
-  }
-
-  std::string trouble() const override {
-    const std::lock_guard lock(mutex_);
-    return trouble_;
-  }
-
- private:
-  bool next_block() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !blocks_.empty() || is_at_end_; });
-    if (blocks_.empty()) return false;
-    spare_.push_back(std::exchange(block_, std::move(blocks_.front())));
-    blocks_.pop_front();
-    taken_ = 0;
-    changed_.notify_all();
-    return true;
-  }
-
-  void run() {
-    try {
-      while (read_block()) {
-      }
-    } catch (const std::bad_alloc&) {
-      finish("there is no memory left to read it");
-    }
-  }
-
-  bool read_block() {
-    std::vector<char> block;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return blocks_.size() < kBlocksAhead || is_stopped_; });
-      if (is_stopped_) return false;
-      if (!spare_.empty()) {
-        block = std::move(spare_.back());
-        spare_.pop_back();
-      }
-    }
-    block.resize(kBlock);
-    block.resize(from_->read(block.data(), kBlock));
-    const bool is_last = block.size() < kBlock;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!block.empty()) blocks_.push_back(std::move(block));
-    }
-    if (is_last) {
-      finish(from_->trouble());
-    } else {
-      changed_.notify_all();
-    }
-    return !is_last;
-  }
-
-  void finish(std::string trouble) {
-    {
-      const std::lock_guard lock(mutex_);
-      trouble_ = std::move(trouble);
-      is_at_end_ = true;
-    }
-    changed_.notify_all();
-  }
-
-  std::unique_ptr<Bytes> from_;
-  std::vector<char> block_;  // being taken from
-  std::size_t taken_ = 0;
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  std::deque<std::vector<char>> blocks_;
-  std::vector<std::vector<char>> spare_;
-  std::string trouble_;
-  bool is_at_end_ = false;
-  bool is_stopped_ = false;
-  std::thread thread_;  // last: it uses all of the above
-};
-
 }  // namespace
 
 std::unique_ptr<Bytes> bytes_in_memory(std::string_view data) {
@@ -260,7 +154,7 @@ Result<std::unique_ptr<Bytes>> open_file(const std::string& path) {
                 std::string("cannot be opened (") + std::strerror(errno) +
                     "); expected a recording of PyTorch's profiler");
   }
-  return std::make_unique<ReadAhead>(inflated(std::make_unique<File>(file)));
+  return read_ahead(inflated(std::make_unique<File>(file)));
 }
 
 }  // namespace foreshard::traces::kineto

@@ -17,15 +17,17 @@ bool are_all(std::span<const LaunchedKernel> kernels, std::ptrdiff_t calls) {
 
 void share_costs(Collected& recording, std::vector<LaunchedKernel> kernels,
                  std::vector<std::uint32_t> calls) {
-  std::sort(kernels.begin(), kernels.end());
-  std::sort(calls.begin(), calls.end());
+  // Most often they are sorted: streams and threads go on in the order of time.
+  if (!std::is_sorted(kernels.begin(), kernels.end())) std::sort(kernels.begin(), kernels.end());
+  if (!std::is_sorted(calls.begin(), calls.end())) std::sort(calls.begin(), calls.end());
   auto call = calls.begin();
   for (auto first = kernels.begin(); first != kernels.end();) {
     const std::uint32_t owner = first->owner;
     const auto last = std::find_if(first, kernels.end(),
                                    [&](const LaunchedKernel& k) { return k.owner != owner; });
-    call = std::lower_bound(call, calls.end(), owner);
-    const auto past = std::upper_bound(call, calls.end(), owner);
+    while (call != calls.end() && *call < owner) ++call;
+    const auto past =
+        std::find_if(call, calls.end(), [=](std::uint32_t of) { return of != owner; });
     const Event& from = recording.events[owner];
     if (last - first == 1) {
       Event& only = recording.events[first->kernel];

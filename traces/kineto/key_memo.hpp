@@ -25,13 +25,38 @@ class KeyMemo {
   Known of(StringId name, const RawEvent& event);
 
  private:
-  KeyRule rule_of(StringId name, std::string_view text);
+  // An operator and the text of its arguments, owned or not.
+  template <typename Text>
+  struct Call {
+    StringId name;
+    Text arguments;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const auto& call) const {
+      const std::string_view text(call.arguments);
+      return std::hash<std::string_view>()(text) ^ static_cast<std::size_t>(call.name);
+    }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const {
+      return a.name == b.name && std::string_view(a.arguments) == std::string_view(b.arguments);
+    }
+  };
+
+  using Calls = std::unordered_map<Call<std::string>, Known, Hash, Equal>;
+  struct Name {
+    KeyRule rule = nullptr;
+    bool is_looked_up = false;
+    const Calls::value_type* last = nullptr;  // its last call: often the next is equal
+  };
+
+  Name& look_up(StringId name, std::string_view text);
 
   Strings& strings_;
-  std::vector<bool> is_looked_up_;  // by name
-  std::vector<KeyRule> rules_;
-  std::unordered_map<std::string, Known> known_;
-  std::string arguments_;
+  std::vector<Name> names_;
+  Calls known_;
 };
 
 }  // namespace foreshard::traces::kineto
