@@ -32,7 +32,7 @@ namespace foreshard::traces {
 // {0, 0}: the default pool; {n, 0}: of one CUDA graph; {0, n}: a MemPool, which graphs may share.
 struct PoolId {
   std::int64_t of_graph = 0, of_program = 0;
-  auto operator<=>(const PoolId&) const = default;
+  auto operator<=>(const PoolId&) const = default;  // NOLINT(modernize-use-nullptr)
   bool is_private() const { return *this != PoolId{}; }
 };
 
@@ -69,7 +69,7 @@ Result<AllocatorHistory> parse_allocator_history(std::string_view text, const st
 struct RecordedStream {
   PoolId pool;
   std::int64_t stream = 0;
-  auto operator<=>(const RecordedStream&) const = default;
+  auto operator<=>(const RecordedStream&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 constexpr std::size_t kMostStreams = 1024;

@@ -53,6 +53,7 @@ void add(ContentsGroup& group, const MemoryEvent& block) {
 template <typename Groups>
 std::vector<ContentsGroup> by_size(const Groups& groups) {
   std::vector<ContentsGroup> sorted;
+  sorted.reserve(groups.size());
   for (const auto& [key, group] : groups) sorted.push_back(group);
   std::stable_sort(
       sorted.begin(), sorted.end(),

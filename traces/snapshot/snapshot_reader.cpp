@@ -270,7 +270,7 @@ class SnapshotReader {
     annotation.time_us = *time;
     annotation.device = static_cast<std::int32_t>(
         std::clamp<std::int64_t>(device.value_or(0), 0, kMostDevices - 1));
-    snapshot_.annotations.push_back(std::move(annotation));
+    snapshot_.annotations.push_back(annotation);
   }
 
   // Events of one place in the program share their stack, and stacks their frames.
