@@ -100,7 +100,7 @@ std::string largest_holders(const MemoryPeak& peak) {
     const bool is_older = category == "before the recording";
     holders.emplace_back(bytes, (is_older ? "from " : "") + plain(category));
   }
-  if (unknown > peak.allocated_bytes / 2) {
+  if (unknown > peak.allocated_bytes / 5) {
     holders.clear();
     for (const Owner& owner : grouped_owners(peak.owners)) {
       const bool is_older = owner.name == "before the recording";
