@@ -35,10 +35,7 @@ class Relation {
     }
     std::int64_t unrelated = 0;
     for (auto& [what, sides] : sides_) {
-      relate(sides);
-      unrelated += std::count_if(sides.ranges.begin(), sides.ranges.end(), [this](std::uint32_t i) {
-        return says_nothing(recording_.events[i]);
-      });
+      if (!relate(sides)) unrelated += std::ssize(sides.ranges);
     }
     return unrelated;
   }
@@ -59,21 +56,21 @@ class Relation {
 
   // Each call has one range, and no call was made while an equal one's range had not begun, unless
   // both are of the same unit and phase: then the order of the ranges is that of the calls.
-  void relate(Sides& sides) {
+  bool relate(Sides& sides) {
     const auto by_start = [this](std::uint32_t a, std::uint32_t b) {
       return recording_.events[a].start_ns < recording_.events[b].start_ns;
     };
     std::stable_sort(sides.calls.begin(), sides.calls.end(), by_start);
     std::stable_sort(sides.ranges.begin(), sides.ranges.end(), by_start);
-    if (sides.calls.size() != sides.ranges.size()) return;
+    if (sides.calls.size() != sides.ranges.size()) return false;
     for (std::size_t i = 0; i < sides.calls.size(); ++i) {
       const Event& call = event(sides.calls[i]);
       const Event& range = event(sides.ranges[i]);
-      if (range.start_ns < call.start_ns) return;
+      if (range.start_ns < call.start_ns) return false;
       if (i + 1 == sides.calls.size()) break;
       const Event& next = event(sides.calls[i + 1]);
       const bool is_equal = next.unit == call.unit && next.phase == call.phase;
-      if (next.start_ns < range.start_ns && !is_equal) return;
+      if (next.start_ns < range.start_ns && !is_equal) return false;
     }
     for (std::size_t i = 0; i < sides.calls.size(); ++i) {
       const Event& call = event(sides.calls[i]);
@@ -83,6 +80,7 @@ class Relation {
       range.phase = call.phase;
       range.step = call.step;
     }
+    return true;
   }
 
   const Event& event(std::uint32_t index) const { return recording_.events[index]; }

@@ -14,7 +14,7 @@ namespace foreshard::traces::kineto {
 // Of a call or a range: tells apart sizes, 0 where it is neither or says none.
 std::uint32_t collective_size_tag(const RawEvent& event);
 
-// Gives ranges unit, phase and step of their calls. How many ranges have none afterwards.
+// Gives ranges unit, phase and step of their calls. How many ranges could not be related.
 std::int64_t relate_background_collectives(Collected& recording);
 
 }  // namespace foreshard::traces::kineto
