@@ -7,6 +7,7 @@
 #include <functional>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,10 @@ struct Tensor {
       case DType::fp64: return put(value);
       case DType::int32: return put(static_cast<std::int32_t>(value));
       case DType::fp32: return put(static_cast<float>(value));
+      case DType::fp16:
+      case DType::fp8: break;
     }
+    throw std::invalid_argument("no kernel takes this type");
   }
   double at(std::size_t i) const {
     const auto take = [&](auto x) {
@@ -57,8 +61,10 @@ struct Tensor {
       case DType::fp64: return take(0.0);
       case DType::int32: return take(std::int32_t{});
       case DType::fp32: return static_cast<double>(take(0.0F));
+      case DType::fp16:
+      case DType::fp8: break;
     }
-    return 0;
+    throw std::invalid_argument("no kernel takes this type");
   }
   Values values() const {
     Values out(size());
