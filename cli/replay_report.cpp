@@ -4,49 +4,15 @@
 #include <cstdio>
 
 #include "cli/command.hpp"
+#include "profiler/analysis/format.hpp"
 
 namespace foreshard::cli {
 namespace {
 
+using profiler::TextTable;
 using traces::ContentsGroup;
 
 constexpr std::size_t kGroupsShown = 12, kGatheredShown = 6;
-
-std::string percent(std::int64_t part, std::int64_t whole) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%5.1f %%",
-                whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
-  return text;
-}
-
-// Rows of columns, each as wide as its widest entry; those of numbers to the right.
-class Table {
- public:
-  explicit Table(std::vector<bool> is_number) : is_number_(std::move(is_number)) {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-
-  std::string text() const {
-    std::vector<std::size_t> widths(is_number_.size());
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    std::string text;
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::string space(widths[i] - row[i].size(), ' ');
-        line += "  " + (is_number_[i] ? space + row[i] : row[i] + space);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      text += line + "\n";
-    }
-    return text;
-  }
-
- private:
-  std::vector<bool> is_number_;
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string blocks_of(const ContentsGroup& group) {
   return grouped(group.blocks) + (group.blocks == 1 ? " block of " : " blocks of ") +
@@ -85,7 +51,7 @@ std::string heading(const ReplayAnswer& a) {
 std::string figures(const ReplayAnswer& a) {
   const Amounts amount = amounts_of(a);
   const AllocatorStatistics& s = a.result.statistics;
-  Table table({false, true, false});
+  TextTable table({"", "", ""}, {0, 2});
   table.add({"peak allocated", amount(s.peak_allocated)});
   const std::string recorded =
       a.is_as_recorded() ? "" : "(recorded: " + amount(a.recorded.peak_reserved) + ")";
@@ -114,8 +80,7 @@ std::string what_ifs_text(const ReplayAnswer& a) {
   const Amounts amount = amounts_of(a);
   std::string title = "\nThe same requests under other settings";
   if (a.capacity) title += ", on a device with " + amount(*a.capacity);
-  Table table({false, false, true, true, false});
-  table.add({"", "", "peak reserved", "", ""});
+  TextTable table({"", "", "peak reserved", "", ""}, {0, 1, 4});
   for (const WhatIf& each : a.what_ifs) {
     const Outcome& o = each.outcome;
     const std::string spare = o.spare ? amount(std::abs(*o.spare)) : "";
@@ -138,19 +103,20 @@ std::string contents_text(const ReplayAnswer& a) {
               ? " held the memory when " + grouped(contents.requested) + " B could not be had"
               : std::string(" held the memory at the peak");
   text += " (" + grouped(contents.allocated) + " B allocated)\n";
-  Table categories({false, true, true});
+  TextTable categories({"", "", ""});
   for (const auto& group : contents.categories) {
-    categories.add({group.category, amount(group.bytes), percent(group.bytes, contents.allocated)});
+    categories.add(
+        {group.category, amount(group.bytes), profiler::share(group.bytes, contents.allocated)});
   }
   text += categories.text() + "\nThe largest of it\n";
-  Table groups({true, false, false, false});
+  TextTable groups({"", "", "", ""}, {1, 2, 3});
   for (std::size_t i = 0; i < std::min(contents.groups.size(), kGroupsShown); ++i) {
     const ContentsGroup& group = contents.groups[i];
     groups.add({amount(group.bytes), group.category, group.role, blocks_of(group)});
   }
   text += groups.text();
   if (contents.gathered.empty()) return text;
-  Table gathered({false, false});
+  TextTable gathered({"", ""}, {0, 1});
   for (std::size_t i = 0; i < std::min(contents.gathered.size(), kGatheredShown); ++i) {
     const traces::GatheredGroup& group = contents.gathered[i];
     gathered.add({group.made.role + "s:", blocks_of(group.made) + ", at most " +
@@ -191,7 +157,7 @@ Amounts amounts_of(const ReplayAnswer& answer) {
 
 std::string replay_text(const ReplayAnswer& a) {
   std::string text = heading(a);
-  for (const std::string& sentence : replay_sentences(a)) text += sentence + "\n";
+  for (const std::string& sentence : replay_sentences(a)) text += profiler::wrapped(sentence, 2);
   return text + what_ifs_text(a) + figures(a) + contents_text(a);
 }
 

@@ -145,6 +145,8 @@ std::string TextTable::text() const {
   }
   std::string out;
   for (const auto& row : rows_) {
+    if (std::all_of(row.begin(), row.end(), [](const auto& cell) { return cell.empty(); }))
+      continue;
     std::string line;
     for (const std::size_t column : shown) {
       const std::string padding(widths[column] - width(row[column]), ' ');

@@ -34,12 +34,17 @@ std::string sparkline(const std::vector<std::int64_t>& values, std::int64_t most
                       std::size_t columns);
 
 // Columns as wide as their widest cell, aligned right but for those named `left`. Columns of which
-// every cell is nothing (empty, "-", a zero of any unit) are left out.
+// every cell is nothing (empty, "-", a zero of any unit) are left out, and so is a row of empty
+// cells, such as a heading without words.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> heading, std::vector<std::size_t> left = {0})
       : rows_{std::move(heading)}, left_(std::move(left)) {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  // Cells that `row` lacks are empty.
+  void add(std::vector<std::string> row) {
+    row.resize(rows_[0].size());
+    rows_.push_back(std::move(row));
+  }
   std::size_t rows() const { return rows_.size() - 1; }  // without the heading
   std::string text() const;                              // nothing where there are none
 

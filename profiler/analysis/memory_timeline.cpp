@@ -36,7 +36,9 @@ traces::Interval memory_span(const traces::Trace& trace) {
   const auto [first, last] =
       std::minmax_element(trace.memory.begin(), trace.memory.end(),
                           [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
-  return {first->time_ns, last->time_ns};
+  std::int64_t end_ns = last->time_ns;
+  for (const traces::Event& event : trace.events) end_ns = std::max(end_ns, event.end_ns);
+  return {first->time_ns, end_ns};
 }
 
 MemoryTimelineBuilder::MemoryTimelineBuilder(const traces::Interval& span)

@@ -2,7 +2,8 @@
 // the lowest of what was allocated, reserved and on the host. No peak is lost: the highest of all
 // buckets is the peak of the whole recording.
 //
-// All ranks of a trace have the same buckets, from the first memory event of any to the last. What
+// All ranks of a trace have the same buckets, from the first memory event of any to the end of the
+// trace: a host that issues a step at once allocates long before the device is done. What
 // a recording says was there before it counts from the rank's first event on. In the object of
 // `foreshard inspect --json`: ranks[].memory_timeline, with start_ns, bucket_ns, and of each bucket
 // allocated_max_bytes, allocated_min_bytes, reserved_max_bytes, reserved_min_bytes, host_max_bytes
@@ -30,7 +31,7 @@ struct MemoryTimeline {
   std::vector<MemoryBucket> buckets;  // none where no memory was recorded
 };
 
-// From the first memory event of a trace to the last; empty where there is none.
+// From the first memory event of a trace to its last event of any kind; empty where there is none.
 traces::Interval memory_span(const traces::Trace& trace);
 
 // Collects one rank's levels in the order of time.
