@@ -121,7 +121,9 @@ std::string fit_report(const CostTable& table) {
 
   line(text, "\n%-32s %5s %12s %9s %9s", "recording", "ranks", "step ms", "fitted", "held out");
   int tried = 0, inside = 0;
+  bool is_checked = false;
   for (const Calibration& c : table.calibration) {
+    is_checked = is_checked || c.fitted_ns != 0 || c.held_out_ns != 0;
     line(text, "%-32s %5d %12.2f %9s %9s", c.trace.c_str(), c.ranks,
          static_cast<double>(c.measured_ns) / 1e6, percent(c.fitted_ns, c.measured_ns).c_str(),
          percent(c.held_out_ns, c.measured_ns).c_str());
@@ -130,8 +132,9 @@ std::string fit_report(const CostTable& table) {
     const double ratio = static_cast<double>(c.measured_ns) / static_cast<double>(c.held_out_ns);
     inside += std::abs(ratio - 1) <= table.band ? 1 : 0;
   }
-  line(text, "band: a step takes the prediction +- %.1f%% with a probability of 90 %%",
-       table.band * 100);
+  line(text, "band: a step takes the prediction +- %.1f%% with a probability of 90 %%%s",
+       table.band * 100,
+       is_checked ? "" : " (assumed: no recording's step could be predicted to check it)");
   if (tried > 0) {
     line(text, "held out: each recording predicted from the others alone; %d of %d inside the band",
          inside, tried);
