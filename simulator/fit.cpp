@@ -182,7 +182,7 @@ Result<void> check(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (run.samples.tasks.empty()) {
       return fail(run.samples.file, "",
-                  "holds no work with a cost key; expected a recording of `foreshard train`, or of "
+                  "holds no device work with a cost key; expected a recording of `foreshard train`, or of "
                   "PyTorch's profiler with record_shapes");
     }
     if (run.samples.cpu_model != runs[0].samples.cpu_model ||

@@ -105,6 +105,7 @@ class Analyser {
       if (const auto found = history.steps.find(step.step); found != history.steps.end()) {
         in_step.peak_allocated_bytes = found->second.allocated_bytes;
         in_step.peak_reserved_bytes = found->second.reserved_bytes;
+        in_step.peak_host_bytes = found->second.host_bytes;
       }
     }
     if (history.unmatched > 0) {

@@ -81,6 +81,7 @@ struct StepAnalysis {
   TimeBreakdown time;             // of the device events issued by this step
   std::int64_t peak_allocated_bytes = 0;
   std::int64_t peak_reserved_bytes = 0;
+  std::int64_t peak_host_bytes = 0;
 };
 
 struct RankAnalysis {

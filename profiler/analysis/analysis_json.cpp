@@ -76,6 +76,7 @@ Json json_of(const RankAnalysis& rank) {
     put(one, step.time);
     one["peak_allocated_bytes"] = step.peak_allocated_bytes;
     one["peak_reserved_bytes"] = step.peak_reserved_bytes;
+    one["peak_host_bytes"] = step.peak_host_bytes;
     steps.push_back(std::move(one));
   }
   json["steps"] = std::move(steps);

@@ -70,6 +70,7 @@ MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEv
   const auto rise = [](StepPeak& step, const MemoryLevels& levels) {
     step.allocated_bytes = std::max(step.allocated_bytes, levels.allocated);
     step.reserved_bytes = std::max(step.reserved_bytes, levels.reserved);
+    step.host_bytes = std::max(step.host_bytes, levels.host);
   };
   std::size_t peak_count = 0;
   std::int32_t step = -1;

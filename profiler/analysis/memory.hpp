@@ -14,6 +14,7 @@ namespace foreshard::profiler {
 struct StepPeak {
   std::int64_t allocated_bytes = 0;
   std::int64_t reserved_bytes = 0;
+  std::int64_t host_bytes = 0;
 };
 
 struct MemoryHistory {

@@ -180,7 +180,7 @@ std::string times_table(const Analysis& analysis) {
     const std::string whose =
         analysis.ranks.size() > 1 ? " of rank " + std::to_string(rank->rank) : "";
     add_times(ranks, "step " + std::to_string(s.step) + whose, s.duration_ns, s.time,
-              s.peak_allocated_bytes, s.peak_reserved_bytes, 0);
+              s.peak_allocated_bytes, s.peak_reserved_bytes, s.peak_host_bytes);
   }
   std::string text = ranks.text();
   if (analysis.ranks.size() > count) text += other_ranks(analysis, count);
