@@ -181,9 +181,10 @@ Result<void> check(const std::vector<Run>& runs) {
   if (runs.empty()) return fail("", "", "no recording given; expected at least one .fst file");
   for (const Run& run : runs) {
     if (run.samples.tasks.empty()) {
-      return fail(run.samples.file, "",
-                  "holds no device work with a cost key; expected a recording of `foreshard train`, or of "
-                  "PyTorch's profiler with record_shapes");
+      return fail(
+          run.samples.file, "",
+          "holds no device work with a cost key; expected a recording of `foreshard train`, or of "
+          "PyTorch's profiler with record_shapes");
     }
     if (run.samples.cpu_model != runs[0].samples.cpu_model ||
         run.samples.cores != runs[0].samples.cores) {
