@@ -64,6 +64,7 @@ class PathFinder {
       });
     }
     for (auto& [lane, ends] : waits_) std::sort(ends.begin(), ends.end());
+    find_calls();
   }
 
   CriticalPath find(std::int64_t start, std::int64_t end) {
@@ -82,6 +83,13 @@ class PathFinder {
       path.events.push_back(at);
       until = begin;
       const std::int64_t over = before == kNobody ? start : std::max(start, event(before).end_ns);
+      // Before it was called, those that called it were at work.
+      for (std::int32_t p = parent(at); p != kNobody && own_start <= e.start_ns && over < until;
+           p = parent(p)) {
+        const std::int64_t called = std::max(over, event(p).start_ns);
+        if (called < until) add(event(p).name, name(event(p).kind), until - called);
+        until = std::min(until, called);
+      }
       if (over < until) {
         add(e.name, "waiting", until - over);
         until = over;
@@ -98,6 +106,34 @@ class PathFinder {
 
  private:
   using Collective = std::tuple<std::int32_t, traces::StringId, std::int64_t>;
+
+  // What an event of a host thread was called by, and the last that it called itself.
+  struct Calls {
+    std::int32_t parent = kNobody, last_child = kNobody;
+  };
+
+  // A trace has a lane's events in the order of their starts.
+  void find_calls() {
+    calls_.resize(trace_.events.size());
+    std::vector<std::int32_t> open;
+    for (std::size_t i = 0; i < trace_.events.size(); ++i) {
+      const Event& e = trace_.events[i];
+      if (trace_.lanes[static_cast<std::size_t>(e.lane)].device || !is_on_paths(e.kind)) continue;
+      while (!open.empty() &&
+             (event(open.back()).lane != e.lane || event(open.back()).end_ns < e.end_ns ||
+              event(open.back()).end_ns <= e.start_ns)) {
+        open.pop_back();
+      }
+      const auto id = static_cast<std::int32_t>(i);
+      if (!open.empty()) {
+        calls_[i].parent = open.back();
+        std::int32_t& last = calls_[static_cast<std::size_t>(open.back())].last_child;
+        if (last == kNobody || event(last).end_ns <= e.end_ns) last = id;
+      }
+      open.push_back(id);
+    }
+  }
+  std::int32_t parent(std::int32_t i) const { return calls_[static_cast<std::size_t>(i)].parent; }
 
   const Event& event(std::int32_t i) const { return trace_.events[static_cast<std::size_t>(i)]; }
   std::int32_t rank_of(const Event& e) const {
@@ -132,6 +168,8 @@ class PathFinder {
           last_of(trace_.lanes[static_cast<std::size_t>(e.lane)].rank, true, e.lane, e.end_ns);
       if (work != kNobody && event(work).end_ns > e.start_ns) return {e.end_ns, work};
     }
+    const std::int32_t called = calls_[static_cast<std::size_t>(at)].last_child;
+    if (called != kNobody) return {event(called).end_ns, called};
     if (e.kind != EventKind::communication) return {e.start_ns, cause(at)};
     // The rank that came to the collective last has kept the others waiting.
     std::int32_t last = at;
@@ -144,6 +182,13 @@ class PathFinder {
   }
 
   std::int32_t cause(std::int32_t at) const {
+    for (; parent(at) != kNobody; at = parent(at)) {
+      const auto lane = static_cast<std::size_t>(event(at).lane);
+      const std::int32_t before = lanes_[lane].last_over(trace_, event(at).start_ns, at);
+      const bool is_sibling =
+          before != kNobody && event(before).start_ns >= event(parent(at)).start_ns;
+      if (is_sibling) return before;
+    }
     const Event& e = event(at);
     const auto& lane = trace_.lanes[static_cast<std::size_t>(e.lane)];
     std::int32_t last =
@@ -187,6 +232,7 @@ class PathFinder {
   const traces::Trace& trace_;
   const Launches& launches_;
   std::vector<ByEnd> lanes_;
+  std::vector<Calls> calls_;                                 // of each event
   std::map<std::int32_t, std::vector<std::int64_t>> waits_;  // of a lane, their ends
   std::map<std::tuple<std::int32_t, std::int32_t, traces::StringId>, std::int64_t> seen_;
   std::map<std::int32_t, Collective> collective_of_;

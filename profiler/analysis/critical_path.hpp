@@ -6,6 +6,8 @@
 // What an event waited for is whichever of these was over last:
 //
 //   the event before it on its stream, or on any host thread of its rank
+//   for what an operator called: what that operator called before; an operator itself is on the path
+//   only while nothing it called was at work
 //   the call that launched it (Launches), for work of the device
 //   for a collective, on all ranks together: what the rank that came last did before it
 //   for work that began when its stream had been told to wait, or when the host had been blocked:

@@ -146,6 +146,23 @@ TEST(CriticalPath, ChangesHostThreads) {
   EXPECT_EQ(path.parts[1].ns, 40);
 }
 
+// An operator is on the path only while nothing that it called was: the device's work during a wait
+// inside it is the device's.
+TEST(CriticalPath, GoesThroughWhatOperatorsCall) {
+  HandMadeTrace t;
+  t.event(0, -1, EventKind::host, 0, 100, 1, "to")
+      .event(0, -1, EventKind::host, 1, 3, 1, "empty")
+      .launch(0, 0, EventKind::compute, 5, 10, 88, "kernel")
+      .event(0, -1, EventKind::host_wait, 20, 90, 1, "synchronize");
+  const CriticalPath path = analyse(t.trace).path;
+  std::map<std::pair<std::string, std::string>, std::int64_t> parts;
+  for (const PathPart& part : path.parts) parts[{part.name, part.kind}] = part.ns;
+  const std::map<std::pair<std::string, std::string>, std::int64_t> expected{
+      {{"kernel", "compute"}, 78}, {{"to", "host"}, 10 + 2 + 1},    {{"kernel", "waiting"}, 3},
+      {{"launch", "runtime"}, 2},  {{"synchronize", "waiting"}, 2}, {{"empty", "host"}, 2}};
+  EXPECT_EQ(parts, expected);
+}
+
 TEST(CriticalPath, EndsOnDamagedTraces) {
   HandMadeTrace t(2);
   for (int i = 0; i < 8; ++i) {
