@@ -50,8 +50,9 @@ BlockId CachingAllocator::new_segment(const Request& request) {
   return id;
 }
 
-// Frees unsplit large blocks of the default pool that are at least as old as the average of those left, again and again
-// until what is reserved above the threshold has been reclaimed or nothing is left to free.
+// Frees unsplit large blocks of the default pool that are at least as old as the average of those
+// left, again and again until what is reserved above the threshold has been reclaimed or nothing is
+// left to free.
 void CachingAllocator::collect_garbage() {
   const auto threshold =
       static_cast<std::int64_t>(rules_.garbage_collection_threshold * static_cast<double>(*limit_));
