@@ -29,11 +29,17 @@ class MessageHeartbeat final : public Heartbeat {
   }
 
   ~MessageHeartbeat() override {
-    for (Peer& peer : peers_) transport_.cancel(peer.receiving);
+    for (Peer& peer : peers_) {
+      transport_.cancel(peer.receiving);
+      transport_.cancel(peer.sending);
+    }
   }
 
   int rank() const override { return transport_.rank(); }
-  std::optional<Failure> check_peers() override { return processes_.check(); }
+  std::optional<Failure> check_peers() override {
+    auto failure = transport_.lost();
+    return failure ? failure : processes_.check();
+  }
 
   void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits,
                 Nanoseconds now) override {

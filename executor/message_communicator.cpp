@@ -78,33 +78,28 @@ class MessageCommunicator final : public Communicator {
     MessageCommunicator& self;
   };
 
-  // Messages started together. Where they are given up (the run was aborted), those that nobody has
-  // begun to send may not arrive any more: their buffers are about to go.
+  // Messages started together. Where they are given up (the run was aborted), what can be taken back
+  // is: their buffers are about to go.
   struct Batch {
     explicit Batch(Transport& over) : transport(over) {}
     ~Batch() {
-      for (std::size_t i = 0; i < tickets.size(); ++i) {
-        if (is_receive[i]) transport.cancel(tickets[i]);
-      }
+      for (Ticket& ticket : tickets) transport.cancel(ticket);
     }
     Batch(const Batch&) = delete;
     Batch& operator=(const Batch&) = delete;
 
-    void add(Ticket ticket, int peer, bool receives) {
+    void add(Ticket ticket, int peer) {
       tickets.push_back(ticket);
       peers.push_back(peer);
-      is_receive.push_back(receives);
     }
     void clear() {
       tickets.clear();
       peers.clear();
-      is_receive.clear();
     }
 
     Transport& transport;
     std::vector<Ticket> tickets;
     std::vector<int> peers;  // global rank of each
-    std::vector<bool> is_receive;
   };
 
   static int index_of(const std::vector<int>& ranks, int rank) {
@@ -115,19 +110,18 @@ class MessageCommunicator final : public Communicator {
   void send(Batch& batch, const std::byte* data, std::int64_t bytes, int member) {
     for (std::int64_t at = 0; at < bytes; at += kLongest) {
       const auto n = static_cast<std::size_t>(std::min(kLongest, bytes - at));
-      batch.add(transport_.send({data + at, n}, rank_of(member), channel_), rank_of(member), false);
+      batch.add(transport_.send({data + at, n}, rank_of(member), channel_), rank_of(member));
     }
   }
   void receive(Batch& batch, std::byte* data, std::int64_t bytes, int member) {
     for (std::int64_t at = 0; at < bytes; at += kLongest) {
       const auto n = static_cast<std::size_t>(std::min(kLongest, bytes - at));
-      batch.add(transport_.receive({data + at, n}, rank_of(member), channel_), rank_of(member),
-                true);
+      batch.add(transport_.receive({data + at, n}, rank_of(member), channel_), rank_of(member));
     }
   }
 
   void complete(StreamWorker& stream, Batch& batch, Nanoseconds longest_pause) {
-    Poller poller(run_, longest_pause);
+    Poller poller(run_, transport_, channel_, longest_pause);
     std::size_t left = transport_.test(batch.tickets);
     while (left != 0) {
       for (std::size_t i = 0; i < batch.tickets.size(); ++i) {
@@ -153,8 +147,8 @@ class MessageCommunicator final : public Communicator {
     for (int i = 1; i < size(); ++i) {
       const int from = rank_of((index() - i + size()) % size());
       const int to = rank_of((index() + i) % size());
-      batch.add(transport_.receive({}, from, channel_), from, true);
-      batch.add(transport_.send({}, to, channel_), to, false);
+      batch.add(transport_.receive({}, from, channel_), from);
+      batch.add(transport_.send({}, to, channel_), to);
     }
     complete(stream, batch, Poller::kWhileAbsent);
     stream.mark_ready();

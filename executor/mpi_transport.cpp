@@ -26,14 +26,14 @@ class MpiTransport final : public Transport {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, to, channel, MPI_COMM_WORLD,
               &request);
-    return ticket(request);
+    return ticket(request, false);
   }
 
   Ticket receive(std::span<std::byte> data, int from, int channel) override {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Irecv(data.data(), static_cast<int>(data.size()), MPI_BYTE, from, channel, MPI_COMM_WORLD,
               &request);
-    return ticket(request);
+    return ticket(request, true);
   }
 
   std::size_t test(std::span<Ticket> tickets) override {
@@ -50,7 +50,7 @@ class MpiTransport final : public Transport {
   }
 
   void cancel(Ticket& ticket) override {
-    if (ticket.is_done) return;
+    if (ticket.is_done || !ticket.is_receive) return;
     MPI_Request request = request_of(ticket);
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -65,10 +65,11 @@ class MpiTransport final : public Transport {
  private:
   static_assert(sizeof(MPI_Request) <= sizeof(Ticket::handle));
 
-  static Ticket ticket(MPI_Request request) {
+  static Ticket ticket(MPI_Request request, bool is_receive) {
     Ticket made;
     std::memcpy(&made.handle, &request, sizeof request);
     made.is_done = false;
+    made.is_receive = is_receive;
     return made;
   }
   static MPI_Request request_of(const Ticket& ticket) {

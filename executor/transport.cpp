@@ -12,19 +12,30 @@ namespace {
 constexpr const char* kMpiLibrary = "libforeshard_mpi.so";
 
 void complete(RunControl& run, Transport& transport, std::vector<Transport::Ticket>& tickets) {
-  Poller poller(run, Poller::kWhileAbsent);
+  Poller poller(run, transport, kExchangeChannel, Poller::kWhileAbsent);
   while (transport.test(tickets) != 0) poller.pause();
 }
 
 }  // namespace
 
-Poller::Poller(RunControl& run, Nanoseconds longest) : run_(run), longest_(longest) {
+Poller::Poller(RunControl& run, Transport& transport, int channel, Nanoseconds longest)
+    : run_(run), transport_(transport), changes_(transport.changes(channel)), longest_(longest) {
+  if (changes_ != nullptr) {
+    seen_ = changes_->load(std::memory_order_acquire);
+    return;
+  }
   // By default the kernel rounds a thread's sleeps up by 50 microseconds.
   thread_local const int is_exact = prctl(PR_SET_TIMERSLACK, 1000UL);
   static_cast<void>(is_exact);
 }
 
 void Poller::pause() {
+  if (const auto failure = transport_.lost()) run_.fail(failure->rank, failure->message);
+  if (changes_ != nullptr) {
+    run_.wait(*changes_, seen_);
+    seen_ = changes_->load(std::memory_order_acquire);
+    return;
+  }
   run_.sleep_for(time_);
   time_ = std::min(time_ * 3 / 2, longest_);
 }

@@ -2,12 +2,15 @@
 // MPI can live in a library of its own (libforeshard_mpi.so), loaded only when asked for.
 //
 // Messages between two ranks with one channel number arrive in the order they were sent. All calls
-// return at once and may come from any thread; progress is made inside `test`.
+// return at once and may come from any thread; progress is made inside `test`, unless the transport
+// has a thread of its own for it (`changes`).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +26,7 @@ class Transport {
   struct Ticket {
     std::uint64_t handle = 0;
     bool is_done = true;
+    bool is_receive = false;
   };
   static constexpr std::size_t kLongestMessage = std::size_t{1} << 28;
 
@@ -34,8 +38,17 @@ class Transport {
   virtual Ticket receive(std::span<std::byte> data, int from, int channel) = 0;
   // Marks what has been completed and returns how many are left.
   virtual std::size_t test(std::span<Ticket> tickets) = 0;
-  // Gives up a receive that nothing has matched.
+  // Gives up a message that is not done. A receive's buffer is free when it returns; a send's is
+  // where the transport can take it back (MPI cannot: who frees it first meets its receiver).
   virtual void cancel(Ticket& ticket) = 0;
+  // A word that changes whenever a message of the channel is done or a process is lost, so that a
+  // waiting thread can sleep on it; nullptr where only calls of `test` make progress.
+  virtual const std::atomic<std::uint32_t>* changes(int channel) const {
+    static_cast<void>(channel);
+    return nullptr;
+  }
+  // The process that is gone though others need it, if the transport notices such a thing.
+  virtual std::optional<Failure> lost() const { return std::nullopt; }
   // Ends every process of the run.
   [[noreturn]] virtual void abort(int exit_status) = 0;
 };
@@ -44,21 +57,25 @@ class Transport {
 constexpr int kHeartbeatChannel = 16;
 constexpr int kExchangeChannel = 17;
 
-// Sleeps between looks at messages under way: short at first, longer the longer nothing happens.
+// Sleeps between looks at messages of one channel: until something changes, or, where the transport
+// cannot say so, short at first, longer the longer nothing happens. To be made before the first look.
 class Poller {
  public:
   // Messages that have nobody to receive them yet can be looked at more rarely than those whose
   // parts move only while somebody looks.
   static constexpr Nanoseconds kWhileAbsent{200'000}, kWhileMoving{10'000};
 
-  Poller(RunControl& run, Nanoseconds longest);
-  void pause();  // throws Aborted
+  Poller(RunControl& run, Transport& transport, int channel, Nanoseconds longest);
+  void pause();  // throws Aborted; a lost process fails the run
   void reset() { time_ = kShortest; }
 
  private:
   static constexpr Nanoseconds kShortest{5'000};
   RunControl& run_;
+  Transport& transport_;
+  const std::atomic<std::uint32_t>* const changes_;
   const Nanoseconds longest_;
+  std::uint32_t seen_ = 0;
   Nanoseconds time_ = kShortest;
 };
 
