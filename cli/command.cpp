@@ -1,21 +1,52 @@
 #include "cli/command.hpp"
 
 #include <charconv>
+#include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "models/text_file.hpp"
+#include "models/utf8.hpp"
 
 namespace foreshard::cli {
 
 int complain(const Error& error, int status) {
   std::fprintf(stderr, "foreshard: error: %s\n", error.text().c_str());
   return status;
+}
+
+std::string formatted(const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  char* text = nullptr;
+  const int size = ::vasprintf(&text, format, arguments);
+  va_end(arguments);
+  if (size < 0) throw std::bad_alloc();
+  const std::string out(text, static_cast<std::size_t>(size));
+  std::free(text);
+  return out;
+}
+
+Result<void> show(const std::string& text) {
+  const std::string shown = printable(text, Lines::kept);
+  if (std::fputs(shown.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
+  return fail("standard output", "",
+              std::string("cannot be written (") + std::strerror(errno) + ")");
+}
+
+void warn(const std::string& warning) {
+  std::fprintf(stderr, "foreshard: warning: %s\n", Error{"", "", warning}.text().c_str());
+}
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 int status_of(const Result<void>& done) {
@@ -135,7 +166,11 @@ Result<void> JsonOutput::check() const {
   return is_standard_output() ? Result<void>() : check_output(path_, "--json");
 }
 
-Result<void> JsonOutput::write(const std::string& json) const {
+Result<void> JsonOutput::write(const nlohmann::ordered_json& json, int indent) const {
+  return is_wanted() ? write_text(json_text(json, indent)) : Result<void>();
+}
+
+Result<void> JsonOutput::write_text(const std::string& json) const {
   if (path_.empty()) return {};
   std::FILE* file = is_standard_output() ? stdout : std::fopen(path_.c_str(), "w");
   const bool written = file != nullptr && std::fputs(json.c_str(), file) >= 0 &&
@@ -150,9 +185,8 @@ Result<void> JsonOutput::write(const std::string& json) const {
 }
 
 Result<void> JsonOutput::answer(const std::string& json, const std::string& text) const {
-  if (auto ok = write(json); !ok) return ok;
-  if (!is_standard_output()) std::fputs(text.c_str(), stdout);
-  return {};
+  if (auto ok = write_text(json); !ok) return ok;
+  return is_standard_output() ? Result<void>() : show(text);
 }
 
 Progress::Progress(std::int64_t total)

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "models/error.hpp"
 #include "models/step_program.hpp"
 
@@ -23,6 +25,15 @@ constexpr int kSuccess = 0, kRunFailed = 1, kBadInput = 2, kOutOfMemory = 3;
 
 // Prints an error as the contract says and returns its exit status.
 int complain(const Error& error, int status = kBadInput);
+// As printf writes it.
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
+// Text for people on standard output: the only way there, since what files and flags say of
+// themselves must not reach a terminal as it is. An error where it cannot be written.
+Result<void> show(const std::string& text);
+// `foreshard: warning: ...` on standard error.
+void warn(const std::string& warning);
+// JSON as text on one line, or indented: always UTF-8, whatever names stand in it.
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 // The exit status of a command that has nothing but input to fail on.
 int status_of(const Result<void>& done);
 
@@ -60,11 +71,13 @@ class JsonOutput {
   bool is_standard_output() const { return path_ == "-"; }
   // Before any work: a folder that is not there is an error now.
   Result<void> check() const;
-  Result<void> write(const std::string& json) const;
+  Result<void> write(const nlohmann::ordered_json& json, int indent = 2) const;
   // Both answers, each where it is wanted.
   Result<void> answer(const std::string& json, const std::string& text) const;
 
  private:
+  Result<void> write_text(const std::string& json) const;
+
   std::string path_;
 };
 

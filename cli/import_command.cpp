@@ -1,5 +1,4 @@
 // foreshard import: recordings that others made become traces.
-#include <cstdio>
 #include <filesystem>
 #include <new>
 #include <set>
@@ -125,13 +124,15 @@ Result<void> import() {
     const std::string file = output_of(run);
     if (auto written = traces::write_fst(file, trace); !written) return written;
     const Summary summary = summary_of(trace, file);
-    if (!flags.json.is_standard_output()) std::printf("%s", text_of(summary, trace).c_str());
+    if (!flags.json.is_standard_output()) {
+      if (auto shown = show(text_of(summary, trace)); !shown) return shown;
+    }
     report.push_back(json_of(summary, trace));
   }
   if (!flags.json.is_standard_output()) {
-    std::printf("next: foreshard inspect %s\n", flags.output.c_str());
+    if (auto shown = show("next: foreshard inspect " + flags.output + "\n"); !shown) return shown;
   }
-  return flags.json.write(ordered_json{{"traces", std::move(report)}}.dump(2));
+  return flags.json.write(ordered_json{{"traces", std::move(report)}});
 }
 
 }  // namespace

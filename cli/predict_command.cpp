@@ -1,6 +1,5 @@
 // foreshard predict: memory and step time of a job, before it runs.
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +30,7 @@ ordered_json peaks_json(const simulator::MemoryPeaks& peaks) {
           {"peak_active_bytes", peaks.active}};
 }
 
-std::string to_json(const Job& job, const Prediction& p) {
+ordered_json to_json(const Job& job, const Prediction& p) {
   ordered_json out = {
       {"model", job.model.name}, {"ranks", job.ranks}, {"fits", p.fits}, {"oom", nullptr}};
   if (p.oom) {
@@ -72,18 +71,20 @@ std::string to_json(const Job& job, const Prediction& p) {
                          {"unknown", p.cost_sources.unknown}};
   out["prediction_ns"] = p.prediction_time.count();
   out["warnings"] = p.warnings;
-  return out.dump(2);
+  return out;
 }
 
-void print(const Job& job, const Prediction& p) {
+std::string text_of(const Job& job, const Prediction& p) {
+  std::string text;
   const auto& top = p.ranks_memory[static_cast<std::size_t>(p.peak.rank)];
   if (p.fits) {
-    std::printf("%s on %d ranks fits: %s allocated, %s reserved at the peak of rank %d (%s%s%s).\n",
-                job.model.name.c_str(), job.ranks, text_of_bytes(top.peaks.allocated).c_str(),
-                text_of_bytes(top.peaks.reserved).c_str(), p.peak.rank, p.peak.phase.c_str(),
-                p.peak.unit.empty() ? "" : ", ", p.peak.unit.c_str());
+    text += formatted(
+        "%s on %d ranks fits: %s allocated, %s reserved at the peak of rank %d (%s%s%s).\n",
+        job.model.name.c_str(), job.ranks, text_of_bytes(top.peaks.allocated).c_str(),
+        text_of_bytes(top.peaks.reserved).c_str(), p.peak.rank, p.peak.phase.c_str(),
+        p.peak.unit.empty() ? "" : ", ", p.peak.unit.c_str());
   } else {
-    std::printf(
+    text += formatted(
         "%s on %d ranks does not fit: in step %lld rank %d cannot allocate %s for %s (%s%s%s);\n"
         "%s are allocated and %s reserved by then.\n",
         job.model.name.c_str(), job.ranks, static_cast<long long>(p.oom->step), p.oom->rank,
@@ -93,28 +94,28 @@ void print(const Job& job, const Prediction& p) {
         text_of_bytes(p.oom->reserved_bytes).c_str());
   }
   if (p.step_time.count() > 0) {
-    std::printf(
+    text += formatted(
         "A step takes %s (90 %%: %s to %s): %.0f tokens/s, %.1f %% MFU, %s of it waiting for "
         "communication.\n",
         text_of_time(p.step_time.count()).c_str(), text_of_time(p.step_time_low.count()).c_str(),
         text_of_time(p.step_time_high.count()).c_str(), p.tokens_per_s, 100 * p.mfu,
         text_of_time(p.exposed_communication.count()).c_str());
   }
-  std::printf("Costs: %lld measured, %lld fitted, %lld modelled, %lld unknown.\n\nAt the peak:\n",
-              static_cast<long long>(p.cost_sources.measured),
-              static_cast<long long>(p.cost_sources.fitted),
-              static_cast<long long>(p.cost_sources.modelled),
-              static_cast<long long>(p.cost_sources.unknown));
+  text +=
+      formatted("Costs: %lld measured, %lld fitted, %lld modelled, %lld unknown.\n\nAt the peak:\n",
+                static_cast<long long>(p.cost_sources.measured),
+                static_cast<long long>(p.cost_sources.fitted),
+                static_cast<long long>(p.cost_sources.modelled),
+                static_cast<long long>(p.cost_sources.unknown));
   std::vector<std::pair<std::int64_t, std::string>> rows;
   for (const auto& [category, bytes] : p.peak.by_category) {
     if (bytes > 0) rows.emplace_back(bytes, category);
   }
   std::sort(rows.rbegin(), rows.rend());
   for (const auto& [bytes, category] : rows) {
-    std::printf("  %-22s %12s\n", category.c_str(), text_of_bytes(bytes).c_str());
+    text += formatted("  %-22s %12s\n", category.c_str(), text_of_bytes(bytes).c_str());
   }
-  for (const std::string& warning : p.warnings)
-    std::fprintf(stderr, "foreshard: warning: %s\n", warning.c_str());
+  return text;
 }
 
 // One rank's allocation history as JSON lines, in the words of PyTorch's memory history.
@@ -137,7 +138,7 @@ Result<void> write_memory_events(const Prediction& p) {
                          {"stream", name(static_cast<Stream>(e.stream))},
                          {"step", record.step},
                          {"instruction", record.instruction}};
-    out << line.dump() << '\n';
+    out << json_text(line) << '\n';
   }
   out.flush();
   if (!out) return fail(flags.memory_events, "--memory-events", "cannot be written");
@@ -215,7 +216,10 @@ Result<int> answer() {
     if (auto ok = flags.json.write(to_json(*job, prediction)); !ok)
       return tl::unexpected(ok.error());
   }
-  if (!flags.json.is_standard_output()) print(*job, prediction);
+  if (!flags.json.is_standard_output()) {
+    if (auto ok = show(text_of(*job, prediction)); !ok) return tl::unexpected(ok.error());
+    for (const std::string& warning : prediction.warnings) warn(warning);
+  }
   return kSuccess;
 }
 

@@ -1,6 +1,4 @@
 // foreshard program: a step program as a person, or another program, reads it.
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -24,7 +22,7 @@ ordered_json buffers_json(std::span<const BufferId> ids) {
   return out;
 }
 
-std::string to_json(const Job& job, const RankProgram& program, const Program& step) {
+ordered_json to_json(const Job& job, const RankProgram& program, const Program& step) {
   ordered_json out = {{"model", job.model.name},
                       {"ranks", job.ranks},
                       {"rank", program.place.rank},
@@ -60,7 +58,7 @@ std::string to_json(const Job& job, const RankProgram& program, const Program& s
     }
     out["instructions"].push_back(std::move(line));
   }
-  return out.dump();
+  return out;
 }
 
 Result<void> answer() {
@@ -75,14 +73,10 @@ Result<void> answer() {
   if (auto ok = flags.json.check(); !ok) return ok;
   const RankProgram program = lower(*job, flags.rank);
   const Program& step = program.step(flags.step);
-  if (auto ok =
-          flags.json.is_wanted() ? flags.json.write(to_json(*job, program, step)) : Result<void>();
-      !ok) {
-    return ok;
+  if (flags.json.is_wanted()) {
+    if (auto ok = flags.json.write(to_json(*job, program, step), -1); !ok) return ok;
   }
-  if (!flags.json.is_standard_output())
-    std::fputs(to_text(program, step, job->tree).c_str(), stdout);
-  return {};
+  return flags.json.is_standard_output() ? Result<void>() : show(to_text(program, step, job->tree));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/replay_report.hpp"
@@ -175,7 +176,10 @@ Result<void> replay() {
     return done;
   }
   if (auto ok = write_decisions(answer.result); !ok) return ok;
-  return flags.json.answer(replay_json(answer), replay_text(answer));
+  if (flags.json.is_wanted()) {
+    if (auto ok = flags.json.write(replay_json(answer), -1); !ok) return ok;
+  }
+  return flags.json.is_standard_output() ? Result<void>() : show(replay_text(answer));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ ordered_json what_if_json(const WhatIf& what_if) {
 
 }  // namespace
 
-std::string replay_json(const ReplayAnswer& a) {
+ordered_json replay_json(const ReplayAnswer& a) {
   const AllocatorStatistics& statistics = a.result.statistics;
   ordered_json json = {{"events", a.events},
                        {"peak_allocated_bytes", statistics.peak_allocated},
@@ -102,7 +102,7 @@ std::string replay_json(const ReplayAnswer& a) {
   json["what_if"] = ordered_json::array();
   for (const WhatIf& what_if : a.what_ifs) json["what_if"].push_back(what_if_json(what_if));
   json["contents"] = a.contents ? contents_json(*a.contents) : ordered_json();
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return json;
 }
 
 std::string decisions_text(const traces::ReplayResult& result) {

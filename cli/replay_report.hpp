@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "cli/replay_what_if.hpp"
 
 namespace foreshard::cli {
@@ -41,7 +43,7 @@ struct ReplayAnswer {
 // to do about it.
 std::vector<std::string> replay_sentences(const ReplayAnswer& answer);
 
-std::string replay_json(const ReplayAnswer& answer);
+nlohmann::ordered_json replay_json(const ReplayAnswer& answer);
 std::string replay_text(const ReplayAnswer& answer);
 // JSON lines: what the allocator decided for each request.
 std::string decisions_text(const traces::ReplayResult& result);

@@ -1,5 +1,4 @@
 // foreshard inspect, compare, export and fit: what is done with traces.
-#include <cstdio>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -64,11 +63,8 @@ Result<void> fit() {
   const auto result = simulator::fit(recordings);
   if (!result) return tl::unexpected(result.error());
   if (auto ok = simulator::save_cost_table(result->table, flags.costs); !ok) return ok;
-  for (const std::string& warning : result->warnings) {
-    std::fprintf(stderr, "foreshard: warning: %s\n", warning.c_str());
-  }
-  if (flags.report) std::printf("%s", simulator::fit_report(result->table).c_str());
-  return {};
+  for (const std::string& warning : result->warnings) warn(warning);
+  return flags.report ? show(simulator::fit_report(result->table)) : Result<void>();
 }
 
 }  // namespace

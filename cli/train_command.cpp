@@ -172,7 +172,9 @@ int finish(const Job& job, const TrainingResult& result, executor::Transport* tr
     if (auto ok = flags.json.write(train_json(job, result, memory, flags.trace)); !ok) {
       return complain(ok.error(), kRunFailed);
     }
-    if (!flags.json.is_standard_output()) print_train_summary(job, result);
+    if (!flags.json.is_standard_output()) {
+      if (auto ok = show(train_summary(job, result)); !ok) return complain(ok.error(), kRunFailed);
+    }
   }
   return result.ran_out_of_memory ? kOutOfMemory : kSuccess;
 }
@@ -228,9 +230,7 @@ int run_train() {
                   text_of_time((step.end - step.start).count()).c_str());
     progress.at(step.step, note);
   };
-  for (const std::string& warning : lower(inputs->job, 0).warnings) {
-    std::fprintf(stderr, "foreshard: warning: %s\n", warning.c_str());
-  }
+  for (const std::string& warning : lower(inputs->job, 0).warnings) warn(warning);
   const auto result = executor::train(inputs->job, inputs->data, inputs->weights, inputs->options);
   if (!result) {
     complain(result.error(), kRunFailed);

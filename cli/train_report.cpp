@@ -82,7 +82,7 @@ MemoryReport memory_report(const TrainingResult& result, executor::Transport* tr
   MemoryReport report = own_memory(result);
   if (transport != nullptr) {
     executor::RunControl control(transport->size());
-    const auto all = executor::exchange(control, *transport, report.dump());
+    const auto all = executor::exchange(control, *transport, json_text(report));
     for (int rank = 0; rank < transport->size(); ++rank) {
       if (rank == transport->rank()) continue;
       const auto theirs = ordered_json::parse(all[static_cast<std::size_t>(rank)]);
@@ -102,8 +102,8 @@ MemoryReport memory_report(const TrainingResult& result, executor::Transport* tr
   return report;
 }
 
-std::string train_json(const Job& job, const TrainingResult& result, const MemoryReport& memory,
-                       const std::string& trace) {
+ordered_json train_json(const Job& job, const TrainingResult& result, const MemoryReport& memory,
+                        const std::string& trace) {
   const std::int64_t step_ns = steady_step_ns(result.steps);
   ordered_json out = {
       {"model", job.model.name}, {"ranks", job.ranks}, {"steps", ordered_json::array()}};
@@ -118,7 +118,7 @@ std::string train_json(const Job& job, const TrainingResult& result, const Memor
   out["tokens_per_s"] = tokens_per_second(job, step_ns);
   out.update(memory);
   out["trace"] = trace.empty() ? ordered_json(nullptr) : ordered_json(trace);
-  return out.dump(2);
+  return out;
 }
 
 void print_out_of_memory(const executor::OomReport& oom) {
@@ -137,17 +137,19 @@ void print_out_of_memory(const executor::OomReport& oom) {
   }
 }
 
-void print_train_summary(const Job& job, const TrainingResult& result) {
-  if (result.steps.empty()) return;
+std::string train_summary(const Job& job, const TrainingResult& result) {
+  if (result.steps.empty()) return {};
   const std::int64_t step_ns = steady_step_ns(result.steps);
-  std::printf("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n",
-              result.steps.front().loss, result.steps.back().loss, result.steps.size(),
-              text_of_time(step_ns).c_str(), tokens_per_second(job, step_ns));
+  std::string text =
+      formatted("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n",
+                result.steps.front().loss, result.steps.back().loss, result.steps.size(),
+                text_of_time(step_ns).c_str(), tokens_per_second(job, step_ns));
   for (const auto& rank : result.memory) {
-    std::printf("rank %d: peak %s allocated, %s reserved, %s on the host\n", rank.rank,
-                text_of_bytes(rank.run.allocated).c_str(), text_of_bytes(rank.run.reserved).c_str(),
-                text_of_bytes(rank.host).c_str());
+    text += formatted("rank %d: peak %s allocated, %s reserved, %s on the host\n", rank.rank,
+                      text_of_bytes(rank.run.allocated).c_str(),
+                      text_of_bytes(rank.run.reserved).c_str(), text_of_bytes(rank.host).c_str());
   }
+  return text;
 }
 
 }  // namespace foreshard::cli

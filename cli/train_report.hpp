@@ -16,9 +16,9 @@ using MemoryReport = nlohmann::ordered_json;
 // nullptr otherwise.
 MemoryReport memory_report(const executor::TrainingResult& result, executor::Transport* transport);
 
-std::string train_json(const Job& job, const executor::TrainingResult& result,
-                       const MemoryReport& memory, const std::string& trace);
-void print_train_summary(const Job& job, const executor::TrainingResult& result);
+nlohmann::ordered_json train_json(const Job& job, const executor::TrainingResult& result,
+                                  const MemoryReport& memory, const std::string& trace);
+std::string train_summary(const Job& job, const executor::TrainingResult& result);
 // To standard error: which request failed, and what held the memory.
 void print_out_of_memory(const executor::OomReport& oom);
 

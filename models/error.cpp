@@ -1,19 +1,38 @@
 #include "models/error.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
+#include "models/utf8.hpp"
+
 namespace foreshard {
+namespace {
+
+// Whatever a file or a flag says of itself, its message stays readable: a part that is longer is cut
+// in its middle, since it ends with what was expected.
+constexpr std::size_t kMostOfAPart = 1000, kKeptAtEnd = 400;
+// No name that is worth a suggestion is longer; the table below grows with the square of it.
+constexpr std::size_t kLongestCompared = 64;
+
+std::string shown(const std::string& part) {
+  return printable(shortened(part, kMostOfAPart, kKeptAtEnd), Lines::kept);
+}
+
+}  // namespace
 
 std::string Error::text() const {
   std::string out;
   for (const std::string* part : {&file, &field}) {
-    if (!part->empty()) out += *part + ": ";
+    if (!part->empty()) out += shown(*part) + ": ";
   }
-  return out + message;
+  return out + shown(message);
 }
 
 int edit_distance(const std::string& a, const std::string& b) {
+  if (std::max(a.size(), b.size()) > kLongestCompared) {
+    return static_cast<int>(std::min<std::size_t>(std::max(a.size(), b.size()), INT32_MAX));
+  }
   const std::size_t rows = a.size() + 1, columns = b.size() + 1;
   std::vector<int> table(rows * columns);
   const auto at = [&](std::size_t i, std::size_t j) -> int& { return table[i * columns + j]; };

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "models/utf8.hpp"
 #include "traces/chrome_rows.hpp"
 #include "traces/memory_replay.hpp"
 #include "traces/text_output.hpp"

@@ -56,6 +56,4 @@ class TextOutput {
   std::ostream& out_;
 };
 
-bool is_utf8(std::string_view text);
-
 }  // namespace foreshard::traces

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "models/utf8.hpp"
+
 namespace foreshard::profiler {
 
 std::size_t width(std::string_view text) {
@@ -62,20 +64,11 @@ std::string joined(const std::vector<std::string>& parts, const std::string& bet
 }
 
 std::string cut(const std::string& text, std::size_t most, std::size_t kept_at_end) {
-  if (width(text) <= most) return text;
-  const auto begins = [&](std::size_t i) {
-    return (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
-  };
-  kept_at_end = std::min(kept_at_end, most - 1);
-  std::size_t first = 0, last = text.size();
-  for (std::size_t count = 0; first < text.size(); ++first) {
-    if (begins(first) && count++ == most - 1 - kept_at_end) break;
-  }
-  for (std::size_t count = 0; last > 0 && count < kept_at_end; --last) count += begins(last - 1);
-  return text.substr(0, first) + "…" + text.substr(last);
+  return shortened(text, most, kept_at_end);
 }
 
-std::string wrapped(const std::string& text, std::size_t indent) {
+std::string wrapped(const std::string& given, std::size_t indent) {
+  const std::string text = printable(given);  // names keep to the line
   // A figure stays with its unit.
   const auto is_unit = [&](std::size_t begin) {
     for (const std::string_view unit : {"%", "GiB", "MiB", "KiB", "B", "s", "ms", "us"}) {
@@ -135,16 +128,20 @@ bool TextTable::is_nothing(std::size_t column) const {
 
 std::string TextTable::text() const {
   if (rows() == 0) return "";
-  const std::size_t columns = rows_[0].size();
+  std::vector<std::vector<std::string>> rows = rows_;
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = printable(cell);  // names keep to their cell
+  }
+  const std::size_t columns = rows[0].size();
   std::vector<std::size_t> shown;
   std::vector<std::size_t> widths(columns, 0);
   for (std::size_t column = 0; column < columns; ++column) {
     if (is_nothing(column)) continue;
     shown.push_back(column);
-    for (const auto& row : rows_) widths[column] = std::max(widths[column], width(row[column]));
+    for (const auto& row : rows) widths[column] = std::max(widths[column], width(row[column]));
   }
   std::string out;
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     if (std::all_of(row.begin(), row.end(), [](const auto& cell) { return cell.empty(); }))
       continue;
     std::string line;

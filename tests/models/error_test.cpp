@@ -29,5 +29,21 @@ TEST(Error, NearestSuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("potatoes", words), "");
 }
 
+TEST(Error, TextShowsNoControlCharacterAndNoEndlessName) {
+  EXPECT_EQ((Error{"a\x1b]0;b\x07.toml", "k\xff", "is \xc2\x9b"}.text()),
+            "a\uFFFD]0;b\uFFFD.toml: k\uFFFD: is \uFFFD");
+  const std::string text =
+      Error{std::string(1 << 20, 'f'), "", "is \"" + std::string(1 << 20, 'x') + "\"; expected y"}
+          .text();
+  EXPECT_LT(text.size(), 2100u);
+  EXPECT_TRUE(text.ends_with("xxx\"; expected y")) << text;
+}
+
+// The words of a hostile file may have gigabytes, and the distance's table their square.
+TEST(Error, EndlessWordsAreNearNothing) {
+  const std::vector<std::string> words = {"alloc", std::string(100'000, 'a')};
+  EXPECT_EQ(nearest(std::string(std::size_t{1} << 26, 'a'), words), "");
+}
+
 }  // namespace
 }  // namespace foreshard

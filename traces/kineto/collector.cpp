@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/utf8.hpp"
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/categories.hpp"
 #include "traces/kineto/decimal.hpp"
@@ -26,7 +27,7 @@ std::int64_t or_zero(std::int64_t value) {
 void Collector::drop(std::string_view reason, std::string_view detail) {
   constexpr std::size_t kMostReasons = 100, kLongestDetail = 60;
   std::string text(reason);
-  if (!detail.empty()) text += " " + std::string(detail.substr(0, kLongestDetail));
+  if (!detail.empty()) text += " " + shortened(detail, kLongestDetail);
   if (out_.dropped.size() >= kMostReasons && !out_.dropped.contains(text)) text = "other events";
   ++out_.dropped[text];
 }

@@ -1,0 +1,35 @@
+// Text of strangers: names in recordings, keys of files, paths. Any of it may be cut, endless, no
+// UTF-8 at all, or hold what makes a terminal do something. What is shown to a person, or written
+// where only UTF-8 is read, passes here.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace foreshard {
+
+// Stands for what cannot be shown: U+FFFD.
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+// Bytes of the well-formed UTF-8 sequence (RFC 3629) that begins the text, 0 where there is none.
+// The text is not empty.
+std::size_t utf8_sequence(std::string_view text);
+
+bool is_utf8(std::string_view text);
+
+// Whether ends of lines, and tabs, may stay.
+enum class Lines { kept, replaced };
+
+// UTF-8 without control characters (C0, DEL, C1), each of which, as each byte that is no UTF-8, has
+// become U+FFFD.
+std::string printable(std::string_view text, Lines lines = Lines::replaced);
+
+// The text where it has at most `most` characters; else its beginning, "…", and the last
+// `kept_at_end` of them. Cuts between characters.
+std::string shortened(std::string_view text, std::size_t most, std::size_t kept_at_end = 0);
+
+// How messages repeat what a file says: printable, at most 64 characters.
+std::string excerpt(std::string_view text);
+
+}  // namespace foreshard
