@@ -72,6 +72,11 @@ Result<Job> JobFlags::load() const {
                 std::to_string(nodes) + " nodes cannot hold " + std::to_string(ranks) +
                     " ranks; expected 1 to the number of ranks");
   }
+  if (nodes > 0 && ranks % nodes != 0) {
+    return fail("", "--nodes",
+                "--ranks " + std::to_string(ranks) + " cannot be spread evenly over --nodes " +
+                    std::to_string(nodes) + "; expected a number of nodes that divides the ranks");
+  }
   auto config = load_llama_config(model);
   if (!config) return tl::unexpected(config.error());
   auto loaded = load_plan(plan);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "models/device_names.hpp"
 #include "simulator/cost_table.hpp"
 #include "simulator/prediction.hpp"
 #include "traces/fst_file.hpp"
@@ -44,12 +45,14 @@ ordered_json to_json(const Job& job, const Prediction& p) {
                   {"allocated_bytes", p.oom->allocated_bytes},
                   {"reserved_bytes", p.oom->reserved_bytes}};
   }
-  out["step_time_ns"] = p.step_time.count();
-  out["step_time_low_ns"] = p.step_time_low.count();
-  out["step_time_high_ns"] = p.step_time_high.count();
-  out["tokens_per_s"] = p.tokens_per_s;
-  out["mfu"] = p.mfu;
-  out["exposed_communication_ns"] = p.exposed_communication.count();
+  const bool has_time = p.step_time.count() > 0;
+  const auto if_timed = [&](auto value) { return has_time ? ordered_json(value) : ordered_json(); };
+  out["step_time_ns"] = if_timed(p.step_time.count());
+  out["step_time_low_ns"] = if_timed(p.step_time_low.count());
+  out["step_time_high_ns"] = if_timed(p.step_time_high.count());
+  out["tokens_per_s"] = if_timed(p.tokens_per_s);
+  out["mfu"] = if_timed(p.mfu);
+  out["exposed_communication_ns"] = if_timed(p.exposed_communication.count());
   out["ranks_memory"] = ordered_json::array();
   for (const auto& r : p.ranks_memory) {
     ordered_json entry = {{"rank", r.rank}};
@@ -100,6 +103,8 @@ std::string text_of(const Job& job, const Prediction& p) {
         text_of_time(p.step_time.count()).c_str(), text_of_time(p.step_time_low.count()).c_str(),
         text_of_time(p.step_time_high.count()).c_str(), p.tokens_per_s, 100 * p.mfu,
         text_of_time(p.exposed_communication.count()).c_str());
+  } else if (p.fits) {
+    std::printf("How long a step takes is unknown.\n");
   }
   text +=
       formatted("Costs: %lld measured, %lld fitted, %lld modelled, %lld unknown.\n\nAt the peak:\n",
@@ -165,15 +170,35 @@ Result<Sources> load_sources() {
   return sources;
 }
 
+// Ranks of the job that share a node, against what a node of the machine holds.
+Result<void> check_nodes(const Job& job, const Machine& machine) {
+  const std::int64_t on_a_node = job.nodes > 0 ? job.ranks / job.nodes : 0;
+  if (on_a_node <= machine.gpus_per_node) return {};
+  return fail("", "--nodes",
+              "--ranks " + std::to_string(job.ranks) + " on --nodes " + std::to_string(job.nodes) +
+                  " are " + std::to_string(on_a_node) + " ranks a node, but " + machine.id +
+                  " has " + std::to_string(machine.gpus_per_node) + "; expected at least " +
+                  std::to_string(ceil_divide(job.ranks, machine.gpus_per_node)) + " nodes");
+}
+
+// The recordings and the machine speak of the same kind of thing, and the job fits onto it.
+Result<void> check_sources(const Sources& sources, const Job& job) {
+  if (sources.costs && sources.machine && !sources.costs->is_accelerator) {
+    return fail(flags.costs, "cpu_model",
+                "holds costs of a processor (" + sources.costs->cpu_model + "), which --machine " +
+                    flags.machine +
+                    " cannot add to; expected costs of an accelerator, or no --machine");
+  }
+  if (sources.machine) return check_nodes(job, *sources.machine);
+  if (!sources.costs || !sources.costs->is_accelerator) return {};
+  const auto recorded = machine_reported_as(sources.costs->cpu_model);
+  return recorded ? check_nodes(job, *recorded) : Result<void>();
+}
+
 Result<void> check_flags() {
   if (flags.steps < 1 || flags.steps > 100'000) {
     return fail("", "--steps",
                 std::to_string(flags.steps) + " steps cannot be simulated; expected 1 to 100000");
-  }
-  if (!flags.costs.empty() && !flags.machine.empty()) {
-    return fail(
-        "", "--machine",
-        "costs come from a cost file or from the catalogue; expected one of --costs and --machine");
   }
   if (flags.rank < 0 || flags.rank >= flags.job.ranks) {
     return fail("", "--rank",
@@ -200,6 +225,7 @@ Result<int> answer() {
   if (auto ok = check_flags(); !ok) return tl::unexpected(ok.error());
   auto sources = load_sources();
   if (!sources) return tl::unexpected(sources.error());
+  if (auto ok = check_sources(*sources, *job); !ok) return tl::unexpected(ok.error());
   options.costs = sources->costs ? &*sources->costs : nullptr;
   options.machine = sources->machine ? &*sources->machine : nullptr;
   options.keeps_memory_records = !flags.trace.empty() || !flags.memory_events.empty();

@@ -49,12 +49,15 @@ std::optional<Relative> relative_of(const CostKey& key) {
 class AcceleratorCosts final : public CostModel {
  public:
   AcceleratorCosts(std::unique_ptr<CostModel> measured, const CostTable& table, int ranks,
-                   int nodes)
+                   int nodes, const Machine* machine)
       : measured_(std::move(measured)),
         device_(table.cpu_model),
         host_(table.regimes.front().host) {
-    const auto machine = machine_reported_as(device_);
-    if (machine) machine_ = machine_costs(*machine, ranks, nodes);
+    const auto recorded = machine_reported_as(device_);
+    if (machine == nullptr && recorded) machine = &*recorded;
+    if (machine == nullptr) return;
+    machine_ = machine_costs(*machine, ranks, nodes);
+    if (recorded && recorded->name != machine->name) other_device_ = machine->name;
   }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
@@ -93,11 +96,8 @@ class AcceleratorCosts final : public CostModel {
     return options;
   }
 
-  std::int64_t segment_alloc_ns() const override {
-    return machine_ == nullptr ? 0 : machine_->segment_alloc_ns();
-  }
-  std::int64_t segment_free_ns() const override {
-    return machine_ == nullptr ? 0 : machine_->segment_free_ns();
+  std::optional<SegmentCosts> segments() const override {
+    return machine_ == nullptr ? SegmentCosts{} : machine_->segments();
   }
   double peak_flops_per_ns(DType type) const override {
     return (machine_ == nullptr ? measured_ : machine_)->peak_flops_per_ns(type);
@@ -110,10 +110,12 @@ class AcceleratorCosts final : public CostModel {
   }
   double band() const override { return measured_->band(); }
 
+  std::string unknown_device() const override { return machine_ == nullptr ? device_ : ""; }
+
   std::vector<std::string> warnings() const override {
-    if (machine_ != nullptr) return {};
-    return {"the catalogue has no \"" + device_ +
-            "\": what its recordings do not show is charged nothing"};
+    if (other_device_.empty()) return {};
+    return {"the recordings are of " + device_ + ", not of " + other_device_ +
+            ": what they show is taken as it was there"};
   }
 
  private:
@@ -124,14 +126,16 @@ class AcceleratorCosts final : public CostModel {
 
   std::unique_ptr<CostModel> measured_, machine_;  // the second is null for unknown devices
   std::string device_;
+  std::string other_device_;  // that of the machine, where it is not the recorded one
   HostCosts host_;
 };
 
 }  // namespace
 
 std::unique_ptr<CostModel> accelerator_costs(std::unique_ptr<CostModel> measured,
-                                             const CostTable& table, int ranks, int nodes) {
-  return std::make_unique<AcceleratorCosts>(std::move(measured), table, ranks, nodes);
+                                             const CostTable& table, int ranks, int nodes,
+                                             const Machine* machine) {
+  return std::make_unique<AcceleratorCosts>(std::move(measured), table, ranks, nodes, machine);
 }
 
 }  // namespace foreshard::simulator

@@ -1,40 +1,46 @@
 #include "simulator/cost_model.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace foreshard::simulator {
 
 std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node) {
   if (ranks_per_node <= 0) return 1;
-  const std::int64_t reach = static_cast<std::int64_t>(membership.size - 1) * membership.stride;
-  const std::int64_t first = membership.first_rank / ranks_per_node;
-  const std::int64_t last = (membership.first_rank + reach) / ranks_per_node;
-  return std::min<std::int64_t>(membership.size, last - first + 1);
+  std::int64_t nodes = 0, last = -1;
+  for (std::int64_t i = 0; i < membership.size; ++i) {
+    const std::int64_t node = (membership.first_rank + i * membership.stride) / ranks_per_node;
+    nodes += node != last;
+    last = node;
+  }
+  return nodes;
 }
 
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model) {
-  std::vector<TaskPlace> places(program.cost_keys.size());
+  std::array<std::int64_t, static_cast<std::size_t>(Group::kCount)> nodes{};
+  for (std::size_t g = 0; g < nodes.size(); ++g) {
+    nodes[g] = nodes_of(program.place.groups[g], model.ranks_per_node());
+  }
+  const std::size_t count = program.cost_keys.size() * kCostPlaces;
+  ProgramCosts result;
+  result.costs.resize(count);
+  result.sources.resize(count, CostSource::unknown);
+  result.errors.resize(count);
+  std::vector<bool> is_known(count);
   for (const Program* step : {&program.setup, &program.first, &program.steady}) {
     for (const Instruction& i : step->instructions) {
-      if (i.kind == Kind::host_compute) {
-        places[static_cast<std::size_t>(i.cost_key)].on_host = true;
-      } else if (i.kind == Kind::collective) {
-        const auto& membership = program.place.groups[static_cast<std::size_t>(i.group)];
-        std::int64_t& nodes = places[static_cast<std::size_t>(i.cost_key)].nodes;
-        nodes = std::max(nodes, nodes_of(membership, model.ranks_per_node()));
-      }
+      if (i.cost_key == kNone || is_known[cost_index(i)]) continue;
+      const std::size_t at = cost_index(i);
+      is_known[at] = true;
+      TaskPlace place;
+      place.on_host = i.kind == Kind::host_compute;
+      if (i.kind == Kind::collective) place.nodes = nodes[static_cast<std::size_t>(i.group)];
+      const CostEstimate estimate =
+          model.estimate(program.cost_keys[static_cast<std::size_t>(i.cost_key)], place);
+      result.costs[at] = {std::llround(estimate.ns), estimate.uses};
+      result.sources[at] = estimate.source;
+      result.errors[at] = estimate.error;
     }
-  }
-  ProgramCosts result;
-  result.costs.reserve(program.cost_keys.size());
-  result.sources.reserve(program.cost_keys.size());
-  result.errors.reserve(program.cost_keys.size());
-  for (std::size_t k = 0; k < program.cost_keys.size(); ++k) {
-    const CostEstimate estimate = model.estimate(program.cost_keys[k], places[k]);
-    result.costs.push_back({std::llround(estimate.ns), estimate.uses});
-    result.sources.push_back(estimate.source);
-    result.errors.push_back(estimate.error);
   }
   return result;
 }

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,13 @@ struct TaskPlace {
   std::int64_t nodes = 1;
 };
 
+// What the device's driver takes for a segment of memory: cudaMalloc and cudaFree.
+struct SegmentCosts {
+  std::int64_t alloc_ns = 0;
+  std::int64_t free_ns = 0;
+  CostSource source = CostSource::unknown;
+};
+
 class CostModel {
  public:
   virtual ~CostModel() = default;
@@ -49,14 +57,16 @@ class CostModel {
   // Everything but the steps and the stop: host costs, capacities, how ranks are simulated.
   virtual EngineOptions engine() const = 0;
 
-  virtual std::int64_t segment_alloc_ns() const { return 0; }
-  virtual std::int64_t segment_free_ns() const { return 0; }
+  // Nothing where memory is the host's own, which has no driver to ask.
+  virtual std::optional<SegmentCosts> segments() const { return {}; }
 
   // Floating-point operations per nanosecond one rank can do at best; 0: unknown.
   virtual double peak_flops_per_ns(DType type) const = 0;
 
   // Bytes of one rank's device where the machine says so; 0: unlimited.
   virtual std::int64_t device_bytes() const { return 0; }
+  // The device that has no data sheet here, so that what was not measured is unknown; "": none.
+  virtual std::string unknown_device() const { return ""; }
   virtual int ranks_per_node() const = 0;
 
   // A step all of whose costs were measured takes predicted x (1 +- band) with a probability of
@@ -67,7 +77,7 @@ class CostModel {
   virtual std::vector<std::string> warnings() const { return {}; }
 };
 
-// Costs of every cost key of a program, by CostKeyId.
+// Costs of everything a program does, by cost_index; entries that no instruction asks for are 0.
 struct ProgramCosts {
   std::vector<TaskCost> costs;
   std::vector<CostSource> sources;
@@ -79,12 +89,15 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model);
 std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);
 
 // Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
-// as `train` sets them unless told otherwise. `nodes`, for accelerators: 0: as few as hold them.
-std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes = 0);
+// as `train` sets them unless told otherwise. For accelerators: `nodes` 0: as few as hold them;
+// `machine` answers what the recordings did not show, and is the recorded device where it is null.
+std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes = 0,
+                                       const Machine* machine = nullptr);
 
 // The part of table_costs for accelerators; `measured` answers from the table alone.
 std::unique_ptr<CostModel> accelerator_costs(std::unique_ptr<CostModel> measured,
-                                             const CostTable& table, int ranks, int nodes);
+                                             const CostTable& table, int ranks, int nodes,
+                                             const Machine* machine);
 
 // A machine of the catalogue, with so many of its devices; `nodes` 0: as few as hold them.
 std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes);

@@ -58,9 +58,21 @@ struct HostDelay {
   bool drains = false;  // the device is idle before it returns, as cudaFree makes it
 };
 
+// Costs of a key, by where the work is done: on a stream, by the host itself, or by a collective of
+// one of the groups, whose ranks may be spread over more nodes than those of another.
+constexpr std::size_t kCostPlaces = 2 + static_cast<std::size_t>(Group::kCount);
+
+// Place of an instruction's cost in a list with kCostPlaces entries for each cost key.
+constexpr std::size_t cost_index(const Instruction& i) {
+  const std::size_t place = i.kind == Kind::collective     ? 2 + static_cast<std::size_t>(i.group)
+                            : i.kind == Kind::host_compute ? 1
+                                                           : 0;
+  return static_cast<std::size_t>(i.cost_key) * kCostPlaces + place;
+}
+
 struct SimulatedRank {
   const RankProgram* program = nullptr;
-  std::span<const TaskCost> costs;    // by CostKeyId
+  std::span<const TaskCost> costs;    // by cost_index
   std::span<const HostDelay> delays;  // by step, then instruction
   RankPlace place;                    // of this rank; the program may be that of its class
 };

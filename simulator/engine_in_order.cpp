@@ -73,9 +73,7 @@ class Walk {
     events_.assign(static_cast<std::size_t>(program.events), kUnrecorded);
   }
 
-  const TaskCost& cost(const Instruction& i) const {
-    return rank_.costs[static_cast<std::size_t>(i.cost_key)];
-  }
+  const TaskCost& cost(const Instruction& i) const { return rank_.costs[cost_index(i)]; }
 
   // When a task issued now starts on its stream, which is either idle or still busy.
   std::int64_t stream_start(std::size_t stream) const {

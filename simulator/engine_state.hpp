@@ -74,9 +74,7 @@ struct Rank {
                        [](const LaneTask& lane) { return lane.state != LaneState::idle; });
   }
 
-  const TaskCost& cost(const Instruction& i) const {
-    return input->costs[static_cast<std::size_t>(i.cost_key)];
-  }
+  const TaskCost& cost(const Instruction& i) const { return input->costs[cost_index(i)]; }
 
   // Cuts off what was never reached.
   void close_timeline(std::int64_t last_step, std::int64_t now) {

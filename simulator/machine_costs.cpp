@@ -2,7 +2,6 @@
 // is "modelled"; the efficiencies are what is commonly reached, not what anyone measured on the
 // machine in question.
 #include <algorithm>
-#include <charconv>
 
 #include "simulator/cost_model.hpp"
 #include "simulator/nccl_planner.hpp"
@@ -23,31 +22,6 @@ constexpr double kCollectiveStartNs =
     20000;                              // what published small collectives take above the planner
 constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main memory
 constexpr double kModelledBand = 0.35;
-
-NcclSystem nccl_system(const Machine& machine) {
-  NcclSystem system;
-  const std::string& capability = machine.compute_capability;
-  int major = 9;
-  std::from_chars(capability.data(), capability.data() + capability.size(), major);
-  system.generation = major >= 10  ? GpuGeneration::blackwell
-                      : major >= 9 ? GpuGeneration::hopper
-                      : major >= 8 ? GpuGeneration::ampere
-                                   : GpuGeneration::volta;
-  // A ring reaches 80 % of the links' figure on every generation with switches.
-  constexpr double kRingOfLink = 0.8, kRingOfPcie = 0.7;
-  const double link = machine.link_bandwidth / 1e9;
-  system.has_nvlink = link > 0;
-  const double ring = link > 0 ? kRingOfLink * link : kRingOfPcie * machine.host_bandwidth / 1e9;
-  system.channels = system.generation == GpuGeneration::blackwell ? 16 : link > 0 ? 12 : 2;
-  system.channel_gb_s = ring / system.channels;
-  system.has_nvls = system.has_nvlink && system.generation >= GpuGeneration::hopper;
-  system.nvls_channels = 8;
-  system.nvls_channel_gb_s = system.generation == GpuGeneration::blackwell ? 80 : 40;
-  system.gpus_per_node = static_cast<int>(machine.gpus_per_node);
-  system.node_nic_gb_s =
-      machine.network_bandwidth / 1e9 * static_cast<double>(machine.gpus_per_node);
-  return system;
-}
 
 class MachineCosts final : public CostModel {
  public:
@@ -80,8 +54,9 @@ class MachineCosts final : public CostModel {
   }
 
   // Orders of magnitude of cudaMalloc and cudaFree of large segments.
-  std::int64_t segment_alloc_ns() const override { return 300'000; }
-  std::int64_t segment_free_ns() const override { return 400'000; }
+  std::optional<SegmentCosts> segments() const override {
+    return SegmentCosts{300'000, 400'000, CostSource::modelled};
+  }
 
   double peak_flops_per_ns(DType type) const override { return machine_.peak_flops(type) / 1e9; }
   std::int64_t device_bytes() const override { return machine_.memory.count; }

@@ -57,7 +57,9 @@ class Planner {
              : nodes == 2 ? 1
                           : 2),
         generation_(static_cast<std::size_t>(system.generation)) {
-    const double inside = s_.channels * s_.channel_gb_s;
+    const double peers = std::max(1, s_.gpus_per_node - 1);
+    const double reached = s_.is_mesh ? std::min(1.0, (per_node_ - 1) / peers) : 1.0;
+    const double inside = s_.channels * s_.channel_gb_s * reached;
     const double network = s_.node_nic_gb_s * per_node_ / std::max(1, s_.gpus_per_node);
     bus_ = nodes <= 1 ? inside : per_node_ > 1 ? std::min(inside, network) : network;
   }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "models/hardware.hpp"
 #include "models/operators.hpp"
 
 namespace foreshard::simulator {
@@ -26,7 +27,11 @@ struct NcclSystem {
   double nvls_channel_gb_s = 40;
   double node_nic_gb_s = 0;  // all network cards of a node together, one way
   int gpus_per_node = 8;
+  bool is_mesh = false;  // links lead to one peer each: a group of few has only those between them
 };
+
+// That of a machine of the catalogue. AMD's are planned as rings over their links.
+NcclSystem nccl_system(const Machine& machine);
 
 // `op` is all_gather, reduce_scatter or all_reduce; `bytes` those of the whole buffer.
 double nccl_time_ns(const NcclSystem& system, Operator op, double bytes, std::int64_t ranks,

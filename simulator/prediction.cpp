@@ -31,7 +31,9 @@ std::vector<int> class_indices(const std::vector<int>& representatives, std::vec
 }
 
 std::unique_ptr<CostModel> choose_costs(const Job& job, const PredictionOptions& options) {
-  if (options.costs != nullptr) return table_costs(*options.costs, job.ranks, job.nodes);
+  if (options.costs != nullptr) {
+    return table_costs(*options.costs, job.ranks, job.nodes, options.machine);
+  }
   if (options.machine != nullptr) return machine_costs(*options.machine, job.ranks, job.nodes);
   return processor_costs(traces::cores(), job.ranks);
 }
@@ -58,8 +60,14 @@ class Predictor {
       for (RankClass& rank_class : result_.classes) {
         rank_class.costs = program_costs(rank_class.program, *costs_);
       }
-      simulate_time();
-      report_time();
+      count_sources();
+      if (failure_ || result_.cost_sources.unknown > 0) {
+        if (options_.keeps_memory_records) simulate_time();
+      } else {
+        simulate_time();
+        report_time();
+      }
+      if (result_.cost_sources.unknown > 0) warn_of_unknown_costs();
       const auto warnings = costs_->warnings();
       result_.warnings.insert(result_.warnings.end(), warnings.begin(), warnings.end());
     }
@@ -80,28 +88,27 @@ class Predictor {
     MemoryOptions memory;
     memory.steps = options_.steps;
     memory.capacity = capacity();
-    memory.segment_alloc_ns = costs_->segment_alloc_ns();
-    memory.segment_free_ns = costs_->segment_free_ns();
+    if (const auto segments = costs_->segments()) {
+      memory.segment_alloc_ns = segments->alloc_ns;
+      memory.segment_free_ns = segments->free_ns;
+    }
     memory.keeps_records = options_.keeps_memory_records;
-    std::size_t first_to_fail = result_.classes.size();
+    // Once a class has failed, the others go on to the same point and no further. The lowest ranks
+    // have the largest shards, so that the first class is rarely walked a second time.
+    std::size_t first_to_fail = 0;
+    const auto walk = [&](RankClass& rank_class) {
+      memory.stop = failure_;
+      rank_class.memory = simulate_memory(rank_class.program, job_.plan.allocator, memory);
+      return rank_class.memory.failure;
+    };
     for (std::size_t c = 0; c < result_.classes.size(); ++c) {
-      RankClass& rank_class = result_.classes[c];
-      rank_class.memory = simulate_memory(rank_class.program, job_.plan.allocator, memory);
-      const auto& failure = rank_class.memory.failure;
-      if (failure && (!failure_ || precedes(*failure, *failure_))) {
-        failure_ = failure;
-        first_to_fail = c;
-      }
+      const auto failure = walk(result_.classes[c]);
+      if (!failure || (failure_ && !precedes(*failure, *failure_))) continue;
+      failure_ = failure;
+      for (std::size_t before = 0; before < c; ++before) walk(result_.classes[before]);
+      first_to_fail = c;
     }
-    if (!failure_) return;
-    report_oom(first_to_fail);
-    // The others went on to the same point and no further.
-    memory.stop = failure_;
-    for (RankClass& rank_class : result_.classes) {
-      const auto& failure = rank_class.memory.failure;
-      if (failure && !precedes(*failure_, *failure)) continue;
-      rank_class.memory = simulate_memory(rank_class.program, job_.plan.allocator, memory);
-    }
+    if (failure_) report_oom(first_to_fail);
   }
 
   void report_oom(std::size_t which) {
@@ -171,8 +178,6 @@ class Predictor {
   }
 
   void report_time() {
-    count_sources();
-    if (failure_) return;
     const auto last = static_cast<std::size_t>(options_.steps);
     std::int64_t step_ns = 0;
     for (const RankTimeline& timeline : result_.timelines) {
@@ -203,11 +208,11 @@ class Predictor {
     double total = 0;
     for (const Instruction& i : first.program.step(options_.steps).instructions) {
       if (i.cost_key == kNone) continue;
-      const auto key = static_cast<std::size_t>(i.cost_key);
-      const auto ns = static_cast<double>(first.costs.costs[key].ns);
+      const std::size_t cost = cost_index(i);
+      const auto ns = static_cast<double>(first.costs.costs[cost].ns);
       total += ns;
-      unsure[static_cast<std::size_t>(first.program.cost_keys[key].op)] +=
-          ns * first.costs.errors[key];
+      const CostKey& key = first.program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+      unsure[static_cast<std::size_t>(key.op)] += ns * first.costs.errors[cost];
     }
     if (total <= 0) return costs_->band();
     constexpr double kNinetyPercent = 1.65;  // of a normal distribution, in standard deviations
@@ -237,14 +242,41 @@ class Predictor {
     return sum;
   }
 
+  // Of the last step: its work, and what its memory asked of the device's driver.
   void count_sources() {
     const RankClass& first = result_.classes[0];
     std::array<std::int64_t, static_cast<std::size_t>(CostSource::kCount)> counts{};
     for (const Instruction& i : first.program.step(options_.steps).instructions) {
       if (i.cost_key == kNone) continue;
-      ++counts[static_cast<std::size_t>(first.costs.sources[static_cast<std::size_t>(i.cost_key)])];
+      const CostSource source = first.costs.sources[cost_index(i)];
+      ++counts[static_cast<std::size_t>(source)];
+      if (source != CostSource::unknown) continue;
+      ++unknown_[name(first.program.cost_keys[static_cast<std::size_t>(i.cost_key)].op)];
+    }
+    if (const auto segments = costs_->segments()) {
+      for (const HostDelay& delay : first.memory.delays) {
+        if (delay.step != options_.steps) continue;
+        ++counts[static_cast<std::size_t>(segments->source)];
+        if (segments->source == CostSource::unknown) ++unknown_["cudaMalloc and cudaFree"];
+      }
     }
     result_.cost_sources = {counts[0], counts[1], counts[2], counts[3]};
+  }
+
+  void warn_of_unknown_costs() {
+    std::string text = "no step time: the costs of";
+    for (const auto& [what, count] : unknown_) {
+      text += (text.ends_with(" of") ? " " : ", ") + std::string(what) + " (" +
+              std::to_string(count) + " in a step)";
+    }
+    text += " are unknown";
+    const std::string device = costs_->unknown_device();
+    if (!device.empty()) {
+      text += ", for the recordings do not show them and the catalogue has no \"" + device +
+              "\"; name the machine that comes nearest with --machine, a line of your own with "
+              "FILE.csv:id, or fit recordings that show them";
+    }
+    result_.warnings.push_back(text);
   }
 
   const Job& job_;
@@ -252,6 +284,8 @@ class Predictor {
   std::unique_ptr<CostModel> costs_;
   std::vector<int> lowest_;  // rank of each class
   std::optional<MemoryFailure> failure_;
+  std::map<std::string_view, std::int64_t>
+      unknown_;  // what has no cost, how often in the last step
   Prediction result_;
 };
 

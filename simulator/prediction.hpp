@@ -21,7 +21,8 @@
 
 namespace foreshard::simulator {
 
-// Costs come from `costs`, else from `machine`, else this machine is guessed.
+// Costs come from `costs` and, what those do not know, from `machine`; from `machine` alone; or, with
+// neither, this machine is guessed.
 struct PredictionOptions {
   std::int64_t steps = 2;
   const CostTable* costs = nullptr;
@@ -77,7 +78,8 @@ struct RankClass {
 struct Prediction {
   bool fits = true;
   std::optional<OomReport> oom;
-  Nanoseconds step_time{0}, step_time_low{0}, step_time_high{0};  // of the last step; 0: no answer
+  // Of the last step; 0: no answer, because memory runs out or costs are unknown.
+  Nanoseconds step_time{0}, step_time_low{0}, step_time_high{0};
   double tokens_per_s = 0;
   double mfu = 0;  // model FLOPs, without recomputation, over what the devices could do
   Nanoseconds exposed_communication{0};  // of the last step, rank 0

@@ -167,6 +167,9 @@ traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::
   run.command = command;
   run.ranks = job.ranks;
   run.predicted = true;
+  if (prediction.cost_sources.unknown > 0) {
+    run.more["unknown_costs"] = std::to_string(prediction.cost_sources.unknown);
+  }
   if (prediction.simulated_ranks.size() < static_cast<std::size_t>(job.ranks)) {
     std::string classes;
     for (const int c : prediction.class_of_rank) {

@@ -302,10 +302,11 @@ class TableCosts final : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes) {
+std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes,
+                                       const Machine* machine) {
   auto costs = std::make_unique<TableCosts>(table, ranks);
   if (!table.is_accelerator) return costs;
-  return accelerator_costs(std::move(costs), table, ranks, nodes);
+  return accelerator_costs(std::move(costs), table, ranks, nodes, machine);
 }
 
 }  // namespace foreshard::simulator

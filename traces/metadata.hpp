@@ -23,6 +23,8 @@
 //   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
 //   rank_classes                    "0,0,2,2": for every rank the one that stands for it in here
 //   end_reason                      why the run ended where it was not its last step
+//   unknown_costs                   of a prediction: pieces of work a step whose duration nobody
+//                                   knows, so that no time in it says anything
 #pragma once
 
 #include <cstdint>

@@ -147,6 +147,11 @@ class Analyser {
     for (const auto& [reason, records] : result_.dropped) {
       warn(std::to_string(records) + " records are not in this trace: " + reason);
     }
+    const std::int64_t unknown = traces::integer(trace_.metadata, "unknown_costs", 0);
+    if (unknown > 0) {
+      warn("the costs of " + std::to_string(unknown) +
+           " pieces of work a step were unknown to this prediction: its times say nothing");
+    }
     if (!result_.end_reason.empty()) warn("the run ended early: " + result_.end_reason);
   }
 

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "profiler/analysis/analysis.hpp"
+#include "traces/metadata.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -25,6 +26,7 @@ std::vector<std::int32_t> steady_steps(const traces::Trace& trace) {
 }
 
 std::int64_t steady_step_time(const traces::Trace& trace) {
+  if (traces::integer(trace.metadata, "unknown_costs", 0) > 0) return 0;
   std::map<std::int32_t, std::int64_t> longest;
   for (const traces::Step& step : trace.steps) {
     auto& duration = longest[step.step];

@@ -115,6 +115,48 @@ TEST(Contract, RecordFitPredictCompareInspectExport) {
   EXPECT_GT(timeline["traceEvents"].size(), 100u);
 }
 
+TEST(Contract, UnknownCostsAreNoTimeAndAMachineMakesThemOne) {
+  const Workplace place;
+  place.run_json(job("train", 2, {"--steps", "3", "--trace", "run.fst"}));
+  ASSERT_EQ(place.run({"fit", "run.fst", "-o", "costs.json"}).status, 0);
+  // The same as if a device that no catalogue has had been recorded, without its collectives.
+  json costs = read_json(place.path("costs.json"));
+  costs["machine"]["accelerator"] = true;
+  costs["machine"]["cpu_model"] = "Nobody's Device";
+  for (json& regime : costs["regimes"]) {
+    regime["collectives"] = json::array();
+    json kept = json::array();
+    for (const json& cost : regime["measured"]) {
+      if (!cost.at("cost_key").get<std::string>().starts_with("all_gather ")) kept.push_back(cost);
+    }
+    regime["measured"] = kept;
+  }
+  place.write("costs.json", costs.dump());
+
+  const json unknown =
+      place.run_json(job("predict", 2, {"--costs", "costs.json", "--trace", "predicted.fst"}));
+  EXPECT_GT(unknown.at("cost_sources").at("unknown"), 0);
+  for (const char* field : {"step_time_ns", "step_time_low_ns", "step_time_high_ns", "tokens_per_s",
+                            "mfu", "exposed_communication_ns"}) {
+    EXPECT_TRUE(unknown.at(field).is_null()) << field;
+  }
+  EXPECT_EQ(unknown.at("fits"), true);
+  const Outcome text = place.run(job("predict", 2, {"--costs", "costs.json"}));
+  EXPECT_NE(text.out.find("unknown"), std::string::npos) << text.out;
+  EXPECT_NE(text.err.find("all_gather"), std::string::npos) << text.err;
+  EXPECT_NE(text.err.find("--machine"), std::string::npos) << text.err;
+  // Neither compare nor inspect takes its trace for a time.
+  EXPECT_TRUE(
+      place.run_json({"compare", "run.fst", "predicted.fst"}).at("step_time_error").is_null());
+  EXPECT_FALSE(place.run_json({"inspect", "predicted.fst"}).at("warnings").empty());
+
+  const json known =
+      place.run_json(job("predict", 2, {"--costs", "costs.json", "--machine", "h100-sxm"}));
+  EXPECT_EQ(known.at("cost_sources").at("unknown"), 0);
+  EXPECT_GT(known.at("cost_sources").at("measured"), 0);
+  EXPECT_GT(known.at("step_time_ns"), 0);
+}
+
 TEST(Contract, TracesHoldTheHostsMemoryToo) {
   const Workplace place;
   place.write("plan.toml",

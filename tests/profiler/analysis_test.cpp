@@ -157,6 +157,8 @@ TEST(SteadySteps, AreTheThirdToTheLast) {
   t.step(0, 3, 700, 800).step(1, 3, 700, 810).step(0, 4, 800, 930);
   EXPECT_EQ(steady_steps(t.trace), (std::vector<std::int32_t>{3, 4}));
   EXPECT_EQ(steady_step_time(t.trace), 120);  // of 110, the slower rank's, and 130
+  t.trace.metadata["unknown_costs"] = "3";    // of a prediction that could not know
+  EXPECT_EQ(steady_step_time(t.trace), 0);
 }
 
 TEST(Warnings, SayWhatIsMissing) {

@@ -69,7 +69,7 @@ TEST(Accelerator, KernelsOfOneOperatorAreOneSample) {
   EXPECT_EQ(launches, (std::vector<double>{9000, 7000}));
 }
 
-std::unique_ptr<CostModel> fitted(const std::string& device = kDevice) {
+CostTable fitted_table(const std::string& device) {
   traces::Trace trace = recording();
   trace.metadata["device.0"] = device;
   const auto result = fit({{"run.fst", &trace}});
@@ -77,7 +77,11 @@ std::unique_ptr<CostModel> fitted(const std::string& device = kDevice) {
   const auto again = parse_cost_table(to_json(result->table), "costs.json");
   EXPECT_TRUE(again);
   EXPECT_TRUE(again->is_accelerator);
-  return table_costs(*again, 8);
+  return *again;
+}
+
+std::unique_ptr<CostModel> fitted(const std::string& device = kDevice) {
+  return table_costs(fitted_table(device), 8);
 }
 
 TEST(Accelerator, AnswersComeFromTheNearestSource) {
@@ -112,7 +116,27 @@ TEST(Accelerator, OfUnknownDevicesOnlyWhatWasSeenIsKnown) {
   EXPECT_EQ(costs->estimate(kProduct, {}).source, CostSource::measured);
   EXPECT_EQ(costs->estimate(key(Operator::all_gather, {1 << 20, 8}), {}).source,
             CostSource::unknown);
-  EXPECT_EQ(costs->warnings().size(), 1U);
+  EXPECT_EQ(costs->unknown_device(), "Another Device");
+  EXPECT_EQ(costs->segments()->source, CostSource::unknown);
+}
+
+TEST(Accelerator, AMachineAnswersWhatTheRecordingsDoNotShow) {
+  const auto alone = fitted("Another Device");
+  const Machine b200 = *load_machine("b200");
+  const auto costs = table_costs(fitted_table("Another Device"), 16, 2, &b200);
+  EXPECT_EQ(costs->estimate(kProduct, {}).source, CostSource::measured);
+  EXPECT_DOUBLE_EQ(costs->estimate(kProduct, {}).ns, alone->estimate(kProduct, {}).ns);
+  const CostKey gather = key(Operator::all_gather, {1 << 20, 16}, DType::fp32);
+  EXPECT_EQ(costs->estimate(gather, {false, 2}).source, CostSource::modelled);
+  EXPECT_DOUBLE_EQ(costs->estimate(gather, {false, 2}).ns,
+                   machine_costs(b200, 16, 2)->estimate(gather, {false, 2}).ns);
+  EXPECT_EQ(costs->unknown_device(), "");
+  EXPECT_EQ(costs->segments()->source, CostSource::modelled);
+  EXPECT_EQ(costs->device_bytes(), b200.memory.count);
+  // Of a device that the catalogue knows under another name, one is told so.
+  EXPECT_EQ(table_costs(fitted_table(kDevice), 8, 1, &b200)->warnings().size(), 1U);
+  const Machine h100 = *load_machine("h100-sxm");
+  EXPECT_TRUE(table_costs(fitted_table(kDevice), 8, 1, &h100)->warnings().empty());
 }
 
 TEST(Accelerator, ReportSaysWhatShareOfTheDataSheetWasReached) {

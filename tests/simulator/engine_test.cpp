@@ -303,7 +303,7 @@ RC_GTEST_PROP(Engines, WorkIsConserved, ()) {
     std::array<std::int64_t, static_cast<std::size_t>(kStreams)> lanes{};
     for (const Instruction& i : p.program.first.instructions) {
       if (!runs_on_stream(i.kind)) continue;
-      const auto ns = p.costs[static_cast<std::size_t>(i.cost_key)].ns;
+      const auto ns = p.costs[cost_index(i)].ns;
       lanes[static_cast<std::size_t>(i.stream)] += ns;
       total += static_cast<double>(ns);
     }
@@ -321,7 +321,10 @@ RC_GTEST_PROP(Engines, MoreWorkNeverEndsSoonerInOrder, ()) {
   const auto which = *rc::gen::inRange<std::size_t>(0, script.size());
   auto longer = random_program(0, 1, script);
   RC_PRE(!longer.costs.empty());
-  longer.costs[which % longer.costs.size()].ns += 100;
+  const auto key = static_cast<CostKeyId>(which % longer.program.cost_keys.size());
+  for (const Instruction& i : longer.program.first.instructions) {
+    if (i.cost_key == key) longer.costs[cost_index(i)].ns += 100;
+  }
   RC_ASSERT(makespan(run({longer}, one_step(false))) >= before);
 }
 

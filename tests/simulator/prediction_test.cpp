@@ -123,6 +123,59 @@ TEST(Prediction, OutOfMemoryIsAnAnswer) {
   EXPECT_GT(p.oom->requested_bytes, 0);
   EXPECT_LE(p.oom->reserved_bytes, *options.device_memory);
   EXPECT_EQ(p.step_time.count(), 0);
+  EXPECT_TRUE(p.timelines.empty()) << "nobody asked when what happened";
+  options.keeps_memory_records = true;
+  const traces::Trace trace = to_trace(job, predict(job, options), "test");
+  EXPECT_EQ(trace.memory.back().action, traces::MemoryAction::out_of_memory);
+  EXPECT_FALSE(trace.events.empty());
+}
+
+// Costs of a device that the catalogue lacks, of which one product alone was seen.
+CostTable costs_of_an_unknown_device() {
+  CostTable table;
+  table.cpu_model = "Nobody's Device";
+  table.is_accelerator = true;
+  Regime& regime = table.regimes.emplace_back();
+  regime.operators.push_back({Operator::matmul, DType::bf16, false, 2000, 1e-6, 0, 1, 0, 1});
+  return table;
+}
+
+TEST(Prediction, UnknownCostsGiveNoTime) {
+  const Job job = job_of(small_model(), small_plan(), 2);
+  const CostTable table = costs_of_an_unknown_device();
+  PredictionOptions options;
+  options.costs = &table;
+  options.keeps_memory_records = true;
+  const Prediction p = predict(job, options);
+  EXPECT_TRUE(p.fits);
+  EXPECT_GT(p.cost_sources.unknown, 0);
+  EXPECT_EQ(p.step_time.count(), 0);
+  EXPECT_EQ(p.step_time_high.count(), 0);
+  EXPECT_EQ(p.tokens_per_s, 0);
+  ASSERT_FALSE(p.warnings.empty());
+  const std::string& warning = p.warnings.back();
+  for (const char* word : {"unknown", "all_gather", "Nobody's Device", "--machine"}) {
+    EXPECT_NE(warning.find(word), std::string::npos) << warning;
+  }
+  // Its trace is one of memory; whoever reads it learns that the times say nothing.
+  EXPECT_GT(std::stoi(to_trace(job, p, "test").metadata.at("unknown_costs")), 0);
+}
+
+TEST(Prediction, AMachineBesideTheRecordingsLeavesNothingUnknown) {
+  const Job job = job_of(small_model(), small_plan(), 2);
+  const CostTable table = costs_of_an_unknown_device();
+  const Machine machine = h100();
+  PredictionOptions both, machine_alone;
+  both.costs = &table;
+  both.machine = machine_alone.machine = &machine;
+  const Prediction a = predict(job, both), b = predict(job, machine_alone);
+  const auto sum = [](const SourceCounts& s) {
+    return s.measured + s.fitted + s.modelled + s.unknown;
+  };
+  EXPECT_EQ(a.cost_sources.unknown, 0);
+  EXPECT_GT(a.cost_sources.fitted, 0);
+  EXPECT_EQ(sum(a.cost_sources), sum(b.cost_sources));
+  EXPECT_GT(a.step_time.count(), 0);
 }
 
 TEST(Prediction, ATraceOfItHoldsEveryTask) {
@@ -198,7 +251,7 @@ RC_GTEST_PROP(Predictions, ObeyTheLawsOfSchedules, ()) {
       RC_ASSERT(spans[i].start >= stream);          // one at a time
       RC_ASSERT(spans[i].start >= spans[i].issue);  // never before its issue
       stream = spans[i].end;
-      const auto alone = inputs[r].costs[static_cast<std::size_t>(instructions[i].cost_key)].ns;
+      const auto alone = inputs[r].costs[cost_index(instructions[i])].ns;
       RC_ASSERT(spans[i].end - spans[i].start >= alone - 1);  // never faster than alone
     }
   }

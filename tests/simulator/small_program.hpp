@@ -62,9 +62,10 @@ class SmallProgram {
     i.kind = kind;
     i.stream = stream;
     i.group = group;
-    i.cost_key = static_cast<CostKeyId>(costs.size());
-    costs.push_back({ns, {cores, memory, 0, 0, 0}});
+    i.cost_key = static_cast<CostKeyId>(program.cost_keys.size());
     program.cost_keys.emplace_back();
+    costs.resize(program.cost_keys.size() * kCostPlaces);
+    costs[cost_index(i)] = {ns, {cores, memory, 0, 0, 0}};
     step().instructions.push_back(i);
     return *this;
   }
