@@ -104,7 +104,7 @@ std::string text_of(const Job& job, const Prediction& p) {
         text_of_time(p.step_time_high.count()).c_str(), p.tokens_per_s, 100 * p.mfu,
         text_of_time(p.exposed_communication.count()).c_str());
   } else if (p.fits) {
-    std::printf("How long a step takes is unknown.\n");
+    text += "How long a step takes is unknown.\n";
   }
   text +=
       formatted("Costs: %lld measured, %lld fitted, %lld modelled, %lld unknown.\n\nAt the peak:\n",
