@@ -230,6 +230,7 @@ int run_train() {
                   text_of_time((step.end - step.start).count()).c_str());
     progress.at(step.step, note);
   };
+  for (const std::string& warning : inputs->job.warnings) warn(warning);
   for (const std::string& warning : lower(inputs->job, 0).warnings) warn(warning);
   const auto result = executor::train(inputs->job, inputs->data, inputs->weights, inputs->options);
   if (!result) {

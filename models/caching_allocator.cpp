@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/assertion.hpp"
+
 namespace foreshard {
 
 using Action = AllocatorEvent::Action;
@@ -210,7 +212,7 @@ void CachingAllocator::ensure_stream(int stream) {
 BlockId CachingAllocator::new_block(const Block& value) {
   BlockId id = unused_;
   if (id == kNoBlock) {
-    id = static_cast<BlockId>(blocks_.size());
+    id = narrow<BlockId>(blocks_.size());
     blocks_.push_back(value);
   } else {
     unused_ = block(id).next;

@@ -3,6 +3,7 @@
 // blocks too, in the list of their segment's blocks but in a set of their own.
 #include <algorithm>
 
+#include "models/assertion.hpp"
 #include "models/caching_allocator.hpp"
 
 namespace foreshard {
@@ -50,8 +51,8 @@ BlockId CachingAllocator::find_expandable(const Request& request) {
   ranges_.push_back(*range);
   const BlockId id = new_block({.address = range->address,
                                 .size = range->bytes,
-                                .range = static_cast<std::int32_t>(ranges_.size()) - 1,
-                                .stream = static_cast<std::int16_t>(request.stream),
+                                .range = narrow<std::int32_t>(ranges_.size()) - 1,
+                                .stream = narrow<std::int16_t>(request.stream),
                                 .state = State::unmapped,
                                 .small = request.small});
   insert_unmapped(id);

@@ -1,6 +1,7 @@
 // Requests that no cached block serves: new segments, and what is given back when there are none.
 #include <algorithm>
 
+#include "models/assertion.hpp"
 #include "models/caching_allocator.hpp"
 
 namespace foreshard {
@@ -43,7 +44,7 @@ BlockId CachingAllocator::new_segment(const Request& request) {
   notify_segment(Action::segment_alloc, request.stream, {*address, bytes});
   const BlockId id = new_block({.address = *address,
                                 .size = bytes,
-                                .stream = static_cast<std::int16_t>(request.stream),
+                                .stream = narrow<std::int16_t>(request.stream),
                                 .state = State::free,
                                 .small = request.small});
   insert_free(id);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "models/assertion.hpp"
 #include "models/caching_allocator.hpp"
 
 namespace foreshard {
@@ -113,7 +114,7 @@ Result<std::vector<BlockId>> CachingAllocator::load(std::span<const SegmentState
     if (!joins) last = kNoBlock;
     if (segment.expandable && !joins) ranges_.push_back({segment.address, segment.bytes});
     const std::int32_t range =
-        segment.expandable ? static_cast<std::int32_t>(ranges_.size()) - 1 : -1;
+        segment.expandable ? narrow<std::int32_t>(ranges_.size()) - 1 : -1;
     last = load_blocks(segment, range, last, ids.data() + ordered[i].first_id);
     if (!segment.expandable) continue;
 
@@ -138,7 +139,7 @@ BlockId CachingAllocator::load_blocks(const SegmentState& segment, std::int32_t 
                                   .size = part.bytes,
                                   .requested = part.requested,
                                   .range = range,
-                                  .stream = static_cast<std::int16_t>(segment.stream),
+                                  .stream = narrow<std::int16_t>(segment.stream),
                                   .small = segment.small});
     if (previous != kNoBlock) link_after(id, previous);
     previous = id;
@@ -166,8 +167,8 @@ BlockId CachingAllocator::load_unmapped(const SegmentState& segment, AddressRang
                                         BlockId previous) {
   const BlockId id = new_block({.address = stretch.address,
                                 .size = stretch.bytes,
-                                .range = static_cast<std::int32_t>(ranges_.size()) - 1,
-                                .stream = static_cast<std::int16_t>(segment.stream),
+                                .range = narrow<std::int32_t>(ranges_.size()) - 1,
+                                .stream = narrow<std::int16_t>(segment.stream),
                                 .state = State::unmapped,
                                 .small = segment.small});
   link_after(id, previous);

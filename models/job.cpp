@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "models/plan_effects.hpp"
 #include "models/step_program.hpp"
 
 namespace foreshard {
@@ -64,6 +65,21 @@ Result<void> check_kept_units(const Job& job, const std::string& file) {
   return {};
 }
 
+// FSDP asks each unit whether it keeps its parameters; modules inside a unit are never asked.
+void warn_of_kept_modules(Job& job) {
+  for (const std::string& glob : job.plan.sharding.keep_after_forward) {
+    const bool any = std::any_of(job.units.begin(), job.units.end(), [&](const Unit& unit) {
+      return std::any_of(unit.modules.begin(), unit.modules.end(), [&](ModuleId m) {
+        return glob_matches(glob, job.tree.modules[static_cast<std::size_t>(m)].path);
+      });
+    });
+    if (!any) {
+      job.warnings.push_back("sharding.keep_after_forward: '" + glob +
+                             "' has no effect: it matches no module that is an FSDP unit");
+    }
+  }
+}
+
 ParameterShard cut(const Parameter& parameter, ParameterId id, int wanted_dim,
                    const RankPlace::Membership& shard) {
   ParameterShard out;
@@ -97,12 +113,13 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
   if (plan.runtime != RuntimeName::fsdp2) {
     return fail(plan_file, "runtime", "only \"fsdp2\" can be lowered yet; expected \"fsdp2\"");
   }
-  Job job{model, plan, ranks, nodes, llama_modules(model), {}};
+  Job job{model, plan, ranks, nodes, llama_modules(model), {}, settings_without_effect(plan)};
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_kept_units(job, plan_file); !ok) return tl::unexpected(ok.error());
   auto units = wrap_units(job.tree, model, plan, plan_file);
   if (!units) return tl::unexpected(units.error());
   job.units = std::move(*units);
+  warn_of_kept_modules(job);
   return job;
 }
 
@@ -170,7 +187,15 @@ int ranks_after_forward(const Job& job, UnitId unit) {
   return static_cast<int>(sharding.reshard_after_forward.group);
 }
 
-std::vector<int> rank_classes(const Job& job) {
+std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node) {
+  if (ranks_per_node <= 0) return 1;
+  const std::int64_t reach = static_cast<std::int64_t>(membership.size - 1) * membership.stride;
+  const std::int64_t first = membership.first_rank / ranks_per_node;
+  const std::int64_t last = (membership.first_rank + reach) / ranks_per_node;
+  return std::min<std::int64_t>(membership.size, last - first + 1);
+}
+
+std::vector<int> rank_classes(const Job& job, int ranks_per_node) {
   // A program depends on its rank only through the rows of each parameter that the rank's place in
   // the shard group gives it, so parameters of equal row counts need to be looked at once.
   std::vector<std::int64_t> row_counts;
@@ -179,20 +204,20 @@ std::vector<int> rank_classes(const Job& job) {
       row_counts.push_back(p.rows);
     }
   }
-  const int shard_ranks = shard_group_size(job);
-  std::vector<int> class_of_index;
   std::map<std::vector<std::int64_t>, int> first_with;
-  for (int index = 0; index < shard_ranks; ++index) {
-    std::vector<std::int64_t> local_rows;
-    for (const std::int64_t rows : row_counts) {
-      const std::int64_t chunk = ceil_divide(rows, shard_ranks);
-      local_rows.push_back(std::clamp<std::int64_t>(rows - chunk * index, 0, chunk));
-    }
-    class_of_index.push_back(first_with.try_emplace(std::move(local_rows), index).first->second);
-  }
   std::vector<int> classes;
   for (int rank = 0; rank < job.ranks; ++rank) {
-    classes.push_back(class_of_index[static_cast<std::size_t>(rank % shard_ranks)]);
+    const RankPlace place = place_of(job, rank);
+    const auto& shard = place.groups[static_cast<int>(Group::shard)];
+    std::vector<std::int64_t> traits;
+    for (const std::int64_t rows : row_counts) {
+      const std::int64_t chunk = ceil_divide(rows, shard.size);
+      traits.push_back(std::clamp<std::int64_t>(rows - chunk * shard.index, 0, chunk));
+    }
+    for (const auto& membership : place.groups) {
+      traits.push_back(nodes_of(membership, ranks_per_node));
+    }
+    classes.push_back(first_with.try_emplace(std::move(traits), rank).first->second);
   }
   return classes;
 }

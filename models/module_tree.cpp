@@ -1,5 +1,7 @@
 #include "models/module_tree.hpp"
 
+#include "models/assertion.hpp"
+
 namespace foreshard {
 namespace {
 
@@ -9,7 +11,7 @@ class TreeBuilder {
 
   ModuleId module(ModuleId parent, const std::string& name, ModuleKind kind, std::string_view type,
                   std::int32_t layer = kNone) {
-    const ModuleId id = static_cast<ModuleId>(tree_.modules.size());
+    const ModuleId id = narrow<ModuleId>(tree_.modules.size());
     Module added;
     if (parent != kNone) {
       Module& above = tree_.modules[static_cast<std::size_t>(parent)];
@@ -26,7 +28,7 @@ class TreeBuilder {
 
   void parameter(ModuleId module, const char* name, std::int64_t rows, std::int64_t columns) {
     Module& owner = tree_.modules[static_cast<std::size_t>(module)];
-    owner.parameters.push_back(static_cast<ParameterId>(tree_.parameters.size()));
+    owner.parameters.push_back(narrow<ParameterId>(tree_.parameters.size()));
     tree_.parameters.push_back(
         {owner.path + "." + name, module, rows, columns == 0 ? 1 : columns, columns == 0});
   }

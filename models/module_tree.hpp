@@ -63,11 +63,12 @@ struct ModuleTree {
 
 ModuleTree llama_modules(const LlamaConfig& config);
 
-// One FSDP parameter group: `fully_shard` called on `modules` (more than one: a list-wrapped group).
+// One FSDP parameter group: `fully_shard` called on `modules` (more than one: a list-wrapped group,
+// in the order of the list).
 struct Unit {
   std::string name;  // paths of its modules joined by ", "; empty for the root
   std::vector<ModuleId> modules;
-  std::vector<ParameterId> parameters;  // group order (reference: post-order of the modules)
+  std::vector<ParameterId> parameters;  // group order: post-order below each of its modules
 };
 
 // The units a plan's wrap section makes, in the order of named_modules() of their first module, so

@@ -31,11 +31,19 @@ struct BatchPlan {
 
 enum class WrapPolicy : std::uint8_t { none, transformer, size, modules };
 
+// One entry of wrap.modules: a glob, each of whose matches is a unit of its own, or a list of globs,
+// all of whose matches are one unit, in the order of the list.
+struct WrapGroup {
+  std::vector<std::string> globs;
+  bool is_one_unit = false;
+  bool operator==(const WrapGroup&) const = default;
+};
+
 struct WrapPlan {
   WrapPolicy policy = WrapPolicy::transformer;
   std::vector<std::string> layer_class = {"LlamaDecoderLayer"};
   std::int64_t min_num_params = 100'000'000;
-  std::vector<std::vector<std::string>> modules;  // one list of globs per group
+  std::vector<WrapGroup> modules;
   bool operator==(const WrapPlan&) const = default;
 };
 
@@ -179,6 +187,13 @@ Result<Plan> load_plan(const std::string& path);
 
 // The plan as a plan file with every key written out; parse_plan reads it back unchanged.
 std::string to_toml(const Plan& plan);
+
+// Every key in the order of the file, its value as the plan file spells it.
+struct SpeltKey {
+  std::string name;  // "section.key"
+  std::string value;
+};
+std::vector<SpeltKey> spelt_keys(const Plan& plan);
 
 // The learning rate of step `step` (counted from 1) of `total_steps`, which sets decay_steps' default.
 double learning_rate(const OptimizerPlan& optimizer, std::int64_t step, std::int64_t total_steps);

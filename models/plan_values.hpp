@@ -133,16 +133,19 @@ class ValueReader {
     names ? void(field = std::move(*names)) : wrong("a list of names or globs in quotes");
   }
 
-  void read(const toml::node& node, std::vector<std::vector<std::string>>& field, Anything) {
+  void read(const toml::node& node, std::vector<WrapGroup>& field, Anything) {
     const toml::array* list = node.as_array();
-    std::vector<std::vector<std::string>> groups;
+    std::vector<WrapGroup> groups;
     bool good = list != nullptr;
     for (std::size_t i = 0; good && i < list->size(); ++i) {
       const toml::node& item = (*list)[i];
+      if (std::optional<std::string> single = glob(item)) {
+        groups.push_back({{std::move(*single)}, false});
+        continue;
+      }
       std::optional<std::vector<std::string>> group = strings(item);
-      if (const std::optional<std::string> single = glob(item)) group = {*single};
       good = group && !group->empty();
-      if (good) groups.push_back(std::move(*group));
+      if (good) groups.push_back({std::move(*group), true});
     }
     good ? void(field = std::move(groups))
          : wrong("a list of globs, or of lists of globs that share a unit");

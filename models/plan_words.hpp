@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "models/assertion.hpp"
 #include "models/plan.hpp"
 
 namespace foreshard {
@@ -46,7 +47,9 @@ concept PlanWord = kWords<E>
 
 template <PlanWord E>
 constexpr std::string_view word(E value) {
-  return kWords<E>[static_cast<std::size_t>(value)];
+  const auto index = static_cast<std::size_t>(value);
+  FORESHARD_ASSERT(index < kWords<E>.size(), "a plan holds a value that no plan file can spell");
+  return kWords<E>[index];
 }
 
 }  // namespace foreshard

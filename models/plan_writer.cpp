@@ -58,6 +58,15 @@ std::string spelt(const std::vector<T>& values) {
   return text + "]";
 }
 
+std::string spelt(const WrapGroup& group) {
+  return group.is_one_unit ? spelt(group.globs) : spelt(group.globs.front());
+}
+std::string spelt(const std::vector<WrapGroup>& groups) {
+  std::string text = "[";
+  for (const WrapGroup& group : groups) text += (text.size() > 1 ? ", " : "") + spelt(group);
+  return text + "]";
+}
+
 std::string spelt(const ReshardAfterForward& reshard) {
   switch (reshard.kind) {
     case ReshardAfterForward::Kind::yes: return "true";
@@ -88,17 +97,29 @@ std::string spelt(const SavedOutputs<const bool>& saved) {
 
 }  // namespace
 
-std::string to_toml(const Plan& plan) {
-  std::string text;
-  std::string_view current;
+std::vector<SpeltKey> spelt_keys(const Plan& plan) {
+  std::vector<SpeltKey> keys;
   visit_plan_keys(plan, [&](std::string_view section, std::string_view name, const auto& field,
                             const auto& /*bounds*/) {
+    keys.push_back(
+        {std::string(section) + (section.empty() ? "" : ".") + std::string(name), spelt(field)});
+  });
+  return keys;
+}
+
+std::string to_toml(const Plan& plan) {
+  std::string text;
+  std::string current;
+  for (const SpeltKey& key : spelt_keys(plan)) {
+    const std::size_t dot = key.name.find('.');
+    const bool is_top = dot == std::string::npos;
+    const std::string section = is_top ? "" : key.name.substr(0, dot);
     if (section != current) {
-      text += "\n[" + std::string(section) + "]\n";
+      text += "\n[" + section + "]\n";
       current = section;
     }
-    text += std::string(name) + " = " + spelt(field) + "\n";
-  });
+    text += (is_top ? key.name : key.name.substr(dot + 1)) + " = " + key.value + "\n";
+  }
   return text;
 }
 

@@ -35,6 +35,13 @@ class Hash {
   void add(std::string_view text) {
     for (const char c : text) add(static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
   }
+  void add(const CostKey& key) {
+    for (const DType type : {key.dtype, key.dtype2, key.dtype3}) {
+      add(static_cast<std::uint64_t>(type));
+    }
+    add(static_cast<std::uint64_t>(key.op));
+    for (const std::int64_t dim : key.dims) add(static_cast<std::uint64_t>(dim));
+  }
   std::uint64_t value() const { return state_; }
 
  private:
@@ -45,10 +52,11 @@ void add_program(Hash& hash, const RankProgram& program, const Program& step) {
   for (const Instruction& i : step.instructions) {
     hash.add(static_cast<std::uint64_t>(i.kind) | static_cast<std::uint64_t>(i.stream) << 8 |
              static_cast<std::uint64_t>(i.phase) << 16 | static_cast<std::uint64_t>(i.group) << 24);
-    hash.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(i.target)));
-    if (i.cost_key != kNone) {
-      hash.add(CostKeyHash()(program.cost_keys[static_cast<std::size_t>(i.cost_key)]));
+    for (const std::int32_t field :
+         {std::int32_t{i.micro_step}, i.unit, i.target, i.module, i.aux, i.reads, i.writes}) {
+      hash.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(field)));
     }
+    if (i.cost_key != kNone) hash.add(program.cost_keys[static_cast<std::size_t>(i.cost_key)]);
   }
   for (const BufferId b : step.operands) hash.add(static_cast<std::uint64_t>(b));
 }
@@ -117,7 +125,16 @@ std::string_view name(Kind v) {
 
 std::uint64_t program_hash(const RankProgram& program) {
   Hash hash;
-  for (const Buffer& b : program.buffers) hash.add(static_cast<std::uint64_t>(b.bytes));
+  for (const std::string& name : program.names) hash.add(name);
+  for (const Buffer& b : program.buffers) {
+    hash.add(static_cast<std::uint64_t>(b.bytes));
+    hash.add(static_cast<std::uint64_t>(b.pool) | static_cast<std::uint64_t>(b.category) << 8 |
+             static_cast<std::uint64_t>(b.on_host) << 16 |
+             static_cast<std::uint64_t>(b.persistent) << 17);
+    for (const std::int32_t field : {b.unit, b.owner, b.role}) {
+      hash.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(field)));
+    }
+  }
   for (const Program* step : {&program.setup, &program.first, &program.steady}) {
     add_program(hash, program, *step);
   }

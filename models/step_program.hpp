@@ -118,14 +118,14 @@ struct Instruction {
   Phase phase = Phase::setup;
   Group group = Group::world;
   std::int16_t micro_step = 0;
-  std::int16_t unit = kNone;
+  UnitId unit = kNone;
   std::int32_t target = kNone;  // buffer, event or name
   std::int32_t module = kNone;  // ModuleId the work belongs to
   CostKeyId cost_key = kNone;
   std::int32_t aux = 0;       // slice or slot, see operators.hpp
   std::int32_t operands = 0;  // first operand in Program::operands
-  std::int16_t reads = 0;     // operands are reads, then writes
-  std::int16_t writes = 0;
+  std::int32_t reads = 0;     // operands are reads, then writes
+  std::int32_t writes = 0;
 };
 
 struct Program {
@@ -197,6 +197,7 @@ struct Job {
   int nodes = 0;  // 0: unknown; hybrid sharding over a node's ranks needs it
   ModuleTree tree;
   std::vector<Unit> units;
+  std::vector<std::string> warnings;  // settings of the plan that have no effect here
 };
 
 // Checks what only holds for a number of ranks: groups that divide it, nodes.
@@ -216,8 +217,11 @@ std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place);
 // unit reshards, 1 where it stays unsharded, k where it reshards to groups of k.
 int ranks_after_forward(const Job& job, UnitId unit);
 
-// For every rank the lowest rank with the same program (equal shards, equal place in its node).
-std::vector<int> rank_classes(const Job& job);
+// Nodes over which a group's ranks are spread when every node holds `ranks_per_node`; 0: one node.
+std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);
+
+// For every rank the lowest rank with the same program whose groups are spread over as many nodes.
+std::vector<int> rank_classes(const Job& job, int ranks_per_node);
 
 // A hash of everything a recording must share with a program for instruction numbers to be
 // comparable. The same on every machine.

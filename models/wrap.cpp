@@ -8,7 +8,8 @@
 namespace foreshard {
 namespace {
 
-using Groups = std::vector<std::vector<ModuleId>>;  // modules of each fully_shard call
+using Groups =
+    std::vector<std::vector<ModuleId>>;  // modules of each fully_shard call, in its order
 
 Groups wrap_by_class(const ModuleTree& tree, const std::vector<std::string>& classes) {
   Groups groups;
@@ -68,9 +69,9 @@ class SizePolicy {
 
 Result<Groups> wrap_by_globs(const ModuleTree& tree, const Plan& plan, const std::string& file) {
   Groups groups;
-  for (const std::vector<std::string>& globs : plan.wrap.modules) {
+  for (const WrapGroup& group : plan.wrap.modules) {
     std::vector<ModuleId> matched;
-    for (const std::string& glob : globs) {
+    for (const std::string& glob : group.globs) {
       const std::size_t before = matched.size();
       for (std::size_t m = 1; m < tree.modules.size(); ++m) {
         if (glob_matches(glob, tree.modules[m].path)) matched.push_back(static_cast<ModuleId>(m));
@@ -86,10 +87,10 @@ Result<Groups> wrap_by_globs(const ModuleTree& tree, const Plan& plan, const std
                         (near.empty() ? "" : ", perhaps '" + near + "'"));
       }
     }
-    if (globs.size() == 1) {
-      for (const ModuleId m : matched) groups.push_back({m});
-    } else {
+    if (group.is_one_unit) {
       groups.push_back(std::move(matched));
+    } else {
+      for (const ModuleId m : matched) groups.push_back({m});
     }
   }
   std::vector<bool> taken(tree.modules.size());
@@ -99,7 +100,7 @@ Result<Groups> wrap_by_globs(const ModuleTree& tree, const Plan& plan, const std
       if (taken[index]) {
         return fail(file, "wrap.modules",
                     "module '" + tree.modules[index].path +
-                        "' stands in two groups; each module can be wrapped once");
+                        "' is wrapped twice; expected each module in one group, once");
       }
       taken[index] = true;
     }
@@ -181,8 +182,11 @@ Result<std::vector<Unit>> wrap_units(const ModuleTree& tree, const LlamaConfig& 
   if (!chosen) return tl::unexpected(chosen.error());
   Groups groups = std::move(*chosen);
   groups.push_back({0});
-  for (auto& group : groups) std::sort(group.begin(), group.end());
-  std::sort(groups.begin(), groups.end());
+  const auto first = [](const std::vector<ModuleId>& group) {
+    return *std::min_element(group.begin(), group.end());
+  };
+  std::sort(groups.begin(), groups.end(),
+            [&first](const auto& a, const auto& b) { return first(a) < first(b); });
 
   for (const auto& group : groups) {
     for (const ModuleId m : group) {

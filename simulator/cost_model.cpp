@@ -5,17 +5,6 @@
 
 namespace foreshard::simulator {
 
-std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node) {
-  if (ranks_per_node <= 0) return 1;
-  std::int64_t nodes = 0, last = -1;
-  for (std::int64_t i = 0; i < membership.size; ++i) {
-    const std::int64_t node = (membership.first_rank + i * membership.stride) / ranks_per_node;
-    nodes += node != last;
-    last = node;
-  }
-  return nodes;
-}
-
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model) {
   std::array<std::int64_t, static_cast<std::size_t>(Group::kCount)> nodes{};
   for (std::size_t g = 0; g < nodes.size(); ++g) {

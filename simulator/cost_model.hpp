@@ -85,9 +85,6 @@ struct ProgramCosts {
 };
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model);
 
-// Nodes over which a group's ranks are spread when every node holds `ranks_per_node`.
-std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);
-
 // Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
 // as `train` sets them unless told otherwise. For accelerators: `nodes` 0: as few as hold them;
 // `machine` answers what the recordings did not show, and is the recorded device where it is null.

@@ -48,12 +48,14 @@ class Predictor {
       : job_(job), options_(options), costs_(choose_costs(job, options)) {}
 
   Prediction run() {
-    result_.class_of_rank = class_indices(rank_classes(job_), lowest_);
+    result_.class_of_rank = class_indices(rank_classes(job_, costs_->ranks_per_node()), lowest_);
     result_.classes.resize(lowest_.size());
     for (std::size_t c = 0; c < lowest_.size(); ++c) {
       result_.classes[c].program = lower(job_, lowest_[c]);
     }
-    result_.warnings = result_.classes[0].program.warnings;
+    result_.warnings = job_.warnings;
+    const auto& lowered = result_.classes[0].program.warnings;
+    result_.warnings.insert(result_.warnings.end(), lowered.begin(), lowered.end());
     simulate_memories();
     report_memory();
     if (options_.wants_time) {

@@ -1,5 +1,7 @@
 #include "models/lowering/emitter.hpp"
 
+#include "models/assertion.hpp"
+
 namespace foreshard::lowering {
 namespace {
 
@@ -64,9 +66,9 @@ Emitter::Emitter(RankProgram& program, const ModuleTree& tree) : program_(progra
   auto& names = program_.names;
   names.reserve(tree.modules.size() + tree.parameters.size() + std::size(kRoles) + 512);
   for (const Module& m : tree.modules) names.push_back(m.path);
-  parameters_begin_ = static_cast<NameId>(names.size());
+  parameters_begin_ = narrow<NameId>(names.size());
   for (const Parameter& p : tree.parameters) names.push_back(p.name);
-  roles_begin_ = static_cast<NameId>(names.size());
+  roles_begin_ = narrow<NameId>(names.size());
   for (const std::string_view role : kRoles) names.emplace_back(role);
 }
 
@@ -85,7 +87,7 @@ BufferId Emitter::declare(const BufferSpec& spec) {
   buffer.owner = spec.owner == kNone ? module_name(module) : spec.owner;
   buffer.role = roles_begin_ + static_cast<NameId>(spec.role);
   program_.buffers.push_back(buffer);
-  return static_cast<BufferId>(program_.buffers.size() - 1);
+  return narrow<BufferId>(program_.buffers.size() - 1);
 }
 
 BufferId Emitter::allocate(const BufferSpec& spec) {
@@ -101,7 +103,7 @@ void Emitter::free(BufferId buffer) {
 
 CostKeyId Emitter::intern(const CostKey& key) {
   const auto [found, added] =
-      keys_.try_emplace(key, static_cast<CostKeyId>(program_.cost_keys.size()));
+      keys_.try_emplace(key, narrow<CostKeyId>(program_.cost_keys.size()));
   if (added) program_.cost_keys.push_back(key);
   return found->second;
 }
@@ -111,8 +113,8 @@ Instruction& Emitter::append(Kind kind, Stream stream, std::int32_t target) {
   out.kind = kind;
   out.stream = stream;
   out.phase = phase;
-  out.micro_step = static_cast<std::int16_t>(micro_step);
-  out.unit = static_cast<std::int16_t>(unit);
+  out.micro_step = narrow<std::int16_t>(micro_step);
+  out.unit = unit;
   out.target = target;
   out.module = module;
   return out;
@@ -120,9 +122,9 @@ Instruction& Emitter::append(Kind kind, Stream stream, std::int32_t target) {
 
 void Emitter::set_operands(Instruction& instruction, Buffers reads, Buffers writes) {
   auto& operands = target_->operands;
-  instruction.operands = static_cast<std::int32_t>(operands.size());
-  instruction.reads = static_cast<std::int16_t>(reads.size());
-  instruction.writes = static_cast<std::int16_t>(writes.size());
+  instruction.operands = narrow<std::int32_t>(operands.size());
+  instruction.reads = narrow<std::int32_t>(reads.size());
+  instruction.writes = narrow<std::int32_t>(writes.size());
   operands.insert(operands.end(), reads.begin(), reads.end());
   operands.insert(operands.end(), writes.begin(), writes.end());
 }
@@ -176,7 +178,7 @@ void Emitter::host_wait(EventId event) {
 NameId Emitter::range_name(Range range, UnitId of_unit) {
   const std::int64_t key =
       static_cast<std::int64_t>(range) << 32 | static_cast<std::uint32_t>(of_unit);
-  const auto [found, added] = ranges_.try_emplace(key, static_cast<NameId>(program_.names.size()));
+  const auto [found, added] = ranges_.try_emplace(key, narrow<NameId>(program_.names.size()));
   if (added) {
     std::string text(kRanges[static_cast<std::size_t>(range)]);
     if (of_unit != kNone && !program_.units[static_cast<std::size_t>(of_unit)].name.empty()) {

@@ -1,5 +1,6 @@
 // The operator set `foreshard`. Sizes: T tokens of a micro-batch, D hidden, H and K heads of size d,
 // F feed-forward, V vocabulary; e bytes an element of the compute type.
+#include "models/assertion.hpp"
 #include "models/lowering/operator_graph.hpp"
 
 namespace foreshard::lowering {
@@ -25,22 +26,22 @@ class SegmentBuilder {
   Slot external(std::int64_t elements, Category category) {
     return add({elements * item_size(dtype_), category, true, role_of(category)});
   }
-  std::int8_t module(std::string_view path) {
+  std::int16_t module(std::string_view path) {
     segment.modules.push_back(path);
-    return static_cast<std::int8_t>(segment.modules.size() - 1);
+    return narrow<std::int16_t>(segment.modules.size() - 1);
   }
 
-  void forward(std::int8_t module, CostKey key, std::vector<Operand> reads,
+  void forward(std::int16_t module, CostKey key, std::vector<Operand> reads,
                std::vector<Operand> writes) {
     segment.forward.push_back({key, module, std::move(reads), std::move(writes)});
   }
-  void backward(std::int8_t module, CostKey key, std::vector<Operand> reads,
+  void backward(std::int16_t module, CostKey key, std::vector<Operand> reads,
                 std::vector<Operand> writes) {
     segment.backward.push_back({key, module, std::move(reads), std::move(writes)});
   }
 
   struct Linear {
-    std::int8_t module;
+    std::int16_t module;
     std::int64_t out, in;
     bool bias;
   };
@@ -62,11 +63,11 @@ class SegmentBuilder {
                {kBiasGradient});
     }
   }
-  void norm(std::int8_t module, std::int64_t hidden, Slot x, Slot y, Slot rstd) {
+  void norm(std::int16_t module, std::int64_t hidden, Slot x, Slot y, Slot rstd) {
     forward(module, key(Operator::rms_norm, {tokens_, hidden}), {Operand::of(x), kWeight},
             {Operand::of(y), Operand::of(rstd)});
   }
-  void norm_backward(std::int8_t module, std::int64_t hidden, Slot dy, Slot x, Slot rstd, Slot dx,
+  void norm_backward(std::int16_t module, std::int64_t hidden, Slot dy, Slot x, Slot rstd, Slot dx,
                      bool accumulate) {
     backward(module, key(Operator::rms_norm_backward, {tokens_, hidden, accumulate ? 1 : 0}),
              {Operand::of(dy), Operand::of(x), kWeight, Operand::of(rstd)},
@@ -85,7 +86,7 @@ class SegmentBuilder {
   }
   Slot add(const SlotSpec& spec) {
     segment.slots.push_back(spec);
-    return static_cast<Slot>(segment.slots.size() - 1);
+    return narrow<Slot>(segment.slots.size() - 1);
   }
 
   DType dtype_;

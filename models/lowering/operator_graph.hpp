@@ -15,7 +15,7 @@ namespace foreshard::lowering {
 
 // A tensor of a segment. `external` slots are the residual stream and its gradient, which are handed
 // from segment to segment; all others live inside one.
-using Slot = std::int8_t;
+using Slot = std::int16_t;
 
 struct SlotSpec {
   std::int64_t bytes;
@@ -46,7 +46,7 @@ struct Operand {
 
 struct Node {
   CostKey key;
-  std::int8_t module = 0;  // index into the segment's modules
+  std::int16_t module = 0;  // index into the segment's modules
   std::vector<Operand> reads, writes;
   CostKeyId key_id = kNone;  // filled when the segment is bound to an emitter
 };

@@ -1,5 +1,7 @@
 #include "models/lowering/segment_runner.hpp"
 
+#include "models/assertion.hpp"
+
 namespace foreshard::lowering {
 namespace {
 
@@ -8,6 +10,15 @@ constexpr bool is_slot(const Operand& o) {
 }
 constexpr std::size_t index(Slot slot) {
   return static_cast<std::size_t>(slot);
+}
+
+ModuleId child_named(const std::vector<Module>& modules, ModuleId parent, std::string_view name) {
+  for (const ModuleId child : modules[static_cast<std::size_t>(parent)].children) {
+    const std::string_view path = modules[static_cast<std::size_t>(child)].path;
+    if (path.substr(path.rfind('.') + 1) == name) return child;
+  }
+  assertion_failed("child_named", "a segment names a module that the model lacks", __FILE__,
+                   __LINE__);
 }
 
 }  // namespace
@@ -26,17 +37,11 @@ PlacedSegment SegmentRunner::place(const Segment& segment, ModuleId base) const 
   const auto& modules = job_.tree.modules;
   for (const std::string_view path : segment.modules) {
     ModuleId at = base;
-    std::string_view rest = path;
-    while (!rest.empty()) {
+    for (std::string_view rest = path; !rest.empty();) {
       const std::size_t dot = rest.find('.');
       const std::string_view step = rest.substr(0, dot);
       rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
-      for (const ModuleId child : modules[static_cast<std::size_t>(at)].children) {
-        if (std::string_view(modules[static_cast<std::size_t>(child)].path).ends_with(step)) {
-          at = child;
-          break;
-        }
-      }
+      at = child_named(modules, at, step);
     }
     placed.modules.push_back(at);
   }
@@ -46,7 +51,10 @@ PlacedSegment SegmentRunner::place(const Segment& segment, ModuleId base) const 
 ParameterId SegmentRunner::parameter(const PlacedSegment& placed, const Node& node,
                                      bool bias) const {
   const ModuleId module = placed.modules[static_cast<std::size_t>(node.module)];
-  return job_.tree.modules[static_cast<std::size_t>(module)].parameters[bias ? 1 : 0];
+  const auto& parameters = job_.tree.modules[static_cast<std::size_t>(module)].parameters;
+  const std::size_t index = bias ? 1 : 0;
+  FORESHARD_ASSERT(index < parameters.size(), "a node names a parameter that its module lacks");
+  return parameters[index];
 }
 
 BufferId SegmentRunner::resolve(PlacedSegment& placed, const Operand& operand, const Node& node,

@@ -56,10 +56,10 @@ TEST(Lowering, ObeysTheLawsUnderEveryPlanKey) {
   });
   vary([](Plan& p) {
     p.wrap.policy = WrapPolicy::modules;
-    p.wrap.modules = {{"model.embed_tokens"},
-                      {"model.layers.*.mlp"},
-                      {"model.layers.*"},
-                      {"model.norm", "lm_head"}};
+    p.wrap.modules = {{{"model.embed_tokens"}},
+                      {{"model.layers.*.mlp"}},
+                      {{"model.layers.*"}},
+                      {{"model.norm", "lm_head"}, true}};
   });
   vary([](Plan& p) { p.precision.reduce.reset(); });
   vary([](Plan& p) { p.precision.param = DType::fp32; });

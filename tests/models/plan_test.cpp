@@ -53,8 +53,9 @@ lr = 3
   EXPECT_EQ(plan.runtime, RuntimeName::fsdp1);
   EXPECT_EQ(plan.tokens(), 256);
   EXPECT_EQ(plan.batch.gradient_sync, When::last);
-  const std::vector<std::vector<std::string>> modules = {
-      {"model.embed_tokens"}, {"model.norm", "lm_head"}, {"model.layers.*.mlp"}};
+  const std::vector<WrapGroup> modules = {{{"model.embed_tokens"}, false},
+                                          {{"model.norm", "lm_head"}, true},
+                                          {{"model.layers.*.mlp"}, false}};
   EXPECT_EQ(plan.wrap.modules, modules);
   EXPECT_EQ(plan.sharding.reshard_after_forward,
             (ReshardAfterForward{ReshardAfterForward::Kind::group, 4}));
@@ -88,8 +89,8 @@ TEST(Plan, TheOptimizerKernelsDefaultFollowsTheOperators) {
 
 TEST(Plan, LettersBeyondAsciiMayStandInComments) {
   const Plan plan = good("\xEF\xBB\xBF# t\u00ebst\n[wrap]\nmodules = ['#', \"'''\\\"\"] # \u00cb");
-  EXPECT_EQ(plan.wrap.modules[0][0], "#");
-  EXPECT_EQ(plan.wrap.modules[1][0], "'''\"");
+  EXPECT_EQ(plan.wrap.modules[0].globs[0], "#");
+  EXPECT_EQ(plan.wrap.modules[1].globs[0], "'''\"");
 }
 
 struct BadPlan {

@@ -64,11 +64,12 @@ class PlanDrawer {
     field.resize(*rc::gen::inRange<std::size_t>(0, 4));
     for (std::string& item : field) item = text();
   }
-  static void draw(std::vector<std::vector<std::string>>& field, Anything) {
+  static void draw(std::vector<WrapGroup>& field, Anything) {
     field.resize(*rc::gen::inRange<std::size_t>(0, 4));
-    for (std::vector<std::string>& group : field) {
-      draw(group, Anything{});
-      if (group.empty()) group.push_back(text());
+    for (WrapGroup& group : field) {
+      draw(group.is_one_unit, Anything{});
+      group.globs.assign(group.is_one_unit ? *rc::gen::inRange<std::size_t>(1, 4) : 1, "");
+      for (std::string& glob : group.globs) glob = text();
     }
   }
   static void draw(ReshardAfterForward& field, Integers bounds) {

@@ -33,12 +33,12 @@ void JobDrawer::draw_wrap(Plan& plan, bool is_tied) {
     case 1: wrap.policy = WrapPolicy::none; break;
     case 2:
       wrap.policy = WrapPolicy::modules;
-      wrap.modules = {{"model.layers.*.mlp"}, {"model.layers.*"}};
+      wrap.modules = {{{"model.layers.*.mlp"}}, {{"model.layers.*"}}};
       break;
     case 3:
       wrap.policy = WrapPolicy::modules;
-      wrap.modules = {{"model.embed_tokens", "model.norm", "lm_head"},
-                      {"model.layers.*.self_attn"}};
+      wrap.modules = {{{"model.embed_tokens", "model.norm", "lm_head"}, true},
+                      {{"model.layers.*.self_attn"}}};
       break;
     case 4:
       wrap.policy = WrapPolicy::size;
@@ -46,7 +46,8 @@ void JobDrawer::draw_wrap(Plan& plan, bool is_tied) {
       break;
     default:
       wrap.policy = WrapPolicy::modules;
-      wrap.modules = {{"model.embed_tokens"}, {"model.layers.*"}, {"model.norm", "lm_head"}};
+      wrap.modules = {
+          {{"model.embed_tokens"}}, {{"model.layers.*"}}, {{"model.norm", "lm_head"}, true}};
   }
 }
 
