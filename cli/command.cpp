@@ -7,12 +7,14 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <ostream>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "models/atomic_file.hpp"
 #include "models/utf8.hpp"
 
 namespace foreshard::cli {
@@ -148,6 +150,7 @@ Result<void> check_output(const std::string& path, const std::string& flag) {
   if (std::filesystem::is_directory(path, ignored)) {
     return fail(path, flag, "is a folder; expected the name of a file to write");
   }
+  if (is_written_through(path)) return {};
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
   if (!std::filesystem::is_directory(folder, ignored)) {
@@ -160,6 +163,13 @@ Result<void> check_output(const std::string& path, const std::string& flag) {
                     "); expected a folder to write to");
   }
   return {};
+}
+
+Result<void> write_output(const std::string& path, const std::string& flag,
+                          const std::function<void(std::ostream& out)>& produce) {
+  auto written = write_atomically(path, produce);
+  if (!written) written.error().field = flag;
+  return written;
 }
 
 void JsonOutput::add_to(CLI::App& app) {
@@ -177,15 +187,13 @@ Result<void> JsonOutput::write(const nlohmann::ordered_json& json, int indent) c
 
 Result<void> JsonOutput::write_text(const std::string& json) const {
   if (path_.empty()) return {};
-  std::FILE* file = is_standard_output() ? stdout : std::fopen(path_.c_str(), "w");
-  const bool written = file != nullptr && std::fputs(json.c_str(), file) >= 0 &&
-                       std::fputc('\n', file) >= 0 && std::fflush(file) == 0;
-  const int reason = errno;
-  if (file != nullptr && file != stdout && std::fclose(file) != 0 && written) {
+  if (!is_standard_output()) {
+    return write_output(path_, "--json", [&](std::ostream& out) { out << json << '\n'; });
+  }
+  if (std::fputs(json.c_str(), stdout) < 0 || std::fputc('\n', stdout) < 0 ||
+      std::fflush(stdout) != 0) {
     return fail(path_, "--json", std::string("cannot be written (") + std::strerror(errno) + ")");
   }
-  if (!written)
-    return fail(path_, "--json", std::string("cannot be written (") + std::strerror(reason) + ")");
   return {};
 }
 

@@ -6,6 +6,8 @@
 // expected`; with `--json -` standard output carries one JSON object and nothing else.
 #pragma once
 
+#include <functional>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -83,6 +85,9 @@ class JsonOutput {
 
 // An output file's folder exists and can be written to.
 Result<void> check_output(const std::string& path, const std::string& flag);
+// Writes it whole or not at all; the error names the flag.
+Result<void> write_output(const std::string& path, const std::string& flag,
+                          const std::function<void(std::ostream& out)>& produce);
 
 // Progress of long work on standard error: a bar on a terminal, plain lines elsewhere. Quiet when
 // standard error is not wanted for it.

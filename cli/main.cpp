@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <new>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "cli/command.hpp"
 
@@ -71,8 +75,32 @@ int run(const Command& command, std::vector<std::string> arguments) {
   return command.run();
 }
 
+// A standard stream that is closed would give its number to the next file that is opened, and what
+// is printed would land there. Opened the wrong way round, each use of it is an error instead.
+void occupy_standard_streams() {
+  constexpr int kWrongWay[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) static_cast<void>(::open("/dev/null", kWrongWay[stream]));
+  }
+}
+
+// What was printed may still wait in a buffer, and an earlier part may be lost already.
+int flush_output(int status) {
+  const bool was_lost = std::ferror(stdout) != 0;
+  const bool is_whole = std::fflush(stdout) == 0 && !was_lost;
+  if (is_whole || status == kRunFailed || status == kBadInput) return status;
+  const int failed = complain({"", "standard output",
+                               std::string("cannot be written (") + std::strerror(errno) +
+                                   "); expected room for the whole answer"},
+                              kRunFailed);
+  return status == kSuccess ? failed : status;
+}
+
 int start(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is a failed write, not a death
+  occupy_standard_streams();
+  // A reader that goes away, and a file that grows too large, are failed writes, not deaths.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   if (argc < 2) {
     print_help();
     return kBadInput;
@@ -96,7 +124,7 @@ int start(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return foreshard::cli::start(argc, argv);
+    return foreshard::cli::flush_output(foreshard::cli::start(argc, argv));
   } catch (const std::bad_alloc&) {
     return foreshard::cli::complain({"", "", "this machine's memory is used up"},
                                     foreshard::cli::kRunFailed);

@@ -1,6 +1,6 @@
 // foreshard predict: memory and step time of a job, before it runs.
 #include <algorithm>
-#include <fstream>
+#include <ostream>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -124,10 +124,9 @@ std::string text_of(const Job& job, const Prediction& p) {
 }
 
 // One rank's allocation history as JSON lines, in the words of PyTorch's memory history.
-Result<void> write_memory_events(const Prediction& p) {
+void write_memory_events(const Prediction& p, std::ostream& out) {
   const auto& rank =
       p.classes[static_cast<std::size_t>(p.class_of_rank[static_cast<std::size_t>(flags.rank)])];
-  std::ofstream out(flags.memory_events);
   for (const auto& record : rank.memory.records) {
     static constexpr const char* kActions[] = {
         "alloc",        "free_requested", "free_completed", "segment_alloc",
@@ -145,9 +144,6 @@ Result<void> write_memory_events(const Prediction& p) {
                          {"instruction", record.instruction}};
     out << json_text(line) << '\n';
   }
-  out.flush();
-  if (!out) return fail(flags.memory_events, "--memory-events", "cannot be written");
-  return {};
 }
 
 struct Sources {
@@ -231,7 +227,9 @@ Result<int> answer() {
   options.keeps_memory_records = !flags.trace.empty() || !flags.memory_events.empty();
   const Prediction prediction = simulator::predict(*job, options);
   if (!flags.memory_events.empty()) {
-    if (auto ok = write_memory_events(prediction); !ok) return tl::unexpected(ok.error());
+    auto ok = write_output(flags.memory_events, "--memory-events",
+                           [&](std::ostream& out) { write_memory_events(prediction, out); });
+    if (!ok) return tl::unexpected(ok.error());
   }
   if (!flags.trace.empty()) {
     auto ok =

@@ -1,7 +1,6 @@
 // foreshard replay: a recorded allocation history through the allocator, as it was or under other
 // settings.
 #include <algorithm>
-#include <fstream>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -132,11 +131,8 @@ Result<ReplayOptions> options_for(const AllocatorHistory& history, ReplayAnswer&
 
 Result<void> write_decisions(const traces::ReplayResult& result) {
   if (flags.decisions.empty()) return {};
-  std::ofstream file(flags.decisions, std::ios::binary);
-  file << decisions_text(result);
-  file.close();
-  if (!file) return fail(flags.decisions, "--decisions", "cannot be written");
-  return {};
+  return write_output(flags.decisions, "--decisions",
+                      [&](std::ostream& out) { out << decisions_text(result); });
 }
 
 Result<void> ask(const Recording& recording, const ReplayOptions& options, ReplayAnswer& answer) {

@@ -10,6 +10,7 @@
 #include "executor/checkpoint_index.hpp"
 #include "executor/replace_folder.hpp"
 #include "executor/safetensors_writer.hpp"
+#include "models/atomic_file.hpp"
 
 namespace foreshard::executor {
 
@@ -69,13 +70,6 @@ Result<CheckpointIndex> index_of_files(const std::string& folder, const Checkpoi
     }
   }
   return index;
-}
-
-Result<void> write_text(const std::string& path, const std::string& text) {
-  auto file = FileWriter::create(path);
-  if (!file) return tl::unexpected(file.error());
-  if (auto done = file->write(std::as_bytes(std::span(text))); !done) return done;
-  return file->finish();
 }
 
 }  // namespace
@@ -141,17 +135,27 @@ Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& t
   return file->finish();
 }
 
-Result<void> commit_checkpoint(const std::string& given, const CheckpointFacts& facts) {
-  const auto path = plain_path(given);
+namespace {
+
+Result<void> commit(const std::string& path, const CheckpointFacts& facts) {
   const auto writing = writing_path(path);
   const auto index = index_of_files(writing, facts);
   if (!index) return tl::unexpected(index.error());
-  if (auto done = write_text(index_path(writing), to_json(*index)); !done) return done;
+  if (auto done = write_atomically(index_path(writing), to_json(*index)); !done) return done;
   // What cannot be read back must not replace what can.
   if (auto readable = Checkpoint::open(writing); !readable) {
     return tl::unexpected(readable.error());
   }
   return replace_folder(writing, path);
+}
+
+}  // namespace
+
+Result<void> commit_checkpoint(const std::string& given, const CheckpointFacts& facts) {
+  const auto path = plain_path(given);
+  auto done = commit(path, facts);
+  if (!done) abandon_checkpoint(path);
+  return done;
 }
 
 void abandon_checkpoint(const std::string& path) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "executor/file_writer.hpp"
+#include "models/atomic_file.hpp"
 
 namespace foreshard::executor {
 

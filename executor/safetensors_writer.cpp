@@ -33,7 +33,7 @@ Result<SafetensorsWriter> SafetensorsWriter::create(
   std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');  // the data start on a multiple of 8 bytes
 
-  auto file = FileWriter::create(path);
+  auto file = AtomicFile::create(path);
   if (!file) return tl::unexpected(file.error());
   std::byte length[8];
   for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<std::byte>(text.size() >> (8 * i));
@@ -44,7 +44,7 @@ Result<SafetensorsWriter> SafetensorsWriter::create(
   return SafetensorsWriter(std::move(*file), end);
 }
 
-SafetensorsWriter::SafetensorsWriter(FileWriter file, std::int64_t bytes)
+SafetensorsWriter::SafetensorsWriter(AtomicFile file, std::int64_t bytes)
     : file_(std::move(file)), remaining_(bytes) {}
 
 Result<void> SafetensorsWriter::append(std::span<const std::byte> bytes) {
@@ -55,7 +55,7 @@ Result<void> SafetensorsWriter::append(std::span<const std::byte> bytes) {
 
 Result<void> SafetensorsWriter::finish() {
   if (remaining_ != 0) throw std::logic_error("less tensor data written than declared");
-  return file_.finish();
+  return file_.commit();
 }
 
 }  // namespace foreshard::executor

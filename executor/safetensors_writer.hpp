@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "executor/file_writer.hpp"
 #include "executor/safetensors.hpp"
+#include "models/atomic_file.hpp"
 #include "models/error.hpp"
 
 namespace foreshard::executor {
@@ -35,9 +35,9 @@ class SafetensorsWriter {
   Result<void> finish();
 
  private:
-  SafetensorsWriter(FileWriter file, std::int64_t bytes);
+  SafetensorsWriter(AtomicFile file, std::int64_t bytes);
 
-  FileWriter file_;
+  AtomicFile file_;
   std::int64_t remaining_ = 0;
 };
 

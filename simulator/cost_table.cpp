@@ -1,15 +1,12 @@
 #include "simulator/cost_table.hpp"
 
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include <nlohmann/json.hpp>
 
+#include "models/atomic_file.hpp"
 #include "models/json_depth.hpp"
 #include "models/text_file.hpp"
 
@@ -343,26 +340,7 @@ Result<CostTable> load_cost_table(const std::string& path) {
 }
 
 Result<void> save_cost_table(const CostTable& table, const std::string& path) {
-  const std::string temporary = path + ".tmp";
-  const auto give_up = [&](const std::string& what) -> Result<void> {
-    const std::string reason = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    return fail(path, "", what + reason + "; expected a place where a cost file can be written");
-  };
-  errno = 0;
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  if (!out) return give_up("cannot be created");
-  out << to_json(table);
-  out.close();
-  if (!out) return give_up("cannot be written");
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) {
-    errno = error.value();
-    return give_up("cannot be replaced");
-  }
-  return {};
+  return write_atomically(path, to_json(table));
 }
 
 }  // namespace foreshard::simulator

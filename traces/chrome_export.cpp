@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
+#include "models/atomic_file.hpp"
 #include "models/utf8.hpp"
 #include "traces/chrome_rows.hpp"
 #include "traces/memory_replay.hpp"
@@ -258,12 +259,7 @@ void write_chrome(const Trace& trace, std::ostream& out) {
 }
 
 Result<void> export_chrome(const Trace& trace, const std::string& path) {
-  std::ofstream out(path, std::ios::binary);
-  if (!out) return fail(path, "", "cannot be created; expected a path to write to");
-  write_chrome(trace, out);
-  out.close();
-  if (!out) return fail(path, "", "could not be written to the end; expected room for it");
-  return {};
+  return write_atomically(path, [&](std::ostream& out) { write_chrome(trace, out); });
 }
 
 }  // namespace foreshard::traces

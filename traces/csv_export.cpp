@@ -1,10 +1,10 @@
 #include "traces/csv_export.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <system_error>
 
+#include "models/atomic_file.hpp"
 #include "traces/memory_replay.hpp"
 #include "traces/text_output.hpp"
 
@@ -98,12 +98,8 @@ Result<void> export_csv(const Trace& trace, const std::string& folder) {
     return fail(folder, "", "cannot be created (" + error.message() + "); expected a folder");
   }
   const auto write = [&](const char* file, auto&& table) -> Result<void> {
-    const std::string path = (std::filesystem::path(folder) / file).string();
-    std::ofstream out(path, std::ios::binary);
-    if (out) table(trace, out);
-    out.close();
-    if (!out) return fail(path, "", "cannot be written; expected a writable folder and room in it");
-    return {};
+    return write_atomically((std::filesystem::path(folder) / file).string(),
+                            [&](std::ostream& out) { table(trace, out); });
   };
   if (auto written = write("events.csv", write_events_csv); !written) return written;
   if (auto written = write("memory.csv", write_memory_csv); !written) return written;

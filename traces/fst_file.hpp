@@ -74,8 +74,13 @@ class FstWriter {
   Result<void> close(std::int64_t complete_until_ns, bool is_complete = true);
 
  private:
+  friend Result<void> write_fst(const std::string& path, const Trace& trace);
+
   struct State;
   explicit FstWriter(std::unique_ptr<State> state);
+  // Goes on with the empty trace in `file`; `path` is the name under which it will be known.
+  static Result<FstWriter> open(const std::string& file, const char* settings,
+                                const std::string& path);
   std::unique_ptr<State> state_;
 };
 

@@ -3,8 +3,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include <unistd.h>
-
 #include "traces/fst_file.hpp"
 #include "traces/fst_schema.hpp"
 
@@ -51,49 +49,47 @@ bool unpack_records(Database& rows) {
   return status == SQLITE_DONE;
 }
 
-}  // namespace
-
-std::string temporary_path(const std::string& path) {
-  const fs::path file(path);
-  return (file.parent_path() /
-          ("." + file.filename().string() + "." + std::to_string(::getpid()) + ".tmp"))
-      .string();
+// SQLite refuses a link in any part of the name; those in the folder's are the user's own.
+std::string without_links(const std::string& path) {
+  std::error_code error;
+  const fs::path folder = fs::canonical(parent_folder(path), error);
+  return error ? path : (folder / fs::path(path).filename()).string();
 }
 
-Result<void> write_rows(const std::string& path, const std::string& target) {
-  std::error_code ignored;
-  fs::remove(target, ignored);
-  Database rows(target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}  // namespace
+
+Database open_own(const std::string& path) {
+  return Database(without_links(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
+}
+
+Result<AtomicFile> with_rows(const std::string& path) {
+  auto file = AtomicFile::create(path);
+  if (!file) return file;
+  Database rows = open_own(file->temporary());
   const auto failed = [&]() {
-    const std::string reason = rows.error();
-    rows.close();
-    fs::remove(target, ignored);
-    return fail(path, "", "its rows cannot be written (" + reason + "); expected room for them");
+    return fail(path, "",
+                "its rows cannot be written (" + rows.error() + "); expected room for them");
   };
   // Nobody else knows this file yet: no journal is needed, and it is synchronised at the end.
   if (!rows.is_open() || !rows.run("PRAGMA page_size=16384; PRAGMA journal_mode=OFF;"
-                                   "PRAGMA synchronous=FULL; PRAGMA cache_size=-16384")) {
+                                   "PRAGMA synchronous=OFF; PRAGMA cache_size=-16384")) {
     return failed();
   }
   {
     Statement attach(rows.handle(), "ATTACH ? AS recording");
-    if (!attach.run(std::string_view(path))) return failed();
+    if (!attach.run(std::string_view(without_links(path)))) return failed();
   }
   if (!rows.run("BEGIN") || !create_schema(rows) || !copy_tables(rows) || !unpack_records(rows) ||
       !rows.run("COMMIT")) {
     return failed();
   }
-  return {};
+  return file;
 }
 
-Result<void> replace_file(const std::string& from, const std::string& to) {
-  std::error_code error;
-  for (const char* suffix : {"-wal", "-shm", "-journal"}) fs::remove(to + suffix, error);
-  fs::rename(from, to, error);
-  if (error) {
-    return fail(to, "", "cannot be created (" + error.message() + "); expected a path to write to");
-  }
-  return {};
+Result<void> commit_trace(AtomicFile& file, const std::string& path) {
+  std::error_code ignored;
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) fs::remove(path + suffix, ignored);
+  return file.commit();
 }
 
 }  // namespace foreshard::traces

@@ -4,19 +4,22 @@
 
 #include <string>
 
+#include "models/atomic_file.hpp"
 #include "models/error.hpp"
+#include "traces/sqlite.hpp"
 
 namespace foreshard::traces {
 
-// A name in the same folder that no reader takes for a trace, for writing before renaming.
-std::string temporary_path(const std::string& path);
+// The trace at `path`, which may still be open for recording, in a new file with rows instead of
+// packed records.
+Result<AtomicFile> with_rows(const std::string& path);
 
-// Writes the trace at `path`, which may still be open for recording, to `target`, with rows instead
-// of packed records. Leaves no target behind when it fails.
-Result<void> write_rows(const std::string& path, const std::string& target);
+// Puts the file in the place of the trace at `path`. What SQLite left beside an earlier trace of that
+// name goes first: a write-ahead log would be replayed into the new one.
+Result<void> commit_trace(AtomicFile& file, const std::string& path);
 
-// Puts the file at `from` in the place of `to`. What SQLite left beside an earlier file of that name
-// goes first: a write-ahead log would be replayed into the new file.
-Result<void> replace_file(const std::string& from, const std::string& to);
+// Opens a file of our own for writing, through no link: neither itself nor what SQLite makes beside
+// it.
+Database open_own(const std::string& path);
 
 }  // namespace foreshard::traces

@@ -3,6 +3,7 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "models/atomic_file.hpp"
 #include "traces/fst_file.hpp"
 #include "traces/fst_finish.hpp"
 #include "traces/fst_schema.hpp"
@@ -52,6 +53,9 @@ Result<void> check_target(const std::string& path) {
   }
   if (fs::is_directory(path, error)) {
     return fail(path, "", "is a folder; expected a file to write the trace to");
+  }
+  if (is_written_through(path)) {
+    return fail(path, "", "is a device or a pipe; expected a file to write the trace to");
   }
   return {};
 }
@@ -134,45 +138,52 @@ FstWriter::FstWriter(FstWriter&&) noexcept = default;
 FstWriter& FstWriter::operator=(FstWriter&&) noexcept = default;
 FstWriter::~FstWriter() = default;
 
-Result<FstWriter> FstWriter::create(const std::string& path, const Metadata& metadata) {
-  if (const auto target = check_target(path); !target) return tl::unexpected(target.error());
-  const std::string temporary = temporary_path(path);
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  {
-    Database fresh(temporary, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    bool is_done =
-        fresh.is_open() && fresh.run("PRAGMA page_size=16384; BEGIN") && create_schema(fresh);
-    Statement set(is_done ? fresh.handle() : nullptr, "INSERT INTO META_DATA_EXPORT VALUES (?,?)");
-    for (const auto& [key, value] : metadata) {
-      const std::string_view written = key == "complete" ? "0" : std::string_view(value);
-      is_done = is_done && set.run(std::string_view(key), written);
-    }
-    set = Statement();
-    if (!is_done || !fresh.run("COMMIT")) {
-      const std::string reason = fresh.error();
-      fresh.close();
-      fs::remove(temporary, ignored);
-      return fail(path, "",
-                  "cannot be created (" + reason + "); expected a folder that can be written");
-    }
+namespace {
+
+// Makes an empty trace of an empty file; `path` is what a failure names.
+Result<void> make_empty(const std::string& file, const Metadata& metadata,
+                        const std::string& path) {
+  Database fresh = open_own(file);
+  bool is_done = fresh.is_open() &&
+                 fresh.run("PRAGMA page_size=16384; PRAGMA journal_mode=OFF; BEGIN") &&
+                 create_schema(fresh);
+  Statement set(is_done ? fresh.handle() : nullptr, "INSERT INTO META_DATA_EXPORT VALUES (?,?)");
+  for (const auto& [key, value] : metadata) {
+    const std::string_view written = key == "complete" ? "0" : std::string_view(value);
+    is_done = is_done && set.run(std::string_view(key), written);
   }
-  if (auto replaced = replace_file(temporary, path); !replaced) {
-    fs::remove(temporary, ignored);
-    return tl::unexpected(replaced.error());
-  }
+  set = Statement();
+  if (is_done && fresh.run("COMMIT")) return {};
+  return fail(path, "",
+              "cannot be created (" + fresh.error() + "); expected a folder that can be written");
+}
+
+}  // namespace
+
+Result<FstWriter> FstWriter::open(const std::string& file, const char* settings,
+                                  const std::string& path) {
   auto state = std::make_unique<State>();
   state->path = path;
-  state->database = Database(path, SQLITE_OPEN_READWRITE);
-  if (!state->database.is_open() ||
-      !state->database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-                           "PRAGMA busy_timeout=1000")) {
+  state->database = open_own(file);
+  if (!state->database.is_open() || !state->database.run(settings)) {
     return fail(path, "",
                 "cannot be opened for recording (" + state->database.error() +
                     "); expected a folder that can be written");
   }
   state->insert.emplace(state->database.handle());
   return FstWriter(std::move(state));
+}
+
+Result<FstWriter> FstWriter::create(const std::string& path, const Metadata& metadata) {
+  if (const auto target = check_target(path); !target) return tl::unexpected(target.error());
+  auto file = AtomicFile::create(path);
+  if (!file) return tl::unexpected(file.error());
+  if (auto made = make_empty(file->temporary(), metadata, path); !made) {
+    return tl::unexpected(made.error());
+  }
+  if (auto done = commit_trace(*file, path); !done) return tl::unexpected(done.error());
+  return open(path, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=1000",
+              path);
 }
 
 Strings& FstWriter::strings() {
@@ -269,37 +280,35 @@ Result<void> FstWriter::commit(std::int64_t complete_until_ns) {
 Result<void> FstWriter::close(std::int64_t complete_until_ns, bool is_complete) {
   set("complete", is_complete ? "1" : "0");
   if (auto committed = commit(complete_until_ns); !committed) return committed;
-  const std::string target = temporary_path(state_->path);
   // Without room for rows the packed records stay: that is a whole trace too, for read_fst.
-  const bool has_rows = state_->has_packed && write_rows(state_->path, target).has_value();
+  std::optional<AtomicFile> finished;
+  if (state_->has_packed) {
+    if (auto rows = with_rows(state_->path)) finished.emplace(std::move(*rows));
+  }
   state_->database.run("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
   state_->insert.reset();
   state_->database.close();
-  if (has_rows) return replace_file(target, state_->path);
+  if (finished) return commit_trace(*finished, state_->path);
   return {};
 }
 
 Result<void> write_fst(const std::string& path, const Trace& trace) {
   if (const auto target = check_target(path); !target) return tl::unexpected(target.error());
-  const std::string whole = temporary_path(path);
-  auto writer = FstWriter::create(whole, trace.metadata);
-  std::error_code ignored;
-  if (!writer) {
-    return fail(path, "", writer.error().message);
-  }
+  auto file = AtomicFile::create(path);
+  if (!file) return tl::unexpected(file.error());
+  if (auto made = make_empty(file->temporary(), trace.metadata, path); !made) return made;
+  // Nobody else knows this file yet: no journal is needed, and it is synchronised at the end.
+  auto writer =
+      FstWriter::open(file->temporary(), "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", path);
+  if (!writer) return tl::unexpected(writer.error());
   writer->strings() = trace.strings;
   for (const Lane& lane : trace.lanes) writer->add(lane);
   writer->append(trace.events);
   writer->append(trace.memory);
   writer->append(trace.steps);
   for (const auto& [reason, records] : trace.dropped) writer->drop(reason, records);
-  auto closed = writer->close(trace.complete_until_ns, trace.complete);
-  if (closed) closed = replace_file(whole, path);
-  if (!closed) {
-    fs::remove(whole, ignored);
-    return fail(path, "", closed.error().message);
-  }
-  return {};
+  if (auto closed = writer->close(trace.complete_until_ns, trace.complete); !closed) return closed;
+  return commit_trace(*file, path);
 }
 
 }  // namespace foreshard::traces

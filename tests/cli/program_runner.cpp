@@ -82,6 +82,10 @@ Outcome Workplace::run_processes(int processes, const std::vector<std::string>& 
   return execute(command, {});
 }
 
+Outcome Workplace::shell(const std::string& line) const {
+  return execute({"sh", "-c", line}, {{"FORESHARD", FORESHARD_PROGRAM}});
+}
+
 Outcome Workplace::execute(const std::vector<std::string>& command,
                            const std::map<std::string, std::string>& environment) const {
   // Beside the folder, so that files() sees only what the program writes.

@@ -34,6 +34,9 @@ class Workplace {
   // The same in several processes under mpirun.
   Outcome run_processes(int processes, const std::vector<std::string>& arguments) const;
 
+  // A line of the shell, which finds the program as "$FORESHARD".
+  Outcome shell(const std::string& line) const;
+
   // `run` with `--json -`, expecting `status` and one JSON object on standard output.
   nlohmann::json run_json(std::vector<std::string> arguments, int status = 0) const;
 

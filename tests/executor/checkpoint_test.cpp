@@ -234,6 +234,7 @@ TEST_F(CheckpointTest, RefusesToCommitWithAShardMissing) {
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().file, missing);
   EXPECT_EQ(readable_step(), 5);
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".foreshard-writing"));
 }
 
 TEST_F(CheckpointTest, NamesWhatIsMissingOrDamaged) {

@@ -247,6 +247,48 @@ TEST(FstFile, FindsThePartsOfAKilledRun) {
   EXPECT_EQ(whole->dropped.at("processes whose part is missing"), 1);
 }
 
+TEST(FstFile, FollowsNoLinkThatStandsUnderItsNames) {
+  const TemporaryFolder folder;
+  const std::string victim = folder.write("victim", "precious");
+  for (const std::string name : {"live.fst", "whole.fst"}) {
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+      fs::create_symlink(victim, folder.path(name + suffix));
+    }
+  }
+  auto writer = FstWriter::create(folder.path("live.fst"), run_metadata({}));
+  ASSERT_TRUE(writer) << writer.error().text();
+  ASSERT_TRUE(writer->close(0));
+  ASSERT_TRUE(write_fst(folder.path("whole.fst"), sample_trace()));
+  EXPECT_EQ(read_file(victim), "precious");
+  EXPECT_FALSE(fs::is_symlink(folder.path("live.fst")));
+  EXPECT_FALSE(fs::is_symlink(folder.path("whole.fst")));
+  EXPECT_EQ(folder.entries(), 3u);
+}
+
+TEST(FstFile, IsWrittenIntoAFolderThatIsALink) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path("real"));
+  fs::create_directory_symlink(folder.path("real"), folder.path("link"));
+  const Trace trace = sample_trace();
+  ASSERT_TRUE(write_fst(folder.path("link/whole.fst"), trace));
+  auto writer = FstWriter::create(folder.path("link/live.fst"), run_metadata({}));
+  ASSERT_TRUE(writer) << writer.error().text();
+  const std::vector<PackedRecord> records(
+      3, {0, 1, -1, writer->add(EventFacts{}), writer->add(Lane{0, true, 0}), 1});
+  writer->append(records);
+  ASSERT_TRUE(writer->close(1));
+  const auto read = read_fst(folder.path("real/live.fst"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->events.size(), 3u);
+  EXPECT_TRUE(read_fst(folder.path("real/whole.fst")));
+}
+
+TEST(FstFile, DevicesAreNotReplaced) {
+  ASSERT_FALSE(write_fst("/dev/null", sample_trace()));
+  ASSERT_FALSE(FstWriter::create("/dev/null", {}));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
 // A process that may write no file beyond 1 MB sees what a full disk looks like.
 [[noreturn]] void record_until_full(const std::string& path) {
   const rlimit limit{1 << 20, 1 << 20};

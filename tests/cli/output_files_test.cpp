@@ -1,0 +1,120 @@
+// What the program leaves on the disk and on standard output when there is no room, and where links
+// were planted.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/program_runner.hpp"
+
+namespace foreshard::cli_tests {
+namespace {
+
+using tests::read_file;
+
+constexpr const char* kPredict = "\"$FORESHARD\" predict --model model --plan plan.toml --ranks 2 ";
+constexpr const char* kTrain =
+    "\"$FORESHARD\" train --model model --plan plan.toml --ranks 2 --threads-per-rank 1 --steps 2 ";
+
+TEST(OutputFiles, AFullDiskLeavesTheOldFileAndIsAFailure) {
+  const Workplace place;
+  ASSERT_EQ(place.run(job("predict", 2, {"--trace", "p.fst"})).status, 0);
+  const std::string predict = kPredict, train = kTrain, program = "\"$FORESHARD\" ";
+  for (const std::string& command :
+       {predict + "--json out", predict + "--memory-events out", predict + "--trace out",
+        train + "--json out", train + "--export-weights out", train + "--export-gradients out",
+        program + "inspect p.fst --json out", program + "export p.fst --perfetto out"}) {
+    place.write("out", "old");
+    const auto before = place.files();
+    // One block is 512 bytes; the program's own output goes to a pipe, which has no such limit.
+    const Outcome outcome =
+        place.shell("{ (ulimit -f 1; " + command + ") 2>&1; echo $? >&3; } 3>status | cat");
+    EXPECT_NE(outcome.out.find("foreshard: error: "), std::string::npos) << command;
+    EXPECT_NE(outcome.out.find("out"), std::string::npos) << command << ": " << outcome.out;
+    const std::string status = read_file(place.path("status").string());
+    EXPECT_TRUE(status == "1\n" || status == "2\n") << command << ": " << status << outcome.out;
+    std::filesystem::remove(place.path("status"));
+    EXPECT_EQ(read_file(place.path("out").string()), "old") << command;
+    EXPECT_EQ(place.files(), before) << command;
+  }
+}
+
+TEST(OutputFiles, TablesAppearWhole) {
+  const Workplace place;
+  ASSERT_EQ(place.run(job("predict", 2, {"--trace", "p.fst"})).status, 0);
+  place.write("tables/events.csv", "old");
+  const Outcome outcome = place.shell("ulimit -f 1; \"$FORESHARD\" export p.fst --csv tables");
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_NE(outcome.err.find("events.csv"), std::string::npos) << outcome.err;
+  EXPECT_EQ(read_file(place.path("tables/events.csv").string()), "old");
+}
+
+TEST(OutputFiles, AFullStandardOutputIsAFailure) {
+  const Workplace place;
+  for (const std::string command : {"predict", "program"}) {
+    for (const std::string flags : {"", " --json -"}) {
+      for (const std::string target : {" > /dev/full", " >&-"}) {
+        const Outcome outcome =
+            place.shell("\"$FORESHARD\" " + command + " --model model --plan plan.toml --ranks 2" +
+                        flags + target);
+        EXPECT_TRUE(outcome.status == 1 || outcome.status == 2) << command << flags << target;
+        EXPECT_NE(outcome.err.find("cannot be written"), std::string::npos) << outcome.err;
+        EXPECT_EQ(outcome.err.find("error:"), outcome.err.rfind("error:")) << "said once";
+      }
+    }
+  }
+}
+
+TEST(OutputFiles, WhatIsPrintedLandsInNoOtherFile) {
+  const Workplace place;
+  const Outcome outcome = place.shell(kPredict + std::string("--json p.json >&-"));
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_TRUE(
+      nlohmann::json::parse(read_file(place.path("p.json").string()), nullptr, false).is_object());
+}
+
+TEST(OutputFiles, NamesOfDevicesAndDescriptorsAreNoFiles) {
+  const Workplace place;
+  ASSERT_EQ(place.shell(kPredict + std::string("--json /dev/stdout > out.txt")).status, 0);
+  const std::string text = read_file(place.path("out.txt").string());
+  EXPECT_EQ(text.find("{"), 0u);
+  EXPECT_NE(text.find("At the peak:"), std::string::npos) << "the text follows: " << text;
+  EXPECT_EQ(
+      place.shell(kPredict + std::string("--json /dev/null --memory-events /dev/null")).status, 0);
+  const Outcome trace = place.shell(kPredict + std::string("--trace /dev/null"));
+  EXPECT_EQ(trace.status, 2);
+  EXPECT_NE(trace.err.find("/dev/null"), std::string::npos) << trace.err;
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(place.shell(kPredict + std::string("--json /dev/full")).status, 2);
+  // A pipe: `--json >(process)` of shells.
+  const Outcome piped = place.shell("mkfifo pipe; cat pipe > copy & " + std::string(kPredict) +
+                                    "--json pipe > /dev/null; wait");
+  EXPECT_EQ(piped.status, 0) << piped.err;
+  EXPECT_TRUE(std::filesystem::is_fifo(place.path("pipe")));
+  EXPECT_TRUE(
+      nlohmann::json::parse(read_file(place.path("copy").string()), nullptr, false).is_object());
+}
+
+TEST(OutputFiles, PlantedLinksAreNotFollowed) {
+  const Workplace place;
+  place.write("victim", "precious");
+  for (const std::string suffix : {"", "-wal", "-shm", "-journal"}) {
+    std::filesystem::create_symlink(place.path("victim"), place.path("run.fst" + suffix));
+  }
+  for (const std::string name : {"w.safetensors", "w.safetensors.foreshard-writing"}) {
+    std::filesystem::create_symlink(place.path("victim"), place.path(name));
+  }
+  std::filesystem::create_directory(place.path("house"));
+  std::filesystem::create_symlink(place.path("house"), place.path("saved.foreshard-writing"));
+  const Outcome outcome =
+      place.shell(kTrain + std::string("--trace run.fst --export-weights w.safetensors "
+                                       "--save saved"));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(read_file(place.path("victim").string()), "precious");
+  EXPECT_TRUE(std::filesystem::is_empty(place.path("house")));
+  EXPECT_FALSE(std::filesystem::is_symlink(place.path("run.fst")));
+  EXPECT_FALSE(std::filesystem::is_symlink(place.path("w.safetensors")));
+  EXPECT_EQ(place.run({"inspect", "run.fst"}).status, 0);
+}
+
+}  // namespace
+}  // namespace foreshard::cli_tests
