@@ -90,6 +90,7 @@ Result<Inputs> load_inputs() {
     if (!checkpoint) return tl::unexpected(checkpoint.error());
     if (auto ok = checkpoint->check_model(job->model, job->tree); !ok)
       return tl::unexpected(ok.error());
+    if (auto ok = checkpoint->check_plan(job->plan); !ok) return tl::unexpected(ok.error());
     if (checkpoint->facts().step >= flags.steps) {
       return fail(flags.resume, "--steps",
                   "the checkpoint is of step " + std::to_string(checkpoint->facts().step) +

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "executor/checkpoint_index.hpp"
 #include "executor/replace_folder.hpp"
+#include "models/plan_words.hpp"
 
 namespace foreshard::executor {
 
@@ -113,9 +115,37 @@ Result<void> Checkpoint::check_model(const LlamaConfig& config, const ModuleTree
   return {};
 }
 
-bool Checkpoint::has(const std::string& role) const {
-  const auto& parameters = contents_->index.parameters;
-  return !parameters.empty() && parameters.front().values.contains(role);
+Result<void> Checkpoint::check_plan(const Plan& plan) const {
+  const bool is_adamw = plan.optimizer.name == OptimizerName::adamw;
+  const std::string optimizer(word(plan.optimizer.name));
+  std::map<std::string, DType> wanted = {{"parameter", plan.precision.storage}};
+  if (is_adamw && facts().step > 0) {
+    wanted["exp_avg"] = wanted["exp_avg_sq"] = plan.precision.optimizer_state;
+  }
+  for (const auto& p : contents_->index.parameters) {
+    for (const auto& [role, type] : p.values) {
+      if (wanted.contains(role)) continue;
+      return fail(contents_->index_file, p.name,
+                  "has " + role + ", which the plan's optimizer " + optimizer +
+                      " does not keep; expected a checkpoint of the same optimizer");
+    }
+    for (const auto& [role, type] : wanted) {
+      const auto value = p.values.find(role);
+      if (value == p.values.end()) {
+        return fail(contents_->index_file, p.name,
+                    "has no " + role + ", which the plan's optimizer " + optimizer +
+                        " goes on with; expected a checkpoint of the same optimizer");
+      }
+      if (value->second != stored_type(type)) {
+        return fail(contents_->index_file, p.name,
+                    "has " + role + " in " + std::string(executor::name(value->second)) +
+                        "; expected " + std::string(executor::name(stored_type(type))) +
+                        ", the plan's " +
+                        (role == "parameter" ? "precision.storage" : "precision.optimizer_state"));
+      }
+    }
+  }
+  return {};
 }
 
 Result<void> Checkpoint::read(const ModuleTree& tree, const ParameterShard& shard,

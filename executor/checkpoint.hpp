@@ -21,6 +21,7 @@
 #include "models/error.hpp"
 #include "models/llama_config.hpp"
 #include "models/module_tree.hpp"
+#include "models/plan.hpp"
 #include "models/step_program.hpp"
 
 namespace foreshard::executor {
@@ -70,6 +71,9 @@ class Checkpoint {
   // Fails unless the checkpoint is of this model: same config, and every parameter in its shape.
   Result<void> check_model(const LlamaConfig& config, const ModuleTree& tree) const;
 
+  // Fails unless the checkpoint holds just what this plan's optimizer goes on with, in its dtypes.
+  Result<void> check_plan(const Plan& plan) const;
+
   // This rank's part of a parameter's values, gathered from the files that hold it, bit by bit:
   // `shard.local` elements, then zeros up to `capacity` elements. On any number of ranks and for
   // either shard dimension. Fails when the values are missing or of another dtype. Safe to call
@@ -77,7 +81,6 @@ class Checkpoint {
   Result<void> read(const ModuleTree& tree, const ParameterShard& shard, const std::string& role,
                     DType type, std::int64_t capacity, void* out) const;
 
-  bool has(const std::string& role) const;
 
  private:
   std::shared_ptr<const CheckpointContents> contents_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <stdexcept>
 
 namespace foreshard::executor {
 
@@ -134,15 +135,6 @@ void Interpreter::issue(const Instruction& i, std::int32_t index) {
     case Kind::launch: {
       const Operator op = program_.cost_keys[static_cast<std::size_t>(i.cost_key)].op;
       if (op == Operator::gradient_norm && host_work_.wants_gradients(step_)) export_gradient(i);
-      if (op == Operator::fill_zero) {
-        const BufferId target = current_->writes(i)[0];
-        if (program_.buffers[static_cast<std::size_t>(target)].category ==
-            Category::optimizer_states) {
-          stream(Stream::compute)
-              .synchronize();  // the memory may still be in use by its last owner
-          if (host_work_.restore_state(target, memory_.bytes(target))) return;
-        }
-      }
       return stream(i.stream).submit(tag, [this, &i] { run_on_stream(i); });
     }
     case Kind::copy: return stream(i.stream).submit(tag, [this, &i] { run_on_stream(i); });
@@ -157,6 +149,8 @@ void Interpreter::issue(const Instruction& i, std::int32_t index) {
       return events_[static_cast<std::size_t>(i.target)].wait(run_, epoch_);
     case Kind::empty_cache: return memory_.empty_cache();
     case Kind::record_stream:
+      // Ignored, the memory would be handed out while the other stream still uses it.
+      throw std::logic_error("the program defers a free (record_stream), which cannot be run yet");
     case Kind::range_begin:
     case Kind::range_end: return;
   }
@@ -219,9 +213,19 @@ void Interpreter::run_on_stream(const Instruction& i) {
     const auto from = memory_.bytes(current_->reads(i)[0]),
                to = memory_.bytes(current_->writes(i)[0]);
     std::memcpy(to.data(), from.data(), to.size());
-  } else {
+  } else if (!restores(i)) {
     run_kernel_of(i, *pools_[static_cast<std::size_t>(i.stream)]);
   }
+}
+
+bool Interpreter::restores(const Instruction& i) {
+  if (program_.cost_keys[static_cast<std::size_t>(i.cost_key)].op != Operator::fill_zero) {
+    return false;
+  }
+  const BufferId target = current_->writes(i)[0];
+  return program_.buffers[static_cast<std::size_t>(target)].category ==
+             Category::optimizer_states &&
+         host_work_.restore_state(target, memory_.bytes(target));
 }
 
 void Interpreter::run_kernel_of(const Instruction& i, WorkerPool& workers) {
@@ -263,11 +267,7 @@ void Interpreter::host_compute(const Instruction& i) {
       return;
     }
     case Operator::fill_zero:
-      if (program_.buffers[static_cast<std::size_t>(writes[0])].category ==
-              Category::optimizer_states &&
-          host_work_.restore_state(writes[0], memory_.bytes(writes[0]))) {
-        return;
-      }
+      if (restores(i)) return;
       break;
     case Operator::gradient_norm:
       if (host_work_.wants_gradients(step_)) export_gradient(i);

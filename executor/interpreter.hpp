@@ -31,7 +31,8 @@ class HostWork {
                                  std::span<const std::span<std::byte>> shards) = 0;
   virtual void load_batch(std::int64_t step, int micro_step, std::span<std::int32_t> tokens,
                           std::span<std::int32_t> targets) = 0;
-  // A resumed run fills an optimizer state instead of zeroing it; true where it did.
+  // A resumed run fills an optimizer state instead of zeroing it; true where it did. Called on the
+  // thread of the stream whose memory it is.
   virtual bool restore_state(BufferId state, std::span<std::byte> bytes) = 0;
   // The averaged gradient of a unit before clipping, with the streams idle; see wants_gradients.
   virtual void take_gradient(const UnitLayout& unit, DType type,
@@ -86,6 +87,8 @@ class Interpreter final : public AllocatorListener {
   void poison(BufferId buffer);
   void issue_collective(StreamWorker& stream, const Instruction& instruction, Tag tag);
   void run_on_stream(const Instruction& instruction);
+  // In place of a kernel that zeroes an optimizer state: what a resumed run goes on with.
+  bool restores(const Instruction& i);
   void run_kernel_of(const Instruction& instruction, WorkerPool& workers);
   void host_compute(const Instruction& instruction);
   void export_gradient(const Instruction& instruction);

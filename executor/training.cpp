@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "executor/local_communicator.hpp"
@@ -130,8 +132,12 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
     recorder = std::move(*made);
   }
   Meeting meeting(shared.run, job, options.transport);
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    ranks[r]->prepare(meeting.of(only == kNoRank ? static_cast<int>(r) : only), recorder.get());
+  try {
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      ranks[r]->prepare(meeting.of(only == kNoRank ? static_cast<int>(r) : only), recorder.get());
+    }
+  } catch (const std::runtime_error& error) {
+    return fail("", "", std::string(error.what()) + "; expected fewer ranks or threads per rank");
   }
   TrainingResult result;
   result.first_step = shared.first_step;
@@ -142,7 +148,15 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
     Watchdog watchdog(shared.run, meeting.wait_sources(),
                       watchdog_options(options, heartbeat.get()));
     std::vector<std::thread> threads;
-    for (auto& rank : ranks) threads.emplace_back([&rank] { rank->run(); });
+    for (auto& rank : ranks) {
+      try {
+        threads.emplace_back([&rank] { rank->run(); });
+      } catch (const std::system_error& error) {
+        const int of = only == kNoRank ? static_cast<int>(threads.size()) : only;
+        shared.run.fail(of, "its thread cannot be started: " + error.code().message());
+        break;
+      }
+    }
     for (std::thread& thread : threads) thread.join();
     for (auto& rank : ranks) rank->stop_streams();
     if (options.transport != nullptr && shared.agreement.first()) {

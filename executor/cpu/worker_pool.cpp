@@ -1,14 +1,29 @@
 #include "executor/cpu/worker_pool.hpp"
 
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace foreshard::executor {
 
 WorkerPool::WorkerPool(int threads) {
-  for (int t = 1; t < threads; ++t) workers_.emplace_back([this, t] { work(t); });
+  try {
+    for (int t = 1; t < threads; ++t) workers_.emplace_back([this, t] { work(t); });
+  } catch (const std::system_error& error) {
+    const std::size_t started = workers_.size();
+    close();
+    throw std::runtime_error("thread " + std::to_string(started + 1) + " of a pool of " +
+                             std::to_string(threads - 1) +
+                             " cannot be started: " + error.code().message());
+  }
 }
 
 WorkerPool::~WorkerPool() {
+  close();
+}
+
+void WorkerPool::close() {
   {
     const std::lock_guard lock(mutex_);
     is_closing_ = true;

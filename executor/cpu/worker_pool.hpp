@@ -17,6 +17,7 @@ namespace foreshard::executor {
 
 class WorkerPool {
  public:
+  // Throws where the system lends no more threads; those that were started have ended then.
   explicit WorkerPool(int threads = 1);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -52,6 +53,7 @@ class WorkerPool {
 
   void share(std::int64_t count, const void* context, Function function);
   void work(int thread);
+  void close();
   void claim_tasks(std::unique_lock<std::mutex>& lock, int thread);
 
   std::mutex mutex_;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <functional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
@@ -143,8 +144,28 @@ TEST_F(CheckpointTest, KeepsTheFacts) {
   EXPECT_EQ(facts.ranks, 2);
   EXPECT_EQ(facts.data, "täxt.npy");
   EXPECT_EQ(facts.plan, "[batch]\nmicro_batch = 2\n");
-  EXPECT_TRUE(checkpoint->has("exp_avg"));
-  EXPECT_FALSE(checkpoint->has("momentum"));
+}
+
+TEST_F(CheckpointTest, IsOfOneOptimizerAndItsDtypes) {
+  save(5, 2);
+  const auto checkpoint = Checkpoint::open(path_);
+  ASSERT_TRUE(checkpoint);
+  Plan plan;
+  plan.precision.optimizer_state = DType::bf16;
+  EXPECT_TRUE(checkpoint->check_plan(plan)) << checkpoint->check_plan(plan).error().text();
+  const auto complaint = [&](auto change) {
+    Plan other = plan;
+    change(other);
+    const auto checked = checkpoint->check_plan(other);
+    return checked ? std::string() : checked.error().text();
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(complaint([](Plan& p) { p.optimizer.name = OptimizerName::sgd; }),
+              HasSubstr("exp_avg, which the plan's optimizer sgd does not keep"));
+  EXPECT_THAT(complaint([](Plan& p) { p.precision.optimizer_state = DType::fp32; }),
+              HasSubstr("precision.optimizer_state"));
+  EXPECT_THAT(complaint([](Plan& p) { p.precision.storage = DType::bf16; }),
+              HasSubstr("precision.storage"));
 }
 
 TEST_F(CheckpointTest, ReplacesTheOldOneAndLeavesNothingElse) {

@@ -100,6 +100,20 @@ TEST_P(BitEqual, WrappingChangesNothing) {
   }
 }
 
+// Sizes above what one piece of work holds, so that kernels are really shared.
+TEST_P(BitEqual, ThreadsChangeNothing) {
+  const LlamaConfig model = tests::small_llama({192, 400, 2, 4, 2, 1000});
+  Plan plan = small_plan(GetParam());
+  plan.batch.sequence = 130;
+  plan.checkpointing.mode = CheckpointMode::every;
+  const TrainingResult reference = train(model, plan, 2);
+  for (const int threads : {2, 5}) {
+    TrainingOptions options;
+    options.threads_per_rank = threads;
+    expect_same_bits(reference, train(model, plan, 2, options));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Precision, BitEqual, testing::Values(DType::fp32, DType::bf16),
                          [](const auto& type) { return std::string(name(type.param)); });
 

@@ -1,0 +1,15 @@
+// Memory of this machine that a run could still take: what the kernel says is available, within
+// what the control groups of this process (containers, batch systems) leave it. A run that takes
+// more is ended by the kernel without a word.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace foreshard::executor {
+
+// In bytes; nothing where the system does not say. `root` holds proc/ and sys/ (for tests).
+std::optional<std::int64_t> available_memory(const std::filesystem::path& root = "/");
+
+}  // namespace foreshard::executor
