@@ -4,15 +4,15 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/train_processes.hpp"
 #include "cli/train_report.hpp"
-#include "executor/launch.hpp"
 #include "executor/training.hpp"
-#include "traces/metadata.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -24,7 +24,7 @@ struct Flags {
   JobFlags job;
   JsonOutput json;
   std::int64_t steps = 0;
-  std::string device = "cpu", comm = "local", data, init, device_memory, resume, save,
+  std::string device = "cpu", comm = "auto", data, init, device_memory, resume, save,
               export_weights, export_gradients, trace;
   std::uint64_t seed = 0;
   int threads = 0;
@@ -41,9 +41,6 @@ extern "C" void on_interrupt(int) {
 Result<void> check_words() {
   if (flags.device != "cpu") {
     return fail("", "--device", "'" + flags.device + "' cannot be trained on yet; expected cpu");
-  }
-  if (flags.comm != "local" && flags.comm != "mpi") {
-    return fail("", "--comm", "'" + flags.comm + "' is no communicator; expected local or mpi");
   }
   if (flags.steps < 1) return fail("", "--steps", "expected at least 1 step");
   if (flags.threads < 0 || flags.threads > 1024) {
@@ -62,10 +59,6 @@ Result<void> check_words() {
     if (auto ok = executor::check_checkpoint_target(flags.save); !ok) return ok;
   }
   return flags.json.check();
-}
-
-int default_threads(int ranks_here) {
-  return std::max(1, traces::cores() / ranks_here);
 }
 
 // Everything an error can come from, before anything is written.
@@ -137,28 +130,20 @@ Result<Inputs> load_inputs() {
   return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
 }
 
-// The process' place among others, and the library by which they talk.
-Result<std::unique_ptr<executor::Transport>> connect(const Job& job, int& threads) {
-  if (flags.comm == "local") {
-    if (threads == 0) threads = default_threads(job.ranks);
-    return nullptr;
+// Of everything that decides what is computed and exchanged; equal builds hash alike. Not of paths,
+// which may differ between nodes.
+std::uint64_t hash_of(const Job& job, const RankProgram& program, const TrainingOptions& options) {
+  std::string all = std::to_string(program_hash(program));
+  all += to_json(job.model) + to_toml(job.plan);
+  for (const std::string* path :
+       {&options.save, &options.export_weights, &options.export_gradients, &options.trace}) {
+    all += path->empty() ? '-' : '+';
   }
-  auto transport = executor::load_mpi_transport(executor::program_directory());
-  if (!transport) return transport;
-  if ((*transport)->size() != job.ranks) {
-    return fail("", "--ranks",
-                std::to_string(job.ranks) + " ranks were asked for but " +
-                    std::to_string((*transport)->size()) +
-                    " processes were started; expected the same number, as in "
-                    "`mpirun -n " +
-                    std::to_string(job.ranks) + " foreshard train ...`");
+  for (const std::int64_t number : {static_cast<std::int64_t>(options.seed), options.steps,
+                                    options.resume ? options.resume->facts().step : 0}) {
+    all += '/' + std::to_string(number);
   }
-  if (threads == 0) {
-    const auto launched = executor::launched_rank();
-    if (!launched) return tl::unexpected(launched.error());
-    threads = default_threads(*launched ? (*launched)->local_size : 1);
-  }
-  return transport;
+  return std::hash<std::string>{}(all);
 }
 
 int finish(const Job& job, const TrainingResult& result, executor::Transport* transport) {
@@ -188,7 +173,9 @@ void add_train_flags(CLI::App& app) {
       ->required()
       ->type_name("S");
   app.add_option("--device", flags.device, "cpu")->type_name("D");
-  app.add_option("--comm", flags.comm, "local (ranks are threads) or mpi (processes)")
+  app.add_option("--comm", flags.comm,
+                 "auto (what the launcher calls for), local (ranks are threads), tcp or mpi "
+                 "(processes)")
       ->type_name("C");
   app.add_option("--data", flags.data, "tokens: .npy, .bin or .txt; the shipped text when left out")
       ->type_name("F");
@@ -219,9 +206,14 @@ void add_train_flags(CLI::App& app) {
 int run_train() {
   auto inputs = load_inputs();
   if (!inputs) return complain(inputs.error());
-  auto transport = connect(inputs->job, inputs->options.threads_per_rank);
-  if (!transport) return complain(transport.error());
-  inputs->options.transport = transport->get();
+  const RankProgram program = lower(inputs->job, 0);
+  auto processes =
+      join_processes(inputs->job, flags.comm, hash_of(inputs->job, program, inputs->options));
+  if (!processes) return complain(processes.error());
+  executor::Transport* const transport = processes->transport.get();
+  inputs->options.transport = transport;
+  inputs->options.cores = processes->cores;
+  if (flags.threads == 0) inputs->options.threads_per_rank = processes->threads_per_rank;
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   Progress progress(inputs->options.steps);
@@ -232,14 +224,15 @@ int run_train() {
     progress.at(step.step, note);
   };
   for (const std::string& warning : inputs->job.warnings) warn(warning);
-  for (const std::string& warning : lower(inputs->job, 0).warnings) warn(warning);
+  for (const std::string& warning : program.warnings) warn(warning);
   const auto result = executor::train(inputs->job, inputs->data, inputs->weights, inputs->options);
   if (!result) {
     complain(result.error(), kRunFailed);
-    if (*transport) (*transport)->abort(kRunFailed);  // the other processes may wait for this one
+    if (transport != nullptr)
+      transport->abort(kRunFailed);  // the other processes may wait for this one
     return kRunFailed;
   }
-  return finish(inputs->job, *result, transport->get());
+  return finish(inputs->job, *result, transport);
 }
 
 }  // namespace foreshard::cli

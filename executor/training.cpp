@@ -86,6 +86,7 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
   run.command = options.command;
   run.ranks = job.ranks;
   run.threads_per_rank = options.threads_per_rank;
+  if (options.cores > 0) run.more["cores"] = std::to_string(options.cores);
   if (options.transport != nullptr) {
     run.more["processes"] = std::to_string(options.transport->size());
     run.more["process"] = std::to_string(options.transport->rank());

@@ -26,6 +26,7 @@ struct TrainingOptions {
   std::uint64_t seed = 0;
   std::string data;  // path of the token file; empty: the shipped text
   int threads_per_rank = 1;
+  int cores = 0;  // that all ranks share, for the trace; 0: this process' own
   std::optional<std::int64_t> device_memory;
   Nanoseconds hang_timeout{60'000'000'000};
   Fault fault;

@@ -5,6 +5,7 @@
 
 #include "simulator/operator_pieces.hpp"
 #include "traces/metadata.hpp"
+#include "traces/processors.hpp"
 
 namespace foreshard::simulator {
 namespace {

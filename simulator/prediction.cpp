@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "models/oom_report.hpp"
-#include "traces/metadata.hpp"
+#include "traces/processors.hpp"
 
 namespace foreshard::simulator {
 namespace {

@@ -1,14 +1,13 @@
 #include "traces/metadata.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <string_view>
-#include <thread>
 
 #include <sqlite3.h>
 
 #include "traces/fst_file.hpp"
+#include "traces/processors.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -52,10 +51,6 @@ std::int64_t integer(const Metadata& metadata, const std::string& key, std::int6
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? value : otherwise;
-}
-
-int cores() {
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 std::string cpu_model() {

@@ -10,7 +10,8 @@
 //   versions                        of what wrote the file
 //   clock                           what times are counted on
 //   threads_per_rank
-//   cpu_model, cores                of the machine that ran it, or that predicted
+//   cpu_model                       of the machine that ran it, or that predicted
+//   cores                           processors that all ranks shared, or that the prediction assumes
 //   recorder_overhead_ns_per_event  what writing one record costs the thread that does it
 //   recorder_overhead_fraction      of the ranks' step time, at most, spent on recording
 //   predicted                       1: a prediction, 0: a measurement
@@ -51,9 +52,6 @@ Metadata run_metadata(const RunDescription& run);
 
 // The value of a key as an integer, or `otherwise` where it is absent or no number.
 std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise);
-
-// Processors that this process may use.
-int cores();
 
 // "Intel(R) Xeon(R) ...", or empty where the system does not say.
 std::string cpu_model();

@@ -25,7 +25,7 @@ _foreshard() {
       return ;;
     --plan) compopt -o filenames; COMPREPLY=($(compgen -f -- "$current")); return ;;
     --device) COMPREPLY=($(compgen -W "cpu" -- "$current")); return ;;
-    --comm) COMPREPLY=($(compgen -W "local mpi" -- "$current")); return ;;
+    --comm) COMPREPLY=($(compgen -W "auto local tcp mpi" -- "$current")); return ;;
     --machine) COMPREPLY=($(compgen -W "$machines" -- "$current")); return ;;
     --ranks | --steps | --seed | --device-memory | --threads-per-rank | --hang-timeout | --nodes | \
     --rank | --step) return ;;

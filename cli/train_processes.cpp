@@ -1,0 +1,73 @@
+#include "cli/train_processes.hpp"
+
+#include <algorithm>
+
+#include "executor/launch.hpp"
+#include "executor/meeting_point.hpp"
+#include "executor/tcp_transport.hpp"
+#include "traces/processors.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+using executor::CommKind;
+using executor::LaunchedRank;
+
+Result<void> check_size(const Job& job, int processes) {
+  if (processes == job.ranks) return {};
+  return fail("", "--ranks",
+              std::to_string(job.ranks) + " ranks were asked for but " + std::to_string(processes) +
+                  " processes were started; expected the same number, as in `mpirun -n " +
+                  std::to_string(job.ranks) + " foreshard train ...`");
+}
+
+Result<std::unique_ptr<executor::Transport>> connect_by_mpi(const Job& job) {
+  auto transport = executor::load_mpi_transport(executor::program_directory());
+  if (!transport) return transport;
+  if (auto ok = check_size(job, (*transport)->size()); !ok) return tl::unexpected(ok.error());
+  return transport;
+}
+
+Result<std::unique_ptr<executor::Transport>> connect_by_tcp(
+    const Job& job, const LaunchedRank& launched, const executor::Environment& environment,
+    std::uint64_t job_hash) {
+  if (auto ok = check_size(job, launched.size); !ok) return tl::unexpected(ok.error());
+  const auto point = executor::meeting_point(launched, environment);
+  if (!point) return tl::unexpected(point.error());
+  return executor::connect_by_tcp({launched.rank,
+                                   launched.local_size,
+                                   *point,
+                                   {job.ranks, job_hash, executor::build_of_this_program()}});
+}
+
+}  // namespace
+
+Result<Processes> join_processes(const Job& job, const std::string& comm, std::uint64_t job_hash) {
+  const auto environment = executor::process_environment();
+  const auto launched = executor::launched_rank(environment);
+  if (!launched) return tl::unexpected(launched.error());
+  const auto kind = executor::choose_comm(comm, *launched, environment);
+  if (!kind) return tl::unexpected(kind.error());
+  Processes out;
+  if (*kind == CommKind::local) {
+    out.cores = traces::cores();
+    out.threads_per_rank = std::max(1, out.cores / job.ranks);
+    return out;
+  }
+  auto transport = *kind == CommKind::mpi ? connect_by_mpi(job)
+                                          : connect_by_tcp(job, **launched, environment, job_hash);
+  if (!transport) return tl::unexpected(transport.error());
+  out.transport = std::move(*transport);
+  std::vector<traces::Processors> all;
+  executor::RunControl control(job.ranks);
+  for (const std::string& text :
+       executor::exchange(control, *out.transport, traces::to_text(traces::own_processors()))) {
+    all.push_back(traces::processors_from_text(text));
+  }
+  out.cores = traces::total_cores(all);
+  out.threads_per_rank =
+      traces::share_of_cores(all, static_cast<std::size_t>(out.transport->rank()));
+  return out;
+}
+
+}  // namespace foreshard::cli

@@ -1,0 +1,24 @@
+// The processes of a training run: which one this is, by what it talks to the others, and the
+// processors it has among them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "executor/transport.hpp"
+#include "models/step_program.hpp"
+
+namespace foreshard::cli {
+
+struct Processes {
+  std::unique_ptr<executor::Transport> transport;  // nullptr: ranks are threads of this process
+  int cores = 1;                                   // that all ranks share
+  int threads_per_rank = 1;                        // that find a core each
+};
+
+// `comm` is --comm's value, `job_hash` the same in all processes that are to compute the same. Blocks
+// until all processes have come; throws where they do not.
+Result<Processes> join_processes(const Job& job, const std::string& comm, std::uint64_t job_hash);
+
+}  // namespace foreshard::cli
