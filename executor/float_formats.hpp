@@ -1,4 +1,5 @@
-// Conversions between the floating-point formats that weight files hold and fp32.
+// Conversions between fp32 and the shorter floating-point formats of weights and operands. The inner
+// loops convert whole vectors by the same rule, see cpu/simd/vector.inl.
 #pragma once
 
 #include <bit>
@@ -6,15 +7,21 @@
 
 namespace foreshard::executor {
 
-inline float bf16_to_float(std::uint16_t bits) {
+constexpr std::uint16_t kBf16Nan = 0x7fc0;  // what every NaN becomes in bf16
+
+[[gnu::always_inline]] inline float bf16_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// Rounds to nearest, ties to even; a NaN stays a (quiet) NaN.
-inline std::uint16_t float_to_bf16(float value) {
+// The fp32 nearest to `value` among those that bf16 holds, ties to even, as c10::BFloat16 rounds.
+[[gnu::always_inline]] inline float rounded_to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
-  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+  const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U;
+  constexpr std::uint32_t kNan = std::uint32_t{kBf16Nan} << 16;
+  return std::bit_cast<float>((bits & 0x7fffffffU) > 0x7f800000U ? kNan : rounded);
+}
+[[gnu::always_inline]] inline std::uint16_t float_to_bf16(float value) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(value)) >> 16);
 }
 
 inline float f16_to_float(std::uint16_t half) {

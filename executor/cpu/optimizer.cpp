@@ -1,5 +1,4 @@
 // The optimizer's step over one unit's shards, and the gradient norm it clips by.
-#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -49,8 +48,10 @@ void run_clip_coefficient(const KernelArguments& a) {
   for (std::int64_t i = 0; i < a.key.dims[0]; ++i) total += squares[i];
   const double norm = std::sqrt(total), limit = a.scalars.clip_grad_norm;
   double* const clip = output<double>(a, 0);
+  // A NaN norm makes the factor NaN, and every gradient with it, as torch.clamp does.
+  const double factor = limit > 0 ? limit / (norm + kGuard) : 1.0;
   clip[0] = norm;
-  clip[1] = limit > 0 ? std::min(1.0, limit / (norm + kGuard)) : 1.0;
+  clip[1] = factor > 1.0 ? 1.0 : factor;
 }
 
 // Decoupled weight decay and bias correction as in PyTorch; constants are made in double.

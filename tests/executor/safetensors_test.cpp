@@ -124,7 +124,9 @@ TEST(Safetensors, HalfPrecisionConversionsAreExact) {
   // Ties go to the even neighbour: 1 + 2^-8 lies between 1 and 1 + 2^-7.
   EXPECT_EQ(float_to_bf16(1.0f + 0x1p-8f), 0x3f80);
   EXPECT_EQ(float_to_bf16(1.0f + 0x1.8p-7f), 0x3f82);
-  EXPECT_EQ(float_to_bf16(std::bit_cast<float>(0x7fffffffu)) & 0x7fff, 0x7fff);
+  for (const std::uint32_t nan : {0x7fffffffU, 0x7f800001U, 0xffc00000U, 0xff800001U}) {
+    EXPECT_EQ(float_to_bf16(std::bit_cast<float>(nan)), 0x7fc0);
+  }
 }
 
 TEST(Safetensors, RefusesDamagedFilesAndNamesTheField) {

@@ -11,7 +11,12 @@
 // Four blocks of tile x head, one of tile x tile, two of tile: largest for the longest head.
 
 constexpr Index kTileFloats = 4 * 32 * kLongestHead + 32 * 32 + 2 * 32;
-constexpr float kMasked = -1e30F;  // a score nobody may see; its exponential is 0
+constexpr float kMasked = -__builtin_inff();  // a score nobody may see; its exponential is 0
+
+// What exponents are counted from: the largest score so far, or 0 while none is above minus infinity.
+FORESHARD_INLINE Floats reference_of(Floats peak) {
+  return peak == kMasked ? Floats{} : peak;
+}
 
 struct Queries {
   Index first, count;  // positions in the sequence
@@ -100,10 +105,12 @@ void attention(const AttentionOperands& o, Index sequence, Index head, Index til
         for (Index key = 0; key < seen; ++key) {
           new_peak = max(new_peak, load(scores + key * tile + i) * scale);
         }
-        Floats sums = load(total + i) * exponential(old_peak - new_peak);
+        const Floats reference = reference_of(new_peak);
+        const Floats shrink = exponential(old_peak - reference);
+        Floats sums = load(total + i) * shrink;
         for (Index key = 0; key < seen; ++key) {
           float* x = scores + key * tile + i;
-          const Floats p = exponential(load(x) * scale - new_peak);
+          const Floats p = exponential(load(x) * scale - reference);
           store(x, p);
           sums += p;
         }
@@ -113,7 +120,6 @@ void attention(const AttentionOperands& o, Index sequence, Index head, Index til
         }
         store(total + i, sums);
         store(peak + i, new_peak);
-        const Floats shrink = exponential(old_peak - new_peak);
         if (first > 0) {
           for (Index lane = 0; lane < kWidth && i + lane < queries.count; ++lane) {
             float* row = result + (i + lane) * padded;
@@ -132,10 +138,12 @@ void attention(const AttentionOperands& o, Index sequence, Index head, Index til
   T* out = static_cast<T*>(o.out) + (base + queries.first) * q_stride + head * d;
   float* lse = o.lse + (sequence * o.heads + head) * o.sequence + queries.first;
   for (Index i = 0; i < queries.count; ++i) {
-    const float inverse = 1.0F / total[i];
+    // A query whose scores are all minus infinity attends to nothing: its result is zero.
+    const bool is_empty = total[i] == 0;
+    const float inverse = is_empty ? 0 : 1.0F / total[i];
     sweep(d, [&](Index c, auto extent) {
       store(out + i * q_stride + c, load(result + i * padded + c) * inverse, extent);
     });
-    lse[i] = peak[i] + __builtin_logf(total[i]);
+    lse[i] = is_empty ? 0 : peak[i] + __builtin_logf(total[i]);
   }
 }

@@ -91,10 +91,7 @@ void cross_entropy(const void* logits, float* lse, Index rows, Index width) {
     Index whole = width / kWidth * kWidth;
     for (Index i = 0; i < whole; i += kWidth) peaks = max(peaks, load(x + i));
     float peak = largest(peaks);
-    for (Index i = whole; i < width; ++i) {
-      const float v = to_float(x[i]);
-      peak = v > peak ? v : peak;
-    }
+    for (Index i = whole; i < width; ++i) peak = larger(peak, to_float(x[i]));
     double total = 0;
     for (Index run = 0; run < width; run += kRun) {
       const Index length = width - run < kRun ? width - run : kRun;

@@ -38,10 +38,11 @@ FORESHARD_INLINE Floats widen(Halves h) {
   return reinterpret_cast<Floats>(__builtin_convertvector(h, Bits) << 16);
 #endif
 }
+// float_to_bf16() of every lane.
 FORESHARD_INLINE Halves narrow(Floats x) {
   const Bits bits = reinterpret_cast<Bits>(x);
   const Bits rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
-  const Bits nan = Bits{} + 0x7fc0U;
+  const Bits nan = Bits{} + kBf16Nan;
   return __builtin_convertvector(x == x ? rounded : nan, Halves);
 }
 
@@ -96,11 +97,10 @@ FORESHARD_INLINE void sweep(Index n, Body&& body) {
   if (i < n) body(i, Part{n - i});
 }
 
+// The larger of two; NaN where either is.
 FORESHARD_INLINE Floats max(Floats a, Floats b) {
-  return a > b ? a : b;
-}
-FORESHARD_INLINE Floats min(Floats a, Floats b) {
-  return a < b ? a : b;
+  const Floats larger = a > b ? a : b;  // b where they cannot be compared
+  return a == a ? larger : a;
 }
 
 FORESHARD_INLINE Floats square_root(Floats x) {
@@ -118,16 +118,24 @@ FORESHARD_INLINE auto sum(const V& lanes) {
   }
   return x[0];
 }
+FORESHARD_INLINE float larger(float a, float b) {
+  return a > b || a != a ? a : b;
+}
+// The largest lane; NaN where any is.
 FORESHARD_INLINE float largest(Floats x) {
   float m = x[0];
-  for (int i = 1; i < kWidth; ++i) m = x[i] > m ? x[i] : m;
+  for (int i = 1; i < kWidth; ++i) m = larger(m, x[i]);
   return m;
 }
 
-// e^x within 2 ulp; 0 below the smallest normal result, infinite above 88.3. Range reduction by ln 2
-// in two parts (Cody and Waite) and the minimax polynomial of degree 5 of the Cephes library.
+// e^x within 2 ulp; 0 below the smallest normal result, infinite above 88.3, NaN for NaN. Range
+// reduction by ln 2 in two parts (Cody and Waite) and the minimax polynomial of degree 5 of the
+// Cephes library.
 FORESHARD_INLINE Floats exponential(Floats x) {
-  const Floats clamped = max(min(x, broadcast(89.0F)), broadcast(-87.33654F));
+  constexpr float kLargest = 89.0F, kSmallest = -87.33654F;
+  // A comparison with NaN is false: NaN passes, and stays one whatever its integer part becomes.
+  const Floats below = x > kLargest ? broadcast(kLargest) : x;
+  const Floats clamped = below < kSmallest ? broadcast(kSmallest) : below;
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   const Floats n = (clamped * 1.44269504088896341F + kRound) - kRound;
   Floats r = clamped - n * 0.693359375F;
@@ -139,7 +147,7 @@ FORESHARD_INLINE Floats exponential(Floats x) {
   p = p * r + 5.0000001201e-1F;
   const Floats y = (p * (r * r) + r) + 1.0F;
   const Floats scale = reinterpret_cast<Floats>((__builtin_convertvector(n, Ints) + 127) << 23);
-  return x > -87.33654F ? y * scale : Floats{};
+  return x <= kSmallest ? Floats{} : y * scale;
 }
 
 // Transposes a kWidth x kWidth block held in registers: log2(kWidth) rounds of exchanging blocks.

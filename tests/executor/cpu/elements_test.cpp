@@ -1,4 +1,6 @@
 // Elementwise operators, the optimizer's step and gradient clipping.
+#include <bit>
+
 #include "tests/executor/cpu/kernel_fixture.hpp"
 
 namespace foreshard::executor {
@@ -85,6 +87,27 @@ TEST_P(Elements, CastsSpecialValues) {
                             {Tensor::of(DType::fp32, {NAN})},
                             {Tensor::zeros(DType::bf16, 1)}});
   EXPECT_TRUE(std::isnan(nan[0].at(0)));
+}
+
+// The inner loops round by the one rule that files are written by, NaN of every kind included.
+TEST_P(Elements, CastsAsTheScalarConversionDoes) {
+  std::vector<std::uint32_t> patterns;
+  for (std::uint32_t upper = 0; upper < 0x10000; upper += 3) {
+    for (const std::uint32_t lower : {0U, 1U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU}) {
+      patterns.push_back(upper << 16 | lower);
+    }
+  }
+  const auto n = static_cast<std::int64_t>(patterns.size());
+  Tensor from = Tensor::zeros(DType::fp32, n);
+  std::memcpy(from.bytes.data(), patterns.data(), from.bytes.size());
+  const auto done = run_all({{Operator::cast, DType::bf16, DType::fp32, DType::bf16, {n}},
+                             {from},
+                             {Tensor::unwritten(DType::bf16, n)}});
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    std::uint16_t got = 0;
+    std::memcpy(&got, done[0].bytes.data() + i * sizeof got, sizeof got);
+    ASSERT_EQ(got, float_to_bf16(std::bit_cast<float>(patterns[i]))) << std::hex << patterns[i];
+  }
 }
 
 TEST_P(Elements, FillZeroClears) {
