@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/train_processes.hpp"
 #include "cli/train_report.hpp"
+#include "executor/processor.hpp"
 #include "executor/training.hpp"
 
 namespace foreshard::cli {
@@ -58,7 +59,22 @@ Result<void> check_words() {
   if (!flags.save.empty()) {
     if (auto ok = executor::check_checkpoint_target(flags.save); !ok) return ok;
   }
+  if (const auto& set = executor::requested_instruction_set(); !set) {
+    return tl::unexpected(set.error());
+  }
   return flags.json.check();
+}
+
+// What is about to compute, before anything does.
+void announce(const Job& job, int threads) {
+  const executor::InstructionSet set = executor::instruction_set();
+  std::fprintf(stderr, "training on the CPU with %s: %d rank%s of %d thread%s\n",
+               std::string(name(set)).c_str(), job.ranks, job.ranks == 1 ? "" : "s", threads,
+               threads == 1 ? "" : "s");
+  if (job.plan.precision.param == DType::bf16 &&
+      !executor::has_fast_bf16(executor::this_processor(), set)) {
+    std::fprintf(stderr, "no fast bf16 on this processor: products run at the speed of fp32\n");
+  }
 }
 
 // Everything an error can come from, before anything is written.
@@ -214,6 +230,9 @@ int run_train() {
   inputs->options.transport = transport;
   inputs->options.cores = processes->cores;
   if (flags.threads == 0) inputs->options.threads_per_rank = processes->threads_per_rank;
+  if (transport == nullptr || transport->rank() == 0) {
+    announce(inputs->job, inputs->options.threads_per_rank);
+  }
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   Progress progress(inputs->options.steps);

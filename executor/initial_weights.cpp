@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "executor/processor.hpp"
+
 // The same arithmetic, compiled for the baseline and for AVX2. No multiply-add is fused (this file
 // is compiled with -ffp-contract=off), so that all machines draw the same bits.
 namespace foreshard::executor {
@@ -143,7 +145,7 @@ void normal_blocks_baseline(std::uint64_t seed, std::uint32_t stream, std::uint6
 }
 
 NormalBlocks best_normal_blocks() {
-  return __builtin_cpu_supports("avx2") ? normal_blocks_avx2 : normal_blocks_baseline;
+  return instruction_set() >= InstructionSet::avx2 ? normal_blocks_avx2 : normal_blocks_baseline;
 }
 #else
 NormalBlocks best_normal_blocks() {

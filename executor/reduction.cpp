@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "executor/float_formats.hpp"
+#include "executor/processor.hpp"
 #include "models/units.hpp"
 
 #if defined(__x86_64__)
@@ -34,13 +36,9 @@ struct Brain {
   using Stored = std::uint16_t;
   using Computed = float;
   static inline __attribute__((always_inline)) float load(std::uint16_t x) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
+    return bf16_to_float(x);
   }
-  static inline __attribute__((always_inline)) float round(float x) {
-    const auto bits = std::bit_cast<std::uint32_t>(x);
-    const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U;
-    return std::bit_cast<float>((bits & 0x7fffffffU) > 0x7f800000U ? 0x7fc00000U : rounded);
-  }
+  static inline __attribute__((always_inline)) float round(float x) { return rounded_to_bf16(x); }
   static inline __attribute__((always_inline)) std::uint16_t store(float x) {
     return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
   }
@@ -117,21 +115,12 @@ void avx512(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
 #endif
 
 template <typename Format>
-Kernel choose() {
+Kernel kernel() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq")) {
-    return avx512<Format>;
-  }
-  if (__builtin_cpu_supports("avx2")) return avx2<Format>;
+  if (instruction_set() >= InstructionSet::avx512) return avx512<Format>;
+  if (instruction_set() == InstructionSet::avx2) return avx2<Format>;
 #endif
   return baseline<Format>;
-}
-
-template <typename Format>
-Kernel kernel() {
-  static const Kernel chosen = choose<Format>();
-  return chosen;
 }
 
 }  // namespace

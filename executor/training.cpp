@@ -8,6 +8,7 @@
 
 #include "executor/local_communicator.hpp"
 #include "executor/message_communicator.hpp"
+#include "executor/processor.hpp"
 #include "executor/rank_run.hpp"
 #include "executor/run_exports.hpp"
 #include "executor/watchdog.hpp"
@@ -87,6 +88,7 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
   run.ranks = job.ranks;
   run.threads_per_rank = options.threads_per_rank;
   if (options.cores > 0) run.more["cores"] = std::to_string(options.cores);
+  run.more["instruction_set"] = name(instruction_set());
   if (options.transport != nullptr) {
     run.more["processes"] = std::to_string(options.transport->size());
     run.more["process"] = std::to_string(options.transport->rank());

@@ -20,6 +20,7 @@
 //
 // and, where they apply:
 //
+//   instruction_set                 what the kernels of a run on the CPU were computed with
 //   processes, process              how many wrote parts of this recording, and which one this is
 //   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
 //   rank_classes                    "0,0,2,2": for every rank the one that stands for it in here

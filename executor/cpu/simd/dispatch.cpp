@@ -7,21 +7,22 @@
 namespace foreshard::executor {
 namespace {
 
-std::vector<const SimdKernels*> detect() {
-  std::vector<const SimdKernels*> found;
+const SimdKernels& kernels_for(InstructionSet set) {
+  switch (set) {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
-                          __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-  if (has_avx512 && __builtin_cpu_supports("avx512bf16")) {
-    found.push_back(&avx512_bf16_kernels());
-  }
-  if (has_avx512) found.push_back(&avx512_kernels());
-  if (has_avx2) found.push_back(&avx2_kernels());
+    case InstructionSet::avx512_bf16: return avx512_bf16_kernels();
+    case InstructionSet::avx512: return avx512_kernels();
+    case InstructionSet::avx2: return avx2_kernels();
 #endif
-  found.push_back(&baseline_kernels());
+    default: return baseline_kernels();
+  }
+}
+
+std::vector<const SimdKernels*> available() {
+  std::vector<const SimdKernels*> found;
+  for (const InstructionSet set : instruction_sets(this_processor())) {
+    found.push_back(&kernels_for(set));
+  }
   return found;
 }
 
@@ -30,13 +31,15 @@ std::atomic<const SimdKernels*> chosen{nullptr};
 }  // namespace
 
 std::span<const SimdKernels* const> available_simd_kernels() {
-  static const std::vector<const SimdKernels*> found = detect();
+  static const std::vector<const SimdKernels*> found = available();
   return found;
 }
 
 const SimdKernels& simd_kernels() {
   const SimdKernels* kernels = chosen.load(std::memory_order_relaxed);
-  return kernels != nullptr ? *kernels : *available_simd_kernels().front();
+  if (kernels != nullptr) return *kernels;
+  static const SimdKernels& of_this_process = kernels_for(instruction_set());
+  return of_this_process;
 }
 
 void use_simd_kernels(const SimdKernels& kernels) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "executor/cpu/simd/table.hpp"
+#include "executor/processor.hpp"
 
 namespace foreshard::executor {
 

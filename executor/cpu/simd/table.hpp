@@ -108,10 +108,10 @@ struct SimdKernels {
   void (*sgd[2][2])(const void* gradient, void* parameter, Index n, const SgdScalars&);
 };
 
-// The best of the instruction sets this processor has, unless use_simd_kernels named another.
+// Those of instruction_set(), unless use_simd_kernels named others.
 const SimdKernels& simd_kernels();
 
-// Those this processor can run, best first.
+// Those this processor can run, the fastest first.
 std::span<const SimdKernels* const> available_simd_kernels();
 
 // For tests and benchmarks: run with `kernels` from now on; not while kernels are running.
