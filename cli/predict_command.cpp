@@ -31,6 +31,38 @@ ordered_json peaks_json(const simulator::MemoryPeaks& peaks) {
           {"peak_active_bytes", peaks.active}};
 }
 
+constexpr const char* kMfuConvention =
+    "6 N + 12 L H Q T model FLOPs a token, causal mask not deducted, as PaLM and torchtitan count";
+
+ordered_json shares_json(const std::vector<simulator::PathPart>& parts, std::int64_t length) {
+  ordered_json out = ordered_json::array();
+  for (const simulator::PathPart& part : parts) {
+    out.push_back({{"name", part.name},
+                   {"kind", part.kind},
+                   {"count", part.count},
+                   {"share", static_cast<double>(part.ns) / static_cast<double>(length)}});
+  }
+  return out;
+}
+
+// Null where the step has no time.
+void add_path(ordered_json& out, const Prediction& p) {
+  for (const char* field :
+       {"critical_path", "critical_path_units", "critical_path_communication_share", "slack"}) {
+    out[field] = nullptr;
+  }
+  if (!p.path) return;
+  const std::int64_t length = p.path->length_ns;
+  out["critical_path"] = shares_json(p.path->parts, length);
+  out["critical_path_units"] = shares_json(p.path->units, length);
+  out["critical_path_communication_share"] =
+      static_cast<double>(p.path->communication_ns) / static_cast<double>(length);
+  out["slack"] = ordered_json::array();
+  for (const simulator::Slack& slack : p.path->slack) {
+    out["slack"].push_back({{"name", slack.name}, {"slack_ns", slack.ns}});
+  }
+}
+
 ordered_json to_json(const Job& job, const Prediction& p) {
   ordered_json out = {
       {"model", job.model.name}, {"ranks", job.ranks}, {"fits", p.fits}, {"oom", nullptr}};
@@ -52,6 +84,7 @@ ordered_json to_json(const Job& job, const Prediction& p) {
   out["step_time_high_ns"] = if_timed(p.step_time_high.count());
   out["tokens_per_s"] = if_timed(p.tokens_per_s);
   out["mfu"] = if_timed(p.mfu);
+  out["mfu_convention"] = kMfuConvention;
   out["exposed_communication_ns"] = if_timed(p.exposed_communication.count());
   out["ranks_memory"] = ordered_json::array();
   for (const auto& r : p.ranks_memory) {
@@ -72,9 +105,37 @@ ordered_json to_json(const Job& job, const Prediction& p) {
                          {"fitted", p.cost_sources.fitted},
                          {"modelled", p.cost_sources.modelled},
                          {"unknown", p.cost_sources.unknown}};
+  add_path(out, p);
   out["prediction_ns"] = p.prediction_time.count();
   out["warnings"] = p.warnings;
   return out;
+}
+
+std::string text_of(const simulator::StepPath& path) {
+  constexpr std::size_t kShown = 6, kUnitsShown = 2;
+  const auto share = [&](std::int64_t ns) {
+    return 100 * static_cast<double>(ns) / static_cast<double>(path.length_ns);
+  };
+  const auto list = [&](const std::vector<simulator::PathPart>& parts, std::size_t shown) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(shown, parts.size()); ++i) {
+      text += (i == 0 ? "" : ", ") + parts[i].name + formatted(" %.1f %%", share(parts[i].ns));
+    }
+    return text;
+  };
+  std::string text = formatted("On its critical path: %s; communication %.1f %%.\n",
+                               list(path.parts, kShown).c_str(), share(path.communication_ns));
+  if (!path.units.empty()) {
+    text += "Units on it: " + list(path.units, kUnitsShown) +
+            (path.units.size() > kUnitsShown ? ", ..." : "") + ".\n";
+  }
+  // What has room is what could be slower, or later, without the step taking longer.
+  const auto first = std::find_if(path.slack.begin(), path.slack.end(),
+                                  [](const simulator::Slack& s) { return s.ns > 0; });
+  if (first != path.slack.end()) {
+    text += "Least slack beside it: " + text_of_time(first->ns) + " of " + first->name + ".\n";
+  }
+  return text;
 }
 
 std::string text_of(const Job& job, const Prediction& p) {
@@ -98,11 +159,12 @@ std::string text_of(const Job& job, const Prediction& p) {
   }
   if (p.step_time.count() > 0) {
     text += formatted(
-        "A step takes %s (90 %%: %s to %s): %.0f tokens/s, %.1f %% MFU, %s of it waiting for "
-        "communication.\n",
+        "A step takes %s (90 %%: %s to %s): %.0f tokens/s, %.1f %% MFU (PaLM's and torchtitan's "
+        "count), %s of it waiting for communication.\n",
         text_of_time(p.step_time.count()).c_str(), text_of_time(p.step_time_low.count()).c_str(),
         text_of_time(p.step_time_high.count()).c_str(), p.tokens_per_s, 100 * p.mfu,
         text_of_time(p.exposed_communication.count()).c_str());
+    text += text_of(*p.path);
   } else if (p.fits) {
     text += "How long a step takes is unknown.\n";
   }
@@ -224,6 +286,7 @@ Result<int> answer() {
   if (auto ok = check_sources(*sources, *job); !ok) return tl::unexpected(ok.error());
   options.costs = sources->costs ? &*sources->costs : nullptr;
   options.machine = sources->machine ? &*sources->machine : nullptr;
+  options.wants_path = true;
   options.keeps_memory_records = !flags.trace.empty() || !flags.memory_events.empty();
   const Prediction prediction = simulator::predict(*job, options);
   if (!flags.memory_events.empty()) {

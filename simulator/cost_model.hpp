@@ -65,6 +65,8 @@ class CostModel {
 
   // Bytes of one rank's device where the machine says so; 0: unlimited.
   virtual std::int64_t device_bytes() const { return 0; }
+  // What of those is gone before the allocator sees them, for a rank that runs this program.
+  virtual std::int64_t bytes_outside_allocator(const RankProgram&) const { return 0; }
   // The device that has no data sheet here, so that what was not measured is unknown; "": none.
   virtual std::string unknown_device() const { return ""; }
   virtual int ranks_per_node() const = 0;

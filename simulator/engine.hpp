@@ -3,7 +3,12 @@
 // Each simulated rank has a host thread that walks its program in order. An instruction costs the
 // host its issue time; host_wait blocks it until an event is reached. Streams are queues: their
 // tasks run one after the other, each once the host has issued it and the stream has passed every
-// event it was told to wait for. A collective starts when every simulated rank of its group has
+// event it was told to wait for; latencies are minima, so a task starts at the latest of
+//
+//   its issue + launch_latency,  the end of the task before + stream_gap,
+//   each event that kept the stream waiting + event_latency
+//
+// A collective starts when every simulated rank of its group has
 // reached it and its communicator is free; the collectives of one communicator run in the order in
 // which they were issued, whatever their streams, and end together on all ranks.
 //
@@ -42,12 +47,12 @@ struct TaskCost {
 
 struct HostCosts {
   std::array<std::int64_t, kKinds> issue_ns{};  // by Kind; of host_wait: one that need not wait
-  std::int64_t launch_latency_ns = 0;  // from the issue to the start on a stream that was idle
-  std::int64_t stream_gap_ns = 0;      // between two tasks of a busy stream
-  std::int64_t event_latency_ns = 0;   // from an event to the work of a stream that waited for it
-  std::int64_t wait_latency_ns = 0;    // from an event to the end of the host's wait for it
-  std::int64_t rendezvous_ns = 0;      // from the last arrival at a collective to its start
-  bool uses_core = false;              // host threads share the cores with the tasks
+  std::int64_t launch_latency_ns = 0;           // from the end of the issue to the start, at least
+  std::int64_t stream_gap_ns = 0;     // from a task's end to the start of the stream's next
+  std::int64_t event_latency_ns = 0;  // from an event to the work of a stream that waited for it
+  std::int64_t wait_latency_ns = 0;   // from an event to the end of the host's wait for it
+  std::int64_t rendezvous_ns = 0;     // from the last arrival at a collective to its start
+  bool uses_core = false;             // host threads share the cores with the tasks
 };
 
 // Time an instruction takes the host beyond its issue time: segments from the device.

@@ -75,9 +75,9 @@ class Walk {
 
   const TaskCost& cost(const Instruction& i) const { return rank_.costs[cost_index(i)]; }
 
-  // When a task issued now starts on its stream, which is either idle or still busy.
+  // When a task issued now starts on its stream.
   std::int64_t stream_start(std::size_t stream) const {
-    return passed_[stream] <= host_ ? host_ + options_.host.launch_latency_ns : ready_[stream];
+    return std::max(host_ + options_.host.launch_latency_ns, ready_[stream]);
   }
 
   void finish_task(std::size_t stream, std::int64_t end) {
@@ -120,7 +120,7 @@ class Walk {
         const std::int64_t event = events_[static_cast<std::size_t>(i.target)];
         if (event > passed_[stream]) {
           passed_[stream] = event;
-          ready_[stream] = event + options_.host.event_latency_ns;
+          ready_[stream] = std::max(ready_[stream], event + options_.host.event_latency_ns);
         }
         break;
       }

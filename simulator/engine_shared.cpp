@@ -20,8 +20,12 @@ class SharedEngine {
   SharedEngine(std::span<const SimulatedRank> inputs, const EngineOptions& options)
       : options_(options), solver_(shared_capacities(inputs.size(), options)) {
     ranks_.resize(inputs.size());
-    for (std::size_t r = 0; r < inputs.size(); ++r) set_up(r, inputs[r]);
-    for (Communicator& c : communicators_) c.at.assign(c.members.size(), -1);
+    for (std::size_t r = 0; r < inputs.size(); ++r) {
+      ranks_[r].input = &inputs[r];
+      ranks_[r].open_timeline(last_step());
+      join_communicators(communicators_, ranks_[r], static_cast<std::int32_t>(r),
+                         options_.one_per_class);
+    }
   }
 
   std::vector<RankTimeline> run() {
@@ -43,24 +47,6 @@ class SharedEngine {
     return options_.stop_step >= 0 ? options_.stop_step : options_.steps;
   }
   std::int64_t now() const { return std::llround(time_); }
-
-  void set_up(std::size_t r, const SimulatedRank& input) {
-    Rank& rank = ranks_[r];
-    rank.input = &input;
-    std::size_t spans = 0;
-    for (std::int64_t s = 0; s <= last_step(); ++s)
-      spans += input.program->step(s).instructions.size();
-    rank.timeline.spans.resize(spans);
-    rank.timeline.first_span.push_back(0);
-    for (std::size_t g = 0; g < rank.communicators.size(); ++g) {
-      const auto id = communicator_id(input.place, static_cast<Group>(g), options_.one_per_class);
-      std::size_t c = 0;
-      while (c < communicators_.size() && communicators_[c].id != id) ++c;
-      if (c == communicators_.size()) communicators_.emplace_back().id = id;
-      communicators_[c].members.push_back(static_cast<std::int32_t>(r));
-      rank.communicators[g] = static_cast<std::int32_t>(c);
-    }
-  }
 
   void enter_step(std::size_t r) {
     Rank& rank = ranks_[r];
@@ -89,26 +75,26 @@ class SharedEngine {
     const Instruction& i = rank.program->instructions[rank.pc];
     rank.timeline.spans[rank.span].issue = now();
     rank.host = Rank::Host::issuing;
+    rank.delay_ns = 0;
     std::int64_t ns = options_.host.issue_ns[static_cast<std::size_t>(i.kind)];
-    if (rank.delay < rank.input->delays.size()) {
-      const HostDelay& delay = rank.input->delays[rank.delay];
-      if (delay.step == rank.step && delay.instruction == static_cast<std::int32_t>(rank.pc)) {
-        ++rank.delay;
-        ns += delay.ns;
-        if (delay.drains && rank.is_busy()) {
-          rank.host = Rank::Host::draining;
-          rank.delay_ns = ns;
-          return;
-        }
+    if (const HostDelay* const delay = rank.take_delay()) {
+      if (delay->drains) {
+        rank.host = Rank::Host::draining;
+        rank.delay_ns = delay->ns;
+      } else {
+        ns += delay->ns;
       }
     }
     start_task(r, kHostLane, 0, static_cast<double>(ns));
   }
 
+  // The host goes on with what it wanted an idle device for.
   void end_drain(std::size_t r) {
     Rank& rank = ranks_[r];
-    if (rank.host != Rank::Host::draining || rank.is_busy()) return;
-    rank.host = Rank::Host::issuing;
+    const bool waits = rank.host == Rank::Host::draining &&
+                       rank.lanes[kHostLane].state == LaneState::waits_for_event;
+    if (!waits || rank.is_busy()) return;
+    rank.host = Rank::Host::delayed;
     start_task(r, kHostLane, 0, static_cast<double>(rank.delay_ns));
   }
 
@@ -121,12 +107,16 @@ class SharedEngine {
     enter_step(r);
   }
 
-  // The host's task is over: its issue time, its own work, or the latency after a wait.
+  // The host's task is over: its issue time, a delay, its own work, or the latency after a wait.
   void host_task_done(std::size_t r) {
     Rank& rank = ranks_[r];
     const Instruction& i = rank.program->instructions[rank.pc];
     Span& span = rank.timeline.spans[rank.span];
-    if (rank.host != Rank::Host::issuing) {
+    if (rank.host == Rank::Host::draining) {
+      rank.lanes[kHostLane].state = LaneState::waits_for_event;
+      return end_drain(r);
+    }
+    if (rank.host == Rank::Host::computing || rank.host == Rank::Host::waiting) {
       span.end = now();
       return next_instruction(r);
     }
@@ -140,11 +130,13 @@ class SharedEngine {
         return;
       case Kind::host_wait: {
         span.start = now();
-        const std::size_t e = rank.first_event + static_cast<std::size_t>(i.target);
-        if (rank.events[e].reached < rank.events[e].issued) {
+        Event& event = rank.events[rank.first_event + static_cast<std::size_t>(i.target)];
+        rank.awaited = event.last_issued;
+        rank.waits_since = time_;
+        if (!rank.is_reached(rank.awaited)) {
           rank.host = Rank::Host::waiting;
           rank.lanes[kHostLane].state = LaneState::waits_for_event;
-          rank.events[e].waiters |= 1U << kHostLane;
+          event.waiters |= 1U << kHostLane;
           return;
         }
         break;
@@ -162,38 +154,41 @@ class SharedEngine {
   void put_on_stream(std::size_t r, const Instruction& i) {
     Rank& rank = ranks_[r];
     const auto lane = static_cast<std::size_t>(i.stream);
-    Item item{&i, rank.span, 0, 0};
+    Item item{&i, rank.span, time_};
     if (i.kind == Kind::record_event || i.kind == Kind::wait_event) {
       item.event = rank.first_event + static_cast<std::size_t>(i.target);
-      if (i.kind == Kind::record_event) ++rank.events[item.event].issued;
-      item.count = rank.events[item.event].issued;
+      Event& event = rank.events[item.event];
+      if (i.kind == Kind::record_event) {
+        event.last_issued = static_cast<RecordId>(rank.reached.size());
+        rank.reached.push_back(kNotYet);
+      }
+      item.record = event.last_issued;
     } else if (i.kind == Kind::collective) {
       rank.issued[static_cast<std::size_t>(i.group)].push_back(static_cast<std::uint8_t>(lane));
     }
     LaneTask& task = rank.lanes[lane];
     task.queue.push_back(item);
-    if (task.state == LaneState::idle) advance_stream(r, lane, options_.host.launch_latency_ns);
+    if (task.state == LaneState::idle) advance_stream(r, lane);
   }
 
-  // Goes on with a stream whose last task is over; the next task starts `latency` later.
-  void advance_stream(std::size_t r, std::size_t lane, std::int64_t latency) {
+  // Goes on with a stream whose last task is over.
+  void advance_stream(std::size_t r, std::size_t lane) {
     Rank& rank = ranks_[r];
     LaneTask& task = rank.lanes[lane];
     task.state = LaneState::idle;
     for (; task.head < task.queue.size(); ++task.head) {
       const Item& item = task.queue[task.head];
-      Event* const event =
-          item.instruction->kind == Kind::record_event || item.instruction->kind == Kind::wait_event
-              ? &rank.events[item.event]
-              : nullptr;
       switch (item.instruction->kind) {
         case Kind::record_event:
-          event->reached = item.count;
-          if (event->waiters != 0) wake_waiters(r, *event);
+          rank.reached[static_cast<std::size_t>(item.record)] = task.passed;
+          if (rank.events[item.event].waiters != 0) wake_waiters(r, rank.events[item.event]);
           continue;
         case Kind::wait_event:
-          if (event->reached >= item.count) continue;
-          event->waiters |= static_cast<std::uint8_t>(1U << lane);
+          if (rank.is_reached(item.record)) {
+            task.pass_event(rank.time_of(item.record), options_.host);
+            continue;
+          }
+          rank.events[item.event].waiters |= static_cast<std::uint8_t>(1U << lane);
           task.state = LaneState::waits_for_event;
           return;
         case Kind::collective:
@@ -202,7 +197,7 @@ class SharedEngine {
           return;
         default:
           rank.timeline.spans[item.span].start = now();
-          start_task(r, lane, static_cast<double>(latency),
+          start_task(r, lane, std::max(0.0, task.start(options_.host) - time_),
                      static_cast<double>(rank.cost(*item.instruction).ns));
           return;
       }
@@ -216,11 +211,23 @@ class SharedEngine {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       if ((waiters >> lane & 1U) == 0) continue;
       if (lane == kHostLane) {
-        start_task(r, kHostLane, static_cast<double>(options_.host.wait_latency_ns), 0);
+        wake_host(r, event);
       } else {
         woken_.push_back({static_cast<std::int32_t>(r), static_cast<std::int32_t>(lane)});
       }
     }
+  }
+
+  // The host waits on where another record of the event was reached than the one it waits for, and
+  // has lost no time where that one was reached before it asked.
+  void wake_host(std::size_t r, Event& event) {
+    const Rank& rank = ranks_[r];
+    if (!rank.is_reached(rank.awaited)) {
+      event.waiters |= 1U << kHostLane;
+      return;
+    }
+    const bool waited = rank.time_of(rank.awaited) > rank.waits_since;
+    start_task(r, kHostLane, waited ? static_cast<double>(options_.host.wait_latency_ns) : 0, 0);
   }
 
   // Starts the communicator's next collective when all its ranks stand at it.
@@ -228,33 +235,26 @@ class SharedEngine {
     Communicator& communicator = communicators_[static_cast<std::size_t>(c)];
     if (communicator.running > 0) return;
     for (std::size_t m = 0; m < communicator.members.size(); ++m) {
-      communicator.at[m] = lane_at_next(c, static_cast<std::size_t>(communicator.members[m]));
+      communicator.at[m] =
+          ranks_[static_cast<std::size_t>(communicator.members[m])].lane_at_next(c);
       if (communicator.at[m] < 0) return;
     }
     communicator.running = static_cast<std::int32_t>(communicator.members.size());
+    double start = time_;
+    for (std::size_t m = 0; m < communicator.members.size(); ++m) {
+      const Rank& rank = ranks_[static_cast<std::size_t>(communicator.members[m])];
+      const auto lane = static_cast<std::size_t>(communicator.at[m]);
+      start = std::max(start, rank.lanes[lane].start(options_.host));
+    }
+    start += static_cast<double>(options_.host.rendezvous_ns);
     for (std::size_t m = 0; m < communicator.members.size(); ++m) {
       const auto r = static_cast<std::size_t>(communicator.members[m]);
       const auto lane = static_cast<std::size_t>(communicator.at[m]);
       const LaneTask& task = ranks_[r].lanes[lane];
       const Item& item = task.queue[task.head];
       ranks_[r].timeline.spans[item.span].start = now();
-      start_task(r, lane, static_cast<double>(options_.host.rendezvous_ns),
-                 static_cast<double>(ranks_[r].cost(*item.instruction).ns));
+      start_task(r, lane, start - time_, static_cast<double>(ranks_[r].cost(*item.instruction).ns));
     }
-  }
-
-  // The lane on which a rank stands at the communicator's next collective, or -1.
-  std::int32_t lane_at_next(std::int32_t c, std::size_t r) const {
-    const Rank& rank = ranks_[r];
-    for (std::size_t g = 0; g < rank.communicators.size(); ++g) {
-      if (rank.communicators[g] != c || rank.next_issued[g] >= rank.issued[g].size()) continue;
-      const std::size_t lane = rank.issued[g][rank.next_issued[g]];
-      const LaneTask& task = rank.lanes[lane];
-      if (task.state != LaneState::waits_for_ranks) return -1;
-      const Instruction& i = *task.queue[task.head].instruction;
-      return static_cast<std::size_t>(i.group) == g ? static_cast<std::int32_t>(lane) : -1;
-    }
-    return -1;
   }
 
   void collective_part_done(std::int32_t c) {
@@ -266,12 +266,13 @@ class SharedEngine {
       LaneTask& task = ranks_[r].lanes[static_cast<std::size_t>(lanes[m])];
       const Item& item = task.queue[task.head++];
       task.state = LaneState::idle;
+      task.end_task(time_, options_.host);
       ranks_[r].timeline.spans[item.span].end = now();
       ++ranks_[r].next_issued[static_cast<std::size_t>(item.instruction->group)];
     }
     for (std::size_t m = 0; m < lanes.size(); ++m) {
       advance_stream(static_cast<std::size_t>(communicator.members[m]),
-                     static_cast<std::size_t>(lanes[m]), options_.host.stream_gap_ns);
+                     static_cast<std::size_t>(lanes[m]));
     }
     try_collective(c);
   }
@@ -287,7 +288,8 @@ class SharedEngine {
     }
     rank.timeline.spans[item.span].end = now();
     ++task.head;
-    advance_stream(r, lane, options_.host.stream_gap_ns);
+    task.end_task(time_, options_.host);
+    advance_stream(r, lane);
   }
 
   void start_task(std::size_t r, std::size_t lane, double latency, double work) {
@@ -368,8 +370,7 @@ class SharedEngine {
     while (!woken_.empty()) {
       const Active woken = woken_.back();
       woken_.pop_back();
-      advance_stream(static_cast<std::size_t>(woken.rank), static_cast<std::size_t>(woken.lane),
-                     options_.host.event_latency_ns);
+      advance_stream(static_cast<std::size_t>(woken.rank), static_cast<std::size_t>(woken.lane));
     }
   }
 

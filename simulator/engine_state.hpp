@@ -15,18 +15,24 @@ namespace foreshard::simulator::shared_engine {
 constexpr int kHostLane = kStreams;  // lanes of a rank: its streams, then its host thread
 constexpr int kLanes = kStreams + 1;
 
-// What a host has put on a stream: an instruction of the step it was in at that moment. `count` is
-// for waits: how often the event had been recorded when the wait was issued.
+// A moment at which an event was recorded: an index into Rank::reached, which says when. An event
+// that is recorded twice has two; who waits for it means the last one issued before.
+using RecordId = std::int32_t;
+constexpr RecordId kNeverRecorded = -1;
+constexpr double kNotYet = -1;
+
+// What a host has put on a stream: an instruction of the step it was in at that moment.
 struct Item {
   const Instruction* instruction = nullptr;
   std::size_t span = 0;
+  double issued = 0;  // when the host was done with issuing it
   std::size_t event = 0;
-  std::int32_t count = 0;
+  RecordId record = kNeverRecorded;  // that it makes, or waits for
 };
 
 struct Event {
-  std::int32_t issued = 0, reached = 0;  // records of it
-  std::uint8_t waiters = 0;              // lanes that wait for it
+  RecordId last_issued = kNeverRecorded;
+  std::uint8_t waiters = 0;  // lanes that wait for it
 };
 static_assert(kLanes <= 8);
 
@@ -37,8 +43,25 @@ struct LaneTask {
   LaneState state = LaneState::idle;
   double latency = 0;
   double work = 0;
-  std::vector<Item> queue;  // streams only
+  // Streams only: what the host has put there, when it was done with all before `head`, and when
+  // the next task can start.
+  std::vector<Item> queue;
   std::size_t head = 0;
+  double passed = 0, ready = 0;
+
+  void end_task(double time, const HostCosts& host) {
+    passed = time;
+    ready = time + static_cast<double>(host.stream_gap_ns);
+  }
+  void pass_event(double time, const HostCosts& host) {
+    if (time <= passed) return;
+    passed = time;
+    ready = std::max(ready, time + static_cast<double>(host.event_latency_ns));
+  }
+  // When the task at the head starts, if nobody else has to be waited for.
+  double start(const HostCosts& host) const {
+    return std::max(ready, queue[head].issued + static_cast<double>(host.launch_latency_ns));
+  }
 };
 
 struct Communicator {
@@ -53,6 +76,7 @@ struct Rank {
   RankTimeline timeline;
   std::array<LaneTask, kLanes> lanes;
   std::vector<Event> events;
+  std::vector<double> reached;  // by RecordId: when, or kNotYet
   std::array<std::int32_t, static_cast<std::size_t>(Group::kCount)> communicators{};
   // Collectives of a communicator run in issue order: per group, streams in that order.
   std::array<std::vector<std::uint8_t>, static_cast<std::size_t>(Group::kCount)> issued;
@@ -60,14 +84,24 @@ struct Rank {
   std::int64_t step = 0;
   const Program* program = nullptr;
   std::size_t pc = 0, end = 0, span = 0, delay = 0, first_event = 0;
-  std::int64_t delay_ns = 0;  // of the instruction that waits for the device to be idle
+  std::int64_t delay_ns = 0;  // that follows once the device is idle
+  RecordId awaited = kNeverRecorded;
+  double waits_since = 0;
   enum class Host : std::uint8_t {
     issuing,
-    computing,
     draining,
+    delayed,
+    computing,
     waiting,
     done
   } host = Host::issuing;
+
+  bool is_reached(RecordId record) const {
+    return record == kNeverRecorded || reached[static_cast<std::size_t>(record)] != kNotYet;
+  }
+  double time_of(RecordId record) const {
+    return record == kNeverRecorded ? kNotYet : reached[static_cast<std::size_t>(record)];
+  }
 
   bool is_busy() const {
     return std::any_of(lanes.begin(), lanes.begin() + kStreams,
@@ -76,6 +110,36 @@ struct Rank {
 
   const TaskCost& cost(const Instruction& i) const { return input->costs[cost_index(i)]; }
 
+  // What the allocator costs the host at the instruction that it is at; null: nothing.
+  const HostDelay* take_delay() {
+    if (delay == input->delays.size()) return nullptr;
+    const HostDelay& next = input->delays[delay];
+    if (next.step != step || next.instruction != static_cast<std::int32_t>(pc)) return nullptr;
+    ++delay;
+    return &next;
+  }
+
+  // The lane on which it stands at a communicator's next collective, or -1.
+  std::int32_t lane_at_next(std::int32_t communicator) const {
+    for (std::size_t g = 0; g < communicators.size(); ++g) {
+      if (communicators[g] != communicator || next_issued[g] >= issued[g].size()) continue;
+      const std::size_t lane = issued[g][next_issued[g]];
+      const LaneTask& task = lanes[lane];
+      if (task.state != LaneState::waits_for_ranks) return -1;
+      const Instruction& i = *task.queue[task.head].instruction;
+      return static_cast<std::size_t>(i.group) == g ? static_cast<std::int32_t>(lane) : -1;
+    }
+    return -1;
+  }
+
+  void open_timeline(std::int64_t last_step) {
+    std::size_t spans = 0;
+    for (std::int64_t s = 0; s <= last_step; ++s)
+      spans += input->program->step(s).instructions.size();
+    timeline.spans.resize(spans);
+    timeline.first_span.push_back(0);
+  }
+
   // Cuts off what was never reached.
   void close_timeline(std::int64_t last_step, std::int64_t now) {
     timeline.spans.resize(span);
@@ -83,6 +147,20 @@ struct Rank {
     timeline.step_end_ns.resize(static_cast<std::size_t>(last_step) + 1, now);
   }
 };
+
+// Makes a rank a member of the communicators of its groups, new ones where it is the first.
+inline void join_communicators(std::vector<Communicator>& communicators, Rank& rank,
+                               std::int32_t index, bool one_per_class) {
+  for (std::size_t g = 0; g < rank.communicators.size(); ++g) {
+    const auto id = communicator_id(rank.input->place, static_cast<Group>(g), one_per_class);
+    std::size_t c = 0;
+    while (c < communicators.size() && communicators[c].id != id) ++c;
+    if (c == communicators.size()) communicators.emplace_back().id = id;
+    communicators[c].members.push_back(index);
+    communicators[c].at.push_back(-1);
+    rank.communicators[g] = static_cast<std::int32_t>(c);
+  }
+}
 
 // A lane whose task is under way.
 struct Active {

@@ -3,6 +3,7 @@
 // machine in question.
 #include <algorithm>
 
+#include "simulator/communicator_memory.hpp"
 #include "simulator/cost_model.hpp"
 #include "simulator/nccl_planner.hpp"
 
@@ -60,6 +61,9 @@ class MachineCosts final : public CostModel {
 
   double peak_flops_per_ns(DType type) const override { return machine_.peak_flops(type) / 1e9; }
   std::int64_t device_bytes() const override { return machine_.memory.count; }
+  std::int64_t bytes_outside_allocator(const RankProgram& program) const override {
+    return simulator::bytes_outside_allocator(nccl_, program, ranks_per_node_);
+  }
   int ranks_per_node() const override { return ranks_per_node_; }
   double band() const override { return kModelledBand; }
 

@@ -1,19 +1,17 @@
 #include "simulator/prediction.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <tuple>
 
 #include "models/oom_report.hpp"
+#include "simulator/model_flops.hpp"
 #include "traces/processors.hpp"
 
 namespace foreshard::simulator {
 namespace {
-
-// What the CUDA context, its modules and NCCL's buffers take from a device before the allocator
-// sees it (reference: about 0.5 GiB, and 12 MiB for each of 24 channels and their trees).
-constexpr std::int64_t kOutsideAllocator = std::int64_t{1} << 30;
 
 // Index of each rank's class, numbered by their lowest ranks.
 std::vector<int> class_indices(const std::vector<int>& representatives, std::vector<int>& lowest) {
@@ -81,7 +79,8 @@ class Predictor {
     if (options_.device_memory) return options_.device_memory;
     const std::int64_t device = costs_->device_bytes();
     if (device <= 0) return {};
-    return std::max<std::int64_t>(0, device - kOutsideAllocator);
+    const RankProgram& program = result_.classes[0].program;
+    return std::max<std::int64_t>(0, device - costs_->bytes_outside_allocator(program));
   }
 
   // --- memory -----------------------------------------------------------------------------------
@@ -170,7 +169,7 @@ class Predictor {
       result_.simulated_ranks.push_back(rank);
       result_.places.push_back(place_of(job_, rank));
     };
-    result_.one_per_class = engine.one_per_class;
+    result_.engine = engine;
     if (engine.one_per_class) {
       for (const int rank : lowest_) simulate_rank(rank);
     } else {
@@ -196,10 +195,17 @@ class Predictor {
     const auto tokens =
         static_cast<double>(job_.plan.tokens() * job_.plan.batch.accumulation * job_.ranks);
     result_.tokens_per_s = tokens / static_cast<double>(step_ns) * 1e9;
-    const double peak = costs_->peak_flops_per_ns(job_.plan.precision.param);
-    if (peak > 0) result_.mfu = model_flops() / (static_cast<double>(step_ns) * peak);
+    const double peak = costs_->peak_flops_per_ns(job_.plan.precision.param) * job_.ranks;
+    if (peak > 0) {
+      const double needed = tokens * model_flops_per_token(job_.model, job_.plan.batch.sequence);
+      result_.mfu = needed / (static_cast<double>(step_ns) * peak);
+    }
     result_.exposed_communication = Nanoseconds(
         exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
+    if (options_.wants_path) {
+      result_.path =
+          step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
+    }
   }
 
   // The model's band, widened by how unsure single costs are: an operator's estimates are wrong
@@ -224,24 +230,6 @@ class Predictor {
       squares += share * share;
     }
     return std::sqrt(squares);
-  }
-
-  // Of rank 0's last step, without what checkpointing does a second time.
-  double model_flops() const {
-    const RankProgram& program = result_.classes[0].program;
-    std::vector<double> by_key;
-    by_key.reserve(program.cost_keys.size());
-    for (const CostKey& key : program.cost_keys) by_key.push_back(flops(key));
-    double sum = 0;
-    for (const Instruction& i : program.step(options_.steps).instructions) {
-      if (i.kind != Kind::launch || i.phase == Phase::recompute) continue;
-      const Operator op = program.cost_keys[static_cast<std::size_t>(i.cost_key)].op;
-      const bool counts = op == Operator::matmul || op == Operator::matmul_input_gradient ||
-                          op == Operator::matmul_weight_gradient || op == Operator::attention ||
-                          op == Operator::attention_backward;
-      if (counts) sum += by_key[static_cast<std::size_t>(i.cost_key)];
-    }
-    return sum;
   }
 
   // Of the last step: its work, and what its memory asked of the device's driver.

@@ -15,6 +15,7 @@
 #include "models/units.hpp"
 #include "simulator/cost_model.hpp"
 #include "simulator/cost_table.hpp"
+#include "simulator/critical_path.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/memory.hpp"
 #include "traces/trace.hpp"
@@ -30,6 +31,7 @@ struct PredictionOptions {
   std::optional<std::int64_t> device_memory;  // bytes per rank; nothing: the machine's, or no limit
   bool keeps_memory_records = false;          // what to_trace and memory listings are made of
   bool wants_time = true;                     // false: memory only
+  bool wants_path = false;                    // what the step's time consists of
 };
 
 struct OomReport {
@@ -81,10 +83,11 @@ struct Prediction {
   // Of the last step; 0: no answer, because memory runs out or costs are unknown.
   Nanoseconds step_time{0}, step_time_low{0}, step_time_high{0};
   double tokens_per_s = 0;
-  double mfu = 0;  // model FLOPs, without recomputation, over what the devices could do
+  double mfu = 0;  // model FLOPs (model_flops.hpp) over what the devices could do
   Nanoseconds exposed_communication{0};  // of the last step, rank 0
   std::vector<RankPeaks> ranks_memory;
   std::vector<StepPeaks> steps_memory;
+  std::optional<StepPath> path;  // of the last step, where it was wanted and has a time
   PeakReport peak;
   SourceCounts cost_sources;
   Nanoseconds prediction_time{0};  // from the parsed inputs to this answer
@@ -95,7 +98,7 @@ struct Prediction {
   std::vector<int> class_of_rank;       // index into `classes`
   std::vector<int> simulated_ranks;     // the ranks that have a timeline
   std::vector<RankPlace> places;        // of those
-  bool one_per_class = true;            // each of those stands for its class
+  EngineOptions engine;                 // how they were simulated
   std::vector<RankTimeline> timelines;  // of those; empty without time
 };
 

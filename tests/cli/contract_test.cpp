@@ -69,6 +69,18 @@ TEST(Contract, PredictAnswersWhatTrainThenMeasures) {
                             "prediction_ns"});
   expect_fields(predicted.at("peak"), {"phase", "unit", "by_category_bytes"});
   expect_fields(predicted.at("cost_sources"), {"measured", "fitted", "modelled", "unknown"});
+  expect_fields(predicted, {"mfu_convention", "critical_path_communication_share"});
+  double on_path = 0;
+  for (const json& part : predicted.at("critical_path")) {
+    EXPECT_FALSE(part.at("name").get<std::string>().empty());
+    on_path += part.at("share").get<double>();
+  }
+  EXPECT_NEAR(on_path, 1, 1e-9);
+  EXPECT_FALSE(predicted.at("slack").empty());
+  for (const json& slack : predicted.at("slack")) {
+    EXPECT_FALSE(slack.at("name").get<std::string>().empty());
+    EXPECT_GE(slack.at("slack_ns"), 0);
+  }
   expect_memory(predicted, 2, 3);
   const json measured = place.run_json(job("train", 2, {"--steps", "3"}));
   EXPECT_EQ(predicted.at("ranks_memory"), measured.at("ranks_memory"));
@@ -137,7 +149,7 @@ TEST(Contract, UnknownCostsAreNoTimeAndAMachineMakesThemOne) {
       place.run_json(job("predict", 2, {"--costs", "costs.json", "--trace", "predicted.fst"}));
   EXPECT_GT(unknown.at("cost_sources").at("unknown"), 0);
   for (const char* field : {"step_time_ns", "step_time_low_ns", "step_time_high_ns", "tokens_per_s",
-                            "mfu", "exposed_communication_ns"}) {
+                            "mfu", "exposed_communication_ns", "critical_path", "slack"}) {
     EXPECT_TRUE(unknown.at(field).is_null()) << field;
   }
   EXPECT_EQ(unknown.at("fits"), true);

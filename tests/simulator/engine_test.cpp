@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "tests/simulator/random_program.hpp"
 #include "tests/simulator/small_program.hpp"
 
 namespace foreshard::simulator {
@@ -124,6 +126,38 @@ TEST_P(BothEngines, IdleStreamsWakeUpAndBusyOnesHaveGaps) {
   EXPECT_EQ(t.spans[4].start, 171);
 }
 
+TEST_P(BothEngines, LaunchLatencyIsAMinimum) {
+  // The stream is busy until 120 (latency 20); the host issues the next launch at `issued`. It
+  // starts 20 later at the earliest, and 3 after the stream was busy.
+  const std::pair<std::int64_t, std::int64_t> starts[] = {{90, 123},  {103, 123}, {104, 124},
+                                                          {119, 139}, {120, 140}, {121, 141}};
+  for (const auto& [issued, start] : starts) {
+    SmallProgram p;
+    p.launch(kCompute, 100).host_compute(issued).launch(kCompute, 10);
+    EngineOptions options = one_step(GetParam());
+    options.host.launch_latency_ns = 20;
+    options.host.stream_gap_ns = 3;
+    EXPECT_EQ(run({p}, options)[0].spans[2].start, start) << issued;
+  }
+}
+
+TEST_P(BothEngines, CollectivesHaveTheLatenciesOfOtherTasks) {
+  // Launch latency 7, meeting 5: 12-32. Gap 3, meeting 5: 40-60. After the event of the first, which
+  // the other stream sees 11 later, its own communicator's meeting: 32 + 11 + 5 = 48.
+  SmallProgram p;
+  p.collective(kGather, 20).record(kGather, 0).collective(kGather, 20);
+  p.wait(kReduce, 0).collective(kReduce, 20, Group::replicate);
+  EngineOptions options = one_step(GetParam());
+  options.host.launch_latency_ns = 7;
+  options.host.stream_gap_ns = 3;
+  options.host.event_latency_ns = 11;
+  options.host.rendezvous_ns = 5;
+  const auto t = run({p}, options)[0];
+  EXPECT_EQ(t.spans[0].start, 12);
+  EXPECT_EQ(t.spans[2].start, 40);
+  EXPECT_EQ(t.spans[4].start, 48);
+}
+
 TEST_P(BothEngines, ACollectiveWaitsForTheLastRank) {
   // Rank 0 is there at 30, rank 1 at 80: both 80-100, and compute goes on after it.
   SmallProgram a(0, 2), b(1, 2);
@@ -236,35 +270,6 @@ TEST(SharedEngine, TheHostNeedsACoreToo) {
   EXPECT_EQ(t.spans[1].end, 200);
 }
 
-// A program of random work, events that are recorded before they are waited for, and collectives.
-SmallProgram random_program(int rank, int ranks, const std::vector<std::array<int, 3>>& script) {
-  SmallProgram p(rank, ranks);
-  EventId events = 0;
-  for (const auto& [what, where, ns] : script) {
-    const auto stream = static_cast<Stream>(where % kStreams);
-    switch (what % 6) {
-      case 0:
-      case 1: p.launch(stream, ns + rank * (ns % 3)); break;
-      case 2: p.collective(stream, ns); break;
-      case 3: p.record(stream, events++); break;
-      case 4:
-        if (events > 0) p.wait(stream, ns % events);
-        break;
-      default:
-        if (events > 0) p.host_wait(ns % events);
-    }
-  }
-  return p;
-}
-
-std::vector<std::array<int, 3>> random_script() {
-  return *rc::gen::container<std::vector<std::array<int, 3>>>(rc::gen::apply(
-      [](int a, int b, int c) {
-        return std::array{a, b, c};
-      },
-      rc::gen::inRange(0, 6), rc::gen::inRange(0, kStreams), rc::gen::inRange(1, 500)));
-}
-
 std::int64_t makespan(const std::vector<RankTimeline>& timelines) {
   std::int64_t last = 0;
   for (const auto& t : timelines) {
@@ -274,16 +279,16 @@ std::int64_t makespan(const std::vector<RankTimeline>& timelines) {
 }
 
 RC_GTEST_PROP(Engines, AgreeWhereNothingIsShared, ()) {
-  const auto script = random_script();
-  const std::vector<SmallProgram> programs{random_program(0, 2, script),
-                                           random_program(1, 2, script)};
+  const RandomRanks ranks(random_script());
   auto options = one_step(false);
-  options.host.issue_ns.fill(*rc::gen::inRange(0, 30));
-  const auto in_order = run(programs, options);
+  options.host = random_host_costs();
+  const auto in_order = simulate(ranks.simulated(), options);
   options.shares = true;
-  const auto shared = run(programs, options);
-  for (std::size_t r = 0; r < 2; ++r) {
+  const auto shared = simulate(ranks.simulated(), options);
+  for (std::size_t r = 0; r < in_order.size(); ++r) {
+    RC_ASSERT(in_order[r].step_end_ns == shared[r].step_end_ns);
     for (std::size_t i = 0; i < in_order[r].spans.size(); ++i) {
+      RC_ASSERT(in_order[r].spans[i].issue == shared[r].spans[i].issue);
       RC_ASSERT(in_order[r].spans[i].start == shared[r].spans[i].start);
       RC_ASSERT(in_order[r].spans[i].end == shared[r].spans[i].end);
     }
@@ -317,7 +322,9 @@ RC_GTEST_PROP(Engines, WorkIsConserved, ()) {
 RC_GTEST_PROP(Engines, MoreWorkNeverEndsSoonerInOrder, ()) {
   auto script = random_script();
   RC_PRE(!script.empty());
-  const auto before = makespan(run({random_program(0, 1, script)}, one_step(false)));
+  auto options = one_step(false);
+  options.host = random_host_costs();
+  const auto before = makespan(run({random_program(0, 1, script)}, options));
   const auto which = *rc::gen::inRange<std::size_t>(0, script.size());
   auto longer = random_program(0, 1, script);
   RC_PRE(!longer.costs.empty());
@@ -325,7 +332,7 @@ RC_GTEST_PROP(Engines, MoreWorkNeverEndsSoonerInOrder, ()) {
   for (const Instruction& i : longer.program.first.instructions) {
     if (i.cost_key == key) longer.costs[cost_index(i)].ns += 100;
   }
-  RC_ASSERT(makespan(run({longer}, one_step(false))) >= before);
+  RC_ASSERT(makespan(run({longer}, options)) >= before);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class SmallProgram {
     return *this;
   }
 
-  SimulatedRank simulated(std::vector<HostDelay>* delays = nullptr) const {
+  SimulatedRank simulated(const std::vector<HostDelay>* delays = nullptr) const {
     SimulatedRank rank{&program, costs, {}, program.place};
     if (delays != nullptr) rank.delays = *delays;
     return rank;
