@@ -96,7 +96,7 @@ class AcceleratorCosts final : public CostModel {
     return options;
   }
 
-  std::optional<SegmentCosts> segments() const override {
+  SegmentCosts segments() const override {
     return machine_ == nullptr ? SegmentCosts{} : machine_->segments();
   }
   double peak_flops_per_ns(DType type) const override {

@@ -13,7 +13,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,8 +56,9 @@ class CostModel {
   // Everything but the steps and the stop: host costs, capacities, how ranks are simulated.
   virtual EngineOptions engine() const = 0;
 
-  // Nothing where memory is the host's own, which has no driver to ask.
-  virtual std::optional<SegmentCosts> segments() const { return {}; }
+  // Where memory is the host's own there is no driver to ask: what it takes is part of the time of
+  // an allocation.
+  virtual SegmentCosts segments() const { return {0, 0, CostSource::fitted}; }
 
   // Floating-point operations per nanosecond one rank can do at best; 0: unknown.
   virtual double peak_flops_per_ns(DType type) const = 0;

@@ -16,9 +16,9 @@
 //   in order   where tasks do not slow each other down, everything an instruction depends on stands
 //              before it in the program, so one pass in program order gives every time. Ranks are
 //              taken from collective to collective in turn.
-//   shared     tasks that run at the same time share cores, memory bandwidth, multiprocessors and
-//              links by max-min fairness (max_min.hpp); an event loop recomputes the rates whenever
-//              the set of running tasks changes.
+//   shared     tasks that run at the same time share cores and memory bandwidth by max-min fairness
+//              (max_min.hpp); an event loop recomputes the rates whenever the set of running tasks
+//              changes.
 //
 // Memory takes no part here: what allocations cost the host comes in as a list of delays.
 #pragma once
@@ -34,12 +34,12 @@ namespace foreshard::simulator {
 
 constexpr int kKinds = static_cast<int>(Kind::range_end) + 1;
 
-// What tasks share. Cores and memory bandwidth belong to the machine, the others to each rank.
-enum class Resource : std::uint8_t { cores, memory, multiprocessors, device_memory, link, kCount };
+// What the tasks of all ranks share.
+enum class Resource : std::uint8_t { cores, memory, kCount };
 constexpr int kResources = static_cast<int>(Resource::kCount);
 
 // Duration of a task that has the machine to itself, and what it uses of each resource meanwhile:
-// cores, bytes per nanosecond, multiprocessors, bytes per nanosecond, bytes per nanosecond.
+// cores, bytes per nanosecond.
 struct TaskCost {
   std::int64_t ns = 0;
   std::array<float, kResources> uses{};

@@ -18,7 +18,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 class SharedEngine {
  public:
   SharedEngine(std::span<const SimulatedRank> inputs, const EngineOptions& options)
-      : options_(options), solver_(shared_capacities(inputs.size(), options)) {
+      : options_(options),
+        solver_(std::vector<double>(options.capacities.begin(), options.capacities.end())) {
     ranks_.resize(inputs.size());
     for (std::size_t r = 0; r < inputs.size(); ++r) {
       ranks_[r].input = &inputs[r];
@@ -310,7 +311,7 @@ class SharedEngine {
     }
     const Instruction& i = active.lane == kHostLane ? rank.program->instructions[rank.pc]
                                                     : *task.queue[task.head].instruction;
-    return running_task(rank.cost(i), r);
+    return running_task(rank.cost(i));
   }
 
   // Lets time pass until the next task (or latency) is over, and does what follows from it.

@@ -168,30 +168,18 @@ struct Active {
   std::int32_t lane = 0;
 };
 
-// Cores and memory are one for all ranks; the other resources exist once per rank.
-constexpr int kCommonResources = 2;
-
-inline std::vector<double> shared_capacities(std::size_t ranks, const EngineOptions& options) {
-  const auto begin = options.capacities.begin();
-  std::vector<double> result(begin, begin + kCommonResources);
-  for (std::size_t r = 0; r < ranks; ++r) {
-    result.insert(result.end(), begin + kCommonResources, options.capacities.end());
-  }
-  return result;
-}
-
 inline Consumer issuing_host(const HostCosts& host) {
   Consumer consumer;
   if (host.uses_core) consumer.use(static_cast<int>(Resource::cores), 1);
   return consumer;
 }
 
-inline Consumer running_task(const TaskCost& cost, std::size_t rank) {
+static_assert(kResources <= kMaxUses);
+
+inline Consumer running_task(const TaskCost& cost) {
   Consumer consumer;
-  const auto own = static_cast<std::int32_t>(rank) * (kResources - kCommonResources);
-  for (int k = 0; k < kResources && consumer.count < kMaxUses; ++k) {
-    const auto amount = static_cast<double>(cost.uses[static_cast<std::size_t>(k)]);
-    consumer.use(k < kCommonResources ? k : own + k, amount);
+  for (int k = 0; k < kResources; ++k) {
+    consumer.use(k, static_cast<double>(cost.uses[static_cast<std::size_t>(k)]));
   }
   return consumer;
 }

@@ -55,9 +55,7 @@ class MachineCosts final : public CostModel {
   }
 
   // Orders of magnitude of cudaMalloc and cudaFree of large segments.
-  std::optional<SegmentCosts> segments() const override {
-    return SegmentCosts{300'000, 400'000, CostSource::modelled};
-  }
+  SegmentCosts segments() const override { return {300'000, 400'000, CostSource::modelled}; }
 
   double peak_flops_per_ns(DType type) const override { return machine_.peak_flops(type) / 1e9; }
   std::int64_t device_bytes() const override { return machine_.memory.count; }

@@ -89,10 +89,8 @@ class Predictor {
     MemoryOptions memory;
     memory.steps = options_.steps;
     memory.capacity = capacity();
-    if (const auto segments = costs_->segments()) {
-      memory.segment_alloc_ns = segments->alloc_ns;
-      memory.segment_free_ns = segments->free_ns;
-    }
+    memory.segment_alloc_ns = costs_->segments().alloc_ns;
+    memory.segment_free_ns = costs_->segments().free_ns;
     memory.keeps_records = options_.keeps_memory_records;
     // Once a class has failed, the others go on to the same point and no further. The lowest ranks
     // have the largest shards, so that the first class is rarely walked a second time.
@@ -243,12 +241,11 @@ class Predictor {
       if (source != CostSource::unknown) continue;
       ++unknown_[name(first.program.cost_keys[static_cast<std::size_t>(i.cost_key)].op)];
     }
-    if (const auto segments = costs_->segments()) {
-      for (const HostDelay& delay : first.memory.delays) {
-        if (delay.step != options_.steps) continue;
-        ++counts[static_cast<std::size_t>(segments->source)];
-        if (segments->source == CostSource::unknown) ++unknown_["cudaMalloc and cudaFree"];
-      }
+    const CostSource segments = costs_->segments().source;
+    for (const HostDelay& delay : first.memory.delays) {
+      if (delay.step != options_.steps) continue;
+      ++counts[static_cast<std::size_t>(segments)];
+      if (segments == CostSource::unknown) ++unknown_["cudaMalloc and cudaFree"];
     }
     result_.cost_sources = {counts[0], counts[1], counts[2], counts[3]};
   }

@@ -51,6 +51,8 @@ class ProcessorCosts final : public CostModel {
     return options;
   }
 
+  SegmentCosts segments() const override { return {0, 0, CostSource::modelled}; }
+
   double peak_flops_per_ns(DType) const override {
     return kFlopsPerNsAndCore *
            std::min(static_cast<double>(threads_), static_cast<double>(cores_) / ranks_);

@@ -117,7 +117,7 @@ TEST(Accelerator, OfUnknownDevicesOnlyWhatWasSeenIsKnown) {
   EXPECT_EQ(costs->estimate(key(Operator::all_gather, {1 << 20, 8}), {}).source,
             CostSource::unknown);
   EXPECT_EQ(costs->unknown_device(), "Another Device");
-  EXPECT_EQ(costs->segments()->source, CostSource::unknown);
+  EXPECT_EQ(costs->segments().source, CostSource::unknown);
 }
 
 TEST(Accelerator, AMachineAnswersWhatTheRecordingsDoNotShow) {
@@ -131,7 +131,7 @@ TEST(Accelerator, AMachineAnswersWhatTheRecordingsDoNotShow) {
   EXPECT_DOUBLE_EQ(costs->estimate(gather, {false, 2}).ns,
                    machine_costs(b200, 16, 2)->estimate(gather, {false, 2}).ns);
   EXPECT_EQ(costs->unknown_device(), "");
-  EXPECT_EQ(costs->segments()->source, CostSource::modelled);
+  EXPECT_EQ(costs->segments().source, CostSource::modelled);
   EXPECT_EQ(costs->device_bytes(), b200.memory.count);
   // Of a device that the catalogue knows under another name, one is told so.
   EXPECT_EQ(table_costs(fitted_table(kDevice), 8, 1, &b200)->warnings().size(), 1U);

@@ -1,4 +1,6 @@
 // Times from data sheets, by hand, on machines of several vendors and sizes.
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "simulator/cost_model.hpp"
@@ -57,6 +59,19 @@ TEST(MachineCosts, GathersInsideANodeRunOnItsLinks) {
   // Four of the 8 devices of an MI300X node reach 3 of 7 peers: 0.7 x 448 x 3/7 = 134.4 GB/s.
   // 8.4 + 3 x 3.4 + 20 + 436e6 x 3/4 / 134.4 = 2471.7 us.
   EXPECT_NEAR(ns("mi300x", collective(Operator::all_gather, 436'000'000, 4), 4), 2471.7e3, 100);
+}
+
+TEST(MachineCosts, AllReducesAreNearWhatIsMeasured) {
+  // 8 H200, NCCL 2.27: bytes and microseconds, launch included. The worst are the middle sizes, at
+  // which NCCL changes its algorithm.
+  const std::pair<std::int64_t, double> measured[] = {
+      {32 << 10, 39.8},  {256 << 10, 39.1}, {1 << 20, 46.0},   {4 << 20, 68.5},
+      {16 << 20, 133.5}, {32 << 20, 212.9}, {64 << 20, 338.9}, {128 << 20, 584.4},
+      {256 << 20, 1077}, {1 << 30, 4053}};
+  for (const auto& [bytes, us] : measured) {
+    const double predicted = ns("h200", collective(Operator::all_reduce, bytes, 8)) / 1000;
+    EXPECT_NEAR(predicted, us, (bytes >= 128 << 20 ? 0.08 : 0.22) * us) << bytes;
+  }
 }
 
 TEST(MachineCosts, GathersBetweenNodesRunOnTheirNetworkCards) {

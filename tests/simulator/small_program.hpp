@@ -65,7 +65,7 @@ class SmallProgram {
     i.cost_key = static_cast<CostKeyId>(program.cost_keys.size());
     program.cost_keys.emplace_back();
     costs.resize(program.cost_keys.size() * kCostPlaces);
-    costs[cost_index(i)] = {ns, {cores, memory, 0, 0, 0}};
+    costs[cost_index(i)] = {ns, {cores, memory}};
     step().instructions.push_back(i);
     return *this;
   }
