@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/host_memory_check.hpp"
 #include "cli/train_processes.hpp"
 #include "cli/train_report.hpp"
 #include "executor/processor.hpp"
@@ -230,6 +231,16 @@ int run_train() {
   inputs->options.transport = transport;
   inputs->options.cores = processes->cores;
   if (flags.threads == 0) inputs->options.threads_per_rank = processes->threads_per_rank;
+  const auto run_failed = [transport](const Error& error) {
+    complain(error, kRunFailed);
+    if (transport != nullptr) transport->abort(kRunFailed);  // the others may wait for this process
+    return kRunFailed;
+  };
+  if (auto ok =
+          check_host_memory(inputs->job, processes->ranks_here, inputs->options.device_memory);
+      !ok) {
+    return run_failed(ok.error());
+  }
   if (transport == nullptr || transport->rank() == 0) {
     announce(inputs->job, inputs->options.threads_per_rank);
   }
@@ -245,12 +256,7 @@ int run_train() {
   for (const std::string& warning : inputs->job.warnings) warn(warning);
   for (const std::string& warning : program.warnings) warn(warning);
   const auto result = executor::train(inputs->job, inputs->data, inputs->weights, inputs->options);
-  if (!result) {
-    complain(result.error(), kRunFailed);
-    if (transport != nullptr)
-      transport->abort(kRunFailed);  // the other processes may wait for this one
-    return kRunFailed;
-  }
+  if (!result) return run_failed(result.error());
   return finish(inputs->job, *result, transport);
 }
 

@@ -50,6 +50,7 @@ Result<Processes> join_processes(const Job& job, const std::string& comm, std::u
   if (!kind) return tl::unexpected(kind.error());
   Processes out;
   if (*kind == CommKind::local) {
+    out.ranks_here = job.ranks;
     out.cores = traces::cores();
     out.threads_per_rank = std::max(1, out.cores / job.ranks);
     return out;
@@ -58,6 +59,7 @@ Result<Processes> join_processes(const Job& job, const std::string& comm, std::u
                                           : connect_by_tcp(job, **launched, environment, job_hash);
   if (!transport) return tl::unexpected(transport.error());
   out.transport = std::move(*transport);
+  if (*launched) out.ranks_here = (*launched)->local_size.value_or(1);
   std::vector<traces::Processors> all;
   executor::RunControl control(job.ranks);
   for (const std::string& text :

@@ -10,7 +10,7 @@
 namespace foreshard::executor {
 namespace {
 
-class HostMemory : public testing::Test {
+class AvailableMemory : public testing::Test {
  protected:
   void write(const std::string& name, const std::string& text) const {
     const std::filesystem::path path = folder_.path(name);
@@ -22,14 +22,14 @@ class HostMemory : public testing::Test {
   const tests::TemporaryFolder folder_;
 };
 
-TEST_F(HostMemory, IsWhatIsAvailableAndWhatCanBeSwappedOut) {
+TEST_F(AvailableMemory, IsWhatIsAvailableAndWhatCanBeSwappedOut) {
   EXPECT_EQ(available(), std::nullopt);
   write("proc/meminfo",
         "MemTotal:       1000 kB\nMemAvailable:    600 kB\nSwapTotal:  50 kB\nSwapFree:  40 kB\n");
   EXPECT_EQ(available(), 640 * 1024);
 }
 
-TEST_F(HostMemory, IsWithinTheLimitOfEveryGroupAbove) {
+TEST_F(AvailableMemory, IsWithinTheLimitOfEveryGroupAbove) {
   write("proc/meminfo", "MemAvailable:    600000 kB\n");
   write("proc/self/cgroup", "0::/job/step\n");
   write("sys/fs/cgroup/job/step/memory.max", "max\n");
@@ -41,7 +41,7 @@ TEST_F(HostMemory, IsWithinTheLimitOfEveryGroupAbove) {
   EXPECT_EQ(available(), 500000);
 }
 
-TEST_F(HostMemory, OfThisMachineIsKnown) {
+TEST_F(AvailableMemory, OfThisMachineIsKnown) {
   const auto here = available_memory();
   ASSERT_TRUE(here);
   EXPECT_GT(*here, 1 << 20);

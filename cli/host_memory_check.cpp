@@ -1,0 +1,37 @@
+#include "cli/host_memory_check.hpp"
+
+#include <algorithm>
+
+#include "cli/command.hpp"
+#include "executor/host_memory.hpp"
+#include "simulator/prediction.hpp"
+
+namespace foreshard::cli {
+
+Result<void> check_host_memory(const Job& job, int ranks_here,
+                               std::optional<std::int64_t> device_memory) {
+  const auto available = executor::available_memory();
+  if (!available) return {};
+  simulator::PredictionOptions options;
+  options.device_memory = device_memory;
+  options.wants_time = false;
+  const simulator::Prediction prediction = simulator::predict(job, options);
+  std::vector<std::int64_t> needs;
+  for (const auto& rank : prediction.ranks_memory) {
+    needs.push_back(rank.peaks.allocated + rank.peak_host);
+  }
+  // Which ranks are here only the launcher knows; the smallest are certain.
+  std::sort(needs.begin(), needs.end());
+  needs.resize(std::min(needs.size(), static_cast<std::size_t>(ranks_here)));
+  std::int64_t needed = 0;
+  for (const std::int64_t need : needs) needed += need;
+  if (needed <= *available) return {};
+  return fail("", "--ranks",
+              std::to_string(ranks_here) + (ranks_here == 1 ? " rank needs " : " ranks need ") +
+                  text_of_bytes(needed) + " of this machine's memory, of which " +
+                  text_of_bytes(*available) +
+                  " are available; expected a smaller model or batch, checkpointing, or ranks on "
+                  "other machines");
+}
+
+}  // namespace foreshard::cli

@@ -1,0 +1,18 @@
+// Before a run: whether its ranks fit into this machine's memory at all. Their peaks are known to
+// the byte, and the kernel would end the run half-way without a word.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/step_program.hpp"
+
+namespace foreshard::cli {
+
+// An error where all that `ranks_here` ranks allocate at their peaks, on the device and on the host,
+// is more than the machine has available; `device_memory` limits each rank's device. The peaks are
+// those of the first two steps; later ones repeat.
+Result<void> check_host_memory(const Job& job, int ranks_here,
+                               std::optional<std::int64_t> device_memory);
+
+}  // namespace foreshard::cli
