@@ -112,7 +112,7 @@ ordered_json to_json(const Job& job, const Prediction& p) {
 }
 
 std::string text_of(const simulator::StepPath& path) {
-  constexpr std::size_t kShown = 6, kUnitsShown = 2;
+  constexpr std::size_t kShown = 6, kUnitsShown = 2, kSlackShown = 3;
   const auto share = [&](std::int64_t ns) {
     return 100 * static_cast<double>(ns) / static_cast<double>(path.length_ns);
   };
@@ -127,14 +127,16 @@ std::string text_of(const simulator::StepPath& path) {
                                list(path.parts, kShown).c_str(), share(path.communication_ns));
   if (!path.units.empty()) {
     text += "Units on it: " + list(path.units, kUnitsShown) +
-            (path.units.size() > kUnitsShown ? ", ..." : "") + ".\n";
+            (path.units.size() > kUnitsShown ? ", and others" : "") + ".\n";
   }
-  // What has room is what could be slower, or later, without the step taking longer.
-  const auto first = std::find_if(path.slack.begin(), path.slack.end(),
-                                  [](const simulator::Slack& s) { return s.ns > 0; });
-  if (first != path.slack.end()) {
-    text += "Least slack beside it: " + text_of_time(first->ns) + " of " + first->name + ".\n";
+  // What has slack could be slower, or later, by so much without the step taking longer.
+  std::string slack;
+  std::size_t shown = 0;
+  for (const simulator::Slack& s : path.slack) {
+    if (s.ns == 0 || shown == kSlackShown) continue;
+    slack += (shown++ == 0 ? "" : ", ") + s.name + " " + text_of_time(s.ns);
   }
+  if (shown > 0) text += "Least slack beside it: " + slack + ".\n";
   return text;
 }
 

@@ -91,6 +91,20 @@ void engine_only(benchmark::State& state, bool shares) {
   const std::vector<SimulatedRank> ranks{{&program, costs.costs, {}, program.place}};
   for (auto _ : state) benchmark::DoNotOptimize(simulate(ranks, options));
 }
+// What a report asks for on top of a prediction.
+void path_only(benchmark::State& state) {
+  const Job job = job_of("llama-3.1-8b", Plan{}, 8);
+  const Machine machine = must(load_machine("h100-sxm"));
+  PredictionOptions options;
+  options.machine = &machine;
+  const Prediction p = predict(job, options);
+  const auto ranks = simulated_ranks(p);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(step_path(ranks, p.timelines, options.steps, p.engine).length_ns);
+  }
+}
+BENCHMARK(path_only)->Name("parts/critical-path/llama-3.1-8b/8")->Unit(benchmark::kMillisecond);
+
 BENCHMARK_CAPTURE(engine_only, in_order, false)
     ->Name("parts/engine-in-order/llama-3.1-8b/8")
     ->Unit(benchmark::kMillisecond);
