@@ -44,6 +44,13 @@ constexpr Launcher kLaunchers[] = {
      {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
      "SLURM_LOCALID",
      nullptr},
+    // MPICH and its relatives; srun may set the same beside its own.
+    {"mpirun",
+     {"PMI_SIZE", nullptr},
+     "PMI_RANK",
+     {"PMI_SIZE", nullptr},
+     "MPI_LOCALRANKID",
+     "MPI_LOCALNRANKS"},
 };
 
 bool is_there(const Environment& environment, const char* name) {

@@ -18,7 +18,7 @@ struct TcpFrame {
     credit,     // a buffer of `message` bytes awaits a message
     withdrawn,  // the message under way ends here, unfinished
     goodbye,    // nothing more will be sent, and nothing is needed
-    abort,      // the sender ends the run
+    abort,      // the sender ends the run; `message`: the rank to blame, perhaps itself
   };
 
   Kind kind = Kind::data;

@@ -20,14 +20,14 @@ bool would_block(int error) {
 
 }  // namespace
 
-std::optional<std::string> TcpPeer::loss() const {
+std::optional<TcpPeer::Loss> TcpPeer::loss() const {
   const std::lock_guard lock(loss_mutex_);
   return loss_;
 }
 
-void TcpPeer::lose(std::string why) {
+void TcpPeer::lose(std::string why, std::optional<std::uint64_t> blamed) {
   const std::lock_guard lock(loss_mutex_);
-  if (!loss_) loss_ = std::move(why);
+  if (!loss_) loss_ = Loss{std::move(why), blamed};
   is_lost_ = true;
 }
 
@@ -178,7 +178,7 @@ void TcpPeer::act_on(const TcpFrame& control, TcpChannels& completed) {
     has_left_ = true;
     if (in_.awaits_anything()) lose(kUnneeded);
   } else {
-    lose("has ended the run; its own message says why");
+    lose("has ended the run; its own message says why", control.message);
   }
 }
 

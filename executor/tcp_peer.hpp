@@ -57,9 +57,13 @@ class TcpPeer {
   bool has_left() const { return has_left_; }
   bool has_closed() const { return has_closed_; }
   bool is_lost() const { return is_lost_; }
-  // It left or closed the connection although this process still needed it, and why; the first
+  // It left, ended the run or closed the connection although this process still needed it; the first
   // reason stays.
-  std::optional<std::string> loss() const;
+  struct Loss {
+    std::string why;
+    std::optional<std::uint64_t> blamed;  // the rank that it says it has lost itself
+  };
+  std::optional<Loss> loss() const;
 
  private:
   void flush(TcpChannels& completed);
@@ -67,7 +71,7 @@ class TcpPeer {
   void take(std::size_t bytes, TcpChannels& completed);
   void act_on(const TcpFrame& control, TcpChannels& completed);
   void close(int error);
-  void lose(std::string why);
+  void lose(std::string why, std::optional<std::uint64_t> blamed = std::nullopt);
   void read_some(Read& read);
 
   const Socket socket_;
@@ -76,7 +80,7 @@ class TcpPeer {
   std::mutex out_mutex_;
   TcpOutgoing out_;
   mutable std::mutex loss_mutex_;  // taken last
-  std::optional<std::string> loss_;
+  std::optional<Loss> loss_;
   std::atomic<bool> wants_to_write_{false}, has_left_{false}, has_closed_{false}, is_lost_{false};
   std::atomic<int> write_error_{0};
 };

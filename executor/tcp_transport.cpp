@@ -60,7 +60,7 @@ class TcpTransport final : public Transport {
 
   ~TcpTransport() override {
     if (std::uncaught_exceptions() > exceptions_ || lost()) {
-      say_last_words({TcpFrame::Kind::abort});
+      say_last_words();
     } else {
       leave_together();
     }
@@ -119,7 +119,7 @@ class TcpTransport final : public Transport {
   }
 
   [[noreturn]] void abort(int exit_status) override {
-    say_last_words({TcpFrame::Kind::abort});
+    say_last_words();
     std::_Exit(exit_status);
   }
 
@@ -176,12 +176,20 @@ class TcpTransport final : public Transport {
       const std::lock_guard lock(mutex_);
       for (std::size_t r = 0; r < peers_.size() && !lost_; ++r) {
         if (!peers_[r]) continue;
-        if (auto why = peers_[r]->loss()) lost_ = Failure{static_cast<int>(r), std::move(*why)};
+        if (const auto loss = peers_[r]->loss()) lost_ = failure_of(r, *loss);
       }
       has_lost_.store(lost_.has_value(), std::memory_order_release);
     }
     for (int channel = 0; channel < kTcpChannels; ++channel) wake(channel);
     changed_.notify_all();
+  }
+
+  // A rank that ended the run because it lost another one passes the blame on.
+  Failure failure_of(std::size_t rank, const TcpPeer::Loss& loss) const {
+    const std::uint64_t blamed = loss.blamed.value_or(rank);
+    if (blamed == rank || blamed >= peers_.size()) return {static_cast<int>(rank), loss.why};
+    return {static_cast<int>(blamed),
+            "was lost by rank " + std::to_string(rank) + ", which has ended the run"};
   }
 
   // Connections are reported when something about them changes, so each is read until it is empty.
@@ -209,33 +217,33 @@ class TcpTransport final : public Transport {
     }
   }
 
-  template <typename Condition>
-  bool all_peers(Condition holds) const {
-    for (const auto& peer : peers_) {
-      if (peer && !holds(*peer)) return false;
-    }
-    return true;
-  }
-
+  // Everybody says goodbye, so that nothing that was sent is lost; then one process after another
+  // goes, and that of rank 0, which wrote the report, is the last one that a launcher sees end.
   void leave_together() {
     for (const auto& peer : peers_) {
       if (peer) settle(*peer, peer->say({TcpFrame::Kind::goodbye}));
     }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] {
-      return lost_ || all_peers([](const TcpPeer& peer) {
-               return peer.has_closed() || (peer.has_left() && !peer.wants_to_write());
-             });
+      for (std::size_t r = 0; r < peers_.size() && !lost_; ++r) {
+        if (!peers_[r] || peers_[r]->has_closed()) continue;
+        const bool goes_before_us = r > static_cast<std::size_t>(rank_);
+        if (goes_before_us || !peers_[r]->has_left() || peers_[r]->wants_to_write()) return false;
+      }
+      return true;
     });
   }
 
-  void say_last_words(const TcpFrame& frame) {
+  void say_last_words() {
+    const auto failure = lost();
+    const int blamed = failure ? failure->rank : rank_;
+    const TcpFrame frame{TcpFrame::Kind::abort, 0, 0, static_cast<std::uint64_t>(blamed)};
     for (const auto& peer : peers_) {
       if (peer && !peer->has_closed()) settle(*peer, peer->say(frame, true));
     }
     const auto end = std::chrono::steady_clock::now() + kLastWords;
-    while (std::chrono::steady_clock::now() < end &&
-           !all_peers([](const TcpPeer& peer) { return !peer.wants_to_write(); })) {
+    const auto has_more = [](const auto& peer) { return peer && peer->wants_to_write(); };
+    while (std::chrono::steady_clock::now() < end && std::ranges::any_of(peers_, has_more)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }

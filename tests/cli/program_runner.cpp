@@ -86,15 +86,47 @@ Outcome Workplace::shell(const std::string& line) const {
   return execute({"sh", "-c", line}, {{"FORESHARD", FORESHARD_PROGRAM}});
 }
 
+std::vector<Outcome> Workplace::run_together(
+    const std::vector<std::string>& arguments,
+    const std::vector<std::map<std::string, std::string>>& environments) const {
+  return run_together(std::vector(environments.size(), arguments), environments);
+}
+
+std::vector<Outcome> Workplace::run_together(
+    const std::vector<std::vector<std::string>>& arguments,
+    const std::vector<std::map<std::string, std::string>>& environments) const {
+  std::vector<Started> started;
+  for (std::size_t i = 0; i < environments.size(); ++i) {
+    std::vector<std::string> command = {FORESHARD_PROGRAM};
+    command.insert(command.end(), arguments[i].begin(), arguments[i].end());
+    started.push_back(start(command, environments[i], std::to_string(i)));
+  }
+  std::vector<Outcome> outcomes;
+  for (const Started& process : started) outcomes.push_back(finish(process));
+  return outcomes;
+}
+
 Outcome Workplace::execute(const std::vector<std::string>& command,
                            const std::map<std::string, std::string>& environment) const {
+  return finish(start(command, environment, ""));
+}
+
+Workplace::Started Workplace::start(const std::vector<std::string>& command,
+                                    const std::map<std::string, std::string>& environment,
+                                    const std::string& name) const {
   // Beside the folder, so that files() sees only what the program writes.
-  const std::filesystem::path out = folder_.path() + ".out", err = folder_.path() + ".err";
-  const pid_t child = ::fork();
-  if (child == 0) become_program(command, environment, folder_.path(), out, err);
-  Outcome outcome{wait_for(child), contents(out), contents(err)};
-  std::filesystem::remove(out);
-  std::filesystem::remove(err);
+  Started process{0, folder_.path() + name + ".out", folder_.path() + name + ".err"};
+  process.child = ::fork();
+  if (process.child == 0) {
+    become_program(command, environment, folder_.path(), process.out, process.err);
+  }
+  return process;
+}
+
+Outcome Workplace::finish(const Started& process) {
+  Outcome outcome{wait_for(process.child), contents(process.out), contents(process.err)};
+  std::filesystem::remove(process.out);
+  std::filesystem::remove(process.err);
   return outcome;
 }
 

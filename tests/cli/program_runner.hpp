@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include <sys/types.h>
 
 #include "tests/temporary_folder.hpp"
 
@@ -37,6 +38,15 @@ class Workplace {
   // A line of the shell, which finds the program as "$FORESHARD".
   Outcome shell(const std::string& line) const;
 
+  // One process for each environment, at the same time: all with the same arguments, or each with its
+  // own.
+  std::vector<Outcome> run_together(
+      const std::vector<std::vector<std::string>>& arguments,
+      const std::vector<std::map<std::string, std::string>>& environments) const;
+  std::vector<Outcome> run_together(
+      const std::vector<std::string>& arguments,
+      const std::vector<std::map<std::string, std::string>>& environments) const;
+
   // `run` with `--json -`, expecting `status` and one JSON object on standard output.
   nlohmann::json run_json(std::vector<std::string> arguments, int status = 0) const;
 
@@ -44,6 +54,14 @@ class Workplace {
   std::vector<std::string> files() const;
 
  private:
+  struct Started {
+    pid_t child = 0;
+    std::filesystem::path out, err;
+  };
+  Started start(const std::vector<std::string>& command,
+                const std::map<std::string, std::string>& environment,
+                const std::string& name) const;
+  static Outcome finish(const Started& process);
   Outcome execute(const std::vector<std::string>& command,
                   const std::map<std::string, std::string>& environment) const;
 

@@ -94,6 +94,14 @@ TEST(Launch, TheInnermostLauncherCounts) {
             1);
 }
 
+// Its processes cannot talk by OpenMPI, but must not each train the whole job either.
+TEST(Launch, MpirunOfMpich) {
+  const Variables mpich = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}};
+  EXPECT_EQ((*rank_in(mpich))->launcher, "mpirun");
+  EXPECT_EQ((*rank_in(mpich))->size, 2);
+  EXPECT_EQ((*rank_in(with(mpich, kSrun)))->launcher, "srun");
+}
+
 TEST(Launch, ContradictionsAreNamed) {
   EXPECT_EQ(blamed(with(kTorchrun, {{"RANK", "8"}})), "RANK");
   EXPECT_EQ(blamed(with(kTorchrun, {{"RANK", "x"}})), "RANK");

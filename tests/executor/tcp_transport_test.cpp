@@ -259,6 +259,24 @@ TEST(TcpTransport, WhoComesTwiceIsRefused) {
   EXPECT_EQ(refusals, 1);
 }
 
+// A peer that speaks the handshake and then what it likes.
+std::string loss_after(std::span<const std::byte> bytes) {
+  const int port = free_port();
+  std::thread peer([&] {
+    auto sockets = meet(rendezvous(1, port, {2, 1, 1}));
+    send_all((*sockets)[0], bytes, Deadline(10 * kSecond));
+  });
+  std::string failure;
+  {
+    const auto transport = std::move(connect_by_tcp(rendezvous(0, port, {2, 1, 1})).value());
+    RunControl run(2);
+    EXPECT_THROW(exchange(run, *transport, "here"), Aborted);
+    failure = run.failure()->text();
+  }
+  peer.join();
+  return failure;
+}
+
 // What rank 0 of two says about rank 1, which `leave` makes go away.
 std::string loss(const std::function<void(std::unique_ptr<Transport>& transport)>& leave) {
   std::string failure;
@@ -283,27 +301,37 @@ TEST(TcpTransport, WhoFailsEndsTheRunOfTheOthers) {
             "rank 1: has ended the run; its own message says why");
 }
 
+// Rank 2 sees nothing of rank 1's end but what rank 0 says.
+TEST(TcpTransport, TheBlameIsPassedOn) {
+  const auto frame = encode(TcpFrame{TcpFrame::Kind::abort, 0, 0, 1});
+  EXPECT_EQ(loss_after(frame), "rank 1: has ended the run; its own message says why");
+  const int port = free_port();
+  std::string failure;
+  run_ranks(3, [&](int rank) {
+    const Rendezvous place = rendezvous(rank, port);
+    if (rank == 0) {
+      auto sockets = meet(place);
+      const auto says = encode(TcpFrame{TcpFrame::Kind::abort, 0, 0, 1});
+      send_all((*sockets)[2], says, Deadline(10 * kSecond));
+      std::array<std::byte, 1> end;
+      receive_all((*sockets)[2], end, Deadline(10 * kSecond));
+    } else if (rank == 1) {
+      auto sockets = meet(place);
+      std::array<std::byte, 100> end;
+      receive_all((*sockets)[2], end, Deadline(10 * kSecond));
+    } else {
+      const auto transport = std::move(connect_by_tcp(place).value());
+      RunControl run(3);
+      EXPECT_THROW(exchange(run, *transport, "here"), Aborted);
+      failure = run.failure()->text();
+    }
+  });
+  EXPECT_EQ(failure, "rank 1: was lost by rank 0, which has ended the run");
+}
+
 TEST(TcpTransport, WhoLeavesTooEarlyIsNamed) {
   EXPECT_EQ(loss([](std::unique_ptr<Transport>& transport) { transport.reset(); }),
             "rank 1: has left the run, but others still need it");
-}
-
-// A peer that speaks the handshake and then what it likes.
-std::string loss_after(std::span<const std::byte> bytes) {
-  const int port = free_port();
-  std::thread peer([&] {
-    auto sockets = meet(rendezvous(1, port, {2, 1, 1}));
-    send_all((*sockets)[0], bytes, Deadline(10 * kSecond));
-  });
-  std::string failure;
-  {
-    const auto transport = std::move(connect_by_tcp(rendezvous(0, port, {2, 1, 1})).value());
-    RunControl run(2);
-    EXPECT_THROW(exchange(run, *transport, "here"), Aborted);
-    failure = run.failure()->text();
-  }
-  peer.join();
-  return failure;
 }
 
 TEST(TcpTransport, WhoseProcessEndsIsNamed) {

@@ -1,0 +1,228 @@
+// `foreshard train` under launchers: one job whatever started its processes, the same numbers by
+// whatever they talk, and what is said of variables that make no sense.
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/cli/program_runner.hpp"
+
+namespace foreshard::cli_tests {
+namespace {
+
+using nlohmann::json;
+using Variables = std::map<std::string, std::string>;
+
+// A port that nothing listens at now.
+int free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  EXPECT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), length), 0);
+  EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+Variables torchrun(int rank, int size, int port) {
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", std::to_string(size)},
+          {"LOCAL_RANK", std::to_string(rank)},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", std::to_string(port)}};
+}
+
+Variables srun(int rank, int size) {
+  return {{"SLURM_PROCID", std::to_string(rank)},
+          {"SLURM_NTASKS", std::to_string(size)},
+          {"SLURM_LOCALID", std::to_string(rank)},
+          {"SLURM_JOB_ID", "7"},
+          {"SLURM_STEP_ID", "0"}};
+}
+
+Variables with(Variables variables, const Variables& more) {
+  for (const auto& [name, value] : more) variables[name] = value;
+  return variables;
+}
+
+class Launchers : public testing::Test {
+ protected:
+  json report(const std::string& name) const {
+    std::ifstream file(place.path(name));
+    return json::parse(file, nullptr, false);
+  }
+
+  // One process for each rank, with torchrun's variables and `more`.
+  std::vector<Outcome> run_ranks(int ranks, const std::vector<std::string>& arguments,
+                                 const Variables& more = {}) const {
+    std::vector<Variables> environments;
+    const int port = free_port();
+    for (int rank = 0; rank < ranks; ++rank) {
+      environments.push_back(with(torchrun(rank, ranks, port), more));
+    }
+    return place.run_together(arguments, environments);
+  }
+
+  // Trains as threads and as processes over TCP, expects all to end with `status`, and returns their
+  // reports, the threads' first.
+  std::pair<json, json> train_both_ways(int ranks, int status,
+                                        std::vector<std::string> more) const {
+    more.insert(more.end(), {"--steps", "3", "--json", "threads.json", "--export-weights"});
+    more.emplace_back("threads.safetensors");
+    const Outcome threads = place.run(job("train", ranks, more));
+    EXPECT_EQ(threads.status, status) << threads.err;
+    *(more.end() - 3) = "processes.json";
+    more.back() = "processes.safetensors";
+    for (const Outcome& process : run_ranks(ranks, job("train", ranks, more))) {
+      EXPECT_EQ(process.status, status) << process.err;
+    }
+    if (status == 0) {
+      EXPECT_EQ(tests::read_file(place.path("threads.safetensors")),
+                tests::read_file(place.path("processes.safetensors")));
+    }
+    return {report("threads.json"), report("processes.json")};
+  }
+
+  const Workplace place;
+};
+
+TEST_F(Launchers, TcpAgreesWithThreads) {
+  for (const int ranks : {2, 3}) {
+    const auto [threads, processes] = train_both_ways(ranks, 0, {});
+    for (const char* field : {"ranks_memory", "steps_memory", "oom"}) {
+      EXPECT_EQ(threads.at(field), processes.at(field)) << field;
+    }
+    ASSERT_EQ(processes.at("steps").size(), 3u);
+    for (std::size_t s = 0; s < 3; ++s) {
+      EXPECT_EQ(threads.at("steps").at(s).at("loss"), processes.at("steps").at(s).at("loss"));
+      EXPECT_EQ(threads.at("steps").at(s).at("grad_norm"),
+                processes.at("steps").at(s).at("grad_norm"));
+    }
+  }
+}
+
+TEST_F(Launchers, TcpAgreesOnWhereMemoryRanOut) {
+  const auto [enough, also] = train_both_ways(3, 0, {});
+  std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
+  for (const json& rank : enough.at("ranks_memory")) {
+    lowest = std::min(lowest, rank.at("peak_reserved_bytes").get<std::int64_t>());
+  }
+  for (const int ranks : {2, 3}) {
+    const auto [threads, processes] =
+        train_both_ways(ranks, 3, {"--device-memory", std::to_string(lowest - (4 << 20))});
+    EXPECT_TRUE(threads.at("oom").is_object());
+    EXPECT_EQ(threads.at("oom"), processes.at("oom"));
+  }
+}
+
+TEST_F(Launchers, ARankThatEndsOverTcpIsNamedByAll) {
+  for (const std::string kind : {"exit", "throw"}) {
+    const auto outcomes =
+        run_ranks(3, job("train", 3, {"--steps", "1000", "--trace", kind + ".fst"}),
+                  {{"FORESHARD_FAULT", "rank:1,step:3,kind:" + kind}});
+    for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+      EXPECT_EQ(outcomes[rank].status, 1) << kind << " " << rank;
+      if (rank == 1 && kind == "exit") continue;  // it says nothing
+      EXPECT_NE(outcomes[rank].err.find("rank 1: "), std::string::npos) << outcomes[rank].err;
+    }
+  }
+}
+
+TEST_F(Launchers, RanksThatDoNotComeAreNamed) {
+  const Outcome alone =
+      place.run(job("train", 3, {"--steps", "1"}),
+                with(torchrun(0, 3, free_port()), {{"FORESHARD_RENDEZVOUS_TIMEOUT", "0.3"}}));
+  EXPECT_EQ(alone.status, 1);
+  EXPECT_NE(alone.err.find("ranks 1 and 2 have not come"), std::string::npos) << alone.err;
+}
+
+TEST_F(Launchers, OneJobMeansOneJob) {
+  std::vector<Variables> environments = {torchrun(0, 2, free_port())};
+  environments.push_back(with(environments[0], {{"RANK", "1"}, {"LOCAL_RANK", "1"}}));
+  environments[0]["FORESHARD_RENDEZVOUS_TIMEOUT"] = "5";
+  const auto outcomes = place.run_together(
+      {job("train", 2, {"--steps", "1"}), job("train", 2, {"--steps", "2"})}, environments);
+  EXPECT_EQ(outcomes[0].status, 1);
+  EXPECT_NE(outcomes[0].err.find("rank 1 trains another job"), std::string::npos)
+      << outcomes[0].err;
+  EXPECT_EQ(outcomes[1].status, 2);
+  EXPECT_NE(outcomes[1].err.find("rank 1 trains another job"), std::string::npos)
+      << outcomes[1].err;
+}
+
+TEST_F(Launchers, MpirunTrainsOneJobByDefault) {
+  if (!FORESHARD_HAS_MPI) GTEST_SKIP() << "built without MPI";
+  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
+  const Outcome outcome = place.run_processes(2, job("train", 2, {"--steps", "2", "--json", "-"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(json::accept(outcome.out)) << outcome.out;
+  const Outcome copies =
+      place.run_processes(2, job("train", 2, {"--steps", "2", "--comm", "local"}));
+  EXPECT_EQ(copies.status, 2) << copies.err;
+}
+
+TEST_F(Launchers, SilentCopiesAreRefused) {
+  for (const Variables& several : {torchrun(1, 3, 1), srun(1, 3)}) {
+    const Outcome outcome =
+        place.run(job("train", 3, {"--steps", "1", "--comm", "local"}), several);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_NE(outcome.err.find("--comm"), std::string::npos) << outcome.err;
+  }
+}
+
+// srun says nothing of the ranks on a node, a batch script nothing of a step.
+TEST_F(Launchers, OneProcessIsALocalRun) {
+  const Variables batch_script = {
+      {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "0"}, {"SLURM_JOB_ID", "7"}};
+  for (const Variables& alone : {batch_script, srun(0, 1), torchrun(0, 1, 1)}) {
+    const Outcome outcome = place.run(job("train", 2, {"--steps", "1"}), alone);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+  }
+}
+
+struct WrongVariables {
+  std::string name;
+  Variables variables;
+  std::string blamed;
+
+  friend std::ostream& operator<<(std::ostream& out, const WrongVariables& wrong) {
+    return out << wrong.name;
+  }
+};
+
+class WrongLauncher : public testing::TestWithParam<WrongVariables> {};
+
+TEST_P(WrongLauncher, IsBadUsageThatNamesTheVariable) {
+  const Workplace place;
+  const auto& [name, variables, blamed] = GetParam();
+  const Outcome outcome = place.run(job("train", 3, {"--steps", "1"}), variables);
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_NE(outcome.err.find(blamed + ": "), std::string::npos) << outcome.err;
+}
+
+const Variables kSecond = torchrun(1, 3, 29500);
+INSTANTIATE_TEST_SUITE_P(
+    Variables, WrongLauncher,
+    testing::Values(
+        WrongVariables{"RankTooHigh", with(kSecond, {{"RANK", "3"}}), "RANK"},
+        WrongVariables{"RankNoNumber", with(kSecond, {{"RANK", "x"}}), "RANK"},
+        WrongVariables{"SizeNegative", with(kSecond, {{"WORLD_SIZE", "-3"}}), "WORLD_SIZE"},
+        WrongVariables{"LocalSizeNoNumber", with(kSecond, {{"LOCAL_WORLD_SIZE", "many"}}),
+                       "LOCAL_WORLD_SIZE"},
+        WrongVariables{"LocalSizeZero", with(kSecond, {{"LOCAL_WORLD_SIZE", "0"}}),
+                       "LOCAL_WORLD_SIZE"},
+        WrongVariables{"PortNoNumber", with(kSecond, {{"MASTER_PORT", "http"}}), "MASTER_PORT"},
+        WrongVariables{"TimeoutNoNumber", with(kSecond, {{"FORESHARD_RENDEZVOUS_TIMEOUT", "soon"}}),
+                       "FORESHARD_RENDEZVOUS_TIMEOUT"},
+        WrongVariables{"NoMeetingPoint", srun(1, 3), "MASTER_ADDR"},
+        WrongVariables{"OtherNumberOfRanks", torchrun(1, 4, 29500), "--ranks"}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace foreshard::cli_tests
