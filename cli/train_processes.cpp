@@ -59,16 +59,17 @@ Result<Processes> join_processes(const Job& job, const std::string& comm, std::u
                                           : connect_by_tcp(job, **launched, environment, job_hash);
   if (!transport) return tl::unexpected(transport.error());
   out.transport = std::move(*transport);
-  if (*launched) out.ranks_here = (*launched)->local_size.value_or(1);
   std::vector<traces::Processors> all;
   executor::RunControl control(job.ranks);
   for (const std::string& text :
        executor::exchange(control, *out.transport, traces::to_text(traces::own_processors()))) {
     all.push_back(traces::processors_from_text(text));
   }
+  const auto me = static_cast<std::size_t>(out.transport->rank());
+  out.ranks_here =
+      static_cast<int>(std::ranges::count(all, all[me].node, &traces::Processors::node));
   out.cores = traces::total_cores(all);
-  out.threads_per_rank =
-      traces::share_of_cores(all, static_cast<std::size_t>(out.transport->rank()));
+  out.threads_per_rank = traces::share_of_cores(all, me);
   return out;
 }
 

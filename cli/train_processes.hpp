@@ -13,7 +13,7 @@ namespace foreshard::cli {
 
 struct Processes {
   std::unique_ptr<executor::Transport> transport;  // nullptr: ranks are threads of this process
-  int ranks_here = 1;                              // on this machine, as far as the launcher says
+  int ranks_here = 1;                              // on this machine
   int cores = 1;                                   // that all ranks share
   int threads_per_rank = 1;                        // that find a core each
 };
