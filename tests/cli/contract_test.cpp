@@ -98,6 +98,12 @@ TEST(Contract, RecordFitPredictCompareInspectExport) {
       job("predict", 2, {"--steps", "5", "--costs", "costs.json", "--trace", "predicted.fst"}));
   EXPECT_GT(predicted.at("cost_sources").at("measured"), 0);
 
+  // What was learnt about a processor says nothing about a machine of the catalogue.
+  const Outcome mixed =
+      place.run(job("predict", 2, {"--costs", "costs.json", "--machine", "h100-sxm"}));
+  EXPECT_EQ(mixed.status, 2);
+  EXPECT_NE(mixed.err.find("costs.json: cpu_model"), std::string::npos) << mixed.err;
+
   const json compared = place.run_json({"compare", "run.fst", "predicted.fst"});
   expect_fields(compared, {"step_time_error", "by_category", "events_unmatched"});
   EXPECT_EQ(compared.at("peak_allocated_error_bytes"), 0);
