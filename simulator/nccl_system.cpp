@@ -11,8 +11,8 @@ namespace {
 // of 300 GB/s on A100, 362 of 450 on H200, 682 of 900 on B200; 313 of 448 on MI300X; and over PCIe.
 constexpr double kRingOfLink = 0.8, kRingOfMesh = 0.7, kRingOfPcie = 0.7;
 
-// NVIDIA writes "9.0", AMD "gfx942", a user's table perhaps nothing. RCCL's planner is NCCL's with
-// constants that nobody has published; those of a GPU without LL128 over fast links come nearest.
+// NVIDIA writes "9.0", AMD "gfx942", a user's table perhaps nothing. RCCL plans by NCCL's formula
+// with constants of its own that are not published; Ampere's, the oldest with switches, stand in.
 GpuGeneration generation_of(const std::string& compute_capability) {
   int major = 0;
   const char* const begin = compute_capability.data();
