@@ -5,6 +5,8 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "executor/cpu/operand_counts.hpp"
+
 namespace foreshard::executor {
 
 namespace {
@@ -59,6 +61,7 @@ Interpreter::Interpreter(const RankProgram& program, const AllocatorSettings& se
       host_pool_(std::make_unique<WorkerPool>(options.threads)),
       events_(static_cast<std::size_t>(
           std::max({program.setup.events, program.first.events, program.steady.events}))) {
+  check_operands(program);
   const std::int64_t origin = clock == nullptr ? 0 : profiler::clock_now() - clock->now();
   for (int s = 0; s < kStreams; ++s) {
     const Stream which = static_cast<Stream>(s);

@@ -51,7 +51,7 @@ const std::vector<ThirdParty> kThirdParties = {
     {"JSON", {"nlohmann/"}, {}},
     {"TOML", {"toml++/", "toml.hpp"}, {}},
     {"SQLite", {"sqlite3"}, {}},
-    {"oneDNN", {"dnnl", "oneapi/"}, {"executor/"}},
+    {"oneDNN", {"dnnl", "oneapi/"}, {"executor/", "tests/benchmarks/"}},
     {"MPI", {"mpi"}, {"executor/"}},
     {"Eigen", {"Eigen/"}, {}},
     {"CLI11", {"CLI/"}, {"cli/"}},

@@ -17,6 +17,12 @@ AttentionOperands sizes(const KernelArguments& a) {
   return {.batch = B, .sequence = S, .heads = H, .kv_heads = K, .head_dim = d};
 }
 
+// Whether two passes of small tasks, with seven products instead of five, are done before the busiest
+// of the threads has done its key/value heads in one.
+bool splits_backward(std::int64_t key_heads, std::int64_t threads) {
+  return 5 * ceil_divide(key_heads, threads) * threads > 7 * key_heads;
+}
+
 }  // namespace
 
 void run_attention(const KernelArguments& a) {
@@ -47,8 +53,23 @@ void run_attention_backward(const KernelArguments& a) {
   o.dk_sum = in_place ? static_cast<float*>(o.dk) : sums;
   o.dv_sum = in_place ? static_cast<float*>(o.dv) : sums + keys;
   const SimdKernels& simd = simd_kernels();
-  a.workers.run(o.batch * o.kv_heads, [&](std::int64_t task, int) {
-    simd.attention_backward[variant(a.key.dtype)](o, task / o.kv_heads, task % o.kv_heads);
+  const std::size_t type = variant(a.key.dtype);
+  const std::int64_t key_heads = o.batch * o.kv_heads, query_heads = o.batch * o.heads;
+  if (!splits_backward(key_heads, a.workers.threads())) {
+    return a.workers.run(key_heads, [&](std::int64_t task, int) {
+      simd.attention_backward[type](o, task / o.kv_heads, task % o.kv_heads);
+    });
+  }
+  // The largest tasks first: later queries see more keys, earlier keys are seen by more queries.
+  const std::int64_t tiles = ceil_divide(o.sequence, attention_tile(o.head_dim));
+  a.workers.run(query_heads * tiles, [&](std::int64_t task, int) {
+    const std::int64_t head = task % query_heads;
+    simd.attention_query_gradients[type](o, head / o.heads, head % o.heads,
+                                         tiles - 1 - task / query_heads);
+  });
+  a.workers.run(key_heads * tiles, [&](std::int64_t task, int) {
+    const std::int64_t head = task % key_heads;
+    simd.attention_key_gradients[type](o, head / o.kv_heads, head % o.kv_heads, task / key_heads);
   });
 }
 

@@ -2,13 +2,14 @@
 //
 // A kernel gets what its instruction declares and touches nothing else: operands in the order of
 // models/operators.hpp, the slice or slot `aux`, the layout of the unit whose parameters it moves,
-// and the run's scalars. Small tiles live on the threads' stacks (attention uses up to 1 MiB of it).
-// The same operands give the same bits, whatever the number of threads.
+// and the run's scalars. Small tiles live on the threads' stacks (attention uses up to 0.5 MiB of it
+// for heads of up to 256, up to 1 MiB for longer ones). The same operands give the same bits,
+// whatever the number of threads.
 //
 // Speed comes from two places: simd/ holds the inner loops for each instruction set, chosen at run
 // time, and matrix products pack their operands into the workspace in the order in which they are
-// read. bf16 is widened while packing and products accumulate in fp32, so that bf16 costs no more
-// than fp32 where the processor has no arithmetic for it.
+// read. Products accumulate in fp32; where the processor has no fast arithmetic for bf16, it is widened
+// while packing, so that bf16 costs no more than fp32.
 #pragma once
 
 #include <cstddef>

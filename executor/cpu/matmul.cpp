@@ -1,31 +1,93 @@
 // Linear layers: y = x w' (+ bias) and its gradients, as products of strided operands.
 #include <algorithm>
+#include <atomic>
 
 #include "executor/cpu/operands.hpp"
+#include "executor/cpu/product_plan.hpp"
 
 namespace foreshard::executor {
 namespace {
 
-// Cuts the longer side of the result into one piece a thread. Each thread packs into its own part
-// of the workspace, and parts too small for blocks worth packing are not handed out.
-void multiply(const KernelArguments& a, const MatrixProduct& product) {
-  constexpr std::int64_t kSmallestPart = 96 * 1024;  // bytes
-  const SimdKernels& simd = simd_kernels();
-  const std::span<std::byte> workspace = a.writes.back();
-  const auto bytes = static_cast<std::int64_t>(workspace.size());
-  const std::int64_t longest =
-      std::clamp<std::int64_t>(bytes / kSmallestPart, 1, a.workers.threads());
-  const bool cuts_rows = product.m >= product.n;
-  const std::int64_t step = cuts_rows ? simd.tile_rows : simd.tile_columns;
-  const std::int64_t length = cuts_rows ? product.m : product.n;
-  const std::int64_t grain = round_up(ceil_divide(length, longest), step);
-  const std::int64_t floats = bytes / longest / item_size(DType::fp32);
-  a.workers.run_ranges(length, grain, [&](std::int64_t begin, std::int64_t end, int) {
-    const std::span<float> part(reinterpret_cast<float*>(workspace.data()) + begin / grain * floats,
-                                static_cast<std::size_t>(floats));
-    simd.multiply[variant(a.key.dtype)](product, cuts_rows ? begin : 0, cuts_rows ? end : product.m,
-                                        cuts_rows ? 0 : begin, cuts_rows ? product.n : end, part);
+// Runs tasks on at most `slots` threads, each in a slot of its own: task(number, slot).
+template <class Task>
+void run_in_slots(WorkerPool& workers, std::int64_t slots, std::int64_t tasks, const Task& task) {
+  std::atomic<std::int64_t> next{0};
+  workers.run(std::min(slots, tasks), [&](std::int64_t slot, int) {
+    for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(i, slot);
   });
+}
+
+// A product's blocks in the workspace, and the tasks that fill and use them.
+class Blocks {
+ public:
+  Blocks(const KernelArguments& a, const MatrixProduct& product)
+      : product_(product),
+        kernels_(simd_kernels().product[variant(a.key.dtype)]),
+        workers_(a.workers),
+        words_(ceil_divide(product.k, kernels_.word_elements)),
+        plan_(plan_product(kernels_, product.m, product.n, words_, a.workers.threads(),
+                           static_cast<std::int64_t>(a.writes.back().size() / sizeof(float)))),
+        packed_b_(reinterpret_cast<float*>(a.writes.back().data())),
+        sums_(packed_b_ + plan_.packed_b),
+        packed_a_(sums_ + plan_.sums) {}
+
+  void run() {
+    for (std::int64_t n = 0; n < product_.n; n += plan_.columns) {
+      for (std::int64_t m = 0; m < product_.m; m += plan_.rows) {
+        for (std::int64_t k = 0; k < words_; k += plan_.depth) {
+          ProductBlock block{.first_word = k, .words = std::min(plan_.depth, words_ - k)};
+          block.is_last = k + block.words == words_;
+          block.n_begin = n, block.n_end = std::min(product_.n, n + plan_.columns);
+          block.packed_b = packed_b_;
+          block.sums = plan_.keeps_sums ? sums_ : nullptr;
+          block.sums_begin = m, block.n_stride = plan_.columns;
+          pack(block);
+          multiply(block, m, std::min(product_.m, m + plan_.rows));
+        }
+      }
+    }
+  }
+
+ private:
+  void pack(const ProductBlock& block) {
+    const PackingPieces pieces =
+        cut_packing(kernels_, block.n_end - block.n_begin, block.words, plan_.threads);
+    const std::int64_t panel_words = round_up(block.words, kernels_.padding);
+    run_in_slots(workers_, plan_.threads, pieces.count(), [&](std::int64_t piece, std::int64_t) {
+      const std::int64_t panel = piece / pieces.per_panel * kernels_.tile_columns;
+      const std::int64_t word = piece % pieces.per_panel * pieces.words;
+      const std::int64_t begin = block.n_begin + panel;
+      kernels_.pack(product_, begin, std::min(block.n_end, begin + kernels_.tile_columns),
+                    block.first_word + word, std::min(pieces.words, block.words - word),
+                    packed_b_ + panel * panel_words + word * kernels_.tile_columns);
+    });
+  }
+
+  void multiply(const ProductBlock& block, std::int64_t m_begin, std::int64_t m_end) {
+    const std::int64_t row_tasks = ceil_divide(m_end - m_begin, plan_.task_rows);
+    const std::int64_t column_tasks = ceil_divide(block.n_end - block.n_begin, plan_.task_columns);
+    run_in_slots(workers_, plan_.threads, row_tasks * column_tasks,
+                 [&](std::int64_t task, std::int64_t slot) {
+                   const std::int64_t m = m_begin + task / column_tasks * plan_.task_rows;
+                   const std::int64_t n = block.n_begin + task % column_tasks * plan_.task_columns;
+                   kernels_.multiply(product_, block, m, std::min(m_end, m + plan_.task_rows), n,
+                                     std::min(block.n_end, n + plan_.task_columns),
+                                     packed_a_ + slot * plan_.packed_a);
+                 });
+  }
+
+  const MatrixProduct& product_;
+  const ProductKernels& kernels_;
+  WorkerPool& workers_;
+  const std::int64_t words_;
+  const ProductPlan plan_;
+  float* const packed_b_;
+  float* const sums_;
+  float* const packed_a_;
+};
+
+void multiply(const KernelArguments& a, const MatrixProduct& product) {
+  Blocks(a, product).run();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "executor/cpu/bfloat16.hpp"
 #include "executor/cpu/kernels.hpp"
+#include "tests/benchmarks/linear_layers.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -79,17 +80,10 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  const auto linear = [&all](const std::string& layer, std::int64_t out, std::int64_t in) {
-    all.push_back({layer, Operator::matmul, {T, out, in, 0}, {T * in, out * in}, {T * out}});
-    all.push_back(
-        {layer, Operator::matmul_input_gradient, {T, in, out, 0}, {T * out, out * in}, {T * in}});
-    all.push_back(
-        {layer, Operator::matmul_weight_gradient, {out, in, T}, {T * out, T * in}, {out * in}});
-  };
-  linear("q", D, D);
-  linear("gate", F, D);
-  linear("down", D, F);
-  linear("head", V, D);
+  for (const LinearProduct& p : linear_products()) {
+    const auto [m, n, k, unused, more] = p.dims;
+    all.push_back({p.layer, p.op, p.dims, {m * k, n * k}, {m * n}});
+  }
   const std::int64_t n = T * H * d;
   all.push_back({"", Operator::attention, {1, T, H, H, d}, {n, n, n}, {n}});
   all.push_back({"", Operator::attention_backward, {1, T, H, H, d}, {n, n, n, n, n}, {n, n, n}});

@@ -2,9 +2,6 @@
 // again; with dP = V dO' and dS = scale * P * (dP - delta), all keys down and queries across,
 //   dV += P dO,  dK += dS Q,  dQ += dS' K,  where delta = rowsum(dO * O).
 
-// Seven blocks of tile x head and two of tile x tile floats.
-constexpr Index kBackwardTileFloats = 7 * 32 * kLongestHead + 2 * 32 * 32;
-
 // One tile pair's P and dS, in place of the scores and of dP.
 FORESHARD_INLINE void probability_gradients(const Queries& queries, const Keys& keys, Index panel,
                                             Index seen, Index tile, float scale, const float* lse,
@@ -47,82 +44,193 @@ FORESHARD_INLINE void collect_key_gradients(const Queries& queries, const Keys& 
   }
 }
 
+// What is worked on at a time, on the stack.
+struct BackwardTiles {
+  float *p, *ds, *key_rows, *value_rows, *q_rows, *dout_rows, *dq_rows, *packed_dout, *packed_q;
+
+  BackwardTiles(float* floats, Index tile, Index padded) {
+    float** const squares[] = {&p, &ds};
+    float** const blocks[] = {&key_rows, &value_rows,  &q_rows,  &dout_rows,
+                              &dq_rows,  &packed_dout, &packed_q};
+    for (float** square : squares) *square = floats, floats += tile * tile;
+    for (float** block : blocks) *block = floats, floats += tile * padded;
+  }
+  static constexpr Index floats(Index tile, Index padded) {
+    return 2 * tile * tile + 7 * tile * padded;
+  }
+};
+
+// The sizes and operands of one sequence's pair of a query head and its key/value head.
+template <class T>
+struct BackwardHeads {
+  Index d, padded, tile, q_stride, kv_stride, q_offset, kv_offset, statistics;
+  float scale;
+  const AttentionOperands& o;
+
+  BackwardHeads(const AttentionOperands& operands, Index sequence, Index head)
+      : d(operands.head_dim),
+        padded(up(d, kTileColumns)),
+        tile(attention_tile(d)),
+        q_stride(operands.heads * d),
+        kv_stride(operands.kv_heads * d),
+        q_offset(sequence * operands.sequence * q_stride + head * d),
+        kv_offset(sequence * operands.sequence * kv_stride +
+                  head / (operands.heads / operands.kv_heads) * d),
+        statistics((sequence * operands.heads + head) * operands.sequence),
+        scale(1.0F / __builtin_sqrtf(static_cast<float>(d))),
+        o(operands) {}
+
+  Queries queries_from(Index first) const { return {first, least(tile, o.sequence - first)}; }
+  // Those of a tile of keys that its queries, or any later ones, may see.
+  Keys keys_from(Index first, const Queries& queries) const {
+    return {first, least(tile, queries.first + queries.count - first)};
+  }
+
+  void load_queries(const Queries& queries, const BackwardTiles& at) const {
+    const Index rows = q_offset + queries.first * q_stride;
+    const T* q = static_cast<const T*>(o.q) + rows;
+    const T* dout = static_cast<const T*>(o.dout) + rows;
+    pack<kTileColumns>(dout, q_stride, 1, queries.count, d, at.packed_dout);
+    pack<kTileColumns>(q, q_stride, 1, queries.count, d, at.packed_q);
+    copy_head(q, q_stride, queries.count, d, padded, at.q_rows);
+    copy_head(dout, q_stride, queries.count, d, padded, at.dout_rows);
+  }
+
+  void load_keys(const Keys& keys, const BackwardTiles& at) const {
+    const Index rows = kv_offset + keys.first * kv_stride;
+    copy_head(static_cast<const T*>(o.k) + rows, kv_stride, keys.count, d, padded, at.key_rows);
+    copy_head(static_cast<const T*>(o.v) + rows, kv_stride, keys.count, d, padded, at.value_rows);
+  }
+
+  void set_delta(const Queries& queries) const {
+    const Index rows = q_offset + queries.first * q_stride;
+    const T* out = static_cast<const T*>(o.out) + rows;
+    const T* dout = static_cast<const T*>(o.dout) + rows;
+    for (Index i = 0; i < queries.count; ++i) {
+      Floats products = {};
+      sweep(d, [&](Index c, auto extent) {
+        products += load(out + i * q_stride + c, extent) * load(dout + i * q_stride + c, extent);
+      });
+      o.delta[statistics + queries.first + i] = sum(products);
+    }
+  }
+
+  // P and dS of what was loaded.
+  void set_probabilities(const Queries& queries, const Keys& keys, const BackwardTiles& at) const {
+    for (Index panel = 0; panel < up(queries.count, kTileColumns); panel += kTileColumns) {
+      const Index seen = keys.visible(queries.first, panel + kTileColumns - 1);
+      score_panel(at.key_rows, padded, at.packed_q, d, panel, seen, at.p, tile);
+      score_panel(at.value_rows, padded, at.packed_dout, d, panel, seen, at.ds, tile);
+      probability_gradients(queries, keys, panel, seen, tile, scale,
+                            o.lse + statistics + queries.first,
+                            o.delta + statistics + queries.first, at.p, at.ds);
+    }
+  }
+
+  void add_query_gradients(const Queries& queries, const Keys& keys,
+                           const BackwardTiles& at) const {
+    for (Index i = 0; i < queries.count; i += kTileRows) {
+      const Index block = least(kTileRows, queries.count - i);
+      multiply_block(block, padded, keys.visible(queries.first, i + block - 1),
+                     StridedRows{at.ds + i, 1, tile}, Index{1}, at.key_rows, padded,
+                     at.dq_rows + i * padded, padded, keys.first > 0);
+    }
+  }
+
+  void add_key_gradients(const Queries& queries, const Keys& keys, const BackwardTiles& at,
+                         bool is_first) const {
+    collect_key_gradients(queries, keys, tile, d, padded, at.p, at.ds, at.q_rows, at.dout_rows,
+                          o.dk_sum + kv_offset, o.dv_sum + kv_offset, kv_stride, !is_first);
+  }
+
+  void store_query_gradients(const Queries& queries, const BackwardTiles& at) const {
+    T* dq = static_cast<T*>(o.dq) + q_offset + queries.first * q_stride;
+    for (Index i = 0; i < queries.count; ++i)
+      cast<float, T>(at.dq_rows + i * padded, dq + i * q_stride, d);
+  }
+
+  // Rounds the sums of keys [begin, end), unless they stand where they belong.
+  void store_key_gradients(Index begin, Index end) const {
+    if constexpr (sizeof(T) != sizeof(float)) {
+      for (Index i = begin; i < end; ++i) {
+        const Index row = kv_offset + i * kv_stride;
+        cast<float, T>(o.dk_sum + row, static_cast<T*>(o.dk) + row, d);
+        cast<float, T>(o.dv_sum + row, static_cast<T*>(o.dv) + row, d);
+      }
+    }
+  }
+};
+
+// The stack takes what heads of this length need: below 0.5 MiB up to 256, 0.93 MiB at 1024.
+#define FORESHARD_BACKWARD_TILES(heads)                                                   \
+  BackwardTiles(                                                                          \
+      static_cast<float*>(__builtin_alloca_with_align(                                    \
+          static_cast<std::size_t>(BackwardTiles::floats((heads).tile, (heads).padded)) * \
+              sizeof(float),                                                              \
+          512)),                                                                          \
+      (heads).tile, (heads).padded)
+
+// All gradients of one key/value head.
 template <class T>
 void attention_backward(const AttentionOperands& o, Index sequence, Index kv_head) {
-  const Index d = o.head_dim, padded = up(d, kTileColumns), tile = attention_tile(d);
-  const Index group = o.heads / o.kv_heads;
-  const Index q_stride = o.heads * d, kv_stride = o.kv_heads * d;
-  const float scale = 1.0F / __builtin_sqrtf(static_cast<float>(d));
-  const Index base = sequence * o.sequence;
-  const Index kv_offset = base * kv_stride + kv_head * d;
-  const T* k = static_cast<const T*>(o.k) + kv_offset;
-  const T* v = static_cast<const T*>(o.v) + kv_offset;
-
-  alignas(64) float floats[kBackwardTileFloats];
-  float* const p = floats;
-  float* const ds = p + tile * tile;
-  float* const key_rows = ds + tile * tile;
-  float* const value_rows = key_rows + tile * padded;
-  float* const q_rows = value_rows + tile * padded;
-  float* const dout_rows = q_rows + tile * padded;
-  float* const dq_rows = dout_rows + tile * padded;
-  float* const packed_dout = dq_rows + tile * padded;
-  float* const packed_q = packed_dout + tile * padded;
-
-  for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-    const Index head_offset = base * q_stride + head * d;
-    const Index statistics = (sequence * o.heads + head) * o.sequence;
-    for (Index first_query = 0; first_query < o.sequence; first_query += tile) {
-      const Queries queries{first_query, least(tile, o.sequence - first_query)};
-      const Index panels = up(queries.count, kTileColumns);
-      const Index rows = head_offset + first_query * q_stride;
-      const T* q = static_cast<const T*>(o.q) + rows;
-      const T* out = static_cast<const T*>(o.out) + rows;
-      const T* dout = static_cast<const T*>(o.dout) + rows;
-      const float* lse = o.lse + statistics + first_query;
-      float* delta = o.delta + statistics + first_query;
-      pack<kTileColumns>(dout, q_stride, 1, queries.count, d, packed_dout);
-      pack<kTileColumns>(q, q_stride, 1, queries.count, d, packed_q);
-      copy_head(q, q_stride, queries.count, d, padded, q_rows);
-      copy_head(dout, q_stride, queries.count, d, padded, dout_rows);
-      for (Index i = 0; i < queries.count; ++i) {
-        Floats products = {};
-        sweep(d, [&](Index c, auto extent) {
-          products += load(out + i * q_stride + c, extent) * load(dout + i * q_stride + c, extent);
-        });
-        delta[i] = sum(products);
+  const Index group = o.heads / o.kv_heads, begin = kv_head * group;
+  const BackwardTiles at = FORESHARD_BACKWARD_TILES(BackwardHeads<T>(o, sequence, begin));
+  for (Index head = begin; head < begin + group; ++head) {
+    const BackwardHeads<T> heads(o, sequence, head);
+    for (Index first_query = 0; first_query < o.sequence; first_query += heads.tile) {
+      const Queries queries = heads.queries_from(first_query);
+      heads.load_queries(queries, at);
+      heads.set_delta(queries);
+      for (Index first = 0; first <= first_query; first += heads.tile) {
+        const Keys keys = heads.keys_from(first, queries);
+        heads.load_keys(keys, at);
+        heads.set_probabilities(queries, keys, at);
+        heads.add_key_gradients(queries, keys, at, head == begin && first == first_query);
+        heads.add_query_gradients(queries, keys, at);
       }
-      for (Index first = 0; first <= first_query; first += tile) {
-        const Keys keys{first, least(tile, first_query + queries.count - first)};
-        copy_head(k + first * kv_stride, kv_stride, keys.count, d, padded, key_rows);
-        copy_head(v + first * kv_stride, kv_stride, keys.count, d, padded, value_rows);
-        for (Index panel = 0; panel < panels; panel += kTileColumns) {
-          const Index seen = keys.visible(first_query, panel + kTileColumns - 1);
-          score_panel(key_rows, padded, packed_q, d, panel, seen, p, tile);
-          score_panel(value_rows, padded, packed_dout, d, panel, seen, ds, tile);
-          probability_gradients(queries, keys, panel, seen, tile, scale, lse, delta, p, ds);
-        }
-        const bool is_first_visit = head == kv_head * group && first == first_query;
-        collect_key_gradients(queries, keys, tile, d, padded, p, ds, q_rows, dout_rows,
-                              o.dk_sum + kv_offset, o.dv_sum + kv_offset, kv_stride,
-                              !is_first_visit);
-        for (Index i = 0; i < queries.count; i += kTileRows) {
-          const Index block = least(kTileRows, queries.count - i);
-          multiply_block(block, padded, keys.visible(first_query, i + block - 1),
-                         StridedRows{ds + i, 1, tile}, Index{1}, key_rows, padded,
-                         dq_rows + i * padded, padded, first > 0);
-        }
-      }
-      T* dq = static_cast<T*>(o.dq) + rows;
-      for (Index i = 0; i < queries.count; ++i)
-        cast<float, T>(dq_rows + i * padded, dq + i * q_stride, d);
+      heads.store_query_gradients(queries, at);
     }
   }
-  if constexpr (sizeof(T) != sizeof(float)) {
-    for (Index i = 0; i < o.sequence; ++i) {
-      const Index row = kv_offset + i * kv_stride;
-      cast<float, T>(o.dk_sum + row, static_cast<T*>(o.dk) + row, d);
-      cast<float, T>(o.dv_sum + row, static_cast<T*>(o.dv) + row, d);
+  BackwardHeads<T>(o, sequence, begin).store_key_gradients(0, o.sequence);
+}
+
+// The same in two passes for threads that outnumber key/value heads: first dq and delta of one tile
+// of queries, then dk and dv of one tile of keys. Probabilities are computed twice, and every sum is
+// added up in the order of the single pass.
+template <class T>
+void attention_query_gradients(const AttentionOperands& o, Index sequence, Index head,
+                               Index tile_index) {
+  const BackwardHeads<T> heads(o, sequence, head);
+  const BackwardTiles at = FORESHARD_BACKWARD_TILES(heads);
+  const Queries queries = heads.queries_from(tile_index * heads.tile);
+  heads.load_queries(queries, at);
+  heads.set_delta(queries);
+  for (Index first = 0; first <= queries.first; first += heads.tile) {
+    const Keys keys = heads.keys_from(first, queries);
+    heads.load_keys(keys, at);
+    heads.set_probabilities(queries, keys, at);
+    heads.add_query_gradients(queries, keys, at);
+  }
+  heads.store_query_gradients(queries, at);
+}
+
+template <class T>
+void attention_key_gradients(const AttentionOperands& o, Index sequence, Index kv_head,
+                             Index tile_index) {
+  const Index group = o.heads / o.kv_heads, begin = kv_head * group;
+  const BackwardTiles at = FORESHARD_BACKWARD_TILES(BackwardHeads<T>(o, sequence, begin));
+  const Index first = tile_index * attention_tile(o.head_dim);
+  for (Index head = begin; head < begin + group; ++head) {
+    const BackwardHeads<T> heads(o, sequence, head);
+    for (Index first_query = first; first_query < o.sequence; first_query += heads.tile) {
+      const Queries queries = heads.queries_from(first_query);
+      const Keys keys = heads.keys_from(first, queries);
+      heads.load_queries(queries, at);
+      heads.load_keys(keys, at);
+      heads.set_probabilities(queries, keys, at);
+      heads.add_key_gradients(queries, keys, at, head == begin && first == first_query);
     }
   }
+  const BackwardHeads<T> heads(o, sequence, begin);
+  heads.store_key_gradients(first, least(first + heads.tile, o.sequence));
 }

@@ -9,6 +9,8 @@
 #include "executor/cpu/simd/table.hpp"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
+
 #if defined(__clang__)
 #pragma clang attribute push( \
     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma"))), apply_to = function)
@@ -22,7 +24,10 @@ namespace {
 constexpr std::string_view kName = "avx512";
 constexpr int kWidth = 16, kTileRows = 12, kTileVectors = 2;
 
+// clang-format off
+#include "executor/cpu/simd/masked_parts.inl"
 #include "executor/cpu/simd/kernels.inl"
+// clang-format on
 
 }  // namespace
 

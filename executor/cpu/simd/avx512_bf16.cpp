@@ -30,7 +30,10 @@ constexpr int kWidth = 16, kTileRows = 12, kTileVectors = 2;
                                             reinterpret_cast<__m512bh>(left), \
                                             reinterpret_cast<__m512bh>(right)))
 
+// clang-format off
+#include "executor/cpu/simd/masked_parts.inl"
 #include "executor/cpu/simd/kernels.inl"
+// clang-format on
 
 }  // namespace
 

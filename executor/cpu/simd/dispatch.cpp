@@ -10,6 +10,7 @@ namespace {
 const SimdKernels& kernels_for(InstructionSet set) {
   switch (set) {
 #if defined(__x86_64__)
+    case InstructionSet::amx: return amx_kernels();
     case InstructionSet::avx512_bf16: return avx512_bf16_kernels();
     case InstructionSet::avx512: return avx512_kernels();
     case InstructionSet::avx2: return avx2_kernels();

@@ -1,8 +1,8 @@
-// Matrix products of any size: blocks of both operands are packed into the workspace in the order in
-// which tiles read them, by a packing policy: fp32 and, where the processor has no arithmetic for
-// it, bf16 as fp32 elements; elsewhere bf16 as pairs. A word is what one step of a tile takes of a
-// row: an element or a pair. The summed index is cut into blocks that depend on its length alone, so
-// every element is summed in the same order whatever the thread count.
+// Matrix products of any size, block by block (see product_plan.hpp). Both operands are packed in the
+// order in which tiles read them, by a packing policy: fp32 and, where the processor has no
+// arithmetic for it, bf16 as fp32 elements; elsewhere bf16 as pairs. The summed index is cut into
+// blocks that depend on its length alone, so every element is summed in the same order whatever the
+// thread count.
 //
 // fp32 results collect their blocks in place. bf16 results whose sum takes more than one block
 // collect them in fp32 in the workspace and round once at the end. Needs pack.inl.
@@ -39,99 +39,65 @@ FORESHARD_INLINE void multiply_packed(Index m, Index n, Index steps, const float
   }
 }
 
-// Each block of c is finished by one pass over the summed index, or collects in place (fp32).
 template <class Policy>
-void multiply_direct(const MatrixProduct& p, Index m0, Index m1, Index n0, Index n1, Index depth,
-                     float* workspace, Index floats) {
+void pack_columns(const MatrixProduct& p, Index n_begin, Index n_end, Index first, Index words,
+                  float* to) {
   using T = typename Policy::Element;
   constexpr Index kWord = Policy::kWordElements;
-  const Index words = (p.k + kWord - 1) / kWord;
-  const T* a = static_cast<const T*>(p.a);
-  const T* b = static_cast<const T*>(p.b);
-  T* c = static_cast<T*>(p.c);
-  const Index columns = block_size(n1 - n0, floats * 5 / 8 / depth, kTileColumns);
-  float* const packed_b = workspace;
-  float* const packed_a = workspace + columns * depth;
-  const Index rows =
-      block_size(m1 - m0, (floats - columns * depth - 2 * kWidth) / depth, kTileRows);
-  for (Index k = 0; k < words; k += depth) {
-    const Index steps = least(depth, words - k), first = k * kWord;
-    const Index elements = least(steps * kWord, p.k - first);
-    const bool last = k + steps == words;
-    for (Index n = n0; n < n1; n += columns) {
-      const Index width = least(columns, n1 - n);
-      Policy::template pack_panels<kTileColumns>(b + n * p.b_column + first * p.b_step, p.b_column,
-                                                 p.b_step, width, elements, packed_b);
-      for (Index m = m0; m < m1; m += rows) {
-        const Index height = least(rows, m1 - m);
-        Policy::template pack_panels<kTileRows>(a + m * p.a_row + first * p.a_step, p.a_row,
-                                                p.a_step, height, elements, packed_a);
-        const T* bias = p.bias != nullptr && last ? static_cast<const T*>(p.bias) + n : nullptr;
-        multiply_packed<typename Policy::Rows>(
-            height, width, steps, packed_a, packed_b,
-            TileTarget<T>{c + m * p.c_row + n, p.c_row, bias, p.accumulate || k > 0});
-      }
-    }
+  Policy::template pack_panels<kTileColumns>(
+      static_cast<const T*>(p.b) + n_begin * p.b_column + first * kWord * p.b_step, p.b_column,
+      p.b_step, n_end - n_begin, least(words * kWord, p.k - first * kWord), to);
+}
+
+// Rounds complete sums into c.
+template <class T>
+FORESHARD_INLINE void finish_sums(const TileTarget<T>& target, const float* sums, Index stride,
+                                  Index rows, Index columns) {
+  for (Index i = 0; i < rows; ++i) {
+    sweep(columns, [&](Index j, auto extent) {
+      finish(target, i, j, load(sums + i * stride + j, extent), extent);
+    });
   }
 }
 
-// Each block of c collects in fp32 in the workspace and is rounded when it is complete.
-template <class Policy>
-void multiply_staged(const MatrixProduct& p, Index m0, Index m1, Index n0, Index n1, Index depth,
-                     float* workspace, Index floats) {
-  using T = typename Policy::Element;
-  constexpr Index kWord = Policy::kWordElements;
-  const Index words = (p.k + kWord - 1) / kWord;
-  const T* a = static_cast<const T*>(p.a);
-  const T* b = static_cast<const T*>(p.b);
-  T* c = static_cast<T*>(p.c);
-  // Largest x with x*x + 2*x*depth <= floats: the sum and one block of each operand.
-  const double half = static_cast<double>(depth);
-  const Index side = static_cast<Index>(
-      __builtin_sqrt(half * half + static_cast<double>(floats - 4 * kWidth)) - half);
-  const Index columns = block_size(n1 - n0, side, kTileColumns);
-  const Index rows =
-      block_size(m1 - m0, (floats - 2 * kWidth - columns * depth) / (columns + depth), kTileRows);
-  float* const sum_block = workspace;
-  float* const packed_b = sum_block + rows * columns;
-  float* const packed_a = packed_b + columns * depth;
-  for (Index n = n0; n < n1; n += columns) {
-    const Index width = least(columns, n1 - n);
-    for (Index m = m0; m < m1; m += rows) {
-      const Index height = least(rows, m1 - m);
-      for (Index k = 0; k < words; k += depth) {
-        const Index steps = least(depth, words - k), first = k * kWord;
-        const Index elements = least(steps * kWord, p.k - first);
-        Policy::template pack_panels<kTileColumns>(b + n * p.b_column + first * p.b_step,
-                                                   p.b_column, p.b_step, width, elements, packed_b);
-        Policy::template pack_panels<kTileRows>(a + m * p.a_row + first * p.a_step, p.a_row,
-                                                p.a_step, height, elements, packed_a);
-        multiply_packed<typename Policy::Rows>(
-            height, width, steps, packed_a, packed_b,
-            TileTarget<float>{sum_block, columns, nullptr, k > 0});
-      }
-      const TileTarget<T> target{c + m * p.c_row + n, p.c_row,
-                                 p.bias == nullptr ? nullptr : static_cast<const T*>(p.bias) + n,
-                                 p.accumulate};
-      for (Index i = 0; i < height; ++i) {
-        sweep(width, [&](Index j, auto extent) {
-          finish(target, i, j, load(sum_block + i * columns + j, extent), extent);
-        });
-      }
-    }
-  }
+// Where rows from m and columns from n of c go once their sums are complete.
+template <class T>
+FORESHARD_INLINE TileTarget<T> target_of(const MatrixProduct& p, Index m, Index n) {
+  return {static_cast<T*>(p.c) + m * p.c_row + n, p.c_row,
+          p.bias == nullptr ? nullptr : static_cast<const T*>(p.bias) + n, p.accumulate};
 }
 
 template <class Policy>
-void multiply(const MatrixProduct& p, Index m_begin, Index m_end, Index n_begin, Index n_end,
-              std::span<float> workspace) {
-  if (m_begin >= m_end || n_begin >= n_end) return;
+void multiply_block_rows(const MatrixProduct& p, const ProductBlock& block, Index m_begin,
+                         Index m_end, Index n_begin, Index n_end, float* packed_a) {
+  using T = typename Policy::Element;
+  using Rows = typename Policy::Rows;
   constexpr Index kWord = Policy::kWordElements;
-  const Index words = (p.k + kWord - 1) / kWord, depth = block_size(words, kDepth, 8);
-  const Index floats = static_cast<Index>(workspace.size());
-  if (sizeof(typename Policy::Element) == sizeof(float) || words <= depth) {
-    multiply_direct<Policy>(p, m_begin, m_end, n_begin, n_end, depth, workspace.data(), floats);
-  } else {
-    multiply_staged<Policy>(p, m_begin, m_end, n_begin, n_end, depth, workspace.data(), floats);
+  const Index height = m_end - m_begin, width = n_end - n_begin, first = block.first_word * kWord;
+  Policy::template pack_panels<kTileRows>(
+      static_cast<const T*>(p.a) + m_begin * p.a_row + first * p.a_step, p.a_row, p.a_step, height,
+      least(block.words * kWord, p.k - first), packed_a);
+  const float* const packed_b = block.packed_b + (n_begin - block.n_begin) * block.words;
+  TileTarget<T> target = target_of<T>(p, m_begin, n_begin);
+  if (block.sums == nullptr) {
+    target.accumulate |= block.first_word > 0;
+    if (!block.is_last) target.bias = nullptr;
+    return multiply_packed<Rows>(height, width, block.words, packed_a, packed_b, target);
   }
+  float* const sums =
+      block.sums + (m_begin - block.sums_begin) * block.n_stride + (n_begin - block.n_begin);
+  multiply_packed<Rows>(height, width, block.words, packed_a, packed_b,
+                        TileTarget<float>{sums, block.n_stride, nullptr, block.first_word > 0});
+  if (block.is_last) finish_sums(target, sums, block.n_stride, height, width);
 }
+
+template <class Policy>
+constexpr ProductKernels kProduct = {
+    .tile_rows = kTileRows,
+    .tile_columns = kTileColumns,
+    .word_elements = Policy::kWordElements,
+    .depth = kDepth,
+    .padding = 1,
+    .collects_in_place = sizeof(typename Policy::Element) == sizeof(float),
+    .pack = pack_columns<Policy>,
+    .multiply = multiply_block_rows<Policy>};

@@ -12,6 +12,7 @@ const SimdKernels& baseline_kernels();
 const SimdKernels& avx2_kernels();
 const SimdKernels& avx512_kernels();
 const SimdKernels& avx512_bf16_kernels();
+const SimdKernels& amx_kernels();
 #endif
 
 }  // namespace foreshard::executor

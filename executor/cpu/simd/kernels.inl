@@ -1,14 +1,18 @@
 // All inner loops for one instruction set and their table. The including file defines kWidth,
 // kTileRows, kTileVectors and kName, selects the instruction set, and opens a namespace of its own;
-// where the processor multiplies pairs of bf16 it defines FORESHARD_ADD_PAIRS (see pairs.inl).
+// where the processor multiplies pairs of bf16 it defines FORESHARD_ADD_PAIRS (see pairs.inl), where
+// it multiplies tiles of them FORESHARD_TILE_LOAD and its kin (see tiles.inl).
 
 // clang-format off
 #include "executor/cpu/simd/vector.inl"
 #include "executor/cpu/simd/product.inl"
 #include "executor/cpu/simd/pack.inl"
 #include "executor/cpu/simd/gemm.inl"
-#if defined(FORESHARD_ADD_PAIRS)
+#if defined(FORESHARD_ADD_PAIRS) || defined(FORESHARD_TILE_LOAD)
 #include "executor/cpu/simd/pairs.inl"
+#endif
+#if defined(FORESHARD_TILE_LOAD)
+#include "executor/cpu/simd/tiles.inl"
 #endif
 #include "executor/cpu/simd/rows.inl"
 #include "executor/cpu/simd/elements.inl"
@@ -18,19 +22,21 @@
 
 using H = BFloat16;
 
-#if defined(FORESHARD_ADD_PAIRS)
-using PackHalves = PackPairs;
+#if defined(FORESHARD_TILE_LOAD)
+constexpr ProductKernels kHalvesProduct = kTileProduct;
+#elif defined(FORESHARD_ADD_PAIRS)
+constexpr ProductKernels kHalvesProduct = kProduct<PackPairs>;
 #else
-using PackHalves = PackElements<BFloat16>;
+constexpr ProductKernels kHalvesProduct = kProduct<PackElements<BFloat16>>;
 #endif
 
 constexpr SimdKernels kKernels = {
     .name = kName,
-    .tile_rows = kTileRows,
-    .tile_columns = kTileColumns,
-    .multiply = {multiply<PackElements<float>>, multiply<PackHalves>},
+    .product = {kProduct<PackElements<float>>, kHalvesProduct},
     .attention = {attention<float>, attention<H>},
     .attention_backward = {attention_backward<float>, attention_backward<H>},
+    .attention_query_gradients = {attention_query_gradients<float>, attention_query_gradients<H>},
+    .attention_key_gradients = {attention_key_gradients<float>, attention_key_gradients<H>},
     .rms_norm = {rms_norm<float>, rms_norm<H>},
     .rms_norm_backward = {rms_norm_backward<float>, rms_norm_backward<H>},
     .rope = {rope<float>, rope<H>},

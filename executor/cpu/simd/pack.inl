@@ -11,13 +11,6 @@ FORESHARD_INLINE Index up(Index n, Index step) {
   return (n + step - 1) / step * step;
 }
 
-// The size of equal blocks that n falls into when none may exceed `limit`, a multiple of `step`.
-FORESHARD_INLINE Index block_size(Index n, Index limit, Index step) {
-  const Index largest_block = most(limit / step * step, step);
-  const Index blocks = (n + largest_block - 1) / largest_block;
-  return up((n + blocks - 1) / blocks, step);
-}
-
 // One step's lanes of a panel. A first vector longer than the panel spills into the next step, which
 // is written after it; later vectors must not, for lanes before them are there already.
 template <int kPanel>

@@ -1,8 +1,10 @@
 // bf16 products on processors that multiply pairs of bf16 and add both products to an fp32 sum. Two
 // neighbours of the summed index make a 32-bit word, the first in its lower half. The including file
-// defines FORESHARD_ADD_PAIRS(sum, left, right). Words travel as floats that nobody computes with.
+// defines FORESHARD_ADD_PAIRS(sum, left, right), unless its tiles take what is packed here. Words
+// travel as floats that nobody computes with.
 // Needs pack.inl.
 
+#if defined(FORESHARD_ADD_PAIRS)
 struct PackedPairs {
   const float* base;
   explicit PackedPairs(const float* start) : base(start) {}
@@ -17,6 +19,7 @@ struct PackedPairs {
     return FORESHARD_ADD_PAIRS(sum, left, right);
   }
 };
+#endif
 
 // The bits of `count` elements, zeros behind them.
 FORESHARD_INLINE Bits bits_of(const BFloat16* p, Index count) {
@@ -25,7 +28,9 @@ FORESHARD_INLINE Bits bits_of(const BFloat16* p, Index count) {
 
 struct PackPairs {
   using Element = BFloat16;
+#if defined(FORESHARD_ADD_PAIRS)
   using Rows = PackedPairs;
+#endif
   static constexpr Index kWordElements = 2;
 
   template <int kPanel>
@@ -85,7 +90,11 @@ struct PackPairs {
             rows[i] = Floats{};
             if (lane + i >= count) continue;
             const BFloat16* source = panel + (lane + i) * lane_stride + 2 * s;
-            __builtin_memcpy(&rows[i], source, static_cast<std::size_t>(present) * 4);
+            if (present == kWidth) {
+              __builtin_memcpy(&rows[i], source, sizeof(Floats));
+            } else {
+              rows[i] = load(reinterpret_cast<const float*>(source), present);
+            }
           }
           transpose(rows);
           for (Index i = 0; i < present; ++i) {

@@ -28,6 +28,39 @@ struct MatrixProduct {
   bool accumulate = false;
 };
 
+// One block of a product: words [first_word, first_word + words) of the summed index, of which
+// columns [n_begin, n_end) of b are packed in panels. `sums` collects the blocks of rows from
+// sums_begin on in fp32, `n_stride` apart, where c cannot.
+struct ProductBlock {
+  std::int64_t first_word = 0, words = 0;
+  bool is_last = false;  // of the summed index
+  std::int64_t n_begin = 0, n_end = 0;
+  const float* packed_b = nullptr;
+  float* sums = nullptr;
+  std::int64_t sums_begin = 0, n_stride = 0;
+};
+
+// The two halves of a product for one type, and what their blocks must obey (see product_plan.hpp).
+// A word is what one step takes of a row: an element or a pair of bf16.
+struct ProductKernels {
+  using Index = std::int64_t;
+
+  Index tile_rows, tile_columns;  // of a register tile
+  Index word_elements;
+  Index depth;             // most words of a block
+  Index padding;           // packed panels and rows are zero up to a multiple of so many words
+  bool collects_in_place;  // c is fp32: it may hold sums between blocks
+
+  // Packs words [first, first + words) of columns [n_begin, n_end), at most one panel of them, of
+  // which `to` holds the rest already.
+  void (*pack)(const MatrixProduct&, Index n_begin, Index n_end, Index first, Index words,
+               float* to);
+  // Rows [m_begin, m_end) times columns [n_begin, n_end) of the block; n_begin starts a panel.
+  // `packed_a` has room for these rows of the block.
+  void (*multiply)(const MatrixProduct&, const ProductBlock&, Index m_begin, Index m_end,
+                   Index n_begin, Index n_end, float* packed_a);
+};
+
 // Operands of attention and its backward, laid out as models/operators.hpp says. Forward reads q, k
 // and v and writes out and lse. Backward fills delta, and collects the gradients of keys and values
 // in dk_sum and dv_sum, which for fp32 are dk and dv themselves.
@@ -68,15 +101,17 @@ struct SimdKernels {
   using Index = std::int64_t;
 
   std::string_view name;
-  Index tile_rows, tile_columns;  // of a matrix product's register tile
-
-  // Rows [m_begin, m_end) and columns [n_begin, n_end); `workspace` holds packed blocks.
-  void (*multiply[2])(const MatrixProduct&, Index m_begin, Index m_end, Index n_begin, Index n_end,
-                      std::span<float> workspace);
+  ProductKernels product[2];
 
   // The `tile`-th attention_tile() of queries of one head; all of one key/value head of a sequence.
   void (*attention[2])(const AttentionOperands&, Index sequence, Index head, Index tile);
   void (*attention_backward[2])(const AttentionOperands&, Index sequence, Index kv_head);
+  // The same gradients, bit for bit, in two passes of smaller tasks: of a tile of a head's queries,
+  // and when all of those are done of a tile of a key/value head's keys.
+  void (*attention_query_gradients[2])(const AttentionOperands&, Index sequence, Index head,
+                                       Index tile);
+  void (*attention_key_gradients[2])(const AttentionOperands&, Index sequence, Index kv_head,
+                                     Index tile);
 
   void (*rms_norm[2])(const void* x, const void* w, void* y, float* rstd, Index rows, Index width,
                       float eps);

@@ -53,6 +53,21 @@ FORESHARD_INLINE void store(BFloat16* p, Floats x) {
   *reinterpret_cast<HalvesInMemory*>(p) = narrow(x);
 }
 
+// The including file may define FORESHARD_MASKED_PARTS, with load_part and store_part of its own.
+#if defined(FORESHARD_MASKED_PARTS)
+FORESHARD_INLINE Floats load(const float* p, Index count) {
+  return reinterpret_cast<Floats>(load_part(p, count));
+}
+FORESHARD_INLINE void store(float* p, Floats x, Index count) {
+  store_part(p, reinterpret_cast<decltype(load_part(p, count))>(x), count);
+}
+FORESHARD_INLINE Floats load(const BFloat16* p, Index count) {
+  return widen(reinterpret_cast<Halves>(load_part(&p->bits, count)));
+}
+FORESHARD_INLINE void store(BFloat16* p, Floats x, Index count) {
+  store_part(&p->bits, reinterpret_cast<decltype(load_part(&p->bits, count))>(narrow(x)), count);
+}
+#else
 template <class T>
 FORESHARD_INLINE Floats load(const T* p, Index count) {
   T padded[kWidth] = {};
@@ -65,6 +80,7 @@ FORESHARD_INLINE void store(T* p, Floats x, Index count) {
   store(padded, x);
   __builtin_memcpy(p, padded, static_cast<std::size_t>(count) * sizeof(T));
 }
+#endif
 
 // All kWidth elements, or the first `count` of them: how loads and stores of a loop body are told
 // that they stand at the end of a row.

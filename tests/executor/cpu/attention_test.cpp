@@ -105,7 +105,8 @@ TEST_P(Attention, AgreesWithTheWholeScoreMatrix) {
       const Reference expected = attend(s, q, k, v, dout);
       const Launch forward = forward_launch(s, type, q, k, v);
       const auto done = run_all(forward);
-      EXPECT_LT(relative_error(done[0].values(), expected.out), tolerance(type));
+      EXPECT_LT(row_error(done[0].values(), expected.out, static_cast<std::size_t>(s.d)),
+                3 * tolerance(type));
       EXPECT_LT(relative_error(done[1].values(), expected.lse), kFp32);
       const auto gradients = run_all(backward_launch(s, type, forward, done, dout));
       const double allowed = 2 * tolerance(type);  // bf16 starts from a rounded out

@@ -25,7 +25,7 @@ TEST_P(Elements, SwigluAndItsGradients) {
     const auto out = run_all({{Operator::swiglu, type, type, type, {T, F}},
                               {Tensor::of(type, gate), Tensor::of(type, up)},
                               {Tensor::unwritten(type, T * F)}});
-    EXPECT_LT(relative_error(out[0].values(), gated(gate, up)), tolerance(type));
+    EXPECT_LT(row_error(out[0].values(), gated(gate, up), 1), tolerance(type));
     const auto gradients = run_all({{Operator::swiglu_backward, type, type, type, {T, F}},
                                     {Tensor::of(type, dout)},
                                     {Tensor::of(type, gate), Tensor::of(type, up)}});
@@ -203,10 +203,10 @@ TEST_P(Elements, AdamwUpdatesShards) {
           p[j] -= 1e-2 / (1 - std::pow(0.9, 3)) * m[j] /
                   (std::sqrt(v[j]) / std::sqrt(1 - std::pow(0.99, 3)) + 1e-8);
         }
-        EXPECT_LT(relative_error(done[i].values(), p), tolerance(parameter));
+        EXPECT_LT(row_error(done[i].values(), p, 1), 2 * tolerance(parameter));
         if (m.empty()) continue;
         EXPECT_LT(relative_error(done[3 + i].values(), m), tolerance(state));
-        EXPECT_LT(relative_error(done[6 + i].values(), v), tolerance(state));
+        EXPECT_LT(row_error(done[6 + i].values(), v, 1), tolerance(state));
       }
     }
   }

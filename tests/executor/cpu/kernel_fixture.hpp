@@ -1,6 +1,6 @@
 // Kernel tests run once for each instruction set this processor has, and for the inner loops with
-// 16 lanes compiled without AVX-512, with and without pairs of bf16, so that their logic is tested
-// everywhere.
+// 16 lanes compiled without AVX-512: plain, with pairs of bf16 and with tiles in software, so that
+// their logic is tested everywhere.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,12 +12,14 @@ namespace foreshard::executor {
 
 const SimdKernels& sixteen_lane_kernels();
 const SimdKernels& sixteen_lane_pair_kernels();
+const SimdKernels& software_tile_kernels();
 
 inline std::vector<const SimdKernels*> tested_simd_kernels() {
   const auto available = available_simd_kernels();
   std::vector<const SimdKernels*> all(available.begin(), available.end());
   all.push_back(&sixteen_lane_kernels());
   all.push_back(&sixteen_lane_pair_kernels());
+  all.push_back(&software_tile_kernels());
   return all;
 }
 

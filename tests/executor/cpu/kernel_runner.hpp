@@ -106,16 +106,26 @@ inline Values rounded(DType type, const Values& values) {
   return Tensor::of(type, values).values();
 }
 
-// Largest |a - b| relative to the largest |b|; a NaN is infinitely wrong.
-inline double relative_error(const Values& a, const Values& b) {
-  double worst = 0, scale = 1e-30;
-  for (const double x : b) scale = std::max(scale, std::abs(x));
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    const double error = std::abs(a[i] - b[i]);
-    if (std::isnan(error)) return HUGE_VAL;
-    worst = std::max(worst, error);
+// Largest |a - b| relative to the largest |b| of the same row; a NaN is infinitely wrong. Rows of
+// one element compare each with its own magnitude.
+inline double row_error(const Values& a, const Values& b, std::size_t width) {
+  double worst = 0;
+  for (std::size_t row = 0; row < b.size(); row += width) {
+    double largest = 0, scale = 1e-30;
+    for (std::size_t i = row; i < row + width; ++i) {
+      const double error = std::abs(a[i] - b[i]);
+      if (std::isnan(error)) return HUGE_VAL;
+      largest = std::max(largest, error);
+      scale = std::max(scale, std::abs(b[i]));
+    }
+    worst = std::max(worst, largest / scale);
   }
-  return worst / scale;
+  return worst;
+}
+
+// The same over all values as one row.
+inline double relative_error(const Values& a, const Values& b) {
+  return b.empty() ? 0 : row_error(a, b, b.size());
 }
 
 // d(sum of f(x) * weights) / dx by central differences.

@@ -1,10 +1,15 @@
 #include "executor/cpu/worker_pool.hpp"
 
+#include <array>
 #include <atomic>
-#include <ctime>
+#include <barrier>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace foreshard::executor {
 namespace {
@@ -49,13 +54,29 @@ TEST(WorkerPool, ThrowsWhatATaskThrew) {
   }
 }
 
-// Idle workers sleep: they use no processor time to speak of.
-TEST(WorkerPool, IdleWorkersDoNotSpin) {
-  WorkerPool pool(4);
-  pool.run(8, [](std::int64_t, int) {});
-  const std::clock_t before = std::clock();
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.05);
+// 'S' where a thread of this process sleeps, 'R' where it runs or could.
+char state_of(long thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const auto name_end = text.rfind(") ");
+  return name_end == std::string::npos ? '?' : text[name_end + 2];
+}
+
+// One that spins is never seen asleep; one that sleeps is, at the latest when the machine has time
+// for it to get there.
+TEST(WorkerPool, IdleWorkersSleep) {
+  constexpr int kThreads = 4;
+  WorkerPool pool(kThreads);
+  std::barrier all(kThreads);
+  std::array<long, kThreads> threads{};
+  pool.run(kThreads, [&](std::int64_t, int thread) {
+    threads[static_cast<std::size_t>(thread)] = syscall(SYS_gettid);
+    all.arrive_and_wait();  // so that every worker takes a task
+  });
+  for (std::size_t worker = 1; worker < kThreads; ++worker) {
+    while (state_of(threads[worker]) != 'S') std::this_thread::yield();
+  }
 }
 
 }  // namespace
