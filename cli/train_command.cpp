@@ -36,8 +36,14 @@ struct Flags {
 
 std::atomic<bool> interrupted{false};
 
-extern "C" void on_interrupt(int) {
-  if (interrupted.exchange(true)) std::_Exit(130);  // a second Ctrl-C does not wait
+// A second Ctrl-C does not wait. Launchers pass on as SIGTERM what a terminal has already sent to
+// every process, so a SIGTERM is never the second.
+volatile std::sig_atomic_t ctrl_c = 0;
+
+extern "C" void on_interrupt(int signal) {
+  if (signal == SIGINT && ctrl_c != 0) std::_Exit(130);
+  if (signal == SIGINT) ctrl_c = 1;
+  interrupted.store(true);
 }
 
 Result<void> check_words() {

@@ -20,7 +20,7 @@ bool read_number(std::string_view text, Number& number) {
 
 }  // namespace
 
-void Fault::maybe_fail(RunControl& run, int at_rank, std::int64_t at_step) const {
+void Fault::maybe_fail(int at_rank, std::int64_t at_step) const {
   if (at_rank != rank || at_step != step) return;
   switch (kind) {
     case Kind::throws:
@@ -28,7 +28,7 @@ void Fault::maybe_fail(RunControl& run, int at_rank, std::int64_t at_step) const
                                kVariable);
     case Kind::exits: _exit(1);
     case Kind::hangs:
-      for (;;) run.sleep_for(Nanoseconds{1'000'000'000});
+      for (;;) pause();
   }
 }
 

@@ -18,8 +18,8 @@ struct Fault {
   Kind kind = Kind::throws;
 
   // Fails if it is this rank's turn: throws std::runtime_error, ends the process without a word, or
-  // stops making progress until the run is aborted.
-  void maybe_fail(RunControl& run, int at_rank, std::int64_t at_step) const;
+  // never returns, whatever becomes of the run.
+  void maybe_fail(int at_rank, std::int64_t at_step) const;
 };
 
 // `text` empty: no fault.

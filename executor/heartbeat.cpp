@@ -7,19 +7,28 @@
 namespace foreshard::executor {
 namespace {
 
+// What ranks have to agree on; does not wait until it is due.
+struct Agreed {
+  OutOfMemoryAgreement::Position done = 0;
+  OutOfMemoryAgreement::Position limit = OutOfMemoryAgreement::kNone;
+  std::int64_t promise = LastStepAgreement::kNoPromise;
+
+  bool operator==(const Agreed&) const = default;
+};
+
 // What one process tells the others, as bytes.
 struct Pulse {
   std::uint64_t retired = 0;
   std::uint64_t last_instruction = 0;
-  OutOfMemoryAgreement::Position memory_limit = OutOfMemoryAgreement::kEnd;
+  Agreed agreed;
   std::int32_t awaited = kNoRank;
   char operation[20] = "";
 };
 
 class MessageHeartbeat final : public Heartbeat {
  public:
-  MessageHeartbeat(RunControl& run, OutOfMemoryAgreement& agreement, Transport& transport)
-      : agreement_(agreement),
+  MessageHeartbeat(RunControl& run, Agreements& agreements, Transport& transport)
+      : agreements_(agreements),
         transport_(transport),
         processes_(run, transport),
         peers_(static_cast<std::size_t>(transport.size())) {
@@ -41,10 +50,16 @@ class MessageHeartbeat final : public Heartbeat {
     return failure ? failure : processes_.check();
   }
 
-  void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits,
-                Nanoseconds now) override {
+  void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits, Nanoseconds now,
+                bool is_due) override {
     const RankStatus& own = ranks[static_cast<std::size_t>(rank())];
-    Pulse mine{own.retired, own.last_instruction, agreement_.limit(), kNoRank, ""};
+    // What is done before the limit, see OutOfMemoryAgreement::is_settled.
+    const OutOfMemoryAgreement::Position done = agreements_.memory.done(rank());
+    Pulse mine{own.retired,
+               own.last_instruction,
+               {done, agreements_.memory.limit(), agreements_.last_step.promise()},
+               kNoRank,
+               ""};
     if (!waits.empty()) {
       mine.awaited = waits.front().awaited;
       std::strncpy(mine.operation, waits.front().operation, sizeof mine.operation - 1);
@@ -53,7 +68,7 @@ class MessageHeartbeat final : public Heartbeat {
       if (other == rank()) continue;
       Peer& peer = peers_[static_cast<std::size_t>(other)];
       hear(peer, other, ranks[static_cast<std::size_t>(other)], now);
-      tell(peer, other, mine);
+      if (is_due || mine.agreed != peer.said.agreed) tell(peer, other, mine);
       if (peer.known.awaited != kNoRank) {
         waits.push_back({other, peer.known.awaited, peer.known.operation});
       }
@@ -75,7 +90,9 @@ class MessageHeartbeat final : public Heartbeat {
   void hear(Peer& peer, int other, RankStatus& status, Nanoseconds now) {
     while (transport_.test({&peer.receiving, 1}) == 0) {
       peer.known = peer.heard;
-      agreement_.lower_limit(peer.known.memory_limit);
+      const Agreed& agreed = peer.known.agreed;
+      agreements_.memory.hear(other, agreed.done, agreed.limit);
+      agreements_.last_step.hear(other, agreed.promise);
       if (peer.known.retired != status.retired) status.last_progress = now;
       status.retired = peer.known.retired;
       status.last_instruction = peer.known.last_instruction;
@@ -91,7 +108,7 @@ class MessageHeartbeat final : public Heartbeat {
         transport_.send(std::as_bytes(std::span(&peer.said, 1)), other, kHeartbeatChannel);
   }
 
-  OutOfMemoryAgreement& agreement_;
+  Agreements& agreements_;
   Transport& transport_;
   PeerProcesses processes_;
   std::vector<Peer> peers_;
@@ -99,9 +116,9 @@ class MessageHeartbeat final : public Heartbeat {
 
 }  // namespace
 
-std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, OutOfMemoryAgreement& agreement,
+std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, Agreements& agreements,
                                           Transport& transport) {
-  return std::make_unique<MessageHeartbeat>(run, agreement, transport);
+  return std::make_unique<MessageHeartbeat>(run, agreements, transport);
 }
 
 }  // namespace foreshard::executor

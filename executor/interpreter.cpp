@@ -82,7 +82,7 @@ Interpreter::~Interpreter() {
 }
 
 void Interpreter::stop_streams() {
-  for (auto& s : streams_) s.reset();
+  for (auto& s : streams_) s->stop();
 }
 
 StreamWorker& Interpreter::stream(Stream which) {
@@ -91,6 +91,10 @@ StreamWorker& Interpreter::stream(Stream which) {
 
 std::int64_t Interpreter::now() const {
   return clock_->now();
+}
+
+bool Interpreter::has_finished(Tag last) const {
+  return std::ranges::all_of(streams_, [last](const auto& s) { return s->has_finished(last); });
 }
 
 void Interpreter::synchronize() {
@@ -144,9 +148,11 @@ void Interpreter::issue(const Instruction& i, std::int32_t index) {
     case Kind::collective: return issue_collective(stream(i.stream), i, tag);
     case Kind::host_compute: return host_compute(i);
     case Kind::record_event:
-      return stream(i.stream).record(events_[static_cast<std::size_t>(i.target)], epoch_);
+      return stream(i.stream).record(events_[static_cast<std::size_t>(i.target)], epoch_,
+                                     unreported(tag));
     case Kind::wait_event:
-      return stream(i.stream).wait(events_[static_cast<std::size_t>(i.target)], epoch_);
+      return stream(i.stream).wait(events_[static_cast<std::size_t>(i.target)], epoch_,
+                                   unreported(tag));
     case Kind::host_wait:
       run_.progress(program_.place.rank).last_instruction.store(tag, std::memory_order_relaxed);
       return events_[static_cast<std::size_t>(i.target)].wait(run_, epoch_);
@@ -190,7 +196,8 @@ void Interpreter::poison(BufferId buffer) {
     return;
   }
   const auto block = memory_.block(buffer);
-  stream(of.pool).submit(kNoTag, [block] { std::ranges::fill(block, std::byte{0xFF}); });
+  const Tag tag = unreported(tag_of(step_, index_));
+  stream(of.pool).submit(tag, [block] { std::ranges::fill(block, std::byte{0xFF}); });
 }
 
 void Interpreter::issue_collective(StreamWorker& on, const Instruction& i, Tag tag) {

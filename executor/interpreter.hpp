@@ -69,6 +69,9 @@ class Interpreter final : public AllocatorListener {
   StepReport run(std::int64_t step, const Program& program_of);
   // Waits for everything issued.
   void synchronize();
+  // Whether the streams have finished what was issued up to an instruction that the host has passed;
+  // from any thread.
+  bool has_finished(Tag last) const;
   // Ends the streams' threads. In a run of several ranks all must have done so before any rank's
   // memory or communicators go, because ranks read each other's buffers.
   void stop_streams();

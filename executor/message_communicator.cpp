@@ -14,7 +14,6 @@ using Ticket = Transport::Ticket;
 // other is summed. With more than 512 members a page for each.
 constexpr std::int64_t kScratch = 4 << 20;
 constexpr std::int64_t kPage = 4096;
-constexpr std::int64_t kLongest = static_cast<std::int64_t>(Transport::kLongestMessage);
 
 class MessageCommunicator final : public Communicator {
  public:
@@ -108,16 +107,16 @@ class MessageCommunicator final : public Communicator {
   int rank_of(int member) const { return ranks_[static_cast<std::size_t>(member)]; }
 
   void send(Batch& batch, const std::byte* data, std::int64_t bytes, int member) {
-    for (std::int64_t at = 0; at < bytes; at += kLongest) {
-      const auto n = static_cast<std::size_t>(std::min(kLongest, bytes - at));
-      batch.add(transport_.send({data + at, n}, rank_of(member), channel_), rank_of(member));
-    }
+    const int to = rank_of(member);
+    for_each_message(static_cast<std::size_t>(bytes), [&](std::size_t begin, std::size_t n) {
+      batch.add(transport_.send({data + begin, n}, to, channel_), to);
+    });
   }
   void receive(Batch& batch, std::byte* data, std::int64_t bytes, int member) {
-    for (std::int64_t at = 0; at < bytes; at += kLongest) {
-      const auto n = static_cast<std::size_t>(std::min(kLongest, bytes - at));
-      batch.add(transport_.receive({data + at, n}, rank_of(member), channel_), rank_of(member));
-    }
+    const int from = rank_of(member);
+    for_each_message(static_cast<std::size_t>(bytes), [&](std::size_t begin, std::size_t n) {
+      batch.add(transport_.receive({data + begin, n}, from, channel_), from);
+    });
   }
 
   void complete(StreamWorker& stream, Batch& batch, Nanoseconds longest_pause) {

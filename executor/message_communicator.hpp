@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor/communicator.hpp"
+#include "executor/last_step.hpp"
 #include "executor/oom_agreement.hpp"
 #include "executor/transport.hpp"
 #include "executor/watchdog.hpp"
@@ -20,9 +21,15 @@ namespace foreshard::executor {
 std::unique_ptr<Communicator> make_message_communicator(RunControl& run, Transport& transport,
                                                         std::vector<int> ranks, int channel);
 
-// Tells all others of this process' progress and hears of theirs, and notices processes of this node
-// that end (peer_processes.hpp) and of memory that has run out. All ranks make theirs together.
-std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, OutOfMemoryAgreement& agreement,
+// What the processes of a run agree on while it runs.
+struct Agreements {
+  OutOfMemoryAgreement memory;
+  LastStepAgreement last_step;
+};
+
+// Tells all others of this process' progress and of what is to be agreed on, hears of theirs, and
+// notices processes of this node that end (peer_processes.hpp). All ranks make theirs together.
+std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, Agreements& agreements,
                                           Transport& transport);
 
 }  // namespace foreshard::executor

@@ -3,6 +3,7 @@
 #define OMPI_SKIP_MPICXX 1
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 #include <mpi.h>
 
@@ -24,15 +25,13 @@ class MpiTransport final : public Transport {
 
   Ticket send(std::span<const std::byte> data, int to, int channel) override {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, to, channel, MPI_COMM_WORLD,
-              &request);
+    MPI_Isend(data.data(), count(data.size()), MPI_BYTE, to, channel, MPI_COMM_WORLD, &request);
     return ticket(request, false);
   }
 
   Ticket receive(std::span<std::byte> data, int from, int channel) override {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Irecv(data.data(), static_cast<int>(data.size()), MPI_BYTE, from, channel, MPI_COMM_WORLD,
-              &request);
+    MPI_Irecv(data.data(), count(data.size()), MPI_BYTE, from, channel, MPI_COMM_WORLD, &request);
     return ticket(request, true);
   }
 
@@ -64,6 +63,13 @@ class MpiTransport final : public Transport {
 
  private:
   static_assert(sizeof(MPI_Request) <= sizeof(Ticket::handle));
+
+  // MPI counts in ints.
+  static int count(std::size_t bytes) {
+    if (bytes > kLongestMessage)
+      throw std::length_error("a message is longer than kLongestMessage");
+    return static_cast<int>(bytes);
+  }
 
   static Ticket ticket(MPI_Request request, bool is_receive) {
     Ticket made;

@@ -8,8 +8,6 @@
 namespace foreshard::executor {
 namespace {
 
-constexpr Nanoseconds kBetweenLooks{200'000};
-
 OutOfMemoryAgreement::Position position_of(std::int64_t step, std::int32_t instruction) {
   return static_cast<std::uint64_t>(step) << 32 | static_cast<std::uint32_t>(instruction);
 }
@@ -20,18 +18,12 @@ auto order(const OutOfMemoryPoint& p) {
 
 }  // namespace
 
-OutOfMemoryAgreement::OutOfMemoryAgreement(int ranks, Transport* transport)
-    : transport_(transport), reached_(static_cast<std::size_t>(ranks)) {
-  if (transport == nullptr) return;
-  for (int rank = 0; rank < ranks; ++rank) {
-    if (rank != transport->rank()) leave(rank);
-  }
-}
+OutOfMemoryAgreement::OutOfMemoryAgreement(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
-bool OutOfMemoryAgreement::may_run(int rank, std::int64_t step, std::int32_t instruction) {
+bool OutOfMemoryAgreement::may_run(int number, std::int64_t step, std::int32_t instruction) {
   const Position at = position_of(step, instruction);
-  reached_[static_cast<std::size_t>(rank)].position.store(at, std::memory_order_relaxed);
-  return at <= limit();
+  rank(number).reached.store(at, std::memory_order_release);
+  return at <= limit_.load(std::memory_order_relaxed);
 }
 
 void OutOfMemoryAgreement::report(const OutOfMemoryPoint& point) {
@@ -48,26 +40,58 @@ void OutOfMemoryAgreement::lower_limit(Position limit) {
   }
 }
 
-void OutOfMemoryAgreement::leave(int rank) {
-  reached_[static_cast<std::size_t>(rank)].position.store(kEnd, std::memory_order_release);
+void OutOfMemoryAgreement::leave(int number) {
+  rank(number).reached.store(kEnd, std::memory_order_release);
 }
 
-void OutOfMemoryAgreement::settle(int rank, RunControl& run) {
-  leave(rank);
-  if (transport_ != nullptr) return settle_among_processes(run);
-  const auto all_have_passed = [this] {
-    return std::ranges::all_of(
-        reached_, [limit = limit()](const Reached& r) { return r.position.load() > limit; });
-  };
-  while (limit() != kEnd && !all_have_passed()) run.sleep_for(kBetweenLooks);
+void OutOfMemoryAgreement::finish(int number) {
+  rank(number).done.store(kEnd, std::memory_order_release);
 }
 
-void OutOfMemoryAgreement::settle_among_processes(RunControl& run) {
+OutOfMemoryAgreement::Position OutOfMemoryAgreement::done(int number) const {
+  return ranks_[static_cast<std::size_t>(number)].done.load(std::memory_order_acquire);
+}
+
+void OutOfMemoryAgreement::look(int number,
+                                const std::function<bool(Position last)>& has_finished) {
+  const Position last = limit();
+  if (last == kNone || done(number) > last) return;
+  if (rank(number).reached.load(std::memory_order_acquire) <= last) return;
+  if (has_finished(last)) rank(number).done.store(last + 1, std::memory_order_release);
+}
+
+void OutOfMemoryAgreement::hear(int number, Position done, Position limit) {
+  lower_limit(limit);
+  rank(number).done.store(done, std::memory_order_release);
+}
+
+// The limit is read after the ranks: whoever failed before the place with which it is done has
+// lowered the limit first.
+bool OutOfMemoryAgreement::is_settled() const {
+  Position least = kEnd;
+  for (const Rank& r : ranks_) least = std::min(least, r.done.load(std::memory_order_acquire));
+  return least > limit();
+}
+
+void OutOfMemoryAgreement::correct(std::vector<Wait>& waits) const {
+  const Position last = limit();
+  if (last == kNone) return;
+  std::erase_if(waits, [&](const Wait& wait) { return done(wait.awaited) > last; });
+  const auto count = static_cast<int>(ranks_.size());
+  int waiter = 0;
+  while (waiter < count && done(waiter) <= last) ++waiter;
+  if (waiter == count) return;
+  for (int other = 0; other < count; ++other) {
+    if (done(other) <= last) waits.push_back({waiter, other, "what comes before out of memory"});
+  }
+}
+
+void OutOfMemoryAgreement::share(RunControl& run, Transport& transport) {
   static_assert(std::is_trivially_copyable_v<OutOfMemoryPoint>);
   std::string mine;
   if (const auto point = first())
     mine.assign(reinterpret_cast<const char*>(&*point), sizeof *point);
-  for (const std::string& text : exchange(run, *transport_, mine)) {
+  for (const std::string& text : exchange(run, transport, mine)) {
     OutOfMemoryPoint theirs;
     if (text.size() != sizeof theirs) continue;
     std::memcpy(&theirs, text.data(), sizeof theirs);

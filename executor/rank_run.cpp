@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
+#include <pthread.h>
+
 #include "executor/float_formats.hpp"
 
 namespace foreshard::executor {
 
+void RunShared::look_for_interrupt() {
+  if (options.interrupt != nullptr && options.interrupt->load()) agreements.last_step.ask();
+}
+
 bool RunShared::may_begin(std::int64_t step) {
-  const std::lock_guard lock(mutex_);
-  const bool is_interrupted = options.interrupt != nullptr && options.interrupt->load();
-  if (is_interrupted && !last_allowed_) last_allowed_ = last_begun_;
-  if (last_allowed_ && step > *last_allowed_) return false;
-  last_begun_ = std::max(last_begun_, step);
-  return true;
+  look_for_interrupt();
+  return agreements.last_step.may_begin(step, run);
 }
 
 RankRun::RankRun(RunShared& shared, int rank)
@@ -28,7 +30,7 @@ void RankRun::prepare(const Communicators& communicators, profiler::Recorder* re
   interpreter_ = std::make_unique<Interpreter>(
       program_, shared_.job.plan.allocator,
       InterpreterOptions{options.threads_per_rank, options.device_memory, options.poisons},
-      shared_.run, shared_.agreement, *this, communicators, recorder_, recorder);
+      shared_.run, shared_.agreements.memory, *this, communicators, recorder_, recorder);
   const OptimizerPlan& optimizer = shared_.job.plan.optimizer;
   KernelScalars& scalars = interpreter_->scalars;
   scalars.rms_norm_eps = shared_.job.model.rms_norm_eps;
@@ -42,22 +44,22 @@ void RankRun::prepare(const Communicators& communicators, profiler::Recorder* re
 }
 
 void RankRun::run() {
+  progress_of_this_thread = &shared_.run.progress(rank_);
+  pthread_setname_np(pthread_self(), ("r" + std::to_string(rank_) + " host").c_str());
+  OutOfMemoryAgreement& memory = shared_.agreements.memory;
   try {
-    try {
-      run_steps();
-      interpreter_->synchronize();
-      has_finished_ = true;
-    } catch (const StoppedOutOfMemory&) {
-      note_memory(-1);
-    }
-    shared_.agreement.settle(rank_, shared_.run);
-    if (shared_.agreement.first()) shared_.run.fail(kNoRank, "out of device memory");
+    run_steps();
+    interpreter_->synchronize();
+    has_finished_.store(true, std::memory_order_release);
+    return memory.finish(rank_);
+  } catch (const StoppedOutOfMemory&) {
+    memory.leave(rank_);
   } catch (const Aborted&) {
-    shared_.agreement.leave(rank_);
+    // Somebody else has failed, or is out of memory before the place where this rank waits.
   } catch (const std::exception& error) {
-    shared_.agreement.leave(rank_);
     shared_.run.fail(rank_, error.what());
   }
+  note_memory(-1);
 }
 
 void RankRun::run_steps() {
@@ -66,7 +68,7 @@ void RankRun::run_steps() {
   note_memory(0);
   for (std::int64_t step = shared_.first_step; step <= options.steps && shared_.may_begin(step);
        ++step) {
-    options.fault.maybe_fail(shared_.run, rank_, step);
+    options.fault.maybe_fail(rank_, step);
     interpreter_->scalars.lr = learning_rate(shared_.job.plan.optimizer, step, options.total_steps);
     interpreter_->scalars.optimizer_step = step;
     const StepReport report =

@@ -1,9 +1,10 @@
 // One rank of a run: its program and interpreter, the host's work, and the loop over steps.
 #pragma once
 
+#include <atomic>
 #include <map>
-#include <mutex>
 
+#include "executor/message_communicator.hpp"
 #include "executor/rank_state.hpp"
 #include "executor/training.hpp"
 
@@ -11,31 +12,33 @@ namespace foreshard::executor {
 
 // What the ranks of this process share.
 struct RunShared {
-  RunShared(int ranks, const Job& of_job, const TokenData& tokens, const WeightSource& initial,
+  RunShared(const Job& of_job, const TokenData& tokens, const WeightSource& initial,
             const TrainingOptions& opts)
       : job(of_job),
         data(tokens),
         weights(initial),
         options(opts),
-        run(ranks),
-        agreement(ranks, opts.transport) {}
+        run(of_job.ranks),
+        closing(of_job.ranks),
+        agreements{OutOfMemoryAgreement(of_job.ranks),
+                   opts.transport == nullptr
+                       ? LastStepAgreement(0, 1)
+                       : LastStepAgreement(opts.transport->rank(), opts.transport->size())} {}
 
   // Whether a rank may begin a step; after an interrupt all end with the same one.
   bool may_begin(std::int64_t step);
+  // Passes the interrupt on.
+  void look_for_interrupt();
 
   const Job& job;
   const TokenData& data;
   const WeightSource& weights;
   const TrainingOptions& options;
-  RunControl run;
-  OutOfMemoryAgreement agreement;
+  RunControl run;      // the steps
+  RunControl closing;  // what the processes do together afterwards
+  Agreements agreements;
   std::int64_t first_step = 1;
   SampleOrder order;
-
- private:
-  std::mutex mutex_;
-  std::int64_t last_begun_ = 0;
-  std::optional<std::int64_t> last_allowed_;
 };
 
 class RankRun final : public HostWork {
@@ -51,12 +54,16 @@ class RankRun final : public HostWork {
   // After the runs of all ranks, before anything they share goes. The memory stays.
   void stop_streams() { interpreter_->stop_streams(); }
 
+  int rank() const { return rank_; }
   const RankProgram& program() const { return program_; }
   const RankState& state() const { return state_; }
   const RankMemory& memory() const { return interpreter_->memory(); }
   const std::vector<StepReport>& steps() const { return steps_; }
   const RankMemoryReport& memory_report() const { return memory_report_; }
-  bool has_finished() const { return has_finished_; }
+  // Whether the run went through, every step and all of the streams' work; any thread.
+  bool has_finished() const { return has_finished_.load(std::memory_order_acquire); }
+  // See Interpreter; any thread.
+  bool has_finished(Tag last) const { return interpreter_->has_finished(last); }
   // The gradients of the first step by parameter, this rank's shards in fp32 (export_gradients).
   const std::map<ParameterId, std::vector<float>>& gradients() const { return gradients_; }
   // What is allocated at this moment, by category and owner, largest first.
@@ -85,7 +92,7 @@ class RankRun final : public HostWork {
   std::vector<StepReport> steps_;
   RankMemoryReport memory_report_;
   std::map<ParameterId, std::vector<float>> gradients_;
-  bool has_finished_ = false;
+  std::atomic<bool> has_finished_{false};
 };
 
 }  // namespace foreshard::executor

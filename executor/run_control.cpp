@@ -30,7 +30,7 @@ std::string Failure::text() const {
   return rank == kNoRank ? message : "rank " + std::to_string(rank) + ": " + message;
 }
 
-Aborted::Aborted(const Failure& failure) : std::runtime_error(failure.text()) {}
+Aborted::Aborted(const Failure& cause) : std::runtime_error(cause.text()) {}
 
 RunControl::RunControl(int ranks)
     : id_(next_run_id.fetch_add(1)), progress_(static_cast<std::size_t>(ranks)) {}
@@ -45,20 +45,30 @@ RunControl::~RunControl() {
 }
 
 void RunControl::fail(int rank, std::string message) {
+  abort({rank, std::move(message)}, true);
+}
+
+void RunControl::end(std::string reason) {
+  abort({kNoRank, std::move(reason)}, false);
+}
+
+void RunControl::abort(Failure cause, bool is_failure) {
   const std::lock_guard lock(mutex_);
-  if (failure_) return;
-  failure_ = Failure{rank, std::move(message)};
+  if (is_aborted()) return;
+  cause_ = std::move(cause);
+  has_failed_ = is_failure;
   aborted_.store(true, std::memory_order_seq_cst);
   waker_ = std::thread([this] { keep_waking(); });
 }
 
 std::optional<Failure> RunControl::failure() const {
   const std::lock_guard lock(mutex_);
-  return failure_;
+  return has_failed_ ? std::optional(cause_) : std::nullopt;
 }
 
 void RunControl::throw_aborted() const {
-  throw Aborted(*failure());
+  const std::lock_guard lock(mutex_);
+  throw Aborted(cause_);
 }
 
 RunControl::WaitSlot& RunControl::slot_of_this_thread() {
@@ -91,6 +101,13 @@ void RunControl::sleep_for(Nanoseconds time) {
   if (!is_aborted()) futex_wait(slot.own, 0, &timeout);
   slot.word.store(nullptr, std::memory_order_release);
   throw_if_aborted();
+}
+
+void RunControl::wait_until_aborted() {
+  try {
+    for (;;) sleep_for(Nanoseconds{1'000'000'000});
+  } catch (const Aborted&) {
+  }
 }
 
 void RunControl::wake(const std::atomic<std::uint32_t>& word) {

@@ -6,7 +6,9 @@
 // in the kernel on a 32-bit word (a futex) and never spin; as long as nobody sleeps, changing such
 // a word costs no system call.
 //
-// Each rank counts what it has retired here; the watchdog (watchdog.hpp) reads the counts.
+// A run may also have to end although nobody failed: `end` wakes the same waits, without blame.
+//
+// Each rank counts here what it has done (progress.hpp); the watchdog (watchdog.hpp) reads it.
 #pragma once
 
 #include <atomic>
@@ -20,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "executor/progress.hpp"
 #include "models/units.hpp"
 
 namespace foreshard::executor {
@@ -33,18 +36,10 @@ struct Failure {
   std::string text() const;  // "rank 2: message"
 };
 
-// Thrown by every wait once the run has been aborted; `what` is the first failure's text.
+// Thrown by every wait once the run has been aborted; `what` says why.
 class Aborted : public std::runtime_error {
  public:
-  explicit Aborted(const Failure& failure);
-};
-
-// What one rank has done so far, written by its threads.
-struct alignas(64) RankProgress {
-  std::atomic<std::uint64_t> retired{0};           // instructions and parts of collectives
-  std::atomic<std::uint64_t> last_instruction{0};  // tag of the last task begun
-
-  void retire() { retired.fetch_add(1, std::memory_order_relaxed); }
+  explicit Aborted(const Failure& cause);
 };
 
 class RunControl {
@@ -59,7 +54,9 @@ class RunControl {
 
   // Records the failure if it is the first, and aborts the run. May be called from any thread.
   void fail(int rank, std::string message);
-  std::optional<Failure> failure() const;
+  // Aborts the run although nothing failed: it cannot go on, as its ranks have agreed.
+  void end(std::string reason);
+  std::optional<Failure> failure() const;  // nothing where the run was ended
   bool is_aborted() const { return aborted_.load(std::memory_order_seq_cst); }
   void throw_if_aborted() const {
     if (is_aborted()) throw_aborted();
@@ -70,6 +67,7 @@ class RunControl {
   void wait(const std::atomic<std::uint32_t>& word, std::uint32_t value);
   // Sleeps for a time; throws Aborted as soon as the run is aborted.
   void sleep_for(Nanoseconds time);
+  void wait_until_aborted();
   // Wakes every thread that sleeps on the word. To be called after changing it.
   static void wake(const std::atomic<std::uint32_t>& word);
 
@@ -79,6 +77,7 @@ class RunControl {
     std::atomic<const std::atomic<std::uint32_t>*> word{nullptr};
     std::atomic<std::uint32_t> own{0};
   };
+  void abort(Failure cause, bool is_failure);
   WaitSlot& slot_of_this_thread();
   void keep_waking();
   [[noreturn]] void throw_aborted() const;
@@ -87,7 +86,8 @@ class RunControl {
   std::atomic<bool> aborted_{false};
   std::vector<RankProgress> progress_;
   mutable std::mutex mutex_;
-  std::optional<Failure> failure_;
+  Failure cause_;  // of the abort
+  bool has_failed_ = false;
   std::deque<WaitSlot> slots_;
   std::condition_variable ending_changed_;
   bool ending_ = false;

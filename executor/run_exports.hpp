@@ -10,9 +10,8 @@
 
 namespace foreshard::executor {
 
-// Everything the options ask for. All processes call it together.
-Result<void> write_outputs(const Job& job, RunShared& shared,
-                           std::vector<std::unique_ptr<RankRun>>& ranks,
+// Everything the options ask for. All processes call it together; throws Aborted where one is lost.
+Result<void> write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
                            const TrainingResult& result);
 
 }  // namespace foreshard::executor

@@ -37,12 +37,15 @@ void Event::wait(RunControl& run, Epoch epoch) {
 StreamWorker::StreamWorker(RunControl& run, int rank, std::string name)
     : run_(run), rank_(rank), name_(std::move(name)) {}
 
+void StreamWorker::stop() {
+  if (!thread_.joinable()) return;
+  new_slot().invoke = nullptr;
+  publish();
+  thread_.join();
+}
+
 StreamWorker::~StreamWorker() {
-  if (thread_.joinable()) {
-    new_slot().invoke = nullptr;
-    publish();
-    thread_.join();
-  }
+  stop();
   free_list(drain_);
   free_list(spare_);
   free_list(emptied_.load(std::memory_order_acquire));
@@ -86,7 +89,8 @@ void StreamWorker::publish() {
   published_.store(++submitted_, std::memory_order_seq_cst);
   if (!thread_.joinable()) {
     thread_ = std::thread([this] { work(); });
-    pthread_setname_np(thread_.native_handle(), name_.substr(0, 15).c_str());
+    const std::string name = "r" + std::to_string(rank_) + " " + name_;
+    pthread_setname_np(thread_.native_handle(), name.substr(0, 15).c_str());
   } else if (is_asleep_.load(std::memory_order_seq_cst) != 0) {
     is_asleep_.store(0, std::memory_order_seq_cst);  // one system call is enough
     RunControl::wake(is_asleep_);
@@ -95,6 +99,13 @@ void StreamWorker::publish() {
 
 void StreamWorker::rethrow() {
   if (has_failed_.load(std::memory_order_acquire)) std::rethrow_exception(exception_);
+}
+
+bool StreamWorker::has_finished(Tag last) const {
+  // In this order: a task that begins meanwhile is not taken for the end of those before it.
+  const Tag begun = begun_.load(std::memory_order_acquire);
+  return begun > last ||
+         finished_.load(std::memory_order_acquire) == published_.load(std::memory_order_acquire);
 }
 
 void StreamWorker::check() {
@@ -151,7 +162,8 @@ StreamWorker::Slot& StreamWorker::next_task() {
 }
 
 void StreamWorker::execute(Slot& slot) {
-  if (slot.tag == kNoTag) {
+  if (slot.tag != kNoTag) begun_.store(slot.tag & ~kUnreported, std::memory_order_release);
+  if ((slot.tag & kUnreported) != 0) {
     slot.invoke(slot.payload.data());
     return;
   }
@@ -175,12 +187,14 @@ void StreamWorker::execute(Slot& slot) {
 }
 
 void StreamWorker::work() {
+  progress_of_this_thread = &progress();
   try {
     for (;;) {
       Slot& slot = next_task();
       if (slot.invoke == nullptr) return;
       run_.throw_if_aborted();
       execute(slot);
+      finished_.store(taken_, std::memory_order_release);
     }
   } catch (const Aborted&) {
     // Another failure ended the run; it has been recorded.

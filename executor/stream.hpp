@@ -35,6 +35,11 @@ namespace foreshard::executor {
 // The caller's name for a task; in a run it tells step and instruction.
 using Tag = std::uint64_t;
 constexpr Tag kNoTag = ~Tag{0};  // a task that is neither reported nor counted as progress
+// Such a task that has a place among the tagged ones all the same (has_finished).
+constexpr Tag kUnreported = Tag{1} << 63;
+constexpr Tag unreported(Tag tag) {
+  return tag | kUnreported;
+}
 
 // When a task ran. `ready` is the moment a task that first had to wait for others (a collective for
 // its peers) began its own work; it equals `start` for all others.
@@ -68,10 +73,9 @@ class StreamWorker {
  public:
   static constexpr std::size_t kPayload = 112;
 
-  // `name` becomes the thread's (the first 15 letters of it).
+  // The thread is called after the rank and `name` (as much of it as fits).
   StreamWorker(RunControl& run, int rank, std::string name);
-  // Finishes what was submitted, or drops it when the run is aborted.
-  ~StreamWorker();
+  ~StreamWorker();  // as stop()
   StreamWorker(const StreamWorker&) = delete;
   StreamWorker& operator=(const StreamWorker&) = delete;
 
@@ -83,6 +87,11 @@ class StreamWorker {
   void wait(Event& event, Epoch epoch, Tag tag = kNoTag);
   // Blocks the host until the stream is idle.
   void synchronize();
+  // Ends the thread: it finishes what was submitted, or drops it when the run is aborted.
+  void stop();
+  // Whether every task submitted under a tag up to `last` has finished. Tags must grow. From any
+  // thread, once those tasks have been submitted.
+  bool has_finished(Tag last) const;
   // Throws the exception of a task that failed on this stream, if one did.
   void rethrow();
 
@@ -136,6 +145,8 @@ class StreamWorker {
   alignas(64) std::atomic<std::uint32_t> published_{0};
   std::atomic<std::uint32_t> is_asleep_{0};
   std::atomic<Block*> emptied_{nullptr};
+  std::atomic<Tag> begun_{0};               // the last task begun that has a tag
+  std::atomic<std::uint32_t> finished_{0};  // tasks
 
   // Worker's side.
   alignas(64) Block* drain_ = nullptr;

@@ -1,5 +1,6 @@
 #include "executor/training.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -63,13 +64,28 @@ class Meeting {
   std::vector<RankRun::Communicators> of_;
 };
 
-WatchdogOptions watchdog_options(const TrainingOptions& options, Heartbeat* heartbeat) {
+using Ranks = std::vector<std::unique_ptr<RankRun>>;
+
+// What is to be looked after while ranks wait: agreements, and the end that they lead to.
+void look_after(RunShared& shared, Ranks& ranks, std::vector<Wait>& waits) {
+  shared.look_for_interrupt();
+  shared.agreements.last_step.add_waits(waits);
+  OutOfMemoryAgreement& memory = shared.agreements.memory;
+  if (!memory.has_limit()) return;
+  for (const auto& rank : ranks) {
+    memory.look(rank->rank(), [&rank](Tag last) { return rank->has_finished(last); });
+  }
+  memory.correct(waits);
+  if (memory.is_settled()) shared.run.end("out of device memory");
+}
+
+WatchdogOptions watchdog_options(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat) {
   WatchdogOptions out;
-  out.hang_timeout = options.hang_timeout;
+  out.hang_timeout = shared.options.hang_timeout;
   out.describe = describe_tag;
   out.heartbeat = heartbeat;
-  Transport* transport = options.transport;
-  out.on_overdue = [transport](const Failure& failure) {
+  out.at_look = [&shared, &ranks](std::vector<Wait>& waits) { look_after(shared, ranks, waits); };
+  out.on_overdue = [transport = shared.options.transport](const Failure& failure) {
     std::fprintf(stderr, "foreshard: error: %s\n", failure.text().c_str());
     std::fflush(stderr);
     if (transport != nullptr) transport->abort(1);
@@ -100,7 +116,7 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
 Result<void> merge_recordings(RunShared& shared) {
   const TrainingOptions& options = shared.options;
   if (options.transport == nullptr || options.trace.empty()) return {};
-  exchange(shared.run, *options.transport, "");
+  exchange(shared.closing, *options.transport, "");
   if (options.transport->rank() != 0) return {};
   return traces::merge_parts(options.trace, options.transport->size());
 }
@@ -113,17 +129,79 @@ OomReport describe_oom(const RankRun& rank, const OutOfMemoryPoint& point,
           rank.held_at(point)};
 }
 
+// All steps of the ranks of this process, until they end one way or another.
+void run_ranks(RunShared& shared, Ranks& ranks, std::vector<const WaitSource*> sources,
+               Heartbeat* heartbeat) {
+  const Watchdog watchdog(shared.run, std::move(sources),
+                          watchdog_options(shared, ranks, heartbeat));
+  std::vector<std::thread> threads;
+  for (auto& rank : ranks) {
+    try {
+      threads.emplace_back([&rank] { rank->run(); });
+    } catch (const std::system_error& error) {
+      shared.run.fail(rank->rank(), "its thread cannot be started: " + error.code().message());
+      break;
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  // The streams of a rank that is out of memory go on with what others need.
+  if (!std::ranges::all_of(ranks, [](const auto& rank) { return rank->has_finished(); })) {
+    shared.run.wait_until_aborted();
+  }
+  for (auto& rank : ranks) rank->stop_streams();
+}
+
+// Closes the recording and writes what is asked for, together with the other processes.
+Result<void> close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
+                       std::unique_ptr<profiler::Recorder> recorder, TrainingResult& result) {
+  const TrainingOptions& options = shared.options;
+  OutOfMemoryAgreement& memory = shared.agreements.memory;
+  std::optional<Watchdog> watchdog;
+  if (heartbeat != nullptr && !result.failure) {
+    watchdog.emplace(shared.closing, std::vector<const WaitSource*>{},
+                     watchdog_options(shared, ranks, heartbeat));
+    try {
+      // Other processes may still be reading this one's memory: none goes before all have come here.
+      memory.share(shared.closing, *options.transport);
+    } catch (const Aborted&) {
+      result.failure = shared.closing.failure();
+    }
+  }
+  if (const auto point = memory.first(); point && !result.failure) {
+    result.ran_out_of_memory = true;
+    for (const auto& rank : ranks) {
+      if (rank->rank() == point->rank) result.oom = describe_oom(*rank, *point, shared.first_step);
+    }
+  }
+  if (recorder) {
+    const std::string reason = result.ran_out_of_memory ? "out of device memory"
+                               : result.failure         ? result.failure->message
+                               : result.was_interrupted ? "interrupted"
+                                                        : "";
+    if (auto closed = recorder->close(reason); !closed) return tl::unexpected(closed.error());
+    recorder.reset();
+  }
+  if (result.failure) return {};
+  if (auto ok = merge_recordings(shared); !ok) return ok;
+  return result.ran_out_of_memory ? Result<void>() : write_outputs(shared, ranks, result);
+}
+
 }  // namespace
 
 Result<TrainingResult> train(const Job& job, const TokenData& data, const WeightSource& weights,
                              const TrainingOptions& options) {
-  RunShared shared(job.ranks, job, data, weights, options);
+  RunShared shared(job, data, weights, options);
+  if (options.transport != nullptr) {
+    if (auto ok = check_builds(shared.run, *options.transport); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
   if (options.resume) {
     shared.first_step = options.resume->facts().step + 1;
     shared.order = {options.resume->facts().step, options.resume->facts().samples};
   }
   const int only = options.transport == nullptr ? kNoRank : options.transport->rank();
-  std::vector<std::unique_ptr<RankRun>> ranks;
+  Ranks ranks;
   for (int rank = 0; rank < job.ranks; ++rank) {
     if (only == kNoRank || rank == only) ranks.push_back(std::make_unique<RankRun>(shared, rank));
   }
@@ -142,56 +220,21 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   } catch (const std::runtime_error& error) {
     return fail("", "", std::string(error.what()) + "; expected fewer ranks or threads per rank");
   }
+  std::unique_ptr<Heartbeat> heartbeat;
+  if (options.transport != nullptr)
+    heartbeat = make_heartbeat(shared.run, shared.agreements, *options.transport);
+  run_ranks(shared, ranks, meeting.wait_sources(), heartbeat.get());
   TrainingResult result;
   result.first_step = shared.first_step;
-  {
-    std::unique_ptr<Heartbeat> heartbeat;
-    if (options.transport != nullptr)
-      heartbeat = make_heartbeat(shared.run, shared.agreement, *options.transport);
-    Watchdog watchdog(shared.run, meeting.wait_sources(),
-                      watchdog_options(options, heartbeat.get()));
-    std::vector<std::thread> threads;
-    for (auto& rank : ranks) {
-      try {
-        threads.emplace_back([&rank] { rank->run(); });
-      } catch (const std::system_error& error) {
-        const int of = only == kNoRank ? static_cast<int>(threads.size()) : only;
-        shared.run.fail(of, "its thread cannot be started: " + error.code().message());
-        break;
-      }
-    }
-    for (std::thread& thread : threads) thread.join();
-    for (auto& rank : ranks) rank->stop_streams();
-    if (options.transport != nullptr && shared.agreement.first()) {
-      // Other processes may still be reading this one's memory: none goes before all have stopped.
-      RunControl ending(job.ranks);
-      exchange(ending, *options.transport, "");
-    }
-  }
   result.failure = shared.run.failure();
   result.steps = ranks[0]->steps();
   for (const auto& rank : ranks) result.memory.push_back(rank->memory_report());
-  if (const auto point = shared.agreement.first()) {
-    result.failure.reset();
-    result.ran_out_of_memory = true;
-    if (only == kNoRank || only == point->rank) {
-      const auto& failed = *ranks[only == kNoRank ? static_cast<std::size_t>(point->rank) : 0];
-      result.oom = describe_oom(failed, *point, shared.first_step);
-    }
-  }
-  result.was_interrupted = options.interrupt != nullptr && options.interrupt->load();
-  if (recorder) {
-    const std::string reason = result.ran_out_of_memory ? "out of device memory"
-                               : result.failure         ? result.failure->message
-                               : result.was_interrupted ? "interrupted"
-                                                        : "";
-    if (auto closed = recorder->close(reason); !closed) return tl::unexpected(closed.error());
-    recorder.reset();
-  }
-  if (result.failure) return result;
-  if (auto ok = merge_recordings(shared); !ok) return tl::unexpected(ok.error());
-  if (!result.ran_out_of_memory) {
-    if (auto ok = write_outputs(job, shared, ranks, result); !ok) return tl::unexpected(ok.error());
+  result.was_interrupted = shared.agreements.last_step.is_asked();
+  try {
+    auto ok = close_run(shared, ranks, heartbeat.get(), std::move(recorder), result);
+    if (!ok) return tl::unexpected(ok.error());
+  } catch (const Aborted&) {
+    result.failure = shared.closing.failure();
   }
   return result;
 }

@@ -6,14 +6,76 @@
 #include <dlfcn.h>
 #include <sys/prctl.h>
 
+#include "executor/tcp_handshake.hpp"
+
 namespace foreshard::executor {
 namespace {
 
 constexpr const char* kMpiLibrary = "libforeshard_mpi.so";
 
-void complete(RunControl& run, Transport& transport, std::vector<Transport::Ticket>& tickets) {
-  Poller poller(run, transport, kExchangeChannel, Poller::kWhileAbsent);
-  while (transport.test(tickets) != 0) poller.pause();
+// Messages started together on the exchange channel. Where they are given up, what can be taken back
+// is: their buffers are about to go.
+class Letters {
+ public:
+  Letters(RunControl& run, Transport& transport)
+      : poller_(run, transport, kExchangeChannel, Poller::kWhileAbsent), transport_(transport) {}
+  ~Letters() {
+    for (Transport::Ticket& ticket : tickets_) transport_.cancel(ticket);
+  }
+  Letters(const Letters&) = delete;
+  Letters& operator=(const Letters&) = delete;
+
+  void send(std::span<const std::byte> data, int to) {
+    for_each_message(data.size(), [&](std::size_t begin, std::size_t bytes) {
+      tickets_.push_back(transport_.send(data.subspan(begin, bytes), to, kExchangeChannel));
+    });
+  }
+  void receive(std::span<std::byte> data, int from) {
+    for_each_message(data.size(), [&](std::size_t begin, std::size_t bytes) {
+      tickets_.push_back(transport_.receive(data.subspan(begin, bytes), from, kExchangeChannel));
+    });
+  }
+  void complete() {
+    poller_.reset();
+    while (transport_.test(tickets_) != 0) poller_.pause();
+    tickets_.clear();
+  }
+
+ private:
+  Poller poller_;
+  Transport& transport_;
+  std::vector<Transport::Ticket> tickets_;
+};
+
+// Each rank's bytes from all of `from` and to all of `to`, both of them without the caller.
+std::vector<std::string> pass(RunControl& run, Transport& transport, const std::string& mine,
+                              const std::vector<int>& from, const std::vector<int>& to) {
+  std::vector<std::string> all(static_cast<std::size_t>(transport.size()));
+  std::vector<std::uint64_t> lengths(all.size());
+  const std::uint64_t length = mine.size();
+  Letters letters(run, transport);
+  for (const int rank : from) {
+    letters.receive(std::as_writable_bytes(std::span(&lengths[static_cast<std::size_t>(rank)], 1)),
+                    rank);
+  }
+  for (const int rank : to) letters.send(std::as_bytes(std::span(&length, 1)), rank);
+  letters.complete();
+  for (const int rank : from) {
+    std::string& theirs = all[static_cast<std::size_t>(rank)];
+    theirs.resize(lengths[static_cast<std::size_t>(rank)]);
+    letters.receive(std::as_writable_bytes(std::span(theirs)), rank);
+  }
+  for (const int rank : to) letters.send(std::as_bytes(std::span(mine)), rank);
+  letters.complete();
+  return all;
+}
+
+std::vector<int> others(const Transport& transport) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < transport.size(); ++rank) {
+    if (rank != transport.rank()) ranks.push_back(rank);
+  }
+  return ranks;
 }
 
 }  // namespace
@@ -41,32 +103,31 @@ void Poller::pause() {
 }
 
 std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine) {
-  const auto size = static_cast<std::size_t>(transport.size());
-  const auto me = static_cast<std::size_t>(transport.rank());
-  std::vector<std::uint64_t> lengths(size, mine.size());
-  std::vector<std::string> all(size);
-  std::vector<Transport::Ticket> tickets;
-  const auto for_others = [&](auto&& start) {
-    tickets.clear();
-    for (std::size_t peer = 0; peer < size; ++peer) {
-      if (peer != me) start(peer, static_cast<int>(peer));
-    }
-    complete(run, transport, tickets);
-  };
-  for_others([&](std::size_t peer, int rank) {
-    tickets.push_back(transport.receive(std::as_writable_bytes(std::span(&lengths[peer], 1)), rank,
-                                        kExchangeChannel));
-    tickets.push_back(
-        transport.send(std::as_bytes(std::span(&lengths[me], 1)), rank, kExchangeChannel));
-  });
-  for_others([&](std::size_t peer, int rank) {
-    all[peer].resize(lengths[peer]);
-    tickets.push_back(
-        transport.receive(std::as_writable_bytes(std::span(all[peer])), rank, kExchangeChannel));
-    tickets.push_back(transport.send(std::as_bytes(std::span(mine)), rank, kExchangeChannel));
-  });
-  all[me] = mine;
+  auto all = pass(run, transport, mine, others(transport), others(transport));
+  all[static_cast<std::size_t>(transport.rank())] = mine;
   return all;
+}
+
+std::vector<std::string> gather(RunControl& run, Transport& transport, const std::string& mine,
+                                int to) {
+  if (transport.rank() != to) {
+    pass(run, transport, mine, {}, {to});
+    return {};
+  }
+  auto all = pass(run, transport, mine, others(transport), {});
+  all[static_cast<std::size_t>(to)] = mine;
+  return all;
+}
+
+Result<void> check_builds(RunControl& run, Transport& transport) {
+  const std::string mine = std::to_string(build_of_this_program());
+  const auto all = exchange(run, transport, mine);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank] == mine) continue;
+    return fail("rank " + std::to_string(rank), "",
+                "runs another build of foreshard; expected the same one in all processes");
+  }
+  return {};
 }
 
 Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directory) {

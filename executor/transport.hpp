@@ -6,6 +6,7 @@
 // has a thread of its own for it (`changes`).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,7 @@ class Transport {
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // The data must stay until the ticket is done.
+  // The data, at most kLongestMessage bytes, must stay until the ticket is done.
   virtual Ticket send(std::span<const std::byte> data, int to, int channel) = 0;
   virtual Ticket receive(std::span<std::byte> data, int from, int channel) = 0;
   // Marks what has been completed and returns how many are left.
@@ -79,9 +80,24 @@ class Poller {
   Nanoseconds time_ = kShortest;
 };
 
+// Data of any length is sent in messages of at most kLongestMessage: part(begin, bytes) for each.
+template <typename Part>
+void for_each_message(std::size_t bytes, Part part) {
+  for (std::size_t at = 0; at < bytes; at += Transport::kLongestMessage) {
+    part(at, std::min(Transport::kLongestMessage, bytes - at));
+  }
+}
+
 // Every rank's bytes, by rank; each rank calls it with its own, and none goes on before all have.
 // For reports, not for tensors.
 std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine);
+// Every rank's bytes, by rank, on rank `to`; nothing on the others, which go on when theirs are sent.
+std::vector<std::string> gather(RunControl& run, Transport& transport, const std::string& mine,
+                                int to);
+
+// Structures are sent as they lie in memory, so all processes must run the same build. All ranks
+// together, before any structure is sent.
+Result<void> check_builds(RunControl& run, Transport& transport);
 
 // MPI from `directory`/libforeshard_mpi.so. Initialises MPI; destruction finalises it, which all
 // processes must do together.

@@ -62,6 +62,9 @@ std::optional<Failure> judge(const std::vector<RankStatus>& ranks, const std::ve
 }
 
 struct Watchdog::State {
+  State(RunControl& of, std::vector<const WaitSource*> with, WatchdogOptions how)
+      : run(of), sources(std::move(with)), options(std::move(how)) {}
+
   RunControl& run;
   std::vector<const WaitSource*> sources;
   WatchdogOptions options;
@@ -69,50 +72,78 @@ struct Watchdog::State {
   std::condition_variable changed;
   bool is_ending = false;
   std::thread thread;
+  std::vector<RankStatus> ranks;
+  std::vector<Wait> waits;
+  Nanoseconds told{0};  // when the others were told last
 
+  int first_rank() const { return options.heartbeat != nullptr ? options.heartbeat->rank() : 0; }
+  int ranks_here() const { return options.heartbeat != nullptr ? 1 : run.ranks(); }
+  std::optional<Failure> look(Nanoseconds now);
+  std::optional<Failure> overdue(Nanoseconds now) const;
   void watch();
 };
 
+// Brings everything known up to date; returns the failure that is seen, if any.
+std::optional<Failure> Watchdog::State::look(Nanoseconds now) {
+  constexpr Nanoseconds kLongestSilence{250'000'000};
+  for (int rank = first_rank(); rank < first_rank() + ranks_here(); ++rank) {
+    RankStatus& status = ranks[static_cast<std::size_t>(rank)];
+    const RankProgress& progress = run.progress(rank);
+    const std::uint64_t retired = progress.retired.load(std::memory_order_relaxed);
+    if (retired != status.retired) status.last_progress = now;
+    status.retired = retired;
+    status.last_instruction = progress.last_instruction.load(std::memory_order_relaxed);
+  }
+  waits.clear();
+  for (const WaitSource* source : sources) source->add_waits(waits);
+  std::optional<Failure> failure;
+  if (options.heartbeat != nullptr) {
+    const bool is_due = now - told >= std::min(options.hang_timeout / 10, kLongestSilence);
+    if (is_due) told = now;
+    options.heartbeat->exchange(ranks, waits, now, is_due);
+    failure = options.heartbeat->check_peers();
+  }
+  if (options.at_look) options.at_look(waits);
+  if (failure) return failure;
+  return judge(ranks, waits, now, options.hang_timeout, options.describe);
+}
+
+// Of a run that was ended: the rank of this process that does not come to an end.
+std::optional<Failure> Watchdog::State::overdue(Nanoseconds now) const {
+  for (int rank = first_rank(); rank < first_rank() + ranks_here(); ++rank) {
+    const Nanoseconds since = now - ranks[static_cast<std::size_t>(rank)].last_progress;
+    if (since < options.hang_timeout) return std::nullopt;
+  }
+  return Failure{first_rank(),
+                 "does not end: no progress for " + seconds_text(options.hang_timeout)};
+}
+
 void Watchdog::State::watch() {
   const Nanoseconds interval =
-      std::clamp(options.hang_timeout / 10, Nanoseconds{2'000'000}, Nanoseconds{250'000'000});
-  std::vector<RankStatus> ranks(static_cast<std::size_t>(run.ranks()));
+      std::clamp(options.hang_timeout / 10, Nanoseconds{2'000'000}, Nanoseconds{50'000'000});
+  ranks.resize(static_cast<std::size_t>(run.ranks()));
   for (RankStatus& status : ranks) status.last_progress = monotonic_now();
-  const int first = options.heartbeat != nullptr ? options.heartbeat->rank() : 0;
-  const int last = options.heartbeat != nullptr ? first + 1 : run.ranks();
-  std::vector<Wait> waits;
   std::unique_lock lock(mutex);
-  while (!is_ending && !run.is_aborted()) {
+  while (!is_ending && !run.failure()) {
     const Nanoseconds now = monotonic_now();
-    for (int rank = first; rank < last; ++rank) {
-      RankStatus& status = ranks[static_cast<std::size_t>(rank)];
-      const RankProgress& progress = run.progress(rank);
-      const std::uint64_t retired = progress.retired.load(std::memory_order_relaxed);
-      if (retired != status.retired) status.last_progress = now;
-      status.retired = retired;
-      status.last_instruction = progress.last_instruction.load(std::memory_order_relaxed);
-    }
-    waits.clear();
-    for (const WaitSource* source : sources) source->add_waits(waits);
-    std::optional<Failure> failure;
-    if (options.heartbeat != nullptr) {
-      options.heartbeat->exchange(ranks, waits, now);
-      failure = options.heartbeat->check_peers();
-    }
-    if (!failure) failure = judge(ranks, waits, now, options.hang_timeout, options.describe);
-    if (failure) {
+    const auto failure = look(now);
+    if (failure && !run.is_aborted()) {
       run.fail(failure->rank, failure->message);
-    } else {
-      changed.wait_for(lock, interval);
+      break;
     }
+    if (const auto late = run.is_aborted() ? overdue(now) : std::nullopt) {
+      if (options.on_overdue) options.on_overdue(*late);
+      return;
+    }
+    changed.wait_for(lock, interval);
   }
-  if (!options.on_overdue || !run.is_aborted()) return;
+  if (!options.on_overdue || !run.failure()) return;
   changed.wait_for(lock, std::chrono::nanoseconds(options.grace), [this] { return is_ending; });
   if (!is_ending) options.on_overdue(*run.failure());
 }
 
 Watchdog::Watchdog(RunControl& run, std::vector<const WaitSource*> sources, WatchdogOptions options)
-    : state_(new State{run, std::move(sources), std::move(options), {}, {}, false, {}}) {
+    : state_(std::make_unique<State>(run, std::move(sources), std::move(options))) {
   state_->thread = std::thread([state = state_.get()] { state->watch(); });
 }
 

@@ -5,7 +5,8 @@
 // all_gather". Among several such ranks the one that itself waits for nobody is blamed.
 //
 // The ranks of this process are read from their RunControl and from the communicators, which say who
-// waits for whom; ranks of other processes come in through `Heartbeat`.
+// waits for whom; ranks of other processes come in through `Heartbeat`. It is also the one thread that
+// is never blocked, so whatever must be looked after while ranks wait is done at its looks.
 #pragma once
 
 #include <cstdint>
@@ -51,9 +52,10 @@ class Heartbeat {
  public:
   virtual ~Heartbeat() = default;
   virtual int rank() const = 0;  // this process'
-  // Sends what is known of this process' rank, and fills in what has arrived about the others.
-  virtual void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits,
-                        Nanoseconds now) = 0;
+  // Sends what is known of this process' rank, if it is due or cannot wait, and fills in what has
+  // arrived about the others.
+  virtual void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits, Nanoseconds now,
+                        bool is_due) = 0;
   // A failure that needs no patience: a process that is gone.
   virtual std::optional<Failure> check_peers() = 0;
 };
@@ -62,9 +64,13 @@ struct WatchdogOptions {
   Nanoseconds hang_timeout{60'000'000'000};
   // How to write an instruction's tag in a message.
   std::function<std::string(std::uint64_t tag)> describe;
-  // Called when the run has been aborted, for whatever reason, and the watchdog has not been
-  // destroyed `grace` later: threads do not end by themselves (a kernel that never returns), so
-  // somebody has to end the process.
+  // Called at each look, about 20 times a second, with the waits found; may correct them, and may end
+  // the run.
+  std::function<void(std::vector<Wait>& waits)> at_look;
+  // Called when the run has failed and the watchdog has not been destroyed `grace` later: threads do
+  // not end by themselves (a kernel that never returns), so somebody has to end the process. A run
+  // that was ended without failure may finish the work it is in: it is called when that makes no
+  // progress for the hang timeout.
   std::function<void(const Failure&)> on_overdue;
   Nanoseconds grace{3'000'000'000};
   Heartbeat* heartbeat = nullptr;  // outlives the watchdog

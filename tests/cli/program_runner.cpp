@@ -68,6 +68,10 @@ void Workplace::write(const std::string& name, const std::string& text) const {
   std::ofstream(path(name), std::ios::binary) << text;
 }
 
+std::string Workplace::read(const std::string& name) const {
+  return contents(path(name));
+}
+
 Outcome Workplace::run(const std::vector<std::string>& arguments,
                        const std::map<std::string, std::string>& environment) const {
   std::vector<std::string> command = {FORESHARD_PROGRAM};
@@ -75,9 +79,12 @@ Outcome Workplace::run(const std::vector<std::string>& arguments,
   return execute(command, environment);
 }
 
-Outcome Workplace::run_processes(int processes, const std::vector<std::string>& arguments) const {
-  std::vector<std::string> command = {"mpirun", "--allow-run-as-root",     "--oversubscribe",
-                                      "-n",     std::to_string(processes), FORESHARD_PROGRAM};
+Outcome Workplace::run_processes(int processes, const std::vector<std::string>& arguments,
+                                 const std::vector<std::string>& wrapper) const {
+  std::vector<std::string> command = {"mpirun", "--allow-run-as-root", "--oversubscribe", "-n",
+                                      std::to_string(processes)};
+  command.insert(command.end(), wrapper.begin(), wrapper.end());
+  command.emplace_back(FORESHARD_PROGRAM);
   command.insert(command.end(), arguments.begin(), arguments.end());
   return execute(command, {});
 }

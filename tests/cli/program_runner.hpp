@@ -27,13 +27,15 @@ class Workplace {
 
   std::filesystem::path path(const std::string& name) const { return folder_.path(name); }
   void write(const std::string& name, const std::string& text) const;
+  std::string read(const std::string& name) const;
 
   // The program's standard output and error, run in this folder; ended after a minute.
   Outcome run(const std::vector<std::string>& arguments,
               const std::map<std::string, std::string>& environment = {}) const;
 
-  // The same in several processes under mpirun.
-  Outcome run_processes(int processes, const std::vector<std::string>& arguments) const;
+  // The same in several processes under mpirun, each of them started by `wrapper`.
+  Outcome run_processes(int processes, const std::vector<std::string>& arguments,
+                        const std::vector<std::string>& wrapper = {}) const;
 
   // A line of the shell, which finds the program as "$FORESHARD".
   Outcome shell(const std::string& line) const;

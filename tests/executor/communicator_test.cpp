@@ -1,12 +1,7 @@
 // The local communicator, and the message communicator over messages within this process.
 #include <barrier>
 #include <cmath>
-#include <deque>
 #include <limits>
-#include <map>
-#include <mutex>
-#include <numeric>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -14,92 +9,10 @@
 #include "executor/message_communicator.hpp"
 #include "executor/reduction.hpp"
 #include "tests/executor/communicator_checks.hpp"
+#include "tests/executor/thread_transport.hpp"
 
 namespace foreshard::executor {
 namespace {
-
-// The post office of a run whose ranks are threads.
-struct PostOffice {
-  using Address = std::tuple<int, int, int>;  // from, to, channel
-  struct Receive {
-    std::uint64_t id = 0;
-    std::span<std::byte> data;
-  };
-  std::mutex mutex;
-  std::map<Address, std::deque<std::vector<std::byte>>> messages;
-  std::map<Address, std::deque<Receive>> receives;
-  std::map<std::uint64_t, Address> open;
-  std::uint64_t next = 1;
-
-  void deliver(const Address& address) {
-    auto& sent = messages[address];
-    auto& awaited = receives[address];
-    while (!sent.empty() && !awaited.empty()) {
-      ASSERT_EQ(sent.front().size(), awaited.front().data.size());
-      std::copy(sent.front().begin(), sent.front().end(), awaited.front().data.begin());
-      open.erase(awaited.front().id);
-      sent.pop_front();
-      awaited.pop_front();
-    }
-  }
-};
-
-class ThreadTransport final : public Transport {
- public:
-  ThreadTransport(PostOffice& office, int rank, int size)
-      : office_(office), rank_(rank), size_(size) {}
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  Ticket send(std::span<const std::byte> data, int to, int channel) override {
-    const std::lock_guard lock(office_.mutex);
-    office_.messages[{rank_, to, channel}].emplace_back(data.begin(), data.end());
-    return {};
-  }
-  Ticket receive(std::span<std::byte> data, int from, int channel) override {
-    const std::lock_guard lock(office_.mutex);
-    const PostOffice::Address address{from, rank_, channel};
-    const std::uint64_t id = office_.next++;
-    office_.receives[address].push_back({id, data});
-    office_.open[id] = address;
-    return {id, false};
-  }
-  std::size_t test(std::span<Ticket> tickets) override {
-    const std::lock_guard lock(office_.mutex);
-    std::size_t left = 0;
-    for (Ticket& ticket : tickets) {
-      if (ticket.is_done) continue;
-      if (office_.open.contains(ticket.handle)) office_.deliver(office_.open.at(ticket.handle));
-      ticket.is_done = !office_.open.contains(ticket.handle);
-      left += ticket.is_done ? 0 : 1;
-    }
-    return left;
-  }
-  void cancel(Ticket& ticket) override {
-    const std::lock_guard lock(office_.mutex);
-    if (!ticket.is_done)
-      std::erase_if(office_.receives[office_.open.at(ticket.handle)],
-                    [&](auto& r) { return r.id == ticket.handle; });
-    ticket.is_done = true;
-  }
-  [[noreturn]] void abort(int) override { std::terminate(); }
-
- private:
-  PostOffice& office_;
-  const int rank_, size_;
-};
-
-template <typename Body>
-void on_threads(int ranks, Body body) {
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&body, rank] { body(rank); });
-  for (auto& thread : threads) thread.join();
-}
-
-std::vector<int> first_ranks(int count) {
-  std::vector<int> ranks(static_cast<std::size_t>(count));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 class Communicators : public testing::TestWithParam<int> {};
 
@@ -162,6 +75,35 @@ TEST(MessageCommunicator, ExchangeGivesEverybodyEverything) {
   });
 }
 
+TEST(MessageCommunicator, GatheringSendsToOneRankOnly) {
+  RunControl run(3);
+  PostOffice office;
+  on_threads(3, [&](int rank) {
+    ThreadTransport transport(office, rank, 3);
+    const std::string mine(static_cast<std::size_t>(1000 * rank), static_cast<char>('a' + rank));
+    const auto all = gather(run, transport, mine, 1);
+    const std::vector<std::string> expected = {"", mine, std::string(2000, 'c')};
+    EXPECT_EQ(all, rank == 1 ? expected : std::vector<std::string>());
+  });
+  for (const auto& [address, bytes] : office.sent_bytes) EXPECT_EQ(std::get<1>(address), 1);
+}
+
+TEST(MessageCommunicator, OtherBuildsAreRefused) {
+  RunControl run(2);
+  PostOffice office;
+  on_threads(2, [&](int rank) {
+    ThreadTransport transport(office, rank, 2);
+    if (rank == 0) {
+      exchange(run, transport, "another");
+    } else {
+      const auto checked = check_builds(run, transport);
+      ASSERT_FALSE(checked);
+      EXPECT_EQ(checked.error().text(),
+                "rank 0: runs another build of foreshard; expected the same one in all processes");
+    }
+  });
+}
+
 // Each rank has its own control, as processes have; the heartbeat tells them of the others.
 TEST(MessageCommunicator, HeartbeatNamesTheHungRank) {
   constexpr int kRanks = 3;
@@ -171,8 +113,8 @@ TEST(MessageCommunicator, HeartbeatNamesTheHungRank) {
     RunControl run(kRanks);
     ThreadTransport transport(office, rank, kRanks);
     const auto group = make_message_communicator(run, transport, first_ranks(kRanks), 0);
-    OutOfMemoryAgreement agreement(kRanks, &transport);
-    const auto heartbeat = make_heartbeat(run, agreement, transport);
+    Agreements agreements{OutOfMemoryAgreement(kRanks), LastStepAgreement(rank, kRanks)};
+    const auto heartbeat = make_heartbeat(run, agreements, transport);
     WatchdogOptions options;
     options.hang_timeout = Nanoseconds{300'000'000};
     options.heartbeat = heartbeat.get();
@@ -235,37 +177,6 @@ TEST(LocalCommunicator, AbortEndsACollective) {
     }
   });
   EXPECT_EQ(aborted, 2);
-}
-
-// Two processes run out of memory at different places, a third not at all: all settle on the
-// smallest, which the third learns from a heartbeat.
-TEST(OutOfMemoryAgreement, ProcessesSettleOnTheSmallest) {
-  constexpr int kRanks = 3;
-  PostOffice office;
-  on_threads(kRanks, [&](int rank) {
-    RunControl run(kRanks);
-    ThreadTransport transport(office, rank, kRanks);
-    OutOfMemoryAgreement agreement(kRanks, &transport);
-    const auto heartbeat = make_heartbeat(run, agreement, transport);
-    WatchdogOptions options;
-    options.heartbeat = heartbeat.get();
-    const Watchdog watchdog(run, {}, options);
-    const std::int32_t fails_at = rank == 0 ? 70 : rank == 1 ? 40 : 1'000'000;
-    std::int32_t at = 0;
-    for (; agreement.may_run(rank, 2, at); ++at) {
-      if (at == fails_at) {
-        agreement.report({2, at, rank, {}});
-        break;
-      }
-      if (at >= 30) run.sleep_for(Nanoseconds{1'000'000});
-    }
-    agreement.settle(rank, run);
-    ASSERT_TRUE(agreement.first());
-    EXPECT_EQ(agreement.first()->rank, 1);
-    EXPECT_EQ(agreement.first()->instruction, 40);
-    EXPECT_GE(at, 40);
-    exchange(run, transport, "");  // nobody goes while others may still listen
-  });
 }
 
 TEST(Reduction, Bf16SpecialValues) {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 namespace foreshard::executor {
 namespace {
@@ -165,6 +166,40 @@ TEST(Stream, FailedTaskIsThrownToTheHost) {
   ASSERT_TRUE(run.failure());
   EXPECT_EQ(run.failure()->rank, 2);
   EXPECT_EQ(run.failure()->message, "kernel failed");
+}
+
+TEST(Stream, ThreadsAreNamedAfterTheirRank) {
+  RunControl run(13);
+  StreamWorker stream(run, 12, "reduce_scatter");
+  std::array<char, 16> name{};
+  stream.submit(0, [&name] { pthread_getname_np(pthread_self(), name.data(), name.size()); });
+  stream.synchronize();
+  EXPECT_STREQ(name.data(), "r12 reduce_scat");
+}
+
+TEST(Stream, KnowsHowFarItHasFinished) {
+  RunControl run(1);
+  StreamWorker stream(run, 0, "compute");
+  Event first, second;
+  EXPECT_TRUE(stream.has_finished(100));
+  std::atomic<int> done{0};
+  const auto finish = [&done] {
+    done.fetch_add(1);
+    done.notify_all();
+  };
+  stream.wait(first, 1, unreported(4));
+  stream.submit(5, finish);
+  stream.wait(second, 1, unreported(8));
+  stream.submit(9, finish);
+  EXPECT_FALSE(stream.has_finished(4));
+  first.fire(1);
+  done.wait(0);
+  while (!stream.has_finished(7)) std::this_thread::yield();  // until the wait of 8 has begun
+  EXPECT_FALSE(stream.has_finished(8));
+  second.fire(1);
+  stream.synchronize();
+  while (!stream.has_finished(9)) std::this_thread::yield();
+  EXPECT_EQ(done, 2);
 }
 
 TEST(Stream, AbortEndsStreamsThatWait) {

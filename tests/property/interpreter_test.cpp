@@ -46,7 +46,7 @@ class HandMadeProgram : public testing::Test {
 
   RankProgram program_;
   RunControl run_{1};
-  OutOfMemoryAgreement agreement_{1, nullptr};
+  OutOfMemoryAgreement agreement_{1};
   Restorer host_;
 };
 

@@ -157,6 +157,20 @@ TEST(Training, AResumedRunIsTheUninterruptedOne) {
   }
 }
 
+TEST(Training, AnInterruptBeforeTheFirstStepLeavesNoCheckpoint) {
+  const tests::TemporaryFolder folder;
+  const std::atomic<bool> interrupt{true};
+  TrainingOptions options;
+  options.interrupt = &interrupt;
+  options.save = folder.path("checkpoint");
+  options.export_weights = folder.path("weights.safetensors");
+  const TrainingResult result = train(small_model(), small_plan(), 2, options);
+  EXPECT_TRUE(result.was_interrupted);
+  EXPECT_TRUE(result.steps.empty());
+  EXPECT_FALSE(std::filesystem::exists(options.save));
+  EXPECT_TRUE(std::filesystem::exists(options.export_weights));
+}
+
 struct MemoryFigures {
   std::int64_t allocated = 0, reserved = 0;  // peaks, all ranks and the host
   std::int64_t resident = 0;
