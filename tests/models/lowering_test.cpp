@@ -49,7 +49,15 @@ TEST(Lowering, ObeysTheLawsUnderEveryPlanKey) {
   vary([](Plan& p) { p.offload.activations = true; });
   vary([](Plan& p) { p.checkpointing.mode = CheckpointMode::full; });
   vary([](Plan& p) { p.checkpointing.mode = CheckpointMode::every; });
-  vary([](Plan& p) { p.checkpointing.mode = CheckpointMode::selective; });
+  for (int saved = 0; saved < 8; ++saved) {
+    if ((saved & 6) == 6) continue;  // all matrix products and every second one contradict
+    vary([saved](Plan& p) {
+      p.checkpointing.mode = CheckpointMode::selective;
+      p.checkpointing.save_attention = saved & 1;
+      p.checkpointing.save_matmul = saved & 2;
+      p.checkpointing.save_every_second_matmul = saved & 4;
+    });
+  }
   vary([](Plan& p) {
     p.wrap.policy = WrapPolicy::size;
     p.wrap.min_num_params = 2000;

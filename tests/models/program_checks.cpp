@@ -22,6 +22,7 @@ struct Access {
 
 struct BufferState {
   bool allocated = false, freed = false;
+  int recomputation = 0;  // in which it was allocated, counted from 1; 0: in none
   Access written;
   std::vector<Access> reads;
 };
@@ -33,6 +34,7 @@ class Walk {
   void run(const Program& step, const std::string& name) {
     step_ = name;
     events_.clear();
+    recomputation_ = 0;
     int depth = 0;
     if (name == "steady again") {  // its buffers come to life a second time
       for (const Instruction& i : step.instructions) {
@@ -42,6 +44,7 @@ class Walk {
     for (index_ = 0; index_ < step.instructions.size(); ++index_) {
       const Instruction& i = step.instructions[index_];
       if (i.kind == Kind::range_begin) ++depth;
+      if (begins_recomputation(i)) ++recomputation_;
       if (i.kind == Kind::range_end && --depth < 0) complain("range closed that was not open");
       instruction(step, i);
     }
@@ -64,6 +67,7 @@ class Walk {
         BufferState& b = buffers_[static_cast<std::size_t>(i.target)];
         if (b.allocated) complain("allocated twice: " + describe(i.target));
         b.allocated = true;
+        b.recomputation = i.phase == Phase::recompute ? recomputation_ : 0;
         // Memory may have been used on its pool's stream until now: users must come after that.
         if (!program_.buffers[static_cast<std::size_t>(i.target)].on_host) {
           b.written = {stream,
@@ -98,6 +102,11 @@ class Walk {
     }
   }
 
+  bool begins_recomputation(const Instruction& i) const {
+    return i.kind == Kind::range_begin && i.phase == Phase::recompute &&
+           program_.names[static_cast<std::size_t>(i.target)] == "recompute";
+  }
+
   // What a stream's next task comes after: its own past and what the host knew when it issued it.
   const Clock& after_issue(int stream) {
     join(clocks_[static_cast<std::size_t>(stream)], clocks_[kHost]);
@@ -116,6 +125,10 @@ class Walk {
     }
     for (const BufferId id : step.writes(i)) {
       if (BufferState* b = alive(id)) {
+        const bool was_kept =
+            i.phase == Phase::recompute && b->recomputation != recomputation_ &&
+            program_.buffers[static_cast<std::size_t>(id)].category == Category::activations;
+        if (was_kept) complain("kept for backward but written in a recomputation: " + describe(id));
         expect_seen(clock, b->written, id, "written before an earlier write");
         for (const Access& a : b->reads) expect_seen(clock, a, id, "written before a read");
         b->reads.clear();
@@ -154,6 +167,7 @@ class Walk {
   std::map<EventId, Clock> events_;
   std::string step_;
   std::size_t index_ = 0;
+  int recomputation_ = 0;  // the last one that began in this step
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace foreshard::tests {
 //     readers (no races between streams, host included);
 //   - a free comes after every use, as the buffer's own stream sees it: its memory may be handed to
 //     the next request of that stream at once;
+//   - a recomputation writes none of the activations that were kept for it;
 //   - events are recorded before they are waited for, ranges nest.
 std::vector<std::string> broken_laws(const RankProgram& program);
 

@@ -1,19 +1,22 @@
 // What is predicted is what happens, for random models and plans: peaks of every rank and step, and
 // where memory runs out. And a run in poison mode, where memory that was freed or not yet written
-// holds NaNs, computes the same numbers to the last bit.
+// holds NaNs, computes the same numbers to the last bit; so does a run that keeps every activation
+// where the plan computes some of them again.
 #include <gtest/gtest.h>
 
 #include "executor/training.hpp"
 #include "simulator/prediction.hpp"
 #include "tests/models/program_checks.hpp"
 #include "tests/property/random_job.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard {
 namespace {
 
 constexpr std::int64_t kSteps = 3;
 
-executor::TrainingResult run(const Job& job, std::optional<std::int64_t> capacity, bool poisons) {
+executor::TrainingResult run(const Job& job, std::optional<std::int64_t> capacity, bool poisons,
+                             const std::string& weights_file = "") {
   const auto data =
       executor::TokenData::shipped_text(job.model.vocabulary, job.plan.batch.sequence);
   const auto weights = executor::WeightSource::drawn(job.model, 1);
@@ -22,6 +25,7 @@ executor::TrainingResult run(const Job& job, std::optional<std::int64_t> capacit
   options.device_memory = capacity;
   options.poisons = poisons;
   if (poisons) options.threads_per_rank = 3;  // which changes no bit either
+  options.export_weights = weights_file;
   auto result = executor::train(job, *data, weights, options);
   EXPECT_TRUE(result) << result.error().text();
   EXPECT_FALSE(result->failure) << result->failure->message;
@@ -54,7 +58,32 @@ void expect_same_memory(const simulator::Prediction& p, const executor::Training
   }
 }
 
-TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonChangesNothing) {
+void expect_same_steps(const executor::TrainingResult& a, const executor::TrainingResult& b) {
+  ASSERT_EQ(a.steps.size(), b.steps.size());
+  for (std::size_t s = 0; s < a.steps.size(); ++s) {
+    EXPECT_EQ(a.steps[s].loss, b.steps[s].loss) << "step " << s + 1;
+    EXPECT_EQ(a.steps[s].gradient_norm, b.steps[s].gradient_norm) << "step " << s + 1;
+  }
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The job's twin that keeps every activation, run and compared to the last bit.
+void expect_numbers_of_the_twin_without_checkpointing(const Job& job,
+                                                      const executor::TrainingResult& plain,
+                                                      const tests::TemporaryFolder& folder) {
+  Job twin = job;
+  twin.plan.checkpointing = {};
+  SCOPED_TRACE("against the same plan without checkpointing");
+  expect_same_steps(plain, run(twin, std::nullopt, false, folder.path("twin")));
+  EXPECT_TRUE(contents(folder.path("plain")) == contents(folder.path("twin")))
+      << "the trained weights differ";
+}
+
+TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonAndCheckpointingChangeNothing) {
   const std::uint64_t first_seed = 1;
   for (int draw = 0; draw < tests::draws(120) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(first_seed + static_cast<std::uint64_t>(draw));
@@ -63,11 +92,12 @@ TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonChangesNothing) {
                  std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan) + to_json(job.model));
     const auto broken = tests::broken_laws(lower(job, job.ranks - 1));
     EXPECT_TRUE(broken.empty()) << broken.front();
-    const auto plain = run(job, std::nullopt, false), poisoned = run(job, std::nullopt, true);
+    const tests::TemporaryFolder folder;
+    const auto plain = run(job, std::nullopt, false, folder.path("plain"));
     expect_same_memory(predicted(job, std::nullopt), plain);
-    for (std::size_t s = 0; s < plain.steps.size(); ++s) {
-      EXPECT_EQ(plain.steps[s].loss, poisoned.steps[s].loss) << "step " << s + 1;
-      EXPECT_EQ(plain.steps[s].gradient_norm, poisoned.steps[s].gradient_norm) << "step " << s + 1;
+    expect_same_steps(plain, run(job, std::nullopt, true));
+    if (job.plan.checkpointing.mode != CheckpointMode::none) {
+      expect_numbers_of_the_twin_without_checkpointing(job, plain, folder);
     }
   }
 }
