@@ -31,6 +31,7 @@ constexpr std::string_view kNames[] = {"embedding",
                                        "all_gather_copy_out",
                                        "copy_slice",
                                        "reduce_scatter_copy_in",
+                                       "transpose",
                                        "gradient_norm",
                                        "clip_coefficient",
                                        "adamw",
@@ -162,7 +163,7 @@ double flops(const CostKey& key) {
     case Operator::rms_norm: return 4 * d(0) * d(1);
     case Operator::rms_norm_backward: return 10 * d(0) * d(1);
     case Operator::rope:
-    case Operator::rope_backward: return 3 * d(0) * d(1) * (d(2) + d(3)) * d(4);
+    case Operator::rope_backward: return 3 * d(0) * d(1) * d(2) * d(3);
     case Operator::swiglu: return 6 * d(0) * d(1);
     case Operator::swiglu_backward: return 12 * d(0) * d(1);
     case Operator::cross_entropy: return 4 * d(0) * d(1);
@@ -197,7 +198,7 @@ double bytes_moved(const CostKey& key) {
       return e * (d(0) * d(2) + d(1) * d(2) + (1 + d(3)) * d(0) * d(1));
     case Operator::bias_gradient: return e * d(0) * d(1);
     case Operator::rope:
-    case Operator::rope_backward: return 2 * e * d(0) * d(1) * (d(2) + d(3)) * d(4);
+    case Operator::rope_backward: return 2 * e * d(0) * d(1) * d(2) * d(3);
     case Operator::attention:
     case Operator::attention_full: return e * d(0) * d(1) * (2 * d(2) + 2 * d(3)) * d(4);
     case Operator::attention_backward:
@@ -215,6 +216,7 @@ double bytes_moved(const CostKey& key) {
     case Operator::all_gather_copy_out: return 2 * e * d(0) * d(1);
     case Operator::copy_slice: return 2 * e * d(0);
     case Operator::reduce_scatter_copy_in: return (e + e2) * d(0) * d(1);
+    case Operator::transpose: return 2 * e * d(0) * d(1) * d(2);
     case Operator::gradient_norm: return e * d(0);
     case Operator::adamw: return (2 * e + e2 + 4 * e3) * d(0);
     case Operator::sgd: return (2 * e + e2) * d(0);

@@ -15,7 +15,7 @@
 //   matmul_input_gradient   T K N accumulate         dy[T,N] w[N,K] -> dx(+)[T,K] workspace+
 //   matmul_weight_gradient  N K T                    dy[T,N] x[T,K] -> dw[N,K] workspace+
 //   bias_gradient           T N                      dy[T,N] -> db[N]
-//   rope, rope_backward     B S H K d                table -> q+[T,H,d] k+[T,K,d]
+//   rope, rope_backward     B S H d                  table -> x+[T,H,d]  (queries, or keys with H = K)
 //   attention               B S H K d                q[T,H,d] k[T,K,d] v[T,K,d] -> out[T,H,d] lse[B,H,S]
 //   attention_backward      B S H K d                dout q k v out lse -> dq[T,H,d] dk[T,K,d] dv[T,K,d] scratch
 //   swiglu                  T F                      gate[T,F] up[T,F] -> out[T,F]
@@ -32,6 +32,7 @@
 //   all_gather_copy_out     S_u N                    gathered[N,S_u] -> one unsharded parameter each
 //   copy_slice              n                        unsharded -> slice[n], the `aux`-th of its n elements
 //   reduce_scatter_copy_in  S_u N                    one gradient each (dtype2) -> input[N,S_u] (dtype), zero-padded
+//   transpose               A B C                    x[A,B,C] -> y[B,A,C]
 //   gradient_norm           n                        gradient[n] -> norms+ (fp64: sum of squares set in slot `aux`)
 //   clip_coefficient        n                        norms[n] -> clip[2] (fp64: total norm, factor)
 //   adamw                   n                        gradient (dtype2) clip -> shards+ (dtype) exp_avg+ exp_avg_sq+ (dtype3), one each
@@ -90,6 +91,7 @@ enum class Operator : std::uint8_t {
   all_gather_copy_out,
   copy_slice,
   reduce_scatter_copy_in,
+  transpose,
   gradient_norm,
   clip_coefficient,
   adamw,

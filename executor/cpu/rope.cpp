@@ -1,4 +1,4 @@
-// Rotary position embedding: the table of angles and the rotation of queries and keys.
+// Rotary position embedding: the table of angles and the rotation of queries or keys.
 #include <cmath>
 #include <numbers>
 
@@ -29,14 +29,11 @@ float frequency(std::int64_t pair, std::int64_t head_dim, const KernelScalars& s
 }
 
 void rotate(const KernelArguments& a, float sign) {
-  const auto [B, S, H, K, d] = a.key.dims;
-  const SimdKernels& simd = simd_kernels();
-  const std::int64_t rows = B * S, grain = rows_per_grain((H + K) * d);
-  a.workers.run_ranges(rows, grain,
-                       [&, S = S, H = H, K = K, d = d](std::int64_t begin, std::int64_t end, int) {
-                         const auto kernel = simd.rope[variant(a.key.dtype)];
+  const std::int64_t B = a.key.dims[0], S = a.key.dims[1], H = a.key.dims[2], d = a.key.dims[3];
+  const auto kernel = simd_kernels().rope[variant(a.key.dtype)];
+  a.workers.run_ranges(B * S, rows_per_grain(H * d),
+                       [&](std::int64_t begin, std::int64_t end, int) {
                          kernel(output(a, 0), input<float>(a, 0), begin, end, S, H, d, sign);
-                         kernel(output(a, 1), input<float>(a, 0), begin, end, S, K, d, sign);
                        });
 }
 

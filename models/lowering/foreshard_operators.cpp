@@ -51,7 +51,7 @@ class SegmentBuilder {
     forward(l.module, key(Operator::matmul, {tokens_, l.out, l.in, l.bias ? 1 : 0}),
             std::move(reads), {Operand::of(y), kWorkspaceOperand});
   }
-  // Input gradient first, then the weight's, as autograd does.
+  // Input gradient first, then the weight's and the bias's.
   void linear_backward(const Linear& l, Slot dy, Slot x, Slot dx, bool accumulate) {
     backward(l.module,
              key(Operator::matmul_input_gradient, {tokens_, l.in, l.out, accumulate ? 1 : 0}),
@@ -120,12 +120,18 @@ void build_block(const LlamaConfig& c, const Plan& plan, OperatorSet& set) {
   const Slot gate = b.slot(T * F), up = b.slot(T * F), product = b.slot(T * F);
   const Slot y = b.external(T * D, Category::activations);  // block output
   const CostKey residual_add = b.key(Operator::add, {T * D});
+  // In place, so each tensor has its own: where one is kept and the other computed again, only the
+  // other may turn again.
+  const auto rotation = [&](Operator op, std::int64_t count) {
+    return b.key(op, {plan.batch.micro_batch, plan.batch.sequence, count, c.head_dim});
+  };
 
   b.norm(norm1, D, x, n1, rstd1);
   b.linear(to_q, n1, q);
   b.linear(to_k, n1, k);
   b.linear(to_v, n1, v);
-  b.forward(attention, b.key(Operator::rope, heads), {kTable}, {Operand::of(q), Operand::of(k)});
+  b.forward(attention, rotation(Operator::rope, c.heads), {kTable}, {Operand::of(q)});
+  b.forward(attention, rotation(Operator::rope, c.kv_heads), {kTable}, {Operand::of(k)});
   b.forward(attention, b.key(Operator::attention, heads),
             {Operand::of(q), Operand::of(k), Operand::of(v)},
             {Operand::of(attended), Operand::of(lse)});
@@ -156,8 +162,8 @@ void build_block(const LlamaConfig& c, const Plan& plan, OperatorSet& set) {
              {Operand::of(dattended), Operand::of(q), Operand::of(k), Operand::of(v),
               Operand::of(attended), Operand::of(lse)},
              {Operand::of(dq), Operand::of(dk), Operand::of(dv), kScratch});
-  b.backward(attention, b.key(Operator::rope_backward, heads), {kTable},
-             {Operand::of(dq), Operand::of(dk)});
+  b.backward(attention, rotation(Operator::rope_backward, c.heads), {kTable}, {Operand::of(dq)});
+  b.backward(attention, rotation(Operator::rope_backward, c.kv_heads), {kTable}, {Operand::of(dk)});
   b.linear_backward(to_v, dv, n1, dn1, false);
   b.linear_backward(to_k, dk, n1, dn1, true);
   b.linear_backward(to_q, dq, n1, dn1, true);

@@ -1,5 +1,7 @@
 #include "models/lowering/operator_graph.hpp"
 
+#include "models/assertion.hpp"
+
 namespace foreshard::lowering {
 
 std::vector<bool> needed_by_backward(const Segment& segment) {
@@ -54,6 +56,11 @@ Recomputation recompute_all_but(const Segment& segment, const std::vector<Slot>&
       }
     }
     if (!out.reruns[n]) continue;
+    for (const Operand& o : node.writes) {
+      FORESHARD_ASSERT(
+          o.kind != Operand::Kind::slot || !out.keeps[static_cast<std::size_t>(o.slot)],
+          "an operator that is computed again would write what was kept");
+    }
     for (const Operand& o : node.reads) {
       if (o.kind != Operand::Kind::slot) continue;
       const std::size_t slot = static_cast<std::size_t>(o.slot);

@@ -67,7 +67,8 @@ struct Recomputation {
 // Slots that backward reads.
 std::vector<bool> needed_by_backward(const Segment& segment);
 
-// Keeps exactly the slots of `kept` (and external ones); reruns what backward needs besides.
+// Keeps exactly the slots of `kept` (and external ones); reruns what backward needs besides. A node
+// that runs again must not write what is kept: operators that work in place have one tensor each.
 Recomputation recompute_all_but(const Segment& segment, const std::vector<Slot>& kept);
 
 struct OperatorSet {
