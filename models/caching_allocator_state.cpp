@@ -113,8 +113,7 @@ Result<std::vector<BlockId>> CachingAllocator::load(std::span<const SegmentState
     const bool joins = i > 0 && share_range(*ordered[i - 1].segment, segment);
     if (!joins) last = kNoBlock;
     if (segment.expandable && !joins) ranges_.push_back({segment.address, segment.bytes});
-    const std::int32_t range =
-        segment.expandable ? narrow<std::int32_t>(ranges_.size()) - 1 : -1;
+    const std::int32_t range = segment.expandable ? narrow<std::int32_t>(ranges_.size()) - 1 : -1;
     last = load_blocks(segment, range, last, ids.data() + ordered[i].first_id);
     if (!segment.expandable) continue;
 

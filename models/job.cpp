@@ -53,31 +53,62 @@ Result<void> check_groups(const Job& job, const std::string& file) {
   return {};
 }
 
-Result<void> check_kept_units(const Job& job, const std::string& file) {
-  for (const std::string& glob : job.plan.sharding.keep_after_forward) {
+Result<void> check_globs(const Job& job, const std::vector<std::string>& globs,
+                         const std::string& file, const std::string& field) {
+  for (const std::string& glob : globs) {
     const bool any = std::any_of(job.tree.modules.begin(), job.tree.modules.end(),
                                  [&](const Module& m) { return glob_matches(glob, m.path); });
     if (!any) {
-      return fail(file, "sharding.keep_after_forward",
+      return fail(file, field,
                   "'" + glob + "' matches no module; expected a glob of Hugging Face names");
     }
   }
   return {};
 }
 
-// FSDP asks each unit whether it keeps its parameters; modules inside a unit are never asked.
-void warn_of_kept_modules(Job& job) {
-  for (const std::string& glob : job.plan.sharding.keep_after_forward) {
-    const bool any = std::any_of(job.units.begin(), job.units.end(), [&](const Unit& unit) {
-      return std::any_of(unit.modules.begin(), unit.modules.end(), [&](ModuleId m) {
-        return glob_matches(glob, job.tree.modules[static_cast<std::size_t>(m)].path);
-      });
+// Whether one of a unit's modules is named.
+bool is_named(const Job& job, UnitId unit, const std::vector<std::string>& globs) {
+  const auto& modules = job.units[static_cast<std::size_t>(unit)].modules;
+  return std::any_of(modules.begin(), modules.end(), [&](ModuleId m) {
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+      return glob_matches(glob, job.tree.modules[static_cast<std::size_t>(m)].path);
     });
+  });
+}
+
+// FSDP asks each unit; modules inside a unit are never asked.
+void warn_of_globs_without_unit(Job& job, const std::vector<std::string>& globs,
+                                const std::string& field) {
+  for (const std::string& glob : globs) {
+    bool any = false;
+    for (std::size_t u = 0; u < job.units.size(); ++u) {
+      any |= is_named(job, static_cast<UnitId>(u), {glob});
+    }
     if (!any) {
-      job.warnings.push_back("sharding.keep_after_forward: '" + glob +
+      job.warnings.push_back(field + ": '" + glob +
                              "' has no effect: it matches no module that is an FSDP unit");
     }
   }
+}
+
+// Backward needs every parameter but the embedding's, unless that is the head's as well.
+Result<void> check_sharded_units(const Job& job, const std::string& file) {
+  const ParameterId embedding = 0;
+  for (std::size_t u = 0; u < job.units.size(); ++u) {
+    const UnitId unit = static_cast<UnitId>(u);
+    const auto& parameters = job.units[u].parameters;
+    const bool is_needed =
+        job.model.tied_embeddings || std::any_of(parameters.begin(), parameters.end(),
+                                                 [&](ParameterId p) { return p != embedding; });
+    const bool is_gathered_again = after_forward(job, unit) != AfterForward::keep;
+    if (is_needed && is_gathered_again && stays_sharded_in_backward(job, unit)) {
+      return fail(file, "pytorch.keep_sharded_in_backward",
+                  "names unit '" + job.units[u].name +
+                      "', whose parameters backward needs; expected 'model.embed_tokens' where "
+                      "that is a unit of its own and not tied");
+    }
+  }
+  return {};
 }
 
 ParameterShard cut(const Parameter& parameter, ParameterId id, int wanted_dim,
@@ -113,13 +144,32 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
   if (plan.runtime != RuntimeName::fsdp2) {
     return fail(plan_file, "runtime", "only \"fsdp2\" can be lowered yet; expected \"fsdp2\"");
   }
-  Job job{model, plan, ranks, nodes, llama_modules(model), {}, settings_without_effect(plan)};
+  const bool is_torchtitan = plan.pytorch.implementation == "torchtitan";
+  Job job{model,
+          plan,
+          ranks,
+          nodes,
+          is_torchtitan ? torchtitan_modules(model) : llama_modules(model),
+          {},
+          settings_without_effect(plan)};
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
-  if (auto ok = check_kept_units(job, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
+                            "sharding.keep_after_forward");
+      !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (auto ok = check_globs(job, plan.pytorch.keep_sharded_in_backward, plan_file,
+                            "pytorch.keep_sharded_in_backward");
+      !ok) {
+    return tl::unexpected(ok.error());
+  }
   auto units = wrap_units(job.tree, model, plan, plan_file);
   if (!units) return tl::unexpected(units.error());
   job.units = std::move(*units);
-  warn_of_kept_modules(job);
+  if (auto ok = check_sharded_units(job, plan_file); !ok) return tl::unexpected(ok.error());
+  warn_of_globs_without_unit(job, plan.sharding.keep_after_forward, "sharding.keep_after_forward");
+  warn_of_globs_without_unit(job, plan.pytorch.keep_sharded_in_backward,
+                             "pytorch.keep_sharded_in_backward");
   return job;
 }
 
@@ -167,24 +217,26 @@ std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place) {
   return layouts;
 }
 
-int ranks_after_forward(const Job& job, UnitId unit) {
+AfterForward after_forward(const Job& job, UnitId unit) {
   const ShardingPlan& sharding = job.plan.sharding;
-  const int all = shard_group_size(job);
-  for (const ModuleId m : job.units[static_cast<std::size_t>(unit)].modules) {
-    for (const std::string& glob : sharding.keep_after_forward) {
-      if (glob_matches(glob, job.tree.modules[static_cast<std::size_t>(m)].path)) return 1;
-    }
-  }
+  if (is_named(job, unit, sharding.keep_after_forward)) return AfterForward::keep;
   const bool keeps = sharding.strategy == Strategy::shard_grad_op ||
                      sharding.strategy == Strategy::hybrid_shard_zero2;
-  if (keeps) return 1;
+  if (keeps) return AfterForward::keep;
   switch (sharding.reshard_after_forward.kind) {
-    case ReshardAfterForward::Kind::automatic: return unit == 0 ? 1 : all;
-    case ReshardAfterForward::Kind::yes: return all;
-    case ReshardAfterForward::Kind::no: return 1;
+    case ReshardAfterForward::Kind::automatic:
+      return unit == 0 ? AfterForward::keep : AfterForward::reshard;
+    case ReshardAfterForward::Kind::yes: return AfterForward::reshard;
+    case ReshardAfterForward::Kind::no: return AfterForward::keep;
     case ReshardAfterForward::Kind::group: break;
   }
-  return static_cast<int>(sharding.reshard_after_forward.group);
+  const std::int64_t group = sharding.reshard_after_forward.group;
+  if (group == 1) return AfterForward::keep;  // PyTorch reads the number 1 as false
+  return group == shard_group_size(job) ? AfterForward::reshard : AfterForward::reshard_to_group;
+}
+
+bool stays_sharded_in_backward(const Job& job, UnitId unit) {
+  return is_named(job, unit, job.plan.pytorch.keep_sharded_in_backward);
 }
 
 std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node) {

@@ -1,5 +1,7 @@
 #include "models/module_tree.hpp"
 
+#include <utility>
+
 #include "models/assertion.hpp"
 
 namespace foreshard {
@@ -48,6 +50,44 @@ class TreeBuilder {
   ModuleTree& tree_;
 };
 
+// Copies what torchtitan has of a tree, module by module.
+class TorchtitanTree {
+ public:
+  explicit TorchtitanTree(const ModuleTree& from) : from_(from) {
+    out_.parameters = from.parameters;
+  }
+
+  ModuleTree build() {
+    add(0, kNone);
+    return std::move(out_);
+  }
+
+ private:
+  void add(ModuleId id, ModuleId parent) {
+    const Module& module = from_.modules[static_cast<std::size_t>(id)];
+    if (module.kind == ModuleKind::activation || module.kind == ModuleKind::rotary) return;
+    ModuleId below = parent;
+    if (module.kind != ModuleKind::model) {
+      below = static_cast<ModuleId>(out_.modules.size());
+      if (parent != kNone) out_.modules[static_cast<std::size_t>(parent)].children.push_back(below);
+      Module copy = module;
+      copy.parent = parent;
+      copy.children.clear();
+      out_.modules.push_back(std::move(copy));
+      for (const ParameterId p : module.parameters) {
+        Parameter& parameter = out_.parameters[static_cast<std::size_t>(p)];
+        if (from_.parameters[static_cast<std::size_t>(p)].module == id) parameter.module = below;
+      }
+    }
+    std::vector<ModuleId> children = module.children;
+    if (module.kind == ModuleKind::mlp) std::swap(children[1], children[2]);  // up and down
+    for (const ModuleId child : children) add(child, below);
+  }
+
+  const ModuleTree& from_;
+  ModuleTree out_;
+};
+
 }  // namespace
 
 ModuleId ModuleTree::find(std::string_view path) const {
@@ -94,6 +134,10 @@ ModuleTree llama_modules(const LlamaConfig& c) {
     add.parameter(head, "weight", c.vocabulary, c.hidden);
   }
   return tree;
+}
+
+ModuleTree torchtitan_modules(const LlamaConfig& config) {
+  return TorchtitanTree(llama_modules(config)).build();
 }
 
 }  // namespace foreshard

@@ -1,5 +1,8 @@
 // The module tree of a Llama as Hugging Face names it, and its division into FSDP units.
 //
+// Hugging Face's names serve every implementation; what differs between implementations is which
+// modules there are and in which order they stand, and so the order of a unit's parameters.
+//
 // Modules stand in the order of Python's named_modules(): a parent before its children, children in
 // the order of their definition. Module 0 is the root, whose path is empty.
 #pragma once
@@ -56,12 +59,18 @@ struct Parameter {
 
 struct ModuleTree {
   std::vector<Module> modules;
-  std::vector<Parameter> parameters;  // in named_parameters() order
+  std::vector<Parameter> parameters;  // in Hugging Face's named_parameters() order
 
   ModuleId find(std::string_view path) const;  // kNone when there is none
 };
 
+// The tree that transformers builds.
 ModuleTree llama_modules(const LlamaConfig& config);
+
+// The tree that torchtitan builds from the same parameters: embedding, layers, norm and head stand in
+// the root, feed-forward weights are w1, w2, w3 (gate, down, up), and neither activation nor rotary
+// embedding is a module.
+ModuleTree torchtitan_modules(const LlamaConfig& config);
 
 // One FSDP parameter group: `fully_shard` called on `modules` (more than one: a list-wrapped group,
 // in the order of the list).

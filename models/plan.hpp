@@ -142,10 +142,14 @@ struct AllocatorSettings {
   bool operator==(const AllocatorSettings&) const = default;
 };
 
-// Only for the operator sets that describe PyTorch.
+// For the operator sets that describe PyTorch. Under operators "foreshard" three keys count:
+// `implementation` (the order of modules) where it is written, and FSDP2's switches `async_unshard`
+// and `keep_sharded_in_backward`.
 struct PyTorchPlan {
   std::string version = "2.11";
-  std::string implementation = "torchtitan";
+  // Nothing: not written; PyTorch's operators are torchtitan's then, modules of operators
+  // "foreshard" those of transformers.
+  std::optional<std::string> implementation;
   std::string attention = "flash";
   bool repeat_kv = false;
   std::string rope = "complex";
@@ -190,8 +194,8 @@ std::string to_toml(const Plan& plan);
 
 // Every key in the order of the file, its value as the plan file spells it.
 struct SpeltKey {
-  std::string name;  // "section.key"
-  std::string value;
+  std::string name;   // "section.key"
+  std::string value;  // empty: a key that is not written, `pytorch.implementation` alone
 };
 std::vector<SpeltKey> spelt_keys(const Plan& plan);
 

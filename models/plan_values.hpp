@@ -109,6 +109,11 @@ class ValueReader {
     if (index) field = allowed.words[*index];
   }
 
+  template <std::size_t N>
+  void read(const toml::node& node, std::optional<std::string>& field, const OneOf<N>& allowed) {
+    read(node, field.emplace(), allowed);
+  }
+
   void read(const toml::node& node, std::string& field, Anything) {
     const auto* value = node.as_string();
     value ? void(field = value->get()) : wrong("a string");

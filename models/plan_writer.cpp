@@ -76,6 +76,10 @@ std::string spelt(const ReshardAfterForward& reshard) {
   }
 }
 
+// Nothing where the key is not written: it has no value that says so.
+std::string spelt(const std::optional<std::string>& value) {
+  return value ? spelt(*value) : "";
+}
 std::string spelt(const std::optional<std::int64_t>& value) {
   return value ? spelt(*value) : "\"none\"";
 }
@@ -118,6 +122,7 @@ std::string to_toml(const Plan& plan) {
       text += "\n[" + section + "]\n";
       current = section;
     }
+    if (key.value.empty()) continue;
     text += (is_top ? key.name : key.name.substr(dot + 1)) + " = " + key.value + "\n";
   }
   return text;

@@ -213,9 +213,14 @@ RankPlace place_of(const Job& job, int rank);
 // How a rank's shards of every unit are cut.
 std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place);
 
-// Ranks that keep parameters together after a unit's forward: N (resharding to all ranks) where the
-// unit reshards, 1 where it stays unsharded, k where it reshards to groups of k.
-int ranks_after_forward(const Job& job, UnitId unit);
+// What becomes of a unit's unsharded parameters after its forward: they stay, or every rank keeps its
+// shard alone (also where it is the only rank of its shard group), or a slice for the post-forward
+// group.
+enum class AfterForward : std::uint8_t { keep, reshard, reshard_to_group };
+AfterForward after_forward(const Job& job, UnitId unit);
+
+// Whether backward leaves a unit as it finds it (pytorch.keep_sharded_in_backward).
+bool stays_sharded_in_backward(const Job& job, UnitId unit);
 
 // Nodes over which a group's ranks are spread when every node holds `ranks_per_node`; 0: one node.
 std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);

@@ -42,6 +42,7 @@ constexpr Table make_table() {
   set(Operator::all_gather_copy_out, run_all_gather_copy_out);
   set(Operator::copy_slice, run_copy_slice);
   set(Operator::reduce_scatter_copy_in, run_reduce_scatter_copy_in);
+  set(Operator::transpose, run_transpose);
   set(Operator::gradient_norm, run_gradient_norm);
   set(Operator::clip_coefficient, run_clip_coefficient);
   set(Operator::adamw, run_adamw);

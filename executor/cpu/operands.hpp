@@ -57,6 +57,7 @@ void run_all_gather_copy_in(const KernelArguments& a);
 void run_all_gather_copy_out(const KernelArguments& a);
 void run_copy_slice(const KernelArguments& a);
 void run_reduce_scatter_copy_in(const KernelArguments& a);
+void run_transpose(const KernelArguments& a);
 void run_gradient_norm(const KernelArguments& a);
 void run_clip_coefficient(const KernelArguments& a);
 void run_adamw(const KernelArguments& a);

@@ -1,12 +1,8 @@
 // Copies between a unit's parameters and the flat buffers of its collectives.
 //
 // A gathered buffer holds one slice for each rank, and a slice holds the padded shards of the unit's
-// parameters one after the other. How a parameter's shards make the whole parameter:
-//   cut on rows      rank r has rows [r * p, (r + 1) * p), p = padded rows; the whole is stored with
-//                    its padding, so shards simply follow each other;
-//   cut on columns   rank r has a block of columns of every row; the blocks interleave.
-// Slices kept by a smaller group after forward are equal pieces of the stored parameter, whatever
-// the dimension it was cut on.
+// parameters one after the other. Rank by rank the shards of a parameter that is cut on rows make
+// the whole, with its padding; blocks of columns are transposed into rows by an operator of its own.
 #include <cstring>
 
 #include "executor/cpu/operands.hpp"
@@ -23,11 +19,6 @@ void clear_bytes(std::byte* to, std::int64_t bytes) {
 
 std::int64_t bytes_in(std::span<const std::byte> bytes) {
   return static_cast<std::int64_t>(bytes.size());
-}
-
-// Whether slices of `ranks` ranks hold blocks of this parameter's columns.
-bool holds_columns(const ParameterShard& p, std::int64_t ranks) {
-  return p.shard_dim == 1 && p.padded * ranks == p.rows * p.columns;
 }
 
 }  // namespace
@@ -57,29 +48,26 @@ void run_all_gather_copy_out(const KernelArguments& a) {
   const std::int64_t item = item_size(a.key.dtype), ranks = a.key.dims[1];
   const std::int64_t slice_bytes = a.key.dims[0] * item;
   std::int64_t offset = 0;  // of the parameter in each slice, in bytes
-  for (std::size_t i = 0; i < a.writes.size(); ++i) {
-    const ParameterShard& p = a.unit->parameters[i];
-    const std::int64_t part = bytes_in(a.writes[i]) / ranks;
-    std::byte* const whole = a.writes[i].data();
+  for (const std::span<std::byte> whole : a.writes) {
+    const std::int64_t part = bytes_in(whole) / ranks;
     const std::byte* const gathered = input(a, 0) + offset;
     offset += part;
-    if (!holds_columns(p, ranks)) {
-      a.workers.run(ranks, [&](std::int64_t rank, int) {
-        copy_bytes(whole + rank * part, gathered + rank * slice_bytes, part);
-      });
-      continue;
-    }
-    const std::int64_t block = p.columns / ranks * item;
-    a.workers.run_ranges(p.rows, rows_per_grain(p.columns),
-                         [&](std::int64_t begin, std::int64_t end, int) {
-                           for (std::int64_t row = begin; row < end; ++row) {
-                             for (std::int64_t rank = 0; rank < ranks; ++rank) {
-                               copy_bytes(whole + row * p.columns * item + rank * block,
-                                          gathered + rank * slice_bytes + row * block, block);
-                             }
-                           }
-                         });
+    a.workers.run(ranks, [&](std::int64_t rank, int) {
+      copy_bytes(whole.data() + rank * part, gathered + rank * slice_bytes, part);
+    });
   }
+}
+
+void run_transpose(const KernelArguments& a) {
+  const std::int64_t A = a.key.dims[0], B = a.key.dims[1];
+  const std::int64_t row = a.key.dims[2] * item_size(a.key.dtype);
+  a.workers.run_ranges(A * B, rows_per_grain(a.key.dims[2]),
+                       [&](std::int64_t begin, std::int64_t end, int) {
+                         for (std::int64_t to = begin; to < end; ++to) {
+                           const std::int64_t from = to % A * B + to / A;
+                           copy_bytes(output(a, 0) + to * row, input(a, 0) + from * row, row);
+                         }
+                       });
 }
 
 void run_copy_slice(const KernelArguments& a) {
@@ -96,19 +84,6 @@ void run_reduce_scatter_copy_in(const KernelArguments& a) {
     const ParameterShard& p = a.unit->parameters[i];
     const std::byte* const gradient = a.reads[i].data();
     std::byte* const parts = output(a, 0) + p.offset * to_item;
-    if (holds_columns(p, ranks)) {
-      const std::int64_t block = p.columns / ranks;
-      a.workers.run_ranges(p.rows, rows_per_grain(p.columns),
-                           [&](std::int64_t begin, std::int64_t end, int) {
-                             for (std::int64_t row = begin; row < end; ++row) {
-                               for (std::int64_t rank = 0; rank < ranks; ++rank) {
-                                 cast(gradient + (row * p.columns + rank * block) * from_item,
-                                      parts + rank * slice_bytes + row * block * to_item, block);
-                               }
-                             }
-                           });
-      continue;
-    }
     const std::int64_t numel = p.rows * p.columns;
     a.workers.run(ranks, [&](std::int64_t rank, int) {
       const std::int64_t begin = rank * p.padded;

@@ -102,8 +102,7 @@ void Emitter::free(BufferId buffer) {
 }
 
 CostKeyId Emitter::intern(const CostKey& key) {
-  const auto [found, added] =
-      keys_.try_emplace(key, narrow<CostKeyId>(program_.cost_keys.size()));
+  const auto [found, added] = keys_.try_emplace(key, narrow<CostKeyId>(program_.cost_keys.size()));
   if (added) program_.cost_keys.push_back(key);
   return found->second;
 }

@@ -34,6 +34,8 @@ class Fsdp2 {
   // Forgets everything that belongs to one step. Called at the start of each.
   void begin_step();
   void begin_micro_step(int micro_step);
+  // Frees what communication still holds.
+  void end_step();
 
   // Hooks, in the order in which they fire.
   void unshard_root_before_forward();  // model.unshard() while idle
@@ -73,9 +75,10 @@ class Fsdp2 {
     bool is_unsharded = false;
     bool is_kept_after_forward = false;  // slices for the post-forward group are alive
     bool has_gathered = false;           // an unshard that nobody has waited for
+    bool is_async = false;               // of the last unshard: its collective was asynchronous
     bool post_backward_done = false;
     BufferId gathered = kNone;
-    EventId gathered_event = kNone;
+    EventId gathered_event = kNone;  // none where the compute stream gathered
     EventId kept_event = kNone;
     std::vector<BufferId> unsharded, kept, gradients, accumulated;
     std::vector<int> post_forward_indices;
@@ -105,17 +108,24 @@ class Fsdp2 {
   void issue_all_gather(UnitId unit, Stream copy_in, Stream gather, Group over, std::int64_t slice,
                         std::span<const BufferId> inputs);
   void wait_for_unshard(UnitId unit);
-  void unshard_alone(UnitId unit);  // a shard group of one
-  void allocate_unsharded(UnitId unit);
+  void copy_out(UnitId unit);
+  void copy_from_shards(UnitId unit);
+  void all_gather_streams_wait(EventId event);
   void release_all_gather_state();
-  void reshard(UnitId unit, bool after_forward);
+  void drop_gathered(UnitId unit);
+  void reshard(UnitId unit);
+  void reshard_to_group(UnitId unit);
+  void root_pre_forward(UnitId unit);
+  void end_iteration(UnitId unit);
   void prefetch(UnitId target, State state);
+  std::vector<UnitId> explicit_targets(UnitId unit, std::int64_t depth, int direction) const;
   void prefetch_forward(UnitId unit);
   void prefetch_backward(UnitId unit);
 
   void accumulate_gradients(UnitId unit);
   void keep_unsharded_gradients(UnitId unit);
   void reduce_gradients(UnitId unit);
+  BufferId cut_into_columns(UnitId unit, std::vector<BufferId>& gradients, DType type);
   void take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
                              std::vector<BufferId>& late);
   void copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream);
@@ -133,7 +143,8 @@ class Fsdp2 {
   std::vector<UnitState> states_;
   std::vector<UnitId> unit_of_layer_;  // unit that wraps exactly a decoder layer, or kNone
   std::vector<std::int32_t> layer_of_unit_;
-  std::vector<int> kept_ranks_;  // ranks_after_forward by unit
+  std::vector<bool> stays_sharded_in_backward_;  // by unit
+  std::vector<AfterForward> after_forward_;      // by unit
   struct ParameterPlace {
     UnitId unit;
     std::int32_t index;
@@ -142,7 +153,7 @@ class Fsdp2 {
   std::vector<UnitId> post_forward_order_;
   Pending all_gather_state_, reduce_scatter_state_;
   bool is_last_micro_step_ = true;
-  bool is_root_forward_started_ = false;
+  UnitId iteration_root_ = kNone;    // that began the forward at hand (iter_forward_root)
   BufferId fresh_gradient_ = kNone;  // written beside one that exists
   DType gradient_type_, reduce_type_;
 };

@@ -51,7 +51,7 @@ void Fsdp2::post_backward(UnitId unit) {
   if (!s.accumulated.empty()) accumulate_gradients(unit);
   {
     const auto range = emit_.range(Range::post_backward_reshard, unit);
-    if (reshards_after_backward()) reshard(unit, false);
+    if (reshards_after_backward()) reshard(unit);
     if (!reduces_now()) keep_unsharded_gradients(unit);
   }
   if (reduces_now()) {
@@ -108,6 +108,7 @@ void Fsdp2::reduce_gradients(UnitId unit) {
   const bool from_accumulated = !s.accumulated.empty();
   std::vector<BufferId>& gradients = from_accumulated ? s.accumulated : s.gradients;
   const DType from = from_accumulated ? reduce_type_ : gradient_type_;
+  const BufferId uncut = cut_into_columns(unit, gradients, from);
   const std::int64_t bytes = ranks * shape.padded * item_size(reduce_type_);
   const BufferId input =
       emit_.allocate({bytes, Category::reduce_scatter, Role::reduce_scatter_input});
@@ -118,12 +119,14 @@ void Fsdp2::reduce_gradients(UnitId unit) {
                              reduce_type_,
                              {shape.padded, ranks}}),
                gradients, {&input, 1});
-  // The loop variable of foreach_reduce keeps the group's last gradient until it returns.
+  // Variables of foreach_reduce's loop keep the group's last gradient until it returns, and the last
+  // that was cut into columns.
   std::vector<BufferId> late;
-  if (ranks > 1) {
+  if (ranks > 1 && shape.parameters.back().shard_dim == 0) {
     late.push_back(gradients.back());
     gradients.pop_back();
   }
+  if (uncut != kNone) late.push_back(uncut);
   for (std::size_t i = gradients.size(); i-- > 0;) emit_.free(gradients[i]);
   gradients.clear();
 
@@ -141,15 +144,21 @@ void Fsdp2::reduce_gradients(UnitId unit) {
                  {input}, {output});
   }
   const EventId reduced = emit_.record(Stream::reduce_scatter);
-  if (s.partial_reduction != kNone) {  // hybrid sharding, all_reduce = "last"
-    emit_.launch(Stream::reduce_scatter, {Operator::add, type, type, type, {shape.padded}},
-                 {s.partial_reduction}, {output});
-    late.push_back(std::exchange(s.partial_reduction, kNone));
-  }
+  // Hybrid sharding, all_reduce = "last": a partial sum grows until it joins the last output.
+  const BufferId partial = std::exchange(s.partial_reduction, kNone);
+  const auto add_to = [&](BufferId sum, BufferId term) {
+    emit_.launch(Stream::reduce_scatter, {Operator::add, type, type, type, {shape.padded}}, {term},
+                 {sum});
+  };
   const bool is_replicated = group(Group::replicate).size > 1;
   if (is_replicated && !all_reduces_now()) {
-    s.partial_reduction = output;
+    s.partial_reduction = partial == kNone ? output : partial;
+    if (partial != kNone) {
+      add_to(partial, output);
+      late.push_back(output);
+    }
   } else {
+    if (partial != kNone) add_to(output, partial);
     if (is_replicated) {
       emit_.wait_for(Stream::all_reduce, Stream::reduce_scatter);
       emit_.collective(Stream::all_reduce, Group::replicate,
@@ -162,9 +171,37 @@ void Fsdp2::reduce_gradients(UnitId unit) {
     }
     take_sharded_gradient(unit, output, is_replicated ? Stream::all_reduce : Stream::reduce_scatter,
                           late);
+    if (partial != kNone) late.push_back(partial);
   }
   for (const BufferId buffer : late) emit_.free(buffer);
   reduce_scatter_state_ = {input, reduced};
+}
+
+// Step 6's chunk and cat: gradients of parameters cut on columns become full copies in the order of
+// the ranks. An original dies before the next copy of an even place in the group is made; the last
+// one is returned, for the caller to free.
+BufferId Fsdp2::cut_into_columns(UnitId unit, std::vector<BufferId>& gradients, DType type) {
+  const std::int64_t ranks = group(Group::shard).size;
+  std::vector<BufferId> originals;
+  if (ranks == 1) return kNone;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const ParameterShard& p = layout(unit).parameters[i];
+    if (p.shard_dim == 0) continue;
+    if (i % 2 == 0) {
+      for (const BufferId original : originals) emit_.free(original);
+      originals.clear();
+    }
+    const BufferId cut =
+        emit_.allocate({p.rows * p.columns * item_size(type), Category::reduce_scatter,
+                        Role::reduce_scatter_input, emit_.parameter_name(p.parameter)});
+    emit_.launch(Stream::compute,
+                 {Operator::transpose, type, type, type, {p.rows, ranks, p.columns / ranks}},
+                 {gradients[i]}, {cut});
+    originals.push_back(std::exchange(gradients[i], cut));
+  }
+  if (originals.empty()) return kNone;
+  for (std::size_t i = 0; i + 1 < originals.size(); ++i) emit_.free(originals[i]);
+  return originals.back();
 }
 
 // Steps 9 and 10: the cast to the storage type, accumulation into what earlier micro-steps reduced,
@@ -246,6 +283,7 @@ void Fsdp2::final_callback() {
 void Fsdp2::finalize(UnitId unit) {
   UnitState& s = at(unit);
   if (s.post_reduce) emit_.wait(Stream::compute, *s.post_reduce);
+  drop_gathered(unit);
   if (s.all_reduce_input != kNone) {
     emit_.wait(Stream::reduce_scatter,
                *s.post_reduce);  // its pool's stream, before it may be reused

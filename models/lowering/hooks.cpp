@@ -12,11 +12,15 @@ HookWalk::HookWalk(const Job& job, Emitter& emit, Fsdp2& runtime, Mode mode, Mod
       bottom_(0),
       unit_of_(job.tree.modules.size(), kNone),
       manager_of_(job.tree.modules.size(), 0),
+      members_(job.units.size()),
       entered_(job.units.size()),
       left_(job.units.size()) {
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     for (const ModuleId m : job.units[u].modules) {
       unit_of_[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
+      const bool is_walked =
+          job.tree.modules[static_cast<std::size_t>(m)].kind != ModuleKind::activation;
+      members_[u] += is_walked ? 1 : 0;
     }
   }
   for (std::size_t m = 1; m < unit_of_.size(); ++m) {
@@ -69,19 +73,21 @@ void HookWalk::leave(ModuleId module) {
   const UnitId unit = unit_of_[static_cast<std::size_t>(module)];
   if (unit == kNone) return;
   const auto& modules = job_.units[static_cast<std::size_t>(unit)].modules;
-  if (++left_[static_cast<std::size_t>(unit)] < static_cast<int>(modules.size())) return;
+  const std::size_t u = static_cast<std::size_t>(unit);
+  if (++left_[u] < members_[u]) return;
   switch (mode_) {
     case Mode::forward: return runtime_.post_forward(unit, module == 0);
     case Mode::recompute: return runtime_.post_forward_in_recompute(unit);
     case Mode::backward: break;
   }
-  // The hook sits on the gradient of the unit's inputs; token ids have none, and such units wait for
-  // the final callback.
-  const bool takes_token_ids = std::any_of(modules.begin(), modules.end(), [this](ModuleId m) {
+  // The hook sits on the gradient of the unit's inputs. Token ids have none and none comes back from
+  // the rotary embedding; such units wait for the final callback.
+  const bool has_no_gradient = std::any_of(modules.begin(), modules.end(), [this](ModuleId m) {
     const ModuleKind kind = job_.tree.modules[static_cast<std::size_t>(m)].kind;
-    return kind == ModuleKind::root || kind == ModuleKind::model || kind == ModuleKind::embedding;
+    return kind == ModuleKind::root || kind == ModuleKind::model || kind == ModuleKind::embedding ||
+           kind == ModuleKind::rotary;
   });
-  if (!takes_token_ids) runtime_.post_backward(unit);
+  if (!has_no_gradient) runtime_.post_backward(unit);
 }
 
 }  // namespace foreshard::lowering

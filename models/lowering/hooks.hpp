@@ -27,11 +27,13 @@ class HookWalk final : public ModuleWalk {
   Emitter& emit_;
   Fsdp2& runtime_;
   Mode mode_;
-  std::vector<ModuleId> open_;       // modules entered and not left, outermost first
-  std::size_t bottom_;               // of them, those that are not ours to leave
-  std::vector<UnitId> unit_of_;      // unit whose hooks stand on the module
-  std::vector<UnitId> manager_of_;   // unit that manages the module's parameters
-  std::vector<int> entered_, left_;  // modules of each unit
+  std::vector<ModuleId> open_;      // modules entered and not left, outermost first
+  std::size_t bottom_;              // of them, those that are not ours to leave
+  std::vector<UnitId> unit_of_;     // unit whose hooks stand on the module
+  std::vector<UnitId> manager_of_;  // unit that manages the module's parameters
+  // Modules of each unit: those that a walk can enter (an activation's operator is its parent's),
+  // and how many were entered and left.
+  std::vector<int> members_, entered_, left_;
 };
 
 }  // namespace foreshard::lowering

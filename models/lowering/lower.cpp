@@ -29,9 +29,9 @@ Lowering::Lowering(const Job& job, RankProgram& program)
   }
   checkpointed_ = recompute_all_but(operators_.block, kept);
   for (std::size_t m = 0; m < job.tree.modules.size(); ++m) {
-    if (job.tree.modules[m].kind == ModuleKind::decoder_layer) {
-      layers_.push_back(static_cast<ModuleId>(m));
-    }
+    const ModuleKind kind = job.tree.modules[m].kind;
+    if (kind == ModuleKind::decoder_layer) layers_.push_back(static_cast<ModuleId>(m));
+    if (kind == ModuleKind::rotary) rotary_ = static_cast<ModuleId>(m);
   }
 }
 
@@ -61,6 +61,7 @@ void Lowering::step(Program& target, bool is_first) {
   for (int m = 0; m < plan_.batch.accumulation; ++m) micro_step(m);
   optimizer_step(is_first);
   report();
+  runtime_.end_step();
 }
 
 void Lowering::micro_step(int number) {
@@ -91,6 +92,7 @@ void Lowering::forward() {
   HookWalk walk(job_, emit_, runtime_, HookWalk::Mode::forward);
   PlacedSegment embedding = runner_.place(operators_.embedding, 0);
   runner_.forward(embedding, walk, std::vector<bool>(embedding.live.size(), true));
+  if (rotary_ != kNone) walk.go_to(rotary_);
   BufferId stream = embedding.live[kStreamIn];
   blocks_.clear();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -164,16 +166,20 @@ RankProgram lower(const Job& job, int rank) {
   lowering.step(program.steady, false);
   const bool sets_prefetch =
       job.plan.prefetch.forward > 0 || job.plan.prefetch.backward.value_or(0) > 0;
-  const bool blocks_are_units =
-      std::any_of(job.units.begin(), job.units.end(), [&job](const Unit& u) {
-        return u.modules.size() == 1 &&
-               job.tree.modules[static_cast<std::size_t>(u.modules[0])].kind ==
-                   ModuleKind::decoder_layer;
-      });
-  if (sets_prefetch && !blocks_are_units) {
+  const auto blocks = std::count_if(job.units.begin(), job.units.end(), [&job](const Unit& u) {
+    return u.modules.size() == 1 && job.tree.modules[static_cast<std::size_t>(u.modules[0])].kind ==
+                                        ModuleKind::decoder_layer;
+  });
+  if (sets_prefetch && blocks == 0) {
     program.warnings.push_back(
         "prefetch: explicit prefetch is set on decoder blocks, which are not FSDP units under this "
         "wrap policy; it has no effect");
+  } else if (sets_prefetch && blocks < job.model.layers) {
+    program.warnings.push_back("prefetch: explicit prefetch is set on decoder blocks, of which " +
+                               std::to_string(job.model.layers - blocks) + " of " +
+                               std::to_string(job.model.layers) +
+                               " are not FSDP units under this wrap policy; those keep PyTorch's "
+                               "implicit rule");
   }
   return program;
 }

@@ -56,6 +56,7 @@ class Lowering {
   Fsdp2 runtime_;
   SegmentRunner runner_;
   std::vector<ModuleId> layers_;
+  ModuleId rotary_ = kNone;  // runs before the layers where the implementation has it
   std::vector<bool> block_needs_;
   Recomputation checkpointed_;
   std::vector<PlacedSegment> blocks_;  // of the micro-step at hand

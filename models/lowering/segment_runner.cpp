@@ -12,15 +12,6 @@ constexpr std::size_t index(Slot slot) {
   return static_cast<std::size_t>(slot);
 }
 
-ModuleId child_named(const std::vector<Module>& modules, ModuleId parent, std::string_view name) {
-  for (const ModuleId child : modules[static_cast<std::size_t>(parent)].children) {
-    const std::string_view path = modules[static_cast<std::size_t>(child)].path;
-    if (path.substr(path.rfind('.') + 1) == name) return child;
-  }
-  assertion_failed("child_named", "a segment names a module that the model lacks", __FILE__,
-                   __LINE__);
-}
-
 }  // namespace
 
 SegmentRunner::SegmentRunner(const Job& job, Emitter& emit, Fsdp2& runtime,
@@ -35,15 +26,18 @@ void SegmentRunner::bind(Segment& segment, Emitter& emit) {
 PlacedSegment SegmentRunner::place(const Segment& segment, ModuleId base) const {
   PlacedSegment placed{&segment, base, {}, std::vector<BufferId>(segment.slots.size(), kNone)};
   const auto& modules = job_.tree.modules;
+  const std::string& above = modules[static_cast<std::size_t>(base)].path;
   for (const std::string_view path : segment.modules) {
-    ModuleId at = base;
-    for (std::string_view rest = path; !rest.empty();) {
-      const std::size_t dot = rest.find('.');
-      const std::string_view step = rest.substr(0, dot);
-      rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
-      at = child_named(modules, at, step);
+    const bool is_joined = !above.empty() && !path.empty();
+    const std::size_t length = above.size() + (is_joined ? 1 : 0) + path.size();
+    std::size_t at = static_cast<std::size_t>(base);  // a module's descendants follow it
+    while (at < modules.size() && (modules[at].path.size() != length ||
+                                   !std::string_view(modules[at].path).ends_with(path))) {
+      ++at;
     }
-    placed.modules.push_back(at);
+    FORESHARD_ASSERT(at < modules.size() && modules[at].path.starts_with(above),
+                     "a segment names a module that the model lacks");
+    placed.modules.push_back(static_cast<ModuleId>(at));
   }
   return placed;
 }

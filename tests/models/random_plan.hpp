@@ -59,6 +59,11 @@ class PlanDrawer {
   static void draw(std::string& field, const OneOf<N>& allowed) {
     field = allowed.words[*rc::gen::inRange<std::size_t>(0, N)];
   }
+  template <std::size_t N>
+  static void draw(std::optional<std::string>& field, const OneOf<N>& allowed) {
+    field.reset();
+    if (*rc::gen::arbitrary<bool>()) draw(field.emplace(), allowed);
+  }
   static void draw(std::string& field, Anything) { field = text(); }
   static void draw(std::vector<std::string>& field, Anything) {
     field.resize(*rc::gen::inRange<std::size_t>(0, 4));

@@ -51,7 +51,22 @@ Values slice_of(const UnitLayout& unit, std::int64_t ranks, const std::vector<Va
 const std::vector<Parameter2d> kParameters = {
     {8, 5, 0}, {7, 3, 0}, {2, 6, 0}, {9, 1, 0}, {5, 12, 1}};
 
-class ShardingKernels : public KernelTest {};
+class ShardingKernels : public KernelTest {
+ protected:
+  // x[A,B,C] as [B,A,C].
+  static Tensor transposed(DType type, const Tensor& x, std::int64_t A, std::int64_t B,
+                           std::int64_t C) {
+    return run_all({{Operator::transpose, type, type, type, {A, B, C}},
+                    {x},
+                    {Tensor::unwritten(type, A * B * C)}})[0];
+  }
+};
+
+TEST_P(ShardingKernels, TransposeExchangesTheFirstTwoDimensions) {
+  const Tensor x = Tensor::of(DType::fp32, {0, 1, 10, 11, 20, 21, 100, 101, 110, 111, 120, 121});
+  EXPECT_EQ(transposed(DType::fp32, x, 2, 3, 2).values(),
+            Values({0, 1, 100, 101, 10, 11, 110, 111, 20, 21, 120, 121}));
+}
 
 TEST_P(ShardingKernels, GatherInAndOut) {
   for (const DType type : {DType::fp32, DType::bf16}) {
@@ -87,9 +102,13 @@ TEST_P(ShardingKernels, GatherInAndOut) {
         out.writes.push_back(Tensor::unwritten(type, ranks * p.padded));
       const auto done = run_all(out);
       for (std::size_t i = 0; i < wholes.size(); ++i) {
+        const ParameterShard& p = unit.parameters[i];
+        const Tensor whole = p.shard_dim == 0
+                                 ? done[i]
+                                 : transposed(type, done[i], ranks, p.rows, p.columns / ranks);
         Values padded = wholes[i];
-        padded.resize(done[i].size());
-        EXPECT_EQ(done[i].values(), padded) << "parameter " << i << " over " << ranks;
+        padded.resize(whole.size());
+        EXPECT_EQ(whole.values(), padded) << "parameter " << i << " over " << ranks;
       }
     }
   }
@@ -163,7 +182,10 @@ TEST_P(ShardingKernels, ReduceScatterCopyInPadsAndCasts) {
         for (const auto& p : kParameters) {
           wholes.push_back(rounded(
               from, random_values(p.rows * p.columns, static_cast<unsigned>(wholes.size()))));
-          launch.reads.push_back(Tensor::of(from, wholes.back()));
+          const Tensor gradient = Tensor::of(from, wholes.back());
+          launch.reads.push_back(
+              p.shard_dim == 0 ? gradient
+                               : transposed(from, gradient, p.rows, ranks, p.columns / ranks));
         }
         Values expected;
         for (std::int64_t r = 0; r < ranks; ++r) {
