@@ -192,5 +192,60 @@ TEST_F(WorkedExample, ForwardFreesThePreviousGatherAfterTheNextCopyOut) {
   EXPECT_EQ(story, expected);
 }
 
+// Steps 12 to 27, requests of one kind in a row counted: the loss is done; units are 0 (root), 1 and
+// 2 (layers). Gradients of a unit die after the copy into the input of its reduce-scatter, all but
+// the last before the output is requested.
+TEST_F(WorkedExample, BackwardReducesOneUnitBehindAndTheRootInTheCallback) {
+  std::vector<std::pair<std::string, int>> story;
+  bool is_backward = false;
+  for (const Instruction& i : program_.steady.instructions) {
+    is_backward |= i.phase == Phase::backward;
+    if (!is_backward || (i.kind != Kind::alloc && i.kind != Kind::free)) continue;
+    if (!is_fsdp_buffer(i.target)) continue;
+    const UnitId unit = program_.buffers[static_cast<std::size_t>(i.target)].unit;
+    const std::string event =
+        (i.kind == Kind::alloc ? "+" : "-") + role(i.target) + " " + std::to_string(unit);
+    if (story.empty() || story.back().first != event) story.emplace_back(event, 0);
+    ++story.back().second;
+  }
+  const std::vector<std::pair<std::string, int>> expected = {
+      {"+flat cast 2", 1},
+      {"+all-gather output 2", 1},  // 12
+      {"-flat cast 2", 1},
+      {"+gradient 0", 2},  // 13: head and norm
+      {"+unsharded parameter 2", 9},
+      {"-all-gather output 2", 1},  // 14
+      {"+flat cast 1", 1},
+      {"+all-gather output 1", 1},  // 15
+      {"-flat cast 1", 1},
+      {"+gradient 2", 9},             // 16
+      {"-unsharded parameter 2", 9},  // 17
+      {"+reduce-scatter input 2", 1},
+      {"-gradient 2", 8},  // 18
+      {"+reduce-scatter output 2", 1},
+      {"-gradient 2", 1},
+      {"+unsharded parameter 1", 9},
+      {"-all-gather output 1", 1},  // 19
+      {"+gradient 1", 9},
+      {"-unsharded parameter 1", 9},
+      {"-reduce-scatter input 2", 1},
+      {"+reduce-scatter input 1", 1},  // 20
+      {"-gradient 1", 8},
+      {"+reduce-scatter output 1", 1},
+      {"-gradient 1", 1},
+      {"+gradient 0", 1},  // 21: the embedding's
+      {"-unsharded parameter 0", 3},
+      {"-reduce-scatter input 1", 1},  // 22
+      {"+reduce-scatter input 0", 1},
+      {"-gradient 0", 2},
+      {"+reduce-scatter output 0", 1},
+      {"-gradient 0", 1},
+      {"-reduce-scatter input 0", 1},  // 23
+      {"-reduce-scatter output 1", 1},
+      {"-reduce-scatter output 2", 1},  // 27
+      {"-reduce-scatter output 0", 1}};
+  EXPECT_EQ(story, expected);
+}
+
 }  // namespace
 }  // namespace foreshard

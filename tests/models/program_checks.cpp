@@ -24,6 +24,7 @@ struct BufferState {
   bool allocated = false, freed = false;
   int recomputation = 0;  // in which it was allocated, counted from 1; 0: in none
   Access written;
+  std::array<bool, kStreams> recorded{};  // streams that defer the free
   std::vector<Access> reads;
 };
 
@@ -81,14 +82,22 @@ class Walk {
         b.freed = true;
         const bool on_host = program_.buffers[static_cast<std::size_t>(i.target)].on_host;
         const Clock& seen = on_host ? clocks_[kHost] : after_issue(stream);
-        for (const Access& a : b.reads) expect_seen(seen, a, i.target, "freed before a read");
-        expect_seen(seen, b.written, i.target, "freed before a write");
+        const auto expect_done = [&](const Access& a, const char* what) {
+          const bool is_deferred =
+              a.lane >= 0 && a.lane < kStreams && b.recorded[static_cast<std::size_t>(a.lane)];
+          if (!is_deferred) expect_seen(seen, a, i.target, what);
+        };
+        for (const Access& a : b.reads) expect_done(a, "freed before a read");
+        expect_done(b.written, "freed before a write");
         break;
       }
       case Kind::launch:
       case Kind::copy:
       case Kind::collective: use(step, i, stream); break;
       case Kind::host_compute: use(step, i, kHost); break;
+      case Kind::record_stream:
+        if (BufferState* b = alive(i.target)) b->recorded[static_cast<std::size_t>(stream)] = true;
+        break;
       case Kind::record_event: events_[i.target] = after_issue(stream); break;
       case Kind::wait_event:
         if (!events_.contains(i.target)) complain("waits for an event never recorded");

@@ -1,5 +1,6 @@
 #include "tests/property/random_job.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace foreshard::tests {
@@ -17,7 +18,7 @@ LlamaConfig JobDrawer::model() {
   c.head_dim = 2 * integer(2, 12);
   c.hidden = chance(0.5) ? c.heads * c.head_dim : 8 * integer(2, 12);
   c.intermediate = integer(20, 200);
-  c.layers = integer(1, 4);
+  c.layers = integer(1, 5);
   c.vocabulary = one_of<std::int64_t>({256, 257, 300, 997});
   c.context = 512;
   c.tied_embeddings = chance(0.25);
@@ -26,28 +27,43 @@ LlamaConfig JobDrawer::model() {
   return c;
 }
 
-void JobDrawer::draw_wrap(Plan& plan, bool is_tied) {
+void JobDrawer::draw_wrap(Plan& plan, const LlamaConfig& model) {
   WrapPlan& wrap = plan.wrap;
-  switch (integer(0, is_tied ? 3 : 5)) {
+  wrap.policy = WrapPolicy::modules;
+  const std::int64_t second = std::min<std::int64_t>(1, model.layers - 1);
+  const auto layer = [](std::int64_t i, const char* part = "") {
+    return "model.layers." + std::to_string(i) + part;
+  };
+  switch (integer(0, model.tied_embeddings ? 8 : 10)) {
     case 0: wrap.policy = WrapPolicy::transformer; break;
     case 1: wrap.policy = WrapPolicy::none; break;
-    case 2:
-      wrap.policy = WrapPolicy::modules;
-      wrap.modules = {{{"model.layers.*.mlp"}}, {{"model.layers.*"}}};
-      break;
+    case 2: wrap.modules = {{{"model.layers.*.mlp"}}, {{"model.layers.*"}}}; break;
     case 3:
-      wrap.policy = WrapPolicy::modules;
       wrap.modules = {{{"model.embed_tokens", "model.norm", "lm_head"}, true},
                       {{"model.layers.*.self_attn"}}};
       break;
     case 4:
+      for (std::int64_t i = 0; i < model.layers; ++i) {
+        if (chance(0.6)) wrap.modules.push_back({{layer(i)}});
+      }
+      break;
+    case 5: wrap.modules = {{{"model.layers.*"}, true}}; break;
+    case 6:  // across blocks
+      wrap.modules = {{{layer(second, ".self_attn"), layer(0, ".mlp")}, true},
+                      {{"model.layers.*"}}};
+      break;
+    case 7:
+      wrap.modules = {{{"model.layers.*.self_attn.q_proj"}}, {{"model.layers.*.self_attn"}}};
+      break;
+    case 8: wrap.modules = {{{"model.norm", layer(0, ".mlp.gate_proj")}, true}}; break;
+    case 9:
       wrap.policy = WrapPolicy::size;
       wrap.min_num_params = one_of<std::int64_t>({500, 5'000, 50'000});
       break;
     default:
-      wrap.policy = WrapPolicy::modules;
       wrap.modules = {
           {{"model.embed_tokens"}}, {{"model.layers.*"}}, {{"model.norm", "lm_head"}, true}};
+      if (chance(0.5)) plan.pytorch.keep_sharded_in_backward = {"model.embed_tokens"};
   }
 }
 
@@ -60,12 +76,15 @@ void JobDrawer::draw_sharding(Plan& plan, int ranks) {
   if (chance(0.2)) sharding.keep_after_forward = {"model.layers.0"};
   if (ranks == 4 && chance(0.25)) sharding.reshard_after_forward = {K::group, 2};
   if (ranks == 4 && chance(0.25)) {
-    sharding.strategy = Strategy::hybrid_shard;
+    sharding.strategy = one_of({Strategy::hybrid_shard, Strategy::hybrid_shard_zero2});
     sharding.shard_group = 2;
     sharding.reshard_after_forward = {one_of({K::automatic, K::yes, K::no}), 0};
+    if (sharding.strategy == Strategy::hybrid_shard_zero2) {
+      sharding.reshard_after_forward.kind = one_of({K::automatic, K::no});
+    }
   } else if (chance(0.1)) {
     sharding.strategy = Strategy::no_shard;
-    sharding.reshard_after_forward = {K::automatic, 0};
+    sharding.reshard_after_forward = {one_of({K::automatic, K::yes, K::no}), 0};
   } else if (chance(0.1)) {
     sharding.strategy = Strategy::shard_grad_op;
     sharding.reshard_after_forward = {K::automatic, 0};
@@ -76,10 +95,10 @@ Plan JobDrawer::plan(const LlamaConfig& model, int ranks) {
   Plan p;
   p.batch = {integer(1, 3), one_of<std::int64_t>({7, 16, 33}), one_of<std::int64_t>({1, 1, 2, 3}),
              one_of({When::every, When::last}), one_of({When::every, When::last})};
-  draw_wrap(p, model.tied_embeddings);
+  draw_wrap(p, model);
   draw_sharding(p, ranks);
-  p.prefetch.forward = one_of<std::int64_t>({0, 0, 1, 2});
-  p.prefetch.backward = one_of<std::int64_t>({0, 0, 1, 2});
+  p.prefetch.forward = one_of<std::int64_t>({0, 0, 1, 2, 3});
+  p.prefetch.backward = one_of<std::int64_t>({0, 0, 1, 2, 3});
   if (chance(0.2)) p.prefetch.backward.reset();
   p.prefetch.unshard_before_forward = chance(0.3);
   p.precision.param = one_of({DType::fp32, DType::bf16});
@@ -90,8 +109,10 @@ Plan JobDrawer::plan(const LlamaConfig& model, int ranks) {
   p.offload.parameters = chance(0.15);
   p.offload.optimizer = chance(0.15);
   p.offload.activations = chance(0.15);
-  p.checkpointing.mode = one_of({CheckpointMode::none, CheckpointMode::none, CheckpointMode::full,
-                                 CheckpointMode::every, CheckpointMode::selective});
+  p.checkpointing.mode =
+      one_of({CheckpointMode::none, CheckpointMode::none, CheckpointMode::full,
+              CheckpointMode::every, CheckpointMode::selective, CheckpointMode::selective});
+  p.checkpointing.every = integer(1, 3);
   p.checkpointing.save_attention = chance(0.5);
   p.checkpointing.save_matmul = !p.checkpointing.save_attention || chance(0.3);
   if (chance(0.3)) {
@@ -103,6 +124,9 @@ Plan JobDrawer::plan(const LlamaConfig& model, int ranks) {
   p.allocator.expandable_segments = chance(0.2);
   if (chance(0.1)) p.allocator.max_split_size_mb = 32;
   if (chance(0.1)) p.allocator.roundup_power2_divisions = 4;
+  if (chance(0.1)) p.allocator.garbage_collection_threshold = 0.6;
+  p.pytorch.async_unshard = chance(0.15);
+  if (chance(0.3)) p.pytorch.implementation = one_of({"torchtitan", "transformers"});
   return p;
 }
 

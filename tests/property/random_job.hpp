@@ -1,5 +1,6 @@
-// Random small models and plans, valid for a number of ranks: every key of the plan file that memory
-// or numbers depend on, and awkward sizes on purpose.
+// Random small models and plans, valid for a number of ranks: the keys of the plan file that memory
+// or numbers of Foreshard's operators depend on (but the optimizer's and the schedule's numbers), and
+// awkward sizes on purpose.
 #pragma once
 
 #include <random>
@@ -26,7 +27,7 @@ class JobDrawer {
  private:
   LlamaConfig model();
   Plan plan(const LlamaConfig& model, int ranks);
-  void draw_wrap(Plan& plan, bool is_tied);
+  void draw_wrap(Plan& plan, const LlamaConfig& model);
   void draw_sharding(Plan& plan, int ranks);
 
   std::mt19937_64 random_;
