@@ -178,9 +178,8 @@ TEST_P(Nonfinite, RopeSumsCastsAndEmbeddings) {
       for (std::size_t i = 0; i < d; ++i) {
         if (i % 5 != 1) spoilt[i] = i < 5 ? 0.0 : 1.0;
       }
-      const auto turned = run_all({{Operator::rope, type, type, type, {1, 1, 1, 1, d}},
-                                   {table},
-                                   {Tensor::of(type, q), Tensor::of(type, q)}});
+      const auto turned = run_all(
+          {{Operator::rope, type, type, type, {1, 1, 1, d}}, {table}, {Tensor::of(type, q)}});
       expect_values(turned[0], spoilt, tolerance(type), "rope");
     }
     Values x(77, 1.0);
