@@ -28,7 +28,7 @@ Counts fewest_operands(const CostKey& key, std::int32_t parameters) {
     case Operator::matmul_weight_gradient: return {2, 2};
     case Operator::bias_gradient: return {1, 1};
     case Operator::rope:
-    case Operator::rope_backward: return {1, 2};
+    case Operator::rope_backward: return {1, 1};
     case Operator::attention: return {3, 2};
     case Operator::attention_backward: return {6, 4};
     case Operator::swiglu: return {2, 1};
@@ -44,6 +44,7 @@ Counts fewest_operands(const CostKey& key, std::int32_t parameters) {
     case Operator::all_gather_copy_out:
     case Operator::copy_slice:
     case Operator::reduce_scatter_copy_in:
+    case Operator::transpose:
     case Operator::gradient_norm:
     case Operator::clip_coefficient: return {1, 1};
     case Operator::adamw: return {2, 3 * parameters};
