@@ -244,14 +244,14 @@ Result<void> check_nodes(const Job& job, const Machine& machine) {
 // The recordings and the machine speak of the same kind of thing, and the job fits onto it.
 Result<void> check_sources(const Sources& sources, const Job& job) {
   if (sources.costs && sources.machine && !sources.costs->is_accelerator) {
-    return fail(flags.costs, "cpu_model",
-                "holds costs of a processor (" + sources.costs->cpu_model + "), which --machine " +
-                    flags.machine +
+    return fail(flags.costs, "machine.name",
+                "holds costs of a processor (" + sources.costs->machine_name +
+                    "), which --machine " + flags.machine +
                     " cannot add to; expected costs of an accelerator, or no --machine");
   }
   if (sources.machine) return check_nodes(job, *sources.machine);
   if (!sources.costs || !sources.costs->is_accelerator) return {};
-  const auto recorded = machine_reported_as(sources.costs->cpu_model);
+  const auto recorded = machine_reported_as(sources.costs->machine_name);
   return recorded ? check_nodes(job, *recorded) : Result<void>();
 }
 

@@ -1,26 +1,22 @@
 // Costs by a table fitted to recordings of accelerators, such as PyTorch's. Each rank has a device of
-// its own, so nothing is shared. What the recordings do not show is taken from what is nearest to it:
+// its own, so nothing is shared. What the recordings do not carry is taken from what is nearest to it:
 // a product from other products of its size, what moves bytes from what else moved as many, and the
-// rest from the device's data sheet, where the catalogue has it.
+// rest from the device's data sheet, where the catalogue has it; without one it is unknown. No
+// estimate beats the data sheet. What the host does is never priced by what devices did.
 #include <algorithm>
 #include <optional>
 
 #include "models/device_names.hpp"
 #include "simulator/cost_model.hpp"
+#include "simulator/data_sheet.hpp"
+#include "simulator/key_facts.hpp"
+#include "simulator/regime_costs.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-constexpr double kRelativeError = 0.2;  // standard deviation, relative
-constexpr double kModelledError = 0.3;
-
-bool is_known(const CostEstimate& estimate) {
-  return estimate.source == CostSource::measured || estimate.source == CostSource::fitted;
-}
-
-bool is_copy(Operator op) {
-  return op == Operator::copy_host_to_device || op == Operator::copy_device_to_host;
-}
+// Relative standard deviation: kernels of one kind differ by a fifth in what they reach of a device.
+constexpr double kRelativeError = 0.2;
 
 // A launch that another one stands for: as long, times `factor`.
 struct Relative {
@@ -42,39 +38,34 @@ std::optional<Relative> relative_of(const CostKey& key) {
     return Relative{out, flops(key) / flops(out)};
   }
   const auto half = static_cast<std::int64_t>(bytes_moved(key) / 2);
-  if (is_attention(key.op) || is_collective(key.op) || is_copy(key.op) || half <= 0) return {};
+  if (is_attention(key.op) || is_transfer(key.op) || half <= 0) return {};
   return Relative{{Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {half, half}}};
 }
 
 class AcceleratorCosts final : public CostModel {
  public:
-  AcceleratorCosts(std::unique_ptr<CostModel> measured, const CostTable& table, int ranks,
-                   int nodes, const Machine* machine)
-      : measured_(std::move(measured)),
-        device_(table.cpu_model),
-        host_(table.regimes.front().host) {
-    const auto recorded = machine_reported_as(device_);
+  AcceleratorCosts(CostTable table, int ranks, int nodes, const Machine* machine)
+      : table_(std::move(table)),
+        recorded_(table_.regimes.front()),
+        host_(table_.regimes.front().host),
+        part_(fastest_machine()),
+        ranks_per_node_(nodes > 0 ? ranks / nodes : 0) {
+    const auto recorded = machine_reported_as(table_.machine_name);
     if (machine == nullptr && recorded) machine = &*recorded;
     if (machine == nullptr) return;
+    part_ = *machine;
     machine_ = machine_costs(*machine, ranks, nodes);
     if (recorded && recorded->name != machine->name) other_device_ = machine->name;
   }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
-    CostEstimate found = without_uses(measured_->estimate(key, place));
-    if (is_known(found)) return found;
-    if (const auto relative = place.on_host ? std::nullopt : relative_of(key)) {
-      found = without_uses(measured_->estimate(relative->key, place));
-      if (is_known(found)) {
-        return {found.ns * relative->factor,
-                {},
-                CostSource::modelled,
-                std::max(found.error, kRelativeError)};
-      }
+    CostEstimate found = unbounded(key, place);
+    found.error *= table_.doubt_scale;
+    const bool is_estimate =
+        found.source == CostSource::fitted || found.source == CostSource::modelled;
+    if (is_estimate && !place.on_host) {
+      found.ns = std::max(found.ns, least_ns(key, part_, place.nodes));
     }
-    if (machine_ == nullptr) return {};
-    found = machine_->estimate(key, place);
-    found.error = kModelledError;
     return found;
   }
 
@@ -100,7 +91,7 @@ class AcceleratorCosts final : public CostModel {
     return machine_ == nullptr ? SegmentCosts{} : machine_->segments();
   }
   double peak_flops_per_ns(DType type) const override {
-    return (machine_ == nullptr ? measured_ : machine_)->peak_flops_per_ns(type);
+    return machine_ == nullptr ? best_recorded(type) : machine_->peak_flops_per_ns(type);
   }
   std::int64_t device_bytes() const override {
     return machine_ == nullptr ? 0 : machine_->device_bytes();
@@ -109,36 +100,70 @@ class AcceleratorCosts final : public CostModel {
     return machine_ == nullptr ? 0 : machine_->bytes_outside_allocator(program);
   }
   int ranks_per_node() const override {
-    return machine_ == nullptr ? 0 : machine_->ranks_per_node();
+    return machine_ == nullptr ? ranks_per_node_ : machine_->ranks_per_node();
   }
-  double band() const override { return measured_->band(); }
+  double band() const override { return table_.band; }
 
-  std::string unknown_device() const override { return machine_ == nullptr ? device_ : ""; }
+  std::string unknown_device() const override {
+    return machine_ == nullptr ? table_.machine_name : "";
+  }
 
   std::vector<std::string> warnings() const override {
     if (other_device_.empty()) return {};
-    return {"the recordings are of " + device_ + ", not of " + other_device_ +
+    return {"the recordings are of " + table_.machine_name + ", not of " + other_device_ +
             ": what they show is taken as it was there"};
   }
 
  private:
-  static CostEstimate without_uses(CostEstimate estimate) {
-    estimate.uses = {};
-    return estimate;
+  CostEstimate unbounded(const CostKey& key, const TaskPlace& place) const {
+    const auto known = recorded_.ask(key, place);
+    // What another device did may be beyond this one.
+    const bool is_credible = known && known->is_carried &&
+                             (known->source != CostSource::measured || place.on_host ||
+                              !is_impossible(known->ns, key, part_, place.nodes));
+    if (is_credible) return {known->ns, {}, known->source, known->error};
+    if (const auto relative = place.on_host ? std::nullopt : relative_of(key)) {
+      const auto found = recorded_.ask(relative->key, place);
+      if (found && found->is_carried) {
+        return {found->ns * relative->factor,
+                {},
+                CostSource::modelled,
+                std::max(found->error, kRelativeError)};
+      }
+    }
+    if (machine_ == nullptr) return {};
+    CostEstimate modelled = machine_->estimate(key, place);
+    if (known) modelled.ns = std::max(modelled.ns, known->at_least_ns);
+    modelled.error = kModelledError;
+    return modelled;
   }
 
-  std::unique_ptr<CostModel> measured_, machine_;  // the second is null for unknown devices
-  std::string device_;
-  std::string other_device_;  // that of the machine, where it is not the recorded one
+  // The best rate that any product of the recordings reached, or its fit goes on at.
+  double best_recorded(DType type) const {
+    double best = 0;
+    for (const auto& [key, cost] : recorded_.regime().measured) {
+      if (key.dtype == type && cost.ns > 0) best = std::max(best, flops(key) / cost.ns);
+    }
+    for (const OperatorFit& fit : recorded_.regime().operators) {
+      if (fit.dtype == type && fit.ns_per_flop > 0) best = std::max(best, 1 / fit.ns_per_flop);
+    }
+    return best;
+  }
+
+  CostTable table_;
+  RegimeCosts recorded_;
   HostCosts host_;
+  Machine part_;                        // what bounds the estimates
+  std::unique_ptr<CostModel> machine_;  // null for devices that the catalogue lacks
+  std::string other_device_;            // that of the machine, where it is not the recorded one
+  int ranks_per_node_;                  // as the user says; 0: unknown
 };
 
 }  // namespace
 
-std::unique_ptr<CostModel> accelerator_costs(std::unique_ptr<CostModel> measured,
-                                             const CostTable& table, int ranks, int nodes,
+std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nodes,
                                              const Machine* machine) {
-  return std::make_unique<AcceleratorCosts>(std::move(measured), table, ranks, nodes, machine);
+  return std::make_unique<AcceleratorCosts>(std::move(table), ranks, nodes, machine);
 }
 
 }  // namespace foreshard::simulator

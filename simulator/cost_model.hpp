@@ -93,9 +93,8 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model);
 std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes = 0,
                                        const Machine* machine = nullptr);
 
-// The part of table_costs for accelerators; `measured` answers from the table alone.
-std::unique_ptr<CostModel> accelerator_costs(std::unique_ptr<CostModel> measured,
-                                             const CostTable& table, int ranks, int nodes,
+// The part of table_costs for accelerators.
+std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nodes,
                                              const Machine* machine);
 
 // A machine of the catalogue, with so many of its devices; `nodes` 0: as few as hold them.

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
+#include <utility>
 
+#include "simulator/fit_band.hpp"
 #include "simulator/fit_samples.hpp"
+#include "simulator/fit_speeds.hpp"
 #include "simulator/fit_tables.hpp"
 #include "simulator/prediction.hpp"
 
@@ -46,56 +48,72 @@ Prediction replay(const Run& run, const CostTable& table) {
   return predict(*run.job, options);
 }
 
-using Factors = std::map<int, double>;  // by number of ranks
+// By threads per rank and number of ranks.
+using Factors = std::map<std::pair<int, int>, double>;
 
-double factor_of(const Factors& factors, int ranks) {
-  const auto found = factors.find(ranks);
-  return found == factors.end() ? 1.0 : found->second;
+std::pair<int, int> kind_of(const Run& run) {
+  return {run.samples.threads, run.samples.ranks};
 }
 
-CostTable tables(const Runs& runs, const Factors& factors) {
+std::vector<const RunSamples*> samples_of_all(const Runs& runs) {
   std::vector<const RunSamples*> samples;
   for (const Run* run : runs) samples.push_back(&run->samples);
-  CostTable table =
-      fit_tables(samples, [&](const RunSamples& run) { return factor_of(factors, run.ranks); });
-  for (const Run* run : runs) {
-    const int ranks = run->samples.ranks;
-    const bool is_known = std::any_of(table.crowding.begin(), table.crowding.end(),
-                                      [&](const Crowding& c) { return c.ranks == ranks; });
-    if (!is_known) table.crowding.push_back({ranks, factor_of(factors, ranks)});
+  return samples;
+}
+
+CostTable tables(const Runs& runs, const Speeds& speeds, Factors factors) {
+  std::map<const RunSamples*, double> slow_down;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const double factor = factors.try_emplace(kind_of(*runs[r]), 1.0).first->second;
+    slow_down[&runs[r]->samples] = factor * speeds.slowness[r];
   }
+  CostTable table =
+      fit_tables(samples_of_all(runs), [&](const RunSamples& run) { return slow_down.at(&run); });
+  for (const auto& [kind, factor] : factors) {
+    table.crowding.push_back({kind.first, kind.second, factor});
+  }
+  table.slowness_spread = speeds.spread;
   return table;
 }
 
 // How much longer the tasks of runs with so many ranks take than the fits of their regime say,
-// relative to the number of ranks that was recorded most.
-Factors crowding_of_tasks(const Runs& runs, const CostTable& table) {
-  std::map<int, std::map<int, std::pair<double, double>>> misses;  // threads, ranks: sum, weight
-  for (const Run* run : runs) {
-    const Regime* regime = table.regime(run->samples.threads);
-    for (const TaskSample& task : run->samples.tasks) {
-      const CostKey& key = run->samples.keys[static_cast<std::size_t>(task.key)];
-      const auto fit = std::find_if(
-          regime->operators.begin(), regime->operators.end(), [&](const OperatorFit& f) {
-            return f.op == key.op && f.dtype == key.dtype && f.on_host == task.on_host;
-          });
-      if (fit == regime->operators.end() || task.ns <= 0) continue;
-      const double expected =
-          fit->overhead_ns + fit->ns_per_flop * flops(key) + fit->ns_per_byte * bytes_moved(key);
+// relative to the number of ranks that was recorded most. A single run may have been made while the
+// machine was slow, so it is believed as far as numbers of ranks usually differ more than speeds do.
+Factors crowding_of_tasks(const Runs& runs, const Speeds& speeds, const CostTable& table) {
+  constexpr double kUsual = 0.1;  // logarithm of the factor: four ranks on two cores were 5 to 15 %
+  struct Misses {
+    double sum = 0, weight = 0;
+    int runs = 0;
+  };
+  std::map<int, std::map<int, Misses>> misses;  // by threads, then ranks
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const RunSamples& samples = runs[r]->samples;
+    const Regime* regime = table.regime(samples.threads);
+    Misses& of_kind = misses[samples.threads][samples.ranks];
+    ++of_kind.runs;
+    for (const TaskSample& task : samples.tasks) {
+      const CostKey& key = samples.keys[static_cast<std::size_t>(task.key)];
+      const OperatorFit* fit = regime->fit_of(key, task.on_host);
+      if (fit == nullptr || task.ns <= 0) continue;
+      const double expected = fitted_ns(*fit, key) * speeds.slowness[r];
       if (expected <= 0) continue;
-      auto& [sum, weight] = misses[run->samples.threads][run->samples.ranks];
-      sum += task.ns * std::log(task.ns / expected);
-      weight += task.ns;
+      of_kind.sum += task.ns * std::log(task.ns / expected);
+      of_kind.weight += task.ns;
     }
   }
   Factors factors;
   for (const auto& [threads, by_ranks] : misses) {
     const auto most = std::max_element(
         by_ranks.begin(), by_ranks.end(),
-        [](const auto& a, const auto& b) { return a.second.second < b.second.second; });
-    const double base = most->second.first / most->second.second;
+        [](const auto& a, const auto& b) { return a.second.weight < b.second.weight; });
+    if (most->second.weight <= 0) continue;
+    const double base = most->second.sum / most->second.weight;
     for (const auto& [ranks, miss] : by_ranks) {
-      factors[ranks] = std::clamp(std::exp(miss.first / miss.second - base), 0.5, 2.0);
+      if (miss.weight <= 0) continue;
+      const double belief =
+          kUsual * kUsual / (kUsual * kUsual + speeds.spread * speeds.spread / miss.runs);
+      factors[{threads, ranks}] =
+          std::clamp(std::exp(belief * (miss.sum / miss.weight - base)), 0.5, 2.0);
     }
   }
   return factors;
@@ -103,17 +121,18 @@ Factors crowding_of_tasks(const Runs& runs, const CostTable& table) {
 
 // What the sum of the parts misses of whole steps goes into the factors too: most of it is common to
 // all numbers of ranks, and a single run says little about its own.
-void add_missing_time(const Runs& runs, CostTable& table) {
+void add_missing_time(const Runs& runs, const Speeds& speeds, CostTable& table) {
   constexpr double kDoubt = 1.0;  // in runs: how far a number of ranks is believed to be special
-  std::map<int, std::vector<double>> misses;
+  std::map<std::pair<int, int>, std::vector<double>> misses;
   double all = 0, count = 0;
-  for (const Run* run : runs) {
-    if (!is_comparable(*run)) continue;
-    const auto predicted = replay(*run, table).step_time.count();
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const Run& run = *runs[r];
+    if (!is_comparable(run)) continue;
+    const auto predicted = static_cast<double>(replay(run, table).step_time.count());
     if (predicted <= 0) continue;
     const double miss =
-        std::log(static_cast<double>(run->samples.step_ns) / static_cast<double>(predicted));
-    misses[run->samples.ranks].push_back(miss);
+        std::log(static_cast<double>(run.samples.step_ns) / speeds.slowness[r] / predicted);
+    misses[kind_of(run)].push_back(miss);
     all += miss;
     count += 1;
   }
@@ -121,60 +140,47 @@ void add_missing_time(const Runs& runs, CostTable& table) {
   const double common = all / count;
   for (Crowding& crowding : table.crowding) {
     double special = 0;
-    const auto found = misses.find(crowding.ranks);
+    const auto found = misses.find({crowding.threads, crowding.ranks});
     if (found != misses.end()) {
       for (const double miss : found->second) special += miss - common;
       special /= static_cast<double>(found->second.size()) + kDoubt;
     }
+    // Beyond a third the simulation, not the machine, is at fault, and no factor mends that.
     crowding.factor *= std::clamp(std::exp(common + special), 0.75, 1.33);
   }
 }
 
-CostTable fit_runs(const Runs& runs) {
-  if (runs.front()->samples.is_accelerator) return tables(runs, {});
-  const Factors factors = crowding_of_tasks(runs, tables(runs, {}));
-  CostTable table = tables(runs, factors);
-  add_missing_time(runs, table);
+CostTable fit_runs(const Runs& runs, const Speeds& speeds) {
+  if (runs.front()->samples.is_accelerator) return tables(runs, speeds, {});
+  const Factors factors = crowding_of_tasks(runs, speeds, tables(runs, speeds, {}));
+  CostTable table = tables(runs, speeds, factors);
+  add_missing_time(runs, speeds, table);
   return table;
 }
 
-// The run as a table made of all others says. Nothing where the others cannot know: another number
-// of threads, or operators and types they never ran.
-std::int64_t held_out_ns(const Runs& runs, const Run& left_out) {
+// One recording as all others predict it, at the mean speed of all.
+void hold_out(const Runs& runs, const Speeds& speeds, std::size_t left_out, Calibration& result) {
   Runs others;
-  for (const Run* run : runs) {
-    if (run != &left_out) others.push_back(run);
+  double log_slowness = 0, alike = 0;  // of the others, at the speed of all
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    if (r == left_out) continue;
+    others.push_back(runs[r]);
+    if (kind_of(*runs[r]) != kind_of(*runs[left_out])) continue;
+    log_slowness += std::log(speeds.slowness[r]);
+    alike += 1;
   }
-  const bool knows_threads = std::any_of(others.begin(), others.end(), [&](const Run* run) {
-    return run->samples.threads == left_out.samples.threads;
-  });
-  if (!knows_threads) return 0;
-  const Prediction prediction = replay(left_out, fit_runs(others));
-  const SourceCounts& sources = prediction.cost_sources;
-  if (sources.modelled + sources.unknown > 0) return 0;
-  return prediction.step_time.count();
-}
-
-double relative_error(std::int64_t predicted, std::int64_t measured) {
-  return static_cast<double>(predicted) / static_cast<double>(measured) - 1;
-}
-
-// 90 % of a normal distribution lie within 1.65 of its deviation; few runs know it badly, so it
-// never becomes smaller than what repeated runs of one plan differ by.
-double band_of(const std::vector<Calibration>& calibration) {
-  constexpr double kLeast = 0.07;
-  constexpr double kWithoutAnyRun = 0.35;  // as with a data sheet alone (machine_costs.cpp)
-  double squares = 0, count = 0;
-  for (const Calibration& c : calibration) {
-    if (c.held_out_ns == 0 && c.fitted_ns == 0) continue;
-    const std::int64_t predicted = c.held_out_ns != 0 ? c.held_out_ns : c.fitted_ns;
-    const double error = relative_error(predicted, c.measured_ns);
-    // A run far off belongs to a kind the others do not cover; it must not hide what they agree on.
-    squares += std::min(error * error, 0.0225);
-    count += 1;
-  }
-  if (count == 0) return kWithoutAnyRun;
-  return std::max(kLeast, 1.65 * std::sqrt(squares / count));
+  const CostTable table = fit_runs(others, speeds_of(samples_of_all(others)));
+  const Prediction prediction = replay(*runs[left_out], table);
+  const auto predicted = static_cast<double>(prediction.step_time.count());
+  if (predicted <= 0) return;
+  const double at_mean_speed = alike > 0 ? std::exp(-log_slowness / alike) : 1;
+  result.held_out_ns = std::llround(predicted * at_mean_speed);
+  // What the costs' own errors add to the table's band.
+  const auto high = static_cast<double>(prediction.step_time_high.count());
+  const double half_width = high / predicted - 1;
+  constexpr double kNinetyPercent = 1.65;  // of a normal distribution, in standard deviations
+  result.held_out_doubt =
+      std::sqrt(std::max(0.0, half_width * half_width - table.band * table.band)) / kNinetyPercent;
 }
 
 Result<void> check(const std::vector<Run>& runs) {
@@ -186,10 +192,10 @@ Result<void> check(const std::vector<Run>& runs) {
           "holds no device work with a cost key; expected a recording of `foreshard train`, or of "
           "PyTorch's profiler with record_shapes");
     }
-    if (run.samples.cpu_model != runs[0].samples.cpu_model ||
+    if (run.samples.machine_name != runs[0].samples.machine_name ||
         run.samples.cores != runs[0].samples.cores) {
       return fail(run.samples.file, "cpu_model",
-                  "was recorded on another machine (" + run.samples.cpu_model + ") than " +
+                  "was recorded on another machine (" + run.samples.machine_name + ") than " +
                       runs[0].samples.file + "; expected recordings of one machine");
     }
   }
@@ -210,16 +216,20 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
   for (const Run& run : all) runs.push_back(&run);
 
   FitResult result;
-  result.table = fit_runs(runs);
-  for (const Run* run : runs) {
-    const RunSamples& samples = run->samples;
+  const Speeds speeds = speeds_of(samples_of_all(runs));
+  result.table = fit_runs(runs, speeds);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const Run& run = *runs[r];
+    const RunSamples& samples = run.samples;
     Calibration c;
     c.trace = samples.file;
-    c.model = run->job ? run->job->model.name : "";
+    c.model = run.job ? run.job->model.name : "";
     c.plan = samples.plan_toml;
     c.ranks = samples.ranks;
     c.threads = samples.threads;
     c.measured_ns = samples.step_ns;
+    c.recorder_share = samples.recorder_share;
+    c.slowness = speeds.slowness[r];
     if (samples.tasks_without_key > 0) {
       result.warnings.push_back(samples.file + ": " + std::to_string(samples.tasks_without_key) +
                                 " of " +
@@ -227,9 +237,9 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
                                                static_cast<std::int64_t>(samples.tasks.size())) +
                                 " pieces of work have no cost key and taught nothing");
     }
-    if (is_comparable(*run)) {
-      c.fitted_ns = replay(*run, result.table).step_time.count();
-      if (runs.size() > 1) c.held_out_ns = held_out_ns(runs, *run);
+    if (is_comparable(run)) {
+      c.fitted_ns = replay(run, result.table).step_time.count();
+      if (runs.size() > 1) hold_out(runs, speeds, r, c);
     } else {
       result.warnings.push_back(samples.file +
                                 ": could not be simulated, so it says nothing about "
@@ -237,7 +247,14 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
     }
     result.table.calibration.push_back(c);
   }
-  result.table.band = band_of(result.table.calibration);
+  if (result.table.impossible_keys > 0) {
+    result.warnings.push_back(std::to_string(result.table.impossible_keys) +
+                              " cost keys took less time than the data sheet allows, so that part "
+                              "of their work is not in the recordings; they taught nothing");
+  }
+  const Band band = band_of(result.table);
+  result.table.band = band.half_width;
+  result.table.doubt_scale = band.doubt_scale;
   return result;
 }
 

@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "models/device_names.hpp"
+#include "simulator/data_sheet.hpp"
 #include "simulator/fit.hpp"
+#include "simulator/fit_band.hpp"
+#include "simulator/key_facts.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -21,17 +24,6 @@ void line(std::string& text, const char* format, Values... values) {
   text += '\n';
 }
 
-// The least time a launch could take by the device's data sheet. fp32 products may run as TF32.
-double least_ns(const CostKey& key, const Machine& machine) {
-  double peak = machine.peak_flops(key.dtype);
-  if (key.dtype == DType::fp32) peak = std::max(peak, machine.tf32_flops);
-  if (key.dtype == DType::fp16) peak = machine.fp16_flops;
-  if (key.dtype == DType::fp8) peak = machine.fp8_flops;
-  const bool is_arithmetic = is_matmul(key.op) || is_attention(key.op);
-  const double compute = is_arithmetic && peak > 0 ? flops(key) / peak : 0;
-  return 1e9 * std::max(compute, bytes_moved(key) / machine.memory_bandwidth);
-}
-
 // What accelerators reached of the data sheet's rates, over all launches and in the best case. Small
 // operands may come from caches, which are faster than the memory.
 void add_efficiencies(std::string& text, const Regime& regime, const Machine& machine) {
@@ -40,9 +32,7 @@ void add_efficiencies(std::string& text, const Regime& regime, const Machine& ma
   };
   std::map<std::pair<Operator, DType>, Sum> sums;
   for (const auto& [key, cost] : regime.measured) {
-    const bool is_transfer = is_collective(key.op) || key.op == Operator::copy_host_to_device ||
-                             key.op == Operator::copy_device_to_host;
-    if (is_transfer || cost.ns <= 0) continue;
+    if (is_transfer(key.op) || cost.ns <= 0) continue;
     Sum& sum = sums[{key.op, key.dtype}];
     const double least = least_ns(key, machine);
     sum.least += least * static_cast<double>(cost.count);
@@ -66,13 +56,14 @@ void add_regime(std::string& text, const Regime& regime) {
   for (const OperatorFit& fit : regime.operators) {
     const std::string where = std::string(name(fit.op)) + (fit.on_host ? " (host)" : "");
     line(text, "  %-24s %-5s %8lld %12.1f %12.1f %12.1f %8.1f%%", where.c_str(),
-         std::string(name(fit.dtype)).c_str(), static_cast<long long>(fit.samples),
+         std::string(name(fit.dtype)).c_str(), static_cast<long long>(fit.range.samples),
          fit.overhead_ns / 1e3, rate(fit.ns_per_flop), rate(fit.ns_per_byte), fit.residual * 100);
   }
   for (const CollectiveFit& fit : regime.collectives) {
-    const std::string where = std::string(name(fit.op)) + " of " + std::to_string(fit.group);
+    const std::string where = std::string(name(fit.op)) + " of " + std::to_string(fit.group) +
+                              (fit.nodes > 1 ? " on " + std::to_string(fit.nodes) : "");
     line(text, "  %-24s %-5s %8lld %12.1f %12s %12.1f %8.1f%%", where.c_str(),
-         std::string(name(fit.dtype)).c_str(), static_cast<long long>(fit.samples),
+         std::string(name(fit.dtype)).c_str(), static_cast<long long>(fit.range.samples),
          fit.base_ns / 1e3, "", rate(fit.ns_per_byte), fit.residual * 100);
   }
   const HostCosts& host = regime.host;
@@ -89,12 +80,45 @@ void add_regime(std::string& text, const Regime& regime) {
        static_cast<double>(host.rendezvous_ns) / 1e3);
 }
 
-std::string percent(std::int64_t predicted, std::int64_t measured) {
-  if (predicted == 0 || measured == 0) return "-";
+// Of a prediction, at the speed the machine had in the recording.
+std::string percent(std::int64_t predicted, const Calibration& run) {
+  if (predicted == 0 || run.measured_ns == 0) return "-";
   char buffer[32];
+  const double expected = static_cast<double>(predicted) * run.slowness;
   std::snprintf(buffer, sizeof buffer, "%+.1f%%",
-                (static_cast<double>(predicted) / static_cast<double>(measured) - 1) * 100);
+                (expected / static_cast<double>(run.measured_ns) - 1) * 100);
   return buffer;
+}
+
+void add_recordings(std::string& text, const CostTable& table) {
+  line(text, "\n%-32s %5s %12s %9s %9s %9s %9s", "recording", "ranks", "step ms", "recorder",
+       "speed", "fitted", "held out");
+  bool is_checked = false;
+  for (const Calibration& c : table.calibration) {
+    is_checked = is_checked || c.held_out_ns != 0;
+    line(text, "%-32s %5d %12.2f %8.1f%% %+8.1f%% %9s %9s", c.trace.c_str(), c.ranks,
+         static_cast<double>(c.measured_ns) / 1e6, 100 * c.recorder_share,
+         100 * (1 / c.slowness - 1), percent(c.fitted_ns, c).c_str(),
+         percent(c.held_out_ns, c).c_str());
+  }
+  if (table.slowness_spread > 0) {
+    line(text, "the machine's speed varied by %.1f%% (standard deviation) between recordings alike",
+         100 * table.slowness_spread);
+  }
+  line(text, "band: a step takes the prediction +- %.1f%% with a probability of 90 %%%s",
+       table.band * 100,
+       is_checked ? "" : " (assumed: no recording's step could be predicted to check it)");
+  const BandCheck check = check_band(table);
+  if (check.tried > 0) {
+    line(text,
+         "held out: each recording predicted from the others alone; %d of %d lie inside the band "
+         "that the other errors make",
+         check.inside, check.tried);
+  }
+  if (table.doubt_scale > 1) {
+    line(text, "costs that no recording carries were further off than assumed: %.1f times",
+         table.doubt_scale);
+  }
 }
 
 }  // namespace
@@ -103,44 +127,27 @@ std::string fit_report(const CostTable& table) {
   std::string text;
   if (table.is_accelerator) {
     line(text, "device: %s, one of each rank's own",
-         table.cpu_model.empty() ? "not named" : table.cpu_model.c_str());
+         table.machine_name.empty() ? "not named" : table.machine_name.c_str());
   } else {
-    line(text, "machine: %s, %d cores", table.cpu_model.c_str(), table.cores);
+    line(text, "machine: %s, %d cores", table.machine_name.c_str(), table.cores);
   }
   if (table.memory_bytes_per_ns > 0) {
     line(text, "memory bandwidth that tasks share: %.1f GB/s", table.memory_bytes_per_ns);
   }
   for (const Crowding& c : table.crowding)
     if (!table.is_accelerator)
-      line(text, "%d ranks: tasks take %.2f times as long", c.ranks, c.factor);
-  const auto machine = table.is_accelerator ? machine_reported_as(table.cpu_model) : std::nullopt;
+      line(text, "%d ranks with %d thread%s each: tasks take %.2f times as long", c.ranks,
+           c.threads, c.threads == 1 ? "" : "s", c.factor);
+  const auto machine =
+      table.is_accelerator ? machine_reported_as(table.machine_name) : std::nullopt;
   for (const Regime& regime : table.regimes) {
     add_regime(text, regime);
     if (machine) add_efficiencies(text, regime, *machine);
   }
 
-  line(text, "\n%-32s %5s %12s %9s %9s", "recording", "ranks", "step ms", "fitted", "held out");
-  int tried = 0, inside = 0;
-  bool is_checked = false;
-  for (const Calibration& c : table.calibration) {
-    is_checked = is_checked || c.fitted_ns != 0 || c.held_out_ns != 0;
-    line(text, "%-32s %5d %12.2f %9s %9s", c.trace.c_str(), c.ranks,
-         static_cast<double>(c.measured_ns) / 1e6, percent(c.fitted_ns, c.measured_ns).c_str(),
-         percent(c.held_out_ns, c.measured_ns).c_str());
-    if (c.held_out_ns == 0) continue;
-    ++tried;
-    const double ratio = static_cast<double>(c.measured_ns) / static_cast<double>(c.held_out_ns);
-    inside += std::abs(ratio - 1) <= table.band ? 1 : 0;
-  }
-  line(text, "band: a step takes the prediction +- %.1f%% with a probability of 90 %%%s",
-       table.band * 100,
-       is_checked ? "" : " (assumed: no recording's step could be predicted to check it)");
-  if (tried > 0) {
-    line(text, "held out: each recording predicted from the others alone; %d of %d inside the band",
-         inside, tried);
-  }
+  add_recordings(text, table);
   line(text, "%s",
-       "(\"-\": the other recordings say nothing about this one's threads, operators or types)");
+       "(\"recorder\": its share of the step, taken out; \"-\": could not be simulated)");
   return text;
 }
 

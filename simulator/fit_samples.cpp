@@ -1,8 +1,13 @@
 #include "simulator/fit_samples.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 
+#include "simulator/key_facts.hpp"
+#include "simulator/meetings.hpp"
+#include "simulator/memory_traffic.hpp"
 #include "simulator/operator_pieces.hpp"
 #include "traces/metadata.hpp"
 #include "traces/processors.hpp"
@@ -34,7 +39,7 @@ std::optional<Kind> instruction_kind(const Trace& trace, const Event& event, Ope
     return {};
   }
   if (is_collective(op)) return Kind::collective;
-  if (op == Operator::copy_host_to_device || op == Operator::copy_device_to_host) return Kind::copy;
+  if (is_host_copy(op)) return Kind::copy;
   return Kind::launch;
 }
 
@@ -69,7 +74,7 @@ class Reader {
         read_host(lane);
       }
     }
-    read_rendezvous();
+    read_meetings();
     read_steps();
   }
 
@@ -120,9 +125,7 @@ class Reader {
     times.resize(out_.keys.size());
     for (std::size_t k = 0; k < times.size(); ++k) {
       const CostKey& key = out_.keys[k];
-      const double bytes =
-          is_collective(key.op) ? static_cast<double>(key.dims[0]) : bytes_moved(key);
-      demands_.push_back(bytes / std::max(1.0, quantile(times[k], 0.1)));
+      demands_.push_back(bytes_moved(key) / std::max(1.0, quantile(times[k], 0.1)));
     }
   }
 
@@ -132,37 +135,14 @@ class Reader {
     return demands_[static_cast<std::size_t>(key)] * std::min(1.0, time_of(event) / wall);
   }
 
-  // The integral over time of what all tasks together read and write, as a broken line.
   void read_traffic() {
-    std::vector<std::pair<std::int64_t, double>> changes;
     for (const auto& lane : by_lane_) {
       for (const Event* event : lane) {
         const std::int32_t key = is_task(event->kind) ? key_of(*event) : -1;
-        if (key < 0 || event->end_ns == event->start_ns) continue;
-        const double rate = traffic_of(*event, key);
-        changes.emplace_back(event->start_ns, rate);
-        changes.emplace_back(event->end_ns, -rate);
+        if (key >= 0) traffic_.add(event->start_ns, event->end_ns, traffic_of(*event, key));
       }
     }
-    std::sort(changes.begin(), changes.end());
-    double rate = 0, sum = 0;
-    for (const auto& [at, change] : changes) {
-      if (!times_.empty()) sum += rate * static_cast<double>(at - times_.back());
-      rate += change;
-      if (!times_.empty() && times_.back() == at) continue;
-      times_.push_back(at);
-      traffic_.push_back(sum);
-    }
-  }
-
-  double traffic_until(std::int64_t at) const {
-    const auto next = std::upper_bound(times_.begin(), times_.end(), at) - times_.begin();
-    if (next == 0) return 0;
-    const auto i = static_cast<std::size_t>(next) - 1;
-    if (i + 1 == times_.size()) return traffic_[i];
-    const double share =
-        static_cast<double>(at - times_[i]) / static_cast<double>(times_[i + 1] - times_[i]);
-    return traffic_[i] + share * (traffic_[i + 1] - traffic_[i]);
+    traffic_.finish();
   }
 
   void read_task(const Event& event) {
@@ -170,6 +150,7 @@ class Reader {
     const std::int32_t key = key_of(event);
     if (key < 0) return void(++out_.tasks_without_key);
     if (pieces_.is_part_of_another(event)) return;
+    if (event.cpu_ns < 0 && group_size(event) > 0) return;  // most of it is waiting: read_meetings
     const bool is_setup_work = event.step == 0 && event.kind == EventKind::host_compute;
     if (event.step < first_step_ && !is_setup_work) return;
     const auto wall = static_cast<double>(event.end_ns - event.start_ns);
@@ -179,7 +160,7 @@ class Reader {
     sample.ns = time_of(event);
     if (!out_.is_accelerator) sample.bytes_per_ns = demands_[static_cast<std::size_t>(key)];
     if (wall > 0 && !out_.is_accelerator) {
-      const double all = (traffic_until(event.end_ns) - traffic_until(event.start_ns)) / wall;
+      const double all = traffic_.between(event.start_ns, event.end_ns) / wall;
       sample.beside = std::max(0.0, all - traffic_of(event, key));
     }
     out_.tasks.push_back(sample);
@@ -285,31 +266,48 @@ class Reader {
     }
   }
 
+  // --- collectives ------------------------------------------------------------------------------
+
+  // Ranks that take part; 0 of what is no collective or says too little of itself.
+  std::int64_t group_size(const Event& event) {
+    if (event.kind != EventKind::communication) return 0;
+    const std::int32_t key = key_of(event);
+    if (key < 0 || pieces_.is_part_of_another(event)) return 0;
+    const CostKey& of = out_.keys[static_cast<std::size_t>(key)];
+    return is_collective(of.op) ? of.dims[1] : 0;
+  }
+
+  void read_meetings() {
+    const auto size_of = [&](const Event& event) { return group_size(event); };
+    for (const Meeting& meeting : meetings_of(trace_, first_step_, size_of)) {
+      if (meeting.members.front()->cpu_ns < 0) {
+        read_last_arrival(meeting);
+      } else if (meeting.members.size() > 1) {
+        read_rendezvous(meeting);
+      }
+    }
+  }
+
+  // Without processor times, the shortest of the ranks' times is that of the last to arrive.
+  void read_last_arrival(const Meeting& meeting) {
+    TaskSample sample;
+    sample.key = key_of(*meeting.members.front());
+    sample.ns = time_of(*meeting.members.front());
+    for (const Event* event : meeting.members) sample.ns = std::min(sample.ns, time_of(*event));
+    sample.may_have_waited = !meeting.is_complete;
+    out_.tasks.push_back(sample);
+  }
+
   // From the last rank's arrival at a collective to its end, beyond the processor time it took.
-  void read_rendezvous() {
-    struct Meeting {
-      std::int64_t last_start = 0;
-      double least = 1e18;
-      std::vector<const Event*> members;
-    };
-    std::map<std::pair<std::int32_t, std::int32_t>, Meeting> meetings;
-    for (const auto& lane : by_lane_) {
-      for (const Event* event : lane) {
-        if (event->kind != EventKind::communication || event->step < first_step_) continue;
-        Meeting& meeting = meetings[{event->step, event->instruction}];
-        meeting.last_start = std::max(meeting.last_start, event->start_ns);
-        meeting.members.push_back(event);
-      }
+  void read_rendezvous(const Meeting& meeting) {
+    std::int64_t last_start = INT64_MIN;
+    for (const Event* event : meeting.members) last_start = std::max(last_start, event->start_ns);
+    double least = std::numeric_limits<double>::infinity();
+    for (const Event* event : meeting.members) {
+      const auto beyond = static_cast<double>(event->end_ns - last_start - event->cpu_ns);
+      least = std::min(least, std::max(0.0, beyond));
     }
-    for (auto& [where, meeting] : meetings) {
-      for (const Event* event : meeting.members) {
-        if (event->cpu_ns < 0) continue;
-        const auto beyond = static_cast<double>(event->end_ns - meeting.last_start - event->cpu_ns);
-        meeting.least = std::min(meeting.least, std::max(0.0, beyond));
-      }
-      if (meeting.members.size() > 1 && meeting.least < 1e18)
-        out_.rendezvous.push_back(meeting.least);
-    }
+    out_.rendezvous.push_back(least);
   }
 
   void read_steps() {
@@ -319,7 +317,8 @@ class Reader {
         durations.push_back(static_cast<double>(step.end_ns - step.start_ns));
       }
     }
-    out_.step_ns = static_cast<std::int64_t>(quantile(durations, 0.5));
+    // Predictions are of runs that are not recorded.
+    out_.step_ns = std::llround(quantile(durations, 0.5) * (1 - out_.recorder_share));
   }
 
   const Trace& trace_;
@@ -329,8 +328,7 @@ class Reader {
   std::unordered_map<traces::StringId, std::int32_t> keys_;
   std::unordered_map<std::int64_t, const Event*> issued_;
   std::vector<double> demands_;  // by key
-  std::vector<std::int64_t> times_;
-  std::vector<double> traffic_;
+  MemoryTraffic traffic_;
   std::int32_t first_step_ = 0;
 };
 
@@ -353,14 +351,14 @@ RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
   out.file = file;
   out.model_json = text_of(trace, "model");
   out.plan_toml = text_of(trace, "plan");
-  out.cpu_model = text_of(trace, "cpu_model");
+  out.machine_name = text_of(trace, "cpu_model");
   // Recordings of others come from devices, and say which.
   const std::string source = text_of(trace, "source");
   out.is_accelerator = source == "kineto" || source == "nsys";
-  const auto device = trace.metadata.lower_bound("device.");
-  if (out.is_accelerator && device != trace.metadata.end() &&
-      device->first.starts_with("device.")) {
-    out.cpu_model = device->second;
+  if (out.is_accelerator) {
+    const auto device = trace.metadata.lower_bound("device.");
+    const bool is_named = device != trace.metadata.end() && device->first.starts_with("device.");
+    out.machine_name = is_named ? device->second : "";
   }
   out.ranks =
       static_cast<int>(std::max<std::int64_t>(1, traces::integer(trace.metadata, "ranks", 1)));
@@ -369,6 +367,9 @@ RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
   out.cores = out.is_accelerator
                   ? 1
                   : static_cast<int>(traces::integer(trace.metadata, "cores", traces::cores()));
+  constexpr double kMostRecording = 0.5;  // more is no figure to correct anything by
+  out.recorder_share = std::clamp(traces::number(trace.metadata, "recorder_overhead_fraction", 0),
+                                  0.0, kMostRecording);
   Reader(trace, out).read();
   return out;
 }

@@ -22,6 +22,7 @@ struct TaskSample {
   double ns = 0;
   double bytes_per_ns = 0;
   double beside = 0;
+  bool may_have_waited = false;  // a collective of which not all ranks were recorded
 };
 
 struct RunSamples {
@@ -30,9 +31,10 @@ struct RunSamples {
   int ranks = 1;
   int threads = 1;
   int cores = 1;
-  std::string cpu_model;        // or the device's name
+  std::string machine_name;     // of the processor, or of the device
   bool is_accelerator = false;  // each rank has a device of its own
   std::int64_t step_ns = 0;     // median of the steps after the second, 0 without any
+  double recorder_share = 0;    // of that, spent on recording; step_ns is without it
 
   std::vector<CostKey> keys;
   std::vector<TaskSample> tasks;

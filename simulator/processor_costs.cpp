@@ -21,13 +21,11 @@ class ProcessorCosts final : public CostModel {
       : cores_(cores), ranks_(ranks), threads_(threads_per_rank(cores, ranks)) {}
 
   CostEstimate estimate(const CostKey& key, const TaskPlace&) const override {
-    const bool is_collective = key.op == Operator::all_gather ||
-                               key.op == Operator::reduce_scatter || key.op == Operator::all_reduce;
     const double bytes = bytes_moved(key);
     CostEstimate result;
     result.source = CostSource::modelled;
     const double compute = flops(key) / (kFlopsPerNsAndCore * threads_);
-    result.ns = (is_collective ? kCollectiveOverheadNs : kOverheadNs) +
+    result.ns = (is_collective(key.op) ? kCollectiveOverheadNs : kOverheadNs) +
                 std::max(compute, bytes / kBytesPerNsAndCore);
     result.uses[static_cast<std::size_t>(Resource::cores)] =
         static_cast<float>(flops(key) > bytes ? threads_ : 1);

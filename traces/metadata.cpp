@@ -1,6 +1,7 @@
 #include "traces/metadata.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <fstream>
 #include <string_view>
 
@@ -17,6 +18,16 @@ std::string hexadecimal(std::uint64_t value) {
   std::string text(16, '0');
   for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = kDigits[value & 15];
   return text;
+}
+
+template <typename Number>
+Number parsed(const Metadata& metadata, const std::string& key, Number otherwise) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) return otherwise;
+  const std::string& text = found->second;
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : otherwise;
 }
 
 }  // namespace
@@ -45,12 +56,12 @@ Metadata run_metadata(const RunDescription& run) {
 }
 
 std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise) {
-  const auto found = metadata.find(key);
-  if (found == metadata.end()) return otherwise;
-  const std::string& text = found->second;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : otherwise;
+  return parsed(metadata, key, otherwise);
+}
+
+double number(const Metadata& metadata, const std::string& key, double otherwise) {
+  const double value = parsed(metadata, key, otherwise);
+  return std::isfinite(value) ? value : otherwise;
 }
 
 std::string cpu_model() {

@@ -54,6 +54,9 @@ Metadata run_metadata(const RunDescription& run);
 // The value of a key as an integer, or `otherwise` where it is absent or no number.
 std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise);
 
+// The same as a decimal number, such as a share.
+double number(const Metadata& metadata, const std::string& key, double otherwise);
+
 // "Intel(R) Xeon(R) ...", or empty where the system does not say.
 std::string cpu_model();
 

@@ -102,7 +102,7 @@ TEST(Contract, RecordFitPredictCompareInspectExport) {
   const Outcome mixed =
       place.run(job("predict", 2, {"--costs", "costs.json", "--machine", "h100-sxm"}));
   EXPECT_EQ(mixed.status, 2);
-  EXPECT_NE(mixed.err.find("costs.json: cpu_model"), std::string::npos) << mixed.err;
+  EXPECT_NE(mixed.err.find("costs.json: machine.name"), std::string::npos) << mixed.err;
 
   const json compared = place.run_json({"compare", "run.fst", "predicted.fst"});
   expect_fields(compared, {"step_time_error", "by_category", "events_unmatched"});
@@ -140,7 +140,7 @@ TEST(Contract, UnknownCostsAreNoTimeAndAMachineMakesThemOne) {
   // The same as if a device that no catalogue has had been recorded, without its collectives.
   json costs = read_json(place.path("costs.json"));
   costs["machine"]["accelerator"] = true;
-  costs["machine"]["cpu_model"] = "Nobody's Device";
+  costs["machine"]["name"] = "Nobody's Device";
   for (json& regime : costs["regimes"]) {
     regime["collectives"] = json::array();
     json kept = json::array();

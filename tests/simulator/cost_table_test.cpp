@@ -17,21 +17,28 @@ CostKey matmul(std::int64_t t, std::int64_t n, std::int64_t k, DType type = DTyp
 
 CostTable example() {
   CostTable table;
-  table.cpu_model = "A processor \"quoted\" \\ and long";
+  table.machine_name = "A processor \"quoted\" \\ and long";
   table.cores = 2;
   table.memory_bytes_per_ns = 12.5;
   table.band = 0.08;
   Regime regime;
   regime.threads = 1;
-  regime.measured[matmul(512, 384, 384)] = {1'500'000, 1, 0.02, 84};
-  regime.operators.push_back({Operator::matmul, DType::fp32, false, 2000, 0.02, 0.1, 1, 0.03, 9});
-  regime.collectives.push_back({Operator::all_gather, DType::fp32, 2, 30'000, 1.5, 0.2, 0.05, 4});
+  regime.measured[matmul(512, 384, 384)] = {1'500'000, 84};
+  const FitRange operators{9, 4, 1e6, 1e9, 10, 1e3, 2e7};
+  const FitRange collectives{4, 3, 1e4, 1e6, 0, 0, 2e5};
+  regime.operators.push_back(
+      {Operator::matmul, DType::fp32, false, 2000, 0.02, 0.1, 0.03, operators});
+  regime.collectives.push_back(
+      {Operator::all_gather, DType::fp32, 2, 1, 30'000, 1.5, 0.2, 0.05, collectives});
   regime.host.issue_ns[static_cast<std::size_t>(Kind::launch)] = 420;
   regime.host.wait_latency_ns = 9000;
   table.regimes.push_back(regime);
-  table.crowding.push_back({4, 1.1});
-  table.calibration.push_back(
-      {"small", "[batch]\n", "a b.fst", 2, 1, 100'000'000, 101'000'000, 97'000'000});
+  table.crowding.push_back({1, 4, 1.1});
+  table.calibration.push_back({"small", "[batch]\n", "a b.fst", 2, 1, 100'000'000, 0.01, 1.03,
+                               101'000'000, 97'000'000, 0.02});
+  table.slowness_spread = 0.03;
+  table.doubt_scale = 1.5;
+  table.impossible_keys = 7;
   return table;
 }
 
@@ -72,7 +79,7 @@ TEST(CostTable, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(error_of("[]").field, "format");
   EXPECT_EQ(error_of("{\"format\": 3}").field, "format");
   EXPECT_EQ(error_of(std::string(200, '[')).message.find("nests too deeply"), 0);
-  EXPECT_EQ(error_of(replaced(good, "\"version\": 1", "\"version\": 99")).field, "version");
+  EXPECT_EQ(error_of(replaced(good, "\"version\": 2", "\"version\": 99")).field, "version");
   EXPECT_EQ(error_of(replaced(good, "\"cores\": 2", "\"cores\": 0")).field, "machine.cores");
   EXPECT_EQ(error_of(replaced(good, "\"band\": 0.08", "\"band\": \"wide\"")).field, "band");
   EXPECT_EQ(error_of(replaced(good, "\"ns\": 1500000.0", "\"ns\": -1")).field,
@@ -101,7 +108,8 @@ TEST(TableCosts, AnswersFromTheBestSource) {
   EXPECT_EQ(other.source, CostSource::fitted);
   const CostKey key = matmul(4096, 4096, 4096);
   // Far from what was measured the fit stands alone.
-  EXPECT_NEAR(other.ns, 1.1 * (2000 + 0.02 * flops(key) + 0.1 * bytes_moved(key)), 0.05 * other.ns);
+  EXPECT_NEAR(other.ns, 1.1 * (2000 + std::max(0.02 * flops(key), 0.1 * bytes_moved(key))),
+              0.05 * other.ns);
 
   const auto never = costs->estimate(
       {Operator::rope, DType::fp32, DType::fp32, DType::fp32, {1, 64, 6, 64}}, {});
@@ -113,7 +121,7 @@ TEST(TableCosts, NearAMeasuredKeyItLeansOnIt) {
   table.crowding.clear();
   const CostKey near = matmul(512, 384, 400), measured = matmul(512, 384, 384);
   const auto plain = [&](const CostKey& k) {
-    return 2000 + 0.02 * flops(k) + 0.1 * bytes_moved(k);
+    return 2000 + std::max(0.02 * flops(k), 0.1 * bytes_moved(k));
   };
   const double miss = 1'500'000 / plain(measured);
   const auto costs = table_costs(table, 2);

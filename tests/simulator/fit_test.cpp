@@ -84,7 +84,7 @@ TEST(Fit, FindsTheParametersOfAnOperator) {
   EXPECT_NEAR(found.ns_per_flop, 0.03, 0.001);
   EXPECT_NEAR(found.overhead_ns, 5000, 1000);
   EXPECT_LT(found.residual, 0.02);
-  EXPECT_EQ(found.samples, 15);
+  EXPECT_EQ(found.range.samples, 15);
 }
 
 TEST(Fit, FindsTheParametersOfACollective) {

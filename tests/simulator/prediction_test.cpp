@@ -197,10 +197,11 @@ TEST(Prediction, OutOfMemoryIsAnAnswer) {
 // Costs of a device that the catalogue lacks, of which one product alone was seen.
 CostTable costs_of_an_unknown_device() {
   CostTable table;
-  table.cpu_model = "Nobody's Device";
+  table.machine_name = "Nobody's Device";
   table.is_accelerator = true;
   Regime& regime = table.regimes.emplace_back();
-  regime.operators.push_back({Operator::matmul, DType::bf16, false, 2000, 1e-6, 0, 1, 0, 1});
+  regime.operators.push_back(
+      {Operator::matmul, DType::bf16, false, 2000, 1e-6, 0, 0, {3, 3, 1e5, 1e9, 1, 1e3, 3e3}});
   return table;
 }
 

@@ -1,0 +1,30 @@
+// Which collectives on different ranks are one and the same, and how long it took.
+//
+// Ranks arrive at a collective at different times and the early ones wait inside it, so that what
+// their recordings show is mostly waiting. The last to arrive waits for nobody: its time is the
+// collective's own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::simulator {
+
+struct Meeting {
+  std::vector<const traces::Event*> members;  // of different ranks
+  bool is_complete = false;                   // the whole group was recorded
+};
+
+// The collectives from `first_step` on, which are the events of which `group_size` is positive: the
+// ranks that take part. Ranks meet at the same instruction of the same step; where a recording knows
+// none, at the same occurrence of equal work in it. Where more ranks were recorded than the group
+// has, groups are taken to be of consecutive ranks or of every so manieth, whichever makes their
+// members end closer together. Members that did not run at the same time did not meet.
+std::vector<Meeting> meetings_of(
+    const traces::Trace& trace, std::int32_t first_step,
+    const std::function<std::int64_t(const traces::Event&)>& group_size);
+
+}  // namespace foreshard::simulator
