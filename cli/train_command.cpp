@@ -78,10 +78,12 @@ void announce(const Job& job, int threads) {
   std::fprintf(stderr, "training on the CPU with %s: %d rank%s of %d thread%s\n",
                std::string(name(set)).c_str(), job.ranks, job.ranks == 1 ? "" : "s", threads,
                threads == 1 ? "" : "s");
-  if (job.plan.precision.param == DType::bf16 &&
-      !executor::has_fast_bf16(executor::this_processor(), set)) {
-    std::fprintf(stderr, "no fast bf16 on this processor: products run at the speed of fp32\n");
-  }
+  const executor::Processor& processor = executor::this_processor();
+  if (job.plan.precision.param != DType::bf16 || executor::has_fast_bf16(processor, set)) return;
+  const bool has_other =
+      executor::has_fast_bf16(processor, executor::instruction_sets(processor).front());
+  std::fprintf(stderr, "no fast bf16 %s: products run at the speed of fp32\n",
+               has_other ? ("with " + std::string(name(set))).c_str() : "on this processor");
 }
 
 // Everything an error can come from, before anything is written.

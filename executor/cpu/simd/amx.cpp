@@ -31,6 +31,7 @@ struct alignas(64) TileShapes {
   std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
+static_assert(sizeof(TileShapes) == 64);
 constexpr TileShapes kTileShapes;
 
 #define FORESHARD_TILES_BEGIN() _tile_loadconfig(&kTileShapes)
