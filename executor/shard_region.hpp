@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "executor/progress.hpp"
 #include "models/step_program.hpp"
 
 namespace foreshard::executor {
@@ -34,7 +35,9 @@ inline Region intersection(const Region& a, const Region& b) {
 }
 
 // Calls copy(from, to, count) for every run of elements that `part` occupies without a gap in two
-// dense row-major regions; from and to are positions in the two.
+// dense row-major regions; from and to are positions in the two. Long runs are cut, and each piece
+// is progress of the rank: drawing or reading a large parameter can take minutes.
+constexpr std::int64_t kLongestRun = std::int64_t{1} << 20;
 template <typename Copy>
 void for_each_run(const Region& part, const Region& source, const Region& target, Copy copy) {
   if (part.elements() == 0) return;
@@ -45,7 +48,10 @@ void for_each_run(const Region& part, const Region& source, const Region& target
     const auto position = [&](const Region& in) {
       return (part.first_row + i - in.first_row) * in.columns + part.first_column - in.first_column;
     };
-    copy(position(source), position(target), count);
+    for (std::int64_t at = 0; at < count; at += kLongestRun) {
+      copy(position(source) + at, position(target) + at, std::min(kLongestRun, count - at));
+      note_progress();
+    }
   }
 }
 

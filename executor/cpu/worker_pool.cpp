@@ -36,6 +36,7 @@ void WorkerPool::share(std::int64_t count, const void* context, Function functio
   std::unique_lock lock(mutex_);
   context_ = context;
   function_ = function;
+  progress_ = progress_of_this_thread;
   count_ = count;
   next_ = 0;
   ++round_;
@@ -51,6 +52,7 @@ void WorkerPool::work(int thread) {
     started_.wait(lock, [&] { return is_closing_ || round_ != seen; });
     if (is_closing_) return;
     seen = round_;
+    progress_of_this_thread = progress_;
     claim_tasks(lock, thread);
     if (running_ == 0) finished_.notify_one();
   }
@@ -67,6 +69,7 @@ void WorkerPool::claim_tasks(std::unique_lock<std::mutex>& lock, int thread) {
     } catch (...) {
       failure = std::current_exception();
     }
+    note_progress();
     lock.lock();
     --running_;
     if (failure != nullptr) {

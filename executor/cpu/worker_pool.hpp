@@ -3,6 +3,7 @@
 //
 // Tasks are claimed one by one, so which thread runs a task is up to chance: results must depend on
 // the task's number alone. A task that throws ends the rest, and run() throws the first exception.
+// Every task done is progress of the caller's rank (executor/progress.hpp).
 #pragma once
 
 #include <condition_variable>
@@ -12,6 +13,8 @@
 #include <thread>
 #include <type_traits>
 #include <vector>
+
+#include "executor/progress.hpp"
 
 namespace foreshard::executor {
 
@@ -30,7 +33,10 @@ class WorkerPool {
   template <class Task>
   void run(std::int64_t count, const Task& task) {
     if (workers_.empty() || count <= 1) {
-      for (std::int64_t i = 0; i < count; ++i) task(i, 0);
+      for (std::int64_t i = 0; i < count; ++i) {
+        task(i, 0);
+        note_progress();
+      }
       return;
     }
     share(count, &task, [](const void* context, std::int64_t i, int thread) {
@@ -61,6 +67,7 @@ class WorkerPool {
   std::vector<std::thread> workers_;
   const void* context_ = nullptr;
   Function function_ = nullptr;
+  RankProgress* progress_ = nullptr;  // the caller's
   std::int64_t count_ = 0, next_ = 0;
   int running_ = 0;  // tasks being run
   std::uint64_t round_ = 0;

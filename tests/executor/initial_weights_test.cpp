@@ -8,6 +8,7 @@
 
 #include "executor/float_formats.hpp"
 #include "executor/full_tensors.hpp"
+#include "executor/shard_region.hpp"
 #include "executor/weight_source.hpp"
 #include "tests/executor/shard_support.hpp"
 #include "tests/temporary_folder.hpp"
@@ -46,6 +47,23 @@ TEST(InitialWeights, AreBoxMullerOfPhilox) {
       EXPECT_NEAR(drawn[4 * block + 2 * pair + 1], radius * std::sin(angle), 2e-7);
     }
   }
+}
+
+// Nobody takes a rank that draws or reads a large parameter for one that hangs.
+TEST(ShardRegions, LongRunsAreCutAndCountAsProgress) {
+  RankProgress progress;
+  progress_of_this_thread = &progress;
+  const Region whole{0, 7000, 0, 1000}, part{1000, 3000, 0, 1000};
+  std::int64_t covered = 0;
+  for_each_run(part, whole, part, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    EXPECT_EQ(to, covered);
+    EXPECT_EQ(from, 1'000'000 + covered);
+    EXPECT_LE(count, kLongestRun);
+    covered += count;
+  });
+  progress_of_this_thread = nullptr;
+  EXPECT_EQ(covered, 3'000'000);
+  EXPECT_EQ(progress.retired, 3U);
 }
 
 // Whoever changes these bits changes every run that was ever started from a seed.

@@ -189,6 +189,7 @@ void attention_backward(const AttentionOperands& o, Index sequence, Index kv_hea
         heads.add_query_gradients(queries, keys, at);
       }
       heads.store_query_gradients(queries, at);
+      note_progress();
     }
   }
   BackwardHeads<T>(o, sequence, begin).store_key_gradients(0, o.sequence);

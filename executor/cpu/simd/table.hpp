@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "executor/progress.hpp"
 #include "models/dtype.hpp"
 
 namespace foreshard::executor {

@@ -54,6 +54,20 @@ TEST(WorkerPool, ThrowsWhatATaskThrew) {
   }
 }
 
+// A kernel that takes longer than the hang timeout is seen to go on.
+TEST(WorkerPool, EveryTaskIsProgressOfTheCallersRank) {
+  for (const int threads : {1, 3}) {
+    RankProgress progress;
+    progress_of_this_thread = &progress;
+    WorkerPool pool(threads);
+    pool.run(17, [](std::int64_t, int) {});
+    progress_of_this_thread = nullptr;
+    EXPECT_EQ(progress.retired, 17U);
+    pool.run(17, [](std::int64_t, int) {});
+    EXPECT_EQ(progress.retired, 17U);
+  }
+}
+
 // 'S' where a thread of this process sleeps, 'R' where it runs or could.
 char state_of(long thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
