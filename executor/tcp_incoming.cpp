@@ -52,12 +52,16 @@ void TcpIncoming::withdraw(int number, TcpMessage& message) {
   }
 }
 
-bool TcpIncoming::awaits_anything() const {
-  return std::ranges::any_of(channels_, [](const Channel& channel) {
+bool TcpIncoming::awaits_anything_but(int number) const {
+  const auto awaits = [](const Channel& channel) {
     return (channel.is_under_way && channel.target.message != nullptr) ||
            std::ranges::any_of(channel.awaited,
                                [](const Awaited& awaited) { return awaited.message != nullptr; });
-  });
+  };
+  for (int other = 0; other < kTcpChannels; ++other) {
+    if (other != number && awaits(channels_[static_cast<std::size_t>(other)])) return true;
+  }
+  return false;
 }
 
 std::span<std::byte> TcpIncoming::space() {

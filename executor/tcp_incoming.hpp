@@ -20,7 +20,8 @@ class TcpIncoming {
   bool await(int channel, TcpMessage& message);
   // Its memory is not written to any more; should its message still come, it is thrown away.
   void withdraw(int channel, TcpMessage& message);
-  bool awaits_anything() const;
+  // Whether somebody awaits a message of another channel than this one.
+  bool awaits_anything_but(int channel) const;
 
   // Where the next bytes belong; never empty.
   std::span<std::byte> space();

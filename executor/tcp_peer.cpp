@@ -7,12 +7,15 @@
 
 #include <sys/uio.h>
 
+#include "executor/transport.hpp"
+
 namespace foreshard::executor {
 namespace {
 
 constexpr std::size_t kStaged = 1 << 14;   // room for headers and short messages, read at once
 constexpr std::size_t kOneTurn = 4 << 20;  // bytes read before other connections have their turn
-constexpr const char* kUnneeded = "has left the run, but others still need it";
+// Said where more than a heartbeat is awaited of a process that has left.
+constexpr const char* kStillNeeded = "has left the run, but others still need it";
 
 bool would_block(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
@@ -52,8 +55,8 @@ TcpChannels TcpPeer::receive(TcpRequest& request) {
   const int channel = request.channel;
   if (in_.await(channel, request)) {
     complete(request, completed);
-  } else if (has_left_ || has_closed_) {
-    lose(kUnneeded);
+  } else if ((has_left_ || has_closed_) && channel != kHeartbeatChannel) {
+    lose(kStillNeeded);
   } else if (size > kTcpEager) {
     const std::lock_guard out_lock(out_mutex_);
     out_.add({TcpFrame::Kind::credit, channel, 0, size});
@@ -176,7 +179,7 @@ void TcpPeer::act_on(const TcpFrame& control, TcpChannels& completed) {
     flush(completed);
   } else if (control.kind == TcpFrame::Kind::goodbye) {
     has_left_ = true;
-    if (in_.awaits_anything()) lose(kUnneeded);
+    if (in_.awaits_anything_but(kHeartbeatChannel)) lose(kStillNeeded);
   } else {
     lose("has ended the run; its own message says why", control.message);
   }

@@ -2,6 +2,7 @@
 // processes find each other or do not, and how one notices that another is gone.
 #include "executor/tcp_transport.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -260,6 +261,23 @@ TEST(TcpTransport, WhoComesTwiceIsRefused) {
   });
   EXPECT_EQ(members, 3);
   EXPECT_EQ(refusals, 1);
+}
+
+// A process may still listen for heartbeats when another has done all it had to.
+TEST(TcpTransport, HeartbeatsAreNotNeededFromWhoLeaves) {
+  const int port = free_port();
+  run_ranks(2, [&](int rank) {
+    const auto transport = std::move(connect_by_tcp(rendezvous(rank, port, {2, 1, 1})).value());
+    if (rank == 1) return;
+    std::array<std::byte, 8> beat{}, more{};
+    Transport::Ticket early = transport->receive(beat, 1, kHeartbeatChannel);
+    // Nothing tells this rank that the other has said goodbye; it soon has.
+    for (int i = 0; i < 50; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    Transport::Ticket late = transport->receive(more, 1, kHeartbeatChannel);
+    EXPECT_FALSE(transport->lost());
+    transport->cancel(early);
+    transport->cancel(late);
+  });
 }
 
 // A peer that speaks the handshake and then what it likes.
