@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <ostream>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 
 #include "models/atomic_file.hpp"
 #include "models/utf8.hpp"
 #include "traces/chrome_rows.hpp"
+#include "traces/launches.hpp"
 #include "traces/memory_replay.hpp"
 #include "traces/text_output.hpp"
 
@@ -187,43 +186,22 @@ class ChromeWriter {
     out_.exact_json(trace_.strings[id]);
   }
 
-  // From what the host issued to what the device did: joined by rank, step and instruction in our
-  // own recordings, by rank and correlation in those of others.
+  // From what the host issued to what the device did.
   void arrows() {
-    using Cause = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
-    constexpr std::int32_t kByCorrelation = -1;  // in the place of a step
-    const auto cause_of = [&](const Event& e, bool is_issue) -> std::optional<Cause> {
-      const bool is_call = e.kind == EventKind::runtime || e.kind == EventKind::host_wait;
-      if (e.correlation != 0 && (!is_issue || is_call)) {
-        return Cause{rank_of(e), kByCorrelation, e.correlation};
-      }
-      if (e.instruction != kNone && (!is_issue || e.kind == EventKind::host)) {
-        return Cause{rank_of(e), e.step, e.instruction};
-      }
-      return std::nullopt;
-    };
-    std::vector<std::pair<Cause, const Event*>> effects;
-    for (const Event& e : trace_.events) {
-      const auto cause = is_device_work(e.kind) ? cause_of(e, false) : std::nullopt;
-      if (cause) effects.emplace_back(*cause, &e);
+    const Launches launches(trace_);
+    std::vector<std::pair<std::size_t, std::size_t>> effects;  // call and work
+    for (std::size_t i = 0; i < trace_.events.size(); ++i) {
+      if (!is_device_work(trace_.events[i].kind) || launches.of(i) == Launches::kUnknown) continue;
+      effects.emplace_back(static_cast<std::size_t>(launches.of(i)), i);
     }
     std::sort(effects.begin(), effects.end());
     std::int64_t id = 0;
-    for (const Event& e : trace_.events) {
-      const auto cause = is_device_work(e.kind) ? std::nullopt : cause_of(e, true);
-      if (!cause) continue;
-      auto effect = std::lower_bound(effects.begin(), effects.end(),
-                                     std::pair<Cause, const Event*>(*cause, nullptr));
-      if (effect == effects.end() || effect->first != *cause || effect->second == nullptr) continue;
-      const auto first = effect;
-      for (; effect != effects.end() && effect->first == *cause; ++effect) {
-        const Event& d = *effect->second;
-        object("s", rank_of(e), row_of(e), e.start_ns)
-            << ",\"id\":" << ++id << ",\"cat\":\"issue\",\"name\":\"issue\"}";
-        object("f", rank_of(d), row_of(d), d.start_ns)
-            << ",\"id\":" << id << ",\"bp\":\"e\",\"cat\":\"issue\",\"name\":\"issue\"}";
-      }
-      first->second = nullptr;  // one arrow for each effect: who issued it first
+    for (const auto& [call, work] : effects) {
+      const Event &e = trace_.events[call], &d = trace_.events[work];
+      object("s", rank_of(e), row_of(e), e.start_ns)
+          << ",\"id\":" << ++id << ",\"cat\":\"issue\",\"name\":\"issue\"}";
+      object("f", rank_of(d), row_of(d), d.start_ns)
+          << ",\"id\":" << id << ",\"bp\":\"e\",\"cat\":\"issue\",\"name\":\"issue\"}";
     }
   }
 

@@ -1,26 +1,15 @@
-// Which call of a host thread launched which work of the device, and how far the host was ahead.
+// What launching cost the hosts, and how far they were ahead of their devices.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <vector>
 
+#include "traces/launches.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::profiler {
 
-// The launching call of every device event, as indices into Trace::events. Recordings of others join
-// them by correlation, our own by step and instruction.
-class Launches {
- public:
-  static constexpr std::int32_t kUnknown = -1;
-
-  explicit Launches(const traces::Trace& trace);
-  std::int32_t of(std::size_t event) const { return launch_[event]; }
-
- private:
-  std::vector<std::int32_t> launch_;
-};
+using traces::Launches;
 
 // Of the device events of one rank whose launch is known.
 struct LaunchStatistics {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "traces/launches.hpp"
+
 namespace foreshard::traces::kineto {
 
 void HostSweep::sweep(std::size_t lane, std::span<const std::uint32_t> instants) {
@@ -22,10 +24,8 @@ void HostSweep::sweep(std::size_t lane, std::span<const std::uint32_t> instants)
 HostSweep::Open HostSweep::around(std::int64_t time_ns) {
   while (!open_.empty() && open_.back().end_ns <= time_ns) open_.pop_back();
   Open out = open_.empty() ? Open{0, 0, 0, 0, kNoEvent} : open_.back();
-  if (out.unit == 0 && !scopes_.empty() && scopes_.back().from_ns <= time_ns) {
-    out.unit = scopes_.back().unit;
-    if (out.phase == 0) out.phase = scopes_.back().phase;
-  }
+  if (out.unit == 0) out.unit = scopes_.current().unit;
+  if (out.phase == 0) out.phase = scopes_.current().phase;
   return out;
 }
 
@@ -42,7 +42,7 @@ void HostSweep::visit(std::uint32_t index) {
     const NameFacts& facts = names_[event.name];
     if (facts.unit != 0) now.unit = facts.unit;
     if (facts.phase != 0) now.phase = facts.phase;
-    if (facts.scope != Annotation::Scope::none) change_scope(facts, event);
+    scopes_.change(facts.scope, facts.unit, facts.phase);
   }
   event.unit = now.unit;
   event.phase = now.phase;
@@ -55,30 +55,13 @@ void HostSweep::visit(std::uint32_t index) {
   if (event.kind == EventKind::runtime && now.owner != kNoEvent && names_[event.name].launches) {
     kernel_calls.push_back(now.owner);
   }
-  if (event.correlation != 0) launches.push_back({event.correlation, index, now.owner});
+  if (can_launch(event)) launches.push_back({event.correlation, index, now.owner});
   if (links.external_id != 0 && event.correlation == 0) {
     operators.push_back({links.external_id, index, now.owner});
   }
   now.end_ns = event.end_ns;
   if (event.kind != EventKind::runtime && event.kind != EventKind::stack) now.name = event.name;
   if (event.end_ns > event.start_ns) open_.push_back(now);
-}
-
-void HostSweep::change_scope(const NameFacts& facts, const Event& event) {
-  switch (facts.scope) {
-    case Annotation::Scope::begins:
-      scopes_.push_back({facts.unit, facts.phase, event.end_ns});
-      break;
-    case Annotation::Scope::ends: {
-      const auto its = std::find_if(scopes_.rbegin(), scopes_.rend(), [&](const Scope& scope) {
-        return scope.unit == facts.unit && scope.phase == facts.phase;
-      });
-      if (its != scopes_.rend()) scopes_.erase(std::prev(its.base()), scopes_.end());
-      break;
-    }
-    case Annotation::Scope::resets: scopes_.clear(); break;
-    case Annotation::Scope::none: break;
-  }
 }
 
 void HostSweep::rename_cost(Event& event, Operator op) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "traces/fsdp_scopes.hpp"
 #include "traces/kineto/attribution.hpp"
 #include "traces/kineto/name_facts.hpp"
 
@@ -40,22 +41,17 @@ class HostSweep {
     StringId unit, phase, name;
     std::uint32_t owner;
   };
-  struct Scope {
-    StringId unit, phase;
-    std::int64_t from_ns;
-  };
 
   Open around(std::int64_t time_ns);
   void place(std::uint32_t instant);
   void visit(std::uint32_t index);
-  void change_scope(const NameFacts& facts, const Event& event);
   void rename_cost(Event& event, Operator op);
 
   Collected& recording_;
   NameTable& names_;
   Attribution& out_;
   std::vector<Open> open_;
-  std::vector<Scope> scopes_;
+  FsdpScopes<StringId> scopes_;
 };
 
 }  // namespace foreshard::traces::kineto

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "traces/launches.hpp"
+
 namespace foreshard::traces::nsys {
 namespace {
 
@@ -10,10 +12,6 @@ constexpr std::size_t kMostPlaces = 100'000;
 constexpr std::int64_t kLongest = std::int64_t{1} << 53;  // ns: a hundred days
 constexpr std::int64_t kOpen = -2;  // as an event's processor time: its end is not known yet
 constexpr const char* kImpossible = "impossible records: times";
-
-bool is_launch(EventKind kind) {
-  return kind == EventKind::runtime || kind == EventKind::host_wait;
-}
 
 }  // namespace
 
@@ -155,7 +153,7 @@ std::map<std::int32_t, std::map<std::int32_t, std::int64_t>> Builder::count_laun
   std::map<std::int32_t, std::map<std::int32_t, std::int64_t>> launches;
   for (const Event& e : trace_.events) {
     const Place& place = places_[static_cast<std::size_t>(e.lane)];
-    if (place.device || !is_launch(e.kind) || e.correlation == 0) continue;
+    if (place.device || !can_launch(e)) continue;
     for (const std::int64_t process : {place.process, kNoProcess}) {
       const std::pair<Key, std::int32_t> cause{{process, e.correlation}, 0};
       const auto effect = std::lower_bound(effects.begin(), effects.end(), cause);

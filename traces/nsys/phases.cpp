@@ -8,12 +8,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "traces/fsdp_scopes.hpp"
+#include "traces/launches.hpp"
 #include "traces/nsys/range_meaning.hpp"
 
 namespace foreshard::traces::nsys {
 namespace {
-
-constexpr std::size_t kMostBegunUnits = 256;  // deeper is a recording that lacks their ends
 
 // What a name means, with its words as text of the trace.
 struct Meaning {
@@ -61,9 +61,6 @@ class Phases {
     StringId phase = 0, unit = 0;
     std::int32_t step = kNone;
   };
-  struct BegunUnit {
-    StringId phase = 0, unit = 0;
-  };
 
   const Meaning& meaning(StringId name) {
     const auto [found, is_new] = meanings_.try_emplace(name);
@@ -78,21 +75,19 @@ class Phases {
 
   void from_ranges_around(std::span<Event> events, std::int32_t rank) {
     std::vector<Open> open;
-    std::vector<BegunUnit> begun;
+    FsdpScopes<StringId> scopes;
     for (Event& e : events) {
       while (!open.empty() && open.back().end_ns <= e.start_ns) open.pop_back();
       Open around = open.empty() ? Open() : open.back();
-      if (!begun.empty()) {
-        if (around.phase == 0) around.phase = begun.back().phase;
-        if (around.unit == 0) around.unit = begun.back().unit;
-      }
+      if (around.phase == 0) around.phase = scopes.current().phase;
+      if (around.unit == 0) around.unit = scopes.current().unit;
       Open own{e.end_ns, around.phase, around.unit, around.step};
       if (e.kind == EventKind::range || e.kind == EventKind::host) {
         const Meaning& means = meaning(e.name);
         if (means.phase != 0) own.phase = means.phase;
         if (means.unit != 0) own.unit = means.unit;
         if (means.step != kNone) own.step = means.step;
-        change_scope(begun, means);
+        scopes.change(means.scope, means.unit, means.phase);
         if (means.step != kNone && around.step != means.step) {
           steps_[rank].push_back({e.start_ns, e.end_ns, means.step});
         }
@@ -104,23 +99,6 @@ class Phases {
       e.unit = own.unit;
       e.step = std::max(own.step, 0);
       if (e.end_ns > e.start_ns) open.push_back(own);
-    }
-  }
-
-  static void change_scope(std::vector<BegunUnit>& begun, const Meaning& means) {
-    switch (means.scope) {
-      case Scope::none: break;
-      case Scope::resets: begun.clear(); break;
-      case Scope::begins:
-        if (begun.size() >= kMostBegunUnits) begun.erase(begun.begin());
-        begun.push_back({means.phase, means.unit});
-        break;
-      case Scope::ends: {
-        const auto found = std::find_if(begun.rbegin(), begun.rend(),
-                                        [&](const BegunUnit& b) { return b.unit == means.unit; });
-        if (found != begun.rend()) begun.erase(found.base() - 1);
-        break;
-      }
     }
   }
 
@@ -152,27 +130,11 @@ class Phases {
   }
 
   void from_launches() {
-    using Launch = std::tuple<std::int32_t, std::int64_t, const Event*>;  // rank, correlation
-    std::vector<Launch> launches;
-    const auto rank = [&](const Event& e) {
-      return trace_.lanes[static_cast<std::size_t>(e.lane)].rank;
-    };
-    const auto is_call = [](const Event& e) {
-      return e.kind == EventKind::runtime || e.kind == EventKind::host_wait;
-    };
-    for (const Event& e : trace_.events) {
-      if (is_call(e) && e.correlation != 0) launches.emplace_back(rank(e), e.correlation, &e);
-    }
-    std::sort(launches.begin(), launches.end());
-    for (Event& e : trace_.events) {
-      if (!trace_.lanes[static_cast<std::size_t>(e.lane)].device || e.correlation == 0) continue;
-      const auto launch = std::lower_bound(launches.begin(), launches.end(),
-                                           Launch{rank(e), e.correlation, nullptr});
-      if (launch == launches.end() || std::get<0>(*launch) != rank(e) ||
-          std::get<1>(*launch) != e.correlation) {
-        continue;
-      }
-      const Event& call = *std::get<2>(*launch);
+    const Launches launches(trace_);
+    for (std::size_t i = 0; i < trace_.events.size(); ++i) {
+      if (launches.of(i) == Launches::kUnknown) continue;
+      const Event& call = trace_.events[static_cast<std::size_t>(launches.of(i))];
+      Event& e = trace_.events[i];
       e.phase = call.phase;
       e.unit = call.unit;
       e.step = call.step;

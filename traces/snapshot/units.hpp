@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/fsdp_scopes.hpp"
 #include "traces/snapshot/snapshot.hpp"
 
 namespace foreshard::traces {
@@ -19,14 +20,16 @@ class Units {
 
   // The unit of the innermost open range that names one; between ranges the unit whose forward or
   // backward has begun and not ended. Empty outside of all.
-  const std::string& current() const { return open_.empty() ? running_ : open_.back(); }
+  const std::string& current() const {
+    return open_.empty() ? scopes_.current().unit : open_.back();
+  }
 
  private:
   const Snapshot& snapshot_;
   int device_;
   std::size_t next_ = 0;  // annotation
   std::vector<std::string> open_;
-  std::string running_;
+  FsdpScopes<std::string> scopes_;
 };
 
 }  // namespace foreshard::traces

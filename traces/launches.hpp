@@ -1,0 +1,33 @@
+// Which call of a host thread launched which work of a device: the one answer for reports, exports
+// and importers.
+//
+// Recordings of others join a call and its work by correlation. The call may return at once or wait
+// for its work, as a synchronous copy does, and may be an operator itself. Our own recordings join by
+// step and instruction, which the host issues.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "traces/trace.hpp"
+
+namespace foreshard::traces {
+
+// Whether an event of a host can have launched the work with which it shares its correlation or,
+// without one, its instruction.
+bool can_launch(const Event& event);
+
+// The launching call of every event in a device's lanes, as indices into Trace::events; of several
+// that share a correlation the first.
+class Launches {
+ public:
+  static constexpr std::int32_t kUnknown = -1;
+
+  explicit Launches(const Trace& trace);
+  std::int32_t of(std::size_t event) const { return launch_[event]; }
+
+ private:
+  std::vector<std::int32_t> launch_;
+};
+
+}  // namespace foreshard::traces
