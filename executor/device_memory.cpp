@@ -94,15 +94,13 @@ std::byte* HostMemory::allocate(Bytes bytes) {
   const Bytes rounded = round_up(bytes, Bytes{kHostAlignment});
   current_ += rounded;
   peak_ = std::max(peak_, current_);
-  highest_ = std::max(highest_, current_);
   if (const auto found = unused_.find(rounded.count); found != unused_.end()) {
     std::byte* const pointer = found->second;
     unused_bytes_ -= rounded;
     unused_.erase(found);
     return pointer;
   }
-  while (!unused_.empty() && current_ + unused_bytes_ > highest_)
-    give_back(std::prev(unused_.end()));
+  while (!unused_.empty() && current_ + unused_bytes_ > peak_) give_back(std::prev(unused_.end()));
   return static_cast<std::byte*>(
       ::operator new (size(rounded), std::align_val_t{static_cast<std::size_t>(kHostAlignment)}));
 }

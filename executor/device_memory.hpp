@@ -69,14 +69,12 @@ class HostMemory {
   void free(std::byte* pointer, Bytes bytes);
 
   Bytes current() const { return current_; }
-  Bytes peak() const { return peak_; }  // since the last reset_peak
-  void reset_peak() { peak_ = current_; }
+  Bytes peak() const { return peak_; }
 
  private:
   void give_back(std::multimap<std::int64_t, std::byte*>::iterator unused);
 
   Bytes current_, peak_;
-  Bytes highest_;                                   // ever in use
   std::multimap<std::int64_t, std::byte*> unused_;  // by rounded bytes
   Bytes unused_bytes_;
 };

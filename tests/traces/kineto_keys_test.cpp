@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "traces/kineto/arguments.hpp"
 #include "traces/kineto/operator_keys.hpp"
 #include "traces/kineto/transfer_keys.hpp"
 
@@ -20,7 +21,8 @@ std::string key_of(const Call& call) {
   event.input_types = call.types;
   event.concrete_inputs = call.values;
   event.input_strides = call.strides;
-  const auto found = operator_key(event);
+  const KeyRule rule = key_rule(event.name);
+  const auto found = rule == nullptr ? std::nullopt : rule(Arguments(event));
   return found ? text(found->key) : "none";
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "traces/kineto/operator_keys.hpp"
+#include "traces/kineto/raw_event.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {

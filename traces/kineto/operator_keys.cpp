@@ -18,11 +18,6 @@ KeyRule key_rule(std::string_view name) {
   return found == all.end() ? nullptr : found->second;
 }
 
-std::optional<OperatorKey> operator_key(const RawEvent& event) {
-  const KeyRule rule = key_rule(event.name);
-  return rule == nullptr ? std::nullopt : rule(Arguments(event));
-}
-
 CostKey in_backward(const CostKey& forward, Operator op) {
   CostKey out = forward;
   out.op = op;

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "models/operators.hpp"
-#include "traces/kineto/raw_event.hpp"
 
 namespace foreshard::traces::kineto {
 
@@ -26,8 +25,6 @@ using KeyRule = std::optional<OperatorKey> (*)(const Arguments&);
 
 // Null for operators without a key.
 KeyRule key_rule(std::string_view name);
-
-std::optional<OperatorKey> operator_key(const RawEvent& event);
 
 // The same sizes as another operator of autograd's. A product whose first operand is transposed is a
 // weight's gradient in backward; one of plain operands an input's.
