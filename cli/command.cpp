@@ -118,32 +118,6 @@ Result<std::int64_t> parse_bytes(const std::string& text, const std::string& fla
                   "such as 80GiB");
 }
 
-std::string text_of_bytes(std::int64_t bytes) {
-  char text[32];
-  const double b = static_cast<double>(bytes);
-  if (bytes >= kGiB.count) {
-    std::snprintf(text, sizeof text, "%.2f GiB", b / static_cast<double>(kGiB.count));
-  } else if (bytes >= kMiB.count) {
-    std::snprintf(text, sizeof text, "%.1f MiB", b / static_cast<double>(kMiB.count));
-  } else {
-    std::snprintf(text, sizeof text, "%.1f KiB", b / 1024);
-  }
-  return text;
-}
-
-std::string text_of_time(std::int64_t ns) {
-  char text[32];
-  const double n = static_cast<double>(ns);
-  if (ns >= 1'000'000'000) {
-    std::snprintf(text, sizeof text, "%.2f s", n / 1e9);
-  } else if (ns >= 1'000'000) {
-    std::snprintf(text, sizeof text, "%.1f ms", n / 1e6);
-  } else {
-    std::snprintf(text, sizeof text, "%.1f us", n / 1e3);
-  }
-  return text;
-}
-
 Result<void> check_output(const std::string& path, const std::string& flag) {
   if (path.empty()) return {};
   std::error_code ignored;

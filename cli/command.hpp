@@ -61,8 +61,6 @@ struct JobFlags {
 
 // "2GiB", "512 MiB", "80GB", "1000000": bytes.
 Result<std::int64_t> parse_bytes(const std::string& text, const std::string& flag);
-std::string text_of_bytes(std::int64_t bytes);  // "12.3 GiB"
-std::string text_of_time(std::int64_t ns);      // "12.3 ms"
 
 // Where a command's JSON goes: nowhere, standard output ("-"), or a file.
 class JsonOutput {

@@ -4,6 +4,7 @@
 
 #include "cli/command.hpp"
 #include "executor/host_memory.hpp"
+#include "models/figures.hpp"
 #include "simulator/prediction.hpp"
 
 namespace foreshard::cli {
@@ -28,8 +29,8 @@ Result<void> check_host_memory(const Job& job, int ranks_here,
   if (needed <= *available) return {};
   return fail("", "--ranks",
               std::to_string(ranks_here) + (ranks_here == 1 ? " rank needs " : " ranks need ") +
-                  text_of_bytes(needed) + " of this machine's memory, of which " +
-                  text_of_bytes(*available) +
+                  binary_bytes(needed) + " of this machine's memory, of which " +
+                  binary_bytes(*available) +
                   " are available; expected a smaller model or batch, checkpointing, or ranks on "
                   "other machines");
 }

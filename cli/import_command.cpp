@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "models/figures.hpp"
+#include "profiler/analysis/report_notes.hpp"
 #include "traces/chrome_import.hpp"
 #include "traces/fst_file.hpp"
 #include "traces/import.hpp"
@@ -67,10 +69,6 @@ Summary summary_of(const Trace& trace, const std::string& file) {
   return summary;
 }
 
-std::string counted(std::int64_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string text_of(const Summary& summary, const Trace& trace) {
   std::string text = summary.file + ": " + counted(summary.ranks, "rank");
   if (summary.events > 0) {
@@ -80,8 +78,7 @@ std::string text_of(const Summary& summary, const Trace& trace) {
   if (summary.memory_events > 0) text += ", " + counted(summary.memory_events, "memory event");
   text += "\n";
   if (!trace.complete) {
-    text += "  incomplete: nothing is missing before " + text_of_time(trace.complete_until_ns) +
-            ", what came later may be\n";
+    text += "  " + profiler::incomplete_until(trace.complete_until_ns) + "\n";
   }
   const std::int64_t mapped = traces::integer(trace.metadata, "cost_keys_mapped", 0),
                      unmapped = traces::integer(trace.metadata, "cost_keys_unmapped", 0);

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "models/device_names.hpp"
+#include "models/figures.hpp"
 #include "simulator/cost_table.hpp"
 #include "simulator/prediction.hpp"
 #include "traces/fst_file.hpp"
@@ -66,17 +67,7 @@ void add_path(ordered_json& out, const Prediction& p) {
 ordered_json to_json(const Job& job, const Prediction& p) {
   ordered_json out = {
       {"model", job.model.name}, {"ranks", job.ranks}, {"fits", p.fits}, {"oom", nullptr}};
-  if (p.oom) {
-    out["oom"] = {{"step", p.oom->step},
-                  {"rank", p.oom->rank},
-                  {"instruction", p.oom->instruction},
-                  {"operator", p.oom->operator_name},
-                  {"unit", p.oom->unit},
-                  {"phase", p.oom->phase},
-                  {"requested_bytes", p.oom->requested_bytes},
-                  {"allocated_bytes", p.oom->allocated_bytes},
-                  {"reserved_bytes", p.oom->reserved_bytes}};
-  }
+  if (p.oom) out["oom"] = ordered_json::parse(to_json(*p.oom));
   const bool has_time = p.step_time.count() > 0;
   const auto if_timed = [&](auto value) { return has_time ? ordered_json(value) : ordered_json(); };
   out["step_time_ns"] = if_timed(p.step_time.count());
@@ -134,7 +125,7 @@ std::string text_of(const simulator::StepPath& path) {
   std::size_t shown = 0;
   for (const simulator::Slack& s : path.slack) {
     if (s.ns == 0 || shown == kSlackShown) continue;
-    slack += (shown++ == 0 ? "" : ", ") + s.name + " " + text_of_time(s.ns);
+    slack += (shown++ == 0 ? "" : ", ") + s.name + " " + duration(s.ns);
   }
   if (shown > 0) text += "Least slack beside it: " + slack + ".\n";
   return text;
@@ -146,26 +137,26 @@ std::string text_of(const Job& job, const Prediction& p) {
   if (p.fits) {
     text += formatted(
         "%s on %d ranks fits: %s allocated, %s reserved at the peak of rank %d (%s%s%s).\n",
-        job.model.name.c_str(), job.ranks, text_of_bytes(top.peaks.allocated).c_str(),
-        text_of_bytes(top.peaks.reserved).c_str(), p.peak.rank, p.peak.phase.c_str(),
+        job.model.name.c_str(), job.ranks, binary_bytes(top.peaks.allocated).c_str(),
+        binary_bytes(top.peaks.reserved).c_str(), p.peak.rank, p.peak.phase.c_str(),
         p.peak.unit.empty() ? "" : ", ", p.peak.unit.c_str());
   } else {
     text += formatted(
         "%s on %d ranks does not fit: in step %lld rank %d cannot allocate %s for %s (%s%s%s);\n"
         "%s are allocated and %s reserved by then.\n",
         job.model.name.c_str(), job.ranks, static_cast<long long>(p.oom->step), p.oom->rank,
-        text_of_bytes(p.oom->requested_bytes).c_str(), p.oom->operator_name.c_str(),
+        binary_bytes(p.oom->request.requested).c_str(), p.oom->operator_name.c_str(),
         p.oom->phase.c_str(), p.oom->unit.empty() ? "" : ", ", p.oom->unit.c_str(),
-        text_of_bytes(p.oom->allocated_bytes).c_str(),
-        text_of_bytes(p.oom->reserved_bytes).c_str());
+        binary_bytes(p.oom->request.allocated).c_str(),
+        binary_bytes(p.oom->request.reserved).c_str());
   }
   if (p.step_time.count() > 0) {
     text += formatted(
         "A step takes %s (90 %%: %s to %s): %.0f tokens/s, %.1f %% MFU (PaLM's and torchtitan's "
         "count), %s of it waiting for communication.\n",
-        text_of_time(p.step_time.count()).c_str(), text_of_time(p.step_time_low.count()).c_str(),
-        text_of_time(p.step_time_high.count()).c_str(), p.tokens_per_s, 100 * p.mfu,
-        text_of_time(p.exposed_communication.count()).c_str());
+        duration(p.step_time.count()).c_str(), duration(p.step_time_low.count()).c_str(),
+        duration(p.step_time_high.count()).c_str(), p.tokens_per_s, 100 * p.mfu,
+        duration(p.exposed_communication.count()).c_str());
     text += text_of(*p.path);
   } else if (p.fits) {
     text += "How long a step takes is unknown.\n";
@@ -182,7 +173,7 @@ std::string text_of(const Job& job, const Prediction& p) {
   }
   std::sort(rows.rbegin(), rows.rend());
   for (const auto& [bytes, category] : rows) {
-    text += formatted("  %-22s %12s\n", category.c_str(), text_of_bytes(bytes).c_str());
+    text += formatted("  %-22s %12s\n", category.c_str(), binary_bytes(bytes).c_str());
   }
   return text;
 }

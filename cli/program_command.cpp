@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "models/figures.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -27,7 +28,7 @@ ordered_json to_json(const Job& job, const RankProgram& program, const Program& 
                       {"ranks", job.ranks},
                       {"rank", program.place.rank},
                       {"step", flags.step},
-                      {"program_hash", std::to_string(program_hash(program))},
+                      {"program_hash", hexadecimal(program_hash(program))},
                       {"buffers", ordered_json::array()},
                       {"instructions", ordered_json::array()}};
   for (const Buffer& b : program.buffers) {

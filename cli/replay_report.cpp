@@ -1,9 +1,9 @@
 #include "cli/replay_report.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/command.hpp"
+#include "models/figures.hpp"
 #include "profiler/analysis/format.hpp"
 
 namespace foreshard::cli {
@@ -105,8 +105,7 @@ std::string contents_text(const ReplayAnswer& a) {
   text += " (" + grouped(contents.allocated) + " B allocated)\n";
   TextTable categories({"", "", ""});
   for (const auto& group : contents.categories) {
-    categories.add(
-        {group.category, amount(group.bytes), profiler::share(group.bytes, contents.allocated)});
+    categories.add({group.category, amount(group.bytes), share(group.bytes, contents.allocated)});
   }
   text += categories.text() + "\nThe largest of it\n";
   TextTable groups({"", "", "", ""}, {1, 2, 3});
@@ -128,13 +127,6 @@ std::string contents_text(const ReplayAnswer& a) {
 
 }  // namespace
 
-std::string grouped(std::int64_t n) {
-  std::string text = std::to_string(n);
-  const std::size_t first = n < 0 ? 1 : 0;
-  for (std::size_t i = text.size(); i > first + 3;) text.insert(i -= 3, ",");
-  return text;
-}
-
 Amounts::Amounts(std::int64_t largest)
     : unit_(static_cast<double>(largest >= kGiB.count ? kGiB.count : kMiB.count)),
       unit_name_(largest >= kGiB.count ? " GiB" : " MiB") {}
@@ -144,11 +136,8 @@ std::string Amounts::operator()(std::int64_t bytes) const {
 }
 
 std::string Amounts::number(std::int64_t bytes) const {
-  char text[32];
   const double amount = static_cast<double>(bytes) / unit_;
-  if (bytes > 0 && amount < 0.005) return "<0.01";
-  std::snprintf(text, sizeof text, "%.2f", amount);
-  return text;
+  return bytes > 0 && amount < 0.005 ? "<0.01" : fixed(amount, 2);
 }
 
 Amounts amounts_of(const ReplayAnswer& answer) {

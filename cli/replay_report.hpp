@@ -48,9 +48,6 @@ std::string replay_text(const ReplayAnswer& answer);
 // JSON lines: what the allocator decided for each request.
 std::string decisions_text(const traces::ReplayResult& result);
 
-// 1,234,567: exact figures, as the allocator's own messages have them.
-std::string grouped(std::int64_t n);
-
 // Amounts of memory in one unit, GiB where the largest has one and MiB otherwise.
 class Amounts {
  public:

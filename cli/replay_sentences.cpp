@@ -1,18 +1,11 @@
 #include <algorithm>
-#include <cstdio>
+#include <cstdlib>
 
 #include "cli/replay_report.hpp"
+#include "models/figures.hpp"
 
 namespace foreshard::cli {
 namespace {
-
-std::string percent_of(std::int64_t part, std::int64_t whole) {
-  char text[16];
-  const double share =
-      whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
-  std::snprintf(text, sizeof text, "%.1f %%", share);
-  return text;
-}
 
 std::string of_the_device(const ReplayAnswer& a, std::int64_t bytes) {
   const Amounts amount = amounts_of(a);
@@ -81,7 +74,7 @@ std::string cause(const ReplayAnswer& a) {
   if (a.at_failure) {
     const Fragmentation& held = *a.at_failure;
     const std::int64_t unused = held.reserved - held.allocated;
-    text += ", but " + amount(unused) + " (" + percent_of(unused, held.reserved) +
+    text += ", but " + amount(unused) + " (" + share(unused, held.reserved) +
             " of what was reserved) lay unused in pieces, the largest of " +
             amount(held.largest_free);
     if (a.is_as_recorded()) text += "; " + amount(-*a.outcome.spare) + " were lacking";
@@ -186,7 +179,7 @@ std::vector<std::string> replay_sentences(const ReplayAnswer& a) {
     const std::int64_t unused = a.at_peak.reserved - a.at_peak.allocated;
     sentences.push_back("Memory did not run out: peak reserved " +
                         of_the_device(a, a.outcome.peak_reserved) + ", of which " + amount(unused) +
-                        " (" + percent_of(unused, a.at_peak.reserved) + ") lay unused then.");
+                        " (" + share(unused, a.at_peak.reserved) + ") lay unused then.");
   }
   sentences.push_back(past_the_end(a));
   sentences.push_back(trust(a));

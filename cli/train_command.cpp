@@ -15,6 +15,7 @@
 #include "cli/train_report.hpp"
 #include "executor/processor.hpp"
 #include "executor/training.hpp"
+#include "models/figures.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -177,7 +178,7 @@ int finish(const Job& job, const TrainingResult& result, executor::Transport* tr
     if (transport != nullptr) transport->abort(kRunFailed);
     return kRunFailed;
   }
-  if (result.oom) print_out_of_memory(*result.oom);
+  if (result.oom) print_out_of_memory(result);
   const MemoryReport memory = memory_report(result, transport);
   if (transport == nullptr || transport->rank() == 0) {
     if (auto ok = flags.json.write(train_json(job, result, memory, flags.trace)); !ok) {
@@ -258,7 +259,7 @@ int run_train() {
   inputs->options.on_step = [&progress](const executor::StepReport& step) {
     char note[96];
     std::snprintf(note, sizeof note, "loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
-                  text_of_time((step.end - step.start).count()).c_str());
+                  duration((step.end - step.start).count()).c_str());
     progress.at(step.step, note);
   };
   for (const std::string& warning : inputs->job.warnings) warn(warning);

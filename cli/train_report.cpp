@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "models/figures.hpp"
+#include "models/statistics.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -22,9 +24,7 @@ std::int64_t steady_step_ns(const std::vector<executor::StepReport>& steps) {
     if (s.step >= 3) times.push_back((s.end - s.start).count());
   }
   if (times.empty()) return steps.empty() ? 0 : (steps.back().end - steps.back().start).count();
-  std::sort(times.begin(), times.end());
-  const std::size_t middle = times.size() / 2;
-  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+  return median(std::move(times));
 }
 
 std::int64_t tokens_per_step(const Job& job) {
@@ -43,24 +43,12 @@ ordered_json peaks_json(const executor::RankMemoryReport::Peaks& peaks) {
           {"peak_active_bytes", peaks.active}};
 }
 
-ordered_json out_of_memory_json(const executor::OomReport& oom) {
-  const auto& request = oom.point.request;
-  return {{"step", oom.point.step},
-          {"rank", oom.point.rank},
-          {"instruction", oom.point.instruction},
-          {"operator", oom.operator_name},
-          {"unit", oom.unit},
-          {"phase", oom.phase},
-          {"requested_bytes", request.requested},
-          {"allocated_bytes", request.allocated},
-          {"reserved_bytes", request.reserved}};
-}
-
 // Of the ranks of this process.
 MemoryReport own_memory(const TrainingResult& result) {
-  MemoryReport out = {{"ranks_memory", ordered_json::array()},
-                      {"steps_memory", ordered_json::array()},
-                      {"oom", result.oom ? out_of_memory_json(*result.oom) : ordered_json()}};
+  MemoryReport out = {
+      {"ranks_memory", ordered_json::array()},
+      {"steps_memory", ordered_json::array()},
+      {"oom", result.oom ? ordered_json::parse(to_json(*result.oom)) : ordered_json()}};
   for (const auto& rank : result.memory) {
     ordered_json entry = {{"rank", rank.rank}};
     entry.update(peaks_json(rank.run));
@@ -121,19 +109,19 @@ ordered_json train_json(const Job& job, const TrainingResult& result, const Memo
   return out;
 }
 
-void print_out_of_memory(const executor::OomReport& oom) {
-  const auto& p = oom.point;
+void print_out_of_memory(const TrainingResult& result) {
+  const OomReport& oom = *result.oom;
   std::fprintf(stderr,
-               "foreshard: error: rank %d is out of device memory in step %lld (instruction %d, "
+               "foreshard: error: rank %d is out of device memory in step %lld (instruction %lld, "
                "%s%s%s, %s):\n  requested %s, allocated %s, reserved %s\n  what holds it:\n",
-               p.rank, static_cast<long long>(p.step), p.instruction, oom.phase.c_str(),
-               oom.unit.empty() ? "" : ", ", oom.unit.c_str(), oom.operator_name.c_str(),
-               text_of_bytes(p.request.requested).c_str(),
-               text_of_bytes(p.request.allocated).c_str(),
-               text_of_bytes(p.request.reserved).c_str());
-  for (std::size_t i = 0; i < std::min(oom.held.size(), kHeldLines); ++i) {
-    std::fprintf(stderr, "    %12s  %-22s %s\n", text_of_bytes(oom.held[i].bytes).c_str(),
-                 oom.held[i].category.c_str(), oom.held[i].owner.c_str());
+               oom.rank, static_cast<long long>(oom.step), static_cast<long long>(oom.instruction),
+               oom.phase.c_str(), oom.unit.empty() ? "" : ", ", oom.unit.c_str(),
+               oom.operator_name.c_str(), binary_bytes(oom.request.requested).c_str(),
+               binary_bytes(oom.request.allocated).c_str(),
+               binary_bytes(oom.request.reserved).c_str());
+  for (std::size_t i = 0; i < std::min(result.held.size(), kHeldLines); ++i) {
+    std::fprintf(stderr, "    %12s  %-22s %s\n", binary_bytes(result.held[i].bytes).c_str(),
+                 result.held[i].category.c_str(), result.held[i].owner.c_str());
   }
 }
 
@@ -143,11 +131,11 @@ std::string train_summary(const Job& job, const TrainingResult& result) {
   std::string text =
       formatted("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n",
                 result.steps.front().loss, result.steps.back().loss, result.steps.size(),
-                text_of_time(step_ns).c_str(), tokens_per_second(job, step_ns));
+                duration(step_ns).c_str(), tokens_per_second(job, step_ns));
   for (const auto& rank : result.memory) {
     text += formatted("rank %d: peak %s allocated, %s reserved, %s on the host\n", rank.rank,
-                      text_of_bytes(rank.run.allocated).c_str(),
-                      text_of_bytes(rank.run.reserved).c_str(), text_of_bytes(rank.host).c_str());
+                      binary_bytes(rank.run.allocated).c_str(),
+                      binary_bytes(rank.run.reserved).c_str(), binary_bytes(rank.host).c_str());
   }
   return text;
 }

@@ -19,7 +19,7 @@ MemoryReport memory_report(const executor::TrainingResult& result, executor::Tra
 nlohmann::ordered_json train_json(const Job& job, const executor::TrainingResult& result,
                                   const MemoryReport& memory, const std::string& trace);
 std::string train_summary(const Job& job, const executor::TrainingResult& result);
-// To standard error: which request failed, and what held the memory.
-void print_out_of_memory(const executor::OomReport& oom);
+// To standard error: which request failed, and what held the memory. Of a result with `oom`.
+void print_out_of_memory(const executor::TrainingResult& result);
 
 }  // namespace foreshard::cli

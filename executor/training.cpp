@@ -13,7 +13,6 @@
 #include "executor/rank_run.hpp"
 #include "executor/run_exports.hpp"
 #include "executor/watchdog.hpp"
-#include "models/oom_report.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -124,9 +123,10 @@ Result<void> merge_recordings(RunShared& shared) {
 OomReport describe_oom(const RankRun& rank, const OutOfMemoryPoint& point,
                        std::int64_t first_step) {
   const std::int64_t relative = point.step == 0 ? 0 : point.step - first_step + 1;
-  const OomContext context = oom_context(rank.program(), relative, point.instruction);
-  return {point, std::string(context.operator_name), context.unit, std::string(name(context.phase)),
-          rank.held_at(point)};
+  OomReport report =
+      oom_report(rank.program(), relative, point.instruction, point.rank, point.request);
+  report.step = point.step;
+  return report;
 }
 
 // All steps of the ranks of this process, until they end one way or another.
@@ -170,7 +170,9 @@ Result<void> close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
   if (const auto point = memory.first(); point && !result.failure) {
     result.ran_out_of_memory = true;
     for (const auto& rank : ranks) {
-      if (rank->rank() == point->rank) result.oom = describe_oom(*rank, *point, shared.first_step);
+      if (rank->rank() != point->rank) continue;
+      result.oom = describe_oom(*rank, *point, shared.first_step);
+      result.held = rank->held_at(*point);
     }
   }
   if (recorder) {

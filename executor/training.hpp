@@ -17,6 +17,7 @@
 #include "executor/tokens.hpp"
 #include "executor/transport.hpp"
 #include "executor/weight_source.hpp"
+#include "models/oom_report.hpp"
 
 namespace foreshard::executor {
 
@@ -57,18 +58,13 @@ struct HeldMemory {
   std::int64_t bytes = 0;
 };
 
-struct OomReport {
-  OutOfMemoryPoint point;
-  std::string operator_name, unit, phase;
-  std::vector<HeldMemory> held;  // largest first
-};
-
 struct TrainingResult {
   std::int64_t first_step = 1;
   std::vector<StepReport> steps;         // of rank 0
   std::vector<RankMemoryReport> memory;  // of every rank
   bool ran_out_of_memory = false;
   std::optional<OomReport> oom;  // in the process whose rank it is
+  std::vector<HeldMemory> held;  // by that rank then, largest first
   std::optional<Failure> failure;
   bool was_interrupted = false;
 };

@@ -1,23 +1,31 @@
-// What a run that is out of memory was about to do, in the words of its report. Executor and
-// simulator both say it by this function, so that they say the same.
+// What a run that is out of memory was about to do: the one report of executor, simulator and
+// recordings, so that they say the same.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
+#include "models/allocator_types.hpp"
 #include "models/step_program.hpp"
 
 namespace foreshard {
 
-struct OomContext {
-  std::string_view operator_name;  // empty: nothing in this step ever uses the buffer
-  std::string unit;                // of the instruction; empty: the root's, or none
-  Phase phase = Phase::setup;
+struct OomReport {
+  std::int64_t step = 0;
+  int rank = 0;
+  std::int64_t instruction = 0;
+  std::string operator_name;  // empty: nothing in this step ever uses the buffer, or not recorded
+  std::string unit;           // of the instruction; empty: the root's, or none
+  std::string phase;
+  OutOfMemory request;
 };
 
-// `instruction` of step `step` is the alloc that failed. The operator is that of the first launch,
-// collective, copy or host work from there on that has the buffer among its operands.
-OomContext oom_context(const RankProgram& program, std::int64_t step, std::int64_t instruction);
+// `instruction` of the program's step `step` is the alloc that failed. The operator is that of the
+// first launch, collective, copy or host work from there on that has the buffer among its operands.
+OomReport oom_report(const RankProgram& program, std::int64_t step, std::int64_t instruction,
+                     int rank, const OutOfMemory& request);
+
+// The JSON object of every answer's `oom`.
+std::string to_json(const OomReport& report);
 
 }  // namespace foreshard

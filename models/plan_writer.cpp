@@ -1,6 +1,7 @@
 #include <charconv>
 #include <string>
 
+#include "models/figures.hpp"
 #include "models/plan.hpp"
 #include "models/plan_keys.hpp"
 #include "models/plan_words.hpp"
@@ -32,10 +33,7 @@ std::string spelt(std::string_view value) {
       text += '\\';
       text += c;
     } else if (code < 0x20 || code == 0x7f) {
-      constexpr char kDigits[] = "0123456789ABCDEF";
-      text += "\\u00";
-      text += kDigits[code >> 4];
-      text += kDigits[code & 15];
+      text += "\\u" + hexadecimal(code, 4);
     } else {
       text += c;
     }

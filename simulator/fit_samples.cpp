@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
+#include "models/statistics.hpp"
 #include "simulator/key_facts.hpp"
 #include "simulator/meetings.hpp"
 #include "simulator/memory_traffic.hpp"
@@ -318,7 +320,7 @@ class Reader {
       }
     }
     // Predictions are of runs that are not recorded.
-    out_.step_ns = std::llround(quantile(durations, 0.5) * (1 - out_.recorder_share));
+    out_.step_ns = std::llround(median(std::move(durations)) * (1 - out_.recorder_share));
   }
 
   const Trace& trace_;

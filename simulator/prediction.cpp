@@ -112,13 +112,9 @@ class Predictor {
 
   void report_oom(std::size_t which) {
     const RankProgram& program = result_.classes[which].program;
-    const OomContext context = oom_context(program, failure_->step, failure_->instruction);
     result_.fits = false;
-    result_.oom = OomReport{failure_->step,        lowest_[which],
-                            failure_->instruction, std::string(context.operator_name),
-                            context.unit,          std::string(name(context.phase)),
-                            failure_->requested,   failure_->allocated,
-                            failure_->reserved};
+    result_.oom = oom_report(program, failure_->step, failure_->instruction, lowest_[which],
+                             {failure_->requested, failure_->allocated, failure_->reserved});
   }
 
   void report_memory() {

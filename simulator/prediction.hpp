@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/hardware.hpp"
+#include "models/oom_report.hpp"
 #include "models/step_program.hpp"
 #include "models/units.hpp"
 #include "simulator/cost_model.hpp"
@@ -32,18 +33,6 @@ struct PredictionOptions {
   bool keeps_memory_records = false;          // what to_trace and memory listings are made of
   bool wants_time = true;                     // false: memory only
   bool wants_path = false;                    // what the step's time consists of
-};
-
-struct OomReport {
-  std::int64_t step = 0;
-  int rank = 0;
-  std::int64_t instruction = 0;
-  std::string operator_name;
-  std::string unit;
-  std::string phase;
-  std::int64_t requested_bytes = 0;
-  std::int64_t allocated_bytes = 0;
-  std::int64_t reserved_bytes = 0;
 };
 
 struct RankPeaks {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
+#include "models/statistics.hpp"
 #include "simulator/cost_model.hpp"
 #include "simulator/key_facts.hpp"
 #include "simulator/regime_costs.hpp"
@@ -188,9 +190,7 @@ class TableCosts final : public CostModel {
     if (ratios.empty()) {
       return static_cast<double>(other.regime().threads) / home.regime().threads;
     }
-    std::nth_element(ratios.begin(),
-                     ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
-    return ratios[ratios.size() / 2];
+    return median(std::move(ratios));
   }
 
   // The factor of these threads or else of any, at the nearest number of ranks.

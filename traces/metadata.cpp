@@ -7,18 +7,12 @@
 
 #include <sqlite3.h>
 
+#include "models/figures.hpp"
 #include "traces/fst_file.hpp"
 #include "traces/processors.hpp"
 
 namespace foreshard::traces {
 namespace {
-
-std::string hexadecimal(std::uint64_t value) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text(16, '0');
-  for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = kDigits[value & 15];
-  return text;
-}
 
 template <typename Number>
 Number parsed(const Metadata& metadata, const std::string& key, Number otherwise) {

@@ -1,11 +1,11 @@
 #include "traces/text_output.hpp"
 
+#include "models/figures.hpp"
 #include "models/utf8.hpp"
 
 namespace foreshard::traces {
 
 TextOutput& TextOutput::json(std::string_view text) {
-  constexpr const char* kHex = "0123456789abcdef";
   *this << "\"";
   while (!text.empty()) {
     const char c = text.front();
@@ -13,8 +13,7 @@ TextOutput& TextOutput::json(std::string_view text) {
     if (c == '"' || c == '\\') {
       out_.put('\\').put(c);
     } else if (static_cast<unsigned char>(c) < 0x20) {
-      *this << "\\u00";
-      out_.put(kHex[c >> 4]).put(kHex[c & 15]);
+      *this << "\\u" << hexadecimal(static_cast<unsigned char>(c), 4);
     } else if (length == 0) {
       *this << kReplacement;
     } else {
@@ -27,9 +26,8 @@ TextOutput& TextOutput::json(std::string_view text) {
 
 TextOutput& TextOutput::exact_json(std::string_view text) {
   if (is_utf8(text)) return json(text);
-  constexpr const char* kHex = "0123456789abcdef";
   *this << "{\"bytes\":\"";
-  for (const char c : text) out_.put(kHex[(c >> 4) & 15]).put(kHex[c & 15]);
+  for (const char c : text) *this << hexadecimal(static_cast<unsigned char>(c), 2);
   return *this << "\"}";
 }
 

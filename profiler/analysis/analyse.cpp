@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/breakdown.hpp"
-#include "profiler/analysis/format.hpp"
 #include "profiler/analysis/memory.hpp"
 #include "profiler/analysis/operators.hpp"
+#include "profiler/analysis/report_notes.hpp"
 #include "traces/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
@@ -36,13 +35,13 @@ class Analyser {
     result_.predicted = traces::integer(trace_.metadata, "predicted", 0) != 0;
     result_.source = text("source");
     result_.end_reason = text("end_reason");
+    result_.unknown_costs = traces::integer(trace_.metadata, "unknown_costs", 0);
     result_.steady_steps = steady_steps(trace_);
     result_.step_time_ns = steady_step_time(trace_);
     for (const auto& [reason, records] : trace_.dropped) {
       if (records > 0) result_.dropped[reason] = records;
       result_.dropped_records = bounded_sum(result_.dropped_records, records);
     }
-    warn_of_recording();
     sort_events();
     const Launches launches(trace_);
     gaps_ = compute_gaps(trace_, launches);
@@ -52,7 +51,8 @@ class Analyser {
     result_.collectives = collective_costs(trace_);
     result_.waits = rank_waits(trace_);
     find_path(launches);
-    warn_of_ranks();
+    count_missing_ranks();
+    result_.warnings = recording_warnings(result_);
     return std::move(result_);
   }
 
@@ -108,16 +108,6 @@ class Analyser {
         in_step.peak_host_bytes = found->second.host_bytes;
       }
     }
-    if (history.unmatched > 0) {
-      warn(std::to_string(history.unmatched) + " memory events of rank " + std::to_string(rank) +
-           " do not fit those before them: its memory figures are too low or too high");
-    }
-    if (history.ran_out) {
-      warn("rank " + std::to_string(rank) +
-           " ran out of device memory: " + binary_bytes(history.ran_out->refused_bytes) +
-           " were asked for, " + binary_bytes(history.ran_out->allocated_bytes) + " allocated, " +
-           binary_bytes(history.ran_out->reserved_bytes) + " reserved");
-    }
   }
 
   // Over the last step of all ranks that have it, or from the first event to the last.
@@ -139,36 +129,11 @@ class Analyser {
     result_.path = critical_path(trace_, launches, start, end);
   }
 
-  void warn_of_recording() {
-    if (!trace_.complete) {
-      warn("this recording is incomplete: nothing is missing before " +
-           milliseconds(trace_.complete_until_ns) + ", what came later may be");
-    }
-    for (const auto& [reason, records] : result_.dropped) {
-      warn(std::to_string(records) + " records are not in this trace: " + reason);
-    }
-    const std::int64_t unknown = traces::integer(trace_.metadata, "unknown_costs", 0);
-    if (unknown > 0) {
-      warn("the costs of " + std::to_string(unknown) +
-           " pieces of work a step were unknown to this prediction: its times say nothing");
-    }
-    if (!result_.end_reason.empty()) warn("the run ended early: " + result_.end_reason);
-  }
-
-  void warn_of_ranks() {
-    std::set<std::int32_t> seen;
-    for (const RankAnalysis& rank : result_.ranks) {
-      seen.insert(rank.rank);
-      if (rank.time.device_events == 0) {
-        warn("rank " + std::to_string(rank.rank) + " has no device events");
-      }
-    }
+  void count_missing_ranks() {
     const std::int64_t expected = traces::integer(trace_.metadata, "ranks", 0);
-    const auto here = static_cast<std::int64_t>(seen.size());
+    const auto here = static_cast<std::int64_t>(result_.ranks.size());
     if (expected > here && !trace_.metadata.contains("rank_classes")) {
       result_.missing_ranks = expected - here;
-      warn("the run has " + std::to_string(expected) + " ranks, this trace holds " +
-           std::to_string(here));
     }
   }
 
@@ -176,8 +141,6 @@ class Analyser {
     const auto found = trace_.metadata.find(key);
     return found == trace_.metadata.end() ? std::string() : found->second;
   }
-
-  void warn(std::string text) { result_.warnings.push_back(std::move(text)); }
 
   const traces::Trace& trace_;
   Analysis result_;

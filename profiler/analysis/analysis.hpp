@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "models/oom_report.hpp"
 #include "profiler/analysis/collectives.hpp"
 #include "profiler/analysis/compute_gaps.hpp"
 #include "profiler/analysis/critical_path.hpp"
@@ -67,12 +68,6 @@ struct MemoryPeak {
   std::vector<Owner> owners;  // largest first
 };
 
-// The first request for device memory that could not be met.
-struct OutOfMemory {
-  std::int64_t refused_bytes = 0;
-  std::int64_t allocated_bytes = 0, reserved_bytes = 0;  // at that moment
-};
-
 struct StepAnalysis {
   std::int32_t step = 0;
   std::int64_t start_ns = 0;
@@ -92,7 +87,7 @@ struct RankAnalysis {
   LaunchStatistics launches;
   MemoryPeak peak;
   MemoryTimeline memory_timeline;
-  std::optional<OutOfMemory> ran_out;
+  std::optional<OomReport> ran_out;       // the first request for device memory that failed
   std::int64_t misfit_memory_events = 0;  // that do not fit those before them
   std::vector<StepAnalysis> steps;
 };
@@ -116,6 +111,7 @@ struct Analysis {
   std::map<std::string, std::int64_t> dropped;  // records that are not in the trace, by reason
   std::int64_t dropped_records = 0;             // all of them
   std::int64_t missing_ranks = 0;               // that the run has and the trace has not
+  std::int64_t unknown_costs = 0;  // of a prediction: pieces of work a step of unknown duration
   std::vector<std::int32_t> steady_steps;
   std::int64_t step_time_ns = 0;  // steady_step_time
   std::vector<RankAnalysis> ranks;

@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
+#include "models/statistics.hpp"
 #include "traces/bounded_sum.hpp"
 #include "traces/intervals.hpp"
 
@@ -112,10 +114,7 @@ std::vector<RankWaits> rank_waits(const traces::Trace& trace) {
   }
   std::vector<RankWaits> result;
   for (auto& [rank, one] : waits) {
-    auto& lag = lags[rank];
-    const auto middle = lag.begin() + static_cast<std::ptrdiff_t>(lag.size() / 2);
-    std::nth_element(lag.begin(), middle, lag.end());
-    one.median_lag_ns = *middle;
+    one.median_lag_ns = median(std::move(lags[rank]));
     result.push_back(one);
   }
   return result;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/statistics.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
 #include "profiler/analysis/report_notes.hpp"
@@ -76,12 +77,6 @@ struct Matchable {
   std::string category;
   std::vector<std::int64_t> durations;  // one a steady step
 };
-
-std::int64_t median(std::vector<std::int64_t> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 struct SteadyEvents {
   std::map<Key, Matchable> matchable;

@@ -1,4 +1,4 @@
-// Figures, sentences and tables for people, the same in every locale.
+// Sentences and tables for people, the same in every locale.
 #pragma once
 
 #include <cstdint>
@@ -6,17 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "models/figures.hpp"
+
 namespace foreshard::profiler {
 
 constexpr std::size_t kReportWidth = 100;
 
-std::string milliseconds(std::int64_t ns);       // "12.346 ms"
-std::string duration(std::int64_t ns);           // "1.23 s", "12.3 ms", "45.6 us"
-std::string binary_bytes(std::int64_t bytes);    // "1.53 GiB", "24.00 MiB", "512 B"
-std::string percent(double part, double whole);  // "12.3 %"; "-" where the whole is nothing
-std::string share(std::int64_t part, std::int64_t whole);          // the same
-std::string fixed(double value, int decimals);                     // "1.250"
-std::string counted(std::int64_t count, const std::string& what);  // "1 rank", "2 ranks"
 std::string joined(const std::vector<std::string>& parts, const std::string& between);
 
 // In characters rather than bytes: names may be UTF-8.

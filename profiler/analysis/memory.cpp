@@ -83,7 +83,13 @@ MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEv
     if (!replay.apply(e)) ++history.unmatched;
     const MemoryLevels& now = replay.levels();
     if (e.action == traces::MemoryAction::out_of_memory && !history.ran_out) {
-      history.ran_out = OutOfMemory{e.bytes, now.allocated, now.reserved};
+      history.ran_out = OomReport{e.step,
+                                  e.rank,
+                                  e.instruction,
+                                  "",
+                                  "",
+                                  trace.strings[e.phase],
+                                  {e.bytes, now.allocated, now.reserved}};
     }
     if (now.allocated > peak.allocated_bytes) {
       peak.allocated_bytes = now.allocated;

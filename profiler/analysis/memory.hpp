@@ -21,8 +21,8 @@ struct MemoryHistory {
   MemoryPeak peak;
   MemoryTimeline timeline;
   std::map<std::int32_t, StepPeak> steps;  // highest while in that step
-  std::int64_t unmatched = 0;  // frees without an allocation, allocations of what is not free
-  std::optional<OutOfMemory> ran_out;  // the first time
+  std::int64_t unmatched = 0;        // frees without an allocation, allocations of what is not free
+  std::optional<OomReport> ran_out;  // the first time
 };
 
 // `events`: those of one rank, in their order; `span`: memory_span of the trace.

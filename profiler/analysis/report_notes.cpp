@@ -21,7 +21,7 @@ std::string ranks_without_work(const Analysis& analysis) {
   for (const RankAnalysis& rank : analysis.ranks) {
     if (rank.time.device_events == 0) idle.push_back(rank.rank);
   }
-  if (idle.empty() || idle.size() == analysis.ranks.size()) return "";
+  if (idle.empty()) return "";
   return "No work of devices was recorded on " +
          std::string(idle.size() == 1 ? "rank " : "ranks ") + joined(runs(idle), ", ") + ".";
 }
@@ -49,13 +49,42 @@ std::string how_to_record_memory(const Analysis& analysis) {
   return "";
 }
 
+bool has_work(const Analysis& analysis) {
+  return std::any_of(analysis.ranks.begin(), analysis.ranks.end(),
+                     [](const RankAnalysis& rank) { return rank.time.device_events > 0; });
+}
+
 }  // namespace
+
+std::string incomplete_until(std::int64_t ns) {
+  return "incomplete: nothing is missing before " + milliseconds(ns) + ", what came later may be";
+}
+
+std::string out_of_memory_sentence(const Analysis& analysis) {
+  for (const RankAnalysis& rank : analysis.ranks) {
+    if (!rank.ran_out) continue;
+    const OutOfMemory& then = rank.ran_out->request;
+    return "Rank " + std::to_string(rank.rank) +
+           " ran out of device memory: " + binary_bytes(then.requested) +
+           " could not be had while " + binary_bytes(then.allocated) + " were allocated and " +
+           binary_bytes(then.reserved) + " reserved." +
+           (analysis.source == "snapshot"
+                ? " `foreshard replay` of the snapshot says what other allocator settings would "
+                  "have done."
+                : "");
+  }
+  return "";
+}
 
 std::vector<std::string> report_alarms(const Analysis& analysis) {
   std::vector<std::string> alarms;
   if (!analysis.complete) {
-    alarms.push_back("this recording is incomplete: nothing is missing before " +
-                     milliseconds(analysis.complete_until_ns) + ", what came later may be");
+    alarms.push_back("this recording is " + incomplete_until(analysis.complete_until_ns));
+  }
+  if (analysis.unknown_costs > 0) {
+    alarms.push_back(
+        "the costs of " + std::to_string(analysis.unknown_costs) +
+        " pieces of work a step were unknown to this prediction: its times say nothing");
   }
   if (!analysis.end_reason.empty()) alarms.push_back("the run ended early: " + analysis.end_reason);
   // What an importer leaves out it does not understand or need; our own recorder loses what happened.
@@ -72,7 +101,7 @@ std::vector<std::string> report_notes(const Analysis& analysis) {
     notes.push_back("The run has " + counted(here + analysis.missing_ranks, "rank") +
                     ", this trace holds " + std::to_string(here) + ".");
   }
-  notes.push_back(ranks_without_work(analysis));
+  if (has_work(analysis)) notes.push_back(ranks_without_work(analysis));  // else a sentence says so
   notes.push_back(misfits(analysis));
   notes.push_back(how_to_record_memory(analysis));
   if (!analysis.source.empty() && !analysis.dropped.empty()) {
@@ -80,6 +109,15 @@ std::vector<std::string> report_notes(const Analysis& analysis) {
   }
   std::erase(notes, "");
   return notes;
+}
+
+std::vector<std::string> recording_warnings(const Analysis& analysis) {
+  std::vector<std::string> warnings = report_alarms(analysis);
+  warnings.push_back(out_of_memory_sentence(analysis));
+  if (!has_work(analysis)) warnings.push_back(ranks_without_work(analysis));
+  for (std::string& note : report_notes(analysis)) warnings.push_back(std::move(note));
+  std::erase(warnings, "");
+  return warnings;
 }
 
 }  // namespace foreshard::profiler

@@ -7,6 +7,7 @@
 #include "profiler/analysis/format.hpp"
 #include "profiler/analysis/numbered_names.hpp"
 #include "profiler/analysis/report_memory.hpp"
+#include "profiler/analysis/report_notes.hpp"
 #include "profiler/analysis/short_names.hpp"
 #include "traces/bounded_sum.hpp"
 
@@ -25,22 +26,6 @@ bool is_much(std::int64_t part, std::int64_t whole) {
 // "a step", or what stands for it where there is none.
 const char* whole_of(const Analysis& analysis) {
   return analysis.step_time_ns > 0 ? "step" : "time";
-}
-
-std::string out_of_memory_sentence(const Analysis& analysis) {
-  for (const RankAnalysis& rank : analysis.ranks) {
-    if (!rank.ran_out) continue;
-    const OutOfMemory& then = *rank.ran_out;
-    return "Rank " + std::to_string(rank.rank) +
-           " ran out of device memory: " + binary_bytes(then.refused_bytes) +
-           " could not be had while " + binary_bytes(then.allocated_bytes) +
-           " were allocated and " + binary_bytes(then.reserved_bytes) + " reserved." +
-           (analysis.source == "snapshot"
-                ? " `foreshard replay` of the snapshot says what other allocator settings would "
-                  "have done."
-                : "");
-  }
-  return "";
 }
 
 std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {

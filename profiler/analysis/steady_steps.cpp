@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <utility>
 
+#include "models/statistics.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "traces/metadata.hpp"
 
@@ -34,11 +36,7 @@ std::int64_t steady_step_time(const traces::Trace& trace) {
   }
   std::vector<std::int64_t> durations;
   for (const std::int32_t step : steady_steps(trace)) durations.push_back(longest[step]);
-  if (durations.empty()) return 0;
-  const std::size_t n = durations.size();
-  std::sort(durations.begin(), durations.end());
-  return n % 2 == 1 ? durations[n / 2]
-                    : durations[n / 2 - 1] + (durations[n / 2] - durations[n / 2 - 1]) / 2;
+  return median(std::move(durations));
 }
 
 }  // namespace foreshard::profiler

@@ -37,6 +37,16 @@ json read_json(const std::filesystem::path& file) {
   return json::parse(stream, nullptr, false);
 }
 
+TEST(Contract, AProgramIsNamedAlikeEverywhere) {
+  const Workplace place;
+  const std::string hash = place.run_json(job("program", 2)).at("program_hash");
+  EXPECT_EQ(hash.size(), 16u);
+  ASSERT_EQ(place.run(job("predict", 2, {"--trace", "p.fst"})).status, 0);
+  ASSERT_EQ(place.run({"export", "p.fst", "--csv", "tables"}).status, 0);
+  const std::string metadata = tests::read_file(place.path("tables/metadata.csv").string());
+  EXPECT_NE(metadata.find("program_hash," + hash), std::string::npos) << metadata;
+}
+
 TEST(Contract, TrainReportsEveryStepAndRank) {
   const Workplace place;
   const json answer = place.run_json(job("train", 2, {"--steps", "4", "--trace", "run.fst"}));

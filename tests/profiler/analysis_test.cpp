@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "profiler/analysis/report_notes.hpp"
 #include "tests/profiler/hand_made_trace.hpp"
 
 namespace foreshard::profiler {
@@ -50,7 +51,8 @@ TEST(Breakdown, IsZeroWithoutDeviceEvents) {
   t.event(0, -1, EventKind::host, 5, 10);
   const Analysis analysis = analyse(t.trace);
   EXPECT_EQ(analysis.ranks[0].time.span_ns, 0);
-  EXPECT_EQ(analysis.warnings, std::vector<std::string>{"rank 0 has no device events"});
+  EXPECT_EQ(analysis.warnings,
+            std::vector<std::string>{"No work of devices was recorded on rank 0."});
 }
 
 TEST(Breakdown, IsGivenForEachStep) {
@@ -125,7 +127,7 @@ TEST(Memory, SaysWhatDoesNotFit) {
   const Analysis analysis = analyse(t.trace);
   EXPECT_EQ(analysis.ranks[0].peak.allocated_bytes, 1024);
   ASSERT_EQ(analysis.warnings.size(), 1u);
-  EXPECT_TRUE(analysis.warnings[0].starts_with("2 memory events of rank 0"));
+  EXPECT_TRUE(analysis.warnings[0].starts_with("Memory events that do not fit"));
 }
 
 TEST(Operators, AreSummedOverRanksCostliestFirst) {
@@ -175,8 +177,12 @@ TEST(Warnings, SayWhatIsMissing) {
             (std::vector<std::string>{
                 "this recording is incomplete: nothing is missing before 1.500 ms, what came later "
                 "may be",
-                "12 records are not in this trace: ring full", "the run ended early: interrupted",
-                "the run has 4 ranks, this trace holds 1"}));
+                "the run ended early: interrupted", "records were lost: ring full (12)",
+                "The run has 4 ranks, this trace holds 1."}));
+  // What the report says, in its words.
+  EXPECT_EQ(report_alarms(analysis),
+            std::vector<std::string>(analysis.warnings.begin(), analysis.warnings.end() - 1));
+  EXPECT_EQ(report_notes(analysis), std::vector<std::string>{analysis.warnings.back()});
 }
 
 TEST(Json, KeepsTheContract) {

@@ -75,6 +75,22 @@ TEST(Comparison, OfATraceWithItselfHasNoError) {
   EXPECT_TRUE(c.same_program);
 }
 
+// Of two steady steps neither is the middle one: a step of 110 and one of 130 ns is one of 120, and so
+// is what it consists of.
+TEST(Comparison, TakesTheMedianThatTheStepTimeIs) {
+  HandMadeTrace t;
+  for (const auto& [step, length] : {std::pair{3, 110}, {4, 130}}) {
+    const std::int64_t start = 1000 * step;
+    t.step(0, step, start, start + length);
+    t.event(0, 0, EventKind::compute, start, start + length, step, "matmul", "a matmul");
+  }
+  const Comparison c = compare(t.trace, t.trace);
+  EXPECT_EQ(c.measured_step_ns, 120);
+  ASSERT_EQ(c.operators.size(), 1u);
+  EXPECT_EQ(c.operators[0].measured_ns, 120);
+  EXPECT_EQ(c.by_category[0].measured_ns, 120);
+}
+
 TEST(Comparison, JsonKeepsTheContract) {
   const auto json = nlohmann::json::parse(to_json(compare(measured().trace, predicted().trace)));
   for (const char* key :

@@ -160,7 +160,7 @@ TEST(Memory, RecordsWhatTheAllocatorDid) {
   EXPECT_EQ(records[3].instruction, 1);
 }
 
-TEST(OomContext, NamesTheFirstUserOfTheBuffer) {
+TEST(OomReport, NamesTheFirstUserOfTheBuffer) {
   MemoryProgram p;
   const BufferId a = p.buffer(8), b = p.buffer(8);
   p.phase = Phase::backward;
@@ -176,12 +176,13 @@ TEST(OomContext, NamesTheFirstUserOfTheBuffer) {
   launch.writes = 1;
   p.step().operands = {b, a};
   p.step().instructions.push_back(launch);
-  const OomContext context = oom_context(p.program, 1, 0);
-  EXPECT_EQ(context.operator_name, "swiglu_backward");
-  EXPECT_EQ(context.unit, "model.layers.7");
-  EXPECT_EQ(context.phase, Phase::backward);
+  const OomReport report = oom_report(p.program, 1, 0, 3, {8, 16, 32});
+  EXPECT_EQ(report.operator_name, "swiglu_backward");
+  EXPECT_EQ(to_json(report), R"({"step":1,"rank":3,"instruction":0,"operator":"swiglu_backward",)"
+                             R"("unit":"model.layers.7","phase":"backward","requested_bytes":8,)"
+                             R"("allocated_bytes":16,"reserved_bytes":32})");
   p.step().operands = {b, b};
-  EXPECT_EQ(oom_context(p.program, 1, 0).operator_name, "");
+  EXPECT_EQ(oom_report(p.program, 1, 0, 3, {}).operator_name, "");
 }
 
 }  // namespace

@@ -184,8 +184,8 @@ TEST(Prediction, OutOfMemoryIsAnAnswer) {
   EXPECT_FALSE(p.fits);
   ASSERT_TRUE(p.oom);
   EXPECT_EQ(p.oom->rank, 0);
-  EXPECT_GT(p.oom->requested_bytes, 0);
-  EXPECT_LE(p.oom->reserved_bytes, *options.device_memory);
+  EXPECT_GT(p.oom->request.requested, 0);
+  EXPECT_LE(p.oom->request.reserved, *options.device_memory);
   EXPECT_EQ(p.step_time.count(), 0);
   EXPECT_TRUE(p.timelines.empty()) << "nobody asked when what happened";
   options.keeps_memory_records = true;

@@ -1,0 +1,21 @@
+// Figures as text for people, the same in every report and in every locale.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace foreshard {
+
+std::string fixed(double value, int decimals);   // "1.250"
+std::string milliseconds(std::int64_t ns);       // "12.346 ms"
+std::string duration(std::int64_t ns);           // "1.23 s", "12.3 ms", "45.6 us"
+std::string binary_bytes(std::int64_t bytes);    // "1.53 GiB", "24.00 MiB", "512 B"
+std::string percent(double part, double whole);  // "12.3 %"; "-" where the whole is nothing
+std::string share(std::int64_t part, std::int64_t whole);          // the same
+std::string counted(std::int64_t count, const std::string& what);  // "1 rank", "2 ranks"
+std::string grouped(std::int64_t n);                               // "1,234,567"
+// The last `digits` of a number in base 16: "00000000075bcd15". Identifiers such as a program's hash
+// are written this way everywhere.
+std::string hexadecimal(std::uint64_t number, int digits = 16);
+
+}  // namespace foreshard
