@@ -3,15 +3,15 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
-#include "executor/host_memory.hpp"
 #include "models/figures.hpp"
+#include "models/host_memory.hpp"
 #include "simulator/prediction.hpp"
 
 namespace foreshard::cli {
 
 Result<void> check_host_memory(const Job& job, int ranks_here,
                                std::optional<std::int64_t> device_memory) {
-  const auto available = executor::available_memory();
+  const auto available = available_memory();
   if (!available) return {};
   simulator::PredictionOptions options;
   options.device_memory = device_memory;

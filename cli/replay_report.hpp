@@ -34,7 +34,7 @@ struct ReplayAnswer {
 
   bool is_as_recorded() const { return settings.empty() && !has_other_device; }
   bool is_proven() const {
-    return proof.addresses_equal == proof.addresses_total &&
+    return proof.addresses_total > 0 && proof.addresses_equal == proof.addresses_total &&
            static_cast<std::int64_t>(proof.failures.size()) == recorded.out_of_memory;
   }
 };

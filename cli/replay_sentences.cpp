@@ -152,6 +152,10 @@ std::string trust(const ReplayAnswer& a) {
     return "Under the recorded settings the replay decides as the recorded allocator did: all " +
            grouped(a.proof.addresses_total) + " addresses are equal.";
   }
+  if (a.proof.addresses_total == 0) {
+    return "No allocation is recorded, so nothing shows whether the replay decides as the recorded "
+           "allocator did: take this as an estimate.";
+  }
   return "Under the recorded settings the replay differs from the recording, so take this as an "
          "estimate: " +
          grouped(a.proof.addresses_equal) + " of " + grouped(a.proof.addresses_total) +

@@ -10,7 +10,9 @@
 
 #include "executor/checkpoint_index.hpp"
 #include "executor/replace_folder.hpp"
+#include "models/json_limits.hpp"
 #include "models/plan_words.hpp"
+#include "models/utf8.hpp"
 
 namespace foreshard::executor {
 
@@ -46,13 +48,16 @@ Result<void> check_files(const CheckpointContents& contents) {
 // The first member of a config in which the model differs from the checkpoint's; "config" when the
 // difference lies in none.
 std::string differing_member(const std::string& stored, const std::string& wanted) {
+  constexpr int kDeepest = 64;  // comparing and showing values recurses
+  if (!json_excess(stored, kDeepest).empty()) return "config";
   const auto ours = nlohmann::json::parse(wanted, nullptr, false);
   const auto theirs = nlohmann::json::parse(stored, nullptr, false);
   if (!ours.is_object() || !theirs.is_object()) return "config";
   for (const auto& [key, value] : ours.items()) {
     if (!theirs.contains(key)) return key;
     if (theirs[key] != value) {
-      return key + " " + theirs[key].dump() + " (the model's is " + value.dump() + ")";
+      return key + " " + excerpt(theirs[key].dump()) + " (the model's is " + excerpt(value.dump()) +
+             ")";
     }
   }
   return "config";

@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/json_limits.hpp"
+
 namespace foreshard::executor {
 
 namespace {
@@ -82,7 +84,15 @@ class Reader {
   std::optional<std::string> bad_;
 };
 
-// Looks at the member in place: copying what may be nested deeply would exhaust the stack.
+// Discarded where it is no JSON, or nests deeper or holds more than an index does: it has a dozen values
+// for each part of a parameter.
+json parsed(std::string_view text) {
+  constexpr int kDeepest = 16;
+  constexpr std::size_t kMostValues = std::size_t{1} << 24;
+  if (!json_excess(text, kDeepest, kMostValues).empty()) return json(json::value_t::discarded);
+  return json::parse(text, nullptr, false);
+}
+
 bool has_format(const json& object) {
   if (!object.is_object()) return false;
   const auto format = object.find("format");
@@ -193,8 +203,7 @@ std::string to_json(const CheckpointIndex& index) {
 
 Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
                                                const std::string& file) {
-  const auto* characters = reinterpret_cast<const char*>(text.data());
-  const auto object = json::parse(characters, characters + text.size(), nullptr, false);
+  const auto object = parsed({reinterpret_cast<const char*>(text.data()), text.size()});
   if (!has_format(object)) {
     return fail(file, "format",
                 "is not \"foreshard-checkpoint\"; a checkpoint's index is expected");
@@ -233,9 +242,8 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
 bool is_checkpoint(const std::string& folder) {
   const auto file = MappedFile::open(index_path(folder));
   if (!file) return false;
-  const auto* text = reinterpret_cast<const char*>(file->bytes().data());
-  const auto object = json::parse(text, text + file->bytes().size(), nullptr, false);
-  return has_format(object);
+  const auto bytes = file->bytes();
+  return has_format(parsed({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
 }
 
 std::string index_path(const std::string& folder) {
@@ -281,7 +289,7 @@ std::string parts_json(const std::map<std::string, CheckpointParameter>& paramet
 
 Result<std::vector<CheckpointParameter>> parse_parts(const std::string& text,
                                                      const std::string& file) {
-  const auto list = json::parse(text, nullptr, false);
+  const auto list = parsed(text);
   if (!list.is_array()) return fail(file, kPartsKey, "is damaged; a list of parts is expected");
   return parse_parameters(list, file);
 }

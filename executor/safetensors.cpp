@@ -9,6 +9,7 @@
 
 #include "executor/float_formats.hpp"
 #include "executor/safetensors_header.hpp"
+#include "models/json_limits.hpp"
 
 namespace foreshard::executor {
 
@@ -16,6 +17,8 @@ namespace {
 
 // The format's reference implementation refuses longer headers too.
 constexpr std::uint64_t kLongestHeader = 100'000'000;
+// An index nests two deep; what nests far deeper is none.
+constexpr int kDeepestIndex = 16;
 
 template <typename Stored, typename Convert>
 void convert(const std::byte* from, std::int64_t count, float* out, Convert to_float) {
@@ -158,8 +161,11 @@ Result<void> SafetensorsReader::add_index(const std::string& path) {
   auto file = MappedFile::open(path);
   if (!file) return tl::unexpected(file.error());
   const auto bytes = file->bytes();
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  const auto index = nlohmann::json::parse(text, text + bytes.size(), nullptr, false);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (const std::string excess = json_excess(text, kDeepestIndex); !excess.empty()) {
+    return fail(path, "", excess + "; an index is expected");
+  }
+  const auto index = nlohmann::json::parse(text, nullptr, false);
   if (index.is_discarded()) return fail(path, "", "is not valid JSON; an index is expected");
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
     return fail(path, "weight_map", "is missing; an object of file names by tensor is expected");

@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "executor/mapped_file.hpp"
+#include "models/mapped_file.hpp"
 #include "models/error.hpp"
 
 namespace foreshard::executor {

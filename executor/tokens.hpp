@@ -14,7 +14,7 @@
 #include <span>
 #include <string>
 
-#include "executor/mapped_file.hpp"
+#include "models/mapped_file.hpp"
 #include "models/error.hpp"
 
 namespace foreshard::executor {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "models/plan_effects.hpp"
+#include "models/program_size.hpp"
 #include "models/step_program.hpp"
 
 namespace foreshard {
@@ -167,6 +168,7 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
   if (!units) return tl::unexpected(units.error());
   job.units = std::move(*units);
   if (auto ok = check_sharded_units(job, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_program_size(job, plan_file); !ok) return tl::unexpected(ok.error());
   warn_of_globs_without_unit(job, plan.sharding.keep_after_forward, "sharding.keep_after_forward");
   warn_of_globs_without_unit(job, plan.pytorch.keep_sharded_in_backward,
                              "pytorch.keep_sharded_in_backward");

@@ -6,8 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/json_depth.hpp"
+#include "models/json_limits.hpp"
 #include "models/llama_config.hpp"
+#include "models/utf8.hpp"
 
 namespace foreshard {
 namespace {
@@ -21,9 +22,7 @@ constexpr std::int64_t kMaxContext = std::int64_t{1} << 32;
 constexpr double kMaxParameters = 1e14;
 
 std::string shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  return text;
+  return excerpt(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 // Reads fields of one JSON object and remembers the first thing wrong with any of them.
@@ -202,10 +201,8 @@ void read_sizes(Fields& fields, LlamaConfig& config) {
 }  // namespace
 
 Result<LlamaConfig> parse_llama_config(std::string_view text, const std::string& file) {
-  if (json_nests_deeper_than(text, kMaxNesting)) {
-    return fail(file, "",
-                "nests deeper than " + std::to_string(kMaxNesting) +
-                    " levels; expected a Llama model's config in JSON");
+  if (const std::string excess = json_excess(text, kMaxNesting); !excess.empty()) {
+    return fail(file, "", excess + "; expected a Llama model's config in JSON");
   }
   Json json;
   try {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/atomic_file.hpp"
-#include "models/json_depth.hpp"
+#include "models/json_limits.hpp"
 #include "models/text_file.hpp"
 #include "simulator/cost_table.hpp"
 
@@ -297,8 +297,9 @@ std::string to_json(const CostTable& table) {
 
 Result<CostTable> parse_cost_table(std::string_view json, const std::string& file) {
   const std::string expected = "expected a cost file written by `foreshard fit`";
-  if (json_nests_deeper_than(json, kMaxNesting))
-    return fail(file, "", "nests too deeply; " + expected);
+  if (const std::string excess = json_excess(json, kMaxNesting); !excess.empty()) {
+    return fail(file, "", excess + "; " + expected);
+  }
   const Json root = Json::parse(json, nullptr, false);
   if (root.is_discarded()) return fail(file, "", "is not JSON; " + expected);
   if (!root.is_object() || root.value("format", Json()) != "foreshard-costs") {

@@ -9,8 +9,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/json_limits.hpp"
+#include "models/utf8.hpp"
 #include "traces/allocator_history.hpp"
-#include "traces/json_lines.hpp"
+#include "traces/byte_source.hpp"
+#include "traces/foreign_file.hpp"
+#include "traces/json_object.hpp"
+#include "traces/line_reader.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -19,6 +24,10 @@ using Json = nlohmann::json;
 using Action = AllocatorAction;
 
 constexpr std::size_t kMostEvents = 3'000'000;
+constexpr int kDeepest = 16;
+constexpr std::size_t kMostValuesOfAnEvent = std::size_t{1} << 16;  // stacks may stand in it
+constexpr const char* kWhat = "an event list or a snapshot's pickle";
+constexpr std::array<std::string_view, 3> kHeaderKeys{"device", "settings", "initial_segments"};
 
 #define TRY(target, expression)               \
   if (auto result_ = (expression); result_) { \
@@ -41,7 +50,7 @@ Result<AllocatorRules> read_rules(const JsonObject& header) {
   if (const auto gc = found->find("garbage_collection_threshold"); gc != found->end()) {
     if (!gc->is_number() || gc->get<double>() < 0.0 || gc->get<double>() > 1.0) {
       return settings.wrong("garbage_collection_threshold",
-                            "is " + gc->dump() + "; expected a number from 0 to 1");
+                            JsonObject::is(*gc) + "; expected a number from 0 to 1");
     }
     rules.garbage_collection_threshold = gc->get<double>();
   }
@@ -74,7 +83,29 @@ Result<PoolId> read_pool(const JsonObject& reader, const char* key) {
   if (is_pair && (*found)[0].get<std::int64_t>() >= 0 && (*found)[1].get<std::int64_t>() >= 0) {
     return PoolId{(*found)[0].get<std::int64_t>(), (*found)[1].get<std::int64_t>()};
   }
-  return reader.wrong(key, "is " + found->dump() + "; expected two whole numbers, such as [0, 1]");
+  return reader.wrong(key, JsonObject::is(*found) + "; expected two whole numbers, such as [0, 1]");
+}
+
+Result<SegmentState::Part> read_block(const JsonObject& block) {
+  SegmentState::Part part;
+  TRY(part.address, block.integer("address", 0));
+  TRY(part.bytes, block.integer("size", 1));
+  TRY(part.requested, block.integer("requested_size", 0, 0));
+  std::string state;
+  TRY(state, block.word("state"));
+  using Use = SegmentState::Use;
+  if (state == "inactive") {
+    part.use = Use::free;
+  } else if (state == "active_allocated") {
+    part.use = Use::allocated;
+  } else if (state == "active_pending_free" || state == "active_awaiting_free") {
+    part.use = Use::awaiting_free;
+  } else {
+    return block.wrong("state", "is \"" + excerpt(state) +
+                                    "\"; expected inactive, active_allocated, "
+                                    "active_pending_free or active_awaiting_free");
+  }
+  return part;
 }
 
 Result<SegmentState> read_segment(const JsonObject& reader, std::vector<RecordedStream>& streams) {
@@ -89,33 +120,17 @@ Result<SegmentState> read_segment(const JsonObject& reader, std::vector<Recorded
   std::string type;
   TRY(type, reader.word("type"));
   if (type != "small" && type != "large") {
-    return reader.wrong("type", "is \"" + type + "\"; expected small or large");
+    return reader.wrong("type", "is \"" + excerpt(type) + "\"; expected small or large");
   }
   segment.small = type == "small";
 
-  std::vector<JsonObject> blocks;
-  TRY(blocks, reader.objects("blocks"));
-  for (const JsonObject& block : blocks) {
-    SegmentState::Part part;
-    TRY(part.address, block.integer("address", 0));
-    TRY(part.bytes, block.integer("size", 1));
-    TRY(part.requested, block.integer("requested_size", 0, 0));
-    std::string state;
-    TRY(state, block.word("state"));
-    using Use = SegmentState::Use;
-    if (state == "inactive") {
-      part.use = Use::free;
-    } else if (state == "active_allocated") {
-      part.use = Use::allocated;
-    } else if (state == "active_pending_free" || state == "active_awaiting_free") {
-      part.use = Use::awaiting_free;
-    } else {
-      return block.wrong("state", "is \"" + state +
-                                      "\"; expected inactive, active_allocated, "
-                                      "active_pending_free or active_awaiting_free");
-    }
-    segment.blocks.push_back(part);
-  }
+  auto read = reader.each("blocks", [&](const JsonObject& block) -> Result<void> {
+    auto part = read_block(block);
+    if (!part) return tl::unexpected(part.error());
+    segment.blocks.push_back(*part);
+    return {};
+  });
+  if (!read) return tl::unexpected(read.error());
   return segment;
 }
 
@@ -127,7 +142,7 @@ Result<HistoryEvent> read_event(const JsonObject& reader, std::vector<RecordedSt
   if (!known) {
     const std::string near = nearest(action, kAllocatorActions);
     return reader.wrong(
-        "action", "is \"" + action + "\"; expected " +
+        "action", "is \"" + excerpt(action) + "\"; expected " +
                       (near.empty() ? "an action of the allocator's history" : "perhaps " + near));
   }
   event.action = *known;
@@ -148,42 +163,79 @@ Result<HistoryEvent> read_event(const JsonObject& reader, std::vector<RecordedSt
   return event;
 }
 
-Result<AllocatorHistory> read_history(Lines& lines, const std::string& name) {
+// What no header says may be anything, above all a recording of another kind.
+Result<void> check_header(const JsonObject& header, std::string_view line) {
+  const auto& json = header.json();
+  if (json.contains("action")) {
+    return header.wrong("", "is an event; expected a header with the settings");
+  }
+  if (!json.contains("settings") && !json.contains("initial_segments")) {
+    return header.wrong("", looks_like(line) +
+                                ", and no header with settings or initial_segments; " +
+                                "expected " + kWhat);
+  }
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(kHeaderKeys.begin(), kHeaderKeys.end(), key) != kHeaderKeys.end()) continue;
+    return header.wrong(excerpt(key),
+                        "is no key of a header; expected device, settings and initial_segments");
+  }
+  return {};
+}
+
+// One object, parsed within bounds.
+Result<Json> parsed(std::string_view line, bool is_header, const std::string& name,
+                    const std::string& place) {
+  if (line.find('\0') != std::string_view::npos) {
+    return fail(name, place, "is no text; expected one JSON object");
+  }
+  const std::string excess =
+      json_excess(line, kDeepest, is_header ? kMostJsonValues : kMostValuesOfAnEvent);
+  if (!excess.empty()) return fail(name, place, excess + "; expected one JSON object");
+  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object()) return json;
+  return fail(name, place,
+              (is_header ? looks_like(line) + ", and not on one line" : "is not valid") +
+                  "; expected one JSON object" +
+                  (is_header ? " that begins an event list, or a snapshot's pickle" : ""));
+}
+
+Result<AllocatorHistory> read_history(ByteSource& bytes, const std::string& name) {
+  LineReader lines(bytes);
   AllocatorHistory history;
   std::vector<RecordedStream> segment_streams, event_streams;
   bool events_name_pools = false;
   std::string_view line;
   while (lines.next(line)) {
     const std::string place = "line " + std::to_string(lines.number());
-    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object()) return fail(name, place, "is not valid; expected one JSON object");
+    const bool is_header = lines.number() == 1;
+    if (history.events.size() == kMostEvents) {
+      return fail(name, place, "is beyond 3 million events; expected a shorter recording");
+    }
+    Json json;
+    TRY(json, parsed(line, is_header, name, place));
     const JsonObject reader(name, place, json);
-    if (lines.number() == 1) {
-      if (json.contains("action")) {
-        return fail(name, place, "is an event; expected a header with the settings");
+    if (is_header) {
+      if (auto checked = check_header(reader, line); !checked) {
+        return tl::unexpected(checked.error());
       }
       TRY(history.rules, read_rules(reader));
-      std::vector<JsonObject> segments;
-      TRY(segments, reader.objects("initial_segments"));
-      for (const JsonObject& segment : segments) {
+      auto read = reader.each("initial_segments", [&](const JsonObject& segment) -> Result<void> {
         auto state = read_segment(segment, segment_streams);
         if (!state) return tl::unexpected(state.error());
         history.start.push_back(std::move(*state));
-      }
+        return {};
+      });
+      if (!read) return tl::unexpected(read.error());
     } else {
-      if (history.events.size() == kMostEvents) {
-        return fail(name, place, "is beyond 3 million events; expected a shorter recording");
-      }
       HistoryEvent event;
       TRY(event, read_event(reader, event_streams));
       events_name_pools |= !is_from_outside(event.action) && json.contains("pool_id");
       history.events.push_back(event);
     }
   }
-  if (lines.is_broken()) {
-    return fail(
-        name, "line " + std::to_string(lines.number()),
-        "breaks off, is no text or has more than 64 MiB; expected a whole file of JSON lines");
+  if (const std::string trouble = lines.trouble(); !trouble.empty()) {
+    return fail(name, "line " + std::to_string(lines.number()),
+                trouble + "; expected a whole file of JSON lines");
   }
   if (lines.number() <= 1) return fail(name, "", "is empty; expected a header line");
   number_streams(history, segment_streams, event_streams, events_name_pools);
@@ -201,29 +253,20 @@ Result<AllocatorHistory> read_history(Lines& lines, const std::string& name) {
 }  // namespace
 
 Result<AllocatorHistory> read_allocator_history(const std::filesystem::path& file) {
-  Lines lines(file);
-  if (!lines.is_open())
-    return fail(file.string(), "", "cannot be opened; expected a readable file");
-  return read_history(lines, file.string());
+  const auto bytes = open_bytes(file.string(), kWhat);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return read_history(**bytes, file.string());
 }
 
 Result<AllocatorHistory> parse_allocator_history(std::string_view text, const std::string& file) {
-  Lines lines(text);
-  return read_history(lines, file);
+  return read_history(*bytes_in_memory(text), file);
 }
 
 Result<bool> is_json_lines(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) {
-    return fail(file.string(), "", "is a folder; expected an event list or a snapshot's pickle");
-  }
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(gzopen(file.c_str(), "rb"), gzclose);
-  if (!in) return fail(file.string(), "", "cannot be opened; expected a readable file");
-  const int first = gzgetc(in.get());
-  if (first < 0) {
-    return fail(file.string(), "", "is empty; expected an event list or a snapshot's pickle");
-  }
-  return first == '{';
+  const auto first = first_bytes(file.string(), 1, kWhat);
+  if (!first) return tl::unexpected(first.error());
+  if (first->empty()) return fail(file.string(), "", std::string("is empty; expected ") + kWhat);
+  return *first == "{";
 }
 
 }  // namespace foreshard::traces

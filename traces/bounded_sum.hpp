@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "traces/limits.hpp"
+
 namespace foreshard::traces {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
-
 constexpr std::int64_t bounded_sum(std::int64_t a, std::int64_t b) {
-  const auto bounded = [](std::int64_t n) { return std::clamp(n, -kMostBytes, kMostBytes); };
+  const auto bounded = [](std::int64_t n) { return std::clamp(n, -kMostSum, kMostSum); };
   return bounded(bounded(a) + bounded(b));
 }
 

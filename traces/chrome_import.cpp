@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <system_error>
 
@@ -15,18 +14,18 @@ namespace foreshard::traces {
 namespace chrome {
 namespace {
 
-constexpr const char* kExpected = "expected JSON written by foreshard export --perfetto";
+constexpr const char* kWhat = "JSON written by foreshard export --perfetto";
 constexpr std::string_view kOpening = "{\"foreshard\":{\"format\":";
 static_assert(LineReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
 class Reader {
  public:
-  Reader(std::istream& in, const std::string& path) : path_(path), lines_(in) {}
+  Reader(ByteSource& in, const std::string& path) : path_(path), lines_(in) {}
 
   Result<Trace> read() {
     std::string_view line;
     if (!lines_.next(line) || !line.starts_with(kOpening)) {
-      return fail(path_, "", std::string("is no export of foreshard; ") + kExpected);
+      return fail(path_, "", std::string("is no export of foreshard; expected ") + kWhat);
     }
     if (auto read = header(line); !read) return tl::unexpected(read.error());
     while (lines_.next(line)) this->line(line);
@@ -57,7 +56,7 @@ class Reader {
         header_field(field);
       }
     } catch (const Impossible&) {
-      return fail(path_, "foreshard", std::string("is damaged; ") + kExpected);
+      return fail(path_, "foreshard", std::string("is damaged; expected ") + kWhat);
     }
     if (format_ == kChromeFormatVersion) return {};
     return fail(path_, "foreshard.format",
@@ -218,7 +217,9 @@ class Reader {
     if (key == "cpu_ns") e.cpu_ns = time(integer(value));
   }
 
-  std::int32_t rank(json::value value) { return integer_in<std::int32_t>(value, 0, 10'000'000); }
+  std::int32_t rank(json::value value) {
+    return integer_in<std::int32_t>(value, 0, kMostRanks - 1);
+  }
   std::int32_t step_number(json::value value) {
     return integer_in<std::int32_t>(value, 0, std::numeric_limits<std::int32_t>::max());
   }
@@ -257,26 +258,17 @@ class Reader {
 bool is_foreshard_export(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  std::array<char, chrome::kOpening.size()> bytes{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return std::string_view(bytes.data(), bytes.size()) == chrome::kOpening;
+  const auto bytes = first_bytes(path, chrome::kOpening.size(), chrome::kWhat);
+  return bytes && *bytes == chrome::kOpening;
 }
 
 Result<Trace> read_chrome(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    return fail(path, "", std::string("no such file; ") + chrome::kExpected);
-  }
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return fail(path, "", std::string("is no file; ") + chrome::kExpected);
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(path, "", "cannot be read; expected a file that can be");
-  return read_chrome(file, path);
+  const auto bytes = open_bytes(path, chrome::kWhat);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return read_chrome(**bytes, path);
 }
 
-Result<Trace> read_chrome(std::istream& in, const std::string& name) {
+Result<Trace> read_chrome(ByteSource& in, const std::string& name) {
   return chrome::Reader(in, name).read();
 }
 

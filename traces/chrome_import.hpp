@@ -5,19 +5,19 @@
 // file cut short, or with lines that are damaged, becomes an incomplete trace.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 
 #include "models/error.hpp"
+#include "traces/byte_source.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
 
-// By the file's first bytes. False where it cannot be read.
+// By the file's first bytes, inflated where they are gzip's. False where it cannot be read.
 bool is_foreshard_export(const std::string& path);
 
 Result<Trace> read_chrome(const std::string& path);
-// From a stream; errors call it `name`.
-Result<Trace> read_chrome(std::istream& in, const std::string& name);
+// Errors call it `name`.
+Result<Trace> read_chrome(ByteSource& in, const std::string& name);
 
 }  // namespace foreshard::traces

@@ -10,12 +10,11 @@
 
 #include <simdjson.h>
 
+#include "traces/limits.hpp"
+
 namespace foreshard::traces::chrome {
 
 namespace json = simdjson::ondemand;
-
-constexpr std::int64_t kLatest = std::int64_t{1} << 54;  // ns, and bytes: as in a .fst file
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
 
 // Thrown, and caught by the reader, where a line is not what the exporter writes.
 struct Impossible {};
@@ -44,7 +43,7 @@ Integer integer_of(json::value value) {
 }
 
 inline std::int64_t time(std::int64_t ns) {
-  if (ns < -kLatest || ns > kLatest) throw Impossible();
+  if (ns < -kLatestNs || ns > kLatestNs) throw Impossible();
   return ns;
 }
 
@@ -58,7 +57,7 @@ inline std::int64_t nanoseconds(json::value value) {
   for (const char c : text) {
     if (c == '.' && decimals < 0) {
       decimals = 0;
-    } else if (c >= '0' && c <= '9' && decimals < 3 && ns <= kLatest) {
+    } else if (c >= '0' && c <= '9' && decimals < 3 && ns <= kLatestNs) {
       ns = ns * 10 + (c - '0');
       if (decimals >= 0) ++decimals;
     } else if (c == ' ') {

@@ -1,26 +1,25 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <set>
 #include <system_error>
 
 #include "traces/fst_file.hpp"
-#include "traces/fst_open.hpp"
 #include "traces/fst_schema.hpp"
+#include "traces/limits.hpp"
+#include "traces/untrusted_database.hpp"
 
 namespace foreshard::traces {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLatest = std::int64_t{1}
-                                 << 54;  // ns: half a year, beyond which it is damage
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
+constexpr const char* kExpected =
+    "expected a trace (.fst) written by foreshard, or first foreshard import for another recording";
 
 // Reads the tables one after another into a trace, leaving out and counting what is damaged.
 class Reader {
  public:
-  Reader(OpenedTrace& opened, const std::string& path) : opened_(opened), path_(path) {}
+  Reader(const UntrustedDatabase& file, const std::string& path) : file_(file), path_(path) {}
 
   Result<Trace> read() {
     if (auto read = metadata(); !read) return tl::unexpected(read.error());
@@ -43,12 +42,13 @@ class Reader {
   }
 
  private:
-  // Calls `row` for each row until one makes no sense to SQLite; what is left then is lost.
+  // Calls `row` for each row, its columns in the schema's order, until one makes no sense to SQLite;
+  // what is left then is lost. Rows with an `id` come in its order: SQLite keeps them by it.
   template <typename Row>
-  bool each(const char* sql, Row&& row) {
-    Statement statement(opened_.database.handle(), sql);
+  bool each(const std::string& table, Row&& row) {
+    Statement statement = file_.select(table, required_columns().at(table));
     // A row takes several bytes, so more rows than bytes means a page that is its own descendant.
-    std::int64_t rows_left = opened_.bytes;
+    std::int64_t rows_left = file_.bytes();
     int status = SQLITE_OK;
     while ((status = statement.step()) == SQLITE_ROW && rows_left-- > 0) row(statement);
     if (status == SQLITE_DONE) return true;
@@ -57,20 +57,23 @@ class Reader {
   }
 
   Result<void> metadata() {
-    std::set<std::string> tables;
-    const bool is_readable = each("SELECT name FROM sqlite_schema WHERE type = 'table'",
-                                  [&](Statement& row) { tables.insert(std::string(row.text(0))); });
-    for (const char* table : required_tables()) {
-      if (!tables.contains(table)) {
-        return fail(path_, table,
-                    is_readable ? "this table is missing; expected a trace (.fst) of foreshard"
-                                : "is damaged; expected a trace (.fst) of foreshard");
+    for (const auto& [table, columns] : required_columns()) {
+      if (!file_.has(table)) {
+        return fail(path_, "",
+                    (file_.is_schema_whole() ? "is an SQLite database without the table "
+                                             : "is damaged and lacks the table ") +
+                        table + "; " + kExpected);
+      }
+      for (const std::string& column : columns) {
+        if (file_.has(table, column)) continue;
+        return fail(path_, table + "." + column,
+                    std::string("this column is missing, or no plain one; ") + kExpected);
       }
     }
-    if (!each("SELECT name, value FROM META_DATA_EXPORT", [&](Statement& row) {
+    if (!each("META_DATA_EXPORT", [&](Statement& row) {
           trace_.metadata[std::string(row.text(0))] = std::string(row.text(1));
         })) {
-      return fail(path_, "META_DATA_EXPORT", "is damaged; expected a trace (.fst) of foreshard");
+      return fail(path_, "META_DATA_EXPORT", std::string("is damaged; ") + kExpected);
     }
     const std::int64_t version = integer(trace_.metadata, "format_version", 0);
     if (version != kFormatVersion) {
@@ -84,19 +87,19 @@ class Reader {
   }
 
   void strings() {
-    each("SELECT id, value FROM StringIds ORDER BY id", [&](Statement& row) {
+    each("StringIds", [&](Statement& row) {
       const std::int64_t id = row.integer(0);
       // Ids are dense: one that is not next has lost those before it, which then read as empty.
-      if (id < 0 || id > opened_.bytes) return void(++invalid_);
+      if (id < 0 || id > file_.bytes()) return void(++invalid_);
       text_.resize(std::max(text_.size(), static_cast<std::size_t>(id) + 1), 0);
       text_[static_cast<std::size_t>(id)] = trace_.strings.intern(row.text(1));
     });
   }
 
   void lanes() {
-    each("SELECT id, rank, device, nameId FROM LANES ORDER BY id", [&](Statement& row) {
+    each("LANES", [&](Statement& row) {
       const std::int64_t id = row.integer(0), rank = row.integer(1);
-      if (id != static_cast<std::int64_t>(trace_.lanes.size()) || rank < 0 || rank > kMostRanks) {
+      if (id != static_cast<std::int64_t>(trace_.lanes.size()) || rank < 0 || rank >= kMostRanks) {
         return void(++invalid_);
       }
       trace_.lanes.push_back(
@@ -105,7 +108,7 @@ class Reader {
   }
 
   void facts() {
-    each("SELECT * FROM EVENT_FACTS ORDER BY id", [&](Statement& row) {
+    each("EVENT_FACTS", [&](Statement& row) {
       const std::int64_t kind = row.integer(1);
       if (row.integer(0) != static_cast<std::int64_t>(event_facts_.size()) || kind < 0 ||
           kind >= static_cast<std::int64_t>(EventKind::kCount)) {
@@ -116,7 +119,7 @@ class Reader {
                               string(row, 4), string(row, 5), string(row, 6), string(row, 7),
                               static_cast<std::int32_t>(row.integer(8)), bytes(row.integer(9))});
     });
-    each("SELECT * FROM MEMORY_FACTS ORDER BY id", [&](Statement& row) {
+    each("MEMORY_FACTS", [&](Statement& row) {
       const std::int64_t lane = row.integer(3);
       if (row.integer(0) != static_cast<std::int64_t>(memory_facts_.size()) ||
           (lane != kNone && !is_lane(lane))) {
@@ -130,26 +133,24 @@ class Reader {
   }
 
   void events() {
-    each(R"(SELECT start, "end", laneId, step, factsId, cpu, correlation FROM EVENT_RECORDS)",
-         [&](Statement& row) {
-           add_event(row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
-                     row.integer(5), row.integer(6));
-         });
+    each("EVENT_RECORDS", [&](Statement& row) {
+      add_event(row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                row.integer(5), row.integer(6));
+    });
   }
 
   void memory() {
-    each("SELECT start, rank, action, step, address, bytes, factsId FROM MEMORY_RECORDS",
-         [&](Statement& row) {
-           add_memory(row.integer(0), row.integer(1), row.integer(2), row.integer(3),
-                      row.integer(4), row.integer(5), row.integer(6));
-         });
+    each("MEMORY_RECORDS", [&](Statement& row) {
+      add_memory(row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                 row.integer(5), row.integer(6));
+    });
   }
 
   void packed() {
     std::vector<PackedRecord> records;
-    each("SELECT records FROM PACKED_RECORDS ORDER BY id", [&](Statement& row) {
+    each("PACKED_RECORDS", [&](Statement& row) {
       records.clear();
-      if (!unpack(row.blob(0), records)) ++invalid_;
+      if (!unpack(row.blob(1), records)) ++invalid_;
       for (const PackedRecord& r : records) {
         if (!is_lane(r.lane)) {
           ++invalid_;
@@ -164,10 +165,10 @@ class Reader {
   }
 
   void steps() {
-    each(R"(SELECT rank, step, start, "end", loss, gradientNorm FROM STEPS)", [&](Statement& row) {
+    each("STEPS", [&](Statement& row) {
       const std::int64_t rank = row.integer(0), step = row.integer(1), start = row.integer(2),
                          end = row.integer(3);
-      if (rank < 0 || rank > kMostRanks || !is_step(step) || !is_interval(start, end)) {
+      if (rank < 0 || rank >= kMostRanks || !is_step(step) || !is_interval(start, end)) {
         return void(++invalid_);
       }
       trace_.steps.push_back({static_cast<std::int32_t>(rank), static_cast<std::int32_t>(step),
@@ -176,7 +177,7 @@ class Reader {
   }
 
   void dropped() {
-    each("SELECT reason, records FROM DROPPED", [&](Statement& row) {
+    each("DROPPED", [&](Statement& row) {
       trace_.dropped[std::string(row.text(0))] =
           std::clamp(row.integer(1), std::int64_t{0}, kMostBytes);
     });
@@ -189,7 +190,7 @@ class Reader {
       return void(++invalid_);
     }
     const EventFacts& f = event_facts_[static_cast<std::size_t>(facts)];
-    trace_.events.push_back({start, end, std::clamp(cpu, std::int64_t{-1}, kLatest),
+    trace_.events.push_back({start, end, std::clamp(cpu, std::int64_t{-1}, kLatestNs),
                              static_cast<std::int32_t>(lane), static_cast<std::int32_t>(step),
                              f.kind, f.micro_step, f.name, f.phase, f.unit, f.stable_key,
                              f.cost_key, f.instruction, f.bytes, correlation});
@@ -197,7 +198,7 @@ class Reader {
 
   void add_memory(std::int64_t time, std::int64_t rank, std::int64_t action, std::int64_t step,
                   std::int64_t address, std::int64_t size, std::int64_t facts) {
-    if (!is_interval(time, time) || rank < 0 || rank > kMostRanks || action < 0 ||
+    if (!is_interval(time, time) || rank < 0 || rank >= kMostRanks || action < 0 ||
         action >= static_cast<std::int64_t>(MemoryAction::kCount) || !is_step(step) || size < 0 ||
         size > kMostBytes || facts < 0 ||
         facts >= static_cast<std::int64_t>(memory_facts_.size())) {
@@ -230,12 +231,10 @@ class Reader {
     return n >= 0 && n <= std::numeric_limits<std::int32_t>::max();
   }
   static bool is_interval(std::int64_t start, std::int64_t end) {
-    return start >= -kLatest && start <= end && end <= kLatest;
+    return start >= -kLatestNs && start <= end && end <= kLatestNs;
   }
 
-  static constexpr std::int64_t kMostRanks = 10'000'000;
-
-  OpenedTrace& opened_;
+  const UntrustedDatabase& file_;
   const std::string& path_;
   Trace trace_;
   std::vector<StringId> text_;  // the file's ids -> the trace's
@@ -245,6 +244,13 @@ class Reader {
   std::int64_t unreadable_ = 0;
 };
 
+// One file, which may be a part of a recording.
+Result<Trace> read_file(const std::string& path) {
+  const auto file = UntrustedDatabase::open(path, kExpected, UntrustedDatabase::CutShort::refused);
+  if (!file) return tl::unexpected(file.error());
+  return Reader(*file, path).read();
+}
+
 }  // namespace
 
 std::string part_path(const std::string& path, int process) {
@@ -252,9 +258,7 @@ std::string part_path(const std::string& path, int process) {
 }
 
 Result<Trace> read_fst(const std::string& path) {
-  auto opened = open_trace(path);
-  if (!opened) return tl::unexpected(opened.error());
-  auto trace = Reader(*opened, path).read();
+  auto trace = read_file(path);
   if (!trace) return trace;
 
   // A run of several processes that was killed has left its parts unmerged.
@@ -288,9 +292,7 @@ Result<Trace> read_fst(const std::string& path) {
 Result<void> merge_parts(const std::string& path, int processes) {
   std::vector<Trace> parts;
   for (int process = 0; process < processes; ++process) {
-    auto opened = open_trace(part_path(path, process));
-    if (!opened) return tl::unexpected(opened.error());
-    auto part = Reader(*opened, part_path(path, process)).read();
+    auto part = read_file(part_path(path, process));
     if (!part) return tl::unexpected(part.error());
     parts.push_back(std::move(*part));
   }

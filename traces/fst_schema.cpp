@@ -1,15 +1,9 @@
 #include "traces/fst_schema.hpp"
 
-#include <array>
-
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
 namespace {
-
-constexpr std::array<const char*, 10> kTables{
-    "META_DATA_EXPORT", "StringIds",      "LANES", "EVENT_FACTS", "EVENT_RECORDS",
-    "MEMORY_FACTS",     "MEMORY_RECORDS", "STEPS", "DROPPED",     "PACKED_RECORDS"};
 
 constexpr const char* kCreateTables = R"(
 CREATE TABLE META_DATA_EXPORT (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -89,8 +83,23 @@ static_assert(static_cast<int>(EventKind::range) == 0 && static_cast<int>(EventK
 
 }  // namespace
 
-std::span<const char* const> required_tables() {
-  return kTables;
+const std::map<std::string, std::vector<std::string>>& required_columns() {
+  static const std::map<std::string, std::vector<std::string>> kColumns{
+      {"META_DATA_EXPORT", {"name", "value"}},
+      {"StringIds", {"id", "value"}},
+      {"LANES", {"id", "rank", "device", "nameId"}},
+      {"EVENT_FACTS",
+       {"id", "kind", "microStep", "nameId", "phaseId", "unitId", "stableKeyId", "costKeyId",
+        "instruction", "bytes"}},
+      {"EVENT_RECORDS", {"start", "end", "laneId", "step", "factsId", "cpu", "correlation"}},
+      {"MEMORY_FACTS",
+       {"id", "onHost", "requested", "laneId", "categoryId", "ownerId", "phaseId", "instruction",
+        "stackId"}},
+      {"MEMORY_RECORDS", {"start", "rank", "action", "step", "address", "bytes", "factsId"}},
+      {"STEPS", {"rank", "step", "start", "end", "loss", "gradientNorm"}},
+      {"DROPPED", {"reason", "records"}},
+      {"PACKED_RECORDS", {"id", "records"}}};
+  return kColumns;
 }
 
 bool create_schema(Database& database) {

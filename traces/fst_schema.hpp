@@ -1,15 +1,16 @@
 // The tables and views of a `.fst` file as SQL; fst_file.hpp says what they hold.
 #pragma once
 
-#include <span>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "traces/sqlite.hpp"
 
 namespace foreshard::traces {
 
-// Tables that a file must have to be a trace.
-std::span<const char* const> required_tables();
+// Tables that a file must have to be a trace, and their columns in order.
+const std::map<std::string, std::vector<std::string>>& required_columns();
 
 // Creates all tables and views in an empty database.
 bool create_schema(Database& database);

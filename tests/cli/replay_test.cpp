@@ -140,6 +140,15 @@ TEST(Replay, SaysFirstWhetherTheRunWouldHaveBeenSaved) {
       << other.out;
 }
 
+TEST(Replay, ProvesNothingWithoutAnAllocation) {
+  const Workplace place;
+  place.write("list.jsonl", "{\"settings\": {}}\n{\"action\": \"empty_cache\"}\n");
+  EXPECT_FALSE(place.run_json({"replay", "list.jsonl"}).at("recorded").at("is_reproduced"));
+  const Outcome text = place.run({"replay", "list.jsonl"});
+  EXPECT_EQ(unwrapped(text.out).find("addresses are equal"), std::string::npos) << text.out;
+  EXPECT_NE(unwrapped(text.out).find("nothing shows whether"), std::string::npos) << text.out;
+}
+
 TEST(Replay, TakesOtherSettings) {
   const Workplace place;
   const json answer = place.run_json({"replay", kList, "--allocator", "expandable_segments=true"});
@@ -151,6 +160,10 @@ TEST(Replay, RefusesWhatMakesNoSense) {
   const Workplace place;
   place.write("empty.jsonl", "");
   place.write("text.pickle", "no pickle at all");
+  // Without memory events there is nothing to replay, and nothing that would be proven.
+  place.write("kineto.json", R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "ts": 1}]})");
+  place.write("deep.jsonl", "{\"settings\": {}}\n{\"action\": \"alloc\", \"stream\": " +
+                                std::string(400'000, '[') + std::string(400'000, ']') + "}\n");
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{kList, "--allocator", "expandable_segment=1"}, "expandable_segments, perhaps"},
       {{kList, "--allocator", "max_split_size_mb=3"}, "more than 20"},
@@ -160,7 +173,9 @@ TEST(Replay, RefusesWhatMakesNoSense) {
       {{kList, "--decisions", "nowhere/d.jsonl"}, "nowhere"},
       {{"missing.pickle"}, "missing.pickle"},
       {{"empty.jsonl"}, "empty.jsonl"},
-      {{"text.pickle"}, "text.pickle"},
+      {{"text.pickle"}, "text that is no JSON"},
+      {{"kineto.json"}, "JSON of PyTorch's profiler"},
+      {{"deep.jsonl"}, "nests deeper"},
       {{"model"}, "folder"},
   };
   for (const auto& [arguments, word] : cases) {

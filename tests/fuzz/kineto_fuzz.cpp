@@ -3,14 +3,14 @@
 #include <string>
 
 #include "tests/fuzz/trace_laws.hpp"
-#include "traces/kineto/bytes.hpp"
+#include "traces/byte_source.hpp"
 #include "traces/kineto/recording.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace fuzz = foreshard::fuzz;
   namespace kineto = foreshard::traces::kineto;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const auto bytes = kineto::inflated(kineto::bytes_in_memory(input));
+  const auto bytes = foreshard::traces::inflated(foreshard::traces::bytes_in_memory(input));
   const auto recording = kineto::read_recording(*bytes, "rank1.json", {});
   if (recording) {
     fuzz::require_trace_laws(recording->trace);

@@ -257,67 +257,6 @@ TEST(AllocatorReplay, OtherSettings) {
   }
 }
 
-struct BadFile {
-  const char* text;
-  const char* place;
-  const char* message;
-};
-
-TEST(AllocatorHistoryReader, NamesWhatIsWrong) {
-  const tests::TemporaryFolder folder;
-  const std::string file = folder.path("history.jsonl");
-  const BadFile bad[] = {
-      {"", "", "empty"},
-      {"{}\nnonsense\n", "line 2", "JSON object"},
-      {"{\"action\":\"alloc\"}\n", "line 1", "header"},
-      {"{}\n{\"action\":\"aloc\",\"addr\":1,\"size\":1,\"stream\":0}\n", "line 2: action",
-       "perhaps alloc"},
-      {"{}\n{\"action\":\"alloc\",\"addr\":1,\"size\":-1,\"stream\":0}\n", "line 2: size", "-1"},
-      {"{}\n{\"action\":\"alloc\",\"addr\":1,\"stream\":0}\n", "line 2: size", "missing"},
-      {"{}\n{\"action\":\"alloc\",\"addr\":18446744073709551615,\"size\":1,\"stream\":0}\n",
-       "line 2: addr", "whole number"},
-      {"{}\n{\"action\":\"release_pool\"}\n", "line 2: pool_id", "no private pool"},
-      {"{}\n{\"action\":\"empty_cache\",\"pool_id\":[1]}\n", "line 2: pool_id",
-       "two whole numbers"},
-      {"{\"settings\":{\"garbage_collection_threshold\":7}}\n",
-       "line 1: settings: garbage_collection_threshold", "from 0 to 1"},
-      {"{\"settings\":{\"roundup_power2_divisions\":{\"4\":3}}}\n",
-       "line 1: settings: roundup_power2_divisions: 4", "power of two"},
-      {"{\"initial_segments\":[{\"address\":0,\"total_size\":512,\"stream\":0,\"type\":\"big\"}]}"
-       "\n",
-       "line 1: initial_segments[0]: type", "small or large"},
-  };
-  for (const BadFile& b : bad) {
-    std::ofstream(file) << b.text;
-    const auto history = read_allocator_history(file);
-    ASSERT_FALSE(history) << b.text;
-    EXPECT_EQ(history.error().field, b.place) << b.text;
-    EXPECT_NE(history.error().message.find(b.message), std::string::npos) << history.error().text();
-  }
-  EXPECT_FALSE(read_allocator_history(folder.path("missing.jsonl")));
-}
-
-TEST(AllocatorHistoryReader, ReadsTextAsItReadsFiles) {
-  const tests::TemporaryFolder folder;
-  const std::string file = folder.path("history.jsonl");
-  const std::string header = "{}",
-                    event = "{\"action\":\"alloc\",\"addr\":1,\"size\":1,\"stream\":0}";
-  std::string many = header + "\n";
-  for (int i = 0; i < 5000; ++i) many += event + "\n";
-  for (const std::string& text : {header, header + "\n" + event, many, header + "\n\n",
-                                  header + std::string("\0\n", 2), std::string()}) {
-    std::ofstream(file, std::ios::binary) << text;
-    const auto read = read_allocator_history(file), parsed = parse_allocator_history(text, file);
-    ASSERT_EQ(read.has_value(), parsed.has_value()) << text;
-    if (!read) {
-      EXPECT_EQ(read.error().text(), parsed.error().text());
-      continue;
-    }
-    EXPECT_EQ(read->events.size(), parsed->events.size());
-  }
-  EXPECT_EQ(parse_allocator_history(many, file)->events.size(), 5000u);
-}
-
 TEST(AllocatorReplay, RefusesBlocksThatDoNotTileTheirSegment) {
   AllocatorHistory history;
   history.start = {

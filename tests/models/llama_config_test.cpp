@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "models/json_depth.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace foreshard {
@@ -245,13 +244,6 @@ TEST(LlamaConfig, ReadsTheReferenceModels) {
   const auto tied = reference / "training/llama-tiny-tied";
   EXPECT_EQ(*load_llama_config((tied / "config.json").string()),
             *load_llama_config((tied / "config_v5.json").string()));
-}
-
-TEST(JsonDepth, CountsBracketsOutsideStrings) {
-  EXPECT_FALSE(json_nests_deeper_than(R"({"a": [1, [2]]})", 3));
-  EXPECT_TRUE(json_nests_deeper_than(R"({"a": [1, [2]]})", 2));
-  EXPECT_FALSE(json_nests_deeper_than(R"(["[[[\"[[["])", 1));
-  EXPECT_FALSE(json_nests_deeper_than("[][][][]", 1));
 }
 
 }  // namespace

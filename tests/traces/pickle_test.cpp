@@ -182,6 +182,18 @@ TEST(PickleTest, BoundsWhatWaitsForAContainer) {
   EXPECT_NE(complaint(std::string(2'000'000, '(')).find("too many values wait"), std::string::npos);
 }
 
+// A large job's snapshot has more values than the 16 million that any file may have; what a byte each
+// would make of a file is refused.
+TEST(PickleTest, LargeFilesMayHoldMoreValues) {
+  constexpr std::size_t kValues = std::size_t{17} << 20;
+  std::string bytes = "\x80\x04(";
+  for (std::size_t i = 0; i < kValues; ++i) bytes += "K\x01";
+  EXPECT_EQ(complaint(bytes + "l."), "");
+  EXPECT_NE(
+      complaint("\x80\x04(" + std::string(std::size_t{40} << 20, ']') + "l.").find("more than"),
+      std::string::npos);
+}
+
 RC_GTEST_PROP(PickleProperty, AnyBytesAreReadOrRefused, (const std::string& tail)) {
   const std::string bytes = "\x80\x04](" + tail;
   const auto pickle = read_pickle(bytes, "x.pickle");

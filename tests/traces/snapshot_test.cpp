@@ -329,6 +329,17 @@ TEST(SnapshotTest, RefusesDamageBeforeAnythingWasRead) {
   EXPECT_EQ(snapshot.error().field, "byte 4");
 }
 
+TEST(SnapshotTest, SaysWhatAnotherFileIs) {
+  for (const auto& [bytes, word] :
+       {std::pair("{\"traceEvents\": []}", "JSON of PyTorch's profiler"),
+        {"PK\x03\x04", "zip archive"},
+        {"[batch]\n", "text that is no JSON"}}) {
+    const auto snapshot = parse_snapshot(bytes, "x.pickle");
+    ASSERT_FALSE(snapshot) << bytes;
+    EXPECT_NE(snapshot.error().text().find(word), std::string::npos) << snapshot.error().text();
+  }
+}
+
 TEST(SnapshotTest, ReadsGzip) {
   const tests::TemporaryFolder folder;
   const std::string whole = bytes_of(corpus("protocol4")), path = folder.path("x.pickle.gz");

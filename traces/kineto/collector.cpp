@@ -7,6 +7,7 @@
 #include "traces/kineto/categories.hpp"
 #include "traces/kineto/decimal.hpp"
 #include "traces/kineto/transfer_keys.hpp"
+#include "traces/limits.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 constexpr std::size_t kFirstBlock = 2, kLargestBlock = 4096;  // events
 constexpr std::int64_t kAbsent = RawEvent::kAbsent;
 
-// What does not fit is damage: a thirtieth of a century, or well before the epoch.
-constexpr std::int64_t kLongest = 1'000'000'000'000'000'000;
+// What is earlier, well before the epoch, is damage.
 constexpr std::int64_t kEarliest = -1'000'000'000'000'000;
 
 std::int64_t or_zero(std::int64_t value) {
@@ -76,7 +76,7 @@ void Collector::use_complete(const RawEvent& raw) {
   if (!parse_microseconds(raw.timestamp, start)) return drop("events without a time");
   if (raw.duration.empty()) return drop("events without a duration");
   if (!parse_microseconds(raw.duration, duration) || duration.whole < 0 ||
-      duration.whole > kLongest || start.whole < kEarliest) {
+      duration.whole > kLatestNs || start.whole < kEarliest) {
     return drop("events of an impossible duration or time");
   }
   const bool on_device = is_on_device(category);
@@ -138,8 +138,7 @@ void Collector::use_instant(const RawEvent& raw) {
   if (!parse_microseconds(raw.timestamp, time) || time.whole < kEarliest) {
     return drop("events without a time");
   }
-  constexpr std::int64_t kMostBytes = std::int64_t{1} << 55;
-  const auto is_size = [](std::int64_t n) { return n > -kMostBytes && n < kMostBytes; };
+  const auto is_size = [](std::int64_t n) { return n >= -kMostBytes && n <= kMostBytes; };
   if ((raw.bytes == kAbsent && !is_out_of_memory) || !is_size(or_zero(raw.bytes))) {
     return drop("instants of the allocator without a size");
   }

@@ -5,7 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/json_depth.hpp"
+#include "models/json_limits.hpp"
+#include "traces/limits.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {
@@ -13,13 +14,12 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kLatestBase = 4'000'000'000'000'000'000;  // the year 2096
-constexpr std::int64_t kMostRanks = 1 << 24;
 
 // Null where the text is no JSON of reasonable size.
 Json parsed(std::string_view json) {
   constexpr std::size_t kLargest = std::size_t{4} << 20;
   constexpr int kDeepest = 16;
-  if (json.size() > kLargest || json_nests_deeper_than(json, kDeepest)) return {};
+  if (json.size() > kLargest || !json_excess(json, kDeepest).empty()) return {};
   Json value = Json::parse(json.begin(), json.end(), nullptr, false);
   return value.is_discarded() ? Json() : value;
 }

@@ -3,8 +3,8 @@
 #include <new>
 #include <system_error>
 
+#include "traces/byte_source.hpp"
 #include "traces/import.hpp"
-#include "traces/kineto/bytes.hpp"
 #include "traces/kineto/recording.hpp"
 #include "traces/kineto/runs.hpp"
 
@@ -38,7 +38,7 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
 
 Result<kineto::Recording> read_file(const std::string& file, const ImportOptions& options) {
   try {
-    auto bytes = kineto::open_file(file);
+    auto bytes = open_bytes(file, "a recording of PyTorch's profiler");
     if (!bytes) return tl::unexpected(bytes.error());
     return kineto::read_recording(**bytes, file, options);
   } catch (const std::bad_alloc&) {

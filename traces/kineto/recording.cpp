@@ -56,7 +56,7 @@ std::optional<std::int32_t> rank_in_name(const std::string& file) {
   return std::nullopt;
 }
 
-Result<Recording> read_recording(Bytes& bytes, const std::string& file,
+Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
                                  const ImportOptions& options) {
   Collector collector(options);
   FileFacts facts;

@@ -7,7 +7,7 @@
 
 #include "models/error.hpp"
 #include "traces/import.hpp"
-#include "traces/kineto/bytes.hpp"
+#include "traces/byte_source.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {
@@ -25,7 +25,7 @@ struct Recording {
   std::string trouble;                     // why the trace is not complete, empty where it is
 };
 
-Result<Recording> read_recording(Bytes& bytes, const std::string& file,
+Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
                                  const ImportOptions& options);
 
 // rank0, rank-0, rank_0 in a file's name.

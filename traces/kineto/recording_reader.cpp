@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "traces/kineto/foreign_file.hpp"
+#include "traces/foreign_file.hpp"
 #include "traces/kineto/json_text.hpp"
 
 namespace foreshard::traces::kineto {
@@ -24,7 +24,8 @@ constexpr const char* kExpected =
 
 }  // namespace
 
-RecordingReader::RecordingReader(Bytes& bytes, EventParser::Use use_event, UseMetadata use_metadata)
+RecordingReader::RecordingReader(ByteSource& bytes, EventParser::Use use_event,
+                                 UseMetadata use_metadata)
     : bytes_(bytes),
       use_event_(std::move(use_event)),
       use_metadata_(std::move(use_metadata)),
@@ -92,17 +93,18 @@ Result<void> RecordingReader::read(const std::string& file) {
   refill();
   if (window().starts_with("\xef\xbb\xbf")) begin_ += 3;
   const std::size_t first = skip_space(window(), 0);
+  const std::string what = looks_like(window());
   const bool is_json =
       first < window().size() && (window()[first] == '{' || window()[first] == '[');
   if (!is_json) {
     const std::string trouble = bytes_.trouble();
-    return fail(file, "", (trouble.empty() ? looks_like(window()) : trouble) + kExpected);
+    return fail(file, "", (trouble.empty() ? what : trouble) + kExpected);
   }
   begin_ += first + 1;
   if (buffer_[begin_ - 1] == '[') {
     has_events_ = true;
     if (skip_separators() && buffer_[begin_] != '{' && buffer_[begin_] != ']') {
-      return fail(file, "", std::string("is JSON, but no list of events") + kExpected);
+      return fail(file, "", what + ", but no list of events" + kExpected);
     }
     read_events();
   } else if (auto read = read_object(file); !read) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/error.hpp"
-#include "traces/kineto/bytes.hpp"
+#include "traces/byte_source.hpp"
 #include "traces/kineto/event_parser.hpp"
 
 namespace foreshard::traces::kineto {
@@ -21,7 +21,7 @@ class RecordingReader {
   // Beside `traceEvents`: a key with its value as JSON.
   using UseMetadata = std::function<void(std::string_view key, std::string_view value)>;
 
-  RecordingReader(Bytes& bytes, EventParser::Use use_event, UseMetadata use_metadata);
+  RecordingReader(ByteSource& bytes, EventParser::Use use_event, UseMetadata use_metadata);
 
   // `file` is what errors name.
   Result<void> read(const std::string& file);
@@ -47,7 +47,7 @@ class RecordingReader {
   void resynchronise(std::size_t plausible);
   void use(const RawEvent& event);
 
-  Bytes& bytes_;
+  ByteSource& bytes_;
   EventParser::Use use_event_;
   UseMetadata use_metadata_;
   EventParser parser_;

@@ -3,12 +3,11 @@
 #include <unordered_map>
 
 #include "traces/annotations.hpp"
+#include "traces/limits.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {
 namespace {
-
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
 
 // ENUM_CUDA_MEMCPY_OPER and ENUM_CUDA_MEM_KIND of the export, in Kineto's words.
 constexpr std::array<std::string_view, 14> kCopies{"Unknown", "HtoD", "DtoH", "HtoA", "AtoH",

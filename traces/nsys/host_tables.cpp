@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "traces/annotations.hpp"
+#include "traces/limits.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {
@@ -98,7 +99,7 @@ void read_calls(Import& in, const std::string& table, KindOf&& kind_of) {
                      found->second = {in.builder.strings().intern(name), kind_of(name)};
                    }
                    std::tie(event.name, event.kind) = found->second;
-                   event.bytes = std::clamp<std::int64_t>(row.integer(8), 0, std::int64_t{1} << 56);
+                   event.bytes = std::clamp<std::int64_t>(row.integer(8), 0, kMostBytes);
                    const std::int64_t global = row.integer(2);
                    in.builder.add({false, row.is_null(2) ? kNoProcess : process_of(global),
                                    thread_of(global), 0, 0},

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -13,7 +12,7 @@
 #include <vector>
 
 #include "models/error.hpp"
-#include "traces/sqlite.hpp"
+#include "traces/untrusted_database.hpp"
 
 namespace foreshard::traces::nsys {
 
@@ -38,11 +37,13 @@ class Source {
   // The bytes of a file, which outlive the source; errors call it `name`.
   static Result<Source> open_in_memory(std::string_view bytes, const std::string& name);
 
-  bool has(const std::string& table) const { return tables_.contains(table); }
-  bool has(const std::string& table, const std::string& column) const;
+  bool has(const std::string& table) const { return file_.has(table); }
+  bool has(const std::string& table, const std::string& column) const {
+    return file_.has(table, column);
+  }
   std::set<std::string> tables() const;
-  std::int64_t bytes() const { return bytes_; }
-  bool is_cut_short() const { return is_cut_short_; }
+  std::int64_t bytes() const { return file_.bytes(); }
+  bool is_cut_short() const { return file_.is_cut_short(); }
 
   // Calls `use` with every row that can be read. After damage it goes on behind it.
   template <typename Use>
@@ -52,27 +53,21 @@ class Source {
   const std::map<std::string, std::int64_t>& damage() const { return damage_; }
 
  private:
-  // `connect` opens the database; it is called again where the file turns out to be damaged.
-  static Result<Source> open(const std::string& name, std::int64_t bytes,
-                             const std::function<Database()>& connect);
-  Result<void> read_schema(const std::string& name);
-  // Its parameter: rows after the one of this number.
-  Statement select(const std::string& table, const std::vector<std::string>& columns) const;
+  static Result<Source> of(Result<UntrustedDatabase> file, const std::string& name);
 
-  Database database_;
-  std::map<std::string, std::set<std::string>> tables_;  // and their columns
-  std::int64_t bytes_ = 0;
+  UntrustedDatabase file_;
   std::int64_t rows_left_ = 0;
   // A value that claims gigabytes costs SQLite tens of milliseconds until it finds it is not there.
   int searches_left_ = 200;
-  bool is_cut_short_ = false;
   std::map<std::string, std::int64_t> damage_;
 };
 
 template <typename Use>
 void Source::each(const std::string& table, const std::vector<std::string>& columns, Use&& use) {
   if (!has(table)) return;
-  Statement statement = select(table, columns);
+  std::vector<std::string> numbered{"rowid"};
+  numbered.insert(numbered.end(), columns.begin(), columns.end());
+  Statement statement = file_.select(table, numbered, " WHERE rowid > ?");
   std::int64_t last = -1, gap = 1;  // row numbers
   while (rows_left_ > 0) {
     statement.start(last);
@@ -86,7 +81,7 @@ void Source::each(const std::string& table, const std::vector<std::string>& colu
     if (gap == 1) ++damage_[table];
     // The damage is a page of unknown length: search for its end in growing strides. Rows are counted
     // from 1, and none takes less than a byte.
-    if (!statement || last > bytes_ || searches_left_-- == 0) return;
+    if (!statement || last > bytes() || searches_left_-- == 0) return;
     last += gap;
     gap *= 2;
   }

@@ -30,7 +30,8 @@ namespace {
 
 class PickleReader : PickleStack {
  public:
-  PickleReader(std::string_view bytes, const std::string& file) : input_(bytes), file_(file) {}
+  PickleReader(std::string_view bytes, const std::string& file)
+      : PickleStack(bytes.size()), input_(bytes), file_(file) {}
 
   Result<Pickle> run() {
     while (problem().empty() && !stopped_ && !input_.ended_early()) {

@@ -1,18 +1,26 @@
 #include "traces/snapshot/pickle_stack.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace foreshard::traces {
 namespace {
 
-// Bounds that keep a hostile file below a gigabyte: 16 bytes a value, 12 an entry. A real snapshot
-// has some 5 values and 8 entries an event.
-constexpr std::size_t kMostValues = std::size_t{1} << 24;
-constexpr std::size_t kMostEntries = std::size_t{1} << 25;
+// Values take 16 bytes and entries 12, where a hostile file needs one byte for either. A real snapshot
+// has some 5 values and 8 entries for an event of 60 bytes or more: room for those, whatever the file's
+// size, beside what a small file may have in any case. Both are numbered in 32 bits.
+constexpr std::size_t kValuesOfAnySize = std::size_t{1} << 24, kBytesPerValue = 8;
+constexpr std::size_t kEntriesOfAnySize = std::size_t{1} << 25, kBytesPerEntry = 4;
+constexpr std::size_t kMostNumbered = UINT32_MAX - 1;
 constexpr std::size_t kMostMarks = std::size_t{1} << 20;
 constexpr std::size_t kMostScatteredMemos = std::size_t{1} << 20;
 
 }  // namespace
+
+PickleStack::PickleStack(std::size_t bytes)
+    : most_values_(std::min(kValuesOfAnySize + bytes / kBytesPerValue, kMostNumbered)),
+      most_entries_(std::min(kEntriesOfAnySize + bytes / kBytesPerEntry, kMostNumbered)) {}
 
 void PickleStack::wrong(std::string problem) {
   if (problem_.empty()) problem_ = std::move(problem);
@@ -20,9 +28,9 @@ void PickleStack::wrong(std::string problem) {
 
 void PickleStack::add(const Value& value) {
   auto& values = values_.values_;
-  if (values.size() == kMostValues) {
-    return wrong(
-        "more than 16 million values; expected a snapshot of some 3 million events at most");
+  if (values.size() == most_values_) {
+    return wrong("more than " + std::to_string(most_values_) +
+                 " values; expected fewer in a file of this size");
   }
   values.push_back(value);
   stack_.push_back(static_cast<PickleId>(values.size() - 1));
@@ -67,8 +75,9 @@ std::optional<std::size_t> PickleStack::pop_mark() {
 
 void PickleStack::append(PickleId container, PickleId key, PickleId value) {
   auto& entries = values_.entries_;
-  if (entries.size() == kMostEntries) {
-    return wrong("more than 33 million entries; expected a snapshot of some 4 million events");
+  if (entries.size() == most_entries_) {
+    return wrong("more than " + std::to_string(most_entries_) +
+                 " entries; expected fewer in a file of this size");
   }
   Value& into = values_.values_[container];
   const auto entry = static_cast<std::uint32_t>(entries.size());
@@ -118,7 +127,7 @@ void PickleStack::memoize(std::uint64_t index) {
   if (!has(1)) return;
   if (index < memo_.size()) {
     memo_[index] = stack_.back();
-  } else if (index == memo_.size() && memo_.size() < kMostEntries) {
+  } else if (index == memo_.size() && memo_.size() < most_entries_) {
     memo_.push_back(stack_.back());
   } else if (index > memo_.size() && scattered_memo_.size() < kMostScatteredMemos) {
     scattered_memo_[index] = stack_.back();
@@ -171,7 +180,7 @@ void PickleStack::push_decoded(std::string text) {
 }
 
 void PickleStack::check_size() {
-  if (stack_.size() > kMostEntries || marks_.size() > kMostMarks) {
+  if (stack_.size() > most_entries_ || marks_.size() > kMostMarks) {
     wrong("too many values wait on the stack; expected them to be put into lists");
   }
 }

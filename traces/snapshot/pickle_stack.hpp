@@ -17,6 +17,9 @@ namespace foreshard::traces {
 
 class PickleStack {
  public:
+  // Of a pickle of that many bytes, which bound how many values it may hold.
+  explicit PickleStack(std::size_t bytes);
+
   const std::string& problem() const { return problem_; }
   void wrong(std::string problem);
 
@@ -60,6 +63,7 @@ class PickleStack {
   void append(PickleId container, PickleId key, PickleId value);
   void fill(PickleId container, std::size_t first);
 
+  std::size_t most_values_, most_entries_;
   PickleValues values_;
   std::string problem_;
   std::vector<PickleId> stack_;

@@ -1,14 +1,16 @@
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 
-#include <zlib.h>
-
+#include "models/host_memory.hpp"
+#include "models/mapped_file.hpp"
+#include "models/units.hpp"
+#include "traces/byte_source.hpp"
+#include "traces/foreign_file.hpp"
+#include "traces/limits.hpp"
 #include "traces/snapshot/pickle.hpp"
 #include "traces/snapshot/recorded_segments.hpp"
 #include "traces/snapshot/snapshot.hpp"
@@ -19,15 +21,15 @@ namespace {
 using Use = SegmentState::Use;
 using Action = AllocatorAction;
 
-// Addresses and sizes stay far from overflow when they are added.
-constexpr std::int64_t kLargest = std::int64_t{1} << 60;
 constexpr std::int32_t kMostDevices = 1024;
-constexpr std::size_t kMostBytes = std::size_t{512} << 20;
-// As many as event lists may have; a pickle can name one event again and again.
-constexpr std::size_t kMostEvents = 3'000'000;
+// A pickle can name one event again and again: no more are read than stand in a file of its size.
+constexpr std::size_t kEventsOfAnySize = 3'000'000, kLeastBytesOfAnEvent = 32;
+constexpr const char* kWhat = "a snapshot's pickle";
 
-std::string no_pickle(const std::string& problem) {
-  return "is no pickle (" + problem.substr(0, problem.find(';')) +
+std::string no_pickle(std::string_view bytes, const std::string& problem) {
+  constexpr std::size_t kIs = 3;
+  return "is no pickle (" + looks_like(bytes).substr(kIs) + ": " +
+         problem.substr(0, problem.find(';')) +
          "); expected a CUDA memory snapshot, as torch.cuda.memory._dump_snapshot writes it";
 }
 
@@ -38,7 +40,8 @@ class SnapshotReader {
         damage_(pickle.damage),
         bytes_(bytes),
         file_(file),
-        budget_(values_.entry_count()) {}
+        budget_(values_.entry_count()),
+        most_events_(std::max(kEventsOfAnySize, bytes.size() / kLeastBytesOfAnEvent)) {}
 
   Result<Snapshot> run(PickleId root) {
     snapshot_.texts.emplace_back();
@@ -98,7 +101,7 @@ class SnapshotReader {
   }
   std::optional<std::int64_t> amount(PickleId record, std::string_view key) const {
     const auto value = integer(record, key);
-    return value && *value >= 0 && *value <= kLargest ? value : std::nullopt;
+    return value && *value >= 0 && *value <= kHighestAddress ? value : std::nullopt;
   }
   std::string_view text(PickleId record, std::string_view key) const {
     const PickleId value = values_.find(record, key);
@@ -114,7 +117,7 @@ class SnapshotReader {
     constexpr char kProtocol = '\x80';  // how pickles of protocol 2 and later begin
     const std::string place = "byte " + std::to_string(damage_->byte);
     if (bytes_.starts_with(kProtocol)) return fail(file_, place, damage_->problem);
-    return fail(file_, place, no_pickle(damage_->problem));
+    return fail(file_, place, no_pickle(bytes_, damage_->problem));
   }
 
   void note_damage() {
@@ -223,8 +226,8 @@ class SnapshotReader {
     auto& events = snapshot_.devices.emplace_back();
     for (const auto& entry : values_.entries(list)) {
       if (!has_budget()) break;
-      if (++events_ > kMostEvents) {
-        drop("events beyond the first 3 million");
+      if (++events_ > most_events_) {
+        drop("events that stand in the file more than once");
         continue;
       }
       const std::string_view word = text(entry.value, "action");
@@ -312,6 +315,7 @@ class SnapshotReader {
   std::string_view bytes_;
   const std::string& file_;
   std::size_t budget_;
+  std::size_t most_events_;
   bool ran_out_ = false;
   std::size_t events_ = 0;
   Snapshot snapshot_;
@@ -322,31 +326,46 @@ class SnapshotReader {
   std::unordered_map<PickleId, std::int32_t> frames_;
 };
 
+// Before the kernel ends the process for it: values, events and the trace take some four times the
+// bytes of the pickle.
+Result<void> check_memory(std::size_t bytes, const std::string& path) {
+  constexpr std::int64_t kFold = 4;
+  const auto needed = kFold * static_cast<std::int64_t>(bytes);
+  const auto available = available_memory();
+  if (!available || needed <= *available) return {};
+  const auto mebibytes = [](std::int64_t n) { return std::to_string(n / kMiB.count) + " MiB"; };
+  return fail(path, "",
+              "is a snapshot of " + mebibytes(static_cast<std::int64_t>(bytes)) +
+                  ", which takes some " + mebibytes(needed) + " of memory where " +
+                  mebibytes(*available) + " are available; expected a machine with more");
+}
+
 }  // namespace
 
 Result<Snapshot> parse_snapshot(std::string_view bytes, const std::string& file) {
   const auto pickle = read_pickle(bytes, file);
-  if (!pickle) return fail(file, pickle.error().field, no_pickle(pickle.error().message));
+  if (!pickle) return fail(file, pickle.error().field, no_pickle(bytes, pickle.error().message));
   return SnapshotReader(*pickle, bytes, file).run(pickle->root);
 }
 
 Result<Snapshot> read_snapshot(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return fail(path, "", "is a folder; expected a snapshot's pickle");
-  }
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) return fail(path, "", "cannot be opened; expected a readable file");
-  std::string bytes;
-  const auto size = std::filesystem::file_size(path, error);
-  if (!error) bytes.reserve(std::min<std::size_t>(size, kMostBytes));
-  std::array<char, 1 << 16> part{};
-  int read = 0;
-  while ((read = gzread(file.get(), part.data(), static_cast<unsigned>(part.size()))) > 0) {
-    if (bytes.size() + static_cast<std::size_t>(read) > kMostBytes) {
-      return fail(path, "", "holds more than 512 MiB; expected a smaller snapshot");
+  const auto source = open_bytes(path, kWhat);
+  if (!source) return tl::unexpected(source.error());
+  const auto mapped = MappedFile::open(path);
+  if (mapped) {
+    const std::string_view bytes(reinterpret_cast<const char*>(mapped->bytes().data()),
+                                 mapped->bytes().size());
+    if (!bytes.starts_with("\x1f\x8b")) {
+      if (auto ok = check_memory(bytes.size(), path); !ok) return tl::unexpected(ok.error());
+      return parse_snapshot(bytes, path);
     }
-    bytes.append(part.data(), static_cast<std::size_t>(read));
+  }
+  constexpr std::size_t kPart = std::size_t{1} << 20;
+  std::string bytes;
+  for (std::size_t size = 0, read = kPart; read == kPart; bytes.resize(size += read)) {
+    bytes.resize(size + kPart);
+    read = (*source)->read(bytes.data() + size, kPart);
+    if (auto ok = check_memory(size + read, path); !ok) return tl::unexpected(ok.error());
   }
   // What a damaged gzip file held before the damage is a pickle cut short.
   return parse_snapshot(bytes, path);

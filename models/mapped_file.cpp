@@ -1,4 +1,4 @@
-#include "executor/mapped_file.hpp"
+#include "models/mapped_file.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace foreshard::executor {
+namespace foreshard {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -52,4 +52,4 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
-}  // namespace foreshard::executor
+}  // namespace foreshard

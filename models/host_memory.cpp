@@ -1,4 +1,4 @@
-#include "executor/host_memory.hpp"
+#include "models/host_memory.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-namespace foreshard::executor {
+namespace foreshard {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,4 +63,4 @@ std::optional<std::int64_t> available_memory(const fs::path& root) {
   return bytes;
 }
 
-}  // namespace foreshard::executor
+}  // namespace foreshard

@@ -1,4 +1,4 @@
-#include "traces/kineto/read_ahead.hpp"
+#include "traces/read_ahead.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-namespace foreshard::traces::kineto {
+namespace foreshard::traces {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::size_t kBlocksAhead = 4;
 
-class ReadAhead : public Bytes {
+class ReadAhead : public ByteSource {
  public:
-  explicit ReadAhead(std::unique_ptr<Bytes> from)
+  explicit ReadAhead(std::unique_ptr<ByteSource> from)
       : from_(std::move(from)), thread_([this] { run(); }) {}
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -104,7 +104,7 @@ class ReadAhead : public Bytes {
     changed_.notify_all();
   }
 
-  std::unique_ptr<Bytes> from_;
+  std::unique_ptr<ByteSource> from_;
   std::vector<char> block_;  // being taken from
   std::size_t taken_ = 0;
   mutable std::mutex mutex_;  // guards what follows
@@ -119,8 +119,8 @@ class ReadAhead : public Bytes {
 
 }  // namespace
 
-std::unique_ptr<Bytes> read_ahead(std::unique_ptr<Bytes> from) {
+std::unique_ptr<ByteSource> read_ahead(std::unique_ptr<ByteSource> from) {
   return std::make_unique<ReadAhead>(std::move(from));
 }
 
-}  // namespace foreshard::traces::kineto
+}  // namespace foreshard::traces

@@ -1,4 +1,4 @@
-#include "traces/kineto/bytes.hpp"
+#include "traces/byte_source.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,16 +13,16 @@
 
 #include <zlib.h>
 
-#include "traces/kineto/read_ahead.hpp"
+#include "traces/read_ahead.hpp"
 
-namespace foreshard::traces::kineto {
+namespace foreshard::traces {
 namespace {
 
 // Recordings compress to between a tenth and a fiftieth. Deflate can do a thousandth, of nothing.
 constexpr std::int64_t kBombSize = std::int64_t{1} << 26;
 constexpr std::int64_t kBombRatio = 250;
 
-class Memory : public Bytes {
+class Memory : public ByteSource {
  public:
   explicit Memory(std::string_view data) : rest_(data) {}
 
@@ -37,7 +37,7 @@ class Memory : public Bytes {
   std::string_view rest_;
 };
 
-class File : public Bytes {
+class File : public ByteSource {
  public:
   explicit File(std::FILE* file) : file_(file) { std::setvbuf(file, nullptr, _IONBF, 0); }
 
@@ -59,9 +59,9 @@ class File : public Bytes {
   std::string trouble_;
 };
 
-class Inflated : public Bytes {
+class Inflated : public ByteSource {
  public:
-  explicit Inflated(std::unique_ptr<Bytes> from) : from_(std::move(from)), input_(1 << 16) {
+  explicit Inflated(std::unique_ptr<ByteSource> from) : from_(std::move(from)), input_(1 << 16) {
     refill();
     constexpr int kGzipOnly = 16;
     is_gzip_ = stream_.avail_in >= 2 && input_[0] == '\x1f' && input_[1] == '\x8b';
@@ -123,7 +123,7 @@ class Inflated : public Bytes {
     return room - stream_.avail_out;
   }
 
-  std::unique_ptr<Bytes> from_;
+  std::unique_ptr<ByteSource> from_;
   std::vector<char> input_;
   z_stream stream_{};
   bool is_gzip_ = false;
@@ -133,28 +133,50 @@ class Inflated : public Bytes {
   std::string trouble_;
 };
 
-}  // namespace
-
-std::unique_ptr<Bytes> bytes_in_memory(std::string_view data) {
-  return std::make_unique<Memory>(data);
-}
-
-std::unique_ptr<Bytes> inflated(std::unique_ptr<Bytes> compressed) {
-  return std::make_unique<Inflated>(std::move(compressed));
-}
-
-Result<std::unique_ptr<Bytes>> open_file(const std::string& path) {
+// A file's content, inflated.
+Result<std::unique_ptr<ByteSource>> open_file(const std::string& path,
+                                              const std::string& expected) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return fail(path, "", "is a folder; expected a recording");
+  const auto status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    return fail(path, "", "no such file; expected " + expected);
+  }
+  if (std::filesystem::is_directory(status)) {
+    return fail(path, "", "is a folder; expected " + expected);
   }
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) {
-    return fail(path, "",
-                std::string("cannot be opened (") + std::strerror(errno) +
-                    "); expected a recording of PyTorch's profiler");
+    return fail(
+        path, "",
+        std::string("cannot be opened (") + std::strerror(errno) + "); expected " + expected);
   }
-  return read_ahead(inflated(std::make_unique<File>(file)));
+  return inflated(std::make_unique<File>(file));
 }
 
-}  // namespace foreshard::traces::kineto
+}  // namespace
+
+std::unique_ptr<ByteSource> bytes_in_memory(std::string_view data) {
+  return std::make_unique<Memory>(data);
+}
+
+std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> compressed) {
+  return std::make_unique<Inflated>(std::move(compressed));
+}
+
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path,
+                                               const std::string& expected) {
+  auto file = open_file(path, expected);
+  if (!file) return file;
+  return read_ahead(std::move(*file));
+}
+
+Result<std::string> first_bytes(const std::string& path, std::size_t most,
+                                const std::string& expected) {
+  const auto file = open_file(path, expected);
+  if (!file) return tl::unexpected(file.error());
+  std::string bytes(most, '\0');
+  bytes.resize((*file)->read(bytes.data(), most));
+  return bytes;
+}
+
+}  // namespace foreshard::traces

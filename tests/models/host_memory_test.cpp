@@ -1,5 +1,5 @@
 // Memory that a run could take, as the kernel's files tell it.
-#include "executor/host_memory.hpp"
+#include "models/host_memory.hpp"
 
 #include <fstream>
 
@@ -7,7 +7,7 @@
 
 #include "tests/temporary_folder.hpp"
 
-namespace foreshard::executor {
+namespace foreshard {
 namespace {
 
 class AvailableMemory : public testing::Test {
@@ -48,4 +48,4 @@ TEST_F(AvailableMemory, OfThisMachineIsKnown) {
 }
 
 }  // namespace
-}  // namespace foreshard::executor
+}  // namespace foreshard

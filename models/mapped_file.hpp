@@ -7,7 +7,7 @@
 
 #include "models/error.hpp"
 
-namespace foreshard::executor {
+namespace foreshard {
 
 class MappedFile {
  public:
@@ -28,4 +28,4 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-}  // namespace foreshard::executor
+}  // namespace foreshard

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <optional>
 
-namespace foreshard::executor {
+namespace foreshard {
 
 // In bytes; nothing where the system does not say. `root` holds proc/ and sys/ (for tests).
 std::optional<std::int64_t> available_memory(const std::filesystem::path& root = "/");
 
-}  // namespace foreshard::executor
+}  // namespace foreshard

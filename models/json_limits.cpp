@@ -1,9 +1,10 @@
-#include "models/json_depth.hpp"
+#include "models/json_limits.hpp"
 
 namespace foreshard {
 
-bool json_nests_deeper_than(std::string_view json, int limit) {
+std::string json_excess(std::string_view json, int deepest, std::size_t most_values) {
   int depth = 0;
+  std::size_t values = 1;
   bool in_string = false;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
@@ -12,13 +13,17 @@ bool json_nests_deeper_than(std::string_view json, int limit) {
       if (c == '"') in_string = false;
     } else if (c == '"') {
       in_string = true;
+    } else if (c == ',') {
+      ++values;
     } else if (c == '[' || c == '{') {
-      if (++depth > limit) return true;
+      ++values;
+      if (++depth > deepest) return "nests deeper than " + std::to_string(deepest) + " levels";
     } else if (c == ']' || c == '}') {
       --depth;
     }
   }
-  return false;
+  if (values <= most_values) return {};
+  return "holds more than " + std::to_string(most_values) + " values";
 }
 
 }  // namespace foreshard

@@ -1,0 +1,16 @@
+// What a file looks like from its beginning, for messages to someone who gave it to the wrong command:
+// "is a zip archive". Only for the sources of this folder and its importers.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace foreshard::traces {
+
+// By the first bytes of a file; a thousand are enough.
+std::string looks_like(std::string_view text);
+
+// The same of a file, inflated where it is gzip's. It can be read.
+std::string file_looks_like(const std::string& path);
+
+}  // namespace foreshard::traces
