@@ -29,7 +29,8 @@ Band band_without(const CostTable& table, const Calibration* left_out) {
   Band band;
   double squares = kPriorErrors * square(prior);
   // What the costs' own doubt explains of an error is added to every prediction anyway.
-  constexpr double kSure = 0.05;
+  // Only where that doubt is as large as data sheets make it does the rest say nothing of the band.
+  constexpr double kSure = 0.15;
   for (const Calibration& run : table.calibration) {
     if (&run == left_out || run.held_out_ns <= 0 || run.held_out_doubt > kSure) continue;
     squares += std::max(0.0, square(held_out_error(run)) - square(run.held_out_doubt));

@@ -78,7 +78,7 @@ TEST(CostTable, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(error_of("{").message.find("not JSON"), std::string::npos);
   EXPECT_EQ(error_of("[]").field, "format");
   EXPECT_EQ(error_of("{\"format\": 3}").field, "format");
-  EXPECT_EQ(error_of(std::string(200, '[')).message.find("nests too deeply"), 0);
+  EXPECT_EQ(error_of(std::string(200, '[')).message.find("nests deeper than"), 0);
   EXPECT_EQ(error_of(replaced(good, "\"version\": 2", "\"version\": 99")).field, "version");
   EXPECT_EQ(error_of(replaced(good, "\"cores\": 2", "\"cores\": 0")).field, "machine.cores");
   EXPECT_EQ(error_of(replaced(good, "\"band\": 0.08", "\"band\": \"wide\"")).field, "band");
