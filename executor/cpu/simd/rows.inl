@@ -87,9 +87,10 @@ void cross_entropy(const void* logits, float* lse, Index rows, Index width) {
   constexpr Index kRun = 1024;
   for (Index r = 0; r < rows; ++r) {
     const T* x = static_cast<const T*>(logits) + r * width;
+    // A NaN need not be the largest: it makes the sum of exponentials NaN.
     Floats peaks = broadcast(to_float(x[0]));
     Index whole = width / kWidth * kWidth;
-    for (Index i = 0; i < whole; i += kWidth) peaks = max(peaks, load(x + i));
+    for (Index i = 0; i < whole; i += kWidth) peaks = larger_or_second(load(x + i), peaks);
     float peak = largest(peaks);
     for (Index i = whole; i < width; ++i) peak = larger(peak, to_float(x[i]));
     double total = 0;

@@ -113,10 +113,13 @@ FORESHARD_INLINE void sweep(Index n, Body&& body) {
   if (i < n) body(i, Part{n - i});
 }
 
+// The larger of two, in one instruction; b where they cannot be compared.
+FORESHARD_INLINE Floats larger_or_second(Floats a, Floats b) {
+  return a > b ? a : b;
+}
 // The larger of two; NaN where either is.
 FORESHARD_INLINE Floats max(Floats a, Floats b) {
-  const Floats larger = a > b ? a : b;  // b where they cannot be compared
-  return a == a ? larger : a;
+  return a == a ? larger_or_second(a, b) : a;
 }
 
 FORESHARD_INLINE Floats square_root(Floats x) {
