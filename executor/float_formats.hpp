@@ -7,6 +7,9 @@
 
 namespace foreshard::executor {
 
+// Always inlined: files compiled for wider instruction sets include this too, and no copy of theirs
+// may serve the others. So call them, do not pass their addresses.
+
 constexpr std::uint16_t kBf16Nan = 0x7fc0;  // what every NaN becomes in bf16
 
 [[gnu::always_inline]] inline float bf16_to_float(std::uint16_t bits) {

@@ -55,7 +55,8 @@ void copy_rows(const ParameterShard& shard, DType type, const void* data, std::i
                [&](std::int64_t from, std::int64_t to, std::int64_t count) {
                  if (type == DType::bf16) {
                    const auto* values = static_cast<const std::uint16_t*>(data) + from;
-                   std::transform(values, values + count, out + to, bf16_to_float);
+                   std::transform(values, values + count, out + to,
+                                  [](std::uint16_t bits) { return bf16_to_float(bits); });
                  } else if (type == DType::fp64) {
                    const auto* values = static_cast<const double*>(data) + from;
                    std::transform(values, values + count, out + to,

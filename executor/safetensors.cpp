@@ -111,7 +111,9 @@ void read_as_float(const StoredTensor& tensor, std::int64_t first, std::int64_t 
     case StoredType::u64: return convert<std::uint64_t>(from, count, out);
     case StoredType::i64: return convert<std::int64_t>(from, count, out);
     case StoredType::f16: return convert<std::uint16_t>(from, count, out, f16_to_float);
-    case StoredType::bf16: return convert<std::uint16_t>(from, count, out, bf16_to_float);
+    case StoredType::bf16:
+      return convert<std::uint16_t>(from, count, out,
+                                    [](std::uint16_t bits) { return bf16_to_float(bits); });
     case StoredType::f64: return convert<double>(from, count, out);
     case StoredType::f32:
     case StoredType::kCount: break;

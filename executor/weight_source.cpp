@@ -89,7 +89,8 @@ void WeightSource::fill(const ModuleTree& tree, const ParameterShard& shard, DTy
     for (std::int64_t done = 0; done < count; done += kPiece) {
       const auto n = std::min(kPiece, count - done);
       values(from + done, n, piece);
-      std::transform(piece, piece + n, to + at + done, float_to_bf16);
+      std::transform(piece, piece + n, to + at + done,
+                     [](float value) { return float_to_bf16(value); });
     }
   });
   std::fill_n(to + shard.local, padding, std::uint16_t{0});

@@ -140,7 +140,8 @@ void expect_parts_of_whole(const WeightSource& source, const ModuleTree& tree) {
     std::vector<float> whole(static_cast<std::size_t>(all.padded));
     source.fill(tree, all, DType::fp32, whole.data());
     std::vector<std::uint16_t> rounded(whole.size());
-    std::transform(whole.begin(), whole.end(), rounded.begin(), float_to_bf16);
+    std::transform(whole.begin(), whole.end(), rounded.begin(),
+                   [](float value) { return float_to_bf16(value); });
     for (const int ranks : {2, 3, 7, 50}) {
       for (const int dim : {0, 1}) {
         for (int rank = 0; rank < ranks; ++rank) {
