@@ -81,7 +81,6 @@ class Checkpoint {
   Result<void> read(const ModuleTree& tree, const ParameterShard& shard, const std::string& role,
                     DType type, std::int64_t capacity, void* out) const;
 
-
  private:
   std::shared_ptr<const CheckpointContents> contents_;
 };

@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "models/mapped_file.hpp"
 #include "models/error.hpp"
+#include "models/mapped_file.hpp"
 
 namespace foreshard::executor {
 

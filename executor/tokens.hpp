@@ -14,8 +14,8 @@
 #include <span>
 #include <string>
 
-#include "models/mapped_file.hpp"
 #include "models/error.hpp"
+#include "models/mapped_file.hpp"
 
 namespace foreshard::executor {
 

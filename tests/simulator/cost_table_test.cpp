@@ -111,8 +111,8 @@ TEST(TableCosts, AnswersFromTheBestSource) {
   EXPECT_NEAR(other.ns, 1.1 * (2000 + std::max(0.02 * flops(key), 0.1 * bytes_moved(key))),
               0.05 * other.ns);
 
-  const auto never = costs->estimate(
-      {Operator::rope, DType::fp32, DType::fp32, DType::fp32, {1, 64, 6, 64}}, {});
+  const auto never =
+      costs->estimate({Operator::rope, DType::fp32, DType::fp32, DType::fp32, {1, 64, 6, 64}}, {});
   EXPECT_EQ(never.source, CostSource::modelled);
 }
 

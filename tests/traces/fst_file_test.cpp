@@ -164,7 +164,8 @@ TEST(FstFile, NamesWhatIsWrongWithAPath) {
   EXPECT_NE(message(read_fst(folder.path("."))).find("is no file"), std::string::npos);
 
   write_file(folder.path("t.txt"), "hi");
-  EXPECT_NE(message(read_fst(folder.path("t.txt"))).find("t.txt: is text that is no JSON"), std::string::npos);
+  EXPECT_NE(message(read_fst(folder.path("t.txt"))).find("t.txt: is text that is no JSON"),
+            std::string::npos);
   write_file(folder.path("empty"), "");
   EXPECT_NE(message(read_fst(folder.path("empty"))).find("is empty"), std::string::npos);
   EXPECT_EQ(folder.entries(), 2u) << "a refused path leaves nothing behind";

@@ -218,7 +218,8 @@ TEST_F(Nsys, MislabelledFilesAreErrors) {
     return message;
   };
   EXPECT_NE(error("absent.sqlite", "").find("no such file"), std::string::npos);
-  EXPECT_NE(error("a.json", "{\"traceEvents\":[]}").find("is JSON of PyTorch's profiler"), std::string::npos);
+  EXPECT_NE(error("a.json", "{\"traceEvents\":[]}").find("is JSON of PyTorch's profiler"),
+            std::string::npos);
   EXPECT_NE(error("a.nsys-rep", "whatever").find("tool's own format"), std::string::npos);
   EXPECT_NE(error("short.sqlite", std::string("SQLite format 3\0", 16)).find("expected"),
             std::string::npos);

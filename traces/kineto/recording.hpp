@@ -6,8 +6,8 @@
 #include <string>
 
 #include "models/error.hpp"
-#include "traces/import.hpp"
 #include "traces/byte_source.hpp"
+#include "traces/import.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {
