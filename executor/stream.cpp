@@ -88,9 +88,11 @@ StreamWorker::Slot& StreamWorker::new_slot() {
 void StreamWorker::publish() {
   published_.store(++submitted_, std::memory_order_seq_cst);
   if (!thread_.joinable()) {
-    thread_ = std::thread([this] { work(); });
-    const std::string name = "r" + std::to_string(rank_) + " " + name_;
-    pthread_setname_np(thread_.native_handle(), name.substr(0, 15).c_str());
+    thread_ = std::thread([this] {
+      const std::string name = "r" + std::to_string(rank_) + " " + name_;
+      pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+      work();
+    });
   } else if (is_asleep_.load(std::memory_order_seq_cst) != 0) {
     is_asleep_.store(0, std::memory_order_seq_cst);  // one system call is enough
     RunControl::wake(is_asleep_);

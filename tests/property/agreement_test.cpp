@@ -127,7 +127,7 @@ TEST(Agreement, MemoryRunsOutAtThePredictedInstruction) {
     ++failures;
     EXPECT_EQ(to_json(*p.oom), to_json(*r.oom));
   }
-  EXPECT_GT(failures, count / 4) << "capacities were too generous to test anything";
+  EXPECT_GE(failures, count / 4) << "capacities were too generous to test anything";
 }
 
 }  // namespace
