@@ -11,7 +11,8 @@ namespace {
 class Thread {
  public:
   Thread& range(const std::string& name) {
-    const Annotation meaning = annotation_of("FSDP::" + name);
+    const std::string text = "FSDP::" + name;  // which the annotation's parts point into
+    const Annotation meaning = annotation_of(text);
     scopes_.change(meaning.scope, std::string(meaning.unit), std::string(meaning.phase));
     return *this;
   }
