@@ -29,7 +29,8 @@ CostKey in_type(const CostKey& key, DType type) {
 // Relative standard deviations of estimates that no residual describes: judged from recordings of
 // one processor with other threads, and of its host's work against that of its streams. `fit` learns
 // from runs it left out whether predictions that rest on them are further off, and widens them then.
-constexpr double kOtherThreadsError = 0.1;
+constexpr double kOtherThreadsError = 0.1;   // corrected by what threads do to others
+constexpr double kUnseenThreadsError = 0.5;  // not corrected: a kernel may halve its time
 constexpr double kOtherPlaceError = 0.15;
 constexpr double kOtherGroupError = 0.15;
 
@@ -49,7 +50,8 @@ class TableCosts final : public CostModel {
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
     CostEstimate result = without_crowding(key, place);
     result.ns *= crowding_;
-    result.error *= table_.doubt_scale;
+    // Held-out recordings say how far off the costs are that no recording carries.
+    if (result.source == CostSource::modelled) result.error *= table_.doubt_scale;
     const bool spreads = threads_ > 1 && !is_transfer(key.op);
     result.uses = {};
     result.uses[static_cast<std::size_t>(Resource::cores)] =
@@ -147,7 +149,9 @@ class TableCosts final : public CostModel {
       if (regime.regime().threads != threads_) {
         if (&regime != &home) known->ns *= speed_ratio(key, home, regime);
         if (known->source == CostSource::measured) known->source = CostSource::fitted;
-        known->error = std::hypot(known->error, kOtherThreadsError);
+        const bool is_corrected = home.regime().threads == threads_;
+        known->error =
+            std::hypot(known->error, is_corrected ? kOtherThreadsError : kUnseenThreadsError);
       }
       if (known->is_carried) return known;
       best = known;

@@ -64,9 +64,9 @@ TEST(Band, ErrorsAreRelativeToTheRecordingsSpeed) {
 }
 
 TEST(Band, UnsureCostsThatAreFurtherOffThanTheyAdmitAreWidened) {
-  EXPECT_EQ(band_of(table_of({104, 96, 105}, 0.2)).doubt_scale, 1);
-  const Band wrong = band_of(table_of({200, 45, 210, 200}, 0.2));
-  EXPECT_GT(wrong.doubt_scale, 2);
+  EXPECT_EQ(band_of(table_of({104, 96, 105}, 0.1)).doubt_scale, 1);
+  const Band wrong = band_of(table_of({200, 45, 210, 200}, 0.1));
+  EXPECT_GT(wrong.doubt_scale, 4);
   EXPECT_LT(wrong.half_width, 0.15);  // what is sure is not suspected for it
   EXPECT_EQ(wrong.errors, 4);
 }
