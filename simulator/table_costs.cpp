@@ -30,7 +30,7 @@ CostKey in_type(const CostKey& key, DType type) {
 // one processor with other threads, and of its host's work against that of its streams. `fit` learns
 // from runs it left out whether predictions that rest on them are further off, and widens them then.
 constexpr double kOtherThreadsError = 0.1;   // corrected by what threads do to others
-constexpr double kUnseenThreadsError = 0.5;  // not corrected: a kernel may halve its time
+constexpr double kUnseenThreadsError = 0.2;  // as if the work divided evenly: see with_threads
 constexpr double kOtherPlaceError = 0.15;
 constexpr double kOtherGroupError = 0.15;
 
@@ -42,7 +42,13 @@ class TableCosts final : public CostModel {
     std::sort(table_.regimes.begin(), table_.regimes.end(), [&](const Regime& a, const Regime& b) {
       return std::abs(a.threads - threads_) < std::abs(b.threads - threads_);
     });
-    for (const Regime& regime : table_.regimes) regimes_.emplace_back(regime);
+    for (const Regime& regime : table_.regimes) {
+      regimes_.emplace_back(regime);
+      for (const auto& [key, cost] : regime.measured) {
+        if (cost.ns <= 0 || is_transfer(key.op)) continue;
+        quickest_bytes_ = std::max(quickest_bytes_, bytes_moved(key) / cost.ns);
+      }
+    }
     crowding_ = crowding(table_, threads_, ranks);
     fallback_ = processor_costs(table_.cores, ranks);
   }
@@ -81,7 +87,8 @@ class TableCosts final : public CostModel {
     for (const auto& [key, cost] : regimes_.front().regime().measured) {
       if (key.dtype == type && cost.ns > 0) best = std::max(best, flops(key) / cost.ns);
     }
-    return best > 0 ? best : fallback_->peak_flops_per_ns(type);
+    if (best <= 0) return fallback_->peak_flops_per_ns(type);
+    return best * threads_ / regimes_.front().regime().threads;
   }
 
   int ranks_per_node() const override { return 0; }
@@ -150,6 +157,7 @@ class TableCosts final : public CostModel {
         if (&regime != &home) known->ns *= speed_ratio(key, home, regime);
         if (known->source == CostSource::measured) known->source = CostSource::fitted;
         const bool is_corrected = home.regime().threads == threads_;
+        if (!is_corrected) known->ns = with_threads(key, known->ns, home.regime().threads);
         known->error =
             std::hypot(known->error, is_corrected ? kOtherThreadsError : kUnseenThreadsError);
       }
@@ -157,6 +165,14 @@ class TableCosts final : public CostModel {
       best = known;
     }
     return best;
+  }
+
+  // What took `ns` with `recorded` threads, where no recording has this run's: kernels divide their
+  // work among threads, but move bytes no quicker than any recorded one did.
+  double with_threads(const CostKey& key, double ns, int recorded) const {
+    if (is_transfer(key.op)) return ns;
+    const double at_quickest = quickest_bytes_ > 0 ? bytes_moved(key) / quickest_bytes_ : 0;
+    return std::max(ns * recorded / threads_, std::min(ns, at_quickest));
   }
 
   // Where it was asked for or, failing that, in the other of host and streams, or another group.
@@ -212,6 +228,7 @@ class TableCosts final : public CostModel {
   CostTable table_;
   int threads_;
   std::vector<RegimeCosts> regimes_;
+  double quickest_bytes_ = 0;  // that any recorded kernel moved, in a nanosecond
   double crowding_ = 1;
   std::unique_ptr<CostModel> fallback_;
 };

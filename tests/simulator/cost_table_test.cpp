@@ -128,6 +128,28 @@ TEST(TableCosts, NearAMeasuredKeyItLeansOnIt) {
   EXPECT_NEAR(costs->estimate(near, {}).ns / plain(near), miss, 0.2 * std::abs(miss - 1));
 }
 
+TEST(TableCosts, ThreadsThatNoRecordingHasDivideTheWork) {
+  CostTable table = example();
+  table.crowding.clear();
+  const CostKey product = matmul(512, 384, 384);
+  const CostKey add{Operator::add, DType::fp32, DType::fp32, DType::fp32, {1 << 20}};
+  const CostKey gather{Operator::all_gather, DType::fp32, DType::fp32, DType::fp32, {1 << 20, 2}};
+  const double add_ns = bytes_moved(add) / 10;  // nothing here moves bytes quicker
+  table.regimes[0].measured[add] = {add_ns, 10};
+  table.regimes[0].measured[gather] = {1e5, 10};
+  const auto costs = table_costs(table, 1);  // two threads
+  const auto halved = costs->estimate(product, {});
+  EXPECT_DOUBLE_EQ(halved.ns, 750'000);
+  EXPECT_EQ(halved.source, CostSource::fitted);
+  EXPECT_GT(halved.error, 0.1);
+  EXPECT_DOUBLE_EQ(costs->estimate(add, {}).ns, add_ns);
+  EXPECT_DOUBLE_EQ(costs->estimate(gather, {}).ns, 1e5);
+
+  table.cores = 1;
+  table.regimes[0].threads = 2;
+  EXPECT_DOUBLE_EQ(table_costs(table, 1)->estimate(product, {}).ns, 3'000'000);
+}
+
 TEST(TableCosts, SaysWhenThreadsDiffer) {
   EXPECT_TRUE(table_costs(example(), 2)->warnings().empty());
   EXPECT_FALSE(table_costs(example(), 1)->warnings().empty());
