@@ -6,7 +6,7 @@
 // diagonal each panel of kTileColumns queries stops at the last key it may see.
 //
 // Tiles live on the stack of the thread, which takes what heads of this length need: below 0.5 MiB
-// up to 256; for the longest 0.51 MiB here and 0.89 MiB in the backward.
+// up to 256; for the longest 0.50 MiB here and 0.88 MiB in the backward.
 
 #define FORESHARD_STACK_STRETCH(floats)                                                        \
   Stretch {                                                                                    \

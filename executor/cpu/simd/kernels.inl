@@ -17,6 +17,9 @@
 #include "executor/cpu/simd/rows.inl"
 #include "executor/cpu/simd/elements.inl"
 #include "executor/cpu/simd/attention_products.inl"
+#if defined(FORESHARD_TILE_LOAD)
+#include "executor/cpu/simd/attention_tiles.inl"
+#endif
 #include "executor/cpu/simd/attention.inl"
 #include "executor/cpu/simd/attention_backward.inl"
 // clang-format on
@@ -33,8 +36,13 @@ constexpr ProductKernels kHalvesProduct = kProduct<PackElements<BFloat16>>;
 
 using FloatsAttention = WidenedAttention<float>;
 using FloatsGradients = WidenedGradients<float>;
+#if defined(FORESHARD_TILE_LOAD)
+using HalvesAttention = TileAttention;
+using HalvesGradients = TileGradients;
+#else
 using HalvesAttention = WidenedAttention<H>;
 using HalvesGradients = WidenedGradients<H>;
+#endif
 
 constexpr SimdKernels kKernels = {
     .name = kName,
