@@ -71,8 +71,9 @@ void attention(const AttentionOperands& o, Index sequence, Index head, Index til
         }
         const Floats old_peak = load(peak + i);
         Floats new_peak = old_peak;
+        // One instruction a key, in a chain: it passes over NaN, which arrives by the sums.
         for (Index key = 0; key < seen; ++key) {
-          new_peak = max(new_peak, load(scores + key * tile + i) * scale);
+          new_peak = larger_or_second(load(scores + key * tile + i) * scale, new_peak);
         }
         const Floats reference = reference_of(new_peak);
         const Floats shrink = exponential(old_peak - reference);

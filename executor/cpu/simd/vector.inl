@@ -120,10 +120,6 @@ FORESHARD_INLINE void sweep(Index n, Body&& body) {
 FORESHARD_INLINE Floats larger_or_second(Floats a, Floats b) {
   return a > b ? a : b;
 }
-// The larger of two; NaN where either is.
-FORESHARD_INLINE Floats max(Floats a, Floats b) {
-  return a == a ? larger_or_second(a, b) : a;
-}
 
 FORESHARD_INLINE Floats square_root(Floats x) {
   Floats y;
