@@ -16,6 +16,10 @@
 #endif
 #include "executor/cpu/simd/rows.inl"
 #include "executor/cpu/simd/elements.inl"
+#include "executor/cpu/simd/attention_products.inl"
+#if defined(FORESHARD_TILE_LOAD)
+#include "executor/cpu/simd/attention_tiles.inl"
+#endif
 #include "executor/cpu/simd/attention.inl"
 #include "executor/cpu/simd/attention_backward.inl"
 // clang-format on
@@ -30,13 +34,26 @@ constexpr ProductKernels kHalvesProduct = kProduct<PackPairs>;
 constexpr ProductKernels kHalvesProduct = kProduct<PackElements<BFloat16>>;
 #endif
 
+using FloatsAttention = WidenedAttention<float>;
+using FloatsGradients = WidenedGradients<float>;
+#if defined(FORESHARD_TILE_LOAD)
+using HalvesAttention = TileAttention;
+using HalvesGradients = TileGradients;
+#else
+using HalvesAttention = WidenedAttention<H>;
+using HalvesGradients = WidenedGradients<H>;
+#endif
+
 constexpr SimdKernels kKernels = {
     .name = kName,
     .product = {kProduct<PackElements<float>>, kHalvesProduct},
-    .attention = {attention<float>, attention<H>},
-    .attention_backward = {attention_backward<float>, attention_backward<H>},
-    .attention_query_gradients = {attention_query_gradients<float>, attention_query_gradients<H>},
-    .attention_key_gradients = {attention_key_gradients<float>, attention_key_gradients<H>},
+    .attention = {attention<FloatsAttention>, attention<HalvesAttention>},
+    .attention_backward = {attention_backward<FloatsGradients>,
+                           attention_backward<HalvesGradients>},
+    .attention_query_gradients = {attention_query_gradients<FloatsGradients>,
+                                  attention_query_gradients<HalvesGradients>},
+    .attention_key_gradients = {attention_key_gradients<FloatsGradients>,
+                                attention_key_gradients<HalvesGradients>},
     .rms_norm = {rms_norm<float>, rms_norm<H>},
     .rms_norm_backward = {rms_norm_backward<float>, rms_norm_backward<H>},
     .rope = {rope<float>, rope<H>},

@@ -64,7 +64,8 @@ struct ProductKernels {
 
 // Operands of attention and its backward, laid out as models/operators.hpp says. Forward reads q, k
 // and v and writes out and lse. Backward fills delta, and collects the gradients of keys and values
-// in dk_sum and dv_sum, which for fp32 are dk and dv themselves.
+// in dk_sum and dv_sum, which for fp32 are dk and dv themselves. Probabilities and the gradients of
+// scores are fp32 as well, except where bf16 is multiplied on tiles: those round both.
 struct AttentionOperands {
   std::int64_t batch = 0, sequence = 0, heads = 0, kv_heads = 0, head_dim = 0;
   const void *q = nullptr, *k = nullptr, *v = nullptr;

@@ -1,8 +1,9 @@
 // bf16 products on processors that multiply tiles (AMX): 16 rows of 16 pairs of a times 16 pairs of
 // 16 columns of b add to 16 x 16 sums in fp32. The panels that PackPairs makes of b are what tiles
-// load: a step of a panel is one row of two neighbouring tiles. Rows of a are loaded where they lie
-// when their elements are neighbours; others, the last rows and the last pairs are packed with zeros
-// behind them, so that nothing is read past an operand and no zero meets a NaN.
+// load: a step of a panel is one row of two neighbouring tiles. Products load rows of a where they
+// lie when their elements are neighbours; others, the last rows and the last pairs are packed with
+// zeros behind them, so that nothing is read past an operand and no zero meets a NaN.
+// attention_tiles.inl builds on the same parts.
 //
 // The including file defines, for tiles numbered 0 to 7:
 //   FORESHARD_TILES_BEGIN(), FORESHARD_TILES_END()   around everything below
@@ -47,6 +48,22 @@ FORESHARD_INLINE void copy_rows(const BFloat16* from, Index lane_stride, Index l
   }
 }
 
+// Rows of a in whole blocks and whole tiles of words, zero where nothing is: `lanes` rows, `stride`
+// floats apart.
+FORESHARD_INLINE void pack_rows(const BFloat16* from, Index lane_stride, Index step_stride,
+                                Index lanes, Index elements, float* to, Index stride) {
+  Index present = lanes;
+  if (step_stride == 1) {
+    copy_rows(from, lane_stride, lanes, elements, to, stride);
+  } else {
+    turn_steps(from, step_stride, lanes, elements, to, stride);
+    present = up(lanes, kTileSide);
+  }
+  const Index absent = up(lanes, kTileBlock) - present;
+  __builtin_memset(to + present * stride, 0,
+                   static_cast<std::size_t>(absent * stride) * sizeof(float));
+}
+
 // Up to kTileBlock rows of a block as tiles load them: `whole` words from `rows`, and where words
 // are left over, one tile of words from `rest`.
 struct TileRows {
@@ -65,14 +82,7 @@ FORESHARD_INLINE TileRows rows_of(const MatrixProduct& p, const ProductBlock& bl
     if (rest > 0) copy_rows(a + 2 * whole, p.a_row, height, rest, packed, kTileSide);
     return {a, p.a_row * Index{sizeof(BFloat16)}, whole, rest > 0 ? packed : nullptr};
   }
-  if (p.a_step == 1) {
-    copy_rows(a, p.a_row, height, elements, packed, padded);
-  } else {
-    turn_steps(a, p.a_step, height, elements, packed, padded);
-  }
-  const Index present = p.a_step == 1 ? height : up(height, kTileSide);
-  __builtin_memset(packed + present * padded, 0,
-                   static_cast<std::size_t>((kTileBlock - present) * padded) * sizeof(float));
+  pack_rows(a, p.a_row, p.a_step, height, elements, packed, padded);
   return {packed, padded * Index{sizeof(float)}, padded, nullptr};
 }
 
@@ -118,13 +128,29 @@ FORESHARD_INLINE void multiply_tiles(const TileRows& a, const float* panel, floa
   FORESHARD_TILE_STORE(3, lower + kTileSide, bytes);
 }
 
+// c[rows][columns] (+)= a x panel, where c ends: whole blocks stand where they belong.
+FORESHARD_INLINE void multiply_tiles_into(const TileRows& a, const float* panel, float* c,
+                                          Index stride, Index rows, Index columns,
+                                          bool accumulate) {
+  if (rows == kTileBlock && columns == kTileBlock) {
+    return multiply_tiles(a, panel, c, stride, accumulate);
+  }
+  alignas(64) float sums[kTileBlock * kTileBlock];
+  multiply_tiles(a, panel, sums, kTileBlock, false);
+  finish_sums(TileTarget<float>{c, stride, nullptr, accumulate}, sums, kTileBlock, rows, columns);
+}
+
 // A panel's words in whole tiles: those that do not exist are zero.
+FORESHARD_INLINE void fill_tiles(float* panel, Index words) {
+  const Index rest = up(words, kTileSide) - words;
+  __builtin_memset(panel + words * kTileBlock, 0,
+                   static_cast<std::size_t>(rest * kTileBlock) * sizeof(float));
+}
+
 void pack_tile_columns(const MatrixProduct& p, Index n_begin, Index n_end, Index first, Index words,
                        float* to) {
   pack_columns<PackPairs>(p, n_begin, n_end, first, words, to);
-  const Index rest = up(words, kTileSide) - words;
-  __builtin_memset(to + words * kTileBlock, 0,
-                   static_cast<std::size_t>(rest * kTileBlock) * sizeof(float));
+  fill_tiles(to, words);
 }
 
 void multiply_tile_rows(const MatrixProduct& p, const ProductBlock& block, Index m_begin,

@@ -38,12 +38,15 @@ FORESHARD_INLINE Floats widen(Halves h) {
   return reinterpret_cast<Floats>(__builtin_convertvector(h, Bits) << 16);
 #endif
 }
-// float_to_bf16() of every lane.
-FORESHARD_INLINE Halves narrow(Floats x) {
+// float_to_bf16() of every lane, in the lower halves.
+FORESHARD_INLINE Bits rounded_bits(Floats x) {
   const Bits bits = reinterpret_cast<Bits>(x);
   const Bits rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
   const Bits nan = Bits{} + kBf16Nan;
-  return __builtin_convertvector(x == x ? rounded : nan, Halves);
+  return x == x ? rounded : nan;
+}
+FORESHARD_INLINE Halves narrow(Floats x) {
+  return __builtin_convertvector(rounded_bits(x), Halves);
 }
 
 FORESHARD_INLINE Floats load(const BFloat16* p) {
@@ -116,10 +119,6 @@ FORESHARD_INLINE void sweep(Index n, Body&& body) {
 // The larger of two, in one instruction; b where they cannot be compared.
 FORESHARD_INLINE Floats larger_or_second(Floats a, Floats b) {
   return a > b ? a : b;
-}
-// The larger of two; NaN where either is.
-FORESHARD_INLINE Floats max(Floats a, Floats b) {
-  return a == a ? larger_or_second(a, b) : a;
 }
 
 FORESHARD_INLINE Floats square_root(Floats x) {

@@ -1,114 +1,29 @@
 #include <stdexcept>
 
-#include "tests/executor/cpu/kernel_fixture.hpp"
+#include "tests/executor/cpu/attention_reference.hpp"
 
 namespace foreshard::executor {
 namespace {
 
-struct Shape {
-  std::int64_t B, S, H, K, d;
-  std::int64_t queries() const { return B * S * H * d; }
-  std::int64_t keys() const { return B * S * K * d; }
-  std::int64_t rows() const { return B * H * S; }
-  CostKey key(Operator op, DType type) const { return {op, type, type, type, {B, S, H, K, d}}; }
-};
-
-struct Reference {
-  Values out, lse, dq, dk, dv;
-};
-
-Values zeros(std::int64_t n) {
-  return Values(static_cast<std::size_t>(n));
-}
-
-// softmax(q k' / sqrt(d)) v of one query row, and with `dout` its share of the gradients.
-void attend_row(const Shape& s, std::size_t d, std::size_t at_q, std::size_t at_lse,
-                const std::vector<std::size_t>& keys, const Values& q, const Values& k,
-                const Values& v, const Values& dout, Reference& r) {
-  const double scale = 1 / std::sqrt(static_cast<double>(s.d));
-  const auto dot = [d](const Values& x, std::size_t i, const Values& y, std::size_t j) {
-    double total = 0;
-    for (std::size_t c = 0; c < d; ++c) total += x[i + c] * y[j + c];
-    return total;
-  };
-  Values p;
-  double peak = -1e300, total = 0, delta = 0;
-  for (const std::size_t at : keys) p.push_back(dot(q, at_q, k, at) * scale);
-  for (const double x : p) peak = std::max(peak, x);
-  for (double& x : p) total += x = std::exp(x - peak);
-  r.lse[at_lse] = peak + std::log(total);
-  for (std::size_t u = 0; u < p.size(); ++u) {
-    p[u] /= total;
-    for (std::size_t c = 0; c < d; ++c) r.out[at_q + c] += p[u] * v[keys[u] + c];
-    if (!dout.empty()) delta += p[u] * dot(dout, at_q, v, keys[u]);
-  }
-  for (std::size_t u = 0; u < p.size() && !dout.empty(); ++u) {
-    const double ds = p[u] * (dot(dout, at_q, v, keys[u]) - delta) * scale;
-    for (std::size_t c = 0; c < d; ++c) {
-      r.dv[keys[u] + c] += p[u] * dout[at_q + c];
-      r.dq[at_q + c] += ds * k[keys[u] + c];
-      r.dk[keys[u] + c] += ds * q[at_q + c];
-    }
-  }
-}
-
-Reference attend(const Shape& s, const Values& q, const Values& k, const Values& v,
-                 const Values& dout = {}) {
-  Reference r{zeros(s.queries()), zeros(s.rows()), zeros(s.queries()), zeros(s.keys()),
-              zeros(s.keys())};
-  for (std::int64_t b = 0; b < s.B; ++b) {
-    for (std::int64_t h = 0; h < s.H; ++h) {
-      std::vector<std::size_t> keys;
-      for (std::int64_t t = 0; t < s.S; ++t) {
-        const std::int64_t kv_head = h / (s.H / s.K);
-        keys.push_back(static_cast<std::size_t>(((b * s.S + t) * s.K + kv_head) * s.d));
-        attend_row(s, static_cast<std::size_t>(s.d),
-                   static_cast<std::size_t>(((b * s.S + t) * s.H + h) * s.d),
-                   static_cast<std::size_t>((b * s.H + h) * s.S + t), keys, q, k, v, dout, r);
-      }
-    }
-  }
-  return r;
-}
-
-Launch forward_launch(const Shape& s, DType type, const Values& q, const Values& k,
-                      const Values& v) {
-  return {s.key(Operator::attention, type),
-          {Tensor::of(type, q), Tensor::of(type, k), Tensor::of(type, v)},
-          {Tensor::unwritten(type, s.queries()), Tensor::unwritten(DType::fp32, s.rows())}};
-}
-
-Launch backward_launch(const Shape& s, DType type, const Launch& forward,
-                       const std::vector<Tensor>& done, const Values& dout) {
-  const CostKey key = s.key(Operator::attention_backward, type);
-  return {key,
-          {Tensor::of(type, dout), forward.reads[0], forward.reads[1], forward.reads[2], done[0],
-           done[1]},
-          {Tensor::unwritten(type, s.queries()), Tensor::unwritten(type, s.keys()),
-           Tensor::unwritten(type, s.keys()), unwritten_scratch(key)}};
-}
-
 class Attention : public KernelTest {};
 
 // Odd heads, one token, tile edges, several tiles, grouped and multi-query heads, long heads.
-constexpr Shape kShapes[] = {{1, 1, 1, 1, 2},    {2, 33, 4, 2, 10},   {1, 97, 5, 1, 24},
-                             {1, 200, 2, 2, 64}, {1, 131, 3, 3, 130}, {1, 70, 2, 1, 258}};
+constexpr AttentionShape kShapes[] = {{1, 1, 1, 1, 2},    {2, 33, 4, 2, 10},   {1, 97, 5, 1, 24},
+                                      {1, 200, 2, 2, 64}, {1, 131, 3, 3, 130}, {1, 70, 2, 1, 258},
+                                      {2, 193, 2, 1, 33}, {1, 96, 1, 1, 31}};
 
 TEST_P(Attention, AgreesWithTheWholeScoreMatrix) {
   for (const DType type : {DType::fp32, DType::bf16}) {
-    for (const Shape& s : kShapes) {
+    for (const AttentionShape& s : kShapes) {
       SCOPED_TRACE(text(s.key(Operator::attention, type)));
-      const Values q = rounded(type, random_values(s.queries(), 1, 1.5));
-      const Values k = rounded(type, random_values(s.keys(), 2, 1.5));
-      const Values v = rounded(type, random_values(s.keys(), 3));
-      const Values dout = rounded(type, random_values(s.queries(), 4));
-      const Reference expected = attend(s, q, k, v, dout);
-      const Launch forward = forward_launch(s, type, q, k, v);
+      const AttentionValues x(s, type);
+      const Attended expected = attend(s, x.q, x.k, x.v, x.dout);
+      const Launch forward = forward_launch(s, type, x.q, x.k, x.v);
       const auto done = run_all(forward);
       EXPECT_LT(row_error(done[0].values(), expected.out, static_cast<std::size_t>(s.d)),
                 3 * tolerance(type));
       EXPECT_LT(relative_error(done[1].values(), expected.lse), kFp32);
-      const auto gradients = run_all(backward_launch(s, type, forward, done, dout));
+      const auto gradients = run_all(backward_launch(s, type, forward, done, x.dout));
       const double allowed = 2 * tolerance(type);  // bf16 starts from a rounded out
       EXPECT_LT(relative_error(gradients[0].values(), expected.dq), allowed);
       EXPECT_LT(relative_error(gradients[1].values(), expected.dk), allowed);
@@ -118,7 +33,7 @@ TEST_P(Attention, AgreesWithTheWholeScoreMatrix) {
 }
 
 TEST_P(Attention, GradientsAreFiniteDifferences) {
-  const Shape s{1, 9, 4, 2, 6};
+  const AttentionShape s{1, 9, 4, 2, 6};
   const Values q = random_values(s.queries(), 1), k = random_values(s.keys(), 2),
                v = random_values(s.keys(), 3), dout = random_values(s.queries(), 4);
   const Launch forward = forward_launch(s, DType::fp32, q, k, v);
@@ -133,13 +48,16 @@ TEST_P(Attention, GradientsAreFiniteDifferences) {
 
 // Scores far apart: the softmax is one key, and nothing overflows.
 TEST_P(Attention, SurvivesLargeScores) {
-  const Shape s{1, 40, 1, 1, 8};
-  const Values q(static_cast<std::size_t>(s.queries()), 100.0), v = random_values(s.keys(), 1);
-  Values k = zeros(s.keys());
-  for (std::size_t c = 0; c < 8; ++c) k[3 * 8 + c] = 100.0;
-  const auto done = run_all(forward_launch(s, DType::fp32, q, k, v));
-  for (std::size_t t = 3; t < 40; ++t) {
-    for (std::size_t c = 0; c < 8; ++c) EXPECT_NEAR(done[0].at(t * 8 + c), v[3 * 8 + c], kFp32);
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    const AttentionShape s{1, 40, 1, 1, 8};
+    const Values q(static_cast<std::size_t>(s.queries()), 100.0);
+    const Values v = rounded(type, random_values(s.keys(), 1));
+    Values k(static_cast<std::size_t>(s.keys()));
+    for (std::size_t c = 0; c < 8; ++c) k[3 * 8 + c] = 100.0;
+    const auto done = run_all(forward_launch(s, type, q, k, v));
+    for (std::size_t t = 3; t < 40; ++t) {
+      for (std::size_t c = 0; c < 8; ++c) EXPECT_NEAR(done[0].at(t * 8 + c), v[3 * 8 + c], kFp32);
+    }
   }
 }
 
@@ -147,6 +65,85 @@ TEST_P(Attention, RefusesHeadsItHasNoRoomFor) {
   const Values one(1026);
   EXPECT_THROW(run(forward_launch({1, 1, 1, 1, 1026}, DType::fp32, one, one, one)),
                std::length_error);
+}
+
+// More of the thread's stack than any head takes, filled with `byte`.
+__attribute__((noinline)) void fill_stack(int byte) {
+  constexpr std::size_t kBytes = 1 << 20;
+  char* const stack = static_cast<char*>(__builtin_alloca(kBytes));
+  std::memset(stack, byte, kBytes);
+  __asm__ volatile("" : : "r"(stack) : "memory");
+}
+
+// Tiles are padded, never with what lies about: not what the stack held before, which would be NaN.
+TEST_P(Attention, TakesNothingFromTheStack) {
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    for (const AttentionShape& s : kShapes) {
+      SCOPED_TRACE(text(s.key(Operator::attention, type)));
+      const AttentionValues x(s, type);
+      const Launch forward = forward_launch(s, type, x.q, x.k, x.v);
+      const auto after = [](int byte, const Launch& launch) {
+        fill_stack(byte);
+        return run(launch);
+      };
+      const auto done = after(0, forward), done_after = after(0xff, forward);
+      const Launch backward = backward_launch(s, type, forward, done, x.dout);
+      const auto gradients = after(0, backward), gradients_after = after(0xff, backward);
+      for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(done[i].bytes == done_after[i].bytes);
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_TRUE(gradients[i].bytes == gradients_after[i].bytes);
+      }
+    }
+  }
+}
+
+// What is written of x[B, S, heads, d], which was unwritten before, and of what lies behind it.
+void expect_written(const AttentionShape& s, std::int64_t head, const Tensor& x, const char* what) {
+  std::vector<bool> expected(x.size());
+  for (const std::size_t i : s.of_head(s.K, 0, head)) expected[i] = true;
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) wrong += std::isnan(x.at(i)) == expected[i];
+  EXPECT_EQ(wrong, 0U) << what;
+}
+
+// Other threads write the gradients of neighbouring heads at the same time.
+TEST_P(Attention, WritesOnlyTheGradientsOfItsHead) {
+  const SimdKernels& simd = *GetParam();
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    for (const AttentionShape& s :
+         {AttentionShape{2, 33, 2, 2, 10}, AttentionShape{1, 97, 2, 2, 33}}) {
+      const AttentionValues x(s, type);
+      const Launch forward = forward_launch(s, type, x.q, x.k, x.v);
+      std::vector<Tensor> reads = backward_launch(s, type, forward, run(forward), x.dout).reads;
+      for (const bool in_two_passes : {false, true}) {
+        constexpr std::int64_t kBehind = 33 * 66;
+        Tensor dq = Tensor::unwritten(type, s.queries()),
+               delta = Tensor::unwritten(DType::fp32, s.rows());
+        Tensor dk = Tensor::unwritten(type, s.keys() + kBehind), dv = dk;
+        Tensor dk_sum = Tensor::unwritten(DType::fp32, s.keys() + kBehind), dv_sum = dk_sum;
+        const auto floats = [](Tensor& t) { return reinterpret_cast<float*>(t.bytes.data()); };
+        AttentionOperands o{s.B, s.S, s.H, s.K, s.d};
+        o.dout = reads[0].bytes.data(), o.q = reads[1].bytes.data(), o.k = reads[2].bytes.data();
+        o.v = reads[3].bytes.data(), o.out = reads[4].bytes.data(), o.lse = floats(reads[5]);
+        o.dq = dq.bytes.data(), o.dk = dk.bytes.data(), o.dv = dv.bytes.data();
+        o.delta = floats(delta);
+        o.dk_sum = type == DType::fp32 ? floats(dk) : floats(dk_sum);
+        o.dv_sum = type == DType::fp32 ? floats(dv) : floats(dv_sum);
+        const std::size_t t = variant(type);
+        const std::int64_t tile = attention_tile(s.d), head = 1;
+        const std::int64_t tiles = in_two_passes ? (s.S + tile - 1) / tile : 0;
+        if (!in_two_passes) simd.attention_backward[t](o, 0, head);
+        for (std::int64_t i = 0; i < tiles; ++i) simd.attention_query_gradients[t](o, 0, head, i);
+        for (std::int64_t i = 0; i < tiles; ++i) simd.attention_key_gradients[t](o, 0, head, i);
+        expect_written(s, head, dq, "dq");
+        expect_written(s, head, dk, "dk");
+        expect_written(s, head, dv, "dv");
+        if (type == DType::fp32) continue;
+        expect_written(s, head, dk_sum, "sums of dk");
+        expect_written(s, head, dv_sum, "sums of dv");
+      }
+    }
+  }
 }
 
 FORESHARD_KERNEL_SUITE(Attention);

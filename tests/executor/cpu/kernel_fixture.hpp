@@ -52,7 +52,7 @@ class KernelTest : public testing::TestWithParam<const SimdKernels*> {
                            [](const auto& which) { return std::string(which.param->name); })
 
 constexpr double kFp32 = 1e-6;         // relative to the largest value of a result
-constexpr double kBf16 = 1.0 / 256.0;  // one rounding is half of it
+constexpr double kBf16 = 1.0 / 256.0;  // one rounding at most
 
 constexpr double tolerance(DType type) {
   return type == DType::bf16 ? kBf16 : kFp32;

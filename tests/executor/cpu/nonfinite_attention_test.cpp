@@ -1,4 +1,5 @@
 // Attention over what is not finite, as PyTorch 2.11 computes it on the CPU.
+#include "tests/executor/cpu/attention_reference.hpp"
 #include "tests/executor/cpu/nonfinite.hpp"
 
 namespace foreshard::executor {
@@ -6,7 +7,7 @@ namespace {
 
 class NonfiniteAttention : public KernelTest {};
 
-struct Attended {
+struct Spoilt {
   char spoilt;  // q, k or v
   double value;
   Values results[4];  // out, dq, dk, dv
@@ -14,7 +15,7 @@ struct Attended {
 
 // Four tokens of one head of two, all 0.5 but the first element of the second token's q, k or v.
 TEST_P(NonfiniteAttention, OfOneTile) {
-  const Attended cases[] = {
+  const Spoilt cases[] = {
       {'q',
        kNan,
        {{0.5, 0.5, kNan, kNan, 0.5, 0.5, 0.5, 0.5},
@@ -71,7 +72,7 @@ TEST_P(NonfiniteAttention, OfOneTile) {
         {2.083333, 2.083333, 1.083333, 1.083333, 0.5833333, 0.5833333, 0.25, 0.25}}},
   };
   for (const DType type : kTypes) {
-    for (const Attended& c : cases) {
+    for (const Spoilt& c : cases) {
       SCOPED_TRACE(std::string(1, c.spoilt) + " " + std::to_string(c.value));
       const auto operand = [&](char letter) {
         Values x(8, 0.5);
@@ -118,6 +119,42 @@ TEST_P(NonfiniteAttention, OfLaterTiles) {
           EXPECT_TRUE(std::isnan(spoilt[0].at(i)));
         } else if (i / d < 96) {
           EXPECT_EQ(spoilt[0].at(i), clean[0].at(i));
+        }
+      }
+    }
+  }
+}
+
+// One head of one sequence among others that are NaN: padding of its rows and tiles is none of them.
+TEST_P(NonfiniteAttention, OfNeighbours) {
+  for (const DType type : kTypes) {
+    for (const AttentionShape& s :
+         {AttentionShape{2, 33, 2, 2, 10}, AttentionShape{2, 97, 2, 2, 31}}) {
+      const AttentionValues whole(s, type);
+      const auto attend = [&](const AttentionValues& x) {
+        const Launch forward = forward_launch(s, type, x.q, x.k, x.v);
+        auto results = run_all(forward);
+        for (Tensor& t : run_all(backward_launch(s, type, forward, results, x.dout))) {
+          results.push_back(std::move(t));
+        }
+        return results;
+      };
+      const auto clean = attend(whole);
+      for (std::int64_t b = 0; b < 2; ++b) {
+        for (std::int64_t h = 0; h < 2; ++h) {
+          const std::vector<std::size_t> mine = s.of_head(s.H, b, h);
+          AttentionValues alone = whole;
+          for (Values* x : {&alone.q, &alone.k, &alone.v, &alone.dout}) {
+            Values kept(x->size(), kNan);
+            for (const std::size_t i : mine) kept[i] = (*x)[i];
+            *x = kept;
+          }
+          const auto spoilt = attend(alone);
+          for (const std::size_t result : {0U, 2U, 3U, 4U}) {
+            std::size_t wrong = 0;
+            for (const std::size_t i : mine) wrong += spoilt[result].at(i) != clean[result].at(i);
+            EXPECT_EQ(wrong, 0U) << "result " << result << " of head " << h;
+          }
         }
       }
     }

@@ -47,6 +47,9 @@ class SoftwareTiles {
     require(is_configured_);
     is_configured_ = false;
   }
+  bool is_configured() const { return is_configured_; }
+  std::int64_t dots() const { return dots_; }  // of this thread so far
+
   void zero(int tile) {
     require(is_configured_);
     std::memset(tiles_[tile], 0, sizeof tiles_[tile]);
@@ -65,6 +68,7 @@ class SoftwareTiles {
   }
   void dot(int sums, int left, int right) {
     require(is_configured_);
+    ++dots_;
     for (int row = 0; row < kRows; ++row) {
       std::uint16_t pairs[32], columns[kRows][32];
       std::memcpy(pairs, tiles_[left][row], sizeof pairs);
@@ -87,6 +91,7 @@ class SoftwareTiles {
   }
 
   bool is_configured_ = false;
+  std::int64_t dots_ = 0;
   std::byte tiles_[8][kRows][kRowBytes] = {};
 };
 

@@ -1,0 +1,183 @@
+// The products of attention, apart from its control flow. Attention goes tile by tile, keys down and
+// queries across, and what it multiplies there is one of these types: WidenedAttention and
+// WidenedGradients compute in fp32, bf16 operands being widened on the way in, so that the keys need
+// no packing and the probabilities already lie as the next product wants its left operand;
+// attention_tiles.inl does the same on tiles.
+//
+// Each owns a stretch of the thread's stack, floats(head_dim) of it, and has `tile` queries and keys
+// loaded at a time. score() fills a panel of kTileColumns queries for the keys it sees; the caller
+// makes probabilities (and gradients) of it in place, and then has them multiplied. Products over
+// several tiles of keys add up from the first on. Needs gemm.inl.
+
+struct Queries {
+  Index first, count;  // positions in the sequence
+};
+struct Keys {
+  Index first, count;
+  // Keys that query `q` of the tile (and all before it) may see at most.
+  Index visible(Index first_query, Index q) const {
+    const Index n = first_query + q + 1 - first;
+    return n < count ? n : count;
+  }
+};
+
+// Memory handed out piece by piece.
+struct Stretch {
+  float* rest;
+  float* take(Index floats) {
+    float* const piece = rest;
+    rest += floats;
+    return piece;
+  }
+};
+
+// Head_dim and what follows from it.
+struct HeadSizes {
+  Index d, padded, tile;
+  explicit HeadSizes(Index head_dim)
+      : d(head_dim), padded(up(d, kTileColumns)), tile(attention_tile(d)) {}
+  Index square() const { return tile * tile; }
+  Index block() const { return tile * padded; }
+};
+
+// Copies rows of one head, widened, to rows of `padded` floats; the rest of each row is zero.
+template <class T>
+FORESHARD_INLINE void copy_head(const T* from, Index stride, Index rows, const HeadSizes& sizes,
+                                float* to) {
+  for (Index r = 0; r < rows; ++r, from += stride, to += sizes.padded) {
+    sweep(sizes.d, [&](Index i, auto extent) { store(to + i, load(from + i, extent)); });
+    for (Index i = up(sizes.d, kWidth); i < sizes.padded; i += kWidth) store(to + i, Floats{});
+  }
+}
+
+// scores[key][query] = keys . queries of a panel for the keys it sees. Zeros follow them, for a block
+// of rows of the next product may reach past what its first queries see.
+FORESHARD_INLINE void score_panel(const float* keys, const float* packed_queries,
+                                  const HeadSizes& sizes, Index panel, Index seen, float* scores) {
+  const Index tile = sizes.tile;
+  multiply_block(seen, Index{kTileColumns}, sizes.d, StridedRows{keys, sizes.padded, 1},
+                 sizes.padded, packed_queries + panel * sizes.d, Index{kTileColumns},
+                 scores + panel, tile, false);
+  for (Index key = seen; key < least(seen + kTileRows, tile); ++key) {
+    for (Index i = panel; i < panel + kTileColumns; i += kWidth) {
+      store(scores + key * tile + i, Floats{});
+    }
+  }
+}
+
+// sums[query][c] (+)= weights[key][query]' rows[key][c].
+FORESHARD_INLINE void sum_over_keys(const Queries& queries, const Keys& keys, const float* weights,
+                                    const float* rows, const HeadSizes& sizes, float* sums) {
+  for (Index i = 0; i < queries.count; i += kTileRows) {
+    const Index block = least(kTileRows, queries.count - i);
+    multiply_block(block, sizes.padded, keys.visible(queries.first, i + block - 1),
+                   StridedRows{weights + i, 1, sizes.tile}, Index{1}, rows, sizes.padded,
+                   sums + i * sizes.padded, sizes.padded, keys.first > 0);
+  }
+}
+
+template <class T>
+struct WidenedAttention {
+  using Element = T;
+
+  HeadSizes sizes;
+  float *scores, *key_rows, *value_rows, *result, *packed_q;
+
+  static Index floats(Index head_dim) {
+    const HeadSizes sizes(head_dim);
+    return sizes.square() + 4 * sizes.block();
+  }
+  WidenedAttention(Stretch stretch, Index head_dim)
+      : sizes(head_dim),
+        scores(stretch.take(sizes.square())),
+        key_rows(stretch.take(sizes.block())),
+        value_rows(stretch.take(sizes.block())),
+        result(stretch.take(sizes.block())),
+        packed_q(stretch.take(sizes.block())) {}
+
+  void load_queries(const T* q, Index stride, Index count) const {
+    pack<kTileColumns>(q, stride, 1, count, sizes.d, packed_q);
+  }
+  void load_keys(const T* k, const T* v, Index stride, Index count) const {
+    copy_head(k, stride, count, sizes, key_rows);
+    copy_head(v, stride, count, sizes, value_rows);
+  }
+  void score(Index panel, Index seen) const {
+    score_panel(key_rows, packed_q, sizes, panel, seen, scores);
+  }
+  // Multiplies the results of queries i .. i + kWidth, as far as there are any.
+  void rescale(const Queries& queries, Index i, Floats factors) const {
+    for (Index lane = 0; lane < kWidth && i + lane < queries.count; ++lane) {
+      float* row = result + (i + lane) * sizes.padded;
+      for (Index c = 0; c < sizes.padded; c += kWidth) {
+        store(row + c, load(row + c) * factors[lane]);
+      }
+    }
+  }
+  // result += P' V
+  void add_values(const Queries& queries, const Keys& keys) const {
+    sum_over_keys(queries, keys, scores, value_rows, sizes, result);
+  }
+  // result[query][c] in rows of `padded`.
+  const float* result_rows(const Queries&) const { return result; }
+};
+
+template <class T>
+struct WidenedGradients {
+  using Element = T;
+
+  HeadSizes sizes;
+  float *p, *ds, *key_rows, *value_rows, *q_rows, *dout_rows, *dq, *packed_dout, *packed_q;
+
+  static Index floats(Index head_dim) {
+    const HeadSizes sizes(head_dim);
+    return 2 * sizes.square() + 7 * sizes.block();
+  }
+  WidenedGradients(Stretch stretch, Index head_dim)
+      : sizes(head_dim),
+        p(stretch.take(sizes.square())),
+        ds(stretch.take(sizes.square())),
+        key_rows(stretch.take(sizes.block())),
+        value_rows(stretch.take(sizes.block())),
+        q_rows(stretch.take(sizes.block())),
+        dout_rows(stretch.take(sizes.block())),
+        dq(stretch.take(sizes.block())),
+        packed_dout(stretch.take(sizes.block())),
+        packed_q(stretch.take(sizes.block())) {}
+
+  void load_queries(const T* q, const T* dout, Index stride, Index count) const {
+    pack<kTileColumns>(dout, stride, 1, count, sizes.d, packed_dout);
+    pack<kTileColumns>(q, stride, 1, count, sizes.d, packed_q);
+    copy_head(q, stride, count, sizes, q_rows);
+    copy_head(dout, stride, count, sizes, dout_rows);
+  }
+  void load_keys(const T* k, const T* v, Index stride, Index count) const {
+    copy_head(k, stride, count, sizes, key_rows);
+    copy_head(v, stride, count, sizes, value_rows);
+  }
+  // p = K Q', ds = V dO'
+  void score(Index panel, Index seen) const {
+    score_panel(key_rows, packed_q, sizes, panel, seen, p);
+    score_panel(value_rows, packed_dout, sizes, panel, seen, ds);
+  }
+  // dq += dS' K
+  void add_query_gradients(const Queries& queries, const Keys& keys) const {
+    sum_over_keys(queries, keys, ds, key_rows, sizes, dq);
+  }
+  // dv[key][c] (+)= P dO, dk[key][c] (+)= dS Q, both from the tile's first key on.
+  void add_key_gradients(const Queries& queries, const Keys& keys, float* dk, float* dv,
+                         Index stride, bool accumulate) const {
+    const Index tile = sizes.tile, padded = sizes.padded;
+    for (Index i = 0; i < keys.count; i += kTileRows) {
+      const Index rows = least(kTileRows, keys.count - i);
+      const Index from = most(0, keys.first + i - queries.first);  // the first to see the block
+      const Index steps = queries.count - from;
+      multiply_block(rows, sizes.d, steps, StridedRows{p + i * tile + from, tile, 1}, tile,
+                     dout_rows + from * padded, padded, dv + i * stride, stride, accumulate);
+      multiply_block(rows, sizes.d, steps, StridedRows{ds + i * tile + from, tile, 1}, tile,
+                     q_rows + from * padded, padded, dk + i * stride, stride, accumulate);
+    }
+  }
+  // dq[query][c] in rows of `padded`.
+  const float* query_gradient_rows(const Queries&) const { return dq; }
+};
