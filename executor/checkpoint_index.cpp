@@ -240,7 +240,7 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
 }
 
 bool is_checkpoint(const std::string& folder) {
-  const auto file = MappedFile::open(index_path(folder));
+  const auto file = MappedFile::open(index_path(folder), kCheckpoint);
   if (!file) return false;
   const auto bytes = file->bytes();
   return has_format(parsed({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
