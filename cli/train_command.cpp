@@ -257,10 +257,8 @@ int run_train() {
   std::signal(SIGTERM, on_interrupt);
   Progress progress(inputs->options.steps);
   inputs->options.on_step = [&progress](const executor::StepReport& step) {
-    char note[96];
-    std::snprintf(note, sizeof note, "loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
-                  duration((step.end - step.start).count()).c_str());
-    progress.at(step.step, note);
+    progress.at(step.step, formatted("loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
+                                     duration((step.end - step.start).count()).c_str()));
   };
   for (const std::string& warning : inputs->job.warnings) warn(warning);
   for (const std::string& warning : program.warnings) warn(warning);
