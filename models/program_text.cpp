@@ -130,6 +130,12 @@ std::uint64_t program_hash(const RankProgram& program) {
   return hash.value();
 }
 
+std::string_view unit_name(const RankProgram& program, UnitId unit) {
+  if (unit == kNone) return "";
+  const std::string& path = program.units[static_cast<std::size_t>(unit)].name;
+  return path.empty() ? std::string_view("root") : path;
+}
+
 std::vector<std::string> stable_keys(const RankProgram& program, const Program& step_program,
                                      std::string_view step_name, const ModuleTree& tree) {
   std::unordered_map<std::string, int> ordinals;
