@@ -116,10 +116,19 @@ struct Calibration {
 
 // Ranks that share a core slow each other beyond sharing it: caches, switches. By threads per rank
 // too, because two numbers of ranks with other threads are other runs.
+//
+// Whole steps may move the factor by a third. What they miss beyond that is the simulation's fault,
+// not the tasks': a factor on every task would carry it to plans that have other tasks. It stays an
+// error of the recorded runs, which widens the band, and a warning.
 struct Crowding {
+  static constexpr double kLeastMissed = 0.75, kMostMissed = 1.33;
+
   int threads = 1;
   int ranks = 1;
   double factor = 1;
+  double missed = 1;  // whole steps as recorded / as their tasks explain them
+
+  bool is_beyond_belief() const { return missed < kLeastMissed || missed > kMostMissed; }
 };
 
 struct CostTable {

@@ -276,7 +276,10 @@ std::string to_json(const CostTable& table) {
   Json regimes = Json::array(), crowding = Json::array(), calibration = Json::array();
   for (const Regime& regime : table.regimes) regimes.push_back(regime_json(regime));
   for (const Crowding& c : table.crowding) {
-    crowding.push_back({{"threads_per_rank", c.threads}, {"ranks", c.ranks}, {"factor", c.factor}});
+    crowding.push_back({{"threads_per_rank", c.threads},
+                        {"ranks", c.ranks},
+                        {"factor", c.factor},
+                        {"missed", c.missed}});
   }
   for (const Calibration& c : table.calibration) {
     calibration.push_back({{"trace", c.trace},
@@ -337,7 +340,9 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
   reader.list("crowding", [&](Reader& item) {
     const auto threads = static_cast<int>(item.integer("threads_per_rank", 1, 1 << 20));
     const auto ranks = static_cast<int>(item.integer("ranks", 1, 1 << 24));
-    table.crowding.push_back({threads, ranks, item.number("factor", 0.01, 100)});
+    const double factor = item.number("factor", 0.01, 100);
+    const double missed = item.has("missed") ? item.number("missed", 0, 1e6) : 1;
+    table.crowding.push_back({threads, ranks, factor, missed});
   });
   reader.list("calibration", [&](Reader& item) {
     Calibration c;

@@ -125,9 +125,10 @@ std::string fit_report(const CostTable& table) {
   }
   for (const Crowding& c : table.crowding)
     if (!table.is_accelerator)
-      text += formatted("%s with %s each: tasks take %.2f times as long\n",
-                        counted(c.ranks, "rank").c_str(), counted(c.threads, "thread").c_str(),
-                        c.factor);
+      text += formatted(
+          "%s with %s each: tasks take %.2f times as long%s\n", counted(c.ranks, "rank").c_str(),
+          counted(c.threads, "thread").c_str(), c.factor,
+          c.is_beyond_belief() ? formatted(", and whole steps %.2f times", c.missed).c_str() : "");
   const auto machine =
       table.is_accelerator ? machine_reported_as(table.machine_name) : std::nullopt;
   for (const Regime& regime : table.regimes) {
