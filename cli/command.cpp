@@ -1,12 +1,9 @@
 #include "cli/command.hpp"
 
 #include <charconv>
-#include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <new>
 #include <ostream>
 
 #include <CLI/CLI.hpp>
@@ -22,18 +19,6 @@ namespace foreshard::cli {
 int complain(const Error& error, int status) {
   std::fprintf(stderr, "foreshard: error: %s\n", error.text().c_str());
   return status;
-}
-
-std::string formatted(const char* format, ...) {
-  std::va_list arguments;
-  va_start(arguments, format);
-  char* text = nullptr;
-  const int size = ::vasprintf(&text, format, arguments);
-  va_end(arguments);
-  if (size < 0) throw std::bad_alloc();
-  const std::string out(text, static_cast<std::size_t>(size));
-  std::free(text);
-  return out;
 }
 
 Result<void> show(const std::string& text) {

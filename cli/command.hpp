@@ -27,8 +27,6 @@ constexpr int kSuccess = 0, kRunFailed = 1, kBadInput = 2, kOutOfMemory = 3;
 
 // Prints an error as the contract says and returns its exit status.
 int complain(const Error& error, int status = kBadInput);
-// As printf writes it.
-[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
 // Text for people on standard output: the only way there, since what files and flags say of
 // themselves must not reach a terminal as it is. An error where it cannot be written.
 Result<void> show(const std::string& text);

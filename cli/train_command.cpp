@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "cli/host_memory_check.hpp"
 #include "cli/train_processes.hpp"
 #include "cli/train_report.hpp"
+#include "executor/folder_claim.hpp"
 #include "executor/processor.hpp"
 #include "executor/training.hpp"
 #include "models/figures.hpp"
@@ -240,27 +242,32 @@ int run_train() {
   inputs->options.transport = transport;
   inputs->options.cores = processes->cores;
   if (flags.threads == 0) inputs->options.threads_per_rank = processes->threads_per_rank;
-  const auto run_failed = [transport](const Error& error) {
-    complain(error, kRunFailed);
-    if (transport != nullptr) transport->abort(kRunFailed);  // the others may wait for this process
-    return kRunFailed;
+  const auto run_failed = [transport](const Error& error, int status = kRunFailed) {
+    complain(error, status);
+    if (transport != nullptr) transport->abort(status);  // the others may wait for this process
+    return status;
   };
+  const bool leads = transport == nullptr || transport->rank() == 0;
+  std::optional<executor::FolderClaim> claim;
+  if (leads && !flags.save.empty()) {
+    auto taken = executor::FolderClaim::take(flags.save);
+    if (!taken) return run_failed(taken.error(), kBadInput);
+    claim = std::move(*taken);
+  }
   if (auto ok =
           check_host_memory(inputs->job, processes->ranks_here, inputs->options.device_memory);
       !ok) {
     return run_failed(ok.error());
   }
-  if (transport == nullptr || transport->rank() == 0) {
+  if (leads) {
     announce(inputs->job, inputs->options.threads_per_rank);
   }
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   Progress progress(inputs->options.steps);
   inputs->options.on_step = [&progress](const executor::StepReport& step) {
-    char note[96];
-    std::snprintf(note, sizeof note, "loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
-                  duration((step.end - step.start).count()).c_str());
-    progress.at(step.step, note);
+    progress.at(step.step, formatted("loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
+                                     duration((step.end - step.start).count()).c_str()));
   };
   for (const std::string& warning : inputs->job.warnings) warn(warning);
   for (const std::string& warning : program.warnings) warn(warning);

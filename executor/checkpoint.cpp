@@ -1,7 +1,6 @@
 #include "executor/checkpoint.hpp"
 
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "executor/checkpoint_index.hpp"
 #include "executor/replace_folder.hpp"
+#include "models/input_file.hpp"
 #include "models/json_limits.hpp"
 #include "models/plan_words.hpp"
 #include "models/utf8.hpp"
@@ -67,13 +67,10 @@ std::string differing_member(const std::string& stored, const std::string& wante
 
 Result<Checkpoint> Checkpoint::open(const std::string& path) {
   const auto folder = existing_folder(plain_path(path));
-  std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) {
-    return fail(path, "", "is not a folder; a checkpoint is expected");
-  }
+  if (auto ok = check_input_folder(folder, kCheckpoint); !ok) return tl::unexpected(ok.error());
   auto contents = std::make_shared<CheckpointContents>();
   contents->index_file = index_path(folder);
-  const auto file = MappedFile::open(contents->index_file);
+  const auto file = MappedFile::open(contents->index_file, kCheckpoint);
   if (!file) return tl::unexpected(file.error());
   auto index = parse_checkpoint_index(file->bytes(), contents->index_file);
   if (!index) return tl::unexpected(index.error());

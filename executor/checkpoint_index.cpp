@@ -1,13 +1,13 @@
 #include "executor/checkpoint_index.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "models/figures.hpp"
 #include "models/json_limits.hpp"
 
 namespace foreshard::executor {
@@ -240,7 +240,7 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
 }
 
 bool is_checkpoint(const std::string& folder) {
-  const auto file = MappedFile::open(index_path(folder));
+  const auto file = MappedFile::open(index_path(folder), kCheckpoint);
   if (!file) return false;
   const auto bytes = file->bytes();
   return has_format(parsed({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
@@ -251,9 +251,7 @@ std::string index_path(const std::string& folder) {
 }
 
 std::string shard_path(const std::string& folder, int shard, int shards) {
-  char name[64];
-  std::snprintf(name, sizeof(name), "/shard-%05d-of-%05d.safetensors", shard, shards);
-  return folder + name;
+  return folder + formatted("/shard-%05d-of-%05d.safetensors", shard, shards);
 }
 
 std::string value_name(const std::string& role, const std::string& parameter) {

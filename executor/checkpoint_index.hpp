@@ -48,6 +48,9 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
 // Whether a folder holds an index that says it is a checkpoint of ours.
 bool is_checkpoint(const std::string& folder);
 
+// What an error says was expected where there is none.
+constexpr const char* kCheckpoint = "a checkpoint";
+
 // Names inside a checkpoint.
 std::string index_path(const std::string& folder);
 std::string shard_path(const std::string& folder, int shard, int shards);

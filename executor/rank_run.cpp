@@ -167,10 +167,8 @@ std::vector<HeldMemory> RankRun::held_at(const OutOfMemoryPoint& point) const {
   for (std::size_t b = 0; b < alive.size(); ++b) {
     const Buffer& buffer = program_.buffers[b];
     if (!alive[b] || buffer.on_host) continue;
-    const std::string& unit = buffer.unit == kNone
-                                  ? std::string()
-                                  : program_.units[static_cast<std::size_t>(buffer.unit)].name;
-    sums[{std::string(name(buffer.category)), unit.empty() ? "root" : unit}] += buffer.bytes;
+    sums[{std::string(name(buffer.category)), std::string(unit_name(program_, buffer.unit))}] +=
+        buffer.bytes;
   }
   std::vector<HeldMemory> held;
   for (const auto& [key, bytes] : sums) held.push_back({key.first, key.second, bytes});

@@ -9,6 +9,7 @@
 
 #include "executor/float_formats.hpp"
 #include "executor/safetensors_header.hpp"
+#include "models/input_file.hpp"
 #include "models/json_limits.hpp"
 
 namespace foreshard::executor {
@@ -19,6 +20,8 @@ namespace {
 constexpr std::uint64_t kLongestHeader = 100'000'000;
 // An index nests two deep; what nests far deeper is none.
 constexpr int kDeepestIndex = 16;
+
+constexpr const char* kExpected = "weights in safetensors";
 
 template <typename Stored, typename Convert>
 void convert(const std::byte* from, std::int64_t count, float* out, Convert to_float) {
@@ -42,18 +45,15 @@ Result<std::string> file_in_folder(const std::string& folder) {
     const auto path = fs::path(folder) / usual;
     if (fs::exists(path, error)) return path.string();
   }
-  std::vector<std::string> found;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".safetensors") found.push_back(entry->path().string());
-  }
-  if (error) return fail(folder, "", "cannot be read: " + error.message());
-  if (found.size() == 1) return found.front();
+  auto found = files_in_folder(folder, kExpected);
+  if (!found) return tl::unexpected(found.error());
+  std::erase_if(*found, [](const fs::path& path) { return path.extension() != ".safetensors"; });
+  if (found->size() == 1) return found->front();
   return fail(folder, "",
-              found.empty() ? "holds no .safetensors file; model.safetensors or an index of "
-                              "several is expected"
-                            : "holds several .safetensors files but no "
-                              "model.safetensors.index.json that lists them");
+              found->empty() ? "holds no .safetensors file; model.safetensors or an index of "
+                               "several is expected"
+                             : "holds several .safetensors files but no "
+                               "model.safetensors.index.json that lists them");
 }
 
 bool ends_with_json(const std::string& path) {
@@ -142,7 +142,7 @@ const StoredTensor* SafetensorsReader::find(const std::string& name) const {
 }
 
 Result<void> SafetensorsReader::add_file(const std::string& path) {
-  auto file = MappedFile::open(path);
+  auto file = MappedFile::open(path, kExpected);
   if (!file) return tl::unexpected(file.error());
   auto contents = parse_safetensors(file->bytes(), path);
   if (!contents) return tl::unexpected(contents.error());
@@ -160,7 +160,7 @@ Result<void> SafetensorsReader::add_file(const std::string& path) {
 }
 
 Result<void> SafetensorsReader::add_index(const std::string& path) {
-  auto file = MappedFile::open(path);
+  auto file = MappedFile::open(path, "an index of safetensors files");
   if (!file) return tl::unexpected(file.error());
   const auto bytes = file->bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -60,7 +60,7 @@ Result<TokenData> TokenData::open(const std::string& path, std::int64_t vocabula
   if (extension != ".npy" && extension != ".bin" && extension != ".txt") {
     return fail(path, "", "has an unknown format; a .npy, .bin or .txt file is expected");
   }
-  auto file = MappedFile::open(path);
+  auto file = MappedFile::open(path, "tokens (.npy, .bin or .txt)");
   if (!file) return tl::unexpected(file.error());
 
   TokenData data;

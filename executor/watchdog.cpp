@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
 #include <thread>
 
 #include <time.h>
+
+#include "models/figures.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -19,9 +20,7 @@ Nanoseconds monotonic_now() {
 }
 
 std::string seconds_text(Nanoseconds time) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g s", static_cast<double>(time.count()) * 1e-9);
-  return text;
+  return formatted("%.3g s", static_cast<double>(time.count()) * 1e-9);
 }
 
 }  // namespace

@@ -2,8 +2,29 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include <locale.h>
 
 namespace foreshard {
+
+std::string formatted(const char* format, ...) {
+  static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  const locale_t users = ::uselocale(plain);
+  std::va_list arguments;
+  va_start(arguments, format);
+  char* text = nullptr;
+  const int size = ::vasprintf(&text, format, arguments);
+  va_end(arguments);
+  ::uselocale(users);
+  if (size < 0) throw std::bad_alloc();
+  const std::string out(text, static_cast<std::size_t>(size));
+  std::free(text);
+  return out;
+}
 
 std::string fixed(double value, int decimals) {
   char digits[400];
@@ -12,8 +33,12 @@ std::string fixed(double value, int decimals) {
   return std::string(digits, end);
 }
 
+std::string in_milliseconds(std::int64_t ns, int decimals) {
+  return fixed(static_cast<double>(ns) / 1e6, decimals);
+}
+
 std::string milliseconds(std::int64_t ns) {
-  return fixed(static_cast<double>(ns) / 1e6, 3) + " ms";
+  return in_milliseconds(ns) + " ms";
 }
 
 std::string duration(std::int64_t ns) {
@@ -38,6 +63,10 @@ std::string binary_bytes(std::int64_t bytes) {
 
 std::string percent(double part, double whole) {
   return whole == 0 ? "-" : fixed(100 * part / whole, 1) + " %";
+}
+
+std::string signed_percent(double part, double whole) {
+  return (part > 0 && whole != 0 ? "+" : "") + percent(part, whole);
 }
 
 std::string share(std::int64_t part, std::int64_t whole) {

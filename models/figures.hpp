@@ -6,11 +6,16 @@
 
 namespace foreshard {
 
-std::string fixed(double value, int decimals);   // "1.250"
-std::string milliseconds(std::int64_t ns);       // "12.346 ms"
-std::string duration(std::int64_t ns);           // "1.23 s", "12.3 ms", "45.6 us"
-std::string binary_bytes(std::int64_t bytes);    // "1.53 GiB", "24.00 MiB", "512 B"
-std::string percent(double part, double whole);  // "12.3 %"; "-" where the whole is nothing
+// As printf writes it, in the C locale.
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
+
+std::string fixed(double value, int decimals);                   // "1.250"
+std::string in_milliseconds(std::int64_t ns, int decimals = 3);  // "12.346", the unit elsewhere
+std::string milliseconds(std::int64_t ns);                       // "12.346 ms"
+std::string duration(std::int64_t ns);                           // "1.23 s", "12.3 ms", "45.6 us"
+std::string binary_bytes(std::int64_t bytes);                    // "1.53 GiB", "24.00 MiB", "512 B"
+std::string percent(double part, double whole);         // "12.3 %"; "-" where the whole is nothing
+std::string signed_percent(double part, double whole);  // "+12.3 %", "-0.5 %", "0.0 %"
 std::string share(std::int64_t part, std::int64_t whole);          // the same
 std::string counted(std::int64_t count, const std::string& what);  // "1 rank", "2 ranks"
 std::string grouped(std::int64_t n);                               // "1,234,567"

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <string>
 
+#include "models/control_groups.hpp"
+
 namespace foreshard {
 namespace {
 
@@ -32,14 +34,18 @@ std::optional<std::int64_t> number_after(const std::string& text, const std::str
   return std::nullopt;
 }
 
-// What one control group (version 2) leaves: its limit less what it holds, of which the page cache
-// can be had back. "max" is no limit.
-std::optional<std::int64_t> left_by(const fs::path& group) {
-  const auto limit = number_after(text_of(group / "memory.max"), "");
-  const auto used = number_after(text_of(group / "memory.current"), "");
+// What one control group leaves: its limit less what it holds, of which the page cache can be had
+// back. No limit is "max" in version 2 and a very large number in version 1.
+std::optional<std::int64_t> left_by(const ControlGroup& group) {
+  const auto number_in = [&](const char* file, const std::string& word = "") {
+    return number_after(text_of(group.folder / file), word);
+  };
+  const bool is_first = group.version == 1;
+  const auto limit = number_in(is_first ? "memory.limit_in_bytes" : "memory.max");
+  const auto used = number_in(is_first ? "memory.usage_in_bytes" : "memory.current");
   if (!limit || !used) return std::nullopt;
-  const std::int64_t cache = number_after(text_of(group / "memory.stat"), "file ").value_or(0);
-  return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *used - cache));
+  const auto cache = number_in("memory.stat", is_first ? "total_cache " : "file ");
+  return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *used - cache.value_or(0)));
 }
 
 }  // namespace
@@ -49,16 +55,8 @@ std::optional<std::int64_t> available_memory(const fs::path& root) {
   const auto available = number_after(meminfo, "MemAvailable:");
   if (!available) return std::nullopt;
   std::int64_t bytes = (*available + number_after(meminfo, "SwapFree:").value_or(0)) * 1024;
-  // "0::/a/b": the process' group; every group above it limits it as well.
-  std::istringstream lines(text_of(root / "proc/self/cgroup"));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("0::/")) continue;
-    const fs::path top = root / "sys/fs/cgroup";
-    fs::path group = top / line.substr(4);
-    for (;; group = group.parent_path()) {
-      if (const auto left = left_by(group)) bytes = std::min(bytes, *left);
-      if (group.string().size() <= top.string().size()) break;
-    }
+  for (const ControlGroup& group : control_groups(root, "memory")) {
+    if (const auto left = left_by(group)) bytes = std::min(bytes, *left);
   }
   return bytes;
 }

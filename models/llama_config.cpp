@@ -31,9 +31,6 @@ Result<LlamaConfig> load_llama_config(const std::string& model) {
   fs::path path(model);
   if (fs::is_directory(path, error)) {
     path /= "config.json";
-    if (!fs::exists(path, error)) {
-      return fail(path.string(), "", "no such file; expected a model folder with a config.json");
-    }
   } else if (!fs::exists(path, error)) {
     const std::vector<std::string> names = bundled_models();
     for (const BundledConfig& config : bundled_configs()) {

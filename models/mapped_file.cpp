@@ -4,36 +4,30 @@
 #include <cstring>
 #include <utility>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "models/input_file.hpp"
 
 namespace foreshard {
 
-Result<MappedFile> MappedFile::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return fail(path, "", std::string("cannot be read: ") + strerror(errno));
+Result<MappedFile> MappedFile::open(const std::string& path, const std::string& expected) {
+  const auto input = InputFile::open_regular(path, expected);
+  if (!input) return tl::unexpected(input.error());
   struct stat status {};
-  const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-  if (!regular) {
-    ::close(descriptor);
-    return fail(path, "", "is not a regular file");
-  }
   MappedFile file;
   file.path_ = path;
-  file.size_ = static_cast<std::size_t>(status.st_size);
-  if (file.size_ > 0) {  // mmap refuses empty files
-    void* data = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (data == MAP_FAILED) {
-      const std::string reason = strerror(errno);
-      ::close(descriptor);
-      file.size_ = 0;
-      return fail(path, "", "cannot be mapped: " + reason);
-    }
-    file.data_ = static_cast<const std::byte*>(data);
+  if (::fstat(input->descriptor(), &status) == 0) {
+    file.size_ = static_cast<std::size_t>(status.st_size);
   }
-  ::close(descriptor);
+  if (file.size_ == 0) return file;  // mmap refuses empty files
+  void* data = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, input->descriptor(), 0);
+  if (data == MAP_FAILED) {
+    const std::string reason = std::strerror(errno);
+    file.size_ = 0;
+    return fail(path, "", "cannot be mapped (" + reason + "); expected " + expected);
+  }
+  file.data_ = static_cast<const std::byte*>(data);
   return file;
 }
 

@@ -11,8 +11,8 @@ namespace foreshard {
 
 class MappedFile {
  public:
-  // Errors name the path: missing, unreadable, or not a regular file.
-  static Result<MappedFile> open(const std::string& path);
+  // Errors as of InputFile::open_regular.
+  static Result<MappedFile> open(const std::string& path, const std::string& expected);
 
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept;

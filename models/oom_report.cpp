@@ -10,8 +10,13 @@ OomReport oom_report(const RankProgram& program, std::int64_t step, std::int64_t
                      int rank, const OutOfMemory& request) {
   const Program& code = program.step(step);
   const auto first = code.instructions.begin() + instruction;
-  OomReport report{step, rank, instruction, "", "", std::string(name(first->phase)), request};
-  if (first->unit != kNone) report.unit = program.units[static_cast<std::size_t>(first->unit)].name;
+  OomReport report{step,
+                   rank,
+                   instruction,
+                   "",
+                   std::string(unit_name(program, first->unit)),
+                   std::string(name(first->phase)),
+                   request};
   const auto user = std::find_if(first, code.instructions.end(), [&](const Instruction& i) {
     if (i.cost_key == kNone) return false;
     const auto operands = code.operands.begin() + i.operands;

@@ -1,7 +1,7 @@
 // Step programs as people and other programs read them: words, stable keys, a hash, a listing.
-#include <cstdio>
 #include <unordered_map>
 
+#include "models/figures.hpp"
 #include "models/step_program.hpp"
 
 namespace foreshard {
@@ -74,17 +74,6 @@ bool belongs_to_unit(const RankProgram& program, const Instruction& i) {
   }
 }
 
-std::string size_text(std::int64_t bytes) {
-  char text[32];
-  if (bytes >= kMiB.count) {
-    std::snprintf(text, sizeof text, "%.2f MiB",
-                  static_cast<double>(bytes) / static_cast<double>(kMiB.count));
-  } else {
-    std::snprintf(text, sizeof text, "%lld B", static_cast<long long>(bytes));
-  }
-  return text;
-}
-
 std::string buffer_text(const RankProgram& program, BufferId id) {
   const Buffer& buffer = program.buffers[static_cast<std::size_t>(id)];
   const std::string& owner = program.names[static_cast<std::size_t>(buffer.owner)];
@@ -141,6 +130,12 @@ std::uint64_t program_hash(const RankProgram& program) {
   return hash.value();
 }
 
+std::string_view unit_name(const RankProgram& program, UnitId unit) {
+  if (unit == kNone) return "";
+  const std::string& path = program.units[static_cast<std::size_t>(unit)].name;
+  return path.empty() ? std::string_view("root") : path;
+}
+
 std::vector<std::string> stable_keys(const RankProgram& program, const Program& step_program,
                                      std::string_view step_name, const ModuleTree& tree) {
   std::unordered_map<std::string, int> ordinals;
@@ -169,24 +164,22 @@ std::string to_text(const RankProgram& program, const Program& step_program,
                     const ModuleTree& tree) {
   std::string out;
   std::size_t depth = 0;
-  char head[96];
   for (std::size_t n = 0; n < step_program.instructions.size(); ++n) {
     const Instruction& i = step_program.instructions[n];
     if (i.kind == Kind::range_end && depth > 0) {
       --depth;
       continue;
     }
-    std::snprintf(head, sizeof head, "%6zu  %-9s %-18s ", n, std::string(name(i.phase)).c_str(),
-                  i.kind == Kind::host_wait || i.kind == Kind::host_compute
-                      ? "host"
-                      : std::string(name(i.stream)).c_str());
-    out += head + std::string(2 * depth, ' ');
+    const bool is_of_host = i.kind == Kind::host_wait || i.kind == Kind::host_compute;
+    out += formatted("%6zu  %-9s %-18s ", n, std::string(name(i.phase)).c_str(),
+                     is_of_host ? "host" : std::string(name(i.stream)).c_str()) +
+           std::string(2 * depth, ' ');
     switch (i.kind) {
       case Kind::alloc:
       case Kind::free: {
         const Buffer& b = program.buffers[static_cast<std::size_t>(i.target)];
         out += (i.kind == Kind::alloc ? "+ " : "- ") + buffer_text(program, i.target) + "  " +
-               size_text(b.bytes) + (b.on_host ? " [host]" : "");
+               binary_bytes(b.bytes) + (b.on_host ? " [host]" : "");
         break;
       }
       case Kind::record_event: out += "record event " + std::to_string(i.target); break;

@@ -189,6 +189,9 @@ struct RankProgram {
   const Program& step(std::int64_t n) const { return n == 0 ? setup : n == 1 ? first : steady; }
 };
 
+// As reports and traces call it: its path, "root", or nothing for what belongs to no unit.
+std::string_view unit_name(const RankProgram& program, UnitId unit);
+
 // A job: what every rank of one run has in common.
 struct Job {
   LlamaConfig model;

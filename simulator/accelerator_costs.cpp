@@ -18,6 +18,9 @@ namespace {
 // Relative standard deviation: kernels of one kind differ by a fifth in what they reach of a device.
 constexpr double kRelativeError = 0.2;
 
+// Their median is one of the host's costs, whatever a single one of them waited for.
+constexpr std::int64_t kEnoughSamples = 10;
+
 // A launch that another one stands for: as long, times `factor`.
 struct Relative {
   CostKey key;
@@ -48,6 +51,7 @@ class AcceleratorCosts final : public CostModel {
       : table_(std::move(table)),
         recorded_(table_.regimes.front()),
         host_(table_.regimes.front().host),
+        samples_(table_.regimes.front().host_samples),
         part_(fastest_machine()),
         ranks_per_node_(nodes > 0 ? ranks / nodes : 0) {
     const auto recorded = machine_reported_as(table_.machine_name);
@@ -69,21 +73,33 @@ class AcceleratorCosts final : public CostModel {
     return found;
   }
 
-  // The host's time for a launch is that of an operator of the framework.
+  // What enough samples of the recordings carry is theirs, the rest the data sheet's.
   EngineOptions engine() const override {
     EngineOptions options;
-    if (machine_ != nullptr) {
-      options = machine_->engine();
-    } else {
+    if (machine_ == nullptr) {
       options.host = host_;
       options.host.uses_core = false;
+    } else {
+      options = machine_->engine();
     }
-    const auto issue = [](HostCosts& host, Kind kind) -> std::int64_t& {
-      return host.issue_ns[static_cast<std::size_t>(kind)];
+    HostCosts& host = options.host;
+    const auto issue = [](auto& of, Kind kind) -> auto& {
+      return of[static_cast<std::size_t>(kind)];
     };
-    const std::int64_t launch = host_.issue_ns[static_cast<std::size_t>(Kind::launch)];
-    issue(options.host, Kind::launch) = issue(options.host, Kind::copy) = launch;
-    issue(options.host, Kind::collective) = 2 * launch;
+    // The host's time for a launch is that of an operator of the framework.
+    if (machine_ == nullptr || issue(samples_.issue, Kind::launch) > 0) {
+      const std::int64_t launch = issue(host_.issue_ns, Kind::launch);
+      issue(host.issue_ns, Kind::launch) = issue(host.issue_ns, Kind::copy) = launch;
+      issue(host.issue_ns, Kind::collective) = 2 * launch;
+    }
+    for (std::size_t kind = 0; kind < host.issue_ns.size(); ++kind) {
+      if (samples_.issue[kind] >= kEnoughSamples) host.issue_ns[kind] = host_.issue_ns[kind];
+    }
+    for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+      if (samples_.latencies[i] >= kEnoughSamples) {
+        host.*kHostLatencies[i] = host_.*kHostLatencies[i];
+      }
+    }
     return options;
   }
 
@@ -153,6 +169,7 @@ class AcceleratorCosts final : public CostModel {
   CostTable table_;
   RegimeCosts recorded_;
   HostCosts host_;
+  HostSamples samples_;
   Machine part_;                        // what bounds the estimates
   std::unique_ptr<CostModel> machine_;  // null for devices that the catalogue lacks
   std::string other_device_;            // that of the machine, where it is not the recorded one

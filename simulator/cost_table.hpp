@@ -14,6 +14,7 @@
 // memory bandwidth that tasks share) and in `crowding`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -68,6 +69,17 @@ struct CollectiveFit {
 double fitted_ns(const OperatorFit& fit, const CostKey& key);
 double fitted_ns(const CollectiveFit& fit, const CostKey& key);
 
+// The latencies among the host's costs.
+constexpr std::array kHostLatencies{&HostCosts::launch_latency_ns, &HostCosts::stream_gap_ns,
+                                    &HostCosts::event_latency_ns, &HostCosts::wait_latency_ns,
+                                    &HostCosts::rendezvous_ns};
+
+// How many samples each of the host's costs rests on; what has none is assumed.
+struct HostSamples {
+  std::array<std::int64_t, kKinds> issue{};
+  std::array<std::int64_t, kHostLatencies.size()> latencies{};
+};
+
 using MeasuredCosts = std::unordered_map<CostKey, MeasuredCost, CostKeyHash>;
 
 struct Regime {
@@ -77,6 +89,7 @@ struct Regime {
   std::vector<OperatorFit> operators;
   std::vector<CollectiveFit> collectives;
   HostCosts host;
+  HostSamples host_samples;
 
   const MeasuredCosts& measured_where(bool on_host) const {
     return on_host ? measured_on_host : measured;
@@ -103,10 +116,19 @@ struct Calibration {
 
 // Ranks that share a core slow each other beyond sharing it: caches, switches. By threads per rank
 // too, because two numbers of ranks with other threads are other runs.
+//
+// Whole steps may move the factor by a third. What they miss beyond that is the simulation's fault,
+// not the tasks': a factor on every task would carry it to plans that have other tasks. It stays an
+// error of the recorded runs, which widens the band, and a warning.
 struct Crowding {
+  static constexpr double kLeastMissed = 0.75, kMostMissed = 1.33;
+
   int threads = 1;
   int ranks = 1;
   double factor = 1;
+  double missed = 1;  // whole steps as recorded / as their tasks explain them
+
+  bool is_beyond_belief() const { return missed < kLeastMissed || missed > kMostMissed; }
 };
 
 struct CostTable {

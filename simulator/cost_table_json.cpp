@@ -26,6 +26,8 @@ class Reader {
          const std::string& file)
       : object_(object), prefix_(std::move(prefix)), error_(error), file_(file) {}
 
+  bool has(const char* key) const { return object_.contains(key); }
+
   double number(const char* key, double least, double most) {
     const Json* value = find(key);
     if (value == nullptr) return least;
@@ -105,14 +107,7 @@ class Reader {
 
 constexpr const char* kLatencies[] = {"launch_latency_ns", "stream_gap_ns", "event_latency_ns",
                                       "wait_latency_ns", "rendezvous_ns"};
-
-template <typename Host>
-auto latency(Host& host, std::size_t i) -> decltype(&host.launch_latency_ns) {
-  decltype(&host.launch_latency_ns)
-      const fields[] = {&host.launch_latency_ns, &host.stream_gap_ns, &host.event_latency_ns,
-                        &host.wait_latency_ns, &host.rendezvous_ns};
-  return fields[i];
-}
+static_assert(std::size(kLatencies) == kHostLatencies.size());
 
 Operator read_operator(Reader& reader) {
   const Operator op = operator_named(reader.word("operator"));
@@ -126,19 +121,29 @@ DType read_dtype(Reader& reader) {
   return type.value_or(DType::fp32);
 }
 
-HostCosts read_host(Reader host) {
-  HostCosts result;
-  result.uses_core = true;
-  Reader issue = host.object("issue_ns");
-  for (int k = 0; k < kKinds; ++k) {
+using IssueNumbers = std::array<std::int64_t, kKinds>;
+
+IssueNumbers read_issue(Reader issue) {
+  IssueNumbers result{};
+  for (std::size_t k = 0; k < result.size(); ++k) {
     const std::string key(name(static_cast<Kind>(k)));
-    result.issue_ns[static_cast<std::size_t>(k)] =
-        issue.integer(key.c_str(), 0, std::int64_t{1} << 40);
-  }
-  for (std::size_t i = 0; i < std::size(kLatencies); ++i) {
-    *latency(result, i) = host.integer(kLatencies[i], 0, std::int64_t{1} << 40);
+    result[k] = issue.integer(key.c_str(), 0, std::int64_t{1} << 40);
   }
   return result;
+}
+
+void read_host(Reader host, Regime& regime) {
+  regime.host.uses_core = true;
+  regime.host.issue_ns = read_issue(host.object("issue_ns"));
+  for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+    regime.host.*kHostLatencies[i] = host.integer(kLatencies[i], 0, std::int64_t{1} << 40);
+  }
+  if (!host.has("samples")) return;  // files of earlier versions do not say
+  Reader samples = host.object("samples");
+  regime.host_samples.issue = read_issue(samples.object("issue"));
+  for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+    regime.host_samples.latencies[i] = samples.integer(kLatencies[i], 0, std::int64_t{1} << 50);
+  }
 }
 
 FitRange read_range(Reader& reader) {
@@ -167,7 +172,7 @@ void add_range(Json& fit, const FitRange& range) {
 Regime read_regime(Reader& reader) {
   Regime regime;
   regime.threads = static_cast<int>(reader.integer("threads_per_rank", 1, 1 << 20));
-  regime.host = read_host(reader.object("host"));
+  read_host(reader.object("host"), regime);
   reader.list("measured", [&](Reader& item) {
     CostKey key;
     if (!parse_cost_key(item.word("cost_key"), key)) {
@@ -206,13 +211,21 @@ Regime read_regime(Reader& reader) {
   return regime;
 }
 
-Json host_json(const HostCosts& host) {
-  Json issue = Json::object();
-  for (int k = 0; k < kKinds; ++k) {
-    issue[std::string(name(static_cast<Kind>(k)))] = host.issue_ns[static_cast<std::size_t>(k)];
+Json issue_json(const IssueNumbers& issue) {
+  Json json = Json::object();
+  for (std::size_t k = 0; k < issue.size(); ++k) {
+    json[std::string(name(static_cast<Kind>(k)))] = issue[k];
   }
-  Json json{{"issue_ns", issue}};
-  for (std::size_t i = 0; i < std::size(kLatencies); ++i) json[kLatencies[i]] = *latency(host, i);
+  return json;
+}
+
+Json host_json(const HostCosts& host, const HostSamples& samples) {
+  Json json{{"issue_ns", issue_json(host.issue_ns)},
+            {"samples", {{"issue", issue_json(samples.issue)}}}};
+  for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+    json[kLatencies[i]] = host.*kHostLatencies[i];
+    json["samples"][kLatencies[i]] = samples.latencies[i];
+  }
   return json;
 }
 
@@ -251,7 +264,7 @@ Json regime_json(const Regime& regime) {
     add_range(collectives.back(), fit.range);
   }
   return {{"threads_per_rank", regime.threads},
-          {"host", host_json(regime.host)},
+          {"host", host_json(regime.host, regime.host_samples)},
           {"measured", measured},
           {"operators", operators},
           {"collectives", collectives}};
@@ -263,7 +276,10 @@ std::string to_json(const CostTable& table) {
   Json regimes = Json::array(), crowding = Json::array(), calibration = Json::array();
   for (const Regime& regime : table.regimes) regimes.push_back(regime_json(regime));
   for (const Crowding& c : table.crowding) {
-    crowding.push_back({{"threads_per_rank", c.threads}, {"ranks", c.ranks}, {"factor", c.factor}});
+    crowding.push_back({{"threads_per_rank", c.threads},
+                        {"ranks", c.ranks},
+                        {"factor", c.factor},
+                        {"missed", c.missed}});
   }
   for (const Calibration& c : table.calibration) {
     calibration.push_back({{"trace", c.trace},
@@ -324,7 +340,9 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
   reader.list("crowding", [&](Reader& item) {
     const auto threads = static_cast<int>(item.integer("threads_per_rank", 1, 1 << 20));
     const auto ranks = static_cast<int>(item.integer("ranks", 1, 1 << 24));
-    table.crowding.push_back({threads, ranks, item.number("factor", 0.01, 100)});
+    const double factor = item.number("factor", 0.01, 100);
+    const double missed = item.has("missed") ? item.number("missed", 0, 1e6) : 1;
+    table.crowding.push_back({threads, ranks, factor, missed});
   });
   reader.list("calibration", [&](Reader& item) {
     Calibration c;

@@ -61,10 +61,7 @@ class PathReader {
   }
 
   std::string_view unit_of(const TaskNode& node) const {
-    const auto unit = instruction_of(node).unit;
-    if (unit == kNone) return "";
-    const std::string& name = program_of(node).units[static_cast<std::size_t>(unit)].name;
-    return name.empty() ? std::string_view("(root)") : std::string_view(name);
+    return unit_name(program_of(node), instruction_of(node).unit);
   }
 
   static void count(Sums& sums, const Key& key, std::int64_t ns) {

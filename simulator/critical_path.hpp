@@ -17,7 +17,7 @@
 namespace foreshard::simulator {
 
 struct PathPart {
-  std::string name;       // of an operator or an FSDP unit; "(host)", "(waiting)", "(root)"
+  std::string name;       // of an operator or an FSDP unit; "(host)", "(waiting)"
   std::string_view kind;  // name(traces::EventKind), or "waiting"
   std::int64_t count = 0;
   std::int64_t ns = 0;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "models/figures.hpp"
 #include "simulator/fit_band.hpp"
 #include "simulator/fit_samples.hpp"
 #include "simulator/fit_speeds.hpp"
@@ -70,7 +71,7 @@ CostTable tables(const Runs& runs, const Speeds& speeds, Factors factors) {
   CostTable table =
       fit_tables(samples_of_all(runs), [&](const RunSamples& run) { return slow_down.at(&run); });
   for (const auto& [kind, factor] : factors) {
-    table.crowding.push_back({kind.first, kind.second, factor});
+    table.crowding.push_back({kind.first, kind.second, factor, 1});
   }
   table.slowness_spread = speeds.spread;
   return table;
@@ -145,8 +146,20 @@ void add_missing_time(const Runs& runs, const Speeds& speeds, CostTable& table) 
       for (const double miss : found->second) special += miss - common;
       special /= static_cast<double>(found->second.size()) + kDoubt;
     }
-    // Beyond a third the simulation, not the machine, is at fault, and no factor mends that.
-    crowding.factor *= std::clamp(std::exp(common + special), 0.75, 1.33);
+    crowding.missed = std::exp(common + special);
+    crowding.factor *= std::clamp(crowding.missed, Crowding::kLeastMissed, Crowding::kMostMissed);
+  }
+}
+
+void warn_of_missing_time(const CostTable& table, std::vector<std::string>& warnings) {
+  for (const Crowding& crowding : table.crowding) {
+    if (!crowding.is_beyond_belief()) continue;
+    warnings.push_back(formatted(
+        "steps of %s with %s each take %.2f times what their tasks explain; %.2f is taken, so "
+        "predictions of such runs are too %s",
+        counted(crowding.ranks, "rank").c_str(), counted(crowding.threads, "thread").c_str(),
+        crowding.missed, std::clamp(crowding.missed, Crowding::kLeastMissed, Crowding::kMostMissed),
+        crowding.missed > 1 ? "short" : "long"));
   }
 }
 
@@ -218,6 +231,7 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
   FitResult result;
   const Speeds speeds = speeds_of(samples_of_all(runs));
   result.table = fit_runs(runs, speeds);
+  warn_of_missing_time(result.table, result.warnings);
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const Run& run = *runs[r];
     const RunSamples& samples = run.samples;

@@ -12,7 +12,8 @@
 //                  dtype and threads per rank; collectives per group and nodes (fit_operators.hpp)
 //   4. host        what instructions cost the host thread, latencies between threads
 //   5. in sum      each recorded run is simulated with the result; what the sum of the parts still
-//                  misses at a number of ranks becomes the crowding factor of that number
+//                  misses at a number of ranks becomes the crowding factor of that number, up to a
+//                  third; what is beyond is a warning
 //   6. the band    each run is predicted from the other runs alone; the spread of those errors and
 //                  of the speeds is the band of every later prediction (fit_band.hpp)
 //

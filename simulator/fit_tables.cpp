@@ -62,8 +62,9 @@ double middle_of(std::vector<double> values, double otherwise) {
   return values.empty() ? otherwise : quantile(values, 0.5);
 }
 
-HostCosts fit_host(const std::vector<const RunSamples*>& runs) {
-  HostCosts host;
+// And how many samples say so.
+void fit_host(const std::vector<const RunSamples*>& runs, Regime& regime) {
+  HostCosts& host = regime.host;
   host.uses_core = true;
   const auto joined = [&](auto member) {
     std::vector<double> all;
@@ -78,21 +79,25 @@ HostCosts fit_host(const std::vector<const RunSamples*>& runs) {
     const auto all =
         joined([&](const RunSamples& run) -> const std::vector<double>& { return run.issue[k]; });
     host.issue_ns[k] = std::llround(middle_of(all, is_work ? kIssueGuess : kBookkeepingGuess));
+    regime.host_samples.issue[k] = std::ssize(all);
   }
-  const auto latency = [&](std::vector<double> RunSamples::*field, double otherwise) {
-    return std::llround(middle_of(
-        joined([&](const RunSamples& run) -> const std::vector<double>& { return run.*field; }),
-        otherwise));
-  };
-  host.launch_latency_ns = latency(&RunSamples::launch_latency, kLatencyGuess);
-  host.event_latency_ns = latency(&RunSamples::event_latency, kLatencyGuess);
-  host.wait_latency_ns = latency(&RunSamples::wait_latency, kLatencyGuess);
-  host.stream_gap_ns = latency(&RunSamples::stream_gap, kGapGuess);
   // Waiting for a core looks like rendezvous; the quicker meetings are the undisturbed ones.
-  std::vector<double> meetings =
-      joined([](const RunSamples& run) -> const std::vector<double>& { return run.rendezvous; });
-  host.rendezvous_ns = std::llround(quantile(meetings, 0.25));
-  return host;
+  constexpr struct {
+    std::vector<double> RunSamples::*samples;
+    double quantile, otherwise;
+  } kLatencies[] = {{&RunSamples::launch_latency, 0.5, kLatencyGuess},
+                    {&RunSamples::stream_gap, 0.5, kGapGuess},
+                    {&RunSamples::event_latency, 0.5, kLatencyGuess},
+                    {&RunSamples::wait_latency, 0.5, kLatencyGuess},
+                    {&RunSamples::rendezvous, 0.25, 0}};
+  static_assert(std::size(kLatencies) == kHostLatencies.size());
+  for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+    const auto& of = kLatencies[i];
+    auto all = joined(
+        [&](const RunSamples& run) -> const std::vector<double>& { return run.*of.samples; });
+    host.*kHostLatencies[i] = std::llround(all.empty() ? of.otherwise : quantile(all, of.quantile));
+    regime.host_samples.latencies[i] = std::ssize(all);
+  }
 }
 
 }  // namespace
@@ -158,7 +163,7 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
         costs[key] = cost;
       }
     }
-    regime.host = fit_host(same);
+    fit_host(same, regime);
     table.regimes.push_back(std::move(regime));
   }
   fit_operators(table.regimes, bound);

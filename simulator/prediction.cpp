@@ -137,8 +137,7 @@ class Predictor {
     const RankProgram& program = class_of(highest).program;
     result_.peak.rank = static_cast<int>(highest);
     result_.peak.phase = name(peak.phase);
-    if (peak.unit != kNone)
-      result_.peak.unit = program.units[static_cast<std::size_t>(peak.unit)].name;
+    result_.peak.unit = unit_name(program, peak.unit);
     for (int c = 0; c < kCategories; ++c) {
       const std::int64_t bytes = peak.by_category[static_cast<std::size_t>(c)];
       if (bytes != 0) result_.peak.by_category[std::string(name(static_cast<Category>(c)))] = bytes;

@@ -1,18 +1,13 @@
 #include "traces/byte_source.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <new>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <zlib.h>
 
+#include "models/input_file.hpp"
 #include "traces/read_ahead.hpp"
 
 namespace foreshard::traces {
@@ -39,24 +34,13 @@ class Memory : public ByteSource {
 
 class File : public ByteSource {
  public:
-  explicit File(std::FILE* file) : file_(file) { std::setvbuf(file, nullptr, _IONBF, 0); }
+  explicit File(InputFile file) : file_(std::move(file)) {}
 
-  std::size_t read(char* to, std::size_t room) override {
-    const std::size_t size = std::fread(to, 1, room, file_.get());
-    if (size < room && std::ferror(file_.get()) != 0) {
-      trouble_ = std::string("cannot be read further (") + std::strerror(errno) + ")";
-    }
-    return size;
-  }
-
-  std::string trouble() const override { return trouble_; }
+  std::size_t read(char* to, std::size_t room) override { return file_.read(to, room); }
+  std::string trouble() const override { return file_.trouble(); }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file_;
-  std::string trouble_;
+  InputFile file_;
 };
 
 class Inflated : public ByteSource {
@@ -136,21 +120,9 @@ class Inflated : public ByteSource {
 // A file's content, inflated.
 Result<std::unique_ptr<ByteSource>> open_file(const std::string& path,
                                               const std::string& expected) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    return fail(path, "", "no such file; expected " + expected);
-  }
-  if (std::filesystem::is_directory(status)) {
-    return fail(path, "", "is a folder; expected " + expected);
-  }
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    return fail(
-        path, "",
-        std::string("cannot be opened (") + std::strerror(errno) + "); expected " + expected);
-  }
-  return inflated(std::make_unique<File>(file));
+  auto file = InputFile::open(path, expected);
+  if (!file) return tl::unexpected(file.error());
+  return inflated(std::make_unique<File>(std::move(*file)));
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ std::unique_ptr<ByteSource> bytes_in_memory(std::string_view data);
 // with trouble where no recording would compress that well.
 std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> compressed);
 
-// A file's content, inflated, read ahead. An error where it cannot be opened or is a folder;
-// `expected` ends its message, such as "a recording of PyTorch's profiler".
+// A file's content, inflated, read ahead. Errors as of InputFile::open; `expected`
+// ends the message, such as "a recording of PyTorch's profiler".
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path,
                                                const std::string& expected);
 

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kExpected =
-    "expected a trace (.fst) written by foreshard, or first foreshard import for another recording";
+    "a trace (.fst) written by foreshard, or first foreshard import for another recording";
 
 // Reads the tables one after another into a trace, leaving out and counting what is damaged.
 class Reader {
@@ -62,18 +62,18 @@ class Reader {
         return fail(path_, "",
                     (file_.is_schema_whole() ? "is an SQLite database without the table "
                                              : "is damaged and lacks the table ") +
-                        table + "; " + kExpected);
+                        table + "; expected " + kExpected);
       }
       for (const std::string& column : columns) {
         if (file_.has(table, column)) continue;
         return fail(path_, table + "." + column,
-                    std::string("this column is missing, or no plain one; ") + kExpected);
+                    std::string("this column is missing, or no plain one; expected ") + kExpected);
       }
     }
     if (!each("META_DATA_EXPORT", [&](Statement& row) {
           trace_.metadata[std::string(row.text(0))] = std::string(row.text(1));
         })) {
-      return fail(path_, "META_DATA_EXPORT", std::string("is damaged; ") + kExpected);
+      return fail(path_, "META_DATA_EXPORT", std::string("is damaged; expected ") + kExpected);
     }
     const std::int64_t version = integer(trace_.metadata, "format_version", 0);
     if (version != kFormatVersion) {

@@ -12,6 +12,7 @@
 
 #include <sched.h>
 
+#include "models/control_groups.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::traces {
@@ -32,39 +33,18 @@ double number_in(const fs::path& file) {
   return stream >> number ? number : 0;
 }
 
-// Version 2: "max 100000" or "150000 100000", quota and period in microseconds.
-double quota_v2(const fs::path& group) {
-  std::ifstream stream(group / "cpu.max");
+// Quota by period: version 2 has "max 100000" or "150000 100000", microseconds, version 1 the same in
+// two files; -1 is no limit.
+double quota_of(const ControlGroup& group) {
   double quota = 0, period = 0;
-  return stream >> quota >> period && quota > 0 && period > 0 ? quota / period : kUnlimited;
-}
-
-// Version 1: the same in two files; -1 is no limit.
-double quota_v1(const fs::path& group) {
-  const double quota = number_in(group / "cpu.cfs_quota_us");
-  const double period = number_in(group / "cpu.cfs_period_us");
+  if (group.version == 1) {
+    quota = number_in(group.folder / "cpu.cfs_quota_us");
+    period = number_in(group.folder / "cpu.cfs_period_us");
+  } else {
+    std::ifstream stream(group.folder / "cpu.max");
+    stream >> quota >> period;
+  }
   return quota > 0 && period > 0 ? quota / period : kUnlimited;
-}
-
-// The smallest of a group's and of those it lies in. In a container the path may be the host's; the
-// groups that are not there are passed over, the mount point remains.
-double least_quota(const fs::path& mount, const std::string& path,
-                   double (*quota)(const fs::path&)) {
-  double least = quota(mount);
-  fs::path group = mount;
-  for (const fs::path& part : fs::path(path).relative_path()) {
-    group /= part;
-    least = std::min(least, quota(group));
-  }
-  return least;
-}
-
-bool lists(const std::string& controllers, const std::string& wanted) {
-  std::istringstream words(controllers);
-  for (std::string word; std::getline(words, word, ',');) {
-    if (word == wanted) return true;
-  }
-  return false;
 }
 
 std::string link_target(const fs::path& link) {
@@ -79,20 +59,9 @@ int whole(double cores) {
 }  // namespace
 
 double cpu_quota(const fs::path& root) {
-  const fs::path mounts = root / "sys/fs/cgroup";
   double least = kUnlimited;
-  std::ifstream groups(root / "proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "hierarchy:controllers:path"
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    if (controllers.empty()) {
-      least = std::min(least, least_quota(mounts, path, quota_v2));
-    } else if (lists(controllers, "cpu")) {
-      const fs::path mount = fs::exists(mounts / "cpu") ? mounts / "cpu" : mounts / controllers;
-      least = std::min(least, least_quota(mount, path, quota_v1));
-    }
+  for (const ControlGroup& group : control_groups(root, "cpu")) {
+    least = std::min(least, quota_of(group));
   }
   return least;
 }

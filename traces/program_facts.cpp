@@ -83,8 +83,8 @@ ProgramFacts program_facts(const RankProgram& rank, StepProgram which, const Mod
   const std::vector<std::string> stable = stable_keys(rank, all, name(which), tree);
   std::vector<StringId> cost_keys, units;
   for (const CostKey& key : rank.cost_keys) cost_keys.push_back(strings.intern(text(key)));
-  for (const UnitLayout& unit : rank.units) {
-    units.push_back(strings.intern(unit.name.empty() ? "root" : unit.name));
+  for (std::size_t unit = 0; unit < rank.units.size(); ++unit) {
+    units.push_back(strings.intern(unit_name(rank, static_cast<UnitId>(unit))));
   }
 
   ProgramFacts facts;

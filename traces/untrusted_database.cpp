@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
+#include "models/input_file.hpp"
 #include "traces/foreign_file.hpp"
 
 namespace foreshard::traces {
@@ -40,16 +40,14 @@ std::int64_t size_of(const std::string& path) {
 
 // By its first bytes.
 Result<void> check_is_database(const std::string& path, const std::string& expected) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return fail(path, "", "no such file; " + expected);
-  if (!fs::is_regular_file(path, error)) return fail(path, "", "is no file; " + expected);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(path, "", "cannot be read; expected a file that can be");
+  auto file = InputFile::open_regular(path, expected);
+  if (!file) return tl::unexpected(file.error());
   char magic[16] = {};
-  file.read(magic, sizeof magic);
+  file->read(magic, sizeof magic);
   if (std::string_view(magic, sizeof magic) == kMagic) return {};
   const bool is_gzip = std::string_view(magic, 2) == "\x1f\x8b";
-  return fail(path, "", file_looks_like(path) + (is_gzip ? " in gzip; " : "; ") + expected);
+  return fail(path, "",
+              file_looks_like(path) + (is_gzip ? " in gzip; expected " : "; expected ") + expected);
 }
 
 // A path as SQLite's URI of a file that does not change.
@@ -138,7 +136,7 @@ Result<UntrustedDatabase> UntrustedDatabase::opened(const Connect& connect, std:
     out.is_cut_short_ = true;
   }
   if (!out.answers()) {
-    return fail(name, "", "is damaged (" + out.database_.error() + "); " + expected);
+    return fail(name, "", "is damaged (" + out.database_.error() + "); expected " + expected);
   }
   out.read_schema();
   return out;

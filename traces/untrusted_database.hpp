@@ -25,7 +25,7 @@ class UntrustedDatabase {
   // What is done with a file that has fewer pages than its header says.
   enum class CutShort { refused, read };
 
-  // An error where the file does not exist, cannot be read or is no SQLite database, which says what
+  // Errors as of InputFile::open_regular, and where the file is no SQLite database, which says what
   // it looks like; `expected` ends the message.
   static Result<UntrustedDatabase> open(const std::string& path, const std::string& expected,
                                         CutShort cut_short);

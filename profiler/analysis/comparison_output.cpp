@@ -17,14 +17,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kOperatorsShown = 10, kChangeWidth = 40;
 
-std::string signed_percent(std::int64_t after, std::int64_t before) {
-  const std::string text =
-      percent(static_cast<double>(after - before), static_cast<double>(before));
-  return after > before && before != 0 ? "+" + text : text;
-}
-
-std::string in_milliseconds(std::int64_t ns) {
-  return fixed(static_cast<double>(ns) / 1e6, 3);
+std::string relative_change(std::int64_t after, std::int64_t before) {
+  return signed_percent(static_cast<double>(after - before), static_cast<double>(before));
 }
 
 std::string signed_milliseconds(std::int64_t ns) {
@@ -38,7 +32,7 @@ std::string signed_bytes(std::int64_t bytes) {
 std::string time_sentence(const Comparison& c) {
   if (c.step_time_error < 0)
     return "Step times cannot be compared: one of the traces has no steps.";
-  const std::string change = signed_percent(c.predicted_step_ns, c.measured_step_ns);
+  const std::string change = relative_change(c.predicted_step_ns, c.measured_step_ns);
   if (c.has_prediction) {
     return "Predicted " + duration(c.predicted_step_ns) + " a step, measured " +
            duration(c.measured_step_ns) + ": " + change + ".";
@@ -127,7 +121,7 @@ std::string categories_table(const Comparison& c, const std::string& first,
     if (c.step_time_error < 0 || (one.measured_ns == 0 && one.predicted_ns == 0)) continue;
     table.add({in_milliseconds(one.measured_ns), in_milliseconds(one.predicted_ns),
                signed_milliseconds(one.predicted_ns - one.measured_ns),
-               signed_percent(one.predicted_ns, one.measured_ns), one.category});
+               relative_change(one.predicted_ns, one.measured_ns), one.category});
   }
   return table.rows() == 0 ? "" : "\n" + table.text();
 }
@@ -145,7 +139,7 @@ std::string operators_table(const Comparison& c) {
     table.add({std::to_string(one.events), in_milliseconds(one.measured_ns),
                in_milliseconds(one.predicted_ns),
                signed_milliseconds(one.predicted_ns - one.measured_ns),
-               signed_percent(one.predicted_ns, one.measured_ns), names[i]});
+               relative_change(one.predicted_ns, one.measured_ns), names[i]});
   }
   return table.rows() == 0 ? "" : "\n" + table.text();
 }

@@ -19,10 +19,6 @@ constexpr std::size_t kCollectiveWidth = 66;
 constexpr std::size_t kRanksShown = 4, kStepsShown = 3, kPathShown = 5, kCollectivesShown = 3,
                       kDeviceOperatorsShown = 6, kHostOperatorsShown = 4;
 
-std::string in_milliseconds(std::int64_t ns, int decimals = 3) {
-  return fixed(static_cast<double>(ns) / 1e6, decimals);
-}
-
 void add_times(TextTable& table, const std::string& what, std::int64_t ns,
                const TimeBreakdown& time, std::int64_t allocated, std::int64_t reserved,
                std::int64_t host) {

@@ -1,6 +1,9 @@
 // The contract of the command line: the fields of each JSON answer, exit statuses, and that one
 // command's files are what the next one takes.
 #include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -218,6 +221,25 @@ TEST(Contract, OutOfMemoryIsForeseenAtTheSameInstruction) {
   expect_fields(predicted.at("oom"), {"step", "rank", "instruction", "operator", "unit", "phase",
                                       "requested_bytes", "allocated_bytes", "reserved_bytes"});
   EXPECT_EQ(predicted.at("oom"), measured.at("oom"));
+}
+
+TEST(Contract, MemoryThatBelongsToNoUnitIsNotTheRoots) {
+  const Workplace place;
+  const Outcome outcome =
+      place.run(job("train", 2, {"--steps", "1", "--device-memory", "2300000"}));
+  EXPECT_EQ(outcome.status, 3);
+  std::istringstream lines(outcome.err);
+  std::map<std::string, std::set<std::string>> units;  // by category
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string bytes, unit_of_bytes, category, unit;
+    if (words >> bytes >> unit_of_bytes >> category) {
+      words >> unit;
+      units[category].insert(unit);
+    }
+  }
+  EXPECT_EQ(units["workspaces"], std::set<std::string>{""}) << outcome.err;
+  EXPECT_TRUE(units["parameters"].contains("root")) << outcome.err;
 }
 
 TEST(Contract, MemoryTakesUnits) {

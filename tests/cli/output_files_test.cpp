@@ -94,6 +94,26 @@ TEST(OutputFiles, NamesOfDevicesAndDescriptorsAreNoFiles) {
       nlohmann::json::parse(read_file(place.path("copy").string()), nullptr, false).is_object());
 }
 
+// Both begin at once and hang in their first step: whoever comes second is refused meanwhile.
+TEST(OutputFiles, OneRunAtATimeSavesUnderAName) {
+  const Workplace place;
+  const std::map<std::string, std::string> hangs = {{"FORESHARD_FAULT", "rank:0,step:1,kind:hang"}};
+  const auto arguments =
+      job("train", 2, {"--steps", "2", "--save", "saved", "--hang-timeout", "3"});
+  const auto outcomes = place.run_together(arguments, {hangs, hangs});
+  const bool is_second = outcomes[0].status == 1;
+  const Outcome& first = outcomes[is_second ? 0 : 1];
+  const Outcome& refused = outcomes[is_second ? 1 : 0];
+  EXPECT_EQ(first.status, 1) << first.err;
+  EXPECT_EQ(refused.status, 2) << refused.err;
+  EXPECT_EQ(refused.err,
+            "foreshard: error: saved: is being written by another run; expected another name, or "
+            "that run to end\n");
+  EXPECT_EQ(place.run(job("train", 2, {"--steps", "1", "--save", "saved"})).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(place.path("saved/index.json")));
+  EXPECT_FALSE(std::filesystem::exists(place.path("saved.foreshard-lock")));
+}
+
 TEST(OutputFiles, PlantedLinksAreNotFollowed) {
   const Workplace place;
   place.write("victim", "precious");

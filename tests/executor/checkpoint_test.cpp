@@ -265,13 +265,13 @@ TEST_F(CheckpointTest, NamesWhatIsMissingOrDamaged) {
     EXPECT_EQ(checkpoint.error().file, file);
     EXPECT_NE(checkpoint.error().text().find(text), std::string::npos) << checkpoint.error().text();
   };
-  expect_error(path_, "not a folder");
+  expect_error(path_, "no such folder");
   const auto index = path_ + "/index.json", shard = path_ + "/shard-00001-of-00002.safetensors";
   save(5, 2);
   std::filesystem::resize_file(shard, std::filesystem::file_size(shard) - 1);
   expect_error(shard, "cut off");
   std::filesystem::remove(shard);
-  expect_error(shard, "No such file");
+  expect_error(shard, "no such file");
   save(6, 2);
   std::filesystem::copy_file(path_ + "/shard-00000-of-00002.safetensors", shard,
                              std::filesystem::copy_options::overwrite_existing);

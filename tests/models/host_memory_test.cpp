@@ -41,6 +41,18 @@ TEST_F(AvailableMemory, IsWithinTheLimitOfEveryGroupAbove) {
   EXPECT_EQ(available(), 500000);
 }
 
+// Version 1, seen from a container: the path is the host's.
+TEST_F(AvailableMemory, IsWithinTheLimitsOfTheFirstVersion) {
+  write("proc/meminfo", "MemAvailable:    600000 kB\n");
+  write("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/docker/0123\n0::/\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "1000000\n");
+  write("sys/fs/cgroup/memory/memory.usage_in_bytes", "700000\n");
+  write("sys/fs/cgroup/memory/memory.stat", "cache 1\ntotal_cache 200000\n");
+  EXPECT_EQ(available(), 500000);
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(available(), 600000 * 1024);
+}
+
 TEST_F(AvailableMemory, OfThisMachineIsKnown) {
   const auto here = available_memory();
   ASSERT_TRUE(here);

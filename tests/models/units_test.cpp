@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/assertion.hpp"
+#include "models/oom_report.hpp"
 #include "models/plan_effects.hpp"
 #include "models/step_program.hpp"
 #include "tests/models/program_checks.hpp"
@@ -24,6 +25,19 @@ Job job_of(const std::string& toml, const LlamaConfig& model, int ranks, int nod
 
 LlamaConfig three_layers() {
   return tests::small_llama({32, 48, 3, 2, 1, 64});
+}
+
+TEST(UnitName, TellsTheRootFromNoUnit) {
+  RankProgram program;
+  program.units = {UnitLayout{}, UnitLayout{"model.layers.0", {}, 0, 0, 0}};
+  program.first.instructions.resize(3);
+  const std::vector<std::string> names = {"", "root", "model.layers.0"};
+  for (UnitId unit = kNone; unit < 2; ++unit) {
+    const auto at = static_cast<std::size_t>(unit - kNone);
+    program.first.instructions[at].unit = unit;
+    EXPECT_EQ(unit_name(program, unit), names[at]);
+    EXPECT_EQ(oom_report(program, 1, unit - kNone, 0, {}).unit, names[at]);
+  }
 }
 
 Names unit_names(const std::string& modules) {

@@ -137,6 +137,43 @@ TEST(Accelerator, RanksShareNothing) {
   EXPECT_GT(costs->device_bytes(), 0);
 }
 
+// Products on an idle stream, each 3000 ns after its call and waited for 7000 ns beyond its end.
+HostCosts host_after(int products, const std::string& device = kDevice) {
+  FakeRecording out;
+  out.trace.metadata["device.0"] = device;
+  for (int n = 0; n < products; ++n) {
+    const std::int64_t at = n * 100'000;
+    out.add(0, EventKind::host, at, at + 9000, &kProduct, 0);
+    out.trace.events.back().instruction = 2 * n;
+    out.add(1, EventKind::compute, at + 12'000, at + 17'000, &kProduct, 0);
+    out.trace.events.back().instruction = 2 * n;
+    out.add(0, EventKind::host_wait, at + 10'000, at + 24'000, nullptr, 0);
+    out.trace.events.back().instruction = 2 * n + 1;
+  }
+  return costs_of(out.trace)->engine().host;
+}
+
+TEST(Accelerator, LatenciesOfEnoughSamplesAreTheRecordings) {
+  const HostCosts known = host_after(40);
+  EXPECT_EQ(known.launch_latency_ns, 3000);
+  EXPECT_EQ(known.wait_latency_ns, 7000);
+  // What it does not carry is the data sheet's, and so is what a few samples say.
+  const HostCosts sheet = machine_costs(*machine_reported_as(kDevice), 8, 0)->engine().host;
+  EXPECT_EQ(known.event_latency_ns, sheet.event_latency_ns);
+  EXPECT_EQ(known.stream_gap_ns, sheet.stream_gap_ns);
+  EXPECT_EQ(host_after(3).launch_latency_ns, sheet.launch_latency_ns);
+  EXPECT_EQ(host_after(3).wait_latency_ns, sheet.wait_latency_ns);
+}
+
+// Without any call of the host in the recording.
+TEST(Accelerator, LaunchesThatWereNotSeenCostWhatTheDataSheetSays) {
+  const auto launch = [](const CostModel& costs) {
+    return costs.engine().host.issue_ns[static_cast<std::size_t>(Kind::launch)];
+  };
+  EXPECT_EQ(launch(*costs_of(recording_of({{kProduct, 5000}}))),
+            launch(*machine_costs(*machine_reported_as(kDevice), 8, 0)));
+}
+
 TEST(Accelerator, OfUnknownDevicesOnlyWhatWasSeenIsKnown) {
   const auto costs = fitted("Another Device");
   EXPECT_EQ(costs->estimate(kProduct, {}).source, CostSource::measured);

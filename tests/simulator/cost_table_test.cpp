@@ -33,7 +33,7 @@ CostTable example() {
   regime.host.issue_ns[static_cast<std::size_t>(Kind::launch)] = 420;
   regime.host.wait_latency_ns = 9000;
   table.regimes.push_back(regime);
-  table.crowding.push_back({1, 4, 1.1});
+  table.crowding.push_back({1, 4, 1.1, 1.2});
   table.calibration.push_back({"small", "[batch]\n", "a b.fst", 2, 1, 100'000'000, 0.01, 1.03,
                                101'000'000, 97'000'000, 0.02});
   table.slowness_spread = 0.03;

@@ -202,6 +202,31 @@ TEST(FitOfRuns, CrowdingIsThatOfItsNumberOfRanks) {
   EXPECT_NEAR(of_six / of_five, 1.25, 0.06);
 }
 
+TEST(FitOfRuns, StepsThatTheirTasksDoNotExplainAreAWarning) {
+  const auto warnings_of = [](double longer) {
+    const Trace trace = recording({.longer = longer});
+    const auto fitted = fit({{"a.fst", &trace}});
+    EXPECT_TRUE(fitted);
+    const auto again = parse_cost_table(to_json(fitted->table), "costs.json");
+    EXPECT_TRUE(again);
+    EXPECT_NEAR(again->crowding.at(0).missed, longer, 0.05 * longer);
+    return std::pair(fitted->warnings, fit_report(*again));
+  };
+  const auto [none, explained] = warnings_of(1.2);
+  EXPECT_TRUE(none.empty()) << none[0];
+  EXPECT_EQ(explained.find("whole steps"), std::string::npos);
+  for (const auto& [longer, words] :
+       {std::pair(1.6, "1.33 is taken, so predictions of such runs are too short"),
+        {0.6, "0.75 is taken, so predictions of such runs are too long"}}) {
+    const auto [warnings, report] = warnings_of(longer);
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_TRUE(warnings[0].starts_with("steps of 2 ranks with 4 threads each take "))
+        << warnings[0];
+    EXPECT_TRUE(warnings[0].ends_with(words)) << warnings[0];
+    EXPECT_NE(report.find("whole steps"), std::string::npos);
+  }
+}
+
 TEST(FitOfRuns, CrowdingOfOtherThreadsIsKeptApart) {
   std::vector<Trace> traces = {recording({}), recording({.slowness = 1.3}), recording({})};
   traces[1].metadata["threads_per_rank"] = "77";

@@ -161,7 +161,7 @@ TEST(FstFile, NamesWhatIsWrongWithAPath) {
   EXPECT_NE(message(FstWriter::create(folder.path(""), {})).find("file name"), std::string::npos);
   EXPECT_NE(message(read_fst(folder.path("none.fst"))).find("none.fst: no such file"),
             std::string::npos);
-  EXPECT_NE(message(read_fst(folder.path("."))).find("is no file"), std::string::npos);
+  EXPECT_NE(message(read_fst(folder.path("."))).find("is a folder"), std::string::npos);
 
   write_file(folder.path("t.txt"), "hi");
   EXPECT_NE(message(read_fst(folder.path("t.txt"))).find("t.txt: is text that is no JSON"),

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <new>
-#include <system_error>
 
+#include "models/input_file.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/import.hpp"
 #include "traces/kineto/recording.hpp"
@@ -13,32 +13,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kExpected = "a recording of PyTorch's profiler";
+
 bool may_be_recording(const fs::path& path) {
   const std::string name = path.filename().string();
   return !name.starts_with('.') && (name.ends_with(".json") || name.ends_with(".gz"));
 }
 
-Result<std::vector<std::string>> files_in(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (may_be_recording(at->path()) && at->is_regular_file(error)) {
-      files.push_back(at->path().string());
-    }
-  }
-  if (error)
-    return fail(folder, "", "cannot be listed (" + error.message() + "); expected a folder");
-  if (files.empty()) {
+Result<std::vector<std::string>> recordings_in(const std::string& folder) {
+  auto files = files_in_folder(folder, kExpected);
+  if (!files) return files;
+  std::erase_if(*files, [](const fs::path& path) { return !may_be_recording(path); });
+  if (files->empty()) {
     return fail(folder, "",
                 "holds no .json or .json.gz; expected recordings of PyTorch's profiler");
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 
 Result<kineto::Recording> read_file(const std::string& file, const ImportOptions& options) {
   try {
-    auto bytes = open_bytes(file, "a recording of PyTorch's profiler");
+    auto bytes = open_bytes(file, kExpected);
     if (!bytes) return tl::unexpected(bytes.error());
     return kineto::read_recording(**bytes, file, options);
   } catch (const std::bad_alloc&) {
@@ -49,7 +44,7 @@ Result<kineto::Recording> read_file(const std::string& file, const ImportOptions
 // The recordings among a folder's files; other JSON may stand beside them.
 Result<void> read_folder(const std::string& folder, const ImportOptions& options,
                          std::vector<kineto::Recording>& recordings) {
-  const auto files = files_in(folder);
+  const auto files = recordings_in(folder);
   if (!files) return tl::unexpected(files.error());
   const std::size_t before = recordings.size();
   Error first;

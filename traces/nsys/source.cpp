@@ -7,8 +7,7 @@
 namespace foreshard::traces::nsys {
 namespace {
 
-constexpr const char* kExpected =
-    "expected an SQLite export of Nsight Systems (nsys export --type sqlite)";
+constexpr const char* kExpected = "an SQLite export of Nsight Systems (nsys export --type sqlite)";
 // A row takes at least this many bytes of its page; more rows mean pages that are read twice.
 constexpr std::int64_t kLeastBytesOfARow = 8;
 
@@ -31,8 +30,9 @@ Result<Source> Source::open(const std::string& path) {
   std::error_code ignored;
   const bool is_report = path.ends_with(".nsys-rep") || path.ends_with(".qdrep");
   if (!file && is_report && std::filesystem::is_regular_file(path, ignored)) {
-    return fail(path, "",
-                std::string("is the tool's own format, which only it reads; ") + kExpected);
+    return fail(
+        path, "",
+        std::string("is the tool's own format, which only it reads; expected ") + kExpected);
   }
   return of(std::move(file), path);
 }
@@ -50,16 +50,16 @@ Result<Source> Source::of(Result<UntrustedDatabase> file, const std::string& nam
   source.rows_left_ = source.bytes() / kLeastBytesOfARow;
   if (!source.file_.is_schema_whole()) ++source.damage_["sqlite_schema"];
   if (source.has("EVENT_RECORDS") && source.has("EVENT_FACTS")) {
-    return fail(name, "", std::string("is a trace of foreshard already; ") + kExpected);
+    return fail(name, "", std::string("is a trace of foreshard already; expected ") + kExpected);
   }
   for (const auto& [table, columns] : source.file_.tables()) {
     if (is_of_the_tool(table)) return source;
   }
-  return fail(
-      name, "",
-      std::string(source.file_.tables().empty() ? "has no tables that can be read; "
-                                                : "is a database without tables of the tool; ") +
-          kExpected);
+  return fail(name, "",
+              std::string(source.file_.tables().empty()
+                              ? "has no tables that can be read; expected "
+                              : "is a database without tables of the tool; expected ") +
+                  kExpected);
 }
 
 }  // namespace foreshard::traces::nsys

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
 
+#include "models/figures.hpp"
 #include "traces/annotations.hpp"
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"
@@ -87,10 +87,9 @@ class SnapshotImport {
     return at->second;
   }
   std::int32_t stream_lane(int rank, std::int64_t stream) {
-    char name[32];
-    std::snprintf(name, sizeof name, stream == 0 ? "stream 0" : "stream 0x%llx",
-                  static_cast<unsigned long long>(stream));
-    return lane(rank, true, name);
+    return lane(rank, true,
+                stream == 0 ? "stream 0"
+                            : formatted("stream 0x%llx", static_cast<unsigned long long>(stream)));
   }
 
   const Facts& facts(StackId stack) {

@@ -2,9 +2,9 @@
 
 #include <bit>
 #include <charconv>
-#include <cstdio>
 #include <optional>
 
+#include "models/figures.hpp"
 #include "traces/snapshot/pickle_input.hpp"
 #include "traces/snapshot/pickle_stack.hpp"
 
@@ -245,13 +245,12 @@ class PickleReader : PickleStack {
   }
 
   void reject(unsigned char opcode) {
-    char code[8];
-    std::snprintf(code, sizeof code, "0x%02x", opcode);
+    const std::string code = "0x" + hexadecimal(opcode, 2);
     if (const char* name = forbidden_opcode(opcode)) {
       return wrong(std::string("opcode ") + name + " (" + code +
                    ") asks to run or import something; expected plain data");
     }
-    wrong(std::string("is ") + code + ", which begins nothing; expected a value, a list or a dict");
+    wrong("is " + code + ", which begins nothing; expected a value, a list or a dict");
   }
 
   PickleInput input_;

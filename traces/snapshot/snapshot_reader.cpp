@@ -351,7 +351,7 @@ Result<Snapshot> parse_snapshot(std::string_view bytes, const std::string& file)
 Result<Snapshot> read_snapshot(const std::string& path) {
   const auto source = open_bytes(path, kWhat);
   if (!source) return tl::unexpected(source.error());
-  const auto mapped = MappedFile::open(path);
+  const auto mapped = MappedFile::open(path, kWhat);
   if (mapped) {
     const std::string_view bytes(reinterpret_cast<const char*>(mapped->bytes().data()),
                                  mapped->bytes().size());

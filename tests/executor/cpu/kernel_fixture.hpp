@@ -51,11 +51,28 @@ class KernelTest : public testing::TestWithParam<const SimdKernels*> {
   INSTANTIATE_TEST_SUITE_P(InstructionSets, Suite, testing::ValuesIn(tested_simd_kernels()), \
                            [](const auto& which) { return std::string(which.param->name); })
 
-constexpr double kFp32 = 1e-6;         // relative to the largest value of a result
+constexpr double kFp32 = 1e-6;         // of its own value, where nothing else is said
 constexpr double kBf16 = 1.0 / 256.0;  // one rounding at most
 
 constexpr double tolerance(DType type) {
   return type == DType::bf16 ? kBf16 : kFp32;
+}
+
+// What fp32 loses of a sum, relative to the absolute values of its terms.
+constexpr double kOfTerms = 0x1p-22;
+
+// How far elements are off, in units of what rounding explains: `of_result` of the element itself and
+// `of_terms` of the terms that add up to it, whose absolute values' sums are `terms`. Right is below
+// 1. An error in proportion to the largest value would let the small ones be anything.
+inline double element_error(const Values& got, const Values& expected, const Values& terms,
+                            double of_result, double of_terms = kOfTerms) {
+  double worst = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double allowed = of_result * std::abs(expected[i]) + of_terms * terms[i] + 1e-30;
+    const double error = std::abs(got[i] - expected[i]) / allowed;
+    worst = std::isnan(error) ? HUGE_VAL : std::max(worst, error);
+  }
+  return worst;
 }
 
 inline Tensor unwritten_workspace() {
