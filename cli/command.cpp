@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "models/atomic_file.hpp"
-#include "models/utf8.hpp"
+#include "models/base/atomic_file.hpp"
+#include "models/base/utf8.hpp"
 
 namespace foreshard::cli {
 

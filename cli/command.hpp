@@ -14,8 +14,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "models/error.hpp"
-#include "models/step_program.hpp"
+#include "models/base/error.hpp"
+#include "models/program/step_program.hpp"
 
 namespace CLI {
 class App;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
-#include "models/figures.hpp"
-#include "models/host_memory.hpp"
-#include "simulator/prediction.hpp"
+#include "models/base/figures.hpp"
+#include "models/base/host_memory.hpp"
+#include "simulator/predict/prediction.hpp"
 
 namespace foreshard::cli {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "models/step_program.hpp"
+#include "models/program/step_program.hpp"
 
 namespace foreshard::cli {
 

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "models/figures.hpp"
+#include "models/base/figures.hpp"
 #include "profiler/analysis/report_notes.hpp"
-#include "traces/chrome_import.hpp"
-#include "traces/fst_file.hpp"
+#include "traces/export/chrome_import.hpp"
+#include "traces/fst/fst_file.hpp"
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"
 

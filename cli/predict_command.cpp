@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "models/device_names.hpp"
-#include "models/figures.hpp"
-#include "simulator/cost_table.hpp"
-#include "simulator/prediction.hpp"
-#include "traces/fst_file.hpp"
+#include "models/base/figures.hpp"
+#include "models/hardware/device_names.hpp"
+#include "simulator/costs/cost_table.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "traces/fst/fst_file.hpp"
 
 namespace foreshard::cli {
 namespace {

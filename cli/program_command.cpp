@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "models/figures.hpp"
+#include "models/base/figures.hpp"
 
 namespace foreshard::cli {
 namespace {

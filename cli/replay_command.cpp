@@ -7,7 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/replay_report.hpp"
-#include "traces/allocator_settings.hpp"
+#include "traces/allocator/allocator_settings.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/snapshot/snapshot.hpp"
 

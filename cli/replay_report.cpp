@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
-#include "models/figures.hpp"
-#include "profiler/analysis/format.hpp"
+#include "models/base/figures.hpp"
+#include "profiler/report/format.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "cli/replay_report.hpp"
-#include "models/figures.hpp"
+#include "models/base/figures.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "traces/allocator_settings.hpp"
+#include "traces/allocator/allocator_settings.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/allocator_replay.hpp"
+#include "traces/allocator/allocator_replay.hpp"
 #include "traces/snapshot/contents.hpp"
 
 namespace foreshard::cli {

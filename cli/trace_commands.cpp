@@ -6,10 +6,10 @@
 #include "cli/commands.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
-#include "simulator/fit.hpp"
-#include "traces/chrome_export.hpp"
-#include "traces/csv_export.hpp"
-#include "traces/read_trace.hpp"
+#include "simulator/fit/fit.hpp"
+#include "traces/export/chrome_export.hpp"
+#include "traces/export/csv_export.hpp"
+#include "traces/open/read_trace.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -14,10 +14,10 @@
 #include "cli/host_memory_check.hpp"
 #include "cli/train_processes.hpp"
 #include "cli/train_report.hpp"
-#include "executor/folder_claim.hpp"
-#include "executor/processor.hpp"
-#include "executor/training.hpp"
-#include "models/figures.hpp"
+#include "executor/data/folder_claim.hpp"
+#include "executor/device/processor.hpp"
+#include "executor/run/training.hpp"
+#include "models/base/figures.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "executor/launch.hpp"
-#include "executor/meeting_point.hpp"
-#include "executor/tcp_transport.hpp"
+#include "executor/communication/launch.hpp"
+#include "executor/communication/meeting_point.hpp"
+#include "executor/communication/tcp_transport.hpp"
 #include "traces/processors.hpp"
 
 namespace foreshard::cli {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "executor/transport.hpp"
-#include "models/step_program.hpp"
+#include "executor/communication/transport.hpp"
+#include "models/program/step_program.hpp"
 
 namespace foreshard::cli {
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
-#include "models/figures.hpp"
-#include "models/statistics.hpp"
+#include "models/base/figures.hpp"
+#include "models/base/statistics.hpp"
 
 namespace foreshard::cli {
 namespace {

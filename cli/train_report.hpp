@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "executor/training.hpp"
+#include "executor/run/training.hpp"
 
 namespace foreshard::cli {
 

@@ -3,7 +3,7 @@
 from a small grammar, the same on every machine. Its only purpose is to be ours, to be free, and to
 have enough structure that a loss falls on it.
 
-    scripts/make_text.py > executor/text/prose.txt
+    scripts/make_text.py > executor/data/text/prose.txt
 """
 
 SIZE = 100_000

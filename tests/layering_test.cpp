@@ -29,11 +29,14 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"models", {}},
     {"traces", {"models"}},
     {"profiler/record", {"traces", "models"}},
-    {"profiler/analysis", {"traces", "models"}},
+    {"profiler/analysis", {"profiler/report", "traces", "models"}},
+    {"profiler/report", {"profiler/analysis", "traces", "models"}},
     {"simulator", {"traces", "models"}},
     {"executor", {"profiler/record", "models"}},
-    {"gui", {"simulator", "profiler/analysis", "traces", "models"}},
-    {"cli", {"simulator", "executor", "profiler/record", "profiler/analysis", "traces", "models"}},
+    {"gui", {"simulator", "profiler/analysis", "profiler/report", "traces", "models"}},
+    {"cli",
+     {"simulator", "executor", "profiler/record", "profiler/analysis", "profiler/report", "traces",
+      "models"}},
 };
 
 struct ThirdParty {
@@ -241,11 +244,11 @@ TEST(Layering, NoExceptionOutlivesItsFile) {
 
 TEST(Layering, AcceptsWhatTheTableAllows) {
   const Sources sources = {
-      {"models/plan.hpp", kGoodHeader + "#include <string>\n"},
-      {"models/plan.cpp", "#include \"models/plan.hpp\"\n#include <toml++/toml.h>\n"},
+      {"models/plan/plan.hpp", kGoodHeader + "#include <string>\n"},
+      {"models/plan.cpp", "#include \"models/plan/plan.hpp\"\n#include <toml++/toml.h>\n"},
       {"simulator/graph.hpp", kGoodHeader + "#include <boost/graph/graph_traits.hpp>\n"},
       {"simulator/graph.cpp", "#include \"simulator/graph.hpp\"\n"},
-      {"profiler/record/recorder.hpp", kGoodHeader + "#include \"models/plan.hpp\"\n"},
+      {"profiler/record/recorder.hpp", kGoodHeader + "#include \"models/plan/plan.hpp\"\n"},
       {"executor/run.cpp", "#include \"profiler/record/recorder.hpp\"\n#include <mpi.h>\n"},
       {"tests/x_test.cpp", "#include \"simulator/graph.hpp\"\n"},
   };
@@ -265,8 +268,8 @@ class LayeringRefuses : public testing::TestWithParam<BadCase> {};
 
 TEST_P(LayeringRefuses, ABrokenRule) {
   Sources sources = {
-      {"models/plan.hpp", kGoodHeader},
-      {"simulator/engine.hpp", kGoodHeader},
+      {"models/plan/plan.hpp", kGoodHeader},
+      {"simulator/engine/engine.hpp", kGoodHeader},
       {"simulator/graph.hpp", kGoodHeader + "#include <boost/graph/graph_traits.hpp>\n"},
       {"simulator/view.hpp", kGoodHeader + "#include \"simulator/graph.hpp\"\n"},
       {"traces/file.hpp", kGoodHeader + "#include <sqlite3.h>\n"},
@@ -284,10 +287,11 @@ TEST_P(LayeringRefuses, ABrokenRule) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, LayeringRefuses,
     testing::Values(
-        BadCase{"models/a.cpp", "#include \"simulator/engine.hpp\"\n",
+        BadCase{"models/a.cpp", "#include \"simulator/engine/engine.hpp\"\n",
                 "may not include simulator/"},
-        BadCase{"executor/a.cpp", "#include \"simulator/engine.hpp\"\n", "may not include"},
-        BadCase{"executor/a.cpp", "  #  include \"simulator/engine.hpp\"\n", "may not include"},
+        BadCase{"executor/a.cpp", "#include \"simulator/engine/engine.hpp\"\n", "may not include"},
+        BadCase{"executor/a.cpp", "  #  include \"simulator/engine/engine.hpp\"\n",
+                "may not include"},
         BadCase{"simulator/a.cpp", "#include \"executor/run.hpp\"\n", "may not include executor/"},
         BadCase{"profiler/analysis/a.cpp", "#include \"profiler/record/recorder.hpp\"\n",
                 "may not include profiler/record/"},

@@ -1,7 +1,7 @@
 // Llamas small enough for a test, by the sizes that tell them apart.
 #pragma once
 
-#include "models/llama_config.hpp"
+#include "models/llama/llama_config.hpp"
 
 namespace foreshard::tests {
 

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "models/error.hpp"
+#include "models/base/error.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {

@@ -1,6 +1,6 @@
 #include "traces/memory_replay.hpp"
 
-#include "traces/bounded_sum.hpp"
+#include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::traces {
 

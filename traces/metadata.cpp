@@ -7,8 +7,8 @@
 
 #include <sqlite3.h>
 
-#include "models/figures.hpp"
-#include "traces/fst_file.hpp"
+#include "models/base/figures.hpp"
+#include "traces/fst/fst_file.hpp"
 #include "traces/processors.hpp"
 
 namespace foreshard::traces {

@@ -12,7 +12,7 @@
 
 #include <sched.h>
 
-#include "models/control_groups.hpp"
+#include "models/base/control_groups.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::traces {

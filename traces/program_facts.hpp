@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/step_program.hpp"
+#include "models/program/step_program.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {

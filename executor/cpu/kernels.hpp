@@ -1,7 +1,7 @@
-// Every compute operator of models/operators.hpp on the CPU, in fp32 and bf16.
+// Every compute operator of models/program/operators.hpp on the CPU, in fp32 and bf16.
 //
 // A kernel gets what its instruction declares and touches nothing else: operands in the order of
-// models/operators.hpp, the slice or slot `aux`, the layout of the unit whose parameters it moves,
+// models/program/operators.hpp, the slice or slot `aux`, the layout of the unit whose parameters it moves,
 // and the run's scalars. Small tiles live on the threads' stacks (attention uses up to 0.5 MiB of it
 // for heads of up to 256, up to 1 MiB for longer ones). The same operands give the same bits,
 // whatever the number of threads.
@@ -17,9 +17,9 @@
 #include <span>
 
 #include "executor/cpu/worker_pool.hpp"
-#include "models/llama_config.hpp"
-#include "models/operators.hpp"
-#include "models/step_program.hpp"
+#include "models/llama/llama_config.hpp"
+#include "models/program/operators.hpp"
+#include "models/program/step_program.hpp"
 
 namespace foreshard::executor {
 

@@ -16,7 +16,7 @@ std::int32_t parameters_of(const RankProgram& program, const Instruction& i) {
   return static_cast<std::int32_t>(unit.parameters.size());
 }
 
-// As models/operators.hpp lists them; one of a list that depends on more than the unit.
+// As models/program/operators.hpp lists them; one of a list that depends on more than the unit.
 Counts fewest_operands(const CostKey& key, std::int32_t parameters) {
   switch (key.op) {
     case Operator::embedding: return {2, 1};

@@ -1,8 +1,8 @@
 // How kernels read their arguments: typed operands, dimensions, and work shared by a grain.
 #pragma once
 
-#include "executor/cpu/bfloat16.hpp"
 #include "executor/cpu/kernels.hpp"
+#include "executor/cpu/simd/bfloat16.hpp"
 #include "executor/cpu/simd/table.hpp"
 
 namespace foreshard::executor {

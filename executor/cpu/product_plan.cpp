@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/units.hpp"
+#include "models/base/units.hpp"
 
 namespace foreshard::executor {
 namespace {

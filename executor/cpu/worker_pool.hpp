@@ -3,7 +3,7 @@
 //
 // Tasks are claimed one by one, so which thread runs a task is up to chance: results must depend on
 // the task's number alone. A task that throws ends the rest, and run() throws the first exception.
-// Every task done is progress of the caller's rank (executor/progress.hpp).
+// Every task done is progress of the caller's rank (executor/device/progress.hpp).
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "executor/progress.hpp"
+#include "executor/device/progress.hpp"
 
 namespace foreshard::executor {
 

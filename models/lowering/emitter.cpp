@@ -1,6 +1,6 @@
 #include "models/lowering/emitter.hpp"
 
-#include "models/assertion.hpp"
+#include "models/base/assertion.hpp"
 
 namespace foreshard::lowering {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "models/step_program.hpp"
+#include "models/program/step_program.hpp"
 
 namespace foreshard::lowering {
 

@@ -1,6 +1,6 @@
 // The operator set `foreshard`. Sizes: T tokens of a micro-batch, D hidden, H and K heads of size d,
 // F feed-forward, V vocabulary; e bytes an element of the compute type.
-#include "models/assertion.hpp"
+#include "models/base/assertion.hpp"
 #include "models/lowering/operator_graph.hpp"
 
 namespace foreshard::lowering {

@@ -1,7 +1,7 @@
 // The hooks of the runtime and its prefetching (sections 1.6 to 1.8).
 #include "models/lowering/fsdp2.hpp"
 
-#include "models/assertion.hpp"
+#include "models/base/assertion.hpp"
 
 namespace foreshard::lowering {
 

@@ -1,6 +1,6 @@
 #include "models/lowering/operator_graph.hpp"
 
-#include "models/assertion.hpp"
+#include "models/base/assertion.hpp"
 
 namespace foreshard::lowering {
 

@@ -7,7 +7,7 @@
 #include "profiler/analysis/memory.hpp"
 #include "profiler/analysis/operators.hpp"
 #include "profiler/analysis/report_notes.hpp"
-#include "traces/bounded_sum.hpp"
+#include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::profiler {

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "models/oom_report.hpp"
+#include "models/program/oom_report.hpp"
 #include "profiler/analysis/collectives.hpp"
 #include "profiler/analysis/compute_gaps.hpp"
 #include "profiler/analysis/critical_path.hpp"

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "models/statistics.hpp"
-#include "traces/bounded_sum.hpp"
+#include "models/base/statistics.hpp"
+#include "traces/input/bounded_sum.hpp"
 #include "traces/intervals.hpp"
 
 namespace foreshard::profiler {

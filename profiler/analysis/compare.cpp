@@ -7,11 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include "models/statistics.hpp"
+#include "models/base/statistics.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
 #include "profiler/analysis/report_notes.hpp"
-#include "traces/bounded_sum.hpp"
+#include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::profiler {

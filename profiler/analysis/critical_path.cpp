@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "traces/bounded_sum.hpp"
+#include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::profiler {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "traces/bounded_sum.hpp"
+#include "traces/input/bounded_sum.hpp"
 #include "traces/memory_replay.hpp"
 
 namespace foreshard::profiler {

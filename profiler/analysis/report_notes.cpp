@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "profiler/analysis/format.hpp"
-#include "profiler/analysis/numbered_names.hpp"
+#include "profiler/report/format.hpp"
+#include "profiler/report/numbered_names.hpp"
 
 namespace foreshard::profiler {
 namespace {

@@ -2,7 +2,7 @@
 #include <map>
 #include <utility>
 
-#include "models/statistics.hpp"
+#include "models/base/statistics.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "traces/metadata.hpp"
 

@@ -21,10 +21,10 @@
 #include <string>
 #include <vector>
 
-#include "models/step_program.hpp"
-#include "models/units.hpp"
+#include "models/base/units.hpp"
+#include "models/program/step_program.hpp"
 #include "profiler/record/record_buffer.hpp"
-#include "traces/fst_file.hpp"
+#include "traces/fst/fst_file.hpp"
 
 namespace foreshard::profiler {
 

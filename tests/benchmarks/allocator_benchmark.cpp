@@ -5,8 +5,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "models/caching_allocator.hpp"
-#include "models/virtual_segments.hpp"
+#include "models/allocator/caching_allocator.hpp"
+#include "models/allocator/virtual_segments.hpp"
 
 namespace foreshard {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "executor/local_communicator.hpp"
-#include "executor/reduction.hpp"
+#include "executor/communication/local_communicator.hpp"
+#include "executor/communication/reduction.hpp"
 
 namespace foreshard::executor {
 namespace {

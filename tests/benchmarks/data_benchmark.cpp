@@ -3,9 +3,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "executor/initial_weights.hpp"
-#include "executor/safetensors.hpp"
-#include "executor/tokens.hpp"
+#include "executor/data/initial_weights.hpp"
+#include "executor/data/safetensors.hpp"
+#include "executor/data/tokens.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "traces/chrome_export.hpp"
-#include "traces/chrome_import.hpp"
+#include "traces/export/chrome_export.hpp"
+#include "traces/export/chrome_import.hpp"
 #include "traces/import.hpp"
 
 namespace foreshard::traces {

@@ -6,8 +6,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "executor/cpu/bfloat16.hpp"
 #include "executor/cpu/kernels.hpp"
+#include "executor/cpu/simd/bfloat16.hpp"
 #include "tests/benchmarks/linear_layers.hpp"
 
 namespace foreshard::executor {

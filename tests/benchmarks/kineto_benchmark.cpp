@@ -9,7 +9,7 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
-#include "traces/fst_file.hpp"
+#include "traces/fst/fst_file.hpp"
 #include "traces/import.hpp"
 
 namespace foreshard::traces {

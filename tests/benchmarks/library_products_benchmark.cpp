@@ -11,8 +11,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "executor/cpu/bfloat16.hpp"
-#include "models/operators.hpp"
+#include "executor/cpu/simd/bfloat16.hpp"
+#include "models/program/operators.hpp"
 #include "tests/benchmarks/linear_layers.hpp"
 
 #if defined(FORESHARD_ONEDNN)

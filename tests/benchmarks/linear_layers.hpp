@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/operators.hpp"
+#include "models/program/operators.hpp"
 
 namespace foreshard::executor {
 

@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "simulator/prediction.hpp"
+#include "simulator/predict/prediction.hpp"
 
 namespace foreshard::simulator {
 namespace {

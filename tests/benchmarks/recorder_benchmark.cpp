@@ -7,7 +7,7 @@
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/record/recorder.hpp"
-#include "traces/fst_file.hpp"
+#include "traces/fst/fst_file.hpp"
 
 namespace foreshard::profiler {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "traces/allocator_replay.hpp"
+#include "traces/allocator/allocator_replay.hpp"
 
 namespace foreshard::traces {
 namespace {

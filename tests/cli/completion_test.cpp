@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/llama_config.hpp"
+#include "models/llama/llama_config.hpp"
 #include "tests/cli/program_runner.hpp"
 
 namespace foreshard::cli_tests {
@@ -64,7 +64,8 @@ TEST(Completion, OffersEveryBundledModel) {
 }
 
 TEST(Completion, OffersEveryMachineOfTheCatalogue) {
-  std::ifstream catalogue(std::string(FORESHARD_SOURCE_DIR) + "/models/catalogue/hardware.csv");
+  std::ifstream catalogue(std::string(FORESHARD_SOURCE_DIR) +
+                          "/models/hardware/catalogue/hardware.csv");
   std::string row;
   std::getline(catalogue, row);
   Words machines;

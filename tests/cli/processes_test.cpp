@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cli/program_runner.hpp"
-#include "traces/read_trace.hpp"
+#include "traces/open/read_trace.hpp"
 
 namespace foreshard::cli_tests {
 namespace {

@@ -1,7 +1,7 @@
 // Any bytes either are refused as a checkpoint's index or are written and read back the same.
 #include <cstdlib>
 
-#include "executor/checkpoint_index.hpp"
+#include "executor/data/checkpoint_index.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace foreshard::executor;

@@ -4,8 +4,8 @@
 #include <sstream>
 #include <string>
 
-#include "traces/chrome_export.hpp"
-#include "traces/chrome_import.hpp"
+#include "traces/export/chrome_export.hpp"
+#include "traces/export/chrome_import.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace traces = foreshard::traces;

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "simulator/cost_model.hpp"
-#include "simulator/cost_table.hpp"
+#include "simulator/costs/cost_model.hpp"
+#include "simulator/costs/cost_table.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace foreshard::simulator;

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "profiler/analysis/analysis.hpp"
-#include "traces/chrome_export.hpp"
-#include "traces/csv_export.hpp"
-#include "traces/fst_file.hpp"
+#include "traces/export/chrome_export.hpp"
+#include "traces/export/csv_export.hpp"
+#include "traces/fst/fst_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace traces = foreshard::traces;

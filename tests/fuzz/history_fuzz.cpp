@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "traces/allocator_replay.hpp"
-#include "traces/allocator_settings.hpp"
+#include "traces/allocator/allocator_replay.hpp"
+#include "traces/allocator/allocator_settings.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace traces = foreshard::traces;

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tests/fuzz/trace_laws.hpp"
-#include "traces/byte_source.hpp"
+#include "traces/input/byte_source.hpp"
 #include "traces/kineto/recording.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // Any bytes either are refused as a NumPy array of tokens or the array lies inside them.
 #include <cstdlib>
 
-#include "executor/npy.hpp"
+#include "executor/data/npy.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace foreshard::executor;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "executor/safetensors.hpp"
+#include "executor/data/safetensors.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace foreshard::executor;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "profiler/analysis/analysis.hpp"
-#include "traces/allocator_replay.hpp"
+#include "traces/allocator/allocator_replay.hpp"
 #include "traces/snapshot/contents.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/snapshot/snapshot.hpp"

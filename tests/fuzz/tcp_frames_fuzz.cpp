@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "executor/tcp_incoming.hpp"
+#include "executor/communication/tcp_incoming.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace foreshard::executor;

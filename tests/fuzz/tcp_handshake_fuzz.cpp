@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "executor/tcp_handshake.hpp"
+#include "executor/communication/tcp_handshake.hpp"
 
 namespace {
 

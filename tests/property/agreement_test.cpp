@@ -4,9 +4,9 @@
 // where the plan computes some of them again.
 #include <gtest/gtest.h>
 
-#include "executor/training.hpp"
-#include "simulator/prediction.hpp"
-#include "tests/models/program_checks.hpp"
+#include "executor/run/training.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "tests/models/lowering/program_checks.hpp"
 #include "tests/property/random_job.hpp"
 #include "tests/temporary_folder.hpp"
 

@@ -1,5 +1,5 @@
 // What the interpreter makes of single instructions, in programs made by hand.
-#include "executor/interpreter.hpp"
+#include "executor/run/interpreter.hpp"
 
 #include <thread>
 

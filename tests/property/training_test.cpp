@@ -1,6 +1,6 @@
 // Training as a whole: what must not change a bit, what must agree across ranks, that a resumed run
 // is the uninterrupted one, and that the process uses the memory its allocators say it does.
-#include "executor/training.hpp"
+#include "executor/run/training.hpp"
 
 #include <filesystem>
 

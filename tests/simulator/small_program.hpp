@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/step_program.hpp"
-#include "simulator/engine.hpp"
+#include "models/program/step_program.hpp"
+#include "simulator/engine/engine.hpp"
 
 namespace foreshard::simulator {
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "profiler/analysis/launches.hpp"
-#include "traces/chrome_export.hpp"
+#include "traces/export/chrome_export.hpp"
 
 namespace foreshard::traces {
 namespace {

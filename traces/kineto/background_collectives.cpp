@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "traces/kineto/arguments.hpp"
+#include "traces/kineto/costs/arguments.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {

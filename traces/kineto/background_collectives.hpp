@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "traces/kineto/collected.hpp"
-#include "traces/kineto/raw_event.hpp"
+#include "traces/kineto/json/raw_event.hpp"
 
 namespace foreshard::traces::kineto {
 

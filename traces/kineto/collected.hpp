@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/operators.hpp"
+#include "models/program/operators.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "models/utf8.hpp"
+#include "models/base/utf8.hpp"
+#include "traces/input/limits.hpp"
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/categories.hpp"
-#include "traces/kineto/decimal.hpp"
-#include "traces/kineto/transfer_keys.hpp"
-#include "traces/limits.hpp"
+#include "traces/kineto/costs/transfer_keys.hpp"
+#include "traces/kineto/json/decimal.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {

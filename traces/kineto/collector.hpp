@@ -9,9 +9,9 @@
 
 #include "traces/import.hpp"
 #include "traces/kineto/collected.hpp"
-#include "traces/kineto/key_memo.hpp"
+#include "traces/kineto/costs/key_memo.hpp"
+#include "traces/kineto/json/raw_event.hpp"
 #include "traces/kineto/lane_table.hpp"
-#include "traces/kineto/raw_event.hpp"
 
 namespace foreshard::traces::kineto {
 

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/json_limits.hpp"
-#include "traces/limits.hpp"
+#include "models/base/json_limits.hpp"
+#include "traces/input/limits.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {

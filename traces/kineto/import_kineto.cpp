@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <new>
 
-#include "models/input_file.hpp"
-#include "traces/byte_source.hpp"
+#include "models/base/input_file.hpp"
 #include "traces/import.hpp"
+#include "traces/input/byte_source.hpp"
 #include "traces/kineto/recording.hpp"
 #include "traces/kineto/runs.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "traces/annotations.hpp"
-#include "traces/kineto/operator_keys.hpp"
+#include "traces/kineto/costs/operator_keys.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {

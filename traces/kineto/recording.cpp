@@ -8,8 +8,8 @@
 #include "traces/kineto/attribution.hpp"
 #include "traces/kineto/collector.hpp"
 #include "traces/kineto/file_facts.hpp"
+#include "traces/kineto/json/recording_reader.hpp"
 #include "traces/kineto/memory_history.hpp"
-#include "traces/kineto/recording_reader.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "models/error.hpp"
-#include "traces/byte_source.hpp"
+#include "models/base/error.hpp"
 #include "traces/import.hpp"
+#include "traces/input/byte_source.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "traces/annotations.hpp"
-#include "traces/limits.hpp"
+#include "traces/input/limits.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {

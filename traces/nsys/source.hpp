@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "models/error.hpp"
-#include "traces/untrusted_database.hpp"
+#include "models/base/error.hpp"
+#include "traces/sqlite/untrusted_database.hpp"
 
 namespace foreshard::traces::nsys {
 

@@ -1,5 +1,5 @@
 // What an allocation was for, told from the stack that asked for it: a category (the words of
-// models/step_program.hpp, and "loss"), a role, and the phase of the step. The rules know functions
+// models/program/step_program.hpp, and "loss"), a role, and the phase of the step. The rules know functions
 // and files of torch, FSDP, torchtitan, transformers and of loops written by hand; what they do not
 // know is "unattributed", with the innermost function of the program as its role.
 //

@@ -5,7 +5,7 @@
 #include <span>
 #include <tuple>
 
-#include "traces/bounded_sum.hpp"
+#include "traces/input/bounded_sum.hpp"
 #include "traces/memory_replay.hpp"
 
 namespace foreshard::traces {

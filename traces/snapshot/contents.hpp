@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/allocator_history.hpp"
+#include "traces/allocator/allocator_history.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/trace.hpp"
 

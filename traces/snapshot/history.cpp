@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "traces/bounded_sum.hpp"
+#include "traces/input/bounded_sum.hpp"
 #include "traces/snapshot/start_state.hpp"
 
 namespace foreshard::traces {

@@ -16,8 +16,8 @@
 
 #include <vector>
 
-#include "models/error.hpp"
-#include "traces/allocator_history.hpp"
+#include "models/base/error.hpp"
+#include "traces/allocator/allocator_history.hpp"
 #include "traces/snapshot/snapshot.hpp"
 
 namespace foreshard::traces {

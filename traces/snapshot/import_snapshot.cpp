@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "models/figures.hpp"
+#include "models/base/figures.hpp"
 #include "traces/annotations.hpp"
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "models/caching_allocator.hpp"
+#include "models/allocator/caching_allocator.hpp"
 #include "traces/snapshot/snapshot.hpp"
 
 namespace foreshard::traces {

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "models/allocator_rules.hpp"
-#include "models/caching_allocator.hpp"
-#include "models/error.hpp"
-#include "traces/allocator_history.hpp"
+#include "models/allocator/allocator_rules.hpp"
+#include "models/allocator/caching_allocator.hpp"
+#include "models/base/error.hpp"
+#include "traces/allocator/allocator_history.hpp"
 #include "traces/import.hpp"
 
 namespace foreshard::traces {

@@ -5,13 +5,13 @@
 #include <optional>
 #include <unordered_map>
 
-#include "models/host_memory.hpp"
-#include "models/mapped_file.hpp"
-#include "models/units.hpp"
-#include "traces/byte_source.hpp"
-#include "traces/foreign_file.hpp"
-#include "traces/limits.hpp"
-#include "traces/snapshot/pickle.hpp"
+#include "models/base/host_memory.hpp"
+#include "models/base/mapped_file.hpp"
+#include "models/base/units.hpp"
+#include "traces/input/byte_source.hpp"
+#include "traces/input/foreign_file.hpp"
+#include "traces/input/limits.hpp"
+#include "traces/snapshot/pickle/pickle.hpp"
 #include "traces/snapshot/recorded_segments.hpp"
 #include "traces/snapshot/snapshot.hpp"
 

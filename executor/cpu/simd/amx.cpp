@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "executor/cpu/bfloat16.hpp"
+#include "executor/cpu/simd/bfloat16.hpp"
 #include "executor/cpu/simd/instruction_sets.hpp"
 #include "executor/cpu/simd/table.hpp"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "executor/cpu/simd/table.hpp"
-#include "executor/processor.hpp"
+#include "executor/device/processor.hpp"
 
 namespace foreshard::executor {
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <string_view>
 
-#include "executor/progress.hpp"
-#include "models/dtype.hpp"
+#include "executor/device/progress.hpp"
+#include "models/base/dtype.hpp"
 
 namespace foreshard::executor {
 
@@ -62,7 +62,7 @@ struct ProductKernels {
                    Index n_begin, Index n_end, float* packed_a);
 };
 
-// Operands of attention and its backward, laid out as models/operators.hpp says. Forward reads q, k
+// Operands of attention and its backward, laid out as models/program/operators.hpp says. Forward reads q, k
 // and v and writes out and lse. Backward fills delta, and collects the gradients of keys and values
 // in dk_sum and dv_sum, which for fp32 are dk and dv themselves. Probabilities and the gradients of
 // scores are fp32 as well, except where bf16 is multiplied on tiles: those round both.

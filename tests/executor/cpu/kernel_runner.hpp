@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "executor/cpu/bfloat16.hpp"
 #include "executor/cpu/kernels.hpp"
+#include "executor/cpu/simd/bfloat16.hpp"
 
 namespace foreshard::executor {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "executor/cpu/bfloat16.hpp"
+#include "executor/cpu/simd/bfloat16.hpp"
 #include "executor/cpu/simd/table.hpp"
 #include "tests/executor/cpu/software_tiles.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "executor/float_formats.hpp"
+#include "models/base/float_formats.hpp"
 
 namespace foreshard::executor {
 

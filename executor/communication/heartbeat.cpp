@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <cstring>
+
+#include "executor/communication/message_communicator.hpp"
+#include "executor/communication/peer_processes.hpp"
+
+namespace foreshard::executor {
+namespace {
+
+// What ranks have to agree on; does not wait until it is due.
+struct Agreed {
+  OutOfMemoryAgreement::Position done = 0;
+  OutOfMemoryAgreement::Position limit = OutOfMemoryAgreement::kNone;
+  std::int64_t promise = LastStepAgreement::kNoPromise;
+
+  bool operator==(const Agreed&) const = default;
+};
+
+// What one process tells the others, as bytes.
+struct Pulse {
+  std::uint64_t retired = 0;
+  std::uint64_t last_instruction = 0;
+  Agreed agreed;
+  std::int32_t awaited = kNoRank;
+  char operation[20] = "";
+};
+
+class MessageHeartbeat final : public Heartbeat {
+ public:
+  MessageHeartbeat(RunControl& run, Agreements& agreements, Transport& transport)
+      : agreements_(agreements),
+        transport_(transport),
+        processes_(run, transport),
+        peers_(static_cast<std::size_t>(transport.size())) {
+    for (int rank = 0; rank < transport.size(); ++rank) {
+      if (rank != transport.rank()) listen(rank);
+    }
+  }
+
+  ~MessageHeartbeat() override {
+    for (Peer& peer : peers_) {
+      transport_.cancel(peer.receiving);
+      transport_.cancel(peer.sending);
+    }
+  }
+
+  int rank() const override { return transport_.rank(); }
+  std::optional<Failure> check_peers() override {
+    auto failure = transport_.lost();
+    return failure ? failure : processes_.check();
+  }
+
+  void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits, Nanoseconds now,
+                bool is_due) override {
+    const RankStatus& own = ranks[static_cast<std::size_t>(rank())];
+    // What is done before the limit, see OutOfMemoryAgreement::is_settled.
+    const OutOfMemoryAgreement::Position done = agreements_.memory.done(rank());
+    Pulse mine{own.retired,
+               own.last_instruction,
+               {done, agreements_.memory.limit(), agreements_.last_step.promise()},
+               kNoRank,
+               ""};
+    if (!waits.empty()) {
+      mine.awaited = waits.front().awaited;
+      std::strncpy(mine.operation, waits.front().operation, sizeof mine.operation - 1);
+    }
+    for (int other = 0; other < transport_.size(); ++other) {
+      if (other == rank()) continue;
+      Peer& peer = peers_[static_cast<std::size_t>(other)];
+      hear(peer, other, ranks[static_cast<std::size_t>(other)], now);
+      if (is_due || mine.agreed != peer.said.agreed) tell(peer, other, mine);
+      if (peer.known.awaited != kNoRank) {
+        waits.push_back({other, peer.known.awaited, peer.known.operation});
+      }
+    }
+  }
+
+ private:
+  struct Peer {
+    Pulse heard, said, known;
+    Transport::Ticket receiving, sending;
+  };
+
+  void listen(int other) {
+    Peer& peer = peers_[static_cast<std::size_t>(other)];
+    peer.receiving = transport_.receive(std::as_writable_bytes(std::span(&peer.heard, 1)), other,
+                                        kHeartbeatChannel);
+  }
+
+  void hear(Peer& peer, int other, RankStatus& status, Nanoseconds now) {
+    while (transport_.test({&peer.receiving, 1}) == 0) {
+      peer.known = peer.heard;
+      const Agreed& agreed = peer.known.agreed;
+      agreements_.memory.hear(other, agreed.done, agreed.limit);
+      agreements_.last_step.hear(other, agreed.promise);
+      if (peer.known.retired != status.retired) status.last_progress = now;
+      status.retired = peer.known.retired;
+      status.last_instruction = peer.known.last_instruction;
+      listen(other);
+    }
+  }
+
+  // A process that does not listen any more is not told more than once.
+  void tell(Peer& peer, int other, const Pulse& mine) {
+    if (transport_.test({&peer.sending, 1}) != 0) return;
+    peer.said = mine;
+    peer.sending =
+        transport_.send(std::as_bytes(std::span(&peer.said, 1)), other, kHeartbeatChannel);
+  }
+
+  Agreements& agreements_;
+  Transport& transport_;
+  PeerProcesses processes_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Heartbeat> make_heartbeat(RunControl& run, Agreements& agreements,
+                                          Transport& transport) {
+  return std::make_unique<MessageHeartbeat>(run, agreements, transport);
+}
+
+}  // namespace foreshard::executor

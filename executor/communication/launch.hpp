@@ -1,0 +1,38 @@
+// Who this process is among the processes of a run, and by what they are to talk, from the variables
+// that launchers set: OpenMPI's mpirun, torchrun and Slurm's srun.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/base/error.hpp"
+
+namespace foreshard::executor {
+
+struct LaunchedRank {
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;             // on this node
+  std::optional<int> local_size;  // ranks on this node, where the launcher says so
+  std::string launcher;           // "mpirun", "torchrun" or "srun"
+};
+
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+Environment process_environment();
+
+// Nothing when no launcher started this process; an error when its variables are no numbers or
+// contradict each other.
+Result<std::optional<LaunchedRank>> launched_rank(const Environment& environment);
+
+// By what the ranks of a run talk: threads of one process, or messages between processes.
+enum class CommKind : std::uint8_t { local, tcp, mpi };
+
+// What --comm asks for ("auto": what the launcher calls for). Processes that would each train the
+// whole job are an error.
+Result<CommKind> choose_comm(std::string_view asked, const std::optional<LaunchedRank>& launched,
+                             const Environment& environment);
+
+}  // namespace foreshard::executor

@@ -1,0 +1,20 @@
+// Messages between processes over TCP, one connection for each pair of ranks: what runs under
+// torchrun and srun talk by, without MPI.
+//
+// A thread of its own reads, and writes what did not fit into a connection at once; those that wait
+// for a message sleep until it is done. Plain sockets, because what message libraries add (queues of
+// copies, connections that come back by themselves) is what tensors between ranks must not have.
+#pragma once
+
+#include <memory>
+
+#include "executor/communication/tcp_rendezvous.hpp"
+#include "executor/communication/transport.hpp"
+
+namespace foreshard::executor {
+
+// Blocks until all processes of the run have come, as `meet` does. Destruction says goodbye and
+// waits for the others to do so too, unless it is part of a failure.
+Result<std::unique_ptr<Transport>> connect_by_tcp(const Rendezvous& rendezvous);
+
+}  // namespace foreshard::executor

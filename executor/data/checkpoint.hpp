@@ -1,0 +1,88 @@
+// Sharded checkpoints: everything a run needs to go on exactly where it was.
+//
+// A checkpoint is a folder: one safetensors file per shard of the model ("shard-00000-of-00004
+// .safetensors", tensors "parameter/NAME", "exp_avg/NAME", ... in the dtypes they have in memory)
+// and "index.json" (facts of the run; for every parameter its shape and which file holds which
+// part). Under hybrid sharding the ranks of one replica group write; the others hold the same.
+//
+// Writing takes three calls, with all ranks in agreement between them:
+//   one rank      begin_checkpoint(path)               makes PATH.foreshard-writing
+//   each writer   write_checkpoint_shard(path, ...)    its file, on the disk when the call returns
+//   one rank      commit_checkpoint(path, facts)       checks the files, writes the index, renames
+// A crash at any moment leaves the previous checkpoint or the new one readable under PATH.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/base/dtype.hpp"
+#include "models/base/error.hpp"
+#include "models/llama/llama_config.hpp"
+#include "models/plan/plan.hpp"
+#include "models/program/step_program.hpp"
+#include "models/sharding/module_tree.hpp"
+
+namespace foreshard::executor {
+
+struct CheckpointFacts {
+  std::int64_t step = 0;         // the last one completed
+  std::int64_t total_steps = 0;  // the schedule's length, settled in the first run
+  std::uint64_t seed = 0;
+  std::int64_t samples = 0;  // read by all ranks together so far
+  int ranks = 1;
+  int nodes = 0;
+  std::string data;   // path of the token file; empty for the shipped text
+  std::string plan;   // TOML, every key written out
+  std::string model;  // config.json
+};
+
+// One tensor of a rank's memory that belongs to a parameter's shard: `role` is "parameter",
+// "exp_avg" or "exp_avg_sq", `data` holds the shard's `local` elements.
+struct CheckpointValue {
+  ParameterShard shard;
+  std::string role;
+  DType type = DType::fp32;
+  const void* data = nullptr;
+};
+
+// Whether a checkpoint could be written there: the folder above exists and nothing that is not a
+// checkpoint would be replaced. For the command line, before any work is done.
+Result<void> check_checkpoint_target(const std::string& path);
+
+Result<void> begin_checkpoint(const std::string& path);
+Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& tree, int shard,
+                                    int shards, const std::vector<CheckpointValue>& values);
+Result<void> commit_checkpoint(const std::string& path, const CheckpointFacts& facts);
+
+// Removes what begin_checkpoint and the writers left, after a failure.
+void abandon_checkpoint(const std::string& path);
+
+struct CheckpointContents;
+
+class Checkpoint {
+ public:
+  // Reads the index and checks every file's header against it.
+  static Result<Checkpoint> open(const std::string& path);
+
+  const CheckpointFacts& facts() const;
+
+  // Fails unless the checkpoint is of this model: same config, and every parameter in its shape.
+  Result<void> check_model(const LlamaConfig& config, const ModuleTree& tree) const;
+
+  // Fails unless the checkpoint holds just what this plan's optimizer goes on with, in its dtypes.
+  Result<void> check_plan(const Plan& plan) const;
+
+  // This rank's part of a parameter's values, gathered from the files that hold it, bit by bit:
+  // `shard.local` elements, then zeros up to `capacity` elements. On any number of ranks and for
+  // either shard dimension. Fails when the values are missing or of another dtype. Safe to call
+  // from several threads at once.
+  Result<void> read(const ModuleTree& tree, const ParameterShard& shard, const std::string& role,
+                    DType type, std::int64_t capacity, void* out) const;
+
+ private:
+  std::shared_ptr<const CheckpointContents> contents_;
+};
+
+}  // namespace foreshard::executor

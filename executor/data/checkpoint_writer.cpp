@@ -1,0 +1,166 @@
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "executor/data/checkpoint.hpp"
+#include "executor/data/checkpoint_index.hpp"
+#include "executor/data/replace_folder.hpp"
+#include "executor/data/safetensors_writer.hpp"
+#include "models/base/atomic_file.hpp"
+
+namespace foreshard::executor {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Adds the parts one shard file says it holds; parts of one parameter agree on everything else.
+Result<void> add_parts(const std::vector<CheckpointParameter>& parts, const std::string& file,
+                       std::vector<CheckpointParameter>& parameters,
+                       std::map<std::string, std::size_t>& places) {
+  for (const auto& part : parts) {
+    const auto [place, is_new] = places.try_emplace(part.name, parameters.size());
+    if (is_new) {
+      parameters.push_back(part);
+      continue;
+    }
+    auto& known = parameters[place->second];
+    if (known.rows != part.rows || known.columns != part.columns || known.values != part.values) {
+      return fail(file, part.name, "differs in shape or values from the other shards");
+    }
+    known.parts.insert(known.parts.end(), part.parts.begin(), part.parts.end());
+  }
+  return {};
+}
+
+// The number of shards that the first file's name tells; 0 when there is no such file.
+int shards_in(const std::string& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto name = entry->path().filename().string();
+    int shard = 0, shards = 0;
+    if (std::sscanf(name.c_str(), "shard-%d-of-%d.safetensors", &shard, &shards) == 2) {
+      return shards;
+    }
+  }
+  return 0;
+}
+
+Result<CheckpointIndex> index_of_files(const std::string& folder, const CheckpointFacts& facts) {
+  CheckpointIndex index;
+  index.facts = facts;
+  index.files = shards_in(folder);
+  if (index.files == 0) return fail(folder, "", "holds no shard; every writer's file is expected");
+  std::map<std::string, std::size_t> places;
+  for (int i = 0; i < index.files; ++i) {
+    const auto path = shard_path(folder, i, index.files);
+    const auto file = SafetensorsReader::open(path);
+    if (!file) return tl::unexpected(file.error());
+    const auto text = file->metadata().find(kPartsKey);
+    if (text == file->metadata().end()) return fail(path, kPartsKey, "is missing");
+    const auto parts = parse_parts(text->second, path);
+    if (!parts) return tl::unexpected(parts.error());
+    if (auto done = add_parts(*parts, path, index.parameters, places); !done) {
+      return tl::unexpected(done.error());
+    }
+  }
+  return index;
+}
+
+}  // namespace
+
+Result<void> check_checkpoint_target(const std::string& given) {
+  const auto path = plain_path(given);
+  const auto parent = parent_folder(path);
+  std::error_code error;
+  if (path.empty() || path == "/") {
+    return fail(given, "", "is no name for a checkpoint; a folder that may be made is expected");
+  }
+  if (!fs::is_directory(parent, error)) {
+    return fail(path, "", "cannot be made: " + parent + " is not a folder");
+  }
+  if (::access(parent.c_str(), W_OK) != 0) {
+    return fail(path, "", "cannot be made: " + parent + ": " + strerror(errno));
+  }
+  if (!fs::exists(path, error)) return {};
+  const bool replaceable =
+      fs::is_directory(path, error) && (fs::is_empty(path, error) || is_checkpoint(path));
+  if (replaceable) return {};
+  return fail(path, "", "is not a checkpoint; a new name or a checkpoint to replace is expected");
+}
+
+Result<void> begin_checkpoint(const std::string& given) {
+  const auto path = plain_path(given);
+  if (auto done = recover_folder(path); !done) return done;
+  if (auto done = check_checkpoint_target(path); !done) return done;
+  abandon_checkpoint(path);  // what a crash has left
+  std::error_code error;
+  if (!fs::create_directory(writing_path(path), error)) {
+    return fail(path, "", "cannot be made: " + error.message());
+  }
+  return {};
+}
+
+Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& tree, int shard,
+                                    int shards, const std::vector<CheckpointValue>& values) {
+  std::map<std::string, CheckpointParameter> parts;
+  std::vector<TensorDeclaration> tensors;
+  std::vector<std::span<const std::byte>> data;
+  for (const auto& value : values) {
+    const Region region = region_of(value.shard);
+    if (region.elements() == 0) continue;
+    const auto& name = tree.parameters[static_cast<std::size_t>(value.shard.parameter)].name;
+    const auto type = stored_type(value.type);
+    auto& part = parts[name];
+    part.name = name;
+    part.rows = value.shard.rows;
+    part.columns = value.shard.columns;
+    part.values[value.role] = type;
+    part.parts = {{shard, region}};
+    tensors.push_back({value_name(value.role, name), type, {region.rows, region.columns}});
+    data.emplace_back(static_cast<const std::byte*>(value.data),
+                      static_cast<std::size_t>(region.elements() * item_size(value.type)));
+  }
+  auto file = SafetensorsWriter::create(shard_path(writing_path(plain_path(path)), shard, shards),
+                                        tensors, {{kPartsKey, parts_json(parts)}});
+  if (!file) return tl::unexpected(file.error());
+  for (const auto& bytes : data) {
+    if (auto done = file->append(bytes); !done) return done;
+  }
+  return file->finish();
+}
+
+namespace {
+
+Result<void> commit(const std::string& path, const CheckpointFacts& facts) {
+  const auto writing = writing_path(path);
+  const auto index = index_of_files(writing, facts);
+  if (!index) return tl::unexpected(index.error());
+  if (auto done = write_atomically(index_path(writing), to_json(*index)); !done) return done;
+  // What cannot be read back must not replace what can.
+  if (auto readable = Checkpoint::open(writing); !readable) {
+    return tl::unexpected(readable.error());
+  }
+  return replace_folder(writing, path);
+}
+
+}  // namespace
+
+Result<void> commit_checkpoint(const std::string& given, const CheckpointFacts& facts) {
+  const auto path = plain_path(given);
+  auto done = commit(path, facts);
+  if (!done) abandon_checkpoint(path);
+  return done;
+}
+
+void abandon_checkpoint(const std::string& path) {
+  std::error_code ignored;
+  fs::remove_all(writing_path(plain_path(path)), ignored);
+}
+
+}  // namespace foreshard::executor

@@ -1,0 +1,70 @@
+#include "executor/data/full_tensors.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "executor/data/shard_region.hpp"
+#include "models/base/float_formats.hpp"
+
+namespace foreshard::executor {
+
+namespace {
+
+constexpr std::int64_t kPieceElements = 1 << 20;  // 4 MiB are in memory at a time
+
+}  // namespace
+
+Result<FullTensorWriter> FullTensorWriter::create(const std::string& path, const ModuleTree& tree) {
+  std::vector<TensorDeclaration> tensors;
+  for (const auto& p : tree.parameters) {
+    auto shape = p.is_vector ? std::vector{p.rows} : std::vector{p.rows, p.columns};
+    tensors.push_back({p.name, StoredType::f32, std::move(shape)});
+  }
+  auto file = SafetensorsWriter::create(path, tensors, {{"format", "pt"}});
+  if (!file) return tl::unexpected(file.error());
+  return FullTensorWriter(std::move(*file), tree);
+}
+
+FullTensorWriter::FullTensorWriter(SafetensorsWriter file, const ModuleTree& tree)
+    : file_(std::move(file)), tree_(&tree) {}
+
+Result<void> FullTensorWriter::write(ParameterId parameter, const Producer& producer) {
+  if (parameter != next_++) throw std::logic_error("parameters must be written in their order");
+  const auto& p = tree_->parameters[static_cast<std::size_t>(parameter)];
+  const auto step = std::clamp<std::int64_t>(kPieceElements / p.columns, 1, p.rows);
+  rows_.resize(static_cast<std::size_t>(step * p.columns));
+  for (std::int64_t row = 0; row < p.rows; row += step) {
+    const auto rows = std::min(step, p.rows - row);
+    producer(row, rows, rows_.data());
+    const std::span<const float> filled(rows_.data(), static_cast<std::size_t>(rows * p.columns));
+    if (auto done = file_.append(std::as_bytes(filled)); !done) return done;
+  }
+  return {};
+}
+
+Result<void> FullTensorWriter::finish() {
+  return file_.finish();
+}
+
+void copy_rows(const ParameterShard& shard, DType type, const void* data, std::int64_t first_row,
+               std::int64_t rows, float* out) {
+  const Region wanted{first_row, rows, 0, shard.columns};
+  const Region held = region_of(shard);
+  for_each_run(intersection(held, wanted), held, wanted,
+               [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+                 if (type == DType::bf16) {
+                   const auto* values = static_cast<const std::uint16_t*>(data) + from;
+                   std::transform(values, values + count, out + to,
+                                  [](std::uint16_t bits) { return bf16_to_float(bits); });
+                 } else if (type == DType::fp64) {
+                   const auto* values = static_cast<const double*>(data) + from;
+                   std::transform(values, values + count, out + to,
+                                  [](double value) { return static_cast<float>(value); });
+                 } else {
+                   std::copy_n(static_cast<const float*>(data) + from, count, out + to);
+                 }
+               });
+}
+
+}  // namespace foreshard::executor

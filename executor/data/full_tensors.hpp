@@ -1,0 +1,47 @@
+// Exports whole tensors as fp32 safetensors with Hugging Face names (--export-weights and
+// --export-gradients), a few rows at a time: the producer gathers them from the ranks' shards.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "executor/data/safetensors_writer.hpp"
+#include "models/base/dtype.hpp"
+#include "models/base/error.hpp"
+#include "models/program/step_program.hpp"
+#include "models/sharding/module_tree.hpp"
+
+namespace foreshard::executor {
+
+class FullTensorWriter {
+ public:
+  // All parameters of the model, in the tree's order. A tied lm_head.weight is not written, as
+  // Hugging Face does not.
+  static Result<FullTensorWriter> create(const std::string& path, const ModuleTree& tree);
+
+  // Fills rows [first_row, first_row + rows) of the whole parameter, row-major.
+  using Producer = std::function<void(std::int64_t first_row, std::int64_t rows, float* out)>;
+
+  // The next parameter; they must come in the tree's order (std::logic_error otherwise).
+  Result<void> write(ParameterId parameter, const Producer& producer);
+
+  Result<void> finish();
+
+ private:
+  FullTensorWriter(SafetensorsWriter file, const ModuleTree& tree);
+
+  SafetensorsWriter file_;
+  const ModuleTree* tree_;
+  ParameterId next_ = 0;
+  std::vector<float> rows_;
+};
+
+// Copies what a shard holds of rows [first_row, first_row + rows) of its parameter to their places
+// in `out`, widened to fp32. Called for every shard, a producer's rows are complete.
+void copy_rows(const ParameterShard& shard, DType type, const void* data, std::int64_t first_row,
+               std::int64_t rows, float* out);
+
+}  // namespace foreshard::executor

@@ -1,0 +1,84 @@
+// Training data: a long list of tokens, cut into samples of `sequence` + 1 tokens.
+//
+// Sample i is tokens[i*S .. i*S + S]: the first S are inputs, the last S their targets. The j-th
+// sample of rank r of W is number r + W*j, so all ranks together read the list in order; numbers
+// beyond the last whole sample start again at the first. Micro-step m of A in step t (from 1) reads
+// samples j = ((t-1)*A + m)*B and the B-1 after it.
+//
+// A file stays mapped; what is resident is what the page cache keeps of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "models/base/error.hpp"
+#include "models/base/mapped_file.hpp"
+
+namespace foreshard::executor {
+
+enum class TokenType : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64 };
+std::int64_t item_size(TokenType type);
+
+// Where a run starts to count: a resumed one goes on with the first sample not yet seen, even when
+// its number of ranks or its batch has changed.
+struct SampleOrder {
+  std::int64_t steps_done = 0;
+  std::int64_t samples_done = 0;
+};
+
+// One micro-batch of one rank.
+struct BatchPosition {
+  int rank = 0;
+  int world = 1;
+  std::int64_t step = 1;  // counted from 1
+  std::int64_t micro_step = 0;
+  std::int64_t accumulation = 1;
+  std::int64_t micro_batch = 1;
+};
+
+class TokenData {
+ public:
+  // .npy (1-D, any integer dtype), .bin (raw little-endian uint16; uint32 where the vocabulary
+  // exceeds 65536) or .txt (each byte is a token). `samples_needed` limits how many samples are
+  // checked against the vocabulary now; 0 checks all.
+  static Result<TokenData> open(const std::string& path, std::int64_t vocabulary,
+                                std::int64_t sequence, std::int64_t samples_needed = 0);
+
+  // The text that ships with the project, as bytes, taken modulo the vocabulary where that is
+  // smaller than 256, so that it serves every model.
+  static Result<TokenData> shipped_text(std::int64_t vocabulary, std::int64_t sequence);
+
+  std::int64_t tokens() const { return tokens_; }
+  std::int64_t samples() const { return (tokens_ - 1) / sequence_; }
+  std::int64_t sequence() const { return sequence_; }
+  std::int64_t token(std::int64_t position) const;
+
+  // Inputs and targets, micro_batch * sequence each. Throws std::runtime_error at a token outside
+  // the vocabulary: one that open() did not check, or that has changed since.
+  void fill_batch(const BatchPosition& at, const SampleOrder& order, std::int32_t* inputs,
+                  std::int32_t* targets) const;
+
+ private:
+  TokenData() = default;
+  static Result<TokenData> finish(TokenData data, std::int64_t samples_needed);
+  std::optional<std::int64_t> first_outside(std::int64_t first, std::int64_t count) const;
+  void copy(std::int64_t first, std::int64_t count, std::int32_t* out) const;
+
+  std::string name_;
+  MappedFile file_;
+  const std::byte* data_ = nullptr;
+  TokenType type_ = TokenType::u8;
+  bool byte_swapped_ = false;
+  bool wrap_vocabulary_ = false;
+  std::int64_t tokens_ = 0;
+  std::int64_t vocabulary_ = 0;
+  std::int64_t sequence_ = 1;
+};
+
+// The sample that stands `index`-th (below micro_batch) in a micro-batch, before wrapping around.
+std::int64_t sample_number(const BatchPosition& at, const SampleOrder& order, std::int64_t index);
+
+}  // namespace foreshard::executor

@@ -1,0 +1,78 @@
+// One rank's memory while its program runs: the caching allocator over the CPU device's memory, the
+// host's buffers, and the table that says where each buffer of the program lies.
+//
+// In poison mode memory is overwritten with NaNs, in stream order, the moment an allocation or a
+// free takes effect on the buffer's own stream, so whoever reads what it was not given reads NaNs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "executor/device/device_memory.hpp"
+#include "executor/device/stream.hpp"
+#include "models/allocator/caching_allocator.hpp"
+#include "models/allocator/virtual_segments.hpp"
+#include "models/program/step_program.hpp"
+
+namespace foreshard::executor {
+
+class RankMemory {
+ public:
+  // `capacity`: of the device, in bytes; nothing: unlimited. `synchronize` waits until the rank's
+  // streams are idle.
+  RankMemory(const RankProgram& program, const AllocatorSettings& settings,
+             std::optional<std::int64_t> capacity, std::function<void()> synchronize);
+  ~RankMemory();
+  RankMemory(const RankMemory&) = delete;
+  RankMemory& operator=(const RankMemory&) = delete;
+
+  // Places a buffer; why not where the device is full. Host buffers never fail.
+  std::optional<OutOfMemory> allocate(BufferId buffer);
+  void free(BufferId buffer);
+  void empty_cache() { allocator_.empty_cache(); }
+
+  std::span<std::byte> bytes(BufferId buffer) const {
+    const Place& place = places_[static_cast<std::size_t>(buffer)];
+    return {place.pointer,
+            static_cast<std::size_t>(program_.buffers[static_cast<std::size_t>(buffer)].bytes)};
+  }
+  // A device buffer's whole block, rounding included.
+  std::span<std::byte> block(BufferId buffer) const {
+    const Place& place = places_[static_cast<std::size_t>(buffer)];
+    return {place.pointer, static_cast<std::size_t>(allocator_.bytes(place.block))};
+  }
+
+  const AllocatorStatistics& statistics() const { return allocator_.statistics(); }
+  void reset_peaks() { allocator_.reset_peaks(); }
+  Bytes peak_host() const { return host_.peak(); }
+  void set_listener(AllocatorListener* listener) { allocator_.set_listener(listener); }
+
+ private:
+  struct Backing final : SegmentBacking {
+    explicit Backing(DeviceMemory& device) : memory(device) {}
+    void commit(Address address, std::int64_t bytes) override { memory.commit(address, {bytes}); }
+    void decommit(Address address, std::int64_t bytes) override {
+      memory.release(address, {bytes});
+    }
+    void begin_range(AddressRange range) override { memory.reserve(range.address, {range.bytes}); }
+    void end_range(AddressRange range) override { memory.unreserve(range.address); }
+    DeviceMemory& memory;
+  };
+  struct Place {
+    std::byte* pointer = nullptr;
+    BlockId block = kNoBlock;
+  };
+
+  const RankProgram& program_;
+  DeviceMemory device_;
+  Backing backing_;
+  VirtualSegments segments_;
+  CachingAllocator allocator_;
+  HostMemory host_;
+  std::vector<Place> places_;
+};
+
+}  // namespace foreshard::executor

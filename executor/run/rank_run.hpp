@@ -1,0 +1,98 @@
+// One rank of a run: its program and interpreter, the host's work, and the loop over steps.
+#pragma once
+
+#include <atomic>
+#include <map>
+
+#include "executor/communication/message_communicator.hpp"
+#include "executor/run/rank_state.hpp"
+#include "executor/run/training.hpp"
+
+namespace foreshard::executor {
+
+// What the ranks of this process share.
+struct RunShared {
+  RunShared(const Job& of_job, const TokenData& tokens, const WeightSource& initial,
+            const TrainingOptions& opts)
+      : job(of_job),
+        data(tokens),
+        weights(initial),
+        options(opts),
+        run(of_job.ranks),
+        closing(of_job.ranks),
+        agreements{OutOfMemoryAgreement(of_job.ranks),
+                   opts.transport == nullptr
+                       ? LastStepAgreement(0, 1)
+                       : LastStepAgreement(opts.transport->rank(), opts.transport->size())} {}
+
+  // Whether a rank may begin a step; after an interrupt all end with the same one.
+  bool may_begin(std::int64_t step);
+  // Passes the interrupt on.
+  void look_for_interrupt();
+
+  const Job& job;
+  const TokenData& data;
+  const WeightSource& weights;
+  const TrainingOptions& options;
+  RunControl run;      // the steps
+  RunControl closing;  // what the processes do together afterwards
+  Agreements agreements;
+  std::int64_t first_step = 1;
+  SampleOrder order;
+};
+
+class RankRun final : public HostWork {
+ public:
+  using Communicators = std::array<Communicator*, static_cast<int>(Group::kCount)>;
+
+  RankRun(RunShared& shared, int rank);
+
+  // Creates the interpreter; `recorder` may be nullptr.
+  void prepare(const Communicators& communicators, profiler::Recorder* recorder);
+  // The whole run of this rank, on its own thread; never throws.
+  void run();
+  // After the runs of all ranks, before anything they share goes. The memory stays.
+  void stop_streams() { interpreter_->stop_streams(); }
+
+  int rank() const { return rank_; }
+  const RankProgram& program() const { return program_; }
+  const RankState& state() const { return state_; }
+  const RankMemory& memory() const { return interpreter_->memory(); }
+  const std::vector<StepReport>& steps() const { return steps_; }
+  const RankMemoryReport& memory_report() const { return memory_report_; }
+  // Whether the run went through, every step and all of the streams' work; any thread.
+  bool has_finished() const { return has_finished_.load(std::memory_order_acquire); }
+  // See Interpreter; any thread.
+  bool has_finished(Tag last) const { return interpreter_->has_finished(last); }
+  // The gradients of the first step by parameter, this rank's shards in fp32 (export_gradients).
+  const std::map<ParameterId, std::vector<float>>& gradients() const { return gradients_; }
+  // What is allocated at this moment, by category and owner, largest first.
+  std::vector<HeldMemory> held_at(const OutOfMemoryPoint& point) const;
+
+  void initialize_shards(const UnitLayout& unit, DType storage,
+                         std::span<const std::span<std::byte>> shards) override;
+  void load_batch(std::int64_t step, int micro_step, std::span<std::int32_t> tokens,
+                  std::span<std::int32_t> targets) override;
+  bool restore_state(BufferId state, std::span<std::byte> bytes) override;
+  void take_gradient(const UnitLayout& unit, DType type,
+                     std::span<const std::byte> gradient) override;
+  bool wants_gradients(std::int64_t step) const override;
+
+ private:
+  void run_steps();
+  void note_memory(std::int64_t step);
+
+  RunShared& shared_;
+  const int rank_;
+  const RankProgram program_;
+  const RankState state_;
+  profiler::Recorder* clock_ = nullptr;
+  profiler::RankRecorder* recorder_ = nullptr;
+  std::unique_ptr<Interpreter> interpreter_;
+  std::vector<StepReport> steps_;
+  RankMemoryReport memory_report_;
+  std::map<ParameterId, std::vector<float>> gradients_;
+  std::atomic<bool> has_finished_{false};
+};
+
+}  // namespace foreshard::executor

@@ -1,0 +1,37 @@
+#include "executor/run/rank_state.hpp"
+
+namespace foreshard::executor {
+
+// The optimizer's instructions name everything: shards, then exp_avg, then exp_avg_sq, in group order.
+RankState::RankState(const RankProgram& program) {
+  static constexpr const char* kRoles[] = {"parameter", "exp_avg", "exp_avg_sq"};
+  for (const Instruction& i : program.steady.instructions) {
+    if (i.cost_key == kNone) continue;
+    const CostKey& key = program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+    if (key.op != Operator::adamw && key.op != Operator::sgd) continue;
+    const auto& shards = program.units[static_cast<std::size_t>(i.unit)].parameters;
+    const auto writes = program.steady.writes(i);
+    for (std::size_t w = 0; w < writes.size(); ++w) {
+      const std::size_t role = w / shards.size();
+      by_buffer_[writes[w]] = values_.size();
+      values_.push_back({&shards[w % shards.size()], kRoles[role],
+                         role == 0 ? key.dtype : key.dtype3, writes[w]});
+    }
+  }
+}
+
+const RankState::Value* RankState::find(BufferId buffer) const {
+  const auto found = by_buffer_.find(buffer);
+  return found == by_buffer_.end() ? nullptr : &values_[found->second];
+}
+
+std::vector<CheckpointValue> RankState::checkpoint_values(const RankMemory& memory) const {
+  std::vector<CheckpointValue> out;
+  for (const Value& v : values_) {
+    out.push_back(
+        {*v.shard, v.role, v.type, v.shard->local == 0 ? nullptr : memory.bytes(v.buffer).data()});
+  }
+  return out;
+}
+
+}  // namespace foreshard::executor

@@ -1,0 +1,35 @@
+// Which buffers of a rank's program hold its parameters and optimizer states, for checkpoints and
+// exports.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "executor/data/checkpoint.hpp"
+#include "executor/run/rank_memory.hpp"
+#include "models/program/step_program.hpp"
+
+namespace foreshard::executor {
+
+class RankState {
+ public:
+  explicit RankState(const RankProgram& program);
+
+  struct Value {
+    const ParameterShard* shard = nullptr;
+    const char* role = "";  // "parameter", "exp_avg", "exp_avg_sq"
+    DType type = DType::fp32;
+    BufferId buffer = kNone;
+  };
+  const std::vector<Value>& values() const { return values_; }
+  const Value* find(BufferId buffer) const;
+
+  // What a checkpoint holds of this rank. Only while its streams are idle.
+  std::vector<CheckpointValue> checkpoint_values(const RankMemory& memory) const;
+
+ private:
+  std::vector<Value> values_;
+  std::unordered_map<BufferId, std::size_t> by_buffer_;
+};
+
+}  // namespace foreshard::executor

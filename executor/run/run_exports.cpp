@@ -1,0 +1,178 @@
+#include "executor/run/run_exports.hpp"
+
+#include <cstring>
+
+#include "executor/data/full_tensors.hpp"
+#include "models/llama/llama_config.hpp"
+#include "models/plan/plan.hpp"
+
+namespace foreshard::executor {
+namespace {
+
+// A rank's part of one parameter.
+struct ShardData {
+  ParameterShard shard;
+  DType type = DType::fp32;
+  std::string bytes;
+};
+
+// The shards of one parameter that make up the whole: those of the first replica group, in order.
+using Pieces = std::vector<ShardData>;
+
+// Where each parameter of a rank lies, by its id.
+std::vector<ParameterShard> shards_by_parameter(const Job& job, int rank) {
+  std::vector<ParameterShard> shards(job.tree.parameters.size());
+  for (const UnitLayout& unit : unit_layouts(job, place_of(job, rank))) {
+    for (const ParameterShard& s : unit.parameters) {
+      shards[static_cast<std::size_t>(s.parameter)] = s;
+    }
+  }
+  return shards;
+}
+
+// Brings the pieces of a parameter together: from this process' ranks, or over the transport, where
+// each rank of the first replica group sends its own to the one that writes.
+class Gatherer {
+ public:
+  Gatherer(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks)
+      : shared_(shared), ranks_(ranks) {
+    const int members = place_of(shared.job, 0).groups[static_cast<int>(Group::shard)].size;
+    for (int rank = 0; rank < members; ++rank) {
+      shards_.push_back(shards_by_parameter(shared.job, rank));
+    }
+  }
+
+  bool is_writer() const { return ranks_[0]->rank() == kWriter; }
+
+  // All pieces where they are written, nothing elsewhere. `local(rank, shard)`: a rank's own piece.
+  template <typename Local>
+  Pieces gather(ParameterId parameter, const Local& local) const {
+    Pieces pieces;
+    for (const auto& rank : ranks_) {
+      const auto number = static_cast<std::size_t>(rank->rank());
+      if (number >= shards_.size()) continue;
+      pieces.push_back(local(*rank, shards_[number][static_cast<std::size_t>(parameter)]));
+    }
+    Transport* transport = shared_.options.transport;
+    if (transport == nullptr) return pieces;
+    auto all =
+        executor::gather(shared_.closing, *transport,
+                         pieces.empty() ? std::string() : std::move(pieces[0].bytes), kWriter);
+    if (!is_writer()) return {};
+    const DType type = pieces[0].type;
+    pieces.clear();
+    for (std::size_t r = 0; r < shards_.size(); ++r) {
+      pieces.push_back({shards_[r][static_cast<std::size_t>(parameter)], type, std::move(all[r])});
+    }
+    return pieces;
+  }
+
+ private:
+  static constexpr int kWriter = 0;
+
+  RunShared& shared_;
+  const std::vector<std::unique_ptr<RankRun>>& ranks_;
+  std::vector<std::vector<ParameterShard>> shards_;  // by rank and parameter
+};
+
+template <typename Local>
+Result<void> export_tensors(const ModuleTree& tree, const std::string& path,
+                            const Gatherer& gatherer, const Local& local) {
+  std::optional<FullTensorWriter> writer;
+  if (gatherer.is_writer()) {
+    auto made = FullTensorWriter::create(path, tree);
+    if (!made) return tl::unexpected(made.error());
+    writer.emplace(std::move(*made));
+  }
+  for (std::size_t p = 0; p < tree.parameters.size(); ++p) {
+    const ParameterId id = static_cast<ParameterId>(p);
+    const Pieces pieces = gatherer.gather(id, local);
+    if (!writer) continue;
+    const auto rows = [&](std::int64_t first, std::int64_t count, float* out) {
+      for (const ShardData& piece : pieces) {
+        copy_rows(piece.shard, piece.type, piece.bytes.data(), first, count, out);
+      }
+    };
+    if (auto ok = writer->write(id, rows); !ok) return ok;
+  }
+  return writer ? writer->finish() : Result<void>();
+}
+
+ShardData weights_of(const RankRun& rank, const ParameterShard& shard) {
+  ShardData out{shard, DType::fp32, {}};
+  for (const RankState::Value& v : rank.state().values()) {
+    if (v.shard->parameter != shard.parameter || std::strcmp(v.role, "parameter") != 0) continue;
+    out.type = v.type;
+    if (shard.local == 0) continue;
+    const auto bytes = rank.memory().bytes(v.buffer);
+    out.bytes.assign(reinterpret_cast<const char*>(bytes.data()),
+                     static_cast<std::size_t>(shard.local * item_size(v.type)));
+  }
+  return out;
+}
+
+ShardData gradients_of(const RankRun& rank, const ParameterShard& shard) {
+  const std::vector<float>& values = rank.gradients().at(shard.parameter);
+  return {shard, DType::fp32,
+          std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size())};
+}
+
+Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
+                             const TrainingResult& result) {
+  const Job& job = shared.job;
+  const TrainingOptions& options = shared.options;
+  Transport* transport = options.transport;
+  const auto meet = [&] {
+    if (transport != nullptr) exchange(shared.closing, *transport, "");
+  };
+  const bool leads = transport == nullptr || transport->rank() == 0;
+  if (leads) {
+    if (auto ok = begin_checkpoint(options.save); !ok) return ok;
+  }
+  meet();
+  for (const auto& rank : ranks) {
+    const auto& groups = rank->program().place.groups;
+    if (groups[static_cast<int>(Group::replicate)].index != 0) continue;
+    const auto& shard = groups[static_cast<int>(Group::shard)];
+    auto ok = write_checkpoint_shard(options.save, job.tree, shard.index, shard.size,
+                                     rank->state().checkpoint_values(rank->memory()));
+    if (!ok) return abandon_checkpoint(options.save), ok;
+  }
+  meet();
+  if (!leads) return {};
+  const std::int64_t done = static_cast<std::int64_t>(result.steps.size());
+  CheckpointFacts facts;
+  facts.step = shared.first_step - 1 + done;
+  facts.total_steps = options.total_steps;
+  facts.seed = options.seed;
+  facts.samples = shared.order.samples_done +
+                  done * job.ranks * job.plan.batch.accumulation * job.plan.batch.micro_batch;
+  facts.ranks = job.ranks;
+  facts.nodes = job.nodes;
+  facts.data = options.data;
+  facts.plan = to_toml(job.plan);
+  facts.model = to_json(job.model);
+  return commit_checkpoint(options.save, facts);
+}
+
+}  // namespace
+
+Result<void> write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
+                           const TrainingResult& result) {
+  const TrainingOptions& options = shared.options;
+  const ModuleTree& tree = shared.job.tree;
+  const Gatherer gatherer(shared, ranks);
+  if (!options.export_gradients.empty() && !result.steps.empty()) {
+    auto ok = export_tensors(tree, options.export_gradients, gatherer, gradients_of);
+    if (!ok) return ok;
+  }
+  if (!options.export_weights.empty()) {
+    auto ok = export_tensors(tree, options.export_weights, gatherer, weights_of);
+    if (!ok) return ok;
+  }
+  // Before the first step there are no optimizer states, and nothing that would be lost.
+  if (!options.save.empty() && !result.steps.empty()) return save_checkpoint(shared, ranks, result);
+  return {};
+}
+
+}  // namespace foreshard::executor

@@ -1,0 +1,244 @@
+#include "executor/run/training.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "executor/communication/local_communicator.hpp"
+#include "executor/communication/message_communicator.hpp"
+#include "executor/device/processor.hpp"
+#include "executor/device/watchdog.hpp"
+#include "executor/run/rank_run.hpp"
+#include "executor/run/run_exports.hpp"
+
+namespace foreshard::executor {
+namespace {
+
+constexpr int kGroups = static_cast<int>(Group::kCount);
+
+std::vector<int> members(const RankPlace::Membership& group) {
+  std::vector<int> ranks;
+  for (int i = 0; i < group.size; ++i) ranks.push_back(group.first_rank + i * group.stride);
+  return ranks;
+}
+
+// The communicators of all ranks of this process, by rank and group.
+class Meeting {
+ public:
+  Meeting(RunControl& run, const Job& job, Transport* transport) {
+    of_.resize(static_cast<std::size_t>(job.ranks));
+    for (int g = 0; g < kGroups; ++g) {
+      for (int rank = 0; rank < job.ranks; ++rank) {
+        const auto group = place_of(job, rank).groups[g];
+        if (transport != nullptr) {
+          if (rank == transport->rank()) {
+            own(make_message_communicator(run, *transport, members(group), g), rank, g);
+          }
+        } else if (group.index == 0) {
+          const std::vector<int> ranks = members(group);
+          auto made = make_local_communicators(run, ranks);
+          for (std::size_t i = 0; i < made.size(); ++i) own(std::move(made[i]), ranks[i], g);
+        }
+      }
+    }
+  }
+
+  const RankRun::Communicators& of(int rank) const { return of_[static_cast<std::size_t>(rank)]; }
+  std::vector<const WaitSource*> wait_sources() const {
+    std::vector<const WaitSource*> sources;
+    for (const auto& c : owned_) sources.push_back(c.get());
+    return sources;
+  }
+
+ private:
+  void own(std::unique_ptr<Communicator> communicator, int rank, int group) {
+    of_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(group)] = communicator.get();
+    owned_.push_back(std::move(communicator));
+  }
+
+  std::vector<std::unique_ptr<Communicator>> owned_;
+  std::vector<RankRun::Communicators> of_;
+};
+
+using Ranks = std::vector<std::unique_ptr<RankRun>>;
+
+// What is to be looked after while ranks wait: agreements, and the end that they lead to.
+void look_after(RunShared& shared, Ranks& ranks, std::vector<Wait>& waits) {
+  shared.look_for_interrupt();
+  shared.agreements.last_step.add_waits(waits);
+  OutOfMemoryAgreement& memory = shared.agreements.memory;
+  if (!memory.has_limit()) return;
+  for (const auto& rank : ranks) {
+    memory.look(rank->rank(), [&rank](Tag last) { return rank->has_finished(last); });
+  }
+  memory.correct(waits);
+  if (memory.is_settled()) shared.run.end("out of device memory");
+}
+
+WatchdogOptions watchdog_options(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat) {
+  WatchdogOptions out;
+  out.hang_timeout = shared.options.hang_timeout;
+  out.describe = describe_tag;
+  out.heartbeat = heartbeat;
+  out.at_look = [&shared, &ranks](std::vector<Wait>& waits) { look_after(shared, ranks, waits); };
+  out.on_overdue = [transport = shared.options.transport](const Failure& failure) {
+    std::fprintf(stderr, "foreshard: error: %s\n", failure.text().c_str());
+    std::fflush(stderr);
+    if (transport != nullptr) transport->abort(1);
+    std::_Exit(1);
+  };
+  return out;
+}
+
+traces::RunDescription describe_run(const Job& job, const RankProgram& program,
+                                    const TrainingOptions& options) {
+  traces::RunDescription run;
+  run.program_hash = program_hash(program);
+  run.model_json = to_json(job.model);
+  run.plan_toml = to_toml(job.plan);
+  run.command = options.command;
+  run.ranks = job.ranks;
+  run.threads_per_rank = options.threads_per_rank;
+  if (options.cores > 0) run.more["cores"] = std::to_string(options.cores);
+  run.more["instruction_set"] = name(instruction_set());
+  if (options.transport != nullptr) {
+    run.more["processes"] = std::to_string(options.transport->size());
+    run.more["process"] = std::to_string(options.transport->rank());
+  }
+  return run;
+}
+
+// Processes record into files of their own, which become one.
+Result<void> merge_recordings(RunShared& shared) {
+  const TrainingOptions& options = shared.options;
+  if (options.transport == nullptr || options.trace.empty()) return {};
+  exchange(shared.closing, *options.transport, "");
+  if (options.transport->rank() != 0) return {};
+  return traces::merge_parts(options.trace, options.transport->size());
+}
+
+OomReport describe_oom(const RankRun& rank, const OutOfMemoryPoint& point,
+                       std::int64_t first_step) {
+  const std::int64_t relative = point.step == 0 ? 0 : point.step - first_step + 1;
+  OomReport report =
+      oom_report(rank.program(), relative, point.instruction, point.rank, point.request);
+  report.step = point.step;
+  return report;
+}
+
+// All steps of the ranks of this process, until they end one way or another.
+void run_ranks(RunShared& shared, Ranks& ranks, std::vector<const WaitSource*> sources,
+               Heartbeat* heartbeat) {
+  const Watchdog watchdog(shared.run, std::move(sources),
+                          watchdog_options(shared, ranks, heartbeat));
+  std::vector<std::thread> threads;
+  for (auto& rank : ranks) {
+    try {
+      threads.emplace_back([&rank] { rank->run(); });
+    } catch (const std::system_error& error) {
+      shared.run.fail(rank->rank(), "its thread cannot be started: " + error.code().message());
+      break;
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  // The streams of a rank that is out of memory go on with what others need.
+  if (!std::ranges::all_of(ranks, [](const auto& rank) { return rank->has_finished(); })) {
+    shared.run.wait_until_aborted();
+  }
+  for (auto& rank : ranks) rank->stop_streams();
+}
+
+// Closes the recording and writes what is asked for, together with the other processes.
+Result<void> close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
+                       std::unique_ptr<profiler::Recorder> recorder, TrainingResult& result) {
+  const TrainingOptions& options = shared.options;
+  OutOfMemoryAgreement& memory = shared.agreements.memory;
+  std::optional<Watchdog> watchdog;
+  if (heartbeat != nullptr && !result.failure) {
+    watchdog.emplace(shared.closing, std::vector<const WaitSource*>{},
+                     watchdog_options(shared, ranks, heartbeat));
+    try {
+      // Other processes may still be reading this one's memory: none goes before all have come here.
+      memory.share(shared.closing, *options.transport);
+    } catch (const Aborted&) {
+      result.failure = shared.closing.failure();
+    }
+  }
+  if (const auto point = memory.first(); point && !result.failure) {
+    result.ran_out_of_memory = true;
+    for (const auto& rank : ranks) {
+      if (rank->rank() != point->rank) continue;
+      result.oom = describe_oom(*rank, *point, shared.first_step);
+      result.held = rank->held_at(*point);
+    }
+  }
+  if (recorder) {
+    const std::string reason = result.ran_out_of_memory ? "out of device memory"
+                               : result.failure         ? result.failure->message
+                               : result.was_interrupted ? "interrupted"
+                                                        : "";
+    if (auto closed = recorder->close(reason); !closed) return tl::unexpected(closed.error());
+    recorder.reset();
+  }
+  if (result.failure) return {};
+  if (auto ok = merge_recordings(shared); !ok) return ok;
+  return result.ran_out_of_memory ? Result<void>() : write_outputs(shared, ranks, result);
+}
+
+}  // namespace
+
+Result<TrainingResult> train(const Job& job, const TokenData& data, const WeightSource& weights,
+                             const TrainingOptions& options) {
+  RunShared shared(job, data, weights, options);
+  if (options.transport != nullptr) {
+    if (auto ok = check_builds(shared.run, *options.transport); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  if (options.resume) {
+    shared.first_step = options.resume->facts().step + 1;
+    shared.order = {options.resume->facts().step, options.resume->facts().samples};
+  }
+  const int only = options.transport == nullptr ? kNoRank : options.transport->rank();
+  Ranks ranks;
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    if (only == kNoRank || rank == only) ranks.push_back(std::make_unique<RankRun>(shared, rank));
+  }
+  std::unique_ptr<profiler::Recorder> recorder;
+  if (!options.trace.empty()) {
+    auto made =
+        profiler::Recorder::create(options.trace, describe_run(job, ranks[0]->program(), options));
+    if (!made) return tl::unexpected(made.error());
+    recorder = std::move(*made);
+  }
+  Meeting meeting(shared.run, job, options.transport);
+  try {
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      ranks[r]->prepare(meeting.of(only == kNoRank ? static_cast<int>(r) : only), recorder.get());
+    }
+  } catch (const std::runtime_error& error) {
+    return fail("", "", std::string(error.what()) + "; expected fewer ranks or threads per rank");
+  }
+  std::unique_ptr<Heartbeat> heartbeat;
+  if (options.transport != nullptr)
+    heartbeat = make_heartbeat(shared.run, shared.agreements, *options.transport);
+  run_ranks(shared, ranks, meeting.wait_sources(), heartbeat.get());
+  TrainingResult result;
+  result.first_step = shared.first_step;
+  result.failure = shared.run.failure();
+  result.steps = ranks[0]->steps();
+  for (const auto& rank : ranks) result.memory.push_back(rank->memory_report());
+  result.was_interrupted = shared.agreements.last_step.is_asked();
+  try {
+    auto ok = close_run(shared, ranks, heartbeat.get(), std::move(recorder), result);
+    if (!ok) return tl::unexpected(ok.error());
+  } catch (const Aborted&) {
+    result.failure = shared.closing.failure();
+  }
+  return result;
+}
+
+}  // namespace foreshard::executor

@@ -1,0 +1,77 @@
+// A training run: ranks, data, weights, checkpoints and recording around the interpreter.
+//
+// Ranks are threads of this process that meet in a local communicator, or processes that exchange
+// messages (MPI), of which this one is a single rank. A rank that fails takes the run down, named;
+// running out of device memory is a result, not a failure.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "executor/communication/transport.hpp"
+#include "executor/data/checkpoint.hpp"
+#include "executor/data/tokens.hpp"
+#include "executor/data/weight_source.hpp"
+#include "executor/device/fault.hpp"
+#include "executor/run/interpreter.hpp"
+#include "models/program/oom_report.hpp"
+
+namespace foreshard::executor {
+
+struct TrainingOptions {
+  std::int64_t steps = 1;        // number of the last step, counted from 1, also after a resume
+  std::int64_t total_steps = 0;  // the schedule's length
+  std::uint64_t seed = 0;
+  std::string data;  // path of the token file; empty: the shipped text
+  int threads_per_rank = 1;
+  int cores = 0;  // that all ranks share, for the trace; 0: this process' own
+  std::optional<std::int64_t> device_memory;
+  Nanoseconds hang_timeout{60'000'000'000};
+  Fault fault;
+  std::optional<Checkpoint> resume;
+  std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
+  std::string command;                                        // for the trace
+  bool poisons = false;
+  Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
+  // Called on rank 0's thread after each step.
+  std::function<void(const StepReport&)> on_step;
+  // Set from a signal handler: the run ends after the step at hand.
+  const std::atomic<bool>* interrupt = nullptr;
+};
+
+struct RankMemoryReport {
+  struct Peaks {
+    std::int64_t allocated = 0, reserved = 0, active = 0;
+  };
+  int rank = 0;
+  Peaks run;
+  std::int64_t host = 0;
+  std::vector<Peaks> steps;  // of the steps this run did, in order
+};
+
+// What held the memory of the rank that ran out of it.
+struct HeldMemory {
+  std::string category, owner;
+  std::int64_t bytes = 0;
+};
+
+struct TrainingResult {
+  std::int64_t first_step = 1;
+  std::vector<StepReport> steps;         // of rank 0
+  std::vector<RankMemoryReport> memory;  // of every rank
+  bool ran_out_of_memory = false;
+  std::optional<OomReport> oom;  // in the process whose rank it is
+  std::vector<HeldMemory> held;  // by that rank then, largest first
+  std::optional<Failure> failure;
+  bool was_interrupted = false;
+};
+
+// Everything a user can cause (files that cannot be written) is an error; what happens in the run is
+// in the result.
+Result<TrainingResult> train(const Job& job, const TokenData& data, const WeightSource& weights,
+                             const TrainingOptions& options);
+
+}  // namespace foreshard::executor

@@ -1,0 +1,289 @@
+// The path of a request that a cached block serves, frees, and the bookkeeping of blocks.
+#include "models/allocator/caching_allocator.hpp"
+
+#include <algorithm>
+
+#include "models/base/assertion.hpp"
+
+namespace foreshard {
+
+using Action = AllocatorEvent::Action;
+
+CachingAllocator::CachingAllocator(const AllocatorRules& rules, std::optional<std::int64_t> limit,
+                                   SegmentSource& source)
+    : rules_(rules), limit_(limit), source_(source) {}
+
+tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate(std::int64_t bytes, int stream) {
+  if (bytes <= 0) return Allocation{};
+  if (!pending_.empty()) process_events();
+  if (bytes > AllocatorRules::kMaxRequest) return tl::unexpected(fail_request({.bytes = bytes}));
+  Request request{.bytes = bytes, .size = rules_.round_size(bytes), .stream = stream};
+  request.small = AllocatorRules::is_small(request.size);
+  request.expands = rules_.expandable_segments;
+  if (is_private(stream)) apply_pool(request);
+  ensure_stream(stream);
+  if (const auto entry = best_fit(request)) return take_cached(request, *entry);
+  return allocate_new(request);
+}
+
+std::optional<std::size_t> CachingAllocator::best_fit(const Request& request) {
+  if (collects_garbage() && !is_private(request.stream)) ++lookups_[request.small];
+  const FreeBlocks& free = pool(request.stream, request.small).free;
+  std::size_t entry = free.lower_bound(request.size);
+  if (entry == free.size()) return std::nullopt;
+  if (request.expands) {
+    // A block at the end of the mapped part counts with what it could grow by: prefer a later block
+    // that wastes less of it.
+    const auto reach = [&](std::size_t i) {
+      const Block& b = block(free[i].block);
+      const bool grows = b.next != kNoBlock && block(b.next).state == State::unmapped;
+      return b.size + (grows ? block(b.next).size : 0);
+    };
+    while (block(free[entry].block).range >= 0 && entry + 1 < free.size() &&
+           reach(entry + 1) < reach(entry)) {
+      ++entry;
+    }
+  }
+  if (!rules_.may_serve(request.size, free[entry].size)) return std::nullopt;
+  return entry;
+}
+
+Allocation CachingAllocator::take_cached(const Request& request, std::size_t entry) {
+  FreeBlocks& free = pool(request.stream, request.small).free;
+  const BlockId id = free[entry].block;
+  const std::int64_t remaining = block(id).size - request.size;
+  if (rules_.splits(request.size, remaining, request.small || request.expands)) {
+    const Block& whole = block(id);
+    const BlockId rest = new_block({.address = whole.address + request.size,
+                                    .size = remaining,
+                                    .free_since = lookups_[request.small],
+                                    .range = whole.range,
+                                    .stream = whole.stream,
+                                    .state = State::free,
+                                    .small = whole.small});
+    link_after(rest, id);
+    block(id).size = request.size;
+    free.shrink(entry, {remaining, block(rest).address, rest});
+  } else {
+    free.erase(entry);
+  }
+  return hand_out(id, request);
+}
+
+Allocation CachingAllocator::hand_out(BlockId id, const Request& request) {
+  Block& b = block(id);
+  b.state = State::allocated;
+  b.requested = request.bytes;
+  statistics_.allocated += b.size;
+  statistics_.active += b.size;
+  statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
+  statistics_.peak_active = std::max(statistics_.peak_active, statistics_.active);
+  ++statistics_.allocations;
+  if (listener_) notify(Action::alloc, id);
+  return {id, b.address, b.size};
+}
+
+void CachingAllocator::free(BlockId id) {
+  if (id == kNoBlock) return;
+  Block& b = block(id);
+  statistics_.allocated -= b.size;
+  b.state = State::awaiting_free;
+  if (listener_) notify(Action::free_requested, id);
+  if (!b.used_elsewhere) return complete(id);
+
+  const auto is_its = [id](const auto& use) { return use.first == id; };
+  for (const auto& use : stream_uses_) {
+    if (!is_its(use)) continue;
+    PendingFree pending{.block = id, .stream = use.second};
+    if (stream_events_) pending.event = stream_events_->record(use.second);
+    pending_.push_back(pending);
+    ++b.pending_events;
+  }
+  std::erase_if(stream_uses_, is_its);
+  b.used_elsewhere = false;
+}
+
+void CachingAllocator::record_stream(BlockId id, int stream) {
+  if (id == kNoBlock || block(id).stream == stream) return;
+  const std::pair use{id, stream};
+  if (std::find(stream_uses_.begin(), stream_uses_.end(), use) != stream_uses_.end()) return;
+  stream_uses_.push_back(use);
+  block(id).used_elsewhere = true;
+}
+
+void CachingAllocator::request_free(BlockId id) {
+  if (id == kNoBlock) return;
+  Block& b = block(id);
+  statistics_.allocated -= b.size;
+  b.state = State::awaiting_free;
+  b.pending_events = 1;
+  b.used_elsewhere = false;
+  std::erase_if(stream_uses_, [id](const auto& use) { return use.first == id; });
+  pending_.push_back({.block = id, .stream = b.stream});
+  if (listener_) notify(Action::free_requested, id);
+}
+
+void CachingAllocator::complete_free(BlockId id) {
+  if (id == kNoBlock) return;
+  std::erase_if(pending_, [id](const PendingFree& pending) { return pending.block == id; });
+  complete(id);
+}
+
+void CachingAllocator::complete(BlockId id) {
+  Block& b = block(id);
+  b.pending_events = 0;
+  statistics_.active -= b.size;
+  if (listener_) notify(Action::free_completed, id);
+  b.state = State::free;
+  b.requested = 0;
+
+  const auto is_free = [this](BlockId neighbour) {
+    return neighbour != kNoBlock && block(neighbour).state == State::free;
+  };
+  FreeBlocks& free = pool_of(b).free;
+  // The entry of one free neighbour grows into that of the merged block, which saves moving the
+  // array twice.
+  std::optional<AddressRange> grown;
+  if (is_free(b.previous)) {
+    grown = AddressRange{block(b.previous).address, block(b.previous).size};
+    absorb(id, b.previous);
+  }
+  if (is_free(b.next)) {
+    const Block& next = block(b.next);
+    if (grown) {
+      free.erase(next.size, next.address);
+    } else {
+      grown = AddressRange{next.address, next.size};
+    }
+    absorb(id, b.next);
+  }
+  b.free_since = lookups_[b.small];
+  const FreeBlocks::Entry entry{b.size, b.address, id};
+  if (grown) {
+    free.grow(free.lower_bound(grown->bytes, grown->address), entry);
+  } else {
+    free.insert(entry);
+  }
+}
+
+void CachingAllocator::process_events() {
+  if (!stream_events_) return;
+  // Events of one stream are asked in order; the first that is not done stops its stream.
+  std::vector<int> stopped;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    const PendingFree pending = pending_[i];
+    const bool is_stopped =
+        std::find(stopped.begin(), stopped.end(), pending.stream) != stopped.end();
+    if (pending.event && !is_stopped) {
+      if (stream_events_->is_done(*pending.event)) {
+        if (--block(pending.block).pending_events == 0) complete(pending.block);
+        continue;
+      }
+      stopped.push_back(pending.stream);
+    }
+    pending_[kept++] = pending;
+  }
+  pending_.resize(kept);
+}
+
+// Of blocks of these streams.
+void CachingAllocator::complete_pending(int first_stream, int end_stream) {
+  std::erase_if(pending_, [&](const PendingFree& pending) {
+    const int stream = block(pending.block).stream;
+    if (stream < first_stream || stream >= end_stream) return false;
+    if (pending.event && stream_events_) stream_events_->wait(*pending.event);
+    if (--block(pending.block).pending_events == 0) complete(pending.block);
+    return true;
+  });
+}
+
+void CachingAllocator::reset_peaks() {
+  statistics_.peak_allocated = statistics_.allocated;
+  statistics_.peak_reserved = statistics_.reserved;
+  statistics_.peak_active = statistics_.active;
+}
+
+void CachingAllocator::ensure_stream(int stream) {
+  const std::size_t pools = index(2 * (stream + 1));
+  if (pools_.size() < pools) pools_.resize(pools);
+}
+
+BlockId CachingAllocator::new_block(const Block& value) {
+  BlockId id = unused_;
+  if (id == kNoBlock) {
+    id = narrow<BlockId>(blocks_.size());
+    blocks_.push_back(value);
+  } else {
+    unused_ = block(id).next;
+    block(id) = value;
+  }
+  return id;
+}
+
+void CachingAllocator::delete_block(BlockId id) {
+  Block& b = block(id);
+  b.state = State::unused;
+  b.next = unused_;
+  unused_ = id;
+}
+
+void CachingAllocator::link_after(BlockId id, BlockId neighbour) {
+  Block& b = block(id);
+  Block& before = block(neighbour);
+  b.previous = neighbour;
+  b.next = before.next;
+  before.next = id;
+  if (b.next != kNoBlock) block(b.next).previous = id;
+}
+
+// Joins a neighbour in the same state into the block; the neighbour is in no pool any more.
+void CachingAllocator::absorb(BlockId id, BlockId neighbour) {
+  Block& b = block(id);
+  const Block& other = block(neighbour);
+  b.size += other.size;
+  if (neighbour == b.previous) {
+    b.address = other.address;
+    b.previous = other.previous;
+    if (b.previous != kNoBlock) block(b.previous).next = id;
+  } else {
+    b.next = other.next;
+    if (b.next != kNoBlock) block(b.next).previous = id;
+  }
+  delete_block(neighbour);
+}
+
+void CachingAllocator::insert_free(BlockId id) {
+  Block& b = block(id);
+  b.free_since = lookups_[b.small];
+  pool_of(b).free.insert({b.size, b.address, id});
+}
+
+void CachingAllocator::took(std::int64_t bytes) {
+  statistics_.reserved += bytes;
+  statistics_.peak_reserved = std::max(statistics_.peak_reserved, statistics_.reserved);
+  ++statistics_.segments_allocated;
+}
+
+void CachingAllocator::gave_back(std::int64_t bytes) {
+  statistics_.reserved -= bytes;
+  ++statistics_.segments_released;
+}
+
+void CachingAllocator::notify(Action action, BlockId id) {
+  const Block& b = block(id);
+  listener_->on_event({.action = action,
+                       .stream = b.stream,
+                       .block = id,
+                       .address = b.address,
+                       .bytes = b.size,
+                       .requested = b.requested});
+}
+
+void CachingAllocator::notify_segment(Action action, int stream, AddressRange range) {
+  if (!listener_) return;
+  listener_->on_event(
+      {.action = action, .stream = stream, .address = range.address, .bytes = range.bytes});
+}
+
+}  // namespace foreshard

@@ -1,0 +1,208 @@
+// PyTorch's CUDA caching allocator, as rules over any backing memory.
+//
+// Memory comes from the driver in segments and is cut into blocks. Blocks of one segment form a
+// list in address order; free blocks wait, ordered by size and address, in one of two pools (small
+// and large requests) of the stream they were allocated for, and are never given to another stream.
+// A request takes the smallest free block that holds it and gives back what exceeds it; a freed
+// block merges with its free neighbours. Only when no cached block fits is a new segment asked for,
+// and when the driver has none left, unused segments are given back and it is asked again.
+//
+// The same rules run over real memory in the executor and over bare numbers in the simulator
+// (models/allocator/segment_source.hpp), so they take the same decisions for the same requests: every
+// address, segment and failure. models/allocator/allocator_rules.hpp holds the sizes.
+//
+//   VirtualSegments segments(capacity);
+//   CachingAllocator allocator(settings, memory_limit(settings, capacity), segments);
+//   auto a = allocator.allocate(bytes, stream);
+//   if (!a) report(a.error());  // OutOfMemory
+//   allocator.free(a->block);
+//
+// Blocks are named by an index that stays valid until their free has completed. Not thread-safe:
+// one host thread owns an allocator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "models/allocator/allocator_rules.hpp"
+#include "models/allocator/allocator_types.hpp"
+#include "models/allocator/free_blocks.hpp"
+#include "models/allocator/segment_source.hpp"
+#include "models/base/error.hpp"
+#include "models/base/units.hpp"
+
+namespace foreshard {
+
+class CachingAllocator {
+ public:
+  // `limit` is PyTorch's per-process memory fraction, in bytes: what may be reserved in all, and
+  // what garbage_collection_threshold is a fraction of (without one it has no effect). The source
+  // has the device's capacity; memory_limit says which limit goes with it. Rules are made from
+  // AllocatorSettings implicitly.
+  CachingAllocator(const AllocatorRules& rules, std::optional<std::int64_t> limit,
+                   SegmentSource& source);
+
+  CachingAllocator(const CachingAllocator&) = delete;
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
+
+  // Before the first request of its streams, which follow those of all other pools.
+  void add_private_pool(const PrivatePool& pool);
+
+  tl::expected<Allocation, OutOfMemory> allocate(std::int64_t bytes, int stream);
+
+  // Frees at once, or, if other streams used the block, once they have passed their current ends.
+  void free(BlockId block);
+  // Marks the block as used by another stream until its free.
+  void record_stream(BlockId block, int stream);
+  // The two halves of a free whose completion the caller decides (a replayed history).
+  void request_free(BlockId block);
+  void complete_free(BlockId block);
+
+  // Gives every unused segment back to the driver, except those of private pools in use.
+  void empty_cache();
+  // The last user of a private pool is gone: its unused segments can be given back.
+  void release_pool(std::size_t pool);
+  // Gives back the unused segments of one private pool alone.
+  void empty_pool(std::size_t pool);
+
+  const AllocatorStatistics& statistics() const { return statistics_; }
+  void reset_peaks();
+
+  Address address(BlockId block) const { return blocks_[index(block)].address; }
+  std::int64_t bytes(BlockId block) const { return blocks_[index(block)].size; }
+
+  // What is reserved now, ordered by address.
+  std::vector<SegmentState> segments() const;
+  // Takes over segments that exist already; only before the first request. The source is not
+  // asked for them but will be given them back. Returns the block of each part, in order (kNoBlock
+  // where it is free). Expandable segments of one stream and pool that follow one another are taken
+  // to share a range.
+  Result<std::vector<BlockId>> load(std::span<const SegmentState> segments);
+
+  void set_listener(AllocatorListener* listener) { listener_ = listener; }
+  void set_stream_events(StreamEvents* events) { stream_events_ = events; }
+
+ private:
+  enum class State : std::uint8_t { free, unmapped, allocated, awaiting_free, unused };
+
+  struct Block {
+    Address address = 0;
+    std::int64_t size = 0;
+    std::int64_t requested = 0;
+    std::int64_t free_since = 0;  // lookups of its pool when it became free, for its age
+    BlockId previous = kNoBlock, next = kNoBlock;
+    std::int32_t range = -1;  // the expandable segment's, or -1
+    std::int32_t pending_events = 0;
+    std::int16_t stream = 0;
+    State state = State::unused;
+    bool small = false;
+    bool used_elsewhere = false;  // record_stream named another stream
+
+    bool is_split() const { return previous != kNoBlock || next != kNoBlock; }
+  };
+
+  // The blocks of one stream in one of the two pools.
+  struct Pool {
+    FreeBlocks free;
+    std::vector<BlockId> unmapped;  // of expandable segments, by address
+  };
+
+  struct Request {
+    std::int64_t bytes = 0, size = 0;  // as asked for, and rounded
+    int stream = 0;
+    bool small = false;
+    bool expands = false;        // from expandable segments
+    bool releases_cache = true;  // before it fails
+  };
+
+  // A free that waits for an event; no event: for complete_free.
+  struct PendingFree {
+    BlockId block = kNoBlock;
+    int stream = 0;
+    std::optional<std::int64_t> event = std::nullopt;
+  };
+
+  static constexpr int kAllStreams = std::numeric_limits<int>::max();
+
+  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+  Block& block(BlockId id) { return blocks_[index(id)]; }
+  Pool& pool(int stream, bool small) { return pools_[index(2 * stream + (small ? 1 : 0))]; }
+  Pool& pool_of(const Block& b) { return pool(b.stream, b.small); }
+  void ensure_stream(int stream);
+  bool is_private(int stream) const { return stream >= default_streams_; }
+  void apply_pool(Request& request) const;
+
+  BlockId new_block(const Block& value);
+  void delete_block(BlockId id);
+  void link_after(BlockId id, BlockId neighbour);
+  void insert_free(BlockId id);
+  void erase_free(const Block& b) { pool_of(b).free.erase(b.size, b.address); }
+  void insert_unmapped(BlockId id);
+  void erase_unmapped(BlockId id);
+  void absorb(BlockId id, BlockId neighbour);
+  bool collects_garbage() const { return limit_ && rules_.garbage_collection_threshold > 0.0; }
+
+  // The request's path: a cached block, else new memory, else new memory after a release.
+  std::optional<std::size_t> best_fit(const Request& request);
+  Allocation take_cached(const Request& request, std::size_t entry);
+  tl::expected<Allocation, OutOfMemory> allocate_new(const Request& request);
+  Allocation hand_out(BlockId id, const Request& request);
+  BlockId new_memory(const Request& request);
+  BlockId new_segment(const Request& request);
+  OutOfMemory fail_request(const Request& request);
+
+  // Expandable segments (caching_allocator_expandable.cpp).
+  BlockId expand(const Request& request);
+  BlockId find_expandable(const Request& request);
+  bool map_front(BlockId id, std::int64_t bytes);
+  void unmap_granules(BlockId id);
+
+  // Giving memory back (caching_allocator_release.cpp).
+  void collect_garbage();
+  bool release_oversize(const Request& request);
+  void release_cache();
+  void release_private(const PrivatePool& pool);
+  void release_pools(bool small, int first_stream, int end_stream);
+  void release_segment(BlockId id);
+
+  // Frees.
+  void complete(BlockId id);
+  void process_events();
+  void complete_pending(int first_stream, int end_stream);
+
+  // Taking over segments (caching_allocator_state.cpp).
+  BlockId load_blocks(const SegmentState& segment, std::int32_t range, BlockId previous,
+                      BlockId* ids);
+  BlockId load_unmapped(const SegmentState& segment, AddressRange stretch, BlockId previous);
+
+  void took(std::int64_t bytes);
+  void gave_back(std::int64_t bytes);
+  void notify(AllocatorEvent::Action action, BlockId id);
+  void notify_segment(AllocatorEvent::Action action, int stream, AddressRange range);
+
+  AllocatorRules rules_;
+  std::optional<std::int64_t> limit_;
+  SegmentSource& source_;
+  AllocatorListener* listener_ = nullptr;
+  StreamEvents* stream_events_ = nullptr;
+
+  std::vector<Block> blocks_;
+  BlockId unused_ = kNoBlock;  // head of the list of unused entries of blocks_
+  std::vector<Pool> pools_;
+  std::vector<PrivatePool> private_pools_;
+  std::vector<std::size_t> released_pools_;
+  int default_streams_ = kAllStreams;      // of the default pool, before those of private ones
+  std::vector<AddressRange> ranges_;       // of expandable segments
+  std::array<std::int64_t, 2> lookups_{};  // large, small; counted for garbage collection
+  std::vector<PendingFree> pending_;
+  std::vector<std::pair<BlockId, int>> stream_uses_;  // of blocks not yet freed
+  AllocatorStatistics statistics_;
+};
+
+}  // namespace foreshard

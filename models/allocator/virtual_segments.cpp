@@ -1,0 +1,108 @@
+#include "models/allocator/virtual_segments.hpp"
+
+#include <algorithm>
+
+#include "models/base/units.hpp"
+
+namespace foreshard {
+namespace {
+
+constexpr Address kRangesTop = VirtualSegments::kTop - (Address{1} << 40);
+constexpr Address kFarSegmentsTop = 0x6f0000000000;
+constexpr Address kFarRangesTop = 0x2f0000000000;
+
+// What a device without a limit counts as where a range is reserved for it.
+constexpr std::int64_t kUnlimitedDevice = 128 * kGiB.count;
+
+std::optional<Address> take(std::int64_t bytes, DescendingAddresses& near,
+                            DescendingAddresses& far) {
+  const auto address = near.take(bytes);
+  return address ? address : far.take(bytes);
+}
+
+void give_back(Address address, DescendingAddresses& near, DescendingAddresses& far) {
+  (address >= VirtualSegments::kLowest ? near : far).give_back(address);
+}
+
+}  // namespace
+
+std::optional<Address> DescendingAddresses::take(std::int64_t bytes) {
+  bytes = round_up(bytes, 2 * kMiB.count);
+  std::optional<Address> address;
+  if (bytes <= next_ - floor_) {
+    next_ -= bytes;
+    address = next_;
+  } else {
+    address = highest_gap(bytes);
+  }
+  if (address) taken_.emplace_hint(taken_.end(), *address, bytes);
+  return address;
+}
+
+std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) const {
+  Address end = top_;
+  for (const auto& [address, size] : taken_) {
+    if (end - (address + size) >= bytes) return end - bytes;
+    end = address;
+  }
+  if (end - floor_ >= bytes) return end - bytes;
+  return std::nullopt;
+}
+
+VirtualSegments::VirtualSegments(std::int64_t capacity, SegmentBacking* backing)
+    : capacity_(capacity),
+      backing_(backing),
+      segments_(kTop, kRangesTop),
+      ranges_(kRangesTop, kLowest),
+      far_segments_(kFarSegmentsTop, kFarRangesTop),
+      far_ranges_(kFarRangesTop, 0) {}
+
+bool VirtualSegments::commit(Address address, std::int64_t bytes) {
+  if (bytes > capacity_ - used_) return false;
+  used_ += bytes;
+  if (backing_) backing_->commit(address, bytes);
+  return true;
+}
+
+void VirtualSegments::decommit(Address address, std::int64_t bytes) {
+  used_ -= bytes;
+  if (backing_) backing_->decommit(address, bytes);
+}
+
+std::optional<Address> VirtualSegments::reserve(std::int64_t bytes, int /*stream*/) {
+  if (bytes > capacity_ - used_) return std::nullopt;
+  const auto address = take(bytes, segments_, far_segments_);
+  if (address) commit(*address, bytes);
+  return address;
+}
+
+void VirtualSegments::release(Address address, std::int64_t bytes) {
+  decommit(address, bytes);
+  give_back(address, segments_, far_segments_);
+}
+
+std::optional<AddressRange> VirtualSegments::reserve_range(std::int64_t granule,
+                                                           std::int64_t at_least, int /*stream*/) {
+  const std::int64_t device = capacity_ == kUnlimited ? kUnlimitedDevice : capacity_;
+  const std::int64_t bytes = round_up(std::max(device + device / 8, at_least), granule);
+  const auto address = take(bytes, ranges_, far_ranges_);
+  if (!address) return std::nullopt;
+  const AddressRange range{*address, bytes};
+  if (backing_) backing_->begin_range(range);
+  return range;
+}
+
+void VirtualSegments::release_range(AddressRange range) {
+  if (backing_) backing_->end_range(range);
+  give_back(range.address, ranges_, far_ranges_);
+}
+
+bool VirtualSegments::map(Address address, std::int64_t bytes) {
+  return commit(address, bytes);
+}
+
+void VirtualSegments::unmap(Address address, std::int64_t bytes) {
+  decommit(address, bytes);
+}
+
+}  // namespace foreshard

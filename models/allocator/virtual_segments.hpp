@@ -1,0 +1,80 @@
+// A device that exists only as numbers: it hands out descending addresses, as cudaMalloc mostly
+// does, and counts its memory. The same sequence of calls gets the same addresses everywhere, so
+// an allocator over it decides alike in a simulation and in a real run; the real run adds a
+// backing, which is told when memory appears and disappears behind an address.
+//
+// All addresses lie in [kLowest, kLowest + kSpan), 3 TiB: ordinary segments in the upper TiB, the
+// ranges of expandable ones below it. Addresses descend without reuse until the part is used up; then
+// the highest gap that fits is taken. Only a device larger than that, which can exist in a simulation
+// alone, gets addresses below kLowest. A range has room for 9/8 of the device, as PyTorch reserves.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "models/allocator/segment_source.hpp"
+
+namespace foreshard {
+
+// Told by VirtualSegments when memory starts or stops to exist behind a range of addresses.
+class SegmentBacking {
+ public:
+  virtual ~SegmentBacking() = default;
+  virtual void commit(Address address, std::int64_t bytes) = 0;
+  virtual void decommit(Address address, std::int64_t bytes) = 0;
+  // A range whose parts are committed later, and its end, with nothing committed in it any more.
+  virtual void begin_range(AddressRange range) = 0;
+  virtual void end_range(AddressRange range) = 0;
+};
+
+// Hands out addresses downwards from `top` to `floor`, and then from what was given back.
+class DescendingAddresses {
+ public:
+  DescendingAddresses(Address top, Address floor) : top_(top), floor_(floor), next_(top) {}
+
+  std::optional<Address> take(std::int64_t bytes);
+  void give_back(Address address) { taken_.erase(address); }
+
+ private:
+  std::optional<Address> highest_gap(std::int64_t bytes) const;
+
+  Address top_, floor_, next_;
+  std::map<Address, std::int64_t, std::greater<>> taken_;
+};
+
+class VirtualSegments final : public SegmentSource {
+ public:
+  static constexpr std::int64_t kSpan = std::int64_t{3} << 40;
+  static constexpr Address kTop = 0x7f0000000000;
+  static constexpr Address kLowest = kTop - kSpan;
+
+  static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+  explicit VirtualSegments(std::int64_t capacity = kUnlimited, SegmentBacking* backing = nullptr);
+
+  std::optional<Address> reserve(std::int64_t bytes, int stream) override;
+  void release(Address address, std::int64_t bytes) override;
+  std::optional<AddressRange> reserve_range(std::int64_t granule, std::int64_t at_least,
+                                            int stream) override;
+  void release_range(AddressRange range) override;
+  bool map(Address address, std::int64_t bytes) override;
+  void unmap(Address address, std::int64_t bytes) override;
+
+  std::int64_t used() const { return used_; }
+  std::int64_t capacity() const { return capacity_; }
+
+ private:
+  bool commit(Address address, std::int64_t bytes);
+  void decommit(Address address, std::int64_t bytes);
+
+  std::int64_t capacity_;
+  std::int64_t used_ = 0;
+  SegmentBacking* backing_;
+  DescendingAddresses segments_, ranges_;
+  DescendingAddresses far_segments_, far_ranges_;  // below kLowest
+};
+
+}  // namespace foreshard

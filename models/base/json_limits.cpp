@@ -1,0 +1,29 @@
+#include "models/base/json_limits.hpp"
+
+namespace foreshard {
+
+std::string json_excess(std::string_view json, int deepest, std::size_t most_values) {
+  int depth = 0;
+  std::size_t values = 1;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == ',') {
+      ++values;
+    } else if (c == '[' || c == '{') {
+      ++values;
+      if (++depth > deepest) return "nests deeper than " + std::to_string(deepest) + " levels";
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  if (values <= most_values) return {};
+  return "holds more than " + std::to_string(most_values) + " values";
+}
+
+}  // namespace foreshard

@@ -1,9 +1,0 @@
-# Writes the catalogue's CSV files into FORESHARD_CATALOGUE_SOURCE, a source file with their text.
-foreach(table hardware instances interconnect)
-  string(TOUPPER FORESHARD_${table}_CSV variable)
-  set(path ${CMAKE_CURRENT_SOURCE_DIR}/catalogue/${table}.csv)
-  file(READ ${path} ${variable})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
-endforeach()
-set(FORESHARD_CATALOGUE_SOURCE ${CMAKE_CURRENT_BINARY_DIR}/catalogue_text.cpp)
-configure_file(catalogue/catalogue_text.cpp.in ${FORESHARD_CATALOGUE_SOURCE} @ONLY)

@@ -1,0 +1,93 @@
+#include "models/llama/llama_config.hpp"
+
+#include <cmath>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "models/base/text_file.hpp"
+#include "models/llama/bundled_configs.hpp"
+
+namespace foreshard {
+
+std::int64_t LlamaConfig::parameters() const {
+  const std::int64_t query = heads * head_dim, key = kv_heads * head_dim;
+  std::int64_t layer = hidden * (2 * query + 2 * key) + 3 * hidden * intermediate + 2 * hidden;
+  if (attention_bias) layer += query + 2 * key + hidden;
+  if (mlp_bias) layer += 2 * intermediate + hidden;
+  const std::int64_t embeddings = (tied_embeddings ? 1 : 2) * vocabulary * hidden;
+  return embeddings + layers * layer + hidden;
+}
+
+std::vector<std::string> bundled_models() {
+  std::vector<std::string> names;
+  for (const BundledConfig& config : bundled_configs()) names.emplace_back(config.name);
+  return names;
+}
+
+Result<LlamaConfig> load_llama_config(const std::string& model) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path path(model);
+  if (fs::is_directory(path, error)) {
+    path /= "config.json";
+  } else if (!fs::exists(path, error)) {
+    const std::vector<std::string> names = bundled_models();
+    for (const BundledConfig& config : bundled_configs()) {
+      if (config.name == model) return expand(config);
+    }
+    std::string known;
+    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+    const std::string suggestion = nearest(model, names);
+    return fail(model, "",
+                "is neither a folder, a file nor a bundled model; " +
+                    (suggestion.empty() ? "" : "did you mean \"" + suggestion + "\"? ") +
+                    "expected a folder with a config.json, such a file, or one of " + known);
+  }
+
+  Result<std::string> text = read_text_file(path.string(), "a Llama model's config.json");
+  if (!text) return tl::unexpected(text.error());
+  Result<LlamaConfig> config = parse_llama_config(*text, path.string());
+  if (config)
+    config->name = fs::absolute(path).lexically_normal().parent_path().filename().string();
+  return config;
+}
+
+std::string to_json(const LlamaConfig& config) {
+  nlohmann::ordered_json rope = {{"rope_theta", config.rope_theta}, {"rope_type", "default"}};
+  const RopeScaling& scaling = config.rope_scaling;
+  if (scaling.kind != RopeScaling::Kind::none) {
+    rope["rope_type"] = scaling.kind == RopeScaling::Kind::linear ? "linear" : "llama3";
+    rope["factor"] = scaling.factor;
+  }
+  if (scaling.kind == RopeScaling::Kind::llama3) {
+    rope["low_freq_factor"] = scaling.low_frequency_factor;
+    rope["high_freq_factor"] = scaling.high_frequency_factor;
+    // Hugging Face holds a count of tokens here, ours is the double the formula divides by.
+    rope["original_max_position_embeddings"] = std::llround(scaling.original_context);
+  }
+  const nlohmann::ordered_json json = {
+      {"_name_or_path", config.name},
+      {"architectures", {"LlamaForCausalLM"}},
+      {"model_type", "llama"},
+      {"hidden_size", config.hidden},
+      {"intermediate_size", config.intermediate},
+      {"num_hidden_layers", config.layers},
+      {"num_attention_heads", config.heads},
+      {"num_key_value_heads", config.kv_heads},
+      {"head_dim", config.head_dim},
+      {"vocab_size", config.vocabulary},
+      {"max_position_embeddings", config.context},
+      {"hidden_act", "silu"},
+      {"rms_norm_eps", config.rms_norm_eps},
+      {"rope_parameters", rope},
+      {"tie_word_embeddings", config.tied_embeddings},
+      {"attention_bias", config.attention_bias},
+      {"mlp_bias", config.mlp_bias},
+      {"initializer_range", config.initializer_range},
+      {"dtype", "float32"},
+  };
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace foreshard

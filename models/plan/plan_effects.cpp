@@ -1,0 +1,119 @@
+#include "models/plan/plan_effects.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "models/plan/plan_words.hpp"
+
+namespace foreshard {
+namespace {
+
+// Under which plans a key counts. `key` is "section.key", or "section." for all that no earlier row
+// names.
+struct Effect {
+  std::string_view key;
+  bool (*counts)(const Plan&);
+  std::string_view needed;  // what the plan would have to say for the key to count
+};
+
+bool runs_foreshard(const Plan& p) {
+  return p.operators == OperatorSetName::foreshard;
+}
+bool is_fsdp2(const Plan& p) {
+  return p.runtime == RuntimeName::fsdp2;
+}
+bool is_fsdp1(const Plan& p) {
+  return p.runtime == RuntimeName::fsdp1;
+}
+bool is_ddp(const Plan& p) {
+  return p.runtime == RuntimeName::ddp;
+}
+bool accumulates(const Plan& p) {
+  return p.batch.accumulation > 1;
+}
+bool has_replicas(const Plan& p) {
+  return p.sharding.strategy != Strategy::full_shard &&
+         p.sharding.strategy != Strategy::shard_grad_op;
+}
+
+constexpr std::string_view kAccumulation = "batch.accumulation of at least 2";
+constexpr std::string_view kFsdp1 = "runtime \"fsdp1\"";
+constexpr std::string_view kFsdp2 = "runtime \"fsdp2\"";
+constexpr std::string_view kDdp = "runtime \"ddp\"";
+constexpr std::string_view kAdamw = "optimizer.name \"adamw\"";
+
+constexpr Effect kEffects[] = {
+    {"batch.gradient_sync", accumulates, kAccumulation},
+    {"batch.all_reduce",
+     [](const Plan& p) {
+       return accumulates(p) && has_replicas(p) && p.batch.gradient_sync == When::every;
+     },
+     "batch.accumulation of at least 2, batch.gradient_sync \"every\" and a strategy with replicas "
+     "(hybrid_shard, hybrid_shard_zero2, no_shard)"},
+    {"wrap.layer_class", [](const Plan& p) { return p.wrap.policy == WrapPolicy::transformer; },
+     "wrap.policy \"transformer\""},
+    {"wrap.min_num_params", [](const Plan& p) { return p.wrap.policy == WrapPolicy::size; },
+     "wrap.policy \"size\""},
+    {"wrap.modules", [](const Plan& p) { return p.wrap.policy == WrapPolicy::modules; },
+     "wrap.policy \"modules\""},
+    {"sharding.reshard_after_backward", accumulates, kAccumulation},
+    {"prefetch.forward", is_fsdp2, kFsdp2},
+    {"prefetch.backward", is_fsdp2, kFsdp2},
+    {"prefetch.unshard_before_forward", is_fsdp2, kFsdp2},
+    {"prefetch.", is_fsdp1, kFsdp1},
+    {"offload.pin_memory", [](const Plan& p) { return !runs_foreshard(p); },
+     "operators that describe PyTorch; Foreshard's own host buffers are pinned always"},
+    {"checkpointing.every",
+     [](const Plan& p) { return p.checkpointing.mode == CheckpointMode::every; },
+     "checkpointing.mode \"every\""},
+    {"checkpointing.save",
+     [](const Plan& p) { return p.checkpointing.mode == CheckpointMode::selective; },
+     "checkpointing.mode \"selective\""},
+    {"optimizer.betas", [](const Plan& p) { return p.optimizer.name == OptimizerName::adamw; },
+     kAdamw},
+    {"optimizer.eps", [](const Plan& p) { return p.optimizer.name == OptimizerName::adamw; },
+     kAdamw},
+    {"optimizer.warmup_start_factor", [](const Plan& p) { return p.optimizer.warmup_steps > 0; },
+     "optimizer.warmup_steps of at least 1"},
+    {"optimizer.decay_steps",
+     [](const Plan& p) { return p.optimizer.schedule != Schedule::constant; },
+     "optimizer.schedule \"linear\" or \"cosine\""},
+    {"pytorch.async_unshard", is_fsdp2, kFsdp2},
+    {"pytorch.keep_sharded_in_backward", is_fsdp2, kFsdp2},
+    {"pytorch.implementation", [](const Plan&) { return true; }, ""},
+    {"pytorch.use_orig_params", is_fsdp1, kFsdp1},
+    {"pytorch.gpu_timing", [](const Plan& p) { return is_fsdp1(p) || is_ddp(p); },
+     "runtime \"fsdp1\" or \"ddp\""},
+    {"pytorch.bucket_cap_mb", is_ddp, kDdp},
+    {"pytorch.gradient_as_bucket_view", is_ddp, kDdp},
+    {"pytorch.static_graph", is_ddp, kDdp},
+    {"pytorch.", [](const Plan& p) { return !runs_foreshard(p); },
+     "operators \"pytorch-eager\" or \"pytorch-compile\""},
+};
+
+const Effect* effect_of(std::string_view key) {
+  const auto found = std::find_if(std::begin(kEffects), std::end(kEffects), [key](const Effect& e) {
+    return e.key.ends_with('.') ? key.starts_with(e.key) : key == e.key;
+  });
+  return found == std::end(kEffects) ? nullptr : found;
+}
+
+}  // namespace
+
+std::vector<std::string> settings_without_effect(const Plan& plan) {
+  std::vector<std::string> found;
+  const std::vector<SpeltKey> defaults = spelt_keys(Plan{}), given = spelt_keys(plan);
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    if (given[k].value == defaults[k].value) continue;
+    const Effect* effect = effect_of(given[k].name);
+    if (effect == nullptr || effect->counts(plan)) continue;
+    constexpr std::size_t kShown = 60;
+    const std::string value =
+        given[k].value.size() <= kShown ? given[k].value : given[k].value.substr(0, kShown) + "...";
+    found.push_back(given[k].name + " = " + value + " has no effect here; it needs " +
+                    std::string(effect->needed));
+  }
+  return found;
+}
+
+}  // namespace foreshard

@@ -1,0 +1,55 @@
+// How the plan file spells each enumerator. Reading, writing, messages and reports use these lists;
+// a word's position is its enumerator's value.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "models/base/assertion.hpp"
+#include "models/plan/plan.hpp"
+
+namespace foreshard {
+
+template <typename E>
+inline constexpr std::array<std::string_view, 0> kWords{};
+
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<OperatorSetName>{
+    "foreshard", "pytorch-eager", "pytorch-compile"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<RuntimeName>{"fsdp2", "fsdp1", "ddp"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<When>{"every", "last"};
+template <>
+inline constexpr std::array<std::string_view, 4> kWords<WrapPolicy>{"none", "transformer", "size",
+                                                                    "modules"};
+template <>
+inline constexpr std::array<std::string_view, 5> kWords<Strategy>{
+    "full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<BackwardPrefetch>{"pre", "post", "none"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<DType>{"fp32", "bf16"};
+template <>
+inline constexpr std::array<std::string_view, 5> kWords<CheckpointMode>{
+    "none", "full", "every", "selective", "transformers"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<OptimizerName>{"adamw", "sgd"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<OptimizerKernel>{"fused", "foreach",
+                                                                         "loop"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<Schedule>{"constant", "linear", "cosine"};
+
+template <typename E>
+concept PlanWord = kWords<E>
+.size() > 0;
+
+template <PlanWord E>
+constexpr std::string_view word(E value) {
+  const auto index = static_cast<std::size_t>(value);
+  FORESHARD_ASSERT(index < kWords<E>.size(), "a plan holds a value that no plan file can spell");
+  return kWords<E>[index];
+}
+
+}  // namespace foreshard

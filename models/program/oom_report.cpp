@@ -1,0 +1,45 @@
+#include "models/program/oom_report.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace foreshard {
+
+OomReport oom_report(const RankProgram& program, std::int64_t step, std::int64_t instruction,
+                     int rank, const OutOfMemory& request) {
+  const Program& code = program.step(step);
+  const auto first = code.instructions.begin() + instruction;
+  OomReport report{step,
+                   rank,
+                   instruction,
+                   "",
+                   std::string(unit_name(program, first->unit)),
+                   std::string(name(first->phase)),
+                   request};
+  const auto user = std::find_if(first, code.instructions.end(), [&](const Instruction& i) {
+    if (i.cost_key == kNone) return false;
+    const auto operands = code.operands.begin() + i.operands;
+    const auto end = operands + i.reads + i.writes;
+    return std::find(operands, end, first->target) != end;
+  });
+  if (user != code.instructions.end()) {
+    report.operator_name = name(program.cost_keys[static_cast<std::size_t>(user->cost_key)].op);
+  }
+  return report;
+}
+
+std::string to_json(const OomReport& report) {
+  const nlohmann::ordered_json json = {{"step", report.step},
+                                       {"rank", report.rank},
+                                       {"instruction", report.instruction},
+                                       {"operator", report.operator_name},
+                                       {"unit", report.unit},
+                                       {"phase", report.phase},
+                                       {"requested_bytes", report.request.requested},
+                                       {"allocated_bytes", report.request.allocated},
+                                       {"reserved_bytes", report.request.reserved}};
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace foreshard

@@ -1,0 +1,31 @@
+// What a run that is out of memory was about to do: the one report of executor, simulator and
+// recordings, so that they say the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/allocator/allocator_types.hpp"
+#include "models/program/step_program.hpp"
+
+namespace foreshard {
+
+struct OomReport {
+  std::int64_t step = 0;
+  int rank = 0;
+  std::int64_t instruction = 0;
+  std::string operator_name;  // empty: nothing in this step ever uses the buffer, or not recorded
+  std::string unit;           // of the instruction, as unit_name says it
+  std::string phase;
+  OutOfMemory request;
+};
+
+// `instruction` of the program's step `step` is the alloc that failed. The operator is that of the
+// first launch, collective, copy or host work from there on that has the buffer among its operands.
+OomReport oom_report(const RankProgram& program, std::int64_t step, std::int64_t instruction,
+                     int rank, const OutOfMemory& request);
+
+// The JSON object of every answer's `oom`.
+std::string to_json(const OomReport& report);
+
+}  // namespace foreshard

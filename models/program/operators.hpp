@@ -1,0 +1,160 @@
+// The operators a step program launches, and the cost key that says how large each launch is.
+//
+// Letters: T tokens of a micro-batch (B sequences of S), D hidden size, H query heads, K key/value
+// heads, d head size, F feed-forward size, V vocabulary, N ranks of a group, S_u padded shard
+// elements of a unit. All tensors are dense, row-major. `dtype` is the compute type unless a line
+// says otherwise; statistics (rstd, lse, delta) are fp32. Operands are listed as `reads -> writes`;
+// a buffer that is updated in place stands among the writes, marked with a plus.
+//
+//   operator                dims                     operands
+//   embedding               T V D                    weight[V,D] tokens[T] -> out[T,D]
+//   embedding_backward      T V D accumulate         dout[T,D] tokens[T] -> dweight[V,D] scratch
+//   rms_norm                T D                      x[T,D] w[D] -> y[T,D] rstd[T]
+//   rms_norm_backward       T D accumulate           dy[T,D] x[T,D] w[D] rstd[T] -> dx(+)[T,D] dw[D] scratch
+//   matmul                  T N K bias               x[T,K] w[N,K] (bias[N]) -> y[T,N] workspace+
+//   matmul_input_gradient   T K N accumulate         dy[T,N] w[N,K] -> dx(+)[T,K] workspace+
+//   matmul_weight_gradient  N K T                    dy[T,N] x[T,K] -> dw[N,K] workspace+
+//   bias_gradient           T N                      dy[T,N] -> db[N]
+//   rope, rope_backward     B S H d                  table -> x+[T,H,d]  (queries, or keys with H = K)
+//   attention               B S H K d                q[T,H,d] k[T,K,d] v[T,K,d] -> out[T,H,d] lse[B,H,S]
+//   attention_backward      B S H K d                dout q k v out lse -> dq[T,H,d] dk[T,K,d] dv[T,K,d] scratch
+//   swiglu                  T F                      gate[T,F] up[T,F] -> out[T,F]
+//   swiglu_backward         T F                      dout[T,F] -> gate+[T,F] up+[T,F]   (become dgate, dup)
+//   add                     n                        x[n] (dtype2) -> y+[n] (dtype)
+//   cross_entropy           T V A                    logits[T,V] targets[T] -> lse[T] loss+ (fp64, += mean / A)
+//   cross_entropy_backward  T V A                    targets[T] lse[T] -> logits+[T,V]  (become (softmax - onehot) / (T A))
+//   cast                    n                        x[n] (dtype2) -> y[n] (dtype)
+//   fill_zero               bytes                    -> x
+//   reduce_scatter and all_reduce sum, or average where `aux` is 1.
+//   rope_table              S d                      -> table (fp32: cos[S,d/2] then sin[S,d/2])
+//   shard_cast              S_u                      shards (dtype2) ... -> flat[S_u] (dtype)
+//   all_gather_copy_in      S_u N                    flat[S_u], or the shards -> gathered[N,S_u], slice `aux`
+//   all_gather_copy_out     S_u N                    gathered[N,S_u] -> one unsharded parameter each
+//   copy_slice              n                        unsharded -> slice[n], the `aux`-th of its n elements
+//   reduce_scatter_copy_in  S_u N                    one gradient each (dtype2) -> input[N,S_u] (dtype), zero-padded
+//   transpose               A B C                    x[A,B,C] -> y[B,A,C]
+//   gradient_norm           n                        gradient[n] -> norms+ (fp64: sum of squares set in slot `aux`)
+//   clip_coefficient        n                        norms[n] -> clip[2] (fp64: total norm, factor)
+//   adamw                   n                        gradient (dtype2) clip -> shards+ (dtype) exp_avg+ exp_avg_sq+ (dtype3), one each
+//   sgd                     n                        gradient (dtype2) clip -> shards+ (dtype), one each
+//   initialize_shards       n                        -> shards (host work: drawn, or read from a file)
+//   load_batch              T                        -> tokens[T] targets[T] on the host (host work, int32)
+//   report                  n                        loss clip (host work: the host reads what the step returns)
+//
+// Programs launch none of these; recordings of others hold them:
+//   attention_full, attention_full_backward   as attention, but every query sees every key
+//   batched_matmul          B M N K accumulate       B products of [M,K] and [K,N]
+//   memory_bound            bytes read, written      anything else whose bytes alone say how long it
+//                                                    takes: elementwise operators, reductions, norms
+//
+// A key whose dims are bytes has the type fp32, whatever the bytes are. fp8 products write `dtype2`.
+//
+// `scratch` is allocated for the launch alone, `workspace` once in the set-up and shared by all
+// launches of a stream. An operator may touch its operands and nothing else; sizes: scratch_bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "models/base/dtype.hpp"
+#include "models/base/units.hpp"
+
+namespace foreshard {
+
+enum class Operator : std::uint8_t {
+  embedding,
+  embedding_backward,
+  rms_norm,
+  rms_norm_backward,
+  matmul,
+  matmul_input_gradient,
+  matmul_weight_gradient,
+  bias_gradient,
+  rope,
+  rope_backward,
+  attention,
+  attention_backward,
+  swiglu,
+  swiglu_backward,
+  add,
+  cross_entropy,
+  cross_entropy_backward,
+  cast,
+  fill_zero,
+  rope_table,
+  shard_cast,
+  all_gather_copy_in,
+  all_gather_copy_out,
+  copy_slice,
+  reduce_scatter_copy_in,
+  transpose,
+  gradient_norm,
+  clip_coefficient,
+  adamw,
+  sgd,
+  initialize_shards,
+  load_batch,
+  report,
+  // Not computed by kernels: their dims are {bytes}, for collectives {bytes of the whole buffer, N}.
+  copy_host_to_device,
+  copy_device_to_host,
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  attention_full,
+  attention_full_backward,
+  batched_matmul,
+  copy_device_to_device,
+  memory_bound,
+  kCount
+};
+
+std::string_view name(Operator op);
+
+// The operator of that name; kCount when there is none.
+Operator operator_named(std::string_view name);
+
+// Everything a launch's duration may depend on, except the machine: equal keys cost the same.
+struct CostKey {
+  Operator op = Operator::kCount;
+  DType dtype = DType::fp32;
+  DType dtype2 = DType::fp32;
+  DType dtype3 = DType::fp32;
+  std::array<std::int64_t, 5> dims{};
+
+  bool operator==(const CostKey&) const = default;
+};
+
+struct CostKeyHash {
+  std::size_t operator()(const CostKey& key) const;
+};
+
+// One line: "matmul bf16 512 1024 384 0"; parse_cost_key reads it back. All dtypes are written
+// where they differ from the first: "cast fp32,bf16 4096". False when the text is no cost key.
+std::string text(const CostKey& key);
+bool parse_cost_key(std::string_view text, CostKey& key);
+
+bool is_collective(Operator op);
+bool is_matmul(Operator op);
+bool is_attention(Operator op);
+
+// Floating-point operations of a launch: multiplications and additions.
+double flops(const CostKey& key);
+
+// Bytes an ideal launch reads and writes once.
+double bytes_moved(const CostKey& key);
+
+// Bytes of the scratch operand of operators that have one, the same on every machine.
+Bytes scratch_bytes(const CostKey& key);
+
+// Partial sums of a norm weight's gradient, fixed so that results do not depend on thread counts.
+constexpr std::int64_t kNormPartials = 16;
+
+// The compute stream's workspace, which matrix products may use to convert and pack operands.
+constexpr Bytes kWorkspace{1 << 20};
+
+}  // namespace foreshard

@@ -1,0 +1,247 @@
+// The step program: the exact sequence of instructions the host thread of one rank issues.
+//
+// A training step is a program: allocate, free, launch a kernel on a stream, start a collective,
+// copy, record an event, wait for an event, block the host, open and close a named range. The
+// executor interprets it on a real device, the simulator on a modelled one, and the profiler tags
+// every recorded event with the instruction that caused it. It is plain data in flat arrays.
+//
+// A rank's whole run is a set-up, a first step (which creates the optimizer's state) and steady
+// steps. The three share one table of buffers, so a buffer created in the set-up keeps its number.
+// Everything else that is shared (cost keys, names, units) lives in the RankProgram beside them.
+//
+// The host runs ahead of the device: an instruction only *issues* work on its stream, in order. A
+// free is ordered after everything issued before it on the buffer's own stream; other streams that
+// still use the buffer must have been waited for, which is what the event instructions are for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/llama/llama_config.hpp"
+#include "models/plan/plan.hpp"
+#include "models/program/operators.hpp"
+#include "models/sharding/module_tree.hpp"
+
+namespace foreshard {
+
+// Streams as in PyTorch FSDP2. Each has its own pool in the caching allocator.
+enum class Stream : std::uint8_t {
+  compute,
+  all_gather_copy_in,
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  host_to_device,
+  device_to_host,
+  kCount
+};
+constexpr int kStreams = static_cast<int>(Stream::kCount);
+std::string_view name(Stream stream);
+
+enum class Phase : std::uint8_t {
+  setup,
+  forward,
+  loss,
+  recompute,
+  backward,
+  optimizer,
+  report,
+  kCount
+};
+std::string_view name(Phase phase);
+
+// What a buffer holds; the categories of memory reports.
+enum class Category : std::uint8_t {
+  parameters,
+  gradients,
+  optimizer_states,
+  unsharded_parameters,
+  unsharded_gradients,
+  all_gather,
+  reduce_scatter,
+  activations,
+  temporaries,
+  inputs,
+  workspaces,
+  kCount
+};
+std::string_view name(Category category);
+
+// A set of ranks with a communicator of its own.
+//   shard         the ranks that share one copy of the parameters
+//   replicate     the ranks that hold the same shard (hybrid sharding)
+//   post_forward  the ranks that keep parameters together after forward (reshard to k ranks)
+//   world         all
+enum class Group : std::uint8_t { shard, replicate, post_forward, world, kCount };
+std::string_view name(Group group);
+
+enum class Kind : std::uint8_t {
+  alloc,         // buffer `target` from the pool of `stream` (host buffers: from the host)
+  free,          // buffer `target`
+  launch,        // kernel `cost_key.op` on `stream`
+  host_compute,  // the same, done by the host thread itself, which waits for nothing but itself
+  collective,  // on `stream`, over `group`; operands: input and output, in place where they are one
+  copy,        // `cost_key.op` says which way; on `stream`
+  record_event,   // event `target` on `stream`
+  wait_event,     // `stream` waits for event `target`
+  host_wait,      // the host blocks until event `target` is reached
+  record_stream,  // buffer `target` is also used by `stream`: its free is deferred (FSDP1)
+  empty_cache,
+  range_begin,  // named range `target` (an index into RankProgram::names)
+  range_end,
+};
+std::string_view name(Kind kind);
+
+using BufferId = std::int32_t;
+using EventId = std::int32_t;
+using CostKeyId = std::int32_t;
+using NameId = std::int32_t;
+
+struct Buffer {
+  std::int64_t bytes = 0;  // requested; 0 is a buffer without memory, never allocated
+  bool on_host = false;
+  bool persistent = false;        // outlives the step that allocates it
+  Stream pool = Stream::compute;  // of the allocation
+  Category category = Category::temporaries;
+  UnitId unit = kNone;
+  NameId owner = kNone;  // module or parameter path, or a word for what has none
+  NameId role = kNone;   // what it is to the owner: "rstd", "all-gather output", "exp_avg"
+};
+
+struct Instruction {
+  Kind kind = Kind::alloc;
+  Stream stream = Stream::compute;
+  Phase phase = Phase::setup;
+  Group group = Group::world;
+  std::int16_t micro_step = 0;
+  UnitId unit = kNone;
+  std::int32_t target = kNone;  // buffer, event or name
+  std::int32_t module = kNone;  // ModuleId the work belongs to
+  CostKeyId cost_key = kNone;
+  std::int32_t aux = 0;       // slice or slot, see operators.hpp
+  std::int32_t operands = 0;  // first operand in Program::operands
+  std::int32_t reads = 0;     // operands are reads, then writes
+  std::int32_t writes = 0;
+};
+
+struct Program {
+  std::vector<Instruction> instructions;
+  std::vector<BufferId> operands;
+  std::int32_t events = 0;  // number of events used; they start unrecorded in every step
+
+  std::span<const BufferId> reads(const Instruction& i) const {
+    return {operands.data() + i.operands, static_cast<std::size_t>(i.reads)};
+  }
+  std::span<const BufferId> writes(const Instruction& i) const {
+    return {operands.data() + i.operands + i.reads, static_cast<std::size_t>(i.writes)};
+  }
+};
+
+// How one parameter of a unit is cut over the N ranks of the shard group (reference: FSDP2's
+// per-parameter sharding, padded on dimension 0; dimension 1 only where it divides).
+struct ParameterShard {
+  ParameterId parameter = kNone;
+  std::int64_t rows = 0, columns = 0;  // of the whole parameter
+  int shard_dim = 0;
+  std::int64_t padded = 0;  // elements of every rank's padded shard
+  std::int64_t local = 0;   // elements of this rank's shard without padding
+  std::int64_t first = 0;   // its first row, or column when shard_dim is 1
+  std::int64_t offset = 0;  // of the shard in the unit's flat shard, in elements
+};
+
+struct UnitLayout {
+  std::string name;
+  std::vector<ParameterShard> parameters;  // group order
+  std::int64_t padded = 0;                 // sum of padded: S_u
+  std::int64_t numel = 0;                  // sum of the whole parameters' elements
+  std::int64_t local = 0;                  // sum of local
+};
+
+// One rank's place: `groups` says for each Group how many ranks it has and which one this is.
+struct RankPlace {
+  int rank = 0;
+  struct Membership {
+    int size = 1;
+    int index = 0;
+    int first_rank = 0;  // ranks of the group: first_rank + i * stride
+    int stride = 1;
+  };
+  Membership groups[static_cast<int>(Group::kCount)];
+};
+
+// What a rank runs, from its set-up on. `first` is step 1, `steady` every later one.
+struct RankProgram {
+  RankPlace place;
+  Program setup, first, steady;
+  std::vector<Buffer> buffers;
+  std::vector<CostKey> cost_keys;
+  std::vector<std::string> names;
+  std::vector<UnitLayout> units;
+  BufferId loss =
+      kNone;  // device buffer with the step's mean loss (fp64) once the host may read it
+  BufferId clip = kNone;              // device or host buffer: total gradient norm, factor (fp64)
+  std::vector<std::string> warnings;  // settings of the plan that have no effect here
+
+  const Program& step(std::int64_t n) const { return n == 0 ? setup : n == 1 ? first : steady; }
+};
+
+// As reports and traces call it: its path, "root", or nothing for what belongs to no unit.
+std::string_view unit_name(const RankProgram& program, UnitId unit);
+
+// A job: what every rank of one run has in common.
+struct Job {
+  LlamaConfig model;
+  Plan plan;
+  int ranks = 1;
+  int nodes = 0;  // 0: unknown; hybrid sharding over a node's ranks needs it
+  ModuleTree tree;
+  std::vector<Unit> units;
+  std::vector<std::string> warnings;  // settings of the plan that have no effect here
+};
+
+// Checks what only holds for a number of ranks: groups that divide it, nodes.
+Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
+                     int ranks, int nodes = 0);
+
+// The lowering. Cost: a few tens of nanoseconds an instruction.
+RankProgram lower(const Job& job, int rank);
+
+// Where a rank stands in each group.
+RankPlace place_of(const Job& job, int rank);
+
+// How a rank's shards of every unit are cut.
+std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place);
+
+// What becomes of a unit's unsharded parameters after its forward: they stay, or every rank keeps its
+// shard alone (also where it is the only rank of its shard group), or a slice for the post-forward
+// group.
+enum class AfterForward : std::uint8_t { keep, reshard, reshard_to_group };
+AfterForward after_forward(const Job& job, UnitId unit);
+
+// Whether backward leaves a unit as it finds it (pytorch.keep_sharded_in_backward).
+bool stays_sharded_in_backward(const Job& job, UnitId unit);
+
+// Nodes over which a group's ranks are spread when every node holds `ranks_per_node`; 0: one node.
+std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);
+
+// For every rank the lowest rank with the same program whose groups are spread over as many nodes.
+std::vector<int> rank_classes(const Job& job, int ranks_per_node);
+
+// A hash of everything a recording must share with a program for instruction numbers to be
+// comparable. The same on every machine.
+std::uint64_t program_hash(const RankProgram& program);
+
+// Identifies an instruction across plans: "step/micro-step/phase/module path/operator/ordinal",
+// where ordinal counts equal prefixes within a step.
+std::vector<std::string> stable_keys(const RankProgram& program, const Program& step_program,
+                                     std::string_view step_name, const ModuleTree& tree);
+
+// A person's view: numbered lines with streams, sizes and operands; see `foreshard program`.
+std::string to_text(const RankProgram& program, const Program& step_program,
+                    const ModuleTree& tree);
+
+}  // namespace foreshard

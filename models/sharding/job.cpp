@@ -1,0 +1,279 @@
+// From a plan and a number of ranks to groups, places and shards.
+#include <algorithm>
+#include <map>
+
+#include "models/plan/plan_effects.hpp"
+#include "models/program/step_program.hpp"
+#include "models/sharding/program_size.hpp"
+
+namespace foreshard {
+namespace {
+
+bool is_hybrid(const Plan& plan) {
+  return plan.sharding.strategy == Strategy::hybrid_shard ||
+         plan.sharding.strategy == Strategy::hybrid_shard_zero2;
+}
+
+// Ranks that share one copy of the parameters.
+int shard_group_size(const Job& job) {
+  if (job.plan.sharding.strategy == Strategy::no_shard) return 1;
+  if (!is_hybrid(job.plan)) return job.ranks;
+  if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);
+  return job.ranks / job.nodes;
+}
+
+Result<void> check_groups(const Job& job, const std::string& file) {
+  const ShardingPlan& sharding = job.plan.sharding;
+  const std::string ranks = std::to_string(job.ranks) + " ranks";
+  if (is_hybrid(job.plan)) {
+    if (sharding.shard_group == 0 && job.nodes == 0) {
+      return fail(
+          file, "sharding.shard_group",
+          "hybrid sharding needs the ranks of a shard group; expected a number that divides "
+          "the ranks, or 0 together with --nodes");
+    }
+    if (sharding.shard_group == 0 && job.ranks % job.nodes != 0) {
+      return fail(file, "sharding.shard_group",
+                  std::to_string(job.nodes) + " nodes do not divide " + ranks +
+                      "; expected --nodes that does");
+    }
+    if (sharding.shard_group != 0 && job.ranks % sharding.shard_group != 0) {
+      return fail(file, "sharding.shard_group",
+                  std::to_string(sharding.shard_group) + " does not divide " + ranks +
+                      "; expected a divisor");
+    }
+  }
+  const ReshardAfterForward& reshard = sharding.reshard_after_forward;
+  const int shard_ranks = shard_group_size(job);
+  if (reshard.kind == ReshardAfterForward::Kind::group && shard_ranks % reshard.group != 0) {
+    return fail(file, "sharding.reshard_after_forward",
+                std::to_string(reshard.group) + " does not divide the shard group of " +
+                    std::to_string(shard_ranks) +
+                    " ranks; expected a divisor, true, false or \"auto\"");
+  }
+  return {};
+}
+
+Result<void> check_globs(const Job& job, const std::vector<std::string>& globs,
+                         const std::string& file, const std::string& field) {
+  for (const std::string& glob : globs) {
+    const bool any = std::any_of(job.tree.modules.begin(), job.tree.modules.end(),
+                                 [&](const Module& m) { return glob_matches(glob, m.path); });
+    if (!any) {
+      return fail(file, field,
+                  "'" + glob + "' matches no module; expected a glob of Hugging Face names");
+    }
+  }
+  return {};
+}
+
+// Whether one of a unit's modules is named.
+bool is_named(const Job& job, UnitId unit, const std::vector<std::string>& globs) {
+  const auto& modules = job.units[static_cast<std::size_t>(unit)].modules;
+  return std::any_of(modules.begin(), modules.end(), [&](ModuleId m) {
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+      return glob_matches(glob, job.tree.modules[static_cast<std::size_t>(m)].path);
+    });
+  });
+}
+
+// FSDP asks each unit; modules inside a unit are never asked.
+void warn_of_globs_without_unit(Job& job, const std::vector<std::string>& globs,
+                                const std::string& field) {
+  for (const std::string& glob : globs) {
+    bool any = false;
+    for (std::size_t u = 0; u < job.units.size(); ++u) {
+      any |= is_named(job, static_cast<UnitId>(u), {glob});
+    }
+    if (!any) {
+      job.warnings.push_back(field + ": '" + glob +
+                             "' has no effect: it matches no module that is an FSDP unit");
+    }
+  }
+}
+
+// Backward needs every parameter but the embedding's, unless that is the head's as well.
+Result<void> check_sharded_units(const Job& job, const std::string& file) {
+  const ParameterId embedding = 0;
+  for (std::size_t u = 0; u < job.units.size(); ++u) {
+    const UnitId unit = static_cast<UnitId>(u);
+    const auto& parameters = job.units[u].parameters;
+    const bool is_needed =
+        job.model.tied_embeddings || std::any_of(parameters.begin(), parameters.end(),
+                                                 [&](ParameterId p) { return p != embedding; });
+    const bool is_gathered_again = after_forward(job, unit) != AfterForward::keep;
+    if (is_needed && is_gathered_again && stays_sharded_in_backward(job, unit)) {
+      return fail(file, "pytorch.keep_sharded_in_backward",
+                  "names unit '" + job.units[u].name +
+                      "', whose parameters backward needs; expected 'model.embed_tokens' where "
+                      "that is a unit of its own and not tied");
+    }
+  }
+  return {};
+}
+
+ParameterShard cut(const Parameter& parameter, ParameterId id, int wanted_dim,
+                   const RankPlace::Membership& shard) {
+  ParameterShard out;
+  out.parameter = id;
+  out.rows = parameter.rows;
+  out.columns = parameter.columns;
+  const bool along_columns =
+      wanted_dim == 1 && !parameter.is_vector && parameter.columns % shard.size == 0;
+  if (along_columns) {
+    const std::int64_t columns = parameter.columns / shard.size;
+    out.shard_dim = 1;
+    out.padded = out.local = parameter.rows * columns;
+    out.first = columns * shard.index;
+  } else {
+    const std::int64_t chunk = ceil_divide(parameter.rows, shard.size);
+    out.first = std::min(chunk * shard.index, parameter.rows);
+    out.padded = chunk * parameter.columns;
+    out.local = (std::min(out.first + chunk, parameter.rows) - out.first) * parameter.columns;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
+                     int ranks, int nodes) {
+  if (plan.operators != OperatorSetName::foreshard) {
+    return fail(plan_file, "operators",
+                "PyTorch's operators cannot be lowered yet; expected \"foreshard\"");
+  }
+  if (plan.runtime != RuntimeName::fsdp2) {
+    return fail(plan_file, "runtime", "only \"fsdp2\" can be lowered yet; expected \"fsdp2\"");
+  }
+  const bool is_torchtitan = plan.pytorch.implementation == "torchtitan";
+  Job job{model,
+          plan,
+          ranks,
+          nodes,
+          is_torchtitan ? torchtitan_modules(model) : llama_modules(model),
+          {},
+          settings_without_effect(plan)};
+  if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
+                            "sharding.keep_after_forward");
+      !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (auto ok = check_globs(job, plan.pytorch.keep_sharded_in_backward, plan_file,
+                            "pytorch.keep_sharded_in_backward");
+      !ok) {
+    return tl::unexpected(ok.error());
+  }
+  auto units = wrap_units(job.tree, model, plan, plan_file);
+  if (!units) return tl::unexpected(units.error());
+  job.units = std::move(*units);
+  if (auto ok = check_sharded_units(job, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_program_size(job, plan_file); !ok) return tl::unexpected(ok.error());
+  warn_of_globs_without_unit(job, plan.sharding.keep_after_forward, "sharding.keep_after_forward");
+  warn_of_globs_without_unit(job, plan.pytorch.keep_sharded_in_backward,
+                             "pytorch.keep_sharded_in_backward");
+  return job;
+}
+
+RankPlace place_of(const Job& job, int rank) {
+  const int shard_ranks = shard_group_size(job);
+  const ReshardAfterForward& reshard = job.plan.sharding.reshard_after_forward;
+  const int kept =
+      reshard.kind == ReshardAfterForward::Kind::group ? static_cast<int>(reshard.group) : 1;
+  const auto block = [rank](int size) {  // consecutive ranks
+    return RankPlace::Membership{size, rank % size, rank / size * size, 1};
+  };
+  RankPlace place;
+  place.rank = rank;
+  const auto set = [&place](Group group, RankPlace::Membership m) {
+    place.groups[static_cast<int>(group)] = m;
+  };
+  set(Group::shard, block(shard_ranks));
+  set(Group::replicate,
+      {job.ranks / shard_ranks, rank / shard_ranks, rank % shard_ranks, shard_ranks});
+  set(Group::post_forward, block(kept));
+  set(Group::world, block(job.ranks));
+  return place;
+}
+
+std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place) {
+  const auto& shard = place.groups[static_cast<int>(Group::shard)];
+  std::vector<UnitLayout> layouts;
+  layouts.reserve(job.units.size());
+  for (const Unit& unit : job.units) {
+    UnitLayout layout;
+    layout.name = unit.name;
+    layout.parameters.reserve(unit.parameters.size());
+    for (const ParameterId id : unit.parameters) {
+      const Parameter& parameter = job.tree.parameters[static_cast<std::size_t>(id)];
+      ParameterShard cut_shard =
+          cut(parameter, id, static_cast<int>(job.plan.sharding.shard_dim), shard);
+      cut_shard.offset = layout.padded;
+      layout.padded += cut_shard.padded;
+      layout.local += cut_shard.local;
+      layout.numel += parameter.numel();
+      layout.parameters.push_back(cut_shard);
+    }
+    layouts.push_back(std::move(layout));
+  }
+  return layouts;
+}
+
+AfterForward after_forward(const Job& job, UnitId unit) {
+  const ShardingPlan& sharding = job.plan.sharding;
+  if (is_named(job, unit, sharding.keep_after_forward)) return AfterForward::keep;
+  const bool keeps = sharding.strategy == Strategy::shard_grad_op ||
+                     sharding.strategy == Strategy::hybrid_shard_zero2;
+  if (keeps) return AfterForward::keep;
+  switch (sharding.reshard_after_forward.kind) {
+    case ReshardAfterForward::Kind::automatic:
+      return unit == 0 ? AfterForward::keep : AfterForward::reshard;
+    case ReshardAfterForward::Kind::yes: return AfterForward::reshard;
+    case ReshardAfterForward::Kind::no: return AfterForward::keep;
+    case ReshardAfterForward::Kind::group: break;
+  }
+  const std::int64_t group = sharding.reshard_after_forward.group;
+  if (group == 1) return AfterForward::keep;  // PyTorch reads the number 1 as false
+  return group == shard_group_size(job) ? AfterForward::reshard : AfterForward::reshard_to_group;
+}
+
+bool stays_sharded_in_backward(const Job& job, UnitId unit) {
+  return is_named(job, unit, job.plan.pytorch.keep_sharded_in_backward);
+}
+
+std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node) {
+  if (ranks_per_node <= 0) return 1;
+  const std::int64_t reach = static_cast<std::int64_t>(membership.size - 1) * membership.stride;
+  const std::int64_t first = membership.first_rank / ranks_per_node;
+  const std::int64_t last = (membership.first_rank + reach) / ranks_per_node;
+  return std::min<std::int64_t>(membership.size, last - first + 1);
+}
+
+std::vector<int> rank_classes(const Job& job, int ranks_per_node) {
+  // A program depends on its rank only through the rows of each parameter that the rank's place in
+  // the shard group gives it, so parameters of equal row counts need to be looked at once.
+  std::vector<std::int64_t> row_counts;
+  for (const Parameter& p : job.tree.parameters) {
+    if (std::find(row_counts.begin(), row_counts.end(), p.rows) == row_counts.end()) {
+      row_counts.push_back(p.rows);
+    }
+  }
+  std::map<std::vector<std::int64_t>, int> first_with;
+  std::vector<int> classes;
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    const RankPlace place = place_of(job, rank);
+    const auto& shard = place.groups[static_cast<int>(Group::shard)];
+    std::vector<std::int64_t> traits;
+    for (const std::int64_t rows : row_counts) {
+      const std::int64_t chunk = ceil_divide(rows, shard.size);
+      traits.push_back(std::clamp<std::int64_t>(rows - chunk * shard.index, 0, chunk));
+    }
+    for (const auto& membership : place.groups) {
+      traits.push_back(nodes_of(membership, ranks_per_node));
+    }
+    classes.push_back(first_with.try_emplace(std::move(traits), rank).first->second);
+  }
+  return classes;
+}
+
+}  // namespace foreshard

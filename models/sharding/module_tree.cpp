@@ -1,0 +1,143 @@
+#include "models/sharding/module_tree.hpp"
+
+#include <utility>
+
+#include "models/base/assertion.hpp"
+
+namespace foreshard {
+namespace {
+
+class TreeBuilder {
+ public:
+  explicit TreeBuilder(ModuleTree& tree) : tree_(tree) {}
+
+  ModuleId module(ModuleId parent, const std::string& name, ModuleKind kind, std::string_view type,
+                  std::int32_t layer = kNone) {
+    const ModuleId id = narrow<ModuleId>(tree_.modules.size());
+    Module added;
+    if (parent != kNone) {
+      Module& above = tree_.modules[static_cast<std::size_t>(parent)];
+      above.children.push_back(id);
+      added.path = above.path.empty() ? name : above.path + "." + name;
+    }
+    added.class_name = type;
+    added.kind = kind;
+    added.parent = parent;
+    added.layer = layer;
+    tree_.modules.push_back(std::move(added));
+    return id;
+  }
+
+  void parameter(ModuleId module, const char* name, std::int64_t rows, std::int64_t columns) {
+    Module& owner = tree_.modules[static_cast<std::size_t>(module)];
+    owner.parameters.push_back(narrow<ParameterId>(tree_.parameters.size()));
+    tree_.parameters.push_back(
+        {owner.path + "." + name, module, rows, columns == 0 ? 1 : columns, columns == 0});
+  }
+
+  void linear(ModuleId parent, const char* name, std::int64_t out, std::int64_t in, bool bias,
+              std::int32_t layer) {
+    const ModuleId id = module(parent, name, ModuleKind::linear, "Linear", layer);
+    parameter(id, "weight", out, in);
+    if (bias) parameter(id, "bias", out, 0);
+  }
+
+  void norm(ModuleId parent, const char* name, std::int64_t size, std::int32_t layer = kNone) {
+    parameter(module(parent, name, ModuleKind::norm, "LlamaRMSNorm", layer), "weight", size, 0);
+  }
+
+ private:
+  ModuleTree& tree_;
+};
+
+// Copies what torchtitan has of a tree, module by module.
+class TorchtitanTree {
+ public:
+  explicit TorchtitanTree(const ModuleTree& from) : from_(from) {
+    out_.parameters = from.parameters;
+  }
+
+  ModuleTree build() {
+    add(0, kNone);
+    return std::move(out_);
+  }
+
+ private:
+  void add(ModuleId id, ModuleId parent) {
+    const Module& module = from_.modules[static_cast<std::size_t>(id)];
+    if (module.kind == ModuleKind::activation || module.kind == ModuleKind::rotary) return;
+    ModuleId below = parent;
+    if (module.kind != ModuleKind::model) {
+      below = static_cast<ModuleId>(out_.modules.size());
+      if (parent != kNone) out_.modules[static_cast<std::size_t>(parent)].children.push_back(below);
+      Module copy = module;
+      copy.parent = parent;
+      copy.children.clear();
+      out_.modules.push_back(std::move(copy));
+      for (const ParameterId p : module.parameters) {
+        Parameter& parameter = out_.parameters[static_cast<std::size_t>(p)];
+        if (from_.parameters[static_cast<std::size_t>(p)].module == id) parameter.module = below;
+      }
+    }
+    std::vector<ModuleId> children = module.children;
+    if (module.kind == ModuleKind::mlp) std::swap(children[1], children[2]);  // up and down
+    for (const ModuleId child : children) add(child, below);
+  }
+
+  const ModuleTree& from_;
+  ModuleTree out_;
+};
+
+}  // namespace
+
+ModuleId ModuleTree::find(std::string_view path) const {
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    if (modules[i].path == path) return static_cast<ModuleId>(i);
+  }
+  return kNone;
+}
+
+ModuleTree llama_modules(const LlamaConfig& c) {
+  ModuleTree tree;
+  tree.modules.reserve(static_cast<std::size_t>(13 * c.layers + 8));
+  tree.parameters.reserve(static_cast<std::size_t>(16 * c.layers + 4));
+  TreeBuilder add(tree);
+  const ModuleId root = add.module(kNone, "", ModuleKind::root, "LlamaForCausalLM");
+  const ModuleId model = add.module(root, "model", ModuleKind::model, "LlamaModel");
+  const ModuleId embedding = add.module(model, "embed_tokens", ModuleKind::embedding, "Embedding");
+  add.parameter(embedding, "weight", c.vocabulary, c.hidden);
+  const ModuleId layers = add.module(model, "layers", ModuleKind::layer_list, "ModuleList");
+  for (std::int32_t i = 0; i < c.layers; ++i) {
+    const ModuleId layer =
+        add.module(layers, std::to_string(i), ModuleKind::decoder_layer, "LlamaDecoderLayer", i);
+    const ModuleId attention =
+        add.module(layer, "self_attn", ModuleKind::attention, "LlamaAttention", i);
+    add.linear(attention, "q_proj", c.heads * c.head_dim, c.hidden, c.attention_bias, i);
+    add.linear(attention, "k_proj", c.kv_heads * c.head_dim, c.hidden, c.attention_bias, i);
+    add.linear(attention, "v_proj", c.kv_heads * c.head_dim, c.hidden, c.attention_bias, i);
+    add.linear(attention, "o_proj", c.hidden, c.heads * c.head_dim, c.attention_bias, i);
+    const ModuleId mlp = add.module(layer, "mlp", ModuleKind::mlp, "LlamaMLP", i);
+    add.linear(mlp, "gate_proj", c.intermediate, c.hidden, c.mlp_bias, i);
+    add.linear(mlp, "up_proj", c.intermediate, c.hidden, c.mlp_bias, i);
+    add.linear(mlp, "down_proj", c.hidden, c.intermediate, c.mlp_bias, i);
+    add.module(mlp, "act_fn", ModuleKind::activation, "SiLU", i);
+    add.norm(layer, "input_layernorm", c.hidden, i);
+    add.norm(layer, "post_attention_layernorm", c.hidden, i);
+  }
+  add.norm(model, "norm", c.hidden);
+  add.module(model, "rotary_emb", ModuleKind::rotary, "LlamaRotaryEmbedding");
+  const ModuleId head = add.module(root, "lm_head", ModuleKind::linear, "Linear");
+  if (c.tied_embeddings) {
+    tree.modules[static_cast<std::size_t>(head)].parameters =
+        tree.modules[static_cast<std::size_t>(embedding)].parameters;
+  } else {
+    add.parameter(head, "weight", c.vocabulary, c.hidden);
+  }
+  return tree;
+}
+
+ModuleTree torchtitan_modules(const LlamaConfig& config) {
+  return TorchtitanTree(llama_modules(config)).build();
+}
+
+}  // namespace foreshard

@@ -1,0 +1,92 @@
+// The module tree of a Llama as Hugging Face names it, and its division into FSDP units.
+//
+// Hugging Face's names serve every implementation; what differs between implementations is which
+// modules there are and in which order they stand, and so the order of a unit's parameters.
+//
+// Modules stand in the order of Python's named_modules(): a parent before its children, children in
+// the order of their definition. Module 0 is the root, whose path is empty.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/base/error.hpp"
+#include "models/llama/llama_config.hpp"
+#include "models/plan/plan.hpp"
+
+namespace foreshard {
+
+using ModuleId = std::int32_t;
+using ParameterId = std::int32_t;
+using UnitId = std::int32_t;
+constexpr std::int32_t kNone = -1;
+
+// What a module is; Linear covers the projections and lm_head.
+enum class ModuleKind : std::uint8_t {
+  root,
+  model,
+  embedding,
+  layer_list,
+  decoder_layer,
+  attention,
+  mlp,
+  linear,
+  norm,
+  rotary,
+  activation
+};
+
+struct Module {
+  std::string path;             // "model.layers.3.self_attn.q_proj"
+  std::string_view class_name;  // "LlamaDecoderLayer"
+  ModuleKind kind;
+  ModuleId parent = kNone;
+  std::int32_t layer = kNone;  // decoder layer it belongs to
+  std::vector<ModuleId> children;
+  std::vector<ParameterId> parameters;  // its own; a tied lm_head.weight is the embedding's
+};
+
+struct Parameter {
+  std::string name;          // "model.layers.3.self_attn.q_proj.weight"
+  ModuleId module;           // that defines it
+  std::int64_t rows = 0;     // dimension 0
+  std::int64_t columns = 1;  // dimension 1; 1 for vectors
+  bool is_vector = false;
+  std::int64_t numel() const { return rows * columns; }
+};
+
+struct ModuleTree {
+  std::vector<Module> modules;
+  std::vector<Parameter> parameters;  // in Hugging Face's named_parameters() order
+
+  ModuleId find(std::string_view path) const;  // kNone when there is none
+};
+
+// The tree that transformers builds.
+ModuleTree llama_modules(const LlamaConfig& config);
+
+// The tree that torchtitan builds from the same parameters: embedding, layers, norm and head stand in
+// the root, feed-forward weights are w1, w2, w3 (gate, down, up), and neither activation nor rotary
+// embedding is a module.
+ModuleTree torchtitan_modules(const LlamaConfig& config);
+
+// One FSDP parameter group: `fully_shard` called on `modules` (more than one: a list-wrapped group,
+// in the order of the list).
+struct Unit {
+  std::string name;  // paths of its modules joined by ", "; empty for the root
+  std::vector<ModuleId> modules;
+  std::vector<ParameterId> parameters;  // group order: post-order below each of its modules
+};
+
+// The units a plan's wrap section makes, in the order of named_modules() of their first module, so
+// unit 0 is the root's (present even when nothing is left for it, then without parameters).
+// Errors: globs that match nothing, a module in two groups, tied weights in two units.
+Result<std::vector<Unit>> wrap_units(const ModuleTree& tree, const LlamaConfig& config,
+                                     const Plan& plan, const std::string& plan_file);
+
+// Whether a Hugging Face module path matches a glob; `*` stays inside one path component.
+bool glob_matches(std::string_view glob, std::string_view path);
+
+}  // namespace foreshard

@@ -1,0 +1,82 @@
+#include "profiler/report/numbered_names.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace foreshard::profiler {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::size_t kMostDigits = 9;  // more are no layer's number
+
+NumberedName split_at(const std::string& name, std::size_t begin, std::size_t end) {
+  NumberedName split{name.substr(0, begin), name.substr(end), 0};
+  std::from_chars(name.data() + begin, name.data() + end, split.number);
+  return split;
+}
+
+}  // namespace
+
+NumberedName split_number(const std::string& name) {
+  std::size_t last = name.size(), last_end = name.size();
+  for (std::size_t end = 0;;) {
+    const std::size_t begin = name.find_first_of(kDigits, end);
+    if (begin == std::string::npos) break;
+    end = std::min(name.find_first_not_of(kDigits, begin), name.size());
+    if (end - begin > kMostDigits) continue;
+    last = begin;
+    last_end = end;
+    const bool begins_part = begin == 0 || name[begin - 1] == '.';
+    const bool ends_part =
+        end == name.size() || std::string_view(".:, ").find(name[end]) != std::string_view::npos;
+    if (begins_part && ends_part) return split_at(name, begin, end);
+  }
+  return last == name.size() ? NumberedName{name, "", -1} : split_at(name, last, last_end);
+}
+
+std::vector<std::string> runs(std::vector<std::int64_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < numbers.size();) {
+    const std::int64_t stride = i + 1 < numbers.size() ? numbers[i + 1] - numbers[i] : 0;
+    std::size_t j = i;
+    while (j + 1 < numbers.size() && numbers[j + 1] - numbers[j] == stride) ++j;
+    if (stride > 1 && j < i + 2) j = i;  // two numbers make no rule
+    std::string text = std::to_string(numbers[i]);
+    if (j > i) text += " to " + std::to_string(numbers[j]);
+    if (j > i && stride > 1) text += " by " + std::to_string(stride);
+    texts.push_back(std::move(text));
+    i = j + 1;
+  }
+  return texts;
+}
+
+std::string joined_units(const std::vector<std::string>& units, std::size_t most) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::int64_t>> families;
+  std::vector<std::string> names;
+  for (const std::string& unit : units) {
+    const NumberedName split = split_number(unit);
+    if (split.number < 0) {
+      names.push_back(unit);
+    } else {
+      families[{split.before, split.after}].push_back(split.number);
+    }
+  }
+  for (const auto& [family, numbers] : families) {
+    for (const std::string& run : runs(numbers)) {
+      names.push_back(family.first + run + family.second);
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > most) text += " and others";
+  return text;
+}
+
+}  // namespace foreshard::profiler

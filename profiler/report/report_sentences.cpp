@@ -1,0 +1,353 @@
+#include "profiler/report/report_sentences.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "profiler/analysis/report_notes.hpp"
+#include "profiler/report/format.hpp"
+#include "profiler/report/numbered_names.hpp"
+#include "profiler/report/report_memory.hpp"
+#include "profiler/report/short_names.hpp"
+#include "traces/input/bounded_sum.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::bounded_sum;
+
+constexpr double kMuch = 0.05;  // of a step: worth a sentence
+constexpr std::size_t kUnitsNamed = 3, kHoldersNamed = 3, kMostSentences = 5;
+
+bool is_much(std::int64_t part, std::int64_t whole) {
+  return part > 0 && static_cast<double>(part) >= kMuch * static_cast<double>(whole);
+}
+
+// "a step", or what stands for it where there is none.
+const char* whole_of(const Analysis& analysis) {
+  return analysis.step_time_ns > 0 ? "step" : "time";
+}
+
+std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
+  const bool has_steps = analysis.step_time_ns > 0;
+  if (t.span_ns == 0) {
+    const std::int64_t hosts_ns = analysis.path.end_ns - analysis.path.start_ns;
+    if (has_steps) {
+      return "A steady step takes " + duration(analysis.step_time_ns) +
+             " on the host; no work of devices was recorded.";
+    }
+    return analysis.operators.empty()
+               ? ""
+               : "Only work of hosts was recorded, over " + duration(hosts_ns) + ".";
+  }
+  const auto busy = static_cast<std::int64_t>(
+      std::count_if(analysis.ranks.begin(), analysis.ranks.end(),
+                    [](const RankAnalysis& rank) { return rank.time.device_events > 0; }));
+  std::string text = has_steps ? "A steady step takes " + duration(analysis.step_time_ns)
+                               : "The device's work spans " + duration(t.span_ns);
+  // Work that a step issues may go on beyond its end.
+  if (has_steps && t.span_ns - analysis.step_time_ns > analysis.step_time_ns / 20) {
+    text += ", the device's work of one spans " + duration(t.span_ns);
+  }
+  text += busy > 1 ? ": the devices compute " : ": the device computes ";
+  text += share(t.compute_ns, t.span_ns) + " of that";
+  if (busy > 1) text += " (mean of " + counted(busy, "rank") + ")";
+  std::vector<std::string> rest;
+  if (t.communication_ns > 0) {
+    rest.push_back((busy > 1 ? "communicate " : "communicates ") +
+                   share(t.communication_ns, t.span_ns) + " (" +
+                   (t.overlap_ns > 0 ? share(t.overlap_ns, t.communication_ns) : "none") +
+                   " of it hidden behind computation)");
+  }
+  if (is_much(t.memory_operation_ns, t.span_ns)) {
+    rest.push_back((busy > 1 ? "copy " : "copies ") + share(t.memory_operation_ns, t.span_ns));
+  }
+  rest.push_back((busy > 1 ? "idle " : "idles ") + share(t.idle_ns, t.span_ns));
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    text += (i + 1 == rest.size() ? " and " : ", ") + rest[i];
+  }
+  return text + ".";
+}
+
+std::string plain(std::string category) {
+  if (category == "all_gather") return "all-gather buffers";
+  if (category == "reduce_scatter") return "reduce-scatter buffers";
+  std::replace(category.begin(), category.end(), '_', ' ');
+  return category;
+}
+
+// Categories where they are known for most of it, or else who asked for it.
+std::string largest_holders(const MemoryPeak& peak) {
+  std::vector<std::pair<std::int64_t, std::string>> holders;
+  std::int64_t unknown = 0;
+  for (const auto& [category, bytes] : peak.by_category) {
+    if (category == kUnknown || category == "unattributed") unknown = bounded_sum(unknown, bytes);
+    const bool is_older = category == "before the recording";
+    holders.emplace_back(bytes, (is_older ? "from " : "") + plain(category));
+  }
+  if (unknown > peak.allocated_bytes / 5) {
+    holders.clear();
+    for (const Owner& owner : grouped_owners(peak.owners)) {
+      const bool is_older = owner.name == "before the recording";
+      holders.emplace_back(owner.bytes, (is_older ? "from " : "by ") + owner.name);
+      if (owner.name == kUnknown) holders.pop_back();
+    }
+  }
+  std::stable_sort(holders.begin(), holders.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> parts;
+  for (const auto& [bytes, name] : holders) {
+    if (parts.size() == kHoldersNamed || !is_much(bytes, peak.allocated_bytes)) break;
+    parts.push_back(share(bytes, peak.allocated_bytes) + " " + name);
+  }
+  return parts.empty() ? "" : ": " + joined(parts, ", ");
+}
+
+std::string memory_sentence(const Analysis& analysis) {
+  const RankAnalysis* const rank = fullest_rank(analysis);
+  if (!rank) return "";
+  const MemoryPeak& peak = rank->peak;
+  const std::string whose =
+      analysis.ranks.size() > 1 ? " on rank " + std::to_string(rank->rank) : "";
+  if (peak.allocated_bytes == 0) {
+    return peak.host_bytes == 0
+               ? ""
+               : "Memory of the host peaks at " + binary_bytes(peak.host_bytes) + whose + ".";
+  }
+  std::string text = "Memory peaks at " + binary_bytes(peak.allocated_bytes) + " allocated";
+  if (peak.reserved_bytes > 0) {
+    const bool is_then = peak.reserved_then_bytes == peak.reserved_bytes;
+    text += " (" + binary_bytes(peak.reserved_then_bytes) + " reserved" +
+            (is_then ? ")" : " then, " + binary_bytes(peak.reserved_bytes) + " at most)");
+  }
+  text += whose;
+  if (!rank->steps.empty()) text += " in step " + std::to_string(peak.step);
+  if (!peak.phase.empty()) text += " during " + peak.phase;
+  return text + largest_holders(peak) + ".";
+}
+
+std::string fragmentation_sentence(const Analysis& analysis) {
+  const RankAnalysis* const rank = fullest_rank(analysis);
+  if (!rank) return "";
+  const std::int64_t reserved = rank->peak.reserved_then_bytes,
+                     unused = reserved - rank->peak.allocated_bytes;
+  if (!is_much(unused, reserved)) return "";
+  return "Of the memory reserved at the peak " + binary_bytes(unused) + " (" +
+         share(unused, reserved) + ") is not allocated: cached blocks and fragments.";
+}
+
+// The collective that nothing hides longest, with the units that make up most of it.
+struct Exposed {
+  std::string name;
+  std::vector<std::string> units;
+};
+
+Exposed most_exposed(const Analysis& analysis) {
+  std::map<std::string, std::int64_t> by_name;
+  for (const CollectiveCost& one : analysis.collectives) {
+    by_name[one.name] = bounded_sum(by_name[one.name], one.exposed_ns);
+  }
+  const auto worst = std::max_element(by_name.begin(), by_name.end(),
+                                      [](auto& a, auto& b) { return a.second < b.second; });
+  if (worst == by_name.end() || worst->second == 0) return {};
+  Exposed result{worst->first, {}};
+  std::int64_t covered = 0;
+  for (const CollectiveCost& one : analysis.collectives) {
+    if (one.name != worst->first || covered >= worst->second / 5 * 4) continue;
+    covered = bounded_sum(covered, one.exposed_ns);
+    if (!one.unit.empty()) result.units.push_back(one.unit);
+  }
+  return result;
+}
+
+// FSDP's own, which can be issued earlier.
+bool can_be_prefetched(const std::string& collective) {
+  for (const char* name :
+       {"all_gather", "allgather", "AllGather", "reduce_scatter", "ReduceScatter"}) {
+    if (collective.find(name) != std::string::npos) return true;
+  }
+  return false;
+}
+
+struct Straggler {
+  const RankWaits* last = nullptr;  // who comes last
+  const RankWaits* waiter = nullptr;
+  std::int64_t lost_ns = 0;
+};
+
+Straggler straggler_of(const Analysis& analysis) {
+  if (analysis.waits.size() < 2) return {};
+  const auto [last, waiter] = std::minmax_element(
+      analysis.waits.begin(), analysis.waits.end(),
+      [](const RankWaits& a, const RankWaits& b) { return a.waited_ns < b.waited_ns; });
+  return {&*last, &*waiter, waiter->waited_ns - last->waited_ns};
+}
+
+std::string waiting_sentence(const Analysis& analysis) {
+  const Straggler straggler = straggler_of(analysis);
+  std::int64_t span = 0;
+  for (const RankAnalysis& rank : analysis.ranks) span = std::max(span, rank.time.span_ns);
+  if (!straggler.last || !is_much(straggler.lost_ns, span)) return "";
+  return "Rank " + std::to_string(straggler.last->rank) + " comes last to " +
+         std::to_string(straggler.last->arrived_last) + " of " +
+         std::to_string(straggler.last->collectives) + " collectives: rank " +
+         std::to_string(straggler.waiter->rank) + " waits " + duration(straggler.lost_ns) +
+         " longer in them.";
+}
+
+std::string exposed_sentence(const Analysis& analysis, const TimeBreakdown& t) {
+  const Exposed worst = most_exposed(analysis);
+  std::string text = share(t.exposed_communication_ns, t.span_ns) + " of the " +
+                     whole_of(analysis) + " waits for communication (" +
+                     duration(t.exposed_communication_ns) + ")";
+  if (!worst.name.empty()) {
+    text += ", most of it for " + short_name(worst.name);
+    if (!worst.units.empty()) text += " of " + joined_units(worst.units, kUnitsNamed);
+  }
+  std::int64_t exposed = 0;
+  for (const CollectiveCost& one : analysis.collectives) {
+    exposed = bounded_sum(exposed, one.exposed_ns);
+  }
+  const bool is_imbalance =
+      straggler_of(analysis).lost_ns >
+      exposed / static_cast<std::int64_t>(std::max<std::size_t>(analysis.ranks.size(), 1)) / 2;
+  if (can_be_prefetched(worst.name) && !is_imbalance) {
+    text += "; more prefetch, fewer reshards or larger units would hide some of it";
+  }
+  return text + ".";
+}
+
+std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
+  ComputeGaps sum{};
+  for (const RankAnalysis& rank : analysis.ranks) {
+    for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
+      sum[cause] = bounded_sum(sum[cause], rank.gaps[cause]);
+    }
+  }
+  constexpr std::pair<GapCause, const char*> kReasons[] = {
+      {GapCause::host_blocked,
+       "mostly because the host waits for the device before it issues what is next"},
+      {GapCause::launch_bound, "mostly because the host issues work too late (launch-bound)"},
+      {GapCause::other_ranks, "mostly waiting for other ranks to come to a collective"},
+      {GapCause::between_kernels, "mostly in short gaps between kernels"},
+      {GapCause::dependency, "mostly because work that was issued in time waits for other streams"},
+      {GapCause::unknown,
+       "and why is not known: the launches of what comes next are not in the trace"}};
+  const auto* const worst =
+      std::max_element(std::begin(kReasons), std::end(kReasons), [&](const auto& a, const auto& b) {
+        return sum[static_cast<std::size_t>(a.first)] < sum[static_cast<std::size_t>(b.first)];
+      });
+  return std::string(analysis.ranks.size() > 1 ? "A device idles " : "The device idles ") +
+         duration(t.idle_ns) + " (" + share(t.idle_ns, t.span_ns) + " of the " +
+         whole_of(analysis) + "), " + worst->second + ".";
+}
+
+std::string costliest_sentence(const Analysis& analysis, bool on_device) {
+  const OperatorTotal* top = nullptr;
+  std::int64_t total = 0;
+  for (const OperatorTotal& one : analysis.operators) {
+    if (one.is_on_device != on_device) continue;
+    total = bounded_sum(total, one.self_ns);
+    if (!top || one.self_ns > top->self_ns) top = &one;
+  }
+  if (!top || top->self_ns <= 0) return "";
+  return (on_device ? "The costliest work of the device is " : "The costliest operator is ") +
+         short_name(top->name) + ": " + share(top->self_ns, total) + " of all " +
+         (on_device ? "kernels' and copies' time (" : "operators' time (") +
+         counted(top->count, "call") + ").";
+}
+
+// The caching allocator asks the device only for what it does not hold.
+std::string device_allocation_sentence(const Analysis& analysis) {
+  std::int64_t ns = 0, calls = 0, span = 0;
+  for (const OperatorTotal& one : analysis.operators) {
+    if (one.name != "cudaMalloc" && one.name != "cudaFree") continue;
+    ns = bounded_sum(ns, one.self_ns);
+    calls += one.count;
+  }
+  for (const RankAnalysis& rank : analysis.ranks) span = bounded_sum(span, rank.time.span_ns);
+  if (analysis.step_time_ns == 0 || !is_much(ns, span)) return "";
+  return "cudaMalloc and cudaFree take " + duration(ns) + " (" + share(ns, span) +
+         " of all ranks' "
+         "time, " +
+         counted(calls, "call") + "): the allocator has to ask the device for memory.";
+}
+
+// What a person should look at first, and then.
+std::vector<std::string> advice(const Analysis& analysis, const TimeBreakdown& t) {
+  std::vector<std::string> sentences;
+  if (is_much(t.idle_ns, t.span_ns)) sentences.push_back(idle_sentence(analysis, t));
+  if (is_much(t.exposed_communication_ns, t.span_ns)) {
+    const bool is_worse = t.exposed_communication_ns >= t.idle_ns;
+    sentences.insert(is_worse ? sentences.begin() : sentences.end(), exposed_sentence(analysis, t));
+  }
+  if (sentences.empty()) sentences.push_back(costliest_sentence(analysis, t.span_ns > 0));
+  return sentences;
+}
+
+// The steady step of median duration.
+const TimeBreakdown& typical_step(const Analysis& analysis, const RankAnalysis& rank) {
+  std::vector<const StepAnalysis*> steady;
+  for (const StepAnalysis& step : rank.steps) {
+    if (std::binary_search(analysis.steady_steps.begin(), analysis.steady_steps.end(), step.step)) {
+      steady.push_back(&step);
+    }
+  }
+  if (steady.empty()) return rank.time;
+  const auto middle = steady.begin() + static_cast<std::ptrdiff_t>(steady.size() / 2);
+  std::nth_element(
+      steady.begin(), middle, steady.end(),
+      [](const StepAnalysis* a, const StepAnalysis* b) { return a->duration_ns < b->duration_ns; });
+  return (*middle)->time;
+}
+
+}  // namespace
+
+TimeBreakdown typical_step(const Analysis& analysis) {
+  TimeBreakdown mean;
+  constexpr std::int64_t TimeBreakdown::*kFields[] = {
+      &TimeBreakdown::device_events,       &TimeBreakdown::span_ns,
+      &TimeBreakdown::compute_ns,          &TimeBreakdown::communication_ns,
+      &TimeBreakdown::memory_operation_ns, &TimeBreakdown::idle_ns,
+      &TimeBreakdown::overlap_ns,          &TimeBreakdown::exposed_communication_ns};
+  for (const auto field : kFields) {
+    std::int64_t sum = 0, ranks = 0;
+    for (const RankAnalysis& rank : analysis.ranks) {
+      const TimeBreakdown& time = typical_step(analysis, rank);
+      if (time.device_events == 0) continue;
+      sum = bounded_sum(sum, time.*field);
+      ++ranks;
+    }
+    mean.*field = sum / std::max<std::int64_t>(ranks, 1);
+  }
+  return mean;
+}
+
+const RankAnalysis* fullest_rank(const Analysis& analysis) {
+  const auto found =
+      std::max_element(analysis.ranks.begin(), analysis.ranks.end(),
+                       [](const RankAnalysis& a, const RankAnalysis& b) {
+                         return std::pair(a.peak.allocated_bytes, a.peak.host_bytes) <
+                                std::pair(b.peak.allocated_bytes, b.peak.host_bytes);
+                       });
+  return found == analysis.ranks.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> report_sentences(const Analysis& analysis) {
+  const TimeBreakdown step = typical_step(analysis);
+  const std::vector<std::string> losses = advice(analysis, step);
+  std::vector<std::string> sentences{out_of_memory_sentence(analysis),
+                                     time_sentence(analysis, step),
+                                     losses.front(),
+                                     memory_sentence(analysis),
+                                     waiting_sentence(analysis),
+                                     device_allocation_sentence(analysis),
+                                     losses.size() > 1 ? losses[1] : "",
+                                     fragmentation_sentence(analysis)};
+  std::erase(sentences, "");
+  if (sentences.size() > kMostSentences) sentences.resize(kMostSentences);
+  if (sentences.empty()) sentences.emplace_back("Nothing that takes time or memory was recorded.");
+  return sentences;
+}
+
+}  // namespace foreshard::profiler

@@ -1,0 +1,186 @@
+// Costs by a table fitted to recordings of accelerators, such as PyTorch's. Each rank has a device of
+// its own, so nothing is shared. What the recordings do not carry is taken from what is nearest to it:
+// a product from other products of its size, what moves bytes from what else moved as many, and the
+// rest from the device's data sheet, where the catalogue has it; without one it is unknown. No
+// estimate beats the data sheet. What the host does is never priced by what devices did.
+#include <algorithm>
+#include <optional>
+
+#include "models/hardware/device_names.hpp"
+#include "simulator/costs/cost_model.hpp"
+#include "simulator/costs/data_sheet.hpp"
+#include "simulator/costs/key_facts.hpp"
+#include "simulator/costs/regime_costs.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// Relative standard deviation: kernels of one kind differ by a fifth in what they reach of a device.
+constexpr double kRelativeError = 0.2;
+
+// Their median is one of the host's costs, whatever a single one of them waited for.
+constexpr std::int64_t kEnoughSamples = 10;
+
+// A launch that another one stands for: as long, times `factor`.
+struct Relative {
+  CostKey key;
+  double factor = 1;
+};
+
+std::optional<Relative> relative_of(const CostKey& key) {
+  CostKey out = key;
+  if (is_matmul(key.op)) {
+    out.op = Operator::matmul;
+    out.dims[3] = 0;
+    return key.op == Operator::batched_matmul || key.op == Operator::matmul
+               ? std::nullopt
+               : std::optional(Relative{out});
+  }
+  if (key.op == Operator::attention_backward) {
+    out.op = Operator::attention;
+    return Relative{out, flops(key) / flops(out)};
+  }
+  const auto half = static_cast<std::int64_t>(bytes_moved(key) / 2);
+  if (is_attention(key.op) || is_transfer(key.op) || half <= 0) return {};
+  return Relative{{Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {half, half}}};
+}
+
+class AcceleratorCosts final : public CostModel {
+ public:
+  AcceleratorCosts(CostTable table, int ranks, int nodes, const Machine* machine)
+      : table_(std::move(table)),
+        recorded_(table_.regimes.front()),
+        host_(table_.regimes.front().host),
+        samples_(table_.regimes.front().host_samples),
+        part_(fastest_machine()),
+        ranks_per_node_(nodes > 0 ? ranks / nodes : 0) {
+    const auto recorded = machine_reported_as(table_.machine_name);
+    if (machine == nullptr && recorded) machine = &*recorded;
+    if (machine == nullptr) return;
+    part_ = *machine;
+    machine_ = machine_costs(*machine, ranks, nodes);
+    if (recorded && recorded->name != machine->name) other_device_ = machine->name;
+  }
+
+  CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
+    CostEstimate found = unbounded(key, place);
+    found.error *= table_.doubt_scale;
+    const bool is_estimate =
+        found.source == CostSource::fitted || found.source == CostSource::modelled;
+    if (is_estimate && !place.on_host) {
+      found.ns = std::max(found.ns, least_ns(key, part_, place.nodes));
+    }
+    return found;
+  }
+
+  // What enough samples of the recordings carry is theirs, the rest the data sheet's.
+  EngineOptions engine() const override {
+    EngineOptions options;
+    if (machine_ == nullptr) {
+      options.host = host_;
+      options.host.uses_core = false;
+    } else {
+      options = machine_->engine();
+    }
+    HostCosts& host = options.host;
+    const auto issue = [](auto& of, Kind kind) -> auto& {
+      return of[static_cast<std::size_t>(kind)];
+    };
+    // The host's time for a launch is that of an operator of the framework.
+    if (machine_ == nullptr || issue(samples_.issue, Kind::launch) > 0) {
+      const std::int64_t launch = issue(host_.issue_ns, Kind::launch);
+      issue(host.issue_ns, Kind::launch) = issue(host.issue_ns, Kind::copy) = launch;
+      issue(host.issue_ns, Kind::collective) = 2 * launch;
+    }
+    for (std::size_t kind = 0; kind < host.issue_ns.size(); ++kind) {
+      if (samples_.issue[kind] >= kEnoughSamples) host.issue_ns[kind] = host_.issue_ns[kind];
+    }
+    for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+      if (samples_.latencies[i] >= kEnoughSamples) {
+        host.*kHostLatencies[i] = host_.*kHostLatencies[i];
+      }
+    }
+    return options;
+  }
+
+  SegmentCosts segments() const override {
+    return machine_ == nullptr ? SegmentCosts{} : machine_->segments();
+  }
+  double peak_flops_per_ns(DType type) const override {
+    return machine_ == nullptr ? best_recorded(type) : machine_->peak_flops_per_ns(type);
+  }
+  std::int64_t device_bytes() const override {
+    return machine_ == nullptr ? 0 : machine_->device_bytes();
+  }
+  std::int64_t bytes_outside_allocator(const RankProgram& program) const override {
+    return machine_ == nullptr ? 0 : machine_->bytes_outside_allocator(program);
+  }
+  int ranks_per_node() const override {
+    return machine_ == nullptr ? ranks_per_node_ : machine_->ranks_per_node();
+  }
+  double band() const override { return table_.band; }
+
+  std::string unknown_device() const override {
+    return machine_ == nullptr ? table_.machine_name : "";
+  }
+
+  std::vector<std::string> warnings() const override {
+    if (other_device_.empty()) return {};
+    return {"the recordings are of " + table_.machine_name + ", not of " + other_device_ +
+            ": what they show is taken as it was there"};
+  }
+
+ private:
+  CostEstimate unbounded(const CostKey& key, const TaskPlace& place) const {
+    const auto known = recorded_.ask(key, place);
+    // What another device did may be beyond this one.
+    const bool is_credible = known && known->is_carried &&
+                             (known->source != CostSource::measured || place.on_host ||
+                              !is_impossible(known->ns, key, part_, place.nodes));
+    if (is_credible) return {known->ns, {}, known->source, known->error};
+    if (const auto relative = place.on_host ? std::nullopt : relative_of(key)) {
+      const auto found = recorded_.ask(relative->key, place);
+      if (found && found->is_carried) {
+        return {found->ns * relative->factor,
+                {},
+                CostSource::modelled,
+                std::max(found->error, kRelativeError)};
+      }
+    }
+    if (machine_ == nullptr) return {};
+    CostEstimate modelled = machine_->estimate(key, place);
+    if (known) modelled.ns = std::max(modelled.ns, known->at_least_ns);
+    modelled.error = kModelledError;
+    return modelled;
+  }
+
+  // The best rate that any product of the recordings reached, or its fit goes on at.
+  double best_recorded(DType type) const {
+    double best = 0;
+    for (const auto& [key, cost] : recorded_.regime().measured) {
+      if (key.dtype == type && cost.ns > 0) best = std::max(best, flops(key) / cost.ns);
+    }
+    for (const OperatorFit& fit : recorded_.regime().operators) {
+      if (fit.dtype == type && fit.ns_per_flop > 0) best = std::max(best, 1 / fit.ns_per_flop);
+    }
+    return best;
+  }
+
+  CostTable table_;
+  RegimeCosts recorded_;
+  HostCosts host_;
+  HostSamples samples_;
+  Machine part_;                        // what bounds the estimates
+  std::unique_ptr<CostModel> machine_;  // null for devices that the catalogue lacks
+  std::string other_device_;            // that of the machine, where it is not the recorded one
+  int ranks_per_node_;                  // as the user says; 0: unknown
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nodes,
+                                             const Machine* machine) {
+  return std::make_unique<AcceleratorCosts>(std::move(table), ranks, nodes, machine);
+}
+
+}  // namespace foreshard::simulator

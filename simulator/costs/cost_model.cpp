@@ -1,0 +1,37 @@
+#include "simulator/costs/cost_model.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace foreshard::simulator {
+
+ProgramCosts program_costs(const RankProgram& program, const CostModel& model) {
+  std::array<std::int64_t, static_cast<std::size_t>(Group::kCount)> nodes{};
+  for (std::size_t g = 0; g < nodes.size(); ++g) {
+    nodes[g] = nodes_of(program.place.groups[g], model.ranks_per_node());
+  }
+  const std::size_t count = program.cost_keys.size() * kCostPlaces;
+  ProgramCosts result;
+  result.costs.resize(count);
+  result.sources.resize(count, CostSource::unknown);
+  result.errors.resize(count);
+  std::vector<bool> is_known(count);
+  for (const Program* step : {&program.setup, &program.first, &program.steady}) {
+    for (const Instruction& i : step->instructions) {
+      if (i.cost_key == kNone || is_known[cost_index(i)]) continue;
+      const std::size_t at = cost_index(i);
+      is_known[at] = true;
+      TaskPlace place;
+      place.on_host = i.kind == Kind::host_compute;
+      if (i.kind == Kind::collective) place.nodes = nodes[static_cast<std::size_t>(i.group)];
+      const CostEstimate estimate =
+          model.estimate(program.cost_keys[static_cast<std::size_t>(i.cost_key)], place);
+      result.costs[at] = {std::llround(estimate.ns), estimate.uses};
+      result.sources[at] = estimate.source;
+      result.errors[at] = estimate.error;
+    }
+  }
+  return result;
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,110 @@
+// What a task costs: one question, asked of the best source at hand.
+//
+//   measured  the cost key was seen in a recording of this machine
+//   fitted    a model of its operator, fitted to recordings of this machine, was asked
+//   modelled  nothing of the kind was measured; the figure comes from the hardware's data sheet
+//   unknown   not even that: the task is charged nothing, and the answer says so
+//
+// Three sources of costs: a table fitted to recordings (TableCosts), a machine of the hardware
+// catalogue (MachineCosts) and, when neither is given, this machine as a stranger would guess it
+// (processor_costs). Every answer says which kind of source served.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/hardware/hardware.hpp"
+#include "models/program/operators.hpp"
+#include "models/program/step_program.hpp"
+#include "simulator/costs/cost_table.hpp"
+#include "simulator/engine/engine.hpp"
+
+namespace foreshard::simulator {
+
+enum class CostSource : std::uint8_t { measured, fitted, modelled, unknown, kCount };
+
+struct CostEstimate {
+  double ns = 0;
+  std::array<float, kResources> uses{};
+  CostSource source = CostSource::unknown;
+  double error = 0;  // standard deviation, relative, beyond what the model's band covers
+};
+
+// Where a task runs: whether the host does it itself, and for collectives over how many nodes the
+// ranks of the group are spread.
+struct TaskPlace {
+  bool on_host = false;
+  std::int64_t nodes = 1;
+};
+
+// What the device's driver takes for a segment of memory: cudaMalloc and cudaFree.
+struct SegmentCosts {
+  std::int64_t alloc_ns = 0;
+  std::int64_t free_ns = 0;
+  CostSource source = CostSource::unknown;
+};
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+
+  virtual CostEstimate estimate(const CostKey& key, const TaskPlace& place) const = 0;
+
+  // Everything but the steps and the stop: host costs, capacities, how ranks are simulated.
+  virtual EngineOptions engine() const = 0;
+
+  // Where memory is the host's own there is no driver to ask: what it takes is part of the time of
+  // an allocation.
+  virtual SegmentCosts segments() const { return {0, 0, CostSource::fitted}; }
+
+  // Floating-point operations per nanosecond one rank can do at best; 0: unknown.
+  virtual double peak_flops_per_ns(DType type) const = 0;
+
+  // Bytes of one rank's device where the machine says so; 0: unlimited.
+  virtual std::int64_t device_bytes() const { return 0; }
+  // What of those is gone before the allocator sees them, for a rank that runs this program.
+  virtual std::int64_t bytes_outside_allocator(const RankProgram&) const { return 0; }
+  // The device that has no data sheet here, so that what was not measured is unknown; "": none.
+  virtual std::string unknown_device() const { return ""; }
+  virtual int ranks_per_node() const = 0;
+
+  // A step all of whose costs were measured takes predicted x (1 +- band) with a probability of
+  // 90 %; estimates that are less sure widen that.
+  virtual double band() const = 0;
+
+  // What the user should know about these costs, such as that they are of other settings.
+  virtual std::vector<std::string> warnings() const { return {}; }
+};
+
+// Costs of everything a program does, by cost_index; entries that no instruction asks for are 0.
+struct ProgramCosts {
+  std::vector<TaskCost> costs;
+  std::vector<CostSource> sources;
+  std::vector<double> errors;
+};
+ProgramCosts program_costs(const RankProgram& program, const CostModel& model);
+
+// Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
+// as `train` sets them unless told otherwise. For accelerators: `nodes` 0: as few as hold them;
+// `machine` answers what the recordings did not show, and is the recorded device where it is null.
+std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes = 0,
+                                       const Machine* machine = nullptr);
+
+// The part of table_costs for accelerators.
+std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nodes,
+                                             const Machine* machine);
+
+// A machine of the catalogue, with so many of its devices; `nodes` 0: as few as hold them.
+std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes);
+
+// This machine when nothing is known about it but its number of cores.
+std::unique_ptr<CostModel> processor_costs(int cores, int ranks);
+
+constexpr int threads_per_rank(int cores, int ranks) {
+  return cores > ranks ? cores / ranks : 1;
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,34 @@
+#include "simulator/costs/cost_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/costs/key_facts.hpp"
+
+namespace foreshard::simulator {
+
+double fitted_ns(const OperatorFit& fit, const CostKey& key) {
+  return fit.overhead_ns +
+         std::max(fit.ns_per_flop * flops(key), fit.ns_per_byte * bytes_moved(key));
+}
+
+double fitted_ns(const CollectiveFit& fit, const CostKey& key) {
+  const double bytes = payload_bytes(key);
+  return fit.base_ns + fit.ns_per_root_byte * std::sqrt(bytes) + fit.ns_per_byte * bytes;
+}
+
+const OperatorFit* Regime::fit_of(const CostKey& key, bool on_host) const {
+  for (const OperatorFit& fit : operators) {
+    if (fit.op == key.op && fit.dtype == key.dtype && fit.on_host == on_host) return &fit;
+  }
+  return nullptr;
+}
+
+const Regime* CostTable::regime(int threads) const {
+  for (const Regime& r : regimes) {
+    if (r.threads == threads) return &r;
+  }
+  return nullptr;
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,159 @@
+// What was learnt about a machine from recordings of it, as kept in a cost file (costs.json).
+//
+// A regime is a number of threads per rank: a kernel that owns one thread and one that owns two are
+// different things, so every table exists once per regime. Within a regime:
+//
+//   measured     median processor time of every cost key that was seen; a collective's is that of
+//                its last arriver, which waits for nobody
+//   operators    for each operator and dtype: time = overhead + max(flops x a, bytes x b)
+//   collectives  for each of them, dtype, group and nodes: time = a + c sqrt(bytes) + b x bytes
+//   host         what each kind of instruction costs the host thread, and the latencies of threads
+//
+// Times are those of a task that nothing else slows down, on the machine at the mean speed of its
+// recordings; what running together costs is kept apart in `memory_bytes_per_ns` (the machine's
+// memory bandwidth that tasks share) and in `crowding`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "models/base/error.hpp"
+#include "models/program/operators.hpp"
+#include "simulator/engine/engine.hpp"
+
+namespace foreshard::simulator {
+
+struct MeasuredCost {
+  double ns = 0;
+  std::int64_t count = 0;
+};
+
+// What a fit rests on: how many cost keys of how many sizes, from which to which. Work is counted as
+// work() counts it (key_facts.hpp).
+struct FitRange {
+  std::int64_t samples = 0;
+  std::int64_t sizes = 0;  // that differ by more than what noise could make of one
+  double least_work = 0, most_work = 0;
+  double least_intensity = 0, most_intensity = 0;  // operations a byte
+  double longest_ns = 0;                           // the time of the largest
+};
+
+struct OperatorFit {
+  Operator op = Operator::kCount;
+  DType dtype = DType::fp32;
+  bool on_host = false;
+  double overhead_ns = 0;
+  double ns_per_flop = 0;
+  double ns_per_byte = 0;
+  double residual = 0;  // root mean square relative error over its samples
+  FitRange range;
+};
+
+struct CollectiveFit {
+  Operator op = Operator::kCount;
+  DType dtype = DType::fp32;
+  std::int64_t group = 1;  // ranks
+  std::int64_t nodes = 1;  // over which they were spread
+  double base_ns = 0;
+  double ns_per_root_byte = 0;
+  double ns_per_byte = 0;
+  double residual = 0;
+  FitRange range;
+};
+
+// Nanoseconds by a fit, however far from its samples.
+double fitted_ns(const OperatorFit& fit, const CostKey& key);
+double fitted_ns(const CollectiveFit& fit, const CostKey& key);
+
+// The latencies among the host's costs.
+constexpr std::array kHostLatencies{&HostCosts::launch_latency_ns, &HostCosts::stream_gap_ns,
+                                    &HostCosts::event_latency_ns, &HostCosts::wait_latency_ns,
+                                    &HostCosts::rendezvous_ns};
+
+// How many samples each of the host's costs rests on; what has none is assumed.
+struct HostSamples {
+  std::array<std::int64_t, kKinds> issue{};
+  std::array<std::int64_t, kHostLatencies.size()> latencies{};
+};
+
+using MeasuredCosts = std::unordered_map<CostKey, MeasuredCost, CostKeyHash>;
+
+struct Regime {
+  int threads = 1;
+  MeasuredCosts measured;          // on streams
+  MeasuredCosts measured_on_host;  // by the host thread itself, whose memory and caches are others
+  std::vector<OperatorFit> operators;
+  std::vector<CollectiveFit> collectives;
+  HostCosts host;
+  HostSamples host_samples;
+
+  const MeasuredCosts& measured_where(bool on_host) const {
+    return on_host ? measured_on_host : measured;
+  }
+  // The operator's fit in that type and place, nullptr without one.
+  const OperatorFit* fit_of(const CostKey& key, bool on_host) const;
+};
+
+// A run the table was fitted to, with what the table says of it in hindsight and, where that could
+// be tried, what a table fitted to the other runs says of it. Times are without what recording cost.
+struct Calibration {
+  std::string model;
+  std::string plan;   // as TOML
+  std::string trace;  // file name
+  int ranks = 1;
+  int threads = 1;
+  std::int64_t measured_ns = 0;  // median step
+  double recorder_share = 0;     // of the step as it was recorded, spent on recording
+  double slowness = 1;           // how much longer its tasks took than the recordings' mean
+  std::int64_t fitted_ns = 0;    // 0: not simulated
+  std::int64_t held_out_ns = 0;  // 0: not tried
+  double held_out_doubt = 0;  // relative standard deviation the costs themselves admitted to there
+};
+
+// Ranks that share a core slow each other beyond sharing it: caches, switches. By threads per rank
+// too, because two numbers of ranks with other threads are other runs.
+//
+// Whole steps may move the factor by a third. What they miss beyond that is the simulation's fault,
+// not the tasks': a factor on every task would carry it to plans that have other tasks. It stays an
+// error of the recorded runs, which widens the band, and a warning.
+struct Crowding {
+  static constexpr double kLeastMissed = 0.75, kMostMissed = 1.33;
+
+  int threads = 1;
+  int ranks = 1;
+  double factor = 1;
+  double missed = 1;  // whole steps as recorded / as their tasks explain them
+
+  bool is_beyond_belief() const { return missed < kLeastMissed || missed > kMostMissed; }
+};
+
+struct CostTable {
+  std::string machine_name;        // of the processor or, for accelerators, of the device
+  bool is_accelerator = false;     // each rank has a device of its own, and nothing is shared
+  int cores = 1;                   // of the machine; says nothing about accelerators
+  double memory_bytes_per_ns = 0;  // 0: no limit was seen
+  std::vector<Regime> regimes;
+  std::vector<Crowding> crowding;
+  std::vector<Calibration> calibration;
+  std::int64_t impossible_keys = 0;  // left out: they took less time than the data sheet allows
+  double slowness_spread = 0;  // relative standard deviation of the machine's speed between runs
+  double band = 0.1;           // a step takes predicted x (1 +- band) with a probability of 90 %
+  double doubt_scale = 1;      // how much further off than they admitted to unsure predictions were
+
+  const Regime* regime(int threads) const;
+};
+
+std::string to_json(const CostTable& table);
+
+// `file` is used in messages only.
+Result<CostTable> parse_cost_table(std::string_view json, const std::string& file);
+Result<CostTable> load_cost_table(const std::string& path);
+
+// Written to a temporary name and renamed, so that a full disk leaves no half a file.
+Result<void> save_cost_table(const CostTable& table, const std::string& path);
+
+}  // namespace foreshard::simulator

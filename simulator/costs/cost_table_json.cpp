@@ -1,0 +1,377 @@
+// Cost files: JSON, written so that equal tables are equal files.
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "models/base/atomic_file.hpp"
+#include "models/base/json_limits.hpp"
+#include "models/base/text_file.hpp"
+#include "simulator/costs/cost_table.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMaxNesting = 16;
+constexpr int kVersion = 2;
+constexpr double kMaxTime = 1e15;  // ns: eleven days, far above any single task
+
+// Reads values of one object; remembers the first thing wrong with any of them.
+class Reader {
+ public:
+  Reader(const Json& object, std::string prefix, std::optional<Error>& error,
+         const std::string& file)
+      : object_(object), prefix_(std::move(prefix)), error_(error), file_(file) {}
+
+  bool has(const char* key) const { return object_.contains(key); }
+
+  double number(const char* key, double least, double most) {
+    const Json* value = find(key);
+    if (value == nullptr) return least;
+    const double x = value->is_number() ? value->get<double>() : NAN;
+    if (x >= least && x <= most) return x;
+    wrong(key, "is out of range or not a number; expected a number from " + shown(least) + " to " +
+                   shown(most));
+    return least;
+  }
+
+  std::int64_t integer(const char* key, std::int64_t least, std::int64_t most) {
+    const double x = number(key, static_cast<double>(least), static_cast<double>(most));
+    if (x != std::floor(x)) wrong(key, "is not an integer; expected one");
+    return std::llround(x);
+  }
+
+  std::string word(const char* key) {
+    const Json* value = find(key);
+    if (value == nullptr) return {};
+    if (value->is_string()) return value->get<std::string>();
+    wrong(key, "is not text; expected a string");
+    return {};
+  }
+
+  bool truth(const char* key) {
+    const Json* value = find(key);
+    if (value == nullptr) return false;
+    if (value->is_boolean()) return value->get<bool>();
+    wrong(key, "is neither true nor false");
+    return false;
+  }
+
+  // Calls `read` with a Reader of each object of the list.
+  template <typename Read>
+  void list(const char* key, Read read) {
+    const Json* value = find(key);
+    if (value == nullptr) return;
+    if (!value->is_array()) return wrong(key, "is not a list; expected a list of objects");
+    for (std::size_t i = 0; i < value->size() && !error_; ++i) {
+      const std::string name = prefix_ + key + "[" + std::to_string(i) + "]";
+      if (!(*value)[i].is_object()) return wrong(key, "holds something else than objects");
+      Reader item((*value)[i], name + ".", error_, file_);
+      read(item);
+    }
+  }
+
+  Reader object(const char* key) {
+    static const Json empty = Json::object();
+    const Json* value = find(key);
+    if (value != nullptr && !value->is_object()) {
+      wrong(key, "is not an object; expected one");
+      value = nullptr;
+    }
+    return {value == nullptr ? empty : *value, prefix_ + key + ".", error_, file_};
+  }
+
+  void wrong(const char* key, const std::string& message) {
+    if (!error_) error_ = Error{file_, prefix_ + key, message};
+  }
+
+ private:
+  static std::string shown(double x) { return Json(x).dump(); }
+
+  const Json* find(const char* key) {
+    if (error_) return nullptr;
+    const auto found = object_.find(key);
+    if (found != object_.end()) return &*found;
+    wrong(key, "is missing; cost files written by `foreshard fit` have it");
+    return nullptr;
+  }
+
+  const Json& object_;
+  std::string prefix_;
+  std::optional<Error>& error_;
+  const std::string& file_;
+};
+
+constexpr const char* kLatencies[] = {"launch_latency_ns", "stream_gap_ns", "event_latency_ns",
+                                      "wait_latency_ns", "rendezvous_ns"};
+static_assert(std::size(kLatencies) == kHostLatencies.size());
+
+Operator read_operator(Reader& reader) {
+  const Operator op = operator_named(reader.word("operator"));
+  if (op == Operator::kCount) reader.wrong("operator", "is not an operator of this version");
+  return op;
+}
+
+DType read_dtype(Reader& reader) {
+  const std::optional<DType> type = dtype_named(reader.word("dtype"));
+  if (!type) reader.wrong("dtype", "is none of fp32, bf16, fp64, int32, fp16, fp8");
+  return type.value_or(DType::fp32);
+}
+
+using IssueNumbers = std::array<std::int64_t, kKinds>;
+
+IssueNumbers read_issue(Reader issue) {
+  IssueNumbers result{};
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    const std::string key(name(static_cast<Kind>(k)));
+    result[k] = issue.integer(key.c_str(), 0, std::int64_t{1} << 40);
+  }
+  return result;
+}
+
+void read_host(Reader host, Regime& regime) {
+  regime.host.uses_core = true;
+  regime.host.issue_ns = read_issue(host.object("issue_ns"));
+  for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+    regime.host.*kHostLatencies[i] = host.integer(kLatencies[i], 0, std::int64_t{1} << 40);
+  }
+  if (!host.has("samples")) return;  // files of earlier versions do not say
+  Reader samples = host.object("samples");
+  regime.host_samples.issue = read_issue(samples.object("issue"));
+  for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+    regime.host_samples.latencies[i] = samples.integer(kLatencies[i], 0, std::int64_t{1} << 50);
+  }
+}
+
+FitRange read_range(Reader& reader) {
+  constexpr double kMostWork = 1e24;  // operations or bytes: a thousand years of any device
+  FitRange range;
+  range.samples = reader.integer("samples", 0, std::int64_t{1} << 50);
+  range.sizes = reader.integer("sizes", 0, std::int64_t{1} << 50);
+  range.least_work = reader.number("least_work", 0, kMostWork);
+  range.most_work = reader.number("most_work", 0, kMostWork);
+  range.least_intensity = reader.number("least_intensity", 0, kMostWork);
+  range.most_intensity = reader.number("most_intensity", 0, kMostWork);
+  range.longest_ns = reader.number("longest_ns", 0, kMaxTime);
+  return range;
+}
+
+void add_range(Json& fit, const FitRange& range) {
+  fit["samples"] = range.samples;
+  fit["sizes"] = range.sizes;
+  fit["least_work"] = range.least_work;
+  fit["most_work"] = range.most_work;
+  fit["least_intensity"] = range.least_intensity;
+  fit["most_intensity"] = range.most_intensity;
+  fit["longest_ns"] = range.longest_ns;
+}
+
+Regime read_regime(Reader& reader) {
+  Regime regime;
+  regime.threads = static_cast<int>(reader.integer("threads_per_rank", 1, 1 << 20));
+  read_host(reader.object("host"), regime);
+  reader.list("measured", [&](Reader& item) {
+    CostKey key;
+    if (!parse_cost_key(item.word("cost_key"), key)) {
+      return item.wrong("cost_key", "is not a cost key of this version");
+    }
+    MeasuredCost cost;
+    cost.ns = item.number("ns", 0, kMaxTime);
+    cost.count = item.integer("count", 0, std::int64_t{1} << 50);
+    (item.truth("on_host") ? regime.measured_on_host : regime.measured)[key] = cost;
+  });
+  reader.list("operators", [&](Reader& item) {
+    OperatorFit fit;
+    fit.op = read_operator(item);
+    fit.dtype = read_dtype(item);
+    fit.on_host = item.truth("on_host");
+    fit.overhead_ns = item.number("overhead_ns", 0, kMaxTime);
+    fit.ns_per_flop = item.number("ns_per_flop", 0, 1e6);
+    fit.ns_per_byte = item.number("ns_per_byte", 0, 1e6);
+    fit.residual = item.number("residual", 0, 1e6);
+    fit.range = read_range(item);
+    regime.operators.push_back(fit);
+  });
+  reader.list("collectives", [&](Reader& item) {
+    CollectiveFit fit;
+    fit.op = read_operator(item);
+    fit.dtype = read_dtype(item);
+    fit.group = item.integer("group", 1, 1 << 24);
+    fit.nodes = item.integer("nodes", 1, 1 << 24);
+    fit.base_ns = item.number("base_ns", 0, kMaxTime);
+    fit.ns_per_root_byte = item.number("ns_per_root_byte", 0, 1e9);
+    fit.ns_per_byte = item.number("ns_per_byte", 0, 1e6);
+    fit.residual = item.number("residual", 0, 1e6);
+    fit.range = read_range(item);
+    regime.collectives.push_back(fit);
+  });
+  return regime;
+}
+
+Json issue_json(const IssueNumbers& issue) {
+  Json json = Json::object();
+  for (std::size_t k = 0; k < issue.size(); ++k) {
+    json[std::string(name(static_cast<Kind>(k)))] = issue[k];
+  }
+  return json;
+}
+
+Json host_json(const HostCosts& host, const HostSamples& samples) {
+  Json json{{"issue_ns", issue_json(host.issue_ns)},
+            {"samples", {{"issue", issue_json(samples.issue)}}}};
+  for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+    json[kLatencies[i]] = host.*kHostLatencies[i];
+    json["samples"][kLatencies[i]] = samples.latencies[i];
+  }
+  return json;
+}
+
+Json regime_json(const Regime& regime) {
+  Json measured = Json::array(), operators = Json::array(), collectives = Json::array();
+  for (const bool on_host : {false, true}) {
+    // By text, so that equal tables are equal files.
+    std::map<std::string, const MeasuredCost*> sorted;
+    for (const auto& [key, cost] : regime.measured_where(on_host)) {
+      sorted[text(key)] = &cost;
+    }
+    for (const auto& [key, cost] : sorted) {
+      measured.push_back(
+          {{"cost_key", key}, {"on_host", on_host}, {"ns", cost->ns}, {"count", cost->count}});
+    }
+  }
+  for (const OperatorFit& fit : regime.operators) {
+    operators.push_back({{"operator", name(fit.op)},
+                         {"dtype", name(fit.dtype)},
+                         {"on_host", fit.on_host},
+                         {"overhead_ns", fit.overhead_ns},
+                         {"ns_per_flop", fit.ns_per_flop},
+                         {"ns_per_byte", fit.ns_per_byte},
+                         {"residual", fit.residual}});
+    add_range(operators.back(), fit.range);
+  }
+  for (const CollectiveFit& fit : regime.collectives) {
+    collectives.push_back({{"operator", name(fit.op)},
+                           {"dtype", name(fit.dtype)},
+                           {"group", fit.group},
+                           {"nodes", fit.nodes},
+                           {"base_ns", fit.base_ns},
+                           {"ns_per_root_byte", fit.ns_per_root_byte},
+                           {"ns_per_byte", fit.ns_per_byte},
+                           {"residual", fit.residual}});
+    add_range(collectives.back(), fit.range);
+  }
+  return {{"threads_per_rank", regime.threads},
+          {"host", host_json(regime.host, regime.host_samples)},
+          {"measured", measured},
+          {"operators", operators},
+          {"collectives", collectives}};
+}
+
+}  // namespace
+
+std::string to_json(const CostTable& table) {
+  Json regimes = Json::array(), crowding = Json::array(), calibration = Json::array();
+  for (const Regime& regime : table.regimes) regimes.push_back(regime_json(regime));
+  for (const Crowding& c : table.crowding) {
+    crowding.push_back({{"threads_per_rank", c.threads},
+                        {"ranks", c.ranks},
+                        {"factor", c.factor},
+                        {"missed", c.missed}});
+  }
+  for (const Calibration& c : table.calibration) {
+    calibration.push_back({{"trace", c.trace},
+                           {"model", c.model},
+                           {"plan", c.plan},
+                           {"ranks", c.ranks},
+                           {"threads_per_rank", c.threads},
+                           {"measured_ns", c.measured_ns},
+                           {"recorder_share", c.recorder_share},
+                           {"slowness", c.slowness},
+                           {"fitted_ns", c.fitted_ns},
+                           {"held_out_ns", c.held_out_ns},
+                           {"held_out_doubt", c.held_out_doubt}});
+  }
+  const Json json{{"format", "foreshard-costs"},
+                  {"version", kVersion},
+                  {"machine",
+                   {{"name", table.machine_name},
+                    {"cores", table.cores},
+                    {"accelerator", table.is_accelerator}}},
+                  {"memory_bytes_per_ns", table.memory_bytes_per_ns},
+                  {"impossible_keys", table.impossible_keys},
+                  {"slowness_spread", table.slowness_spread},
+                  {"band", table.band},
+                  {"doubt_scale", table.doubt_scale},
+                  {"regimes", regimes},
+                  {"crowding", crowding},
+                  {"calibration", calibration}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<CostTable> parse_cost_table(std::string_view json, const std::string& file) {
+  const std::string expected = "expected a cost file written by `foreshard fit`";
+  if (const std::string excess = json_excess(json, kMaxNesting); !excess.empty()) {
+    return fail(file, "", excess + "; " + expected);
+  }
+  const Json root = Json::parse(json, nullptr, false);
+  if (root.is_discarded()) return fail(file, "", "is not JSON; " + expected);
+  if (!root.is_object() || root.value("format", Json()) != "foreshard-costs") {
+    return fail(file, "format", "is not \"foreshard-costs\"; " + expected);
+  }
+  std::optional<Error> error;
+  Reader reader(root, "", error, file);
+  CostTable table;
+  if (reader.integer("version", 0, 1 << 20) != kVersion) {
+    reader.wrong("version", "is of another version of foreshard; fit the recordings again");
+  }
+  Reader machine = reader.object("machine");
+  table.machine_name = machine.word("name");
+  table.cores = static_cast<int>(machine.integer("cores", 1, 1 << 20));
+  table.is_accelerator = machine.truth("accelerator");
+  table.memory_bytes_per_ns = reader.number("memory_bytes_per_ns", 0, 1e9);
+  table.impossible_keys = reader.integer("impossible_keys", 0, std::int64_t{1} << 50);
+  table.slowness_spread = reader.number("slowness_spread", 0, 1e3);
+  table.band = reader.number("band", 0, 1e3);
+  table.doubt_scale = reader.number("doubt_scale", 1, 1e3);
+  reader.list("regimes", [&](Reader& item) { table.regimes.push_back(read_regime(item)); });
+  reader.list("crowding", [&](Reader& item) {
+    const auto threads = static_cast<int>(item.integer("threads_per_rank", 1, 1 << 20));
+    const auto ranks = static_cast<int>(item.integer("ranks", 1, 1 << 24));
+    const double factor = item.number("factor", 0.01, 100);
+    const double missed = item.has("missed") ? item.number("missed", 0, 1e6) : 1;
+    table.crowding.push_back({threads, ranks, factor, missed});
+  });
+  reader.list("calibration", [&](Reader& item) {
+    Calibration c;
+    c.trace = item.word("trace");
+    c.model = item.word("model");
+    c.plan = item.word("plan");
+    c.ranks = static_cast<int>(item.integer("ranks", 1, 1 << 24));
+    c.threads = static_cast<int>(item.integer("threads_per_rank", 1, 1 << 20));
+    c.measured_ns = item.integer("measured_ns", 0, std::int64_t{1} << 50);
+    c.recorder_share = item.number("recorder_share", 0, 1);
+    c.slowness = item.number("slowness", 0, 1e3);
+    c.fitted_ns = item.integer("fitted_ns", 0, std::int64_t{1} << 50);
+    c.held_out_ns = item.integer("held_out_ns", 0, std::int64_t{1} << 50);
+    c.held_out_doubt = item.number("held_out_doubt", 0, 1e3);
+    table.calibration.push_back(c);
+  });
+  if (!error && table.regimes.empty()) reader.wrong("regimes", "is empty; " + expected);
+  if (error) return tl::unexpected<Error>(*error);
+  return table;
+}
+
+Result<CostTable> load_cost_table(const std::string& path) {
+  const auto text = read_text_file(path, "a cost file written by `foreshard fit`", 256 * kMiB);
+  if (!text) return tl::unexpected<Error>(text.error());
+  return parse_cost_table(*text, path);
+}
+
+Result<void> save_cost_table(const CostTable& table, const std::string& path) {
+  return write_atomically(path, to_json(table));
+}
+
+}  // namespace foreshard::simulator

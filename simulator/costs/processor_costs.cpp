@@ -1,0 +1,76 @@
+// This machine as a stranger would guess it from its number of cores: figures that any server core
+// of the last decade reaches. They are there so that `predict` answers something before the first
+// recording, and are marked "modelled".
+#include <algorithm>
+
+#include "simulator/costs/cost_model.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+constexpr double kFlopsPerNsAndCore = 30;  // fp32 matrix products with 256-bit vectors
+constexpr double kBytesPerNsAndCore = 6;
+constexpr double kBytesPerNs = 20;  // of the whole machine
+constexpr double kOverheadNs = 2000;
+constexpr double kCollectiveOverheadNs = 30'000;
+constexpr double kModelledBand = 0.6;
+
+class ProcessorCosts final : public CostModel {
+ public:
+  ProcessorCosts(int cores, int ranks)
+      : cores_(cores), ranks_(ranks), threads_(threads_per_rank(cores, ranks)) {}
+
+  CostEstimate estimate(const CostKey& key, const TaskPlace&) const override {
+    const double bytes = bytes_moved(key);
+    CostEstimate result;
+    result.source = CostSource::modelled;
+    const double compute = flops(key) / (kFlopsPerNsAndCore * threads_);
+    result.ns = (is_collective(key.op) ? kCollectiveOverheadNs : kOverheadNs) +
+                std::max(compute, bytes / kBytesPerNsAndCore);
+    result.uses[static_cast<std::size_t>(Resource::cores)] =
+        static_cast<float>(flops(key) > bytes ? threads_ : 1);
+    result.uses[static_cast<std::size_t>(Resource::memory)] = static_cast<float>(bytes / result.ns);
+    return result;
+  }
+
+  EngineOptions engine() const override {
+    EngineOptions options;
+    options.shares = true;
+    options.one_per_class = false;
+    options.capacities[static_cast<std::size_t>(Resource::cores)] = cores_;
+    options.capacities[static_cast<std::size_t>(Resource::memory)] = kBytesPerNs;
+    options.host.issue_ns.fill(100);
+    options.host.issue_ns[static_cast<std::size_t>(Kind::launch)] = 400;
+    options.host.issue_ns[static_cast<std::size_t>(Kind::collective)] = 500;
+    options.host.uses_core = true;
+    options.host.launch_latency_ns = options.host.event_latency_ns = 10'000;
+    options.host.wait_latency_ns = 10'000;
+    options.host.stream_gap_ns = 300;
+    return options;
+  }
+
+  SegmentCosts segments() const override { return {0, 0, CostSource::modelled}; }
+
+  double peak_flops_per_ns(DType) const override {
+    return kFlopsPerNsAndCore *
+           std::min(static_cast<double>(threads_), static_cast<double>(cores_) / ranks_);
+  }
+  int ranks_per_node() const override { return 0; }
+  double band() const override { return kModelledBand; }
+
+  std::vector<std::string> warnings() const override {
+    return {
+        "times are a guess from the number of cores; `foreshard fit` learns them from recordings"};
+  }
+
+ private:
+  int cores_, ranks_, threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> processor_costs(int cores, int ranks) {
+  return std::make_unique<ProcessorCosts>(cores, ranks);
+}
+
+}  // namespace foreshard::simulator

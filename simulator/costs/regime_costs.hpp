@@ -1,0 +1,70 @@
+// What the recordings of one regime know of a cost key: that it was measured, or what the fit of its
+// operator makes of it, and whether the fit's samples carry so far.
+//
+// A fit is carried within the sizes it was made from and a few times beyond, further the more sizes
+// there were. Beyond the largest it is also carried where that one took so long that no overhead can
+// hide in it: its rate is known then, and larger work goes on at that rate. Short samples say how
+// long starting takes and nothing about rates: a copy of four bytes knows no bandwidth. Nor do
+// products that memory decides say how fast others compute.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "simulator/costs/cost_model.hpp"
+#include "simulator/costs/cost_table.hpp"
+
+namespace foreshard::simulator {
+
+// Relative standard deviation of what no recording carries: published steps are about a third from
+// what data sheets say, and a processor nobody measured is no better known.
+constexpr double kModelledError = 0.3;
+
+struct RegimeAnswer {
+  double ns = 0;
+  CostSource source = CostSource::fitted;
+  double error = 0;        // standard deviation, relative
+  bool is_carried = true;  // false: the samples do not reach there
+  double at_least_ns = 0;  // what the most work that the samples carry would take
+};
+
+// Of a collective's fit: which group it has to be of.
+enum class GroupMatch : std::uint8_t { exact, nearest };
+
+class RegimeCosts {
+ public:
+  explicit RegimeCosts(const Regime& regime);
+
+  const Regime& regime() const { return regime_; }
+
+  // Nothing where the operator was not seen in this type and place. A collective was seen where it
+  // was in this group, over as many nodes; with `nearest`, in any group on one node.
+  std::optional<RegimeAnswer> ask(const CostKey& key, const TaskPlace& place,
+                                  GroupMatch match = GroupMatch::exact) const;
+
+  // By the fit alone, however far away; near measured keys it leans on what it misses of them.
+  std::optional<double> fitted(const CostKey& key, const TaskPlace& place,
+                               GroupMatch match = GroupMatch::exact) const;
+
+ private:
+  struct Miss {
+    CostKey key;
+    bool on_host;
+    double log_ratio;
+  };
+  struct Fitted {
+    double ns = 0;
+    double start_ns = 0;  // what no work at all would take
+    double residual = 0;
+    const FitRange* range = nullptr;
+  };
+
+  std::optional<Fitted> by_fit(const CostKey& key, const TaskPlace& place, GroupMatch match) const;
+  double leaning(double ns, const CostKey& key, bool on_host) const;
+
+  const Regime& regime_;
+  std::vector<Miss> misses_;
+};
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,125 @@
+// The engine: walks step programs on a modelled device and says when everything happens.
+//
+// Each simulated rank has a host thread that walks its program in order. An instruction costs the
+// host its issue time; host_wait blocks it until an event is reached. Streams are queues: their
+// tasks run one after the other, each once the host has issued it and the stream has passed every
+// event it was told to wait for; latencies are minima, so a task starts at the latest of
+//
+//   its issue + launch_latency,  the end of the task before + stream_gap,
+//   each event that kept the stream waiting + event_latency
+//
+// A collective starts when every simulated rank of its group has
+// reached it and its communicator is free; the collectives of one communicator run in the order in
+// which they were issued, whatever their streams, and end together on all ranks.
+//
+// Two ways to the same answer:
+//   in order   where tasks do not slow each other down, everything an instruction depends on stands
+//              before it in the program, so one pass in program order gives every time. Ranks are
+//              taken from collective to collective in turn.
+//   shared     tasks that run at the same time share cores and memory bandwidth by max-min fairness
+//              (max_min.hpp); an event loop recomputes the rates whenever the set of running tasks
+//              changes.
+//
+// Memory takes no part here: what allocations cost the host comes in as a list of delays.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/program/step_program.hpp"
+
+namespace foreshard::simulator {
+
+constexpr int kKinds = static_cast<int>(Kind::range_end) + 1;
+
+// What the tasks of all ranks share.
+enum class Resource : std::uint8_t { cores, memory, kCount };
+constexpr int kResources = static_cast<int>(Resource::kCount);
+
+// Duration of a task that has the machine to itself, and what it uses of each resource meanwhile:
+// cores, bytes per nanosecond.
+struct TaskCost {
+  std::int64_t ns = 0;
+  std::array<float, kResources> uses{};
+};
+
+struct HostCosts {
+  std::array<std::int64_t, kKinds> issue_ns{};  // by Kind; of host_wait: one that need not wait
+  std::int64_t launch_latency_ns = 0;           // from the end of the issue to the start, at least
+  std::int64_t stream_gap_ns = 0;     // from a task's end to the start of the stream's next
+  std::int64_t event_latency_ns = 0;  // from an event to the work of a stream that waited for it
+  std::int64_t wait_latency_ns = 0;   // from an event to the end of the host's wait for it
+  std::int64_t rendezvous_ns = 0;     // from the last arrival at a collective to its start
+  bool uses_core = false;             // host threads share the cores with the tasks
+};
+
+// Time an instruction takes the host beyond its issue time: segments from the device.
+struct HostDelay {
+  std::int32_t step = 0;
+  std::int32_t instruction = 0;
+  std::int64_t ns = 0;
+  bool drains = false;  // the device is idle before it returns, as cudaFree makes it
+};
+
+// Costs of a key, by where the work is done: on a stream, by the host itself, or by a collective of
+// one of the groups, whose ranks may be spread over more nodes than those of another.
+constexpr std::size_t kCostPlaces = 2 + static_cast<std::size_t>(Group::kCount);
+
+// Place of an instruction's cost in a list with kCostPlaces entries for each cost key.
+constexpr std::size_t cost_index(const Instruction& i) {
+  const std::size_t place = i.kind == Kind::collective     ? 2 + static_cast<std::size_t>(i.group)
+                            : i.kind == Kind::host_compute ? 1
+                                                           : 0;
+  return static_cast<std::size_t>(i.cost_key) * kCostPlaces + place;
+}
+
+struct SimulatedRank {
+  const RankProgram* program = nullptr;
+  std::span<const TaskCost> costs;    // by cost_index
+  std::span<const HostDelay> delays;  // by step, then instruction
+  RankPlace place;                    // of this rank; the program may be that of its class
+};
+
+struct EngineOptions {
+  std::int64_t steps = 2;  // after the set-up, which is step 0
+  HostCosts host;
+  bool shares = false;                          // tasks slow each other down
+  std::array<double, kResources> capacities{};  // 0: unlimited
+  bool one_per_class = true;    // a rank stands for its class: it is in every group of its ranks
+  std::int64_t stop_step = -1;  // simulate up to this instruction only (out of memory); -1: all
+  std::int32_t stop_instruction = 0;
+};
+
+// When one instruction happened. The host begins with it at `issue`; `start` and `end` are those of
+// the work: on the stream for launches, collectives and copies, on the host for everything else.
+struct Span {
+  std::int64_t issue = 0;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+};
+
+struct RankTimeline {
+  std::vector<Span> spans;                // of all steps, one after the other
+  std::vector<std::size_t> first_span;    // by step; one more entry for the end
+  std::vector<std::int64_t> step_end_ns;  // when the host was done with the step
+
+  std::span<const Span> step(std::size_t n) const {
+    return std::span(spans).subspan(first_span[n], first_span[n + 1] - first_span[n]);
+  }
+};
+
+// Throws std::logic_error when a program can never finish (ranks wait for each other).
+std::vector<RankTimeline> simulate(std::span<const SimulatedRank> ranks,
+                                   const EngineOptions& options);
+
+// Whether an instruction is work of a stream.
+constexpr bool runs_on_stream(Kind kind) {
+  return kind == Kind::launch || kind == Kind::collective || kind == Kind::copy;
+}
+
+// A number for the communicator that `group` is for the rank at `place`: equal on its members.
+std::int32_t communicator_id(const RankPlace& place, Group group, bool one_per_class);
+
+}  // namespace foreshard::simulator

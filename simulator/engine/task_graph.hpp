@@ -1,0 +1,70 @@
+// A simulated step as a graph: what had to happen before what, so that one can ask which chain of
+// tasks made the step as long as it was, and how much later any other task could have ended.
+//
+// Nodes are the tasks of the streams and stretches of host threads: what the host issued since the
+// node before, what it computed itself, the moment a wait of it was over, the end of its step. A
+// collective is one node for all its ranks. What an earlier step left running is a node without
+// length. An edge says that the one must end, and a latency pass, before the other starts: order of
+// the host, issue before execution, order of a stream, events, order of a communicator. Every node
+// but the first of a host starts exactly when the last of its edges lets it (engine.hpp; to the
+// nanosecond that the shared engine rounds). The graph is a view of the engine's arrays, built when
+// asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "simulator/engine/engine.hpp"
+
+namespace foreshard::simulator {
+
+struct TaskNode {
+  std::int32_t rank = 0;             // index of the simulated rank; of a collective, the first
+  std::int32_t instruction = kNone;  // in the step's program; kNone: end of the step, or before it
+  bool on_host = false;              // the host's part of the instruction, not the stream's
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+};
+
+// `before` must be over, and `latency` have passed, when `after` starts. Indices of nodes.
+struct TaskEdge {
+  std::uint32_t before = 0;
+  std::uint32_t after = 0;
+  std::int64_t latency = 0;
+};
+
+class TaskGraph {
+ public:
+  // `timelines[r]` is that of `ranks[r]`, as simulate() returned it with these options.
+  TaskGraph(std::span<const SimulatedRank> ranks, std::span<const RankTimeline> timelines,
+            std::int64_t step, const EngineOptions& options);
+  TaskGraph(TaskGraph&&) noexcept;
+  TaskGraph& operator=(TaskGraph&&) noexcept;
+  ~TaskGraph();
+
+  const std::vector<TaskNode>& nodes() const;
+  std::vector<TaskEdge> edges() const;
+
+  // The end of the step of the rank that took longest; where the critical path leads.
+  std::size_t last() const;
+
+  // A cycle would be a step that can never finish.
+  bool has_cycle() const;
+
+  // Indices of nodes, first to last: from the end of the longest step always back to the one that
+  // let the node start when it did. They and the latencies between them follow on each other without
+  // a gap; the first starts with the step, or stands for what an earlier step left running.
+  std::vector<std::size_t> critical_path() const;
+
+  // By node: how much later it could have ended without the step ending later, everything else
+  // taking as long as it did.
+  std::vector<std::int64_t> slack() const;
+
+ private:
+  struct Graph;
+  std::unique_ptr<Graph> graph_;
+};
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,275 @@
+#include "simulator/fit/fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "models/base/figures.hpp"
+#include "simulator/fit/fit_band.hpp"
+#include "simulator/fit/fit_samples.hpp"
+#include "simulator/fit/fit_speeds.hpp"
+#include "simulator/fit/fit_tables.hpp"
+#include "simulator/predict/prediction.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// A recorded run, and its job where the recording says enough to simulate it.
+struct Run {
+  RunSamples samples;
+  std::optional<Job> job;
+};
+
+using Runs = std::vector<const Run*>;
+
+std::optional<Job> job_of(const RunSamples& samples) {
+  if (samples.model_json.empty() || samples.plan_toml.empty()) return {};
+  const auto model = parse_llama_config(samples.model_json, samples.file);
+  const auto plan = parse_plan(samples.plan_toml, samples.file);
+  if (!model || !plan) return {};
+  const auto job = make_job(*model, *plan, samples.file, samples.ranks);
+  if (!job) return {};
+  return *job;
+}
+
+// A table predicts for threads = cores / ranks; runs with other threads cannot be simulated by it.
+bool is_comparable(const Run& run) {
+  return run.job && run.samples.step_ns > 0 &&
+         run.samples.threads == threads_per_rank(run.samples.cores, run.samples.ranks);
+}
+
+constexpr std::int64_t kReplayedSteps = 3;
+
+Prediction replay(const Run& run, const CostTable& table) {
+  PredictionOptions options;
+  options.steps = kReplayedSteps;
+  options.costs = &table;
+  return predict(*run.job, options);
+}
+
+// By threads per rank and number of ranks.
+using Factors = std::map<std::pair<int, int>, double>;
+
+std::pair<int, int> kind_of(const Run& run) {
+  return {run.samples.threads, run.samples.ranks};
+}
+
+std::vector<const RunSamples*> samples_of_all(const Runs& runs) {
+  std::vector<const RunSamples*> samples;
+  for (const Run* run : runs) samples.push_back(&run->samples);
+  return samples;
+}
+
+CostTable tables(const Runs& runs, const Speeds& speeds, Factors factors) {
+  std::map<const RunSamples*, double> slow_down;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const double factor = factors.try_emplace(kind_of(*runs[r]), 1.0).first->second;
+    slow_down[&runs[r]->samples] = factor * speeds.slowness[r];
+  }
+  CostTable table =
+      fit_tables(samples_of_all(runs), [&](const RunSamples& run) { return slow_down.at(&run); });
+  for (const auto& [kind, factor] : factors) {
+    table.crowding.push_back({kind.first, kind.second, factor, 1});
+  }
+  table.slowness_spread = speeds.spread;
+  return table;
+}
+
+// How much longer the tasks of runs with so many ranks take than the fits of their regime say,
+// relative to the number of ranks that was recorded most. A single run may have been made while the
+// machine was slow, so it is believed as far as numbers of ranks usually differ more than speeds do.
+Factors crowding_of_tasks(const Runs& runs, const Speeds& speeds, const CostTable& table) {
+  constexpr double kUsual = 0.1;  // logarithm of the factor: four ranks on two cores were 5 to 15 %
+  struct Misses {
+    double sum = 0, weight = 0;
+    int runs = 0;
+  };
+  std::map<int, std::map<int, Misses>> misses;  // by threads, then ranks
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const RunSamples& samples = runs[r]->samples;
+    const Regime* regime = table.regime(samples.threads);
+    Misses& of_kind = misses[samples.threads][samples.ranks];
+    ++of_kind.runs;
+    for (const TaskSample& task : samples.tasks) {
+      const CostKey& key = samples.keys[static_cast<std::size_t>(task.key)];
+      const OperatorFit* fit = regime->fit_of(key, task.on_host);
+      if (fit == nullptr || task.ns <= 0) continue;
+      const double expected = fitted_ns(*fit, key) * speeds.slowness[r];
+      if (expected <= 0) continue;
+      of_kind.sum += task.ns * std::log(task.ns / expected);
+      of_kind.weight += task.ns;
+    }
+  }
+  Factors factors;
+  for (const auto& [threads, by_ranks] : misses) {
+    const auto most = std::max_element(
+        by_ranks.begin(), by_ranks.end(),
+        [](const auto& a, const auto& b) { return a.second.weight < b.second.weight; });
+    if (most->second.weight <= 0) continue;
+    const double base = most->second.sum / most->second.weight;
+    for (const auto& [ranks, miss] : by_ranks) {
+      if (miss.weight <= 0) continue;
+      const double belief =
+          kUsual * kUsual / (kUsual * kUsual + speeds.spread * speeds.spread / miss.runs);
+      factors[{threads, ranks}] =
+          std::clamp(std::exp(belief * (miss.sum / miss.weight - base)), 0.5, 2.0);
+    }
+  }
+  return factors;
+}
+
+// What the sum of the parts misses of whole steps goes into the factors too: most of it is common to
+// all numbers of ranks, and a single run says little about its own.
+void add_missing_time(const Runs& runs, const Speeds& speeds, CostTable& table) {
+  constexpr double kDoubt = 1.0;  // in runs: how far a number of ranks is believed to be special
+  std::map<std::pair<int, int>, std::vector<double>> misses;
+  double all = 0, count = 0;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const Run& run = *runs[r];
+    if (!is_comparable(run)) continue;
+    const auto predicted = static_cast<double>(replay(run, table).step_time.count());
+    if (predicted <= 0) continue;
+    const double miss =
+        std::log(static_cast<double>(run.samples.step_ns) / speeds.slowness[r] / predicted);
+    misses[kind_of(run)].push_back(miss);
+    all += miss;
+    count += 1;
+  }
+  if (count == 0) return;
+  const double common = all / count;
+  for (Crowding& crowding : table.crowding) {
+    double special = 0;
+    const auto found = misses.find({crowding.threads, crowding.ranks});
+    if (found != misses.end()) {
+      for (const double miss : found->second) special += miss - common;
+      special /= static_cast<double>(found->second.size()) + kDoubt;
+    }
+    crowding.missed = std::exp(common + special);
+    crowding.factor *= std::clamp(crowding.missed, Crowding::kLeastMissed, Crowding::kMostMissed);
+  }
+}
+
+void warn_of_missing_time(const CostTable& table, std::vector<std::string>& warnings) {
+  for (const Crowding& crowding : table.crowding) {
+    if (!crowding.is_beyond_belief()) continue;
+    warnings.push_back(formatted(
+        "steps of %s with %s each take %.2f times what their tasks explain; %.2f is taken, so "
+        "predictions of such runs are too %s",
+        counted(crowding.ranks, "rank").c_str(), counted(crowding.threads, "thread").c_str(),
+        crowding.missed, std::clamp(crowding.missed, Crowding::kLeastMissed, Crowding::kMostMissed),
+        crowding.missed > 1 ? "short" : "long"));
+  }
+}
+
+CostTable fit_runs(const Runs& runs, const Speeds& speeds) {
+  if (runs.front()->samples.is_accelerator) return tables(runs, speeds, {});
+  const Factors factors = crowding_of_tasks(runs, speeds, tables(runs, speeds, {}));
+  CostTable table = tables(runs, speeds, factors);
+  add_missing_time(runs, speeds, table);
+  return table;
+}
+
+// One recording as all others predict it, at the mean speed of all.
+void hold_out(const Runs& runs, const Speeds& speeds, std::size_t left_out, Calibration& result) {
+  Runs others;
+  double log_slowness = 0, alike = 0;  // of the others, at the speed of all
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    if (r == left_out) continue;
+    others.push_back(runs[r]);
+    if (kind_of(*runs[r]) != kind_of(*runs[left_out])) continue;
+    log_slowness += std::log(speeds.slowness[r]);
+    alike += 1;
+  }
+  const CostTable table = fit_runs(others, speeds_of(samples_of_all(others)));
+  const Prediction prediction = replay(*runs[left_out], table);
+  const auto predicted = static_cast<double>(prediction.step_time.count());
+  if (predicted <= 0) return;
+  const double at_mean_speed = alike > 0 ? std::exp(-log_slowness / alike) : 1;
+  result.held_out_ns = std::llround(predicted * at_mean_speed);
+  // What the costs' own errors add to the table's band.
+  const auto high = static_cast<double>(prediction.step_time_high.count());
+  const double half_width = high / predicted - 1;
+  constexpr double kNinetyPercent = 1.65;  // of a normal distribution, in standard deviations
+  result.held_out_doubt =
+      std::sqrt(std::max(0.0, half_width * half_width - table.band * table.band)) / kNinetyPercent;
+}
+
+Result<void> check(const std::vector<Run>& runs) {
+  if (runs.empty()) return fail("", "", "no recording given; expected at least one .fst file");
+  for (const Run& run : runs) {
+    if (run.samples.tasks.empty()) {
+      return fail(
+          run.samples.file, "",
+          "holds no device work with a cost key; expected a recording of `foreshard train`, or of "
+          "PyTorch's profiler with record_shapes");
+    }
+    if (run.samples.machine_name != runs[0].samples.machine_name ||
+        run.samples.cores != runs[0].samples.cores) {
+      return fail(run.samples.file, "cpu_model",
+                  "was recorded on another machine (" + run.samples.machine_name + ") than " +
+                      runs[0].samples.file + "; expected recordings of one machine");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<FitResult> fit(const std::vector<Recording>& recordings) {
+  std::vector<Run> all;
+  for (const Recording& recording : recordings) {
+    Run& run = all.emplace_back();
+    run.samples = samples_of(*recording.trace, recording.file);
+    run.job = job_of(run.samples);
+  }
+  if (const auto ok = check(all); !ok) return tl::unexpected<Error>(ok.error());
+  Runs runs;
+  for (const Run& run : all) runs.push_back(&run);
+
+  FitResult result;
+  const Speeds speeds = speeds_of(samples_of_all(runs));
+  result.table = fit_runs(runs, speeds);
+  warn_of_missing_time(result.table, result.warnings);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const Run& run = *runs[r];
+    const RunSamples& samples = run.samples;
+    Calibration c;
+    c.trace = samples.file;
+    c.model = run.job ? run.job->model.name : "";
+    c.plan = samples.plan_toml;
+    c.ranks = samples.ranks;
+    c.threads = samples.threads;
+    c.measured_ns = samples.step_ns;
+    c.recorder_share = samples.recorder_share;
+    c.slowness = speeds.slowness[r];
+    if (samples.tasks_without_key > 0) {
+      result.warnings.push_back(samples.file + ": " + std::to_string(samples.tasks_without_key) +
+                                " of " +
+                                std::to_string(samples.tasks_without_key +
+                                               static_cast<std::int64_t>(samples.tasks.size())) +
+                                " pieces of work have no cost key and taught nothing");
+    }
+    if (is_comparable(run)) {
+      c.fitted_ns = replay(run, result.table).step_time.count();
+      if (runs.size() > 1) hold_out(runs, speeds, r, c);
+    } else {
+      result.warnings.push_back(samples.file +
+                                ": could not be simulated, so it says nothing about "
+                                "the error of predictions");
+    }
+    result.table.calibration.push_back(c);
+  }
+  if (result.table.impossible_keys > 0) {
+    result.warnings.push_back(std::to_string(result.table.impossible_keys) +
+                              " cost keys took less time than the data sheet allows, so that part "
+                              "of their work is not in the recordings; they taught nothing");
+  }
+  const Band band = band_of(result.table);
+  result.table.band = band.half_width;
+  result.table.doubt_scale = band.doubt_scale;
+  return result;
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,34 @@
+// How far off predictions by a table are, from recordings it was not fitted to.
+//
+// Each recording that the others can predict gives one error. Few errors know their spread badly, so
+// they are joined to what was known beforehand, and the band is that of Student's distribution for as
+// many as there are. Nothing is clipped, and nothing comes from how well a fit fits itself. The
+// machine's own changes of speed are kept apart: errors are relative to the speed of each recording,
+// and the spread of those speeds is part of the band.
+#pragma once
+
+#include <vector>
+
+#include "simulator/costs/cost_table.hpp"
+
+namespace foreshard::simulator {
+
+struct Band {
+  double half_width = 0;   // relative, at 90 %, of a step whose costs are sure
+  double doubt_scale = 1;  // what unsure costs' own errors have to be multiplied by; never below 1
+  int errors = 0;          // held-out errors they rest on
+};
+
+Band band_of(const CostTable& table);
+
+// Of the recordings that could be predicted from the others, how many lie inside the band that the
+// remaining ones make.
+struct BandCheck {
+  int tried = 0, inside = 0;
+};
+BandCheck check_band(const CostTable& table);
+
+// The logarithm of measured over predicted time at equal speed of the machine.
+double held_out_error(const Calibration& run);
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,173 @@
+#include "simulator/fit/fit_tables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "models/hardware/device_names.hpp"
+#include "simulator/costs/data_sheet.hpp"
+#include "simulator/fit/fit_operators.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+double slowed(const TaskSample& sample, double bandwidth) {
+  return bandwidth > 0 ? std::max(1.0, (sample.bytes_per_ns + sample.beside) / bandwidth) : 1.0;
+}
+
+// Sum over keys of squared log deviations from the key's median, were this the bandwidth.
+double unexplained(const std::vector<const RunSamples*>& runs, double bandwidth) {
+  double sum = 0;
+  for (const RunSamples* run : runs) {
+    std::vector<std::vector<double>> by_key(run->keys.size());
+    for (const TaskSample& task : run->tasks) {
+      if (task.ns <= 0) continue;
+      by_key[static_cast<std::size_t>(task.key)].push_back(
+          std::log(task.ns / slowed(task, bandwidth)));
+    }
+    for (std::vector<double>& logs : by_key) {
+      if (logs.size() < 4) continue;
+      const double middle = quantile(logs, 0.5);
+      // Single disturbed tasks must not decide.
+      for (const double x : logs) sum += std::min(0.09, (x - middle) * (x - middle));
+    }
+  }
+  return sum;
+}
+
+// What was seen of one cost key.
+struct KeySamples {
+  std::vector<double> times;
+  std::vector<double> with_waiting;  // of collectives whose last arriver may not be among the ranks
+};
+
+// Samples of equal keys in equal places and regimes, over all runs.
+using Samples = std::unordered_map<CostKey, KeySamples, CostKeyHash>;
+
+// The median. Of collectives seen from some of their ranks only the quickest times are those where
+// no rank that is missing came later.
+MeasuredCost summary(KeySamples& samples) {
+  constexpr double kQuickest = 0.1;
+  const bool is_sure = !samples.times.empty();
+  std::vector<double>& values = is_sure ? samples.times : samples.with_waiting;
+  return {quantile(values, is_sure ? 0.5 : kQuickest), std::ssize(values)};
+}
+
+// What a host thread pays where no recording shows it: assumed figures of a server core.
+constexpr double kIssueGuess = 300, kBookkeepingGuess = 60, kLatencyGuess = 8000, kGapGuess = 300;
+
+double middle_of(std::vector<double> values, double otherwise) {
+  return values.empty() ? otherwise : quantile(values, 0.5);
+}
+
+// And how many samples say so.
+void fit_host(const std::vector<const RunSamples*>& runs, Regime& regime) {
+  HostCosts& host = regime.host;
+  host.uses_core = true;
+  const auto joined = [&](auto member) {
+    std::vector<double> all;
+    for (const RunSamples* run : runs) {
+      const std::vector<double>& some = member(*run);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  };
+  for (std::size_t k = 0; k < static_cast<std::size_t>(kKinds); ++k) {
+    const bool is_work = runs_on_stream(static_cast<Kind>(k));
+    const auto all =
+        joined([&](const RunSamples& run) -> const std::vector<double>& { return run.issue[k]; });
+    host.issue_ns[k] = std::llround(middle_of(all, is_work ? kIssueGuess : kBookkeepingGuess));
+    regime.host_samples.issue[k] = std::ssize(all);
+  }
+  // Waiting for a core looks like rendezvous; the quicker meetings are the undisturbed ones.
+  constexpr struct {
+    std::vector<double> RunSamples::*samples;
+    double quantile, otherwise;
+  } kLatencies[] = {{&RunSamples::launch_latency, 0.5, kLatencyGuess},
+                    {&RunSamples::stream_gap, 0.5, kGapGuess},
+                    {&RunSamples::event_latency, 0.5, kLatencyGuess},
+                    {&RunSamples::wait_latency, 0.5, kLatencyGuess},
+                    {&RunSamples::rendezvous, 0.25, 0}};
+  static_assert(std::size(kLatencies) == kHostLatencies.size());
+  for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+    const auto& of = kLatencies[i];
+    auto all = joined(
+        [&](const RunSamples& run) -> const std::vector<double>& { return run.*of.samples; });
+    host.*kHostLatencies[i] = std::llround(all.empty() ? of.otherwise : quantile(all, of.quantile));
+    regime.host_samples.latencies[i] = std::ssize(all);
+  }
+}
+
+}  // namespace
+
+double fit_memory_bandwidth(const std::vector<const RunSamples*>& runs) {
+  double highest = 0;
+  for (const RunSamples* run : runs) {
+    for (const TaskSample& task : run->tasks)
+      highest = std::max(highest, task.bytes_per_ns + task.beside);
+  }
+  if (highest <= 0) return 0;
+  constexpr double kLeastGain = 0.03;  // of what no limit leaves unexplained
+  double best = 0, least = unexplained(runs, 0) * (1 - kLeastGain);
+  for (double bandwidth = highest; bandwidth > highest / 64; bandwidth /= 1.15) {
+    const double left = unexplained(runs, bandwidth);
+    if (left < least) least = left, best = bandwidth;
+  }
+  return best;
+}
+
+CostTable fit_tables(const std::vector<const RunSamples*>& runs,
+                     const std::function<double(const RunSamples&)>& slow_down) {
+  CostTable table;
+  std::set<int> threads;
+  for (const RunSamples* run : runs) {
+    table.machine_name = run->machine_name;
+    table.is_accelerator = run->is_accelerator;
+    table.cores = std::max(table.cores, run->cores);
+    threads.insert(run->threads);
+  }
+  std::optional<Machine> part;
+  if (table.is_accelerator) {
+    part = machine_reported_as(table.machine_name).value_or(fastest_machine());
+  }
+  const Machine* bound = part ? &*part : nullptr;
+  table.memory_bytes_per_ns = fit_memory_bandwidth(runs);
+  for (const int count : threads) {
+    Regime regime;
+    regime.threads = count;
+    std::vector<const RunSamples*> same;
+    std::array<Samples, 2> samples;  // on streams, on the host
+    for (const RunSamples* run : runs) {
+      if (run->threads != count) continue;
+      same.push_back(run);
+      const double factor = slow_down(*run);
+      for (const TaskSample& task : run->tasks) {
+        KeySamples& of_key =
+            samples[task.on_host ? 1 : 0][run->keys[static_cast<std::size_t>(task.key)]];
+        const double ns = task.ns / slowed(task, table.memory_bytes_per_ns) / factor;
+        (task.may_have_waited ? of_key.with_waiting : of_key.times).push_back(ns);
+      }
+    }
+    for (const bool on_host : {false, true}) {
+      MeasuredCosts& costs = on_host ? regime.measured_on_host : regime.measured;
+      for (auto& [key, values] : samples[on_host ? 1 : 0]) {
+        const MeasuredCost cost = summary(values);
+        const bool is_device_work = bound != nullptr && !on_host;
+        if (is_device_work &&
+            is_impossible(cost.ns, key, *bound, least_nodes(key.dims[1], bound))) {
+          ++table.impossible_keys;
+          continue;
+        }
+        costs[key] = cost;
+      }
+    }
+    fit_host(same, regime);
+    table.regimes.push_back(std::move(regime));
+  }
+  fit_operators(table.regimes, bound);
+  return table;
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,147 @@
+#include "simulator/predict/memory.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "models/allocator/virtual_segments.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+class MemoryWalk final : private AllocatorListener {
+ public:
+  MemoryWalk(const RankProgram& program, const AllocatorSettings& settings,
+             const MemoryOptions& options)
+      : program_(program),
+        options_(options),
+        segments_(options.capacity.value_or(VirtualSegments::kUnlimited)),
+        allocator_(settings, memory_limit(settings, options.capacity), segments_),
+        blocks_(program.buffers.size(), kNoBlock) {
+    if (options.keeps_records) allocator_.set_listener(this);
+  }
+
+  RankMemory run() {
+    const std::int64_t last = options_.stop ? options_.stop->step : options_.steps;
+    for (step_ = 0; step_ <= last && !result_.failure; ++step_) {
+      allocator_.reset_peaks();
+      run_step(program_.step(step_));
+      result_.run.include(allocator_.statistics());
+      if (step_ > 0) result_.steps.emplace_back().include(allocator_.statistics());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void run_step(const Program& step) {
+    auto count = static_cast<std::int32_t>(step.instructions.size());
+    if (options_.stop && options_.stop->step == step_) {
+      count = std::min(count, options_.stop->instruction + 1);
+    }
+    for (instruction_ = 0; instruction_ < count; ++instruction_) {
+      const Instruction& i = step.instructions[static_cast<std::size_t>(instruction_)];
+      switch (i.kind) {
+        case Kind::alloc:
+          if (!allocate(i)) return;
+          break;
+        case Kind::free: free(i); break;
+        case Kind::record_stream:
+          allocator_.record_stream(blocks_[static_cast<std::size_t>(i.target)],
+                                   static_cast<int>(i.stream));
+          break;
+        case Kind::empty_cache: allocator_.empty_cache(); break;
+        default: continue;
+      }
+      note_delay();
+    }
+  }
+
+  bool allocate(const Instruction& i) {
+    const Buffer& buffer = program_.buffers[static_cast<std::size_t>(i.target)];
+    if (buffer.on_host) {
+      host_ += round_up(buffer.bytes, kHostAlignment);
+      result_.peak_host = std::max(result_.peak_host, host_);
+      record_host(AllocatorEvent::Action::alloc, buffer.bytes);
+      return true;
+    }
+    const auto allocation = allocator_.allocate(buffer.bytes, static_cast<int>(buffer.pool));
+    if (!allocation) {
+      const OutOfMemory& oom = allocation.error();
+      result_.failure = {step_, instruction_, oom.requested, oom.allocated, oom.reserved};
+      return false;
+    }
+    blocks_[static_cast<std::size_t>(i.target)] = allocation->block;
+    by_category_[static_cast<std::size_t>(buffer.category)] += allocation->bytes;
+    const std::int64_t allocated = allocator_.statistics().allocated;
+    if (allocated > highest_) {
+      highest_ = allocated;
+      result_.peak = {step_, instruction_, i.phase, i.unit, by_category_};
+    }
+    return true;
+  }
+
+  void free(const Instruction& i) {
+    const Buffer& buffer = program_.buffers[static_cast<std::size_t>(i.target)];
+    if (buffer.on_host) {
+      host_ -= round_up(buffer.bytes, kHostAlignment);
+      record_host(AllocatorEvent::Action::free_requested, buffer.bytes);
+      return;
+    }
+    BlockId& block = blocks_[static_cast<std::size_t>(i.target)];
+    if (block == kNoBlock) return;
+    by_category_[static_cast<std::size_t>(buffer.category)] -= allocator_.bytes(block);
+    allocator_.free(block);
+    block = kNoBlock;
+  }
+
+  // New segments and released ones cost the host time; a release waits for the device.
+  void note_delay() {
+    const AllocatorStatistics& now = allocator_.statistics();
+    const std::int64_t taken = now.segments_allocated - segments_taken_;
+    const std::int64_t released = now.segments_released - segments_released_;
+    if (taken == 0 && released == 0) return;
+    segments_taken_ = now.segments_allocated;
+    segments_released_ = now.segments_released;
+    result_.delays.push_back(
+        {static_cast<std::int32_t>(step_), instruction_,
+         taken * options_.segment_alloc_ns + released * options_.segment_free_ns, released > 0});
+  }
+
+  void on_event(const AllocatorEvent& event) override {
+    result_.records.push_back({static_cast<std::int32_t>(step_), instruction_, false, event});
+  }
+
+  void record_host(AllocatorEvent::Action action, std::int64_t bytes) {
+    if (!options_.keeps_records) return;
+    AllocatorEvent event;
+    event.action = action;
+    event.bytes = round_up(bytes, kHostAlignment);
+    event.requested = bytes;
+    result_.records.push_back({static_cast<std::int32_t>(step_), instruction_, true, event});
+  }
+
+  const RankProgram& program_;
+  const MemoryOptions& options_;
+  VirtualSegments segments_;
+  CachingAllocator allocator_;
+  std::vector<BlockId> blocks_;  // by BufferId
+  RankMemory result_;
+  std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};
+  std::int64_t step_ = 0, host_ = 0, highest_ = 0;
+  std::int64_t segments_taken_ = 0, segments_released_ = 0;
+  std::int32_t instruction_ = 0;
+};
+
+}  // namespace
+
+void MemoryPeaks::include(const AllocatorStatistics& statistics) {
+  allocated = std::max(allocated, statistics.peak_allocated);
+  reserved = std::max(reserved, statistics.peak_reserved);
+  active = std::max(active, statistics.peak_active);
+}
+
+RankMemory simulate_memory(const RankProgram& program, const AllocatorSettings& settings,
+                           const MemoryOptions& options) {
+  return MemoryWalk(program, settings, options).run();
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,78 @@
+// Memory of one rank, predicted: its programs walked in host order through the caching allocator.
+//
+// Nothing here depends on time. The allocator is called by the host thread alone, in the order of
+// the program, and its decisions depend on nothing but that order; so peaks, failures and addresses
+// come out exactly as in a run. What time the allocator costs is passed on as delays of the host.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/allocator/caching_allocator.hpp"
+#include "models/program/step_program.hpp"
+#include "simulator/engine/engine.hpp"
+
+namespace foreshard::simulator {
+
+constexpr int kCategories = static_cast<int>(Category::kCount);
+
+struct MemoryPeaks {
+  std::int64_t allocated = 0;
+  std::int64_t reserved = 0;
+  std::int64_t active = 0;
+
+  void include(const AllocatorStatistics& statistics);
+  bool operator==(const MemoryPeaks&) const = default;
+};
+
+// The moment at which most bytes were allocated; of several, the first.
+struct PeakMoment {
+  std::int64_t step = 0;
+  std::int32_t instruction = 0;
+  Phase phase = Phase::setup;
+  std::int32_t unit = kNone;
+  std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category{};
+};
+
+struct MemoryFailure {
+  std::int64_t step = 0;
+  std::int32_t instruction = 0;
+  std::int64_t requested = 0;
+  std::int64_t allocated = 0;
+  std::int64_t reserved = 0;
+};
+
+// What the allocator, or the host's, did on behalf of an instruction.
+struct MemoryRecord {
+  std::int32_t step = 0;
+  std::int32_t instruction = 0;
+  bool on_host = false;
+  AllocatorEvent event;  // of the host: alloc and free_completed, without an address
+};
+
+struct RankMemory {
+  MemoryPeaks run;                 // from the set-up on
+  std::int64_t peak_host = 0;      // likewise
+  std::vector<MemoryPeaks> steps;  // of step 1, 2, ...: statistics reset at the step's start
+  PeakMoment peak;
+  std::optional<MemoryFailure> failure;  // nothing after it was simulated
+  std::vector<HostDelay> delays;
+  std::vector<MemoryRecord> records;  // only when asked for
+};
+
+struct MemoryOptions {
+  std::int64_t steps = 2;
+  std::optional<std::int64_t> capacity;  // bytes of the device; nothing: unlimited
+  std::int64_t segment_alloc_ns = 0;     // what the driver takes, for the delays
+  std::int64_t segment_free_ns = 0;
+  bool keeps_records = false;
+  // Another rank failed here: this one goes on up to and with this instruction.
+  std::optional<MemoryFailure> stop;
+};
+
+RankMemory simulate_memory(const RankProgram& program, const AllocatorSettings& settings,
+                           const MemoryOptions& options);
+
+}  // namespace foreshard::simulator

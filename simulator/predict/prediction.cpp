@@ -1,0 +1,296 @@
+#include "simulator/predict/prediction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <tuple>
+
+#include "models/program/oom_report.hpp"
+#include "simulator/predict/model_flops.hpp"
+#include "traces/processors.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// Index of each rank's class, numbered by their lowest ranks.
+std::vector<int> class_indices(const std::vector<int>& representatives, std::vector<int>& lowest) {
+  std::vector<int> index(representatives.size(), -1);
+  for (std::size_t r = 0; r < representatives.size(); ++r) {
+    const auto rep = static_cast<std::size_t>(representatives[r]);
+    if (rep == r) {
+      index[r] = static_cast<int>(lowest.size());
+      lowest.push_back(static_cast<int>(r));
+    } else {
+      index[r] = index[rep];
+    }
+  }
+  return index;
+}
+
+std::unique_ptr<CostModel> choose_costs(const Job& job, const PredictionOptions& options) {
+  if (options.costs != nullptr) {
+    return table_costs(*options.costs, job.ranks, job.nodes, options.machine);
+  }
+  if (options.machine != nullptr) return machine_costs(*options.machine, job.ranks, job.nodes);
+  return processor_costs(traces::cores(), job.ranks);
+}
+
+bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
+  return std::tie(a.step, a.instruction) < std::tie(b.step, b.instruction);
+}
+
+class Predictor {
+ public:
+  Predictor(const Job& job, const PredictionOptions& options)
+      : job_(job), options_(options), costs_(choose_costs(job, options)) {}
+
+  Prediction run() {
+    result_.class_of_rank = class_indices(rank_classes(job_, costs_->ranks_per_node()), lowest_);
+    result_.classes.resize(lowest_.size());
+    for (std::size_t c = 0; c < lowest_.size(); ++c) {
+      result_.classes[c].program = lower(job_, lowest_[c]);
+    }
+    result_.warnings = job_.warnings;
+    const auto& lowered = result_.classes[0].program.warnings;
+    result_.warnings.insert(result_.warnings.end(), lowered.begin(), lowered.end());
+    simulate_memories();
+    report_memory();
+    if (options_.wants_time) {
+      for (RankClass& rank_class : result_.classes) {
+        rank_class.costs = program_costs(rank_class.program, *costs_);
+      }
+      count_sources();
+      if (failure_ || result_.cost_sources.unknown > 0) {
+        if (options_.keeps_memory_records) simulate_time();
+      } else {
+        simulate_time();
+        report_time();
+      }
+      if (result_.cost_sources.unknown > 0) warn_of_unknown_costs();
+      const auto warnings = costs_->warnings();
+      result_.warnings.insert(result_.warnings.end(), warnings.begin(), warnings.end());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::optional<std::int64_t> capacity() const {
+    if (options_.device_memory) return options_.device_memory;
+    const std::int64_t device = costs_->device_bytes();
+    if (device <= 0) return {};
+    const RankProgram& program = result_.classes[0].program;
+    return std::max<std::int64_t>(0, device - costs_->bytes_outside_allocator(program));
+  }
+
+  // --- memory -----------------------------------------------------------------------------------
+
+  void simulate_memories() {
+    MemoryOptions memory;
+    memory.steps = options_.steps;
+    memory.capacity = capacity();
+    memory.segment_alloc_ns = costs_->segments().alloc_ns;
+    memory.segment_free_ns = costs_->segments().free_ns;
+    memory.keeps_records = options_.keeps_memory_records;
+    // Once a class has failed, the others go on to the same point and no further. The lowest ranks
+    // have the largest shards, so that the first class is rarely walked a second time.
+    std::size_t first_to_fail = 0;
+    const auto walk = [&](RankClass& rank_class) {
+      memory.stop = failure_;
+      rank_class.memory = simulate_memory(rank_class.program, job_.plan.allocator, memory);
+      return rank_class.memory.failure;
+    };
+    for (std::size_t c = 0; c < result_.classes.size(); ++c) {
+      const auto failure = walk(result_.classes[c]);
+      if (!failure || (failure_ && !precedes(*failure, *failure_))) continue;
+      failure_ = failure;
+      for (std::size_t before = 0; before < c; ++before) walk(result_.classes[before]);
+      first_to_fail = c;
+    }
+    if (failure_) report_oom(first_to_fail);
+  }
+
+  void report_oom(std::size_t which) {
+    const RankProgram& program = result_.classes[which].program;
+    result_.fits = false;
+    result_.oom = oom_report(program, failure_->step, failure_->instruction, lowest_[which],
+                             {failure_->requested, failure_->allocated, failure_->reserved});
+  }
+
+  void report_memory() {
+    std::size_t highest = 0;
+    for (std::size_t r = 0; r < result_.class_of_rank.size(); ++r) {
+      const RankMemory& memory = memory_of(r);
+      const int rank = static_cast<int>(r);
+      result_.ranks_memory.push_back({rank, memory.run, memory.peak_host});
+      if (memory.run.allocated > memory_of(highest).run.allocated) highest = r;
+    }
+    for (std::int64_t step = 1; step <= options_.steps; ++step) {
+      for (std::size_t r = 0; r < result_.class_of_rank.size(); ++r) {
+        const auto& steps = memory_of(r).steps;
+        if (static_cast<std::size_t>(step) > steps.size()) continue;
+        result_.steps_memory.push_back(
+            {step, static_cast<int>(r), steps[static_cast<std::size_t>(step) - 1]});
+      }
+    }
+    const PeakMoment& peak = memory_of(highest).peak;
+    const RankProgram& program = class_of(highest).program;
+    result_.peak.rank = static_cast<int>(highest);
+    result_.peak.phase = name(peak.phase);
+    result_.peak.unit = unit_name(program, peak.unit);
+    for (int c = 0; c < kCategories; ++c) {
+      const std::int64_t bytes = peak.by_category[static_cast<std::size_t>(c)];
+      if (bytes != 0) result_.peak.by_category[std::string(name(static_cast<Category>(c)))] = bytes;
+    }
+  }
+
+  const RankClass& class_of(std::size_t rank) const {
+    return result_.classes[static_cast<std::size_t>(result_.class_of_rank[rank])];
+  }
+  const RankMemory& memory_of(std::size_t rank) const { return class_of(rank).memory; }
+
+  // --- time -------------------------------------------------------------------------------------
+
+  void simulate_time() {
+    EngineOptions engine = costs_->engine();
+    engine.steps = options_.steps;
+    if (failure_) {
+      engine.stop_step = failure_->step;
+      engine.stop_instruction = failure_->instruction;
+    }
+    const auto simulate_rank = [&](int rank) {
+      result_.simulated_ranks.push_back(rank);
+      result_.places.push_back(place_of(job_, rank));
+    };
+    result_.engine = engine;
+    if (engine.one_per_class) {
+      for (const int rank : lowest_) simulate_rank(rank);
+    } else {
+      for (int rank = 0; rank < job_.ranks; ++rank) simulate_rank(rank);
+    }
+    result_.timelines = simulate(simulated_ranks(result_), engine);
+  }
+
+  void report_time() {
+    const auto last = static_cast<std::size_t>(options_.steps);
+    std::int64_t step_ns = 0;
+    for (const RankTimeline& timeline : result_.timelines) {
+      step_ns = std::max(step_ns, timeline.step_end_ns[last] - timeline.step_end_ns[last - 1]);
+    }
+    result_.step_time = Nanoseconds(step_ns);
+    const auto scaled = [&](double factor) {
+      return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(step_ns) * factor));
+    };
+    const double half_width = band();
+    result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
+    result_.step_time_high = scaled(1 + half_width);
+    if (step_ns <= 0) return;
+    const auto tokens =
+        static_cast<double>(job_.plan.tokens() * job_.plan.batch.accumulation * job_.ranks);
+    result_.tokens_per_s = tokens / static_cast<double>(step_ns) * 1e9;
+    const double peak = costs_->peak_flops_per_ns(job_.plan.precision.param) * job_.ranks;
+    if (peak > 0) {
+      const double needed = tokens * model_flops_per_token(job_.model, job_.plan.batch.sequence);
+      result_.mfu = needed / (static_cast<double>(step_ns) * peak);
+    }
+    result_.exposed_communication = Nanoseconds(
+        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
+    if (options_.wants_path) {
+      result_.path =
+          step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
+    }
+  }
+
+  // The model's band, widened by how unsure single costs are: an operator's estimates are wrong
+  // together, those of different operators independently.
+  double band() const {
+    const RankClass& first = result_.classes[0];
+    std::array<double, static_cast<std::size_t>(Operator::kCount)> unsure{};
+    double total = 0;
+    for (const Instruction& i : first.program.step(options_.steps).instructions) {
+      if (i.cost_key == kNone) continue;
+      const std::size_t cost = cost_index(i);
+      const auto ns = static_cast<double>(first.costs.costs[cost].ns);
+      total += ns;
+      const CostKey& key = first.program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+      unsure[static_cast<std::size_t>(key.op)] += ns * first.costs.errors[cost];
+    }
+    if (total <= 0) return costs_->band();
+    constexpr double kNinetyPercent = 1.65;  // of a normal distribution, in standard deviations
+    double squares = costs_->band() * costs_->band();
+    for (const double part : unsure) {
+      const double share = kNinetyPercent * part / total;
+      squares += share * share;
+    }
+    return std::sqrt(squares);
+  }
+
+  // Of the last step: its work, and what its memory asked of the device's driver.
+  void count_sources() {
+    const RankClass& first = result_.classes[0];
+    std::array<std::int64_t, static_cast<std::size_t>(CostSource::kCount)> counts{};
+    for (const Instruction& i : first.program.step(options_.steps).instructions) {
+      if (i.cost_key == kNone) continue;
+      const CostSource source = first.costs.sources[cost_index(i)];
+      ++counts[static_cast<std::size_t>(source)];
+      if (source != CostSource::unknown) continue;
+      ++unknown_[name(first.program.cost_keys[static_cast<std::size_t>(i.cost_key)].op)];
+    }
+    const CostSource segments = costs_->segments().source;
+    for (const HostDelay& delay : first.memory.delays) {
+      if (delay.step != options_.steps) continue;
+      ++counts[static_cast<std::size_t>(segments)];
+      if (segments == CostSource::unknown) ++unknown_["cudaMalloc and cudaFree"];
+    }
+    result_.cost_sources = {counts[0], counts[1], counts[2], counts[3]};
+  }
+
+  void warn_of_unknown_costs() {
+    std::string text = "no step time: the costs of";
+    for (const auto& [what, count] : unknown_) {
+      text += (text.ends_with(" of") ? " " : ", ") + std::string(what) + " (" +
+              std::to_string(count) + " in a step)";
+    }
+    text += " are unknown";
+    const std::string device = costs_->unknown_device();
+    if (!device.empty()) {
+      text += ", for the recordings do not show them and the catalogue has no \"" + device +
+              "\"; name the machine that comes nearest with --machine, a line of your own with "
+              "FILE.csv:id, or fit recordings that show them";
+    }
+    result_.warnings.push_back(text);
+  }
+
+  const Job& job_;
+  const PredictionOptions& options_;
+  std::unique_ptr<CostModel> costs_;
+  std::vector<int> lowest_;  // rank of each class
+  std::optional<MemoryFailure> failure_;
+  std::map<std::string_view, std::int64_t>
+      unknown_;  // what has no cost, how often in the last step
+  Prediction result_;
+};
+
+}  // namespace
+
+std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
+  std::vector<SimulatedRank> ranks;
+  for (std::size_t r = 0; r < prediction.simulated_ranks.size(); ++r) {
+    const auto rank = static_cast<std::size_t>(prediction.simulated_ranks[r]);
+    const RankClass& rank_class =
+        prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[rank])];
+    ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
+                     prediction.places[r]});
+  }
+  return ranks;
+}
+
+Prediction predict(const Job& job, const PredictionOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  Prediction prediction = Predictor(job, options).run();
+  prediction.prediction_time =
+      std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now() - start);
+  return prediction;
+}
+
+}  // namespace foreshard::simulator

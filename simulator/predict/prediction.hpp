@@ -1,0 +1,107 @@
+// The prediction: a job, put through the allocator and the engine, and everything asked of it.
+//
+// Memory first, one walk per class of ranks, without any notion of time; then time, with what the
+// allocator cost the host. Both simulate the set-up and steps 1 to `steps`, as `train` runs them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/hardware/hardware.hpp"
+#include "models/program/oom_report.hpp"
+#include "models/program/step_program.hpp"
+#include "simulator/costs/cost_model.hpp"
+#include "simulator/costs/cost_table.hpp"
+#include "simulator/engine/critical_path.hpp"
+#include "simulator/engine/engine.hpp"
+#include "simulator/predict/memory.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::simulator {
+
+// Costs come from `costs` and, what those do not know, from `machine`; from `machine` alone; or, with
+// neither, this machine is guessed.
+struct PredictionOptions {
+  std::int64_t steps = 2;
+  const CostTable* costs = nullptr;
+  const Machine* machine = nullptr;
+  std::optional<std::int64_t> device_memory;  // bytes per rank; nothing: the machine's, or no limit
+  bool keeps_memory_records = false;          // what to_trace and memory listings are made of
+  bool wants_time = true;                     // false: memory only
+  bool wants_path = false;                    // what the step's time consists of
+};
+
+struct RankPeaks {
+  int rank = 0;
+  MemoryPeaks peaks;
+  std::int64_t peak_host = 0;
+};
+
+struct StepPeaks {
+  std::int64_t step = 0;
+  int rank = 0;
+  MemoryPeaks peaks;
+};
+
+struct PeakReport {
+  int rank = 0;  // whose peak is the highest
+  std::string phase;
+  std::string unit;
+  std::map<std::string, std::int64_t> by_category;
+};
+
+// How many instructions of the last step each kind of source served.
+struct SourceCounts {
+  std::int64_t measured = 0, fitted = 0, modelled = 0, unknown = 0;
+};
+
+// One class of ranks: equal programs, and so equal memory.
+struct RankClass {
+  RankProgram program;
+  ProgramCosts costs;
+  RankMemory memory;
+};
+
+struct Prediction {
+  bool fits = true;
+  std::optional<OomReport> oom;
+  // Of the last step; 0: no answer, because memory runs out or costs are unknown.
+  Nanoseconds step_time{0}, step_time_low{0}, step_time_high{0};
+  double tokens_per_s = 0;
+  double mfu = 0;  // model FLOPs (model_flops.hpp) over what the devices could do
+  Nanoseconds exposed_communication{0};  // of the last step, rank 0
+  std::vector<RankPeaks> ranks_memory;
+  std::vector<StepPeaks> steps_memory;
+  std::optional<StepPath> path;  // of the last step, where it was wanted and has a time
+  PeakReport peak;
+  SourceCounts cost_sources;
+  Nanoseconds prediction_time{0};  // from the parsed inputs to this answer
+  std::vector<std::string> warnings;
+
+  // What all of it was made from.
+  std::vector<RankClass> classes;
+  std::vector<int> class_of_rank;       // index into `classes`
+  std::vector<int> simulated_ranks;     // the ranks that have a timeline
+  std::vector<RankPlace> places;        // of those
+  EngineOptions engine;                 // how they were simulated
+  std::vector<RankTimeline> timelines;  // of those; empty without time
+};
+
+Prediction predict(const Job& job, const PredictionOptions& options);
+
+// The ranks of a prediction as the engine saw them, for a TaskGraph.
+std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction);
+
+// The prediction as a recording of the run would look; needs keeps_memory_records. `command` goes
+// into the metadata.
+traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::string& command);
+
+// Length of the union of collectives' intervals that no kernel of the rank overlaps.
+std::int64_t exposed_communication_ns(const RankProgram& program, const RankTimeline& timeline,
+                                      std::int64_t step);
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,199 @@
+// to_trace: a prediction in the form of a recording, event by event with the same words, so that the
+// two can be compared and shown by the same tools.
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "simulator/predict/prediction.hpp"
+#include "traces/metadata.hpp"
+#include "traces/program_facts.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+using traces::EventFacts;
+using traces::MemoryAction;
+using traces::ProgramFacts;
+
+MemoryAction action_of(AllocatorEvent::Action action) {
+  switch (action) {
+    case AllocatorEvent::Action::alloc: return MemoryAction::alloc;
+    case AllocatorEvent::Action::free_requested: return MemoryAction::free_requested;
+    case AllocatorEvent::Action::free_completed: return MemoryAction::free_completed;
+    case AllocatorEvent::Action::segment_alloc:
+    case AllocatorEvent::Action::segment_map: return MemoryAction::segment_alloc;
+    case AllocatorEvent::Action::segment_free:
+    case AllocatorEvent::Action::segment_unmap: return MemoryAction::segment_free;
+    case AllocatorEvent::Action::out_of_memory: break;
+  }
+  return MemoryAction::out_of_memory;
+}
+
+// Writes one simulated rank into the trace.
+class RankWriter {
+ public:
+  RankWriter(traces::Trace& trace, const Job& job, const RankClass& rank_class,
+             const RankTimeline& timeline, int rank)
+      : trace_(trace), rank_class_(rank_class), timeline_(timeline), rank_(rank) {
+    host_lane_ = add_lane(false, "host");
+    for (int s = 0; s < kStreams; ++s) {
+      lanes_.push_back(add_lane(true, name(static_cast<Stream>(s))));
+    }
+    for (const auto which :
+         {traces::StepProgram::setup, traces::StepProgram::first, traces::StepProgram::steady}) {
+      facts_[static_cast<std::size_t>(which)] =
+          traces::program_facts(rank_class.program, which, job.tree, lanes_, trace.strings);
+    }
+  }
+
+  void write() {
+    const auto steps = timeline_.first_span.size() - 1;
+    for (std::size_t step = 0; step < steps; ++step) write_step(step);
+    write_memory();
+  }
+
+ private:
+  std::int32_t add_lane(bool device, std::string_view lane_name) {
+    trace_.lanes.push_back({rank_, device, trace_.strings.intern(lane_name)});
+    return static_cast<std::int32_t>(trace_.lanes.size()) - 1;
+  }
+
+  const ProgramFacts& facts(std::size_t step) const {
+    return facts_[static_cast<std::size_t>(traces::step_program(static_cast<std::int64_t>(step)))];
+  }
+
+  void write_step(std::size_t step) {
+    const auto spans = timeline_.step(step);
+    const auto& instructions =
+        rank_class_.program.step(static_cast<std::int64_t>(step)).instructions;
+    std::vector<std::size_t> open;  // ranges that have begun
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      const Instruction& instruction = instructions[i];
+      const EventFacts& host = facts(step).host[i];
+      const Span& span = spans[i];
+      if (instruction.kind == Kind::range_begin) {
+        open.push_back(i);
+      } else if (instruction.kind == Kind::range_end) {
+        if (open.empty()) continue;
+        const std::size_t begin = open.back();
+        open.pop_back();
+        add(facts(step).host[begin], host_lane_, step, spans[begin].issue, span.end);
+      } else if (runs_on_stream(instruction.kind)) {
+        const std::int64_t issued = i + 1 < spans.size() ? spans[i + 1].issue : span.issue;
+        add(host, host_lane_, step, span.issue, issued);
+        add(facts(step).device[i], lanes_[static_cast<std::size_t>(instruction.stream)], step,
+            span.start, span.end);
+      } else {
+        add(host, host_lane_, step, instruction.kind == Kind::host_wait ? span.start : span.issue,
+            span.end);
+      }
+    }
+    const std::int64_t start = step == 0 ? 0 : timeline_.step_end_ns[step - 1];
+    trace_.steps.push_back(
+        {rank_, static_cast<std::int32_t>(step), start, timeline_.step_end_ns[step], 0, 0});
+  }
+
+  void add(const EventFacts& facts, std::int32_t lane, std::size_t step, std::int64_t start,
+           std::int64_t end) {
+    traces::Event event;
+    event.start_ns = start;
+    event.end_ns = end;
+    event.lane = lane;
+    event.step = static_cast<std::int32_t>(step);
+    event.kind = facts.kind;
+    event.micro_step = facts.micro_step;
+    event.name = facts.name;
+    event.phase = facts.phase;
+    event.unit = facts.unit;
+    event.stable_key = facts.stable_key;
+    event.cost_key = facts.cost_key;
+    event.instruction = facts.instruction;
+    event.bytes = facts.bytes;
+    trace_.events.push_back(event);
+  }
+
+  BufferId buffer_of(std::size_t step, std::size_t instruction) const {
+    return rank_class_.program.step(static_cast<std::int64_t>(step))
+        .instructions[instruction]
+        .target;
+  }
+
+  void write_memory() {
+    for (const MemoryRecord& record : rank_class_.memory.records) {
+      const auto step = static_cast<std::size_t>(record.step);
+      const auto instruction = static_cast<std::size_t>(record.instruction);
+      const auto& about = facts(step).memory[instruction];
+      traces::MemoryEvent event;
+      if (step + 1 < timeline_.first_span.size()) {
+        const auto spans = timeline_.step(step);
+        event.time_ns =
+            instruction < spans.size() ? spans[instruction].end : timeline_.step_end_ns[step];
+      }
+      event.rank = rank_;
+      event.action = action_of(record.event.action);
+      event.on_host = record.on_host;
+      event.step = static_cast<std::int32_t>(step);
+      // The host's buffers have no addresses in a model; their numbers tell them apart as well.
+      event.address = record.on_host ? buffer_of(step, instruction) : record.event.address;
+      event.bytes = record.event.bytes;
+      event.requested = record.event.requested;
+      event.lane =
+          record.on_host ? traces::kNone : lanes_[static_cast<std::size_t>(record.event.stream)];
+      event.category = about.category;
+      event.owner = about.owner;
+      event.phase = about.phase;
+      event.instruction = about.instruction;
+      trace_.memory.push_back(event);
+    }
+  }
+
+  traces::Trace& trace_;
+  const RankClass& rank_class_;
+  const RankTimeline& timeline_;
+  std::int32_t rank_;
+  std::int32_t host_lane_ = 0;
+  std::vector<std::int32_t> lanes_;
+  std::array<ProgramFacts, 3> facts_;
+};
+
+}  // namespace
+
+traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::string& command) {
+  traces::Trace trace;
+  traces::RunDescription run;
+  run.program_hash = program_hash(prediction.classes.at(0).program);
+  run.model_json = to_json(job.model);
+  run.plan_toml = to_toml(job.plan);
+  run.command = command;
+  run.ranks = job.ranks;
+  run.predicted = true;
+  if (prediction.cost_sources.unknown > 0) {
+    run.more["unknown_costs"] = std::to_string(prediction.cost_sources.unknown);
+  }
+  if (prediction.simulated_ranks.size() < static_cast<std::size_t>(job.ranks)) {
+    std::string classes;
+    for (const int c : prediction.class_of_rank) {
+      classes += (classes.empty() ? "" : ",") +
+                 std::to_string(prediction.simulated_ranks[static_cast<std::size_t>(c)]);
+    }
+    run.more["rank_classes"] = classes;
+  }
+  trace.metadata = traces::run_metadata(run);
+  for (std::size_t r = 0; r < prediction.timelines.size(); ++r) {
+    const int rank = prediction.simulated_ranks[r];
+    const int c = prediction.class_of_rank[static_cast<std::size_t>(rank)];
+    RankWriter(trace, job, prediction.classes[static_cast<std::size_t>(c)], prediction.timelines[r],
+               rank)
+        .write();
+  }
+  std::stable_sort(trace.events.begin(), trace.events.end(),
+                   [](const traces::Event& a, const traces::Event& b) {
+                     return std::tie(a.lane, a.start_ns) < std::tie(b.lane, b.start_ns);
+                   });
+  for (const traces::Event& event : trace.events) {
+    trace.complete_until_ns = std::max(trace.complete_until_ns, event.end_ns);
+  }
+  return trace;
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,224 @@
+// The local communicator, and the message communicator over messages within this process.
+#include <barrier>
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "executor/communication/local_communicator.hpp"
+#include "executor/communication/message_communicator.hpp"
+#include "executor/communication/reduction.hpp"
+#include "tests/executor/communication/communicator_checks.hpp"
+#include "tests/executor/communication/thread_transport.hpp"
+
+namespace foreshard::executor {
+namespace {
+
+class Communicators : public testing::TestWithParam<int> {};
+
+TEST_P(Communicators, LocalKeepsItsPromises) {
+  RunControl run(GetParam());
+  const auto group = make_local_communicators(run, first_ranks(GetParam()));
+  on_threads(GetParam(), [&](int rank) {
+    check_communicator(run, *group[static_cast<std::size_t>(rank)], rank);
+  });
+}
+
+TEST_P(Communicators, MessagesKeepTheirPromises) {
+  RunControl run(GetParam());
+  PostOffice office;
+  on_threads(GetParam(), [&](int rank) {
+    ThreadTransport transport(office, rank, GetParam());
+    const auto group = make_message_communicator(run, transport, first_ranks(GetParam()), 0);
+    check_communicator(run, *group, rank);
+    // Two pieces, the last one not full.
+    StreamWorker stream(run, rank, "long");
+    check_reductions<Bf16>(*group, stream, (1 << 20) / std::max(1, GetParam() - 1) + 3,
+                           Reduction::average, 99);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Communicators, testing::Values(1, 2, 3, 4, 5));
+
+TEST(MessageCommunicator, GroupsShareAWorld) {
+  constexpr int kRanks = 4;
+  RunControl run(kRanks);
+  PostOffice office;
+  on_threads(kRanks, [&](int rank) {
+    ThreadTransport transport(office, rank, kRanks);
+    const int first = rank / 2 * 2;
+    const auto shard = make_message_communicator(run, transport, {first, first + 1}, 0);
+    const auto replicate = make_message_communicator(run, transport, {rank % 2, rank % 2 + 2}, 1);
+    EXPECT_EQ(shard->index(), rank % 2);
+    EXPECT_EQ(replicate->index(), rank / 2);
+    StreamWorker one(run, rank, "one"), other(run, rank, "other");
+    std::vector<float> a{static_cast<float>(rank)}, b = a;
+    for (int i = 0; i < 50; ++i) {
+      shard->all_reduce(one, 0, DType::fp32, Reduction::average, bytes_of(a), 1);
+      replicate->all_reduce(other, 0, DType::fp32, Reduction::average, bytes_of(b), 1);
+    }
+    one.synchronize();
+    other.synchronize();
+    EXPECT_EQ(a[0], static_cast<float>(first) + 0.5F);
+    EXPECT_EQ(b[0], static_cast<float>(rank % 2) + 1.0F);
+  });
+}
+
+TEST(MessageCommunicator, ExchangeGivesEverybodyEverything) {
+  RunControl run(3);
+  PostOffice office;
+  on_threads(3, [&](int rank) {
+    ThreadTransport transport(office, rank, 3);
+    const auto all = exchange(run, transport, std::string(static_cast<std::size_t>(rank * 5), 'x'));
+    ASSERT_EQ(all.size(), 3U);
+    for (std::size_t other = 0; other < 3; ++other) EXPECT_EQ(all[other].size(), other * 5);
+  });
+}
+
+TEST(MessageCommunicator, GatheringSendsToOneRankOnly) {
+  RunControl run(3);
+  PostOffice office;
+  on_threads(3, [&](int rank) {
+    ThreadTransport transport(office, rank, 3);
+    const std::string mine(static_cast<std::size_t>(1000 * rank), static_cast<char>('a' + rank));
+    const auto all = gather(run, transport, mine, 1);
+    const std::vector<std::string> expected = {"", mine, std::string(2000, 'c')};
+    EXPECT_EQ(all, rank == 1 ? expected : std::vector<std::string>());
+  });
+  for (const auto& [address, bytes] : office.sent_bytes) EXPECT_EQ(std::get<1>(address), 1);
+}
+
+TEST(MessageCommunicator, OtherBuildsAreRefused) {
+  RunControl run(2);
+  PostOffice office;
+  on_threads(2, [&](int rank) {
+    ThreadTransport transport(office, rank, 2);
+    if (rank == 0) {
+      exchange(run, transport, "another");
+    } else {
+      const auto checked = check_builds(run, transport);
+      ASSERT_FALSE(checked);
+      EXPECT_EQ(checked.error().text(),
+                "rank 0: runs another build of foreshard; expected the same one in all processes");
+    }
+  });
+}
+
+// Each rank has its own control, as processes have; the heartbeat tells them of the others.
+TEST(MessageCommunicator, HeartbeatNamesTheHungRank) {
+  constexpr int kRanks = 3;
+  PostOffice office;
+  std::barrier all_named(kRanks);
+  on_threads(kRanks, [&](int rank) {
+    RunControl run(kRanks);
+    ThreadTransport transport(office, rank, kRanks);
+    const auto group = make_message_communicator(run, transport, first_ranks(kRanks), 0);
+    Agreements agreements{OutOfMemoryAgreement(kRanks), LastStepAgreement(rank, kRanks)};
+    const auto heartbeat = make_heartbeat(run, agreements, transport);
+    WatchdogOptions options;
+    options.hang_timeout = Nanoseconds{300'000'000};
+    options.heartbeat = heartbeat.get();
+    const Watchdog watchdog(run, {group.get()}, options);
+    {
+      StreamWorker stream(run, rank, "stream");
+      for (int step = 0; step < 5; ++step) group->barrier(stream, 0);
+      stream.synchronize();
+      try {
+        if (rank == 2) run.sleep_for(Nanoseconds{20'000'000'000});
+        group->barrier(stream, 0);
+        stream.synchronize();
+        ADD_FAILURE() << "rank " << rank << " passed";
+      } catch (const Aborted&) {
+      }
+    }
+    ASSERT_TRUE(run.failure());
+    EXPECT_EQ(run.failure()->rank, 2) << run.failure()->message;
+    all_named.arrive_and_wait();
+  });
+}
+
+TEST(LocalCommunicator, DisagreementIsAnError) {
+  RunControl run(2);
+  const auto group = make_local_communicators(run, first_ranks(2));
+  std::atomic<int> failures{0};
+  on_threads(2, [&](int rank) {
+    StreamWorker stream(run, rank, "stream");
+    float x = 0;
+    try {
+      group[static_cast<std::size_t>(rank)]->all_reduce(stream, 0, DType::fp32, Reduction::sum,
+                                                        reinterpret_cast<std::byte*>(&x), 1 - rank);
+      stream.synchronize();
+    } catch (const std::exception&) {
+      ++failures;
+    }
+  });
+  EXPECT_EQ(failures, 2);
+  ASSERT_TRUE(run.failure());
+  EXPECT_NE(run.failure()->message.find("ranks do not agree on a collective: all_reduce of"),
+            std::string::npos);
+}
+
+TEST(LocalCommunicator, AbortEndsACollective) {
+  RunControl run(3);
+  const auto group = make_local_communicators(run, first_ranks(3));
+  std::atomic<int> aborted{0};
+  on_threads(3, [&](int rank) {
+    StreamWorker stream(run, rank, "stream");
+    try {
+      if (rank == 2) {
+        run.sleep_for(Nanoseconds{5'000'000});
+        run.fail(2, "gone");
+      } else {
+        group[static_cast<std::size_t>(rank)]->barrier(stream, 0);
+        stream.synchronize();
+      }
+    } catch (const Aborted&) {
+      ++aborted;
+    }
+  });
+  EXPECT_EQ(aborted, 2);
+}
+
+TEST(Reduction, Bf16SpecialValues) {
+  const auto sum = [](std::uint16_t a, std::uint16_t b) {
+    std::uint16_t out = 0;
+    const std::byte* inputs[] = {reinterpret_cast<const std::byte*>(&a),
+                                 reinterpret_cast<const std::byte*>(&b)};
+    reduce_in_order(DType::bf16, Reduction::sum, inputs, reinterpret_cast<std::byte*>(&out), 1);
+    return out;
+  };
+  constexpr std::uint16_t kInfinity = 0x7f80, kLargest = 0x7f7f, kNan = 0x7fc0;
+  EXPECT_EQ(sum(kLargest, kLargest), kInfinity);
+  EXPECT_EQ(sum(kInfinity, 0xff80), kNan);
+  EXPECT_EQ(sum(0x7fff, 0x3f80), kNan);
+  EXPECT_EQ(sum(0x0001, 0x0001), 0x0002);
+  EXPECT_EQ(sum(0x4380, 0x3f80), 0x4380);  // 256 + 1: half-way, to even
+  EXPECT_EQ(sum(0x4381, 0x3f80), 0x4382);  // 258 + 1: half-way, to even
+}
+
+TEST(Reduction, IntegersAreRefused) {
+  const std::int32_t x = 1;
+  std::int32_t out = 0;
+  const std::byte* inputs[] = {reinterpret_cast<const std::byte*>(&x),
+                               reinterpret_cast<const std::byte*>(&x)};
+  EXPECT_THROW(
+      reduce_in_order(DType::int32, Reduction::sum, inputs, reinterpret_cast<std::byte*>(&out), 1),
+      std::invalid_argument);
+}
+
+TEST(Reduction, SlicesCoverTheBuffer) {
+  for (const std::int64_t count : {0, 1, 16, 17, 100, 4096, 4097}) {
+    for (int size = 1; size < 7; ++size) {
+      std::int64_t next = 0;
+      for (int i = 0; i < size; ++i) {
+        const Slice slice = reduced_slice(count, size, i);
+        EXPECT_TRUE(slice.count == 0 || slice.begin == next);
+        next += slice.count;
+      }
+      EXPECT_EQ(next, count);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::executor

@@ -1,0 +1,255 @@
+#include "executor/data/tokens.hpp"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "executor/data/npy.hpp"
+#include "executor/data/shipped_text.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace foreshard::executor {
+namespace {
+
+using tests::TemporaryFolder;
+
+std::string npy(const std::string& dict, const std::string& data, char version = 1) {
+  std::string header = dict + "\n";
+  std::string file = std::string("\x93NUMPY") + version + '\0';
+  for (int i = 0; i < (version == 1 ? 2 : 4); ++i) {
+    file += static_cast<char>(header.size() >> (8 * i));
+  }
+  return file + header + data;
+}
+
+std::string npy_of(const std::string& descr, std::int64_t length, const std::string& data) {
+  return npy("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" +
+                 std::to_string(length) + ",), }",
+             data);
+}
+
+template <typename T>
+std::string raw(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+template <typename T>
+std::vector<T> counting(std::size_t n) {
+  std::vector<T> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<T>(i % 100);
+  return values;
+}
+
+TEST(Tokens, ReadsEveryIntegerTypeOfNumPy) {
+  TemporaryFolder folder;
+  const auto check = [&](const std::string& descr, const std::string& data) {
+    const auto path = folder.write("x.npy", npy_of(descr, 30, data));
+    const auto tokens = TokenData::open(path, 100, 4);
+    ASSERT_TRUE(tokens) << descr << ": " << tokens.error().text();
+    EXPECT_EQ(tokens->tokens(), 30);
+    for (std::int64_t i = 0; i < 30; ++i) EXPECT_EQ(tokens->token(i), i) << descr;
+  };
+  check("|u1", raw(counting<std::uint8_t>(30)));
+  check("|i1", raw(counting<std::int8_t>(30)));
+  check("<u2", raw(counting<std::uint16_t>(30)));
+  check("<i2", raw(counting<std::int16_t>(30)));
+  check("<u4", raw(counting<std::uint32_t>(30)));
+  check("=i4", raw(counting<std::int32_t>(30)));
+  check("<u8", raw(counting<std::uint64_t>(30)));
+  check("<i8", raw(counting<std::int64_t>(30)));
+  std::string big_endian;
+  for (char i = 0; i < 30; ++i) big_endian += std::string(3, '\0') + i;
+  check(">i4", big_endian);
+}
+
+TEST(Tokens, ReadsEveryVersionOfTheFormat) {
+  const std::string data = raw(counting<std::uint16_t>(5));
+  const std::string dicts[] = {"{'descr': '<u2', 'fortran_order': False, 'shape': (5,), }",
+                               "{\"shape\":(5,),\"fortran_order\":True,\"descr\":\"<u2\"}  "};
+  for (const auto& dict : dicts) {
+    for (const char version : {'\1', '\2', '\3'}) {
+      const auto file = npy(dict, data, version);
+      const auto array = parse_npy(std::as_bytes(std::span(file)), "x.npy");
+      ASSERT_TRUE(array) << array.error().text();
+      EXPECT_EQ(array->type, TokenType::u16);
+      EXPECT_EQ(array->length, 5);
+      EXPECT_EQ(array->data_offset, file.size() - 10);
+    }
+  }
+}
+
+TEST(Tokens, RefusesOtherArraysAndDamagedOnes) {
+  const std::string ten(10, '\0');
+  struct Case {
+    std::string file, field;
+  };
+  const auto dict = [](const std::string& text) { return "{" + text + "}"; };
+  const std::string descr = "'descr': '<u2', ", order = "'fortran_order': False, ",
+                    shape = "'shape': (5,)";
+  const Case cases[] = {
+      {"", ""},
+      {"PK\3\4 a zip file", ""},
+      {std::string("\x93NUMPY\x01\x00\x10\x00{'descr': '<f8'}", 25), "header"},
+      {npy(dict(descr + order + shape), ten, '\4'), "version"},
+      {npy_of("<u2", 5, ten).substr(0, 9), ""},
+      {npy_of("<u2", 5, ten).substr(0, 40), "header"},
+      {npy(dict(descr + order), ten), "header"},
+      {npy(dict(descr + order + shape + ", 'more': 1"), ten), "header"},
+      {npy(dict(descr + descr + order + shape), ten), "header"},
+      {npy(dict(descr + order + shape) + "x", ten), "header"},
+      {npy(dict(descr + order + "'shape': (5)"), ten), "header"},
+      {npy(dict(descr + order + "'shape': (-5,)"), ten), "header"},
+      {npy(dict(descr + order + "'shape': (99999999999999999999,)"), ten), "header"},
+      {npy(dict("'descr': [('a', '<u2')], " + order + shape), ten), "header"},
+      {npy_of("<f4", 5, ten), "descr"},
+      {npy_of("|b1", 10, ten), "descr"},
+      {npy_of("<u3", 5, ten), "descr"},
+      {npy_of("|u2", 5, ten), "descr"},
+      {npy_of("<U2", 5, ten), "descr"},
+      {npy(dict(descr + order + "'shape': ()"), ten), "shape"},
+      {npy(dict(descr + order + "'shape': (5, 1)"), ten), "shape"},
+      {npy_of("<u2", 6, ten), "shape"},
+      {npy_of("<u2", 4, ten), "shape"},
+      {npy_of("<u2", 9223372036854775807, ten), "shape"},
+  };
+  for (const auto& c : cases) {
+    const auto array = parse_npy(std::as_bytes(std::span(c.file)), "x.npy");
+    ASSERT_FALSE(array) << c.field;
+    EXPECT_EQ(array.error().file, "x.npy");
+    EXPECT_EQ(array.error().field, c.field) << array.error().text();
+  }
+}
+
+TEST(Tokens, ReadsRawTokensAndText) {
+  TemporaryFolder folder;
+  const auto small = folder.write("a.bin", raw(std::vector<std::uint16_t>{1, 2, 65535}));
+  const auto narrow = TokenData::open(small, 65536, 1);
+  ASSERT_TRUE(narrow) << narrow.error().text();
+  EXPECT_EQ(narrow->token(2), 65535);
+  const auto wide = folder.write("b.bin", raw(std::vector<std::uint32_t>{1, 2, 70000}));
+  const auto large = TokenData::open(wide, 70001, 1);
+  ASSERT_TRUE(large) << large.error().text();
+  EXPECT_EQ(large->token(2), 70000);
+  const auto text = TokenData::open(folder.write("c.txt", "abc\xff"), 256, 2);
+  ASSERT_TRUE(text) << text.error().text();
+  EXPECT_EQ(text->token(3), 255);
+}
+
+TEST(Tokens, NamesWhatIsWrong) {
+  TemporaryFolder folder;
+  struct Case {
+    std::string name, contents;
+    std::int64_t vocabulary, sequence;
+    std::string field, message;
+  };
+  const Case cases[] = {
+      {"t.txt", "hi", 256, 64, "", "no whole sample"},
+      {"e.txt", "", 256, 1, "", "no whole sample"},
+      {"b.txt", std::string(9000, '!') + "z", 40, 8, "token 9000", "is 122"},
+      {"o.bin", "abc", 300, 1, "", "3 bytes"},
+      {"w.bin", "abcdef", 70000, 1, "", "multiple of 4"},
+      {"x.json", "[1, 2]", 300, 1, "", "unknown format"},
+      {"n.npy", npy_of("|i1", 3, "\1\2\xff"), 256, 1, "token 2", "is -1"},
+  };
+  for (const auto& c : cases) {
+    const auto path = folder.write(c.name, c.contents);
+    const auto tokens = TokenData::open(path, c.vocabulary, c.sequence);
+    ASSERT_FALSE(tokens) << c.name;
+    EXPECT_EQ(tokens.error().file, path);
+    EXPECT_EQ(tokens.error().field, c.field);
+    EXPECT_NE(tokens.error().message.find(c.message), std::string::npos) << tokens.error().text();
+    if (!c.field.empty()) {
+      EXPECT_NE(tokens.error().message.find("vocab_size"), std::string::npos);
+    }
+  }
+  const auto missing = TokenData::open(folder.path("none.npy"), 256, 8);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().file, folder.path("none.npy"));
+  std::filesystem::create_directory(folder.path("folder.txt"));
+  EXPECT_FALSE(TokenData::open(folder.path("folder.txt"), 256, 8));
+}
+
+TEST(Tokens, ChecksOnlyTheSamplesARunCanReach) {
+  TemporaryFolder folder;
+  const auto path = folder.write("b.txt", std::string(33, '!') + std::string(32, 'z'));
+  EXPECT_TRUE(TokenData::open(path, 40, 8, 4));   // tokens 0 to 32
+  EXPECT_FALSE(TokenData::open(path, 40, 8, 5));  // tokens 0 to 40
+}
+
+TEST(Tokens, RanksTakeTurnsAndStartAgain) {
+  TemporaryFolder folder;
+  // 26 tokens, S = 5: samples 0 to 4 begin at 0, 5, 10, 15, 20.
+  std::string text;
+  for (char i = 0; i < 26; ++i) text += i;
+  const auto data = TokenData::open(folder.write("x.txt", text), 26, 5);
+  ASSERT_TRUE(data);
+  EXPECT_EQ(data->samples(), 5);
+  // W = 3, A = 2, B = 2, step 2 (t = 1), m = 1, rank 2: j = (1*2 + 1)*2 + {0, 1} = 6, 7;
+  // i = 2 + 3*j = 20, 23, modulo 5: samples 0 and 3.
+  const BatchPosition at{2, 3, 2, 1, 2, 2};
+  EXPECT_EQ(sample_number(at, {}, 0), 20);
+  EXPECT_EQ(sample_number(at, {}, 1), 23);
+  std::vector<std::int32_t> inputs(10), targets(10);
+  data->fill_batch(at, {}, inputs.data(), targets.data());
+  EXPECT_EQ(inputs, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 15, 16, 17, 18, 19}));
+  EXPECT_EQ(targets, (std::vector<std::int32_t>{1, 2, 3, 4, 5, 16, 17, 18, 19, 20}));
+}
+
+TEST(Tokens, EachStepReadsAllItsSamplesOnceWhateverTheRanks) {
+  for (const int world : {1, 2, 3, 4, 6, 12}) {
+    for (const std::int64_t accumulation : {1, 2, 3}) {
+      if (12 % (world * accumulation) != 0) continue;
+      const std::int64_t micro_batch = 12 / (world * accumulation);
+      std::set<std::int64_t> seen;
+      for (int rank = 0; rank < world; ++rank) {
+        for (std::int64_t m = 0; m < accumulation; ++m) {
+          for (std::int64_t b = 0; b < micro_batch; ++b) {
+            seen.insert(sample_number({rank, world, 4, m, accumulation, micro_batch}, {}, b));
+          }
+        }
+      }
+      EXPECT_EQ(seen.size(), 12u);
+      EXPECT_EQ(*seen.begin(), 36);
+      EXPECT_EQ(*seen.rbegin(), 47);
+    }
+  }
+}
+
+TEST(Tokens, AResumedRunGoesOnWhereTheFirstStopped) {
+  const SampleOrder after_three{3, 36};
+  for (std::int64_t step = 4; step < 7; ++step) {
+    const BatchPosition at{1, 3, step, 0, 1, 4};
+    EXPECT_EQ(sample_number(at, after_three, 2), sample_number(at, {}, 2));
+  }
+  // On two ranks with batches of two the next samples are 36 to 39.
+  EXPECT_EQ(sample_number({0, 2, 4, 0, 1, 2}, after_three, 0), 36);
+  EXPECT_EQ(sample_number({1, 2, 4, 0, 1, 2}, after_three, 1), 39);
+}
+
+TEST(Tokens, TheShippedTextServesEveryVocabulary) {
+  EXPECT_GE(shipped_text().size(), 64u * 1024);
+  const auto plain = TokenData::shipped_text(32000, 512);
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->token(0), shipped_text()[0]);
+  const auto small = TokenData::shipped_text(7, 128);
+  ASSERT_TRUE(small);
+  std::vector<std::int32_t> inputs(256), targets(256);
+  small->fill_batch({0, 1, 1, 0, 1, 2}, {}, inputs.data(), targets.data());
+  for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(inputs[i], shipped_text()[i] % 7);
+  const auto too_long = TokenData::shipped_text(256, 1 << 20);
+  ASSERT_FALSE(too_long);
+  EXPECT_NE(too_long.error().text().find("no whole sample"), std::string::npos);
+}
+
+TEST(Tokens, ReadsTheReferenceTokens) {
+  const std::string path =
+      FORESHARD_SOURCE_DIR "/../shared/reference/pytorch/training/data/GPL-3.npy";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no reference tokens beside the project";
+  const auto data = TokenData::open(path, 259, 64);
+  ASSERT_TRUE(data) << data.error().text();
+  EXPECT_EQ(data->tokens(), 35149);
+  EXPECT_FALSE(TokenData::open(path, 100, 64));
+}
+
+}  // namespace
+}  // namespace foreshard::executor

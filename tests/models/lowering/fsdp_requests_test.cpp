@@ -1,0 +1,211 @@
+// FSDP's own memory requests in a steady step, against event logs of unmodified PyTorch 2.11 that
+// trained the same plans: flat casts, all-gather outputs, unsharded parameters, slices kept after
+// forward, inputs and outputs of reduce-scatters, and where gradients die. Sizes, streams and order
+// must be PyTorch's. Where the logs come from: tests/golden/fsdp_requests/README.md.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+#include "models/program/step_program.hpp"
+
+namespace foreshard {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::int64_t kStep = 2;  // the first one that has optimizer state
+
+struct Case {
+  fs::path folder;  // holds configs/, plans/ and events/
+  std::string id, config;
+  int ranks = 1, rank = 0;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.id;
+}
+
+struct Request {
+  char what = '+';  // or '-'
+  std::string kind;
+  std::int64_t bytes = 0;
+  std::string stream;
+  auto operator<=>(const Request&) const = default;
+};
+
+void PrintTo(const Request& r, std::ostream* out) {
+  *out << r.what << r.kind << ' ' << r.bytes << ' ' << r.stream;
+}
+
+std::string contents(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// The order inside one run of a unit's parameters is the operators' affair: such runs are sorted.
+std::vector<Request> settled(std::vector<Request> requests) {
+  const auto is_per_parameter = [](const Request& r) {
+    return r.kind == "parameter" || r.kind == "slice" || r.kind == "gradient";
+  };
+  for (auto begin = requests.begin(); begin != requests.end();) {
+    const auto end = std::find_if(begin, requests.end(), [&](const Request& r) {
+      return !is_per_parameter(r) || r.what != begin->what || r.kind != begin->kind;
+    });
+    std::sort(begin, end);
+    begin = std::max(end, begin + 1);
+  }
+  return requests;
+}
+
+std::vector<json> lines(const fs::path& path) {
+  std::vector<json> found;
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  std::string line(1 << 20, '\0');
+  while (file && gzgets(file.get(), line.data(), static_cast<int>(line.size())) != nullptr) {
+    found.push_back(json::parse(line.c_str()));
+  }
+  return found;
+}
+
+// What FSDP calls a logged allocation; nothing for those of operators and of copies' metadata.
+std::string kind_of(const json& event) {
+  const std::string category = event["category"], call = event["call"];
+  if (call == "reshard") return "slice";
+  if (category == "all_gather") return "gathered";
+  if (category == "unsharded_param") return "parameter";
+  if (category == "reduce_scatter") return "to_reduce";
+  if (category == "gradient") return call == "reduce_scatter" ? "reduced" : "gradient";
+  return "";
+}
+
+// Unsharded gradients are seen where they die and sharded ones where they are made, because what
+// makes the former and frees the latter is no part of FSDP.
+std::vector<Request> logged(const fs::path& path) {
+  std::vector<Request> out;
+  std::map<std::int64_t, Request> alive;  // by address
+  std::int64_t step = 0, last_address = 0;
+  for (const json& event : lines(path)) {
+    const std::string action = event.value("action", "");
+    if (action == "alloc") {
+      step = event["step"];
+      const Request made{'+', kind_of(event), event["size"], event["stream"]};
+      alive[event["addr"]] = made;
+      last_address = event["addr"];
+      if (!made.kind.empty() && made.kind != "gradient" && step == kStep) out.push_back(made);
+    } else if (action == "free_requested") {
+      Request freed = alive[event["addr"]];
+      alive.erase(event["addr"].get<std::int64_t>());
+      if (freed.kind.empty() || freed.kind == "reduced" || step != kStep) continue;
+      // Freed at once: not the input of a reduce-scatter but the metadata of its copy-in.
+      if (freed.kind == "to_reduce" && event["addr"] == last_address) {
+        out.pop_back();
+        continue;
+      }
+      freed.what = '-';
+      out.push_back(freed);
+    }
+  }
+  return settled(out);
+}
+
+std::vector<Request> requests(const RankProgram& program) {
+  static const std::map<std::string, std::string> kKinds = {{"flat cast", "gathered"},
+                                                            {"device copy", "gathered"},
+                                                            {"all-gather output", "gathered"},
+                                                            {"unsharded parameter", "parameter"},
+                                                            {"slice kept after forward", "slice"},
+                                                            {"reduce-scatter input", "to_reduce"},
+                                                            {"reduce-scatter output", "reduced"},
+                                                            {"sharded gradient", "reduced"},
+                                                            {"gradient", "gradient"},
+                                                            {"accumulated gradient", "gradient"}};
+  std::vector<Request> out;
+  for (const Instruction& i : program.step(kStep).instructions) {
+    if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
+    const Buffer& buffer = program.buffers[static_cast<std::size_t>(i.target)];
+    const auto kind = kKinds.find(program.names[static_cast<std::size_t>(buffer.role)]);
+    if (kind == kKinds.end() || buffer.on_host) continue;
+    const bool is_alloc = i.kind == Kind::alloc;
+    if (kind->second == (is_alloc ? "gradient" : "reduced")) continue;
+    out.push_back(
+        {is_alloc ? '+' : '-', kind->second, buffer.bytes, std::string(name(buffer.pool))});
+  }
+  return settled(out);
+}
+
+// The logged plan as Foreshard's operators run it.
+std::string with_our_operators(const std::string& plan) {
+  const std::string own =
+      std::regex_replace(plan, std::regex("operators = .*"), "operators = \"foreshard\"");
+  return std::regex_replace(own, std::regex("kernel = .*"), "kernel = \"fused\"");
+}
+
+std::vector<Case> cases_in(const fs::path& folder) {
+  std::vector<Case> found;
+  std::ifstream index(folder / "plans/index.csv");
+  std::string line;
+  std::getline(index, line);  // id,model,ranks,rank,...
+  while (std::getline(index, line)) {
+    std::istringstream fields(line);
+    Case c{folder, {}, {}, 1, 0};
+    std::string ranks, rank;
+    std::getline(fields, c.id, ',');
+    std::getline(fields, c.config, ',');
+    std::getline(fields, ranks, ',');
+    std::getline(fields, rank, ',');
+    c.ranks = std::stoi(ranks);
+    c.rank = std::stoi(rank);
+    const bool is_fsdp2 =
+        contents(folder / "plans" / (c.id + ".toml")).find("\"fsdp2\"") != std::string::npos;
+    if (is_fsdp2 && fs::exists(folder / "events" / (c.id + ".jsonl.gz"))) found.push_back(c);
+  }
+  return found;
+}
+
+std::vector<Case> all_cases() {
+  const fs::path root(FORESHARD_SOURCE_DIR);
+  std::vector<Case> found = cases_in(root / "tests/golden/fsdp_requests");
+  for (Case& c : cases_in(root.parent_path() / "shared/reference/pytorch/memory")) {
+    const bool is_known = std::any_of(found.begin(), found.end(),
+                                      [&c](const Case& other) { return other.id == c.id; });
+    if (!is_known) found.push_back(std::move(c));
+  }
+  return found;
+}
+
+class FsdpRequests : public testing::TestWithParam<Case> {};
+
+TEST_P(FsdpRequests, ArePyTorchs) {
+  const Case& c = GetParam();
+  const auto model = load_llama_config((c.folder / "configs" / c.config).string());
+  ASSERT_TRUE(model) << model.error().text();
+  const auto plan =
+      parse_plan(with_our_operators(contents(c.folder / "plans" / (c.id + ".toml"))), c.id);
+  ASSERT_TRUE(plan) << plan.error().text();
+  const auto job = make_job(*model, *plan, c.id, c.ranks);
+  ASSERT_TRUE(job) << job.error().text();
+  const std::vector<Request> pytorch = logged(c.folder / "events" / (c.id + ".jsonl.gz"));
+  const std::vector<Request> ours = requests(lower(*job, c.rank));
+  EXPECT_GT(pytorch.size(), 10U);
+  for (std::size_t i = 0; i < std::min(pytorch.size(), ours.size()); ++i) {
+    ASSERT_EQ(ours[i], pytorch[i]) << "request " << i << " of " << pytorch.size();
+  }
+  EXPECT_EQ(ours.size(), pytorch.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Logged, FsdpRequests, testing::ValuesIn(all_cases()),
+                         [](const auto& param) { return param.param.id; });
+
+}  // namespace
+}  // namespace foreshard

@@ -1,0 +1,272 @@
+#include "models/plan/plan.hpp"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/models/plan/random_plan.hpp"
+
+namespace foreshard {
+namespace {
+
+namespace fs = std::filesystem;
+
+Plan good(const std::string& text) {
+  const Result<Plan> plan = parse_plan(text, "plan.toml");
+  EXPECT_TRUE(plan) << plan.error().text();
+  return plan.value_or(Plan{});
+}
+
+TEST(Plan, AnEmptyFileIsTheDefaults) {
+  EXPECT_EQ(good(""), Plan{});
+}
+
+TEST(Plan, ReadsEveryKindOfValue) {
+  const Plan plan = good(R"(
+operators = "pytorch-eager"
+runtime = "fsdp1"
+batch = { micro_batch = 2, sequence = 128, gradient_sync = "last" }
+
+[wrap]
+policy = "modules"
+modules = ["model.embed_tokens", ["model.norm", "lm_head"], "model.layers.*.mlp"]
+
+[sharding]
+reshard_after_forward = 4
+
+[prefetch]
+backward = "none"
+
+[precision]
+reduce = "gradient"
+
+[checkpointing]
+mode = "selective"
+save = ["attention", "every_second_matmul"]
+
+[optimizer]
+betas = [0, 0.95]
+lr = 3
+)");
+  EXPECT_EQ(plan.operators, OperatorSetName::pytorch_eager);
+  EXPECT_EQ(plan.runtime, RuntimeName::fsdp1);
+  EXPECT_EQ(plan.tokens(), 256);
+  EXPECT_EQ(plan.batch.gradient_sync, When::last);
+  const std::vector<WrapGroup> modules = {{{"model.embed_tokens"}, false},
+                                          {{"model.norm", "lm_head"}, true},
+                                          {{"model.layers.*.mlp"}, false}};
+  EXPECT_EQ(plan.wrap.modules, modules);
+  EXPECT_EQ(plan.sharding.reshard_after_forward,
+            (ReshardAfterForward{ReshardAfterForward::Kind::group, 4}));
+  EXPECT_EQ(plan.prefetch.backward, std::nullopt);
+  EXPECT_EQ(plan.precision.reduce, std::nullopt);
+  EXPECT_TRUE(plan.checkpointing.save_attention);
+  EXPECT_FALSE(plan.checkpointing.save_matmul);
+  EXPECT_TRUE(plan.checkpointing.save_every_second_matmul);
+  EXPECT_EQ(plan.optimizer.beta1, 0.0);
+  EXPECT_EQ(plan.optimizer.beta2, 0.95);
+  EXPECT_EQ(plan.optimizer.lr, 3.0);
+}
+
+TEST(Plan, ReshardAfterForwardTakesBooleansAndAuto) {
+  using Kind = ReshardAfterForward::Kind;
+  const auto kind = [](const std::string& value) {
+    return good("[sharding]\nreshard_after_forward = " + value).sharding.reshard_after_forward.kind;
+  };
+  EXPECT_EQ(kind("true"), Kind::yes);
+  EXPECT_EQ(kind("false"), Kind::no);
+  EXPECT_EQ(kind("\"auto\""), Kind::automatic);
+  EXPECT_EQ(kind("2"), Kind::group);
+}
+
+TEST(Plan, TheOptimizerKernelsDefaultFollowsTheOperators) {
+  EXPECT_EQ(good("").optimizer.kernel, OptimizerKernel::fused);
+  EXPECT_EQ(good("operators = 'pytorch-eager'").optimizer.kernel, OptimizerKernel::foreach);
+  EXPECT_EQ(good("operators = 'pytorch-compile'\noptimizer.kernel = 'fused'").optimizer.kernel,
+            OptimizerKernel::fused);
+}
+
+TEST(Plan, LettersBeyondAsciiMayStandInComments) {
+  const Plan plan = good("\xEF\xBB\xBF# t\u00ebst\n[wrap]\nmodules = ['#', \"'''\\\"\"] # \u00cb");
+  EXPECT_EQ(plan.wrap.modules[0].globs[0], "#");
+  EXPECT_EQ(plan.wrap.modules[1].globs[0], "'''\"");
+}
+
+struct BadPlan {
+  std::string text;
+  std::string file;  // with the line
+  std::string field;
+  std::string mentions;
+
+  friend void PrintTo(const BadPlan& bad, std::ostream* out) { *out << bad.field; }
+};
+
+class RefusesBadPlan : public testing::TestWithParam<BadPlan> {};
+
+TEST_P(RefusesBadPlan, NamingLineKeyAndWhatIsExpected) {
+  const Result<Plan> plan = parse_plan(GetParam().text, "p.toml");
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().file, GetParam().file) << plan.error().text();
+  EXPECT_EQ(plan.error().field, GetParam().field) << plan.error().text();
+  EXPECT_NE(plan.error().message.find(GetParam().mentions), std::string::npos)
+      << plan.error().text();
+}
+
+BadPlan bad(const std::string& section, const std::string& key, const std::string& value,
+            const std::string& mentions) {
+  return {"[" + section + "]\n" + key + " = " + value, "p.toml:2", section + "." + key, mentions};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, RefusesBadPlan,
+    testing::Values(
+        bad("batch", "microbatch", "3", "did you mean \"micro_batch\""),
+        bad("batch", "lr", "3", "[optimizer]"), bad("batch", "potatoes", "3", "micro_batch, "),
+        BadPlan{"\nmicro_batch = 3", "p.toml:2", "micro_batch", "[batch]"},
+        BadPlan{"[bach]\nmicro_batch = 3", "p.toml:1", "bach", "did you mean \"batch\""},
+        BadPlan{"batch = 3", "p.toml:1", "batch", "expected a section"},
+        BadPlan{"[[batch]]\nmicro_batch = 3", "p.toml:1", "batch", "expected a section"},
+        BadPlan{"[wrap\n", "p.toml:1", "", "TOML"},
+        BadPlan{"a = 1\na = 2\n", "p.toml:2", "", "TOML"},
+        BadPlan{std::string(5000, '['), "p.toml:1", "", "TOML"},
+        BadPlan{"a = " + std::string(100000, '['), "p.toml:1", "", "TOML"},
+        BadPlan{[] {
+                  std::string key = "a";
+                  for (int i = 0; i < 100000; ++i) key += ".a";
+                  return key + " = 1";
+                }(),
+                "p.toml:1", "", "absurd"},
+        BadPlan{"[wrap]\npolicy = \u00cbx", "p.toml:2", "", "ASCII"},
+        BadPlan{"[wrap]\nmodules = ['\u00cb']", "p.toml:2", "", "ASCII"},
+        BadPlan{"[pytorch]\nversion = \"\"\"2\n\"\"\"", "p.toml:2", "", "several lines"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, RefusesBadPlan,
+    testing::Values(
+        bad("batch", "micro_batch", "0", "integer from 1"),
+        bad("batch", "micro_batch", "-1", "is -1"), bad("batch", "micro_batch", "1e9", "integer"),
+        bad("batch", "micro_batch", "2.0", "integer"),
+        bad("batch", "micro_batch", "true", "integer"),
+        bad("batch", "micro_batch", "''", "integer"),
+        bad("batch", "micro_batch", "2026-11-21", "is a date"),
+        bad("batch", "micro_batch", "[1, [2], {}]", "is a list"),
+        bad("batch", "micro_batch", "'4'", "integer"),
+        bad("batch", "micro_batch", "4611686018427387904", "1048576"),
+        BadPlan{"[batch]\nmicro_batch = 99999999999999999999", "p.toml:2", "", "TOML"},
+        bad("batch", "gradient_sync", "'latest'", "did you mean \"last\""),
+        bad("wrap", "policy", "'trasformer'", "did you mean \"transformer\""),
+        bad("wrap", "policy", "3", "none, transformer, size or modules"),
+        bad("wrap", "modules", "'model.layers.*'", "a list of globs"),
+        bad("wrap", "modules", "[3]", "a list of globs"),
+        bad("wrap", "modules", "[[]]", "a list of globs"),
+        bad("wrap", "modules", "['']", "a list of globs"),
+        bad("wrap", "layer_class", "'LlamaDecoderLayer'", "a list of names"),
+        bad("sharding", "reshard_after_forward", "'yes'", "auto"),
+        bad("sharding", "reshard_after_forward", "0", "an integer from 1"),
+        bad("sharding", "shard_dim", "2", "from 0 to 1"),
+        bad("precision", "param", "'fp12'", "fp32 or bf16"),
+        bad("precision", "param", "'fp64'", "fp32 or bf16"),
+        bad("precision", "reduce", "'grad'", "gradient"),
+        bad("prefetch", "forward", "-1", "from 0"),
+        bad("prefetch", "backward", "'off'", "or \"none\""),
+        bad("checkpointing", "every", "0", "from 1"),
+        bad("checkpointing", "save", "['atention']", "did you mean \"attention\""),
+        bad("checkpointing", "save", "'attention'", "a list"),
+        bad("optimizer", "lr", "'fast'", "number"), bad("optimizer", "lr", "nan", "number"),
+        bad("optimizer", "lr", "inf", "number"), bad("optimizer", "lr", "-0.1", "number"),
+        bad("optimizer", "betas", "[0.9]", "two numbers"),
+        bad("optimizer", "betas", "[0.9, 1.0]", "below 1"),
+        bad("optimizer", "betas", "0.9", "two numbers"),
+        bad("offload", "parameters", "1", "true or false"),
+        bad("allocator", "garbage_collection_threshold", "1.0", "below 1"),
+        bad("pytorch", "attention", "'flsh'", "did you mean \"flash\""),
+        bad("pytorch", "version", "2.11", "a string")));
+
+INSTANTIATE_TEST_SUITE_P(
+    Contradictions, RefusesBadPlan,
+    testing::Values(BadPlan{"[sharding]\nstrategy='shard_grad_op'\nreshard_after_forward=true",
+                            "p.toml:3", "sharding.reshard_after_forward", "shard_grad_op"},
+                    BadPlan{"[sharding]\nstrategy='hybrid_shard_zero2'\nreshard_after_forward=2",
+                            "p.toml:3", "sharding.reshard_after_forward", "hybrid_shard_zero2"},
+                    BadPlan{"[sharding]\nstrategy='no_shard'\nreshard_after_forward=2", "p.toml:3",
+                            "sharding.reshard_after_forward", "no_shard"},
+                    bad("sharding", "shard_group", "4", "full_shard"),
+                    bad("optimizer", "kernel", "'foreach'", "\"fused\""),
+                    bad("checkpointing", "save", "['matmul', 'every_second_matmul']",
+                        "one of them"),
+                    bad("allocator", "max_split_size_mb", "20", "more than 20"),
+                    bad("allocator", "roundup_power2_divisions", "3", "power of two"),
+                    BadPlan{"[batch]\nmicro_batch = 1000\nsequence = 1000000", "p.toml:2",
+                            "batch.micro_batch", "tokens"}));
+
+TEST(Plan, AFileThatIsNotThereIsNamed) {
+  const Result<Plan> plan = load_plan("/somewhere/no.toml");
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().text().find("/somewhere/no.toml"), std::string::npos);
+  EXPECT_FALSE(load_plan(testing::TempDir()));
+}
+
+RC_GTEST_PROP(Plan, ReadsBackWhatItWrites, ()) {
+  const Plan plan = *arbitrary_plan();
+  const std::string text = to_toml(plan);
+  const Result<Plan> again = parse_plan(text, "plan.toml");
+  if (!again) RC_FAIL(again.error().text());
+  RC_ASSERT(*again == plan);
+  RC_ASSERT(to_toml(*again) == text);
+}
+
+TEST(Plan, ReadsTheReferencePlans) {
+  const fs::path plans =
+      fs::path(FORESHARD_SOURCE_DIR) / "../shared/reference/pytorch/memory/plans";
+  if (!fs::exists(plans)) GTEST_SKIP() << "no reference data beside the project";
+  int read = 0;
+  for (const auto& entry : fs::directory_iterator(plans)) {
+    if (entry.path().extension() != ".toml") continue;
+    const Result<Plan> plan = load_plan(entry.path().string());
+    EXPECT_TRUE(plan) << plan.error().text();
+    ++read;
+  }
+  EXPECT_GE(read, 200);
+}
+
+OptimizerPlan schedule(Schedule kind, std::int64_t warmup, std::int64_t decay) {
+  OptimizerPlan optimizer;
+  optimizer.schedule = kind;
+  optimizer.warmup_steps = warmup;
+  optimizer.decay_steps = decay;
+  return optimizer;
+}
+
+// The rates PyTorch's LinearLR and CosineAnnealingLR give for lr 1e-3, three steps of warm-up from a
+// tenth and six of cosine: 1e-4, 4e-4, 7e-4, 1e-3, 9.33e-4, 7.5e-4, 5e-4, 2.5e-4, 6.70e-5, 0.
+TEST(LearningRate, FollowsWarmUpThenCosine) {
+  const double expected[] = {
+      1e-4, 4e-4, 7e-4, 1e-3, 9.33012701892219e-4, 7.5e-4, 5e-4, 2.5e-4, 6.69872981077807e-5, 0};
+  const OptimizerPlan optimizer = schedule(Schedule::cosine, 3, 6);
+  for (int step = 1; step <= 10; ++step) {
+    EXPECT_NEAR(learning_rate(optimizer, step, 10), expected[step - 1], 1e-17) << step;
+  }
+  EXPECT_EQ(learning_rate(optimizer, 50, 50), 0.0);
+}
+
+TEST(LearningRate, ReachesZeroOneStepPastTheLastByDefault) {
+  for (const Schedule kind : {Schedule::linear, Schedule::cosine}) {
+    const OptimizerPlan optimizer = schedule(kind, 2, 0);
+    EXPECT_EQ(learning_rate(optimizer, 3, 10), 1e-3);
+    EXPECT_GT(learning_rate(optimizer, 10, 10), 0.0);
+    EXPECT_NEAR(learning_rate(optimizer, 11, 10), 0.0, 1e-18);
+  }
+  EXPECT_NEAR(learning_rate(schedule(Schedule::linear, 2, 0), 7, 10), 0.5e-3, 1e-18);
+}
+
+TEST(LearningRate, ConstantStaysAfterItsWarmUp) {
+  const OptimizerPlan optimizer = schedule(Schedule::constant, 2, 0);
+  EXPECT_DOUBLE_EQ(learning_rate(optimizer, 1, 4), 1e-4);
+  EXPECT_DOUBLE_EQ(learning_rate(optimizer, 2, 4), 5.5e-4);
+  EXPECT_EQ(learning_rate(optimizer, 3, 4), 1e-3);
+  EXPECT_EQ(learning_rate(optimizer, 100, 4), 1e-3);
+}
+
+}  // namespace
+}  // namespace foreshard

@@ -1,0 +1,206 @@
+// Why time passed: gaps of computation, launches, collectives, waiting ranks and critical paths, on
+// traces small enough to check by hand.
+#include <gtest/gtest.h>
+
+#include "profiler/analysis/operators.hpp"
+#include "tests/profiler/analysis/hand_made_trace.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::EventKind;
+
+std::int64_t gap(const ComputeGaps& gaps, GapCause cause) {
+  return gaps[static_cast<std::size_t>(cause)];
+}
+
+TEST(ComputeGaps, SayWhatEachWaitedFor) {
+  HandMadeTrace t;
+  constexpr std::int64_t us = 1'000;
+  t.launch(0, 0, EventKind::compute, 0, 10 * us, 20 * us)
+      // 20 to 25: launched long ago, soon begun.
+      .launch(0, 0, EventKind::compute, 3 * us, 25 * us, 40 * us)
+      // 40 to 90: launched at 80, and until 70 the host was blocked.
+      .event(0, -1, EventKind::host_wait, 10 * us, 70 * us)
+      .launch(0, 0, EventKind::compute, 80 * us, 90 * us, 100 * us)
+      // 100 to 130: a collective from 110 on, launched in time.
+      .launch(0, 1, EventKind::communication, 85 * us, 110 * us, 130 * us)
+      // 130 to 160: a copy until 140, then a kernel that had been launched at 86 begins late.
+      .launch(0, 0, EventKind::memory, 87 * us, 130 * us, 140 * us)
+      .launch(0, 0, EventKind::compute, 95 * us, 160 * us, 170 * us)
+      // 170 to 200: nobody knows who launched it.
+      .event(0, 0, EventKind::compute, 200 * us, 210 * us);
+  const Analysis analysis = analyse(t.trace);
+  const ComputeGaps& gaps = analysis.ranks[0].gaps;
+  EXPECT_EQ(gap(gaps, GapCause::between_kernels), 5 * us);
+  EXPECT_EQ(gap(gaps, GapCause::host_blocked), 30 * us);
+  EXPECT_EQ(gap(gaps, GapCause::launch_bound), 20 * us);
+  EXPECT_EQ(gap(gaps, GapCause::other_ranks), 10 * us);
+  EXPECT_EQ(gap(gaps, GapCause::communication), 20 * us);
+  EXPECT_EQ(gap(gaps, GapCause::copies), 10 * us);
+  EXPECT_EQ(gap(gaps, GapCause::dependency), 20 * us);
+  EXPECT_EQ(gap(gaps, GapCause::unknown), 30 * us);
+  std::int64_t sum = 0;
+  for (const std::int64_t ns : gaps) sum += ns;
+  EXPECT_EQ(sum, analysis.ranks[0].time.span_ns - analysis.ranks[0].time.compute_ns);
+}
+
+TEST(Launches, AreCountedWithDelayAndQueue) {
+  HandMadeTrace t;
+  t.launch(0, 0, EventKind::compute, 0, 10, 20)
+      .launch(0, 0, EventKind::compute, 3, 20, 30)
+      .launch(0, 1, EventKind::communication, 6, 9, 40)
+      .event(0, 0, EventKind::compute, 50, 60);
+  const LaunchStatistics launches = analyse(t.trace).ranks[0].launches;
+  EXPECT_EQ(launches.launches, 3);
+  EXPECT_EQ(launches.unknown, 1);
+  EXPECT_EQ(launches.call_ns, 6);
+  EXPECT_EQ(launches.delay_ns, 10 + 17 + 3);
+  EXPECT_EQ(launches.longest_queue, 3);  // from 6 to 9
+}
+
+TEST(Launches, OfOurOwnAreJoinedByStepAndInstruction) {
+  HandMadeTrace t;
+  t.event(0, -1, EventKind::host, 0, 5).event(0, 0, EventKind::compute, 10, 20);
+  t.event(0, -1, EventKind::host, 20, 25, 2).event(0, 0, EventKind::compute, 30, 40, 2);
+  for (traces::Event& e : t.trace.events) e.instruction = 7;
+  const Launches launches(t.trace);
+  for (std::size_t i = 0; i < t.trace.events.size(); ++i) {
+    const traces::Event& e = t.trace.events[i];
+    if (e.kind != EventKind::compute) continue;
+    ASSERT_NE(launches.of(i), Launches::kUnknown);
+    EXPECT_EQ(t.trace.events[static_cast<std::size_t>(launches.of(i))].step, e.step);
+  }
+}
+
+TEST(Collectives, ShareOutExposedTime) {
+  HandMadeTrace t;
+  t.event(0, 0, EventKind::compute, 0, 30)
+      .event(0, 1, EventKind::communication, 20, 60, 1, "all_gather")
+      .event(0, 0, EventKind::communication, 50, 80, 1, "reduce_scatter")
+      .event(0, 0, EventKind::compute, 70, 90);
+  const Analysis analysis = analyse(t.trace);
+  ASSERT_EQ(analysis.collectives.size(), 2u);
+  EXPECT_EQ(analysis.collectives[0].name, "all_gather");
+  EXPECT_EQ(analysis.collectives[0].exposed_ns, 30);  // 30 to 60
+  EXPECT_EQ(analysis.collectives[1].exposed_ns, 10);  // 60 to 70: before, the other one ran
+  EXPECT_EQ(analysis.ranks[0].time.exposed_communication_ns, 40);
+}
+
+TEST(RankWaits, FindTheRankThatComesLast) {
+  HandMadeTrace t(2);
+  for (int i = 0; i < 3; ++i) {
+    // Rank 1 comes 40 later; clocks differ by 1000.
+    t.event(0, 1, EventKind::communication, 100 * i, 100 * i + 50, 1, "all_gather");
+    t.event(1, 1, EventKind::communication, 1040 + 100 * i, 1050 + 100 * i, 1, "all_gather");
+  }
+  t.event(0, 1, EventKind::communication, 900, 910, 1, "only here");
+  const auto waits = analyse(t.trace).waits;
+  ASSERT_EQ(waits.size(), 2u);
+  EXPECT_EQ(waits[0].collectives, 3);
+  EXPECT_EQ(waits[0].waited_ns, 120);
+  EXPECT_EQ(waits[0].arrived_last, 0);
+  EXPECT_EQ(waits[1].waited_ns, 0);
+  EXPECT_EQ(waits[1].arrived_last, 3);
+  EXPECT_EQ(waits[1].median_lag_ns, 40);
+}
+
+// Rank 0 computes, waits in the collective for rank 1, computes again; its host waits for all.
+TEST(CriticalPath, GoesThroughTheRankThatCameLast) {
+  HandMadeTrace t(2);
+  t.launch(0, 0, EventKind::compute, 0, 5, 20, "short");
+  t.launch(0, 1, EventKind::communication, 3, 20, 75, "all_gather");
+  t.event(0, 0, EventKind::wait, 20, 75).launch(0, 0, EventKind::compute, 6, 76, 90, "last");
+  t.event(0, -1, EventKind::host_wait, 10, 95, 1, "synchronize");
+  t.launch(1, 0, EventKind::compute, 0, 4, 60, "long");
+  t.event(1, 1, EventKind::wait, 4, 60);
+  t.launch(1, 1, EventKind::communication, 3, 60, 75, "all_gather");
+  const CriticalPath path = analyse(t.trace).path;
+  EXPECT_EQ(path.start_ns, 0);
+  EXPECT_EQ(path.end_ns, 95);
+  std::map<std::pair<std::string, std::string>, std::int64_t> parts;
+  std::int64_t sum = 0;
+  for (const PathPart& part : path.parts) {
+    parts[{part.name, part.kind}] = part.ns;
+    sum += part.ns;
+  }
+  EXPECT_EQ(sum, 95);
+  EXPECT_EQ((parts[{"long", "compute"}]), 56);
+  EXPECT_EQ((parts[{"all_gather", "communication"}]), 15);  // since rank 1 was there
+  EXPECT_EQ((parts[{"last", "compute"}]), 14);
+  EXPECT_EQ((parts[{"last", "waiting"}]), 1);
+  EXPECT_EQ((parts[{"synchronize", "waiting"}]), 5);
+  EXPECT_EQ((parts.count({"short", "compute"})), 0u);
+}
+
+// What one host thread begins another may have asked for.
+TEST(CriticalPath, ChangesHostThreads) {
+  HandMadeTrace t;
+  t.trace.lanes.push_back({0, false, t.trace.strings.intern("autograd")});
+  t.event(0, -1, EventKind::host, 0, 40, 1, "forward");
+  t.event(1, -1, EventKind::host, 45, 90, 1, "backward");  // lane 3: the second thread of rank 0
+  const CriticalPath path = analyse(t.trace).path;
+  ASSERT_EQ(path.events.size(), 2u);
+  EXPECT_EQ(path.parts[0].name, "backward");
+  EXPECT_EQ(path.parts[1].name, "forward");
+  EXPECT_EQ(path.parts[1].ns, 40);
+}
+
+// An operator is on the path only while nothing that it called was: the device's work during a wait
+// inside it is the device's.
+TEST(CriticalPath, GoesThroughWhatOperatorsCall) {
+  HandMadeTrace t;
+  t.event(0, -1, EventKind::host, 0, 100, 1, "to")
+      .event(0, -1, EventKind::host, 1, 3, 1, "empty")
+      .launch(0, 0, EventKind::compute, 5, 10, 88, "kernel")
+      .event(0, -1, EventKind::host_wait, 20, 90, 1, "synchronize");
+  const CriticalPath path = analyse(t.trace).path;
+  std::map<std::pair<std::string, std::string>, std::int64_t> parts;
+  for (const PathPart& part : path.parts) parts[{part.name, part.kind}] = part.ns;
+  const std::map<std::pair<std::string, std::string>, std::int64_t> expected{
+      {{"kernel", "compute"}, 78}, {{"to", "host"}, 10 + 2 + 1},    {{"kernel", "waiting"}, 3},
+      {{"launch", "runtime"}, 2},  {{"synchronize", "waiting"}, 2}, {{"empty", "host"}, 2}};
+  EXPECT_EQ(parts, expected);
+}
+
+TEST(CriticalPath, EndsOnDamagedTraces) {
+  HandMadeTrace t(2);
+  for (int i = 0; i < 8; ++i) {
+    t.event(i % 2, i % 3 - 1, i % 3 == 0 ? EventKind::host_wait : EventKind::communication, 0, 10);
+    t.event(i % 2, i % 3 - 1, EventKind::communication, 10, 10);
+  }
+  EXPECT_EQ(analyse(t.trace).path.end_ns, 10);
+  EXPECT_TRUE(analyse(traces::Trace{}).path.events.empty());
+}
+
+TEST(Operators, OfOthersAreCountedByThemselves) {
+  HandMadeTrace t;
+  t.event(0, -1, EventKind::host, 0, 100, 1, "linear")
+      .event(0, -1, EventKind::host, 10, 40, 1, "transpose")
+      .event(0, -1, EventKind::host, 50, 90, 1, "addmm")
+      .event(0, -1, EventKind::runtime, 60, 80, 1, "launch")
+      .event(0, -1, EventKind::host, 100, 130, 1, "linear");
+  std::map<std::string, const OperatorTotal*> by_name;
+  const auto totals = operator_totals(t.trace);
+  for (const OperatorTotal& one : totals) by_name[one.name] = &one;
+  EXPECT_EQ(by_name.at("linear")->total_ns, 130);
+  EXPECT_EQ(by_name.at("linear")->self_ns, 60);
+  EXPECT_EQ(by_name.at("linear")->shortest_ns, 30);
+  EXPECT_EQ(by_name.at("linear")->longest_ns, 100);
+  EXPECT_EQ(by_name.at("addmm")->self_ns, 20);
+  EXPECT_EQ(by_name.at("launch")->self_ns, 20);
+}
+
+// Threads that share a number, or clocks that round: calls of one operator that overlap.
+TEST(Operators, CountOverlappingCallsOnce) {
+  HandMadeTrace t;
+  t.event(0, -1, EventKind::host, 0, 10, 1, "caller")
+      .event(0, -1, EventKind::host, 1, 6, 1, "first")
+      .event(0, -1, EventKind::host, 2, 9, 1, "second");
+  for (const OperatorTotal& one : operator_totals(t.trace)) {
+    EXPECT_EQ(one.self_ns, one.name == "caller" ? 2 : one.total_ns);  // 0 to 1, 9 to 10
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::profiler

@@ -1,0 +1,171 @@
+// Predictions beside measurements, small enough to check by hand.
+#include "profiler/analysis/comparison.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/profiler/analysis/hand_made_trace.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::EventKind;
+using traces::MemoryAction;
+
+// Two ranks, five steps of 100, 100, 90, 100, 120 us: the median of the last three is 100.
+HandMadeTrace measured() {
+  HandMadeTrace t(2);
+  std::int64_t at = 0;
+  for (int step = 1; step <= 5; ++step) {
+    const std::int64_t length = step == 3 ? 90'000 : step == 5 ? 120'000 : 100'000;
+    for (int rank = 0; rank < 2; ++rank) {
+      t.step(rank, step, at, at + length);
+      t.event(rank, 0, EventKind::compute, at, at + length / 2, step, "matmul", "k/matmul/0");
+      t.event(rank, 1, EventKind::communication, at + 10, at + 10'010, step, "all_gather",
+              "k/gather/0");
+      t.event(rank, -1, EventKind::host, at, at + 10, step, "matmul", "k/matmul/0");
+    }
+    at += length;
+  }
+  t.memory(0, MemoryAction::alloc, 1, 0, 1000).memory(1, MemoryAction::alloc, 1, 0, 1000);
+  return t;
+}
+
+// One rank stands for both; two steps of which the second counts.
+HandMadeTrace predicted() {
+  HandMadeTrace t(1, true);
+  t.trace.metadata["ranks"] = "2";
+  t.trace.metadata["rank_classes"] = "0,0";
+  t.step(0, 1, 0, 110'000).step(0, 2, 110'000, 200'000);
+  t.event(0, 0, EventKind::compute, 110'000, 165'000, 2, "matmul", "k/matmul/0");
+  t.event(0, 0, EventKind::compute, 165'000, 166'000, 2, "add", "k/add/0");
+  t.memory(0, MemoryAction::alloc, 1, 0, 1300);
+  return t;
+}
+
+TEST(Comparison, OfStepTimeMemoryAndEvents) {
+  const Comparison c = compare(measured().trace, predicted().trace);
+  EXPECT_EQ(c.measured_step_ns, 100'000);
+  EXPECT_EQ(c.predicted_step_ns, 90'000);
+  EXPECT_DOUBLE_EQ(c.step_time_error, 0.1);
+  EXPECT_EQ(c.peak_allocated_error_bytes, 300);
+  EXPECT_EQ(c.peak_reserved_error_bytes, 0);
+  EXPECT_EQ(c.ranks.size(), 2u);
+  // Both ranks' matmul; unmatched: both ranks' all_gather, the prediction's add.
+  EXPECT_EQ(c.events_matched, 2);
+  EXPECT_EQ(c.events_unmatched, 3);
+  ASSERT_EQ(c.operators.size(), 1u);
+  EXPECT_EQ(c.operators[0].measured_ns, 100'000);   // 2 x the median of 45, 50 and 60 us
+  EXPECT_EQ(c.operators[0].predicted_ns, 110'000);  // 2 x 55 us
+  ASSERT_EQ(c.by_category.size(), 5u);
+  EXPECT_EQ(c.by_category[0].category, "compute");
+  EXPECT_EQ(c.by_category[0].measured_ns, 50'000);
+  EXPECT_EQ(c.by_category[0].predicted_ns, 56'000);
+  EXPECT_FALSE(c.same_program) << "a program that is not known is not the same";
+}
+
+TEST(Comparison, OfATraceWithItselfHasNoError) {
+  HandMadeTrace t = measured();
+  t.trace.metadata["program_hash"] = "0123456789abcdef";
+  const Comparison c = compare(t.trace, t.trace);
+  EXPECT_EQ(c.step_time_error, 0);
+  EXPECT_EQ(c.peak_allocated_error_bytes, 0);
+  EXPECT_EQ(c.events_matched, 4);
+  EXPECT_EQ(c.events_unmatched, 0);
+  EXPECT_TRUE(c.same_program);
+}
+
+// Of two steady steps neither is the middle one: a step of 110 and one of 130 ns is one of 120, and so
+// is what it consists of.
+TEST(Comparison, TakesTheMedianThatTheStepTimeIs) {
+  HandMadeTrace t;
+  for (const auto& [step, length] : {std::pair{3, 110}, {4, 130}}) {
+    const std::int64_t start = 1000 * step;
+    t.step(0, step, start, start + length);
+    t.event(0, 0, EventKind::compute, start, start + length, step, "matmul", "a matmul");
+  }
+  const Comparison c = compare(t.trace, t.trace);
+  EXPECT_EQ(c.measured_step_ns, 120);
+  ASSERT_EQ(c.operators.size(), 1u);
+  EXPECT_EQ(c.operators[0].measured_ns, 120);
+  EXPECT_EQ(c.by_category[0].measured_ns, 120);
+}
+
+TEST(Comparison, JsonKeepsTheContract) {
+  const auto json = nlohmann::json::parse(to_json(compare(measured().trace, predicted().trace)));
+  for (const char* key :
+       {"step_time_error", "peak_allocated_error_bytes", "peak_reserved_error_bytes", "by_category",
+        "events_matched", "events_unmatched"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  const auto empty = nlohmann::json::parse(to_json(compare({}, {})));
+  EXPECT_TRUE(empty["step_time_error"].is_null()) << "nothing to compare is no error of zero";
+}
+
+TEST(Comparison, EventsWithoutKeysAreUnmatched) {
+  HandMadeTrace t;
+  t.step(0, 1, 0, 10).event(0, 0, EventKind::compute, 0, 5).event(0, 0, EventKind::compute, 5, 9);
+  const Comparison c = compare(t.trace, t.trace);
+  EXPECT_EQ(c.events_matched, 0);
+  EXPECT_EQ(c.events_unmatched, 4);
+}
+
+TEST(Comparison, OfOperatorsByName) {
+  HandMadeTrace before, after;
+  before.step(0, 1, 0, 100).step(0, 2, 100, 200);
+  after.step(0, 1, 0, 100);
+  for (int step = 1; step <= 2; ++step) {
+    before.event(0, 0, EventKind::compute, 0, 40, step, "grows")
+        .event(0, 0, EventKind::compute, 50, 60, step, "stays")
+        .event(0, 0, EventKind::compute, 60, 90, step, "vanishes");
+  }
+  after.event(0, 0, EventKind::compute, 0, 75, 1, "grows")
+      .event(0, 0, EventKind::compute, 80, 90, 1, "stays")
+      .event(0, 1, EventKind::communication, 0, 20, 1, "appears");
+  const auto changes = operator_changes(before.trace, after.trace);
+  ASSERT_EQ(changes.size(), 4u);
+  EXPECT_EQ(changes[0].name, "grows");
+  EXPECT_EQ(changes[0].what(), "grew");
+  EXPECT_EQ(changes[0].measured_ns, 40) << "a step";
+  EXPECT_EQ(changes[0].measured_count, 1);
+  EXPECT_EQ(changes[1].what(), "vanished");
+  EXPECT_EQ(changes[2].what(), "appeared");
+  EXPECT_EQ(changes[3].what(), "same");
+  const std::string text = report_text(compare(before.trace, after.trace));
+  EXPECT_TRUE(text.starts_with("A steady step takes 0.1 us in the first and 0.1 us in the second"))
+      << text;
+  EXPECT_NE(text.find("Of 4 operators 1 appeared, 1 vanished, 1 grew"), std::string::npos) << text;
+  EXPECT_NE(text.find("vanished"), std::string::npos) << text;
+}
+
+// Rank 3 of one run beside rank 0 of another.
+TEST(Comparison, OfRecordingsOfOneRankEach) {
+  HandMadeTrace first, second;
+  first.trace.lanes.clear();
+  first.trace.lanes.push_back({3, true, 0});
+  traces::MemoryEvent e;
+  e.rank = 3;
+  e.address = 16;
+  e.bytes = 3 << 20;
+  first.trace.memory.push_back(e);
+  second.memory(0, MemoryAction::alloc, 0, 16, 1 << 20);
+  const Comparison c = compare(first.trace, second.trace);
+  ASSERT_EQ(c.ranks.size(), 1u);
+  EXPECT_EQ(c.peak_allocated_error_bytes, -2 << 20);
+  const std::string text = report_text(c);
+  EXPECT_NE(text.find("Peak memory goes from 3.00 MiB to 1.00 MiB allocated (-2.00 MiB)"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Comparison, ReportStartsWithTheAnswer) {
+  const std::string text = report_text(compare(measured().trace, predicted().trace));
+  EXPECT_TRUE(
+      text.starts_with("Predicted 90.0 us a step, measured 100.0 us: -10.0 %.\n"
+                       "What differs most is compute: 50.0 us a step measured, 56.0 us "
+                       "predicted.\nPeak memory is off by 300 bytes allocated"))
+      << text;
+}
+
+}  // namespace
+}  // namespace foreshard::profiler

@@ -1,0 +1,210 @@
+// The report for a person: what stands first, how it reads, and that it fits on a screen.
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "profiler/report/format.hpp"
+#include "profiler/report/numbered_names.hpp"
+#include "profiler/report/report_memory.hpp"
+#include "profiler/report/report_sentences.hpp"
+#include "tests/profiler/analysis/hand_made_trace.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::EventKind;
+using traces::MemoryAction;
+
+std::string without_breaks(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\n  ", at)) != std::string::npos;)
+    text.replace(at, 3, " ");
+  return text;
+}
+
+TEST(Report, PutsTheAnswerFirst) {
+  HandMadeTrace t;
+  t.step(0, 1, 0, 20'000'000);
+  t.event(0, 0, EventKind::compute, 0, 10'000'000, 1, "matmul");
+  t.event(0, 1, EventKind::communication, 5'000'000, 20'000'000, 1, "all_gather");
+  t.memory(0, MemoryAction::segment_alloc, 1, 0, 3 << 20)
+      .memory(0, MemoryAction::alloc, 2, 0, 3 << 19, "activations", "x");
+  const std::string text = without_breaks(report_text(analyse(t.trace)));
+  // Compute 10 of 20 ms, never idle, communication 15 of 20 ms of which 5 are hidden.
+  EXPECT_TRUE(text.starts_with(
+      "A steady step takes 20.0 ms: the device computes 50.0 % of that, communicates 75.0 % (33.3 "
+      "% "
+      "of it hidden behind computation) and idles 0.0 %.\n"
+      "50.0 % of the step waits for communication (10.0 ms), most of it for all_gather; more "
+      "prefetch, fewer reshards or larger units would hide some of it.\n"
+      "Memory peaks at 1.50 MiB allocated (3.00 MiB reserved) in step 1 during forward: 100.0 % "
+      "activations.\n"
+      "Of the memory reserved at the peak 1.50 MiB (50.0 %) is not allocated"))
+      << text;
+}
+
+TEST(Report, SaysNothingOfWhatThereIsNot) {
+  HandMadeTrace t;
+  t.event(0, 0, EventKind::compute, 0, 10'000'000, 1, "matmul");
+  const std::string text = report_text(analyse(t.trace));
+  EXPECT_TRUE(text.starts_with(
+      "The device's work spans 10.0 ms: the device computes 100.0 % of that and idles 0.0 %.\n"
+      "The costliest work of the device is matmul: 100.0 % of all kernels' and copies' time (1 "
+      "call).\n"))
+      << text;
+  for (const char* absent : {"ommunicat", "emory", "comm.", "allocated", "warning", "0 B", "- "}) {
+    EXPECT_EQ(text.find(absent), std::string::npos) << absent << "\n" << text;
+  }
+}
+
+TEST(Report, NamesTheOwnersWhereNoCategoryIsKnown) {
+  HandMadeTrace t;
+  t.memory(0, MemoryAction::alloc, 1, 0x10, 300, "before the recording")
+      .memory(0, MemoryAction::alloc, 2, 0x20, 400, "", "aten::mm")
+      .memory(0, MemoryAction::alloc, 3, 0x30, 290, "", "aten::add")
+      .memory(0, MemoryAction::alloc, 4, 0x40, 10, "", "aten::mul");
+  const std::string text = without_breaks(report_text(analyse(t.trace)));
+  EXPECT_TRUE(
+      text.starts_with("Memory peaks at 1000 B allocated during forward: 40.0 % by aten::mm, "
+                       "30.0 % from before the recording, 29.0 % by aten::add.\n"))
+      << text;
+}
+
+TEST(Report, BeginsWithWhatRanOut) {
+  HandMadeTrace t;
+  t.trace.metadata["source"] = "snapshot";
+  t.memory(0, MemoryAction::segment_alloc, 1, 0x10, 4 << 20)
+      .memory(0, MemoryAction::alloc, 2, 0x10, 3 << 20, "activations", "x")
+      .memory(0, MemoryAction::out_of_memory, 3, 0, 2 << 20);
+  EXPECT_TRUE(
+      without_breaks(report_text(analyse(t.trace)))
+          .starts_with("Rank 0 ran out of device memory: 2.00 MiB could not be had while "
+                       "3.00 MiB were allocated and 4.00 MiB reserved. `foreshard replay`"));
+}
+
+// What was left out by an importer stands last, what our own recorder lost first.
+TEST(Report, PutsCountsWhereTheyMatter) {
+  HandMadeTrace t(2);
+  t.event(0, 0, EventKind::compute, 0, 10, 1, "matmul");
+  t.trace.metadata["ranks"] = "4";
+  t.trace.dropped["flows"] = 12;
+  EXPECT_TRUE(
+      report_text(analyse(t.trace)).starts_with("warning: records were lost: flows (12)\n"));
+  t.trace.metadata["source"] = "nsys";
+  const std::string text = report_text(analyse(t.trace));
+  EXPECT_TRUE(text.starts_with("The device's work")) << text;
+  EXPECT_TRUE(
+      text.ends_with("\nThe run has 4 ranks, this trace holds 2.\n"
+                     "No work of devices was recorded on rank 1.\nLeft out: flows (12).\n"))
+      << text;
+  t.trace.complete = false;
+  EXPECT_TRUE(report_text(analyse(t.trace)).starts_with("warning: this recording is incomplete"));
+}
+
+TEST(Report, ShowsMemoryOverTimeWithTheSteps) {
+  HandMadeTrace t;
+  t.step(0, 1, 0, 64).step(0, 2, 64, 128);
+  t.memory(0, MemoryAction::segment_alloc, 0, 0x10, 2048)
+      .memory(0, MemoryAction::alloc, 32, 0x10, 1024)
+      .memory(0, MemoryAction::free_requested, 64, 0x10, 1024)
+      .memory(0, MemoryAction::segment_free, 127, 0x10, 2048);
+  const auto times = [](const std::string& text, int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  EXPECT_EQ(memory_over_time(analyse(t.trace).ranks[0]),
+            "\n  memory of rank 0 over 0.1 us\n  allocated |" + times(" ", 16) + times("▄", 17) +
+                times(" ", 31) + "| 1.00 KiB\n  reserved  |" + times("█", 64) +
+                "| 2.00 KiB\n  steps      |1" + times(" ", 30) + "|2\n");
+}
+
+TEST(Report, FitsOnAScreen) {
+  HandMadeTrace t(12);
+  for (int rank = 0; rank < 12; ++rank) {
+    for (int step = 1; step <= 30; ++step) {
+      const std::int64_t at = step * 1'000'000'000LL;
+      t.trace.steps.push_back({rank, step, at, at + 900'000'000, 0, 0});
+      for (int i = 0; i < 3; ++i) {
+        traces::Event e;
+        e.lane = 3 * rank + 1 + i % 2;
+        e.start_ns = at + 200'000'000 * i + rank * 1'000'000;
+        e.end_ns = e.start_ns + 250'000'000;
+        e.step = step;
+        e.kind = i % 2 == 0 ? EventKind::compute : EventKind::communication;
+        e.name = t.trace.strings.intern(
+            "void at::native::vectorized_elementwise_kernel<" + std::to_string((step + i) % 11) +
+            ", at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int)");
+        e.unit = t.trace.strings.intern("model.layers." + std::to_string(step));
+        t.trace.events.push_back(e);
+      }
+      traces::MemoryEvent m;
+      m.rank = rank;
+      m.time_ns = at;
+      m.address = step;
+      m.bytes = 100LL << 30;
+      m.step = step;
+      m.category = t.trace.strings.intern("category_" + std::string(1, char('a' + step % 12)));
+      m.owner = t.trace.strings.intern(std::string(90, 'o') + std::to_string(step) + "x: role");
+      t.trace.memory.push_back(m);
+    }
+    t.trace.dropped["a reason that takes some words to say " + std::to_string(rank)] = 1000;
+  }
+  t.trace.metadata["source"] = "kineto";
+  traces::sort(t.trace);
+  std::istringstream lines(report_text(analyse(t.trace)));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_LE(width(line), kReportWidth) << line;
+  }
+  EXPECT_LE(count, 60);
+}
+
+TEST(NumberedNames, AreSaidTogether) {
+  EXPECT_EQ(joined_units({"layers.3", "layers.0", "layers.1", "layers.2", "root"}, 3),
+            "root, layers.0 to 3");
+  EXPECT_EQ(joined_units({"layers.0.mlp", "layers.2.mlp"}, 1), "layers.0.mlp and others");
+  EXPECT_EQ(joined_units({"layers.0.fc1", "layers.1.fc1", "h7", "h8"}, 3),
+            "h7 to 8, layers.0 to 1.fc1");
+  EXPECT_EQ(joined_units({}, 3), "");
+  EXPECT_EQ(runs({4, 0, 2, 6, 9}), (std::vector<std::string>{"0 to 6 by 2", "9"}));
+  EXPECT_EQ(runs({5, 5}), std::vector<std::string>{"5"});
+  const auto owners =
+      grouped_owners({{"layers.1: linear", 10, 1}, {"loss", 15, 1}, {"layers.0: linear", 10, 2}});
+  ASSERT_EQ(owners.size(), 2u);
+  EXPECT_EQ(owners[0].name, "layers.0 to 1: linear");
+  EXPECT_EQ(owners[0].bytes, 20);
+  EXPECT_EQ(owners[0].blocks, 3);
+}
+
+TEST(Format, KeepsFiguresWithTheirUnits) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "12.3 GiB, 45.6 % of ";
+  std::istringstream lines(wrapped(text, 2));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(width(line), kReportWidth);
+    EXPECT_FALSE(line.starts_with("  GiB") || line.starts_with("  %")) << line;
+  }
+  EXPECT_EQ(sparkline({0, 1, 4, 8, 8, 2}, 8, 3), "▁██");
+  EXPECT_EQ(sparkline({}, 8, 3), "");
+  EXPECT_EQ(duration(1'234'000'000), "1.23 s");
+  EXPECT_EQ(duration(12'345'678), "12.3 ms");
+  EXPECT_EQ(duration(1'234), "1.2 us");
+}
+
+TEST(ReportSentences, NameWhatIsExposedAndWhoIsLate) {
+  HandMadeTrace t(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    t.event(rank, 0, EventKind::compute, 0, 100);
+    t.event(rank, 1, EventKind::communication, rank == 0 ? 100 : 160, 200, 1, "all_gather");
+  }
+  for (traces::Event& e : t.trace.events) {
+    if (e.kind == EventKind::communication) e.unit = t.trace.strings.intern("model.layers.0");
+  }
+  std::string text;
+  for (const std::string& sentence : report_sentences(analyse(t.trace))) text += sentence;
+  EXPECT_NE(text.find("all_gather of model.layers.0"), std::string::npos) << text;
+  EXPECT_NE(text.find("Rank 1 comes last to 1 of 1 collectives"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace foreshard::profiler

@@ -1,0 +1,54 @@
+// What each piece of a program costs depends on where it is done as well as on its key.
+#include <gtest/gtest.h>
+
+#include "simulator/costs/cost_model.hpp"
+#include "tests/simulator/small_program.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// Work of the host takes 1000, of a stream 1, a collective 100 for every node of its group.
+class ByPlace final : public CostModel {
+ public:
+  CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
+    const double ns = is_collective(key.op) ? 100.0 * static_cast<double>(place.nodes)
+                      : place.on_host       ? 1000
+                                            : 1;
+    return {ns, {}, CostSource::modelled, 0};
+  }
+  EngineOptions engine() const override { return {}; }
+  double peak_flops_per_ns(DType) const override { return 1; }
+  int ranks_per_node() const override { return 4; }
+  double band() const override { return 0; }
+};
+
+TEST(ProgramCosts, OneKeyHasACostForEachPlace) {
+  // Eight ranks on two nodes of four; shard groups of four stay inside a node.
+  SmallProgram p(0, 8);
+  p.program.place.groups[static_cast<int>(Group::shard)] = {4, 0, 0, 1};
+  p.launch(Stream::compute, 0).host_compute(0);
+  p.collective(Stream::all_gather, 0, Group::shard);
+  p.collective(Stream::all_gather, 0, Group::world);
+  auto& instructions = p.program.first.instructions;
+  p.program.cost_keys[0].op = Operator::adamw;
+  p.program.cost_keys[2].op = Operator::all_reduce;
+  instructions[1].cost_key = instructions[0].cost_key;
+  instructions[3].cost_key = instructions[2].cost_key;
+
+  const ProgramCosts costs = program_costs(p.program, ByPlace());
+  EXPECT_EQ(costs.costs[cost_index(instructions[0])].ns, 1);
+  EXPECT_EQ(costs.costs[cost_index(instructions[1])].ns, 1000);
+  EXPECT_EQ(costs.costs[cost_index(instructions[2])].ns, 100);
+  EXPECT_EQ(costs.costs[cost_index(instructions[3])].ns, 200);
+}
+
+TEST(ProgramCosts, NodesOfAGroupAreThoseItsRanksStandOn) {
+  EXPECT_EQ(nodes_of({8, 0, 0, 1}, 8), 1);
+  EXPECT_EQ(nodes_of({6, 0, 6, 1}, 8), 2);   // ranks 6 to 11 on nodes of 8
+  EXPECT_EQ(nodes_of({4, 0, 2, 6}, 8), 3);   // 2, 8, 14, 20
+  EXPECT_EQ(nodes_of({3, 0, 0, 16}, 8), 3);  // 0, 16, 32: the nodes between hold none of it
+  EXPECT_EQ(nodes_of({16, 0, 0, 1}, 0), 1);  // no nodes
+}
+
+}  // namespace
+}  // namespace foreshard::simulator

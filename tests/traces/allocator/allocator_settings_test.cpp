@@ -1,0 +1,65 @@
+#include "traces/allocator/allocator_settings.hpp"
+
+#include <gtest/gtest.h>
+
+namespace foreshard::traces {
+namespace {
+
+AllocatorRules rules(const std::string& text) {
+  const auto parsed = parse_allocator_settings(text, {}, "--allocator");
+  EXPECT_TRUE(parsed) << parsed.error().text();
+  return parsed.value_or(AllocatorRules{});
+}
+
+std::string complaint(const std::string& text) {
+  const auto parsed = parse_allocator_settings(text, {}, "--allocator");
+  return parsed ? "" : parsed.error().text();
+}
+
+TEST(AllocatorSettingsTest, ReadsPyTorchsNames) {
+  EXPECT_TRUE(rules("expandable_segments=true").expandable_segments);
+  EXPECT_TRUE(rules("expandable_segments:True").expandable_segments);
+  EXPECT_FALSE(rules("expandable_segments=false").expandable_segments);
+  const AllocatorRules both = rules("max_split_size_mb=128,garbage_collection_threshold=0.8");
+  EXPECT_EQ(both.max_split_size, 128 << 20);
+  EXPECT_EQ(both.garbage_collection_threshold, 0.8);
+}
+
+TEST(AllocatorSettingsTest, ChangesOnlyWhatIsNamed) {
+  AllocatorRules given;
+  given.max_split_size = 200 << 20;
+  const auto parsed = parse_allocator_settings("expandable_segments=1", given, "--allocator");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->max_split_size, 200 << 20);
+}
+
+TEST(AllocatorSettingsTest, RoundsByDivisionsOfEachSize) {
+  constexpr std::int64_t kMi = 1 << 20;
+  EXPECT_EQ(rules("roundup_power2_divisions=4").round_size(1200 * kMi), 1280 * kMi);
+  const AllocatorRules list =
+      rules("roundup_power2_divisions=[64:8,256:4,>:1],expandable_segments=1");
+  EXPECT_TRUE(list.expandable_segments);
+  EXPECT_EQ(list.round_size(33 * kMi), 36 * kMi);              // as from 64 MiB on
+  EXPECT_EQ(list.round_size(130 * kMi), 144 * kMi);            // still
+  EXPECT_EQ(list.round_size(300 * kMi), 320 * kMi);            // from 256
+  EXPECT_EQ(list.round_size(600 * kMi + 1), 600 * kMi + 512);  // beyond
+}
+
+TEST(AllocatorSettingsTest, SuggestsAndExplains) {
+  EXPECT_NE(complaint("expandable_segment=true").find("expandable_segments, perhaps"),
+            std::string::npos);
+  EXPECT_NE(complaint("backend=native").find("max_split_size_mb"), std::string::npos);
+  for (const char* text :
+       {"expandable_segments=maybe", "expandable_segments", "max_split_size_mb=20",
+        "max_split_size_mb=-1", "max_split_size_mb=1e3", "max_split_size_mb=99999999999999",
+        "garbage_collection_threshold=1", "garbage_collection_threshold=0",
+        "garbage_collection_threshold=nan", "roundup_power2_divisions=3",
+        "roundup_power2_divisions=[]", "roundup_power2_divisions=[256:3]",
+        "roundup_power2_divisions=[256:1,128:2]", "roundup_power2_divisions=[256:1", ",",
+        "roundup_power2_divisions=[300:1]"}) {
+    EXPECT_NE(complaint(text).find("--allocator: "), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::traces

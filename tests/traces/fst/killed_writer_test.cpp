@@ -1,0 +1,67 @@
+// A process that is killed while it writes leaves a file that opens and says until when it is whole.
+#include <filesystem>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/traces/sample_trace.hpp"
+#include "traces/fst/fst_file.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+// Records for ever: event n lasts from n to n + 1 microseconds, and is committed as such.
+[[noreturn]] void record_for_ever(const std::string& path) {
+  auto writer = FstWriter::create(path, run_metadata({}));
+  if (!writer) ::_exit(1);
+  const std::int32_t lane = writer->add(Lane{0, true, writer->strings().intern("compute")});
+  EventFacts kernel;
+  kernel.kind = EventKind::compute;
+  kernel.name = writer->strings().intern("kernel");
+  const std::int32_t facts = writer->add(kernel);
+  std::vector<PackedRecord> batch(500);
+  for (std::int64_t n = 0;;) {
+    for (PackedRecord& record : batch) {
+      record = {n * 1000, (n + 1) * 1000, -1, facts, lane, 1};
+      ++n;
+    }
+    writer->append(batch);
+    if (!writer->commit(n * 1000)) ::_exit(1);
+  }
+}
+
+TEST(KilledWriter, LeavesAFileThatSaysUntilWhenItIsComplete) {
+  const TemporaryFolder folder;
+  std::mt19937 random(7);
+  int opened = 0;
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = folder.path("killed " + std::to_string(round) + ".fst");
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) record_for_ever(path);
+    ::usleep(std::uniform_int_distribution<useconds_t>(0, 60'000)(random));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the writer failed by itself";
+    if (!std::filesystem::exists(path)) continue;  // killed before its schema was committed
+
+    const auto trace = read_fst(path);
+    ASSERT_TRUE(trace) << trace.error().text();
+    ++opened;
+    EXPECT_FALSE(trace->complete);
+    EXPECT_TRUE(trace->dropped.empty());
+    // Event n ends at (n + 1) us: what is complete until k us holds k events, in order.
+    EXPECT_EQ(trace->complete_until_ns, static_cast<std::int64_t>(trace->events.size()) * 1000);
+    for (std::size_t n = 0; n < trace->events.size(); ++n) {
+      ASSERT_EQ(trace->events[n].start_ns, static_cast<std::int64_t>(n) * 1000);
+    }
+  }
+  EXPECT_GT(opened, 0);
+}
+
+}  // namespace
+}  // namespace foreshard::traces

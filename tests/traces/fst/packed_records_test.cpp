@@ -1,0 +1,49 @@
+// Packing keeps every record, and no bytes make unpacking go wrong.
+#include "traces/fst/packed_records.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace foreshard::traces {
+namespace {
+
+rc::Gen<PackedRecord> any_record() {
+  return rc::gen::build<PackedRecord>(
+      rc::gen::set(&PackedRecord::start_ns), rc::gen::set(&PackedRecord::end_ns),
+      rc::gen::set(&PackedRecord::value), rc::gen::set(&PackedRecord::facts),
+      rc::gen::set(&PackedRecord::lane), rc::gen::set(&PackedRecord::step),
+      rc::gen::set(&PackedRecord::action, rc::gen::inRange(-1, 6)));
+}
+
+RC_GTEST_PROP(PackedRecords, ComeBackAsTheyWere, ()) {
+  const auto records = *rc::gen::container<std::vector<PackedRecord>>(any_record());
+  std::vector<PackedRecord> back;
+  RC_ASSERT(unpack(pack(records), back));
+  RC_ASSERT(back == records);
+}
+
+RC_GTEST_PROP(PackedRecords, KeepWhatStandsBeforeACut, ()) {
+  const auto records = *rc::gen::container<std::vector<PackedRecord>>(any_record());
+  const std::string blob = pack(records);
+  const auto cut = *rc::gen::inRange<std::size_t>(0, blob.size() + 1);
+  std::vector<PackedRecord> back;
+  unpack(std::string_view(blob).substr(0, cut), back);
+  RC_ASSERT(back.size() <= records.size());
+  RC_ASSERT(std::equal(back.begin(), back.end(), records.begin()));
+}
+
+RC_GTEST_PROP(PackedRecords, SurviveAnyBytes, (const std::string& bytes)) {
+  std::vector<PackedRecord> records;
+  unpack(bytes, records);
+}
+
+TEST(PackedRecords, AreSmallForWhatARunRecords) {
+  std::vector<PackedRecord> records;
+  for (std::int32_t i = 0; i < 1000; ++i) {
+    records.push_back({i * 30'000, i * 30'000 + 25'000, 24'000, i % 400, 3, i / 400});
+  }
+  EXPECT_LE(pack(records).size(), 12 * records.size());
+}
+
+}  // namespace
+}  // namespace foreshard::traces

@@ -1,0 +1,224 @@
+// What the importer makes of sound recordings of PyTorch's profiler, old and new.
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/traces/kineto/kineto_sample.hpp"
+#include "traces/metadata.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+constexpr std::int64_t kMicrosecond = 1000;
+
+std::string text(const Trace& trace, StringId id) {
+  return trace.strings[id];
+}
+
+TEST(KinetoImport, TimesAreExactAndCountFromTheFirstEvent) {
+  const Trace trace = import_text(kineto_sample());
+  EXPECT_EQ(trace.metadata.at("clock_origin_ns"), "1000000000500");
+  const Event& kernel = event_named(trace, "gemm{lambda(int)#1}, \"quoted\"");
+  EXPECT_EQ(kernel.start_ns, 39'750);
+  EXPECT_EQ(kernel.end_ns, 39'750 + 20'125);
+  EXPECT_TRUE(trace.complete);
+  EXPECT_EQ(trace.complete_until_ns, 151 * kMicrosecond);
+}
+
+TEST(KinetoImport, LanesAreThreadsAndStreamsOfTheRank) {
+  const Trace trace = import_text(kineto_sample());
+  std::map<std::string, bool> lanes;
+  for (const Lane& lane : trace.lanes) {
+    EXPECT_EQ(lane.rank, 2);
+    lanes[text(trace, lane.name)] = lane.device;
+  }
+  const std::map<std::string, bool> expected{{"thread 7", false},
+                                             {"thread 8 (pt_autograd_0)", false},
+                                             {"stream 7", true},
+                                             {"stream 20", true}};
+  EXPECT_EQ(lanes, expected);
+  EXPECT_EQ(trace.metadata.at("ranks"), "4");
+  EXPECT_EQ(trace.metadata.at("device.2"), "GPU of a test");
+  EXPECT_EQ(trace.metadata.at("source"), "kineto");
+}
+
+TEST(KinetoImport, KindsFollowCategoriesAndNames) {
+  const Trace trace = import_text(kineto_sample());
+  EXPECT_EQ(event_named(trace, "Memcpy HtoD (Pinned -> Device)").kind, EventKind::memory);
+  EXPECT_EQ(event_named(trace, "Stream Wait Event").kind, EventKind::wait);
+  EXPECT_EQ(event_named(trace, "cudaDeviceSynchronize").kind, EventKind::host_wait);
+  EXPECT_EQ(event_named(trace, "cudaLaunchKernel").kind, EventKind::runtime);
+  EXPECT_EQ(event_named(trace, "ProfilerStep#3").kind, EventKind::range);
+  EXPECT_EQ(event_named(trace, "train.py(3): main").kind, EventKind::stack);
+  EXPECT_EQ(event_named(trace, "record_param_comms").kind, EventKind::host);
+  EXPECT_EQ(event_named(trace, "gemm{lambda(int)#1}, \"quoted\"").kind, EventKind::compute);
+}
+
+TEST(KinetoImport, KernelsHaveStepUnitAndPhaseOfTheirLaunch) {
+  const Trace trace = import_text(kineto_sample());
+  const Event& gather =
+      event_named(trace, "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+  EXPECT_EQ(gather.kind, EventKind::communication);
+  EXPECT_EQ(text(trace, gather.unit), "layers.0");
+  EXPECT_EQ(text(trace, gather.phase), "forward");
+  EXPECT_EQ(gather.step, 3);
+  EXPECT_EQ(gather.bytes, 8000);
+  EXPECT_EQ(text(trace, gather.cost_key), "all_gather bf16 8000 4");
+  EXPECT_EQ(gather.correlation, 50);
+  // Between pre_forward and post_forward the unit does its own work.
+  const Event& product = event_named(trace, "gemm{lambda(int)#1}, \"quoted\"");
+  EXPECT_EQ(text(trace, product.unit), "layers.0");
+  EXPECT_EQ(text(trace, product.phase), "forward");
+  EXPECT_EQ(text(trace, product.cost_key), "matmul bf16 512 1024 384");
+  // Without a launch, the operator says it.
+  const Event& copy = event_named(trace, "Memcpy HtoD (Pinned -> Device)");
+  EXPECT_EQ(text(trace, copy.unit), "layers.0");
+  EXPECT_EQ(text(trace, copy.cost_key), "copy_host_to_device fp32 4096");
+  EXPECT_EQ(event_named(trace, "Optimizer.step#AdamW.step").step, 4);
+  EXPECT_EQ(text(trace, event_named(trace, "Optimizer.step#AdamW.step").phase), "optimizer");
+}
+
+TEST(KinetoImport, ProductsOfAutogradAreGradients) {
+  const Trace trace = import_text(kineto_sample());
+  std::map<std::string, int> keys;
+  for (const Event& event : trace.events) {
+    if (text(trace, event.name) == "aten::mm") ++keys[text(trace, event.cost_key)];
+  }
+  const std::map<std::string, int> expected{{"matmul bf16 512 1024 384", 1},
+                                            {"matmul_weight_gradient bf16 1024 384 512", 1}};
+  EXPECT_EQ(keys, expected);
+  EXPECT_EQ(trace.metadata.at("cost_keys_mapped"),
+            "6");  // 2 products, 1 collective; their 3 events
+  EXPECT_EQ(trace.metadata.at("cost_keys_unmapped"), "0");
+}
+
+TEST(KinetoImport, StepsAreThoseOfTheProfiler) {
+  const Trace trace = import_text(kineto_sample());
+  ASSERT_EQ(trace.steps.size(), 2U);
+  EXPECT_EQ(trace.steps[0].step, 3);
+  EXPECT_EQ(trace.steps[0].rank, 2);
+  EXPECT_EQ(trace.steps[0].start_ns, 500);
+  EXPECT_EQ(trace.steps[1].end_ns, 150'500);
+}
+
+TEST(KinetoImport, MemoryReplaysToTheRecordedTotals) {
+  const Trace trace = import_text(kineto_sample());
+  ASSERT_EQ(trace.memory.size(), 6U);
+  EXPECT_EQ(trace.memory[0].action, MemoryAction::segment_alloc);
+  EXPECT_EQ(trace.memory[0].bytes, 8192);
+  EXPECT_EQ(trace.memory[1].address, 512);  // freed later
+  EXPECT_EQ(trace.memory[1].bytes, 512);
+  EXPECT_EQ(text(trace, trace.memory[1].category), "before the recording");
+  EXPECT_EQ(trace.memory[2].bytes, 1536);
+  EXPECT_EQ(trace.memory[3].bytes, 1024);
+  EXPECT_EQ(text(trace, trace.memory[3].owner), "layers.0: aten::mm");
+  EXPECT_EQ(text(trace, trace.memory[3].phase), "forward");
+  EXPECT_EQ(trace.memory[3].step, 3);
+  EXPECT_EQ(trace.memory[4].action, MemoryAction::free_requested);
+  EXPECT_EQ(trace.memory[5].action, MemoryAction::free_completed);
+  EXPECT_EQ(trace.memory[5].rank, 2);
+}
+
+TEST(KinetoImport, WhatIsLeftOutIsCounted) {
+  const Trace all = import_text(kineto_sample());
+  const std::map<std::string, std::int64_t> expected{{"marks of the profiler itself", 1},
+                                                     {"spans of the profiler itself", 1}};
+  EXPECT_EQ(all.dropped, expected);
+  const Trace without = import_text(kineto_sample(), {.keeps_stacks = false});
+  EXPECT_EQ(without.dropped.at("functions, as was asked for"), 1);
+  EXPECT_EQ(without.events.size() + 1, all.events.size());
+}
+
+TEST(KinetoImport, RecordingsOf2021) {
+  const Trace trace = import_text(kineto_sample_of_2021());
+  EXPECT_TRUE(trace.complete);
+  ASSERT_EQ(trace.events.size(), 4U);
+  EXPECT_EQ(event_named(trace, "fill").kind, EventKind::compute);
+  EXPECT_EQ(event_named(trace, "fill").start_ns, 10'000);
+  EXPECT_EQ(event_named(trace, "Memset (Device)").bytes, 64);
+  EXPECT_EQ(trace.lanes.size(), 2U);
+  EXPECT_EQ(trace.memory.size(), 1U);
+  EXPECT_TRUE(trace.memory[0].on_host);
+}
+
+TEST(KinetoImport, MetadataMayComeLast) {
+  const std::string event =
+      R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":"12.5","dur":1e1,"args":{}})";
+  const Trace trace =
+      import_text("{\"traceEvents\":[" + event +
+                  "],\"baseTimeNanoseconds\":7000000,"
+                  "\"distributedInfo\":{\"rank\":\"5\"},\"displayTimeUnit\":\"ns\"}");
+  EXPECT_EQ(trace.metadata.at("clock_origin_ns"), "7012500");
+  ASSERT_EQ(trace.events.size(), 1U);
+  EXPECT_EQ(trace.events[0].end_ns, 10'000);
+  EXPECT_EQ(trace.lanes[0].rank, 5);
+}
+
+TEST(KinetoImport, ARankWithoutEventsIsThere) {
+  const TemporaryFolder folder;
+  const auto traces = import_kineto({folder.write("rank_3.json", kineto_file(""))});
+  ASSERT_TRUE(traces) << traces.error().text();
+  ASSERT_EQ(traces->at(0).lanes.size(), 1U);
+  EXPECT_EQ(traces->at(0).lanes[0].rank, 3);
+  EXPECT_TRUE(traces->at(0).complete);
+}
+
+TEST(KinetoImport, OverlappingKernelsOfOneStreamAllStay) {
+  std::string events;
+  for (int i = 0; i < 3; ++i) {
+    events += std::string(i > 0 ? "," : "") +
+              R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":)" +
+              std::to_string(10 - i) + R"(,"dur":100,"args":{"device":0,"stream":7}})";
+  }
+  const Trace trace = import_text(kineto_file(events));
+  ASSERT_EQ(trace.events.size(), 3U);
+  EXPECT_EQ(trace.events[0].start_ns, 0);
+  EXPECT_EQ(trace.events[2].start_ns, 2000);
+}
+
+std::string one_event(std::int64_t microseconds, const std::string& more) {
+  return kineto_file(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":)" +
+                         std::to_string(microseconds) + R"(,"dur":1,"args":{}})",
+                     more);
+}
+
+TEST(KinetoImport, FilesOfOneRunAreOneTraceAndTwoRunsAreTwo) {
+  const TemporaryFolder folder;
+  constexpr std::int64_t kFirst = 1'700'000'000'000'000, kSecond = kFirst + 200'000'000;
+  const auto ranked = [](int rank) {
+    return "\"distributedInfo\": {\"rank\": " + std::to_string(rank) + ", \"world_size\": 3},";
+  };
+  // Of the first run rank 2 is missing; the second run's must not fill its place.
+  folder.write("a.json", one_event(kFirst + 5, ranked(1)));
+  folder.write("b.json", one_event(kSecond + 9, ranked(0)));
+  folder.write("c.json", one_event(kSecond, ranked(2)));
+  write_gzip(folder, "d.json.gz", one_event(kFirst, ranked(0)));
+  folder.write("e.json", one_event(kSecond + 2, ranked(1)));
+  folder.write("plan.json", R"({"what": "no recording"})");
+  const auto traces = import_kineto({folder.path()});
+  ASSERT_TRUE(traces) << traces.error().text();
+  ASSERT_EQ(traces->size(), 2U);
+  const Trace &first = traces->at(0), &second = traces->at(1);
+  ASSERT_EQ(first.lanes.size(), 2U);
+  EXPECT_EQ(first.lanes[0].rank, 0);
+  EXPECT_EQ(first.events[1].start_ns, 5000);  // rank 1, on rank 0's clock
+  ASSERT_EQ(second.lanes.size(), 3U);
+  EXPECT_EQ(second.metadata.at("ranks"), "3");
+  EXPECT_EQ(second.metadata.at("clock_origin_ns"), std::to_string(kSecond * 1000));
+}
+
+TEST(KinetoImport, RanksComeFromNamesOrFromOrder) {
+  const TemporaryFolder folder;
+  const auto traces = import_kineto({folder.write("x-rank-7.json", one_event(4, "")),
+                                     folder.write("one.json", one_event(5, "")),
+                                     folder.write("rank_not_known.json", one_event(3, ""))});
+  ASSERT_TRUE(traces) << traces.error().text();
+  ASSERT_EQ(traces->size(), 1U);
+  std::vector<std::int32_t> ranks;
+  for (const Lane& lane : traces->at(0).lanes) ranks.push_back(lane.rank);
+  EXPECT_EQ(ranks, (std::vector<std::int32_t>{0, 1, 7}));
+}
+
+}  // namespace
+}  // namespace foreshard::traces

@@ -1,0 +1,88 @@
+// Traces whose database does more than hold rows: nothing in it is evaluated, run or awaited.
+#include <functional>
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "tests/traces/sample_trace.hpp"
+#include "traces/fst/fst_file.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+class UntrustedDatabase : public testing::Test {
+ protected:
+  // A trace, changed.
+  Result<Trace> changed(const std::vector<std::string>& statements) {
+    const std::string path = folder_.path("a.fst");
+    std::filesystem::remove(path);
+    EXPECT_TRUE(write_fst(path, sample_trace()));
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    for (const std::string& sql : statements) {
+      char* error = nullptr;
+      EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &error), SQLITE_OK)
+          << sql << ": " << error;
+      sqlite3_free(error);
+    }
+    sqlite3_close(database);
+    return read_fst(path);
+  }
+
+  const TemporaryFolder folder_;
+};
+
+constexpr const char* kEndless =
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) AS start FROM "
+    "n";
+
+TEST_F(UntrustedDatabase, GeneratedColumnsAreNotComputed) {
+  const auto trace =
+      changed({"DROP TABLE STEPS",
+               "CREATE TABLE STEPS (rank INTEGER, step INTEGER, start INTEGER, \"end\" INTEGER, "
+               "loss REAL AS (length(hex(zeroblob(1000)))), gradientNorm REAL)",
+               "INSERT INTO STEPS VALUES (0, 1, 0, 10, 1.0)"});
+  ASSERT_FALSE(trace);
+  EXPECT_EQ(trace.error().field, "STEPS.loss");
+}
+
+TEST_F(UntrustedDatabase, ViewsAndVirtualTablesAreNone) {
+  for (const std::string statement :
+       {"CREATE VIEW STEPS AS SELECT 0 AS rank, 1 AS step, 0 AS start, 9 AS \"end\", 1.0 AS loss, "
+        "2.0 "
+        "AS gradientNorm",
+        "CREATE VIRTUAL TABLE STEPS USING fts4(rank, step, start, end, loss, gradientNorm)"}) {
+    const auto trace = changed({"DROP TABLE STEPS", statement});
+    ASSERT_FALSE(trace) << statement;
+    EXPECT_NE(trace.error().text().find("without the table STEPS"), std::string::npos)
+        << trace.error().text();
+  }
+}
+
+TEST_F(UntrustedDatabase, NoQueryIsEndless) {
+  EXPECT_TRUE(changed({"DROP VIEW EVENTS", std::string("CREATE VIEW EVENTS AS ") + kEndless}));
+  EXPECT_FALSE(changed({"DROP TABLE STEPS", std::string("CREATE VIEW STEPS AS ") + kEndless,
+                        "PRAGMA writable_schema = ON",
+                        "UPDATE sqlite_schema SET type = 'table' WHERE name = 'STEPS'"}));
+}
+
+TEST_F(UntrustedDatabase, ValuesOfAbsurdLengthAreDamage) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"text", "INSERT INTO DROPPED VALUES (replace(hex(zeroblob(10000000)), '0', 'x'), 1)"},
+      {"bytes", "INSERT INTO PACKED_RECORDS VALUES (9, zeroblob(20000000))"}};
+  for (const auto& [what, statement] : cases) {
+    const auto trace = changed({statement});
+    ASSERT_TRUE(trace) << what;
+    EXPECT_FALSE(trace->complete) << what;
+    EXPECT_EQ(trace->dropped.count("damaged file: tables that end early"), 1u) << what;
+  }
+}
+
+// SQLite makes files beside a database that says it has a log, even to read it.
+TEST_F(UntrustedDatabase, NothingIsWrittenBesideTheFile) {
+  ASSERT_TRUE(changed({"PRAGMA journal_mode = WAL"}));
+  EXPECT_EQ(folder_.entries(), 1u);
+}
+
+}  // namespace
+}  // namespace foreshard::traces

@@ -1,0 +1,144 @@
+#include "traces/allocator/allocator_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <optional>
+
+namespace foreshard::traces {
+namespace {
+
+constexpr std::array<std::string_view, 4> kKeys{"expandable_segments", "max_split_size_mb",
+                                                "roundup_power2_divisions",
+                                                "garbage_collection_threshold"};
+
+std::string quoted(std::string_view text) {
+  return "'" + std::string(text) + "'";
+}
+
+// Cuts off what stands before the next comma outside of brackets.
+std::string_view next_part(std::string_view& rest) {
+  int depth = 0;
+  std::size_t end = 0;
+  for (; end < rest.size() && (depth > 0 || rest[end] != ','); ++end) {
+    depth += rest[end] == '[' ? 1 : rest[end] == ']' ? -1 : 0;
+  }
+  const std::string_view part = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return part;
+}
+
+template <typename Number>
+std::optional<Number> number(std::string_view text) {
+  Number n = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+  return n;
+}
+
+std::optional<std::int64_t> division(std::string_view text) {
+  const auto n = number<std::int64_t>(text);
+  const bool is_valid =
+      n && *n >= 0 && (*n == 0 || std::has_single_bit(static_cast<std::uint64_t>(*n)));
+  return is_valid ? n : std::nullopt;
+}
+
+// One number for all sizes, or [MIB:N,...,>:N]: from each size on to the next, smaller ones as the
+// first, and beyond the last what '>' says.
+std::optional<AllocatorRules::Divisions> divisions(std::string_view text) {
+  AllocatorRules::Divisions result{};
+  if (!text.starts_with('[')) {
+    const auto n = division(text);
+    if (!n) return std::nullopt;
+    result.fill(*n);
+    return result;
+  }
+  if (text.size() < 3 || !text.ends_with(']')) return std::nullopt;
+  std::string_view rest = text.substr(1, text.size() - 2);
+  std::size_t from = 0;
+  bool is_first = true;
+  while (!rest.empty()) {
+    const std::string_view entry = next_part(rest);
+    const auto colon = entry.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const std::string_view size = entry.substr(0, colon);
+    const auto n = division(entry.substr(colon + 1));
+    if (!n) return std::nullopt;
+    if (size == ">") {
+      from = std::min(from + 1, result.size());
+    } else {
+      const auto mebibytes = number<std::uint64_t>(size);
+      if (!mebibytes || !std::has_single_bit(*mebibytes)) return std::nullopt;
+      const auto at = std::min<std::size_t>(static_cast<std::size_t>(std::countr_zero(*mebibytes)),
+                                            result.size() - 1);
+      if (is_first) {
+        result.fill(*n);
+      } else if (at <= from) {
+        return std::nullopt;
+      }
+      from = at;
+    }
+    is_first = false;
+    std::fill(result.begin() + static_cast<std::ptrdiff_t>(from), result.end(), *n);
+  }
+  return result;
+}
+
+Result<void> apply(std::string_view key, std::string_view value, AllocatorRules& rules,
+                   const std::string& flag) {
+  const auto wrong = [&](const std::string& expected) {
+    return fail("", flag, std::string(key) + " is " + quoted(value) + "; expected " + expected);
+  };
+  if (key == "expandable_segments") {
+    const bool yes = value == "true" || value == "True" || value == "1";
+    if (!yes && value != "false" && value != "False" && value != "0") {
+      return wrong("true or false");
+    }
+    rules.expandable_segments = yes;
+  } else if (key == "max_split_size_mb") {
+    const auto mebibytes = number<std::int64_t>(value);
+    if (!mebibytes || *mebibytes <= 20 || *mebibytes > 1'000'000'000) {
+      return wrong("more than 20, in MiB");
+    }
+    rules.max_split_size = *mebibytes * kMiB.count;
+  } else if (key == "garbage_collection_threshold") {
+    const auto threshold = number<double>(value);
+    if (!threshold || !(*threshold > 0.0 && *threshold < 1.0)) {
+      return wrong("a number between 0 and 1, such as 0.8");
+    }
+    rules.garbage_collection_threshold = *threshold;
+  } else if (key == "roundup_power2_divisions") {
+    const auto values = divisions(value);
+    if (!values)
+      return wrong("a power of two such as 8, or [256:1,512:2,>:4] (from so many MiB on)");
+    rules.round_to_power2_divisions(*values);
+  } else {
+    const std::string near = nearest(std::string(key), kKeys);
+    std::string expected = near.empty() ? "one of" : near + ", perhaps; there are";
+    for (const auto known : kKeys) {
+      expected += known == kKeys.front() ? " " : ", ";
+      expected += known;
+    }
+    return fail("", flag, quoted(key) + " is no setting of the allocator; expected " + expected);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<AllocatorRules> parse_allocator_settings(std::string_view text, AllocatorRules rules,
+                                                const std::string& flag) {
+  while (!text.empty()) {
+    const std::string_view part = next_part(text);
+    const auto sign = part.find_first_of("=:");
+    if (sign == std::string_view::npos) {
+      return fail("", flag, quoted(part) + " has no value; expected KEY=VALUE,...");
+    }
+    const auto done = apply(part.substr(0, sign), part.substr(sign + 1), rules, flag);
+    if (!done) return tl::unexpected(done.error());
+  }
+  return rules;
+}
+
+}  // namespace foreshard::traces

@@ -1,0 +1,275 @@
+#include "traces/export/chrome_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "traces/export/chrome_export.hpp"
+#include "traces/export/chrome_values.hpp"
+#include "traces/input/line_reader.hpp"
+
+namespace foreshard::traces {
+namespace chrome {
+namespace {
+
+constexpr const char* kWhat = "JSON written by foreshard export --perfetto";
+constexpr std::string_view kOpening = "{\"foreshard\":{\"format\":";
+static_assert(LineReader::kPadding >= simdjson::SIMDJSON_PADDING);
+
+class Reader {
+ public:
+  Reader(ByteSource& in, const std::string& path) : path_(path), lines_(in) {}
+
+  Result<Trace> read() {
+    std::string_view line;
+    if (!lines_.next(line) || !line.starts_with(kOpening)) {
+      return fail(path_, "", std::string("is no export of foreshard; expected ") + kWhat);
+    }
+    if (auto read = header(line); !read) return tl::unexpected(read.error());
+    while (lines_.next(line)) this->line(line);
+    if (damaged_ > 0) trace_.dropped["damaged file: lines that cannot be read"] += damaged_;
+    if (section_ != Section::end) trace_.dropped["damaged file: cut short"] += 1;
+    if (damaged_ > 0 || section_ != Section::end) {
+      trace_.complete = false;
+      trace_.complete_until_ns = 0;
+    }
+    sort(trace_);
+    return std::move(trace_);
+  }
+
+ private:
+  enum class Section { none, lanes, steps, strings, memory, events, end };
+
+  Result<void> header(std::string_view line) {
+    try {
+      while (line.ends_with('\r')) line.remove_suffix(1);
+      if (!line.ends_with("]},")) throw Impossible();
+      std::string whole(line.substr(0, line.size() - 1));
+      whole += "}";  // the end of the file's object
+      const simdjson::padded_string padded(whole);
+      json::document document = checked(parser_.iterate(padded));
+      json::object header = checked(document["foreshard"].get_object());
+      for (auto each : header) {
+        json::field field = checked(each);
+        header_field(field);
+      }
+    } catch (const Impossible&) {
+      return fail(path_, "foreshard", std::string("is damaged; expected ") + kWhat);
+    }
+    if (format_ == kChromeFormatVersion) return {};
+    return fail(path_, "foreshard.format",
+                "is " + std::to_string(format_) + "; expected " +
+                    std::to_string(kChromeFormatVersion) + ", which is what this foreshard reads");
+  }
+
+  void header_field(json::field& field) {
+    const std::string key(checked(field.unescaped_key()));
+    json::value value = field.value();
+    if (key == "format") {
+      format_ = integer(value);
+    } else if (key == "complete") {
+      trace_.complete = checked(value.get_bool());
+    } else if (key == "complete_until_ns") {
+      trace_.complete_until_ns = time(integer(value));
+    } else if (key == "metadata" || key == "dropped") {
+      json::array pairs = checked(value.get_array());
+      for (auto each : pairs) {
+        Values pair(checked(each.get_array()));
+        const std::string name = text(pair.next());
+        if (key == "metadata") {
+          trace_.metadata[name] = text(pair.next());
+        } else {
+          trace_.dropped[name] = integer_in<std::int64_t>(pair.next(), 0, kMostBytes);
+        }
+      }
+    }
+  }
+
+  void line(std::string_view line) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+    if (line.empty()) return;
+    if (line.back() == '[') {
+      for (const auto& [key, section] : kSections) {
+        if (line.find(key) != std::string_view::npos) section_ = section;
+      }
+      return;
+    }
+    if (line == "]}") return void(section_ = Section::end);
+    if (line == "],") return void(section_ = Section::none);
+    if (line.back() == ',') line.remove_suffix(1);
+    try {
+      element(line);
+    } catch (const Impossible&) {
+      ++damaged_;
+    }
+  }
+
+  // One element, in the buffer of the lines, behind which there is room enough for simdjson.
+  void element(std::string_view line) {
+    json::document document = checked(
+        parser_.iterate(line.data(), line.size(), line.size() + simdjson::SIMDJSON_PADDING));
+    if (section_ == Section::strings) {
+      json::value value;
+      if (line.front() == '"') {
+        strings_.push_back(trace_.strings.intern(checked(document.get_string())));
+      } else {
+        if (document.get_value().get(value) != simdjson::SUCCESS) throw Impossible();
+        strings_.push_back(trace_.strings.intern(text(value)));
+      }
+      return;
+    }
+    if (section_ == Section::events) return event(checked(document.get_object()));
+    Values values(checked(document.get_array()));
+    switch (section_) {
+      case Section::lanes: return lane(values);
+      case Section::steps: return step(values);
+      case Section::memory: return memory(values);
+      default: throw Impossible();
+    }
+  }
+
+  void lane(Values& values) {
+    Lane lane;
+    lane.rank = rank(values.next());
+    lane.device = integer(values.next()) != 0;
+    lane.name = trace_.strings.intern(text(values.next()));
+    trace_.lanes.push_back(lane);
+  }
+
+  void step(Values& values) {
+    Step step;
+    step.rank = rank(values.next());
+    step.step = step_number(values.next());
+    step.start_ns = time(integer(values.next()));
+    step.end_ns = time(integer(values.next()));
+    step.loss = real(values.next());
+    step.gradient_norm = real(values.next());
+    if (step.end_ns < step.start_ns) throw Impossible();
+    trace_.steps.push_back(step);
+  }
+
+  void memory(Values& values) {
+    MemoryEvent m;
+    m.time_ns = time(integer(values.next()));
+    m.rank = rank(values.next());
+    m.action = named<MemoryAction>(values.next());
+    m.on_host = integer(values.next()) != 0;
+    m.step = step_number(values.next());
+    m.address = integer(values.next());
+    m.bytes = integer_in<std::int64_t>(values.next(), 0, kMostBytes);
+    m.requested = integer_in<std::int64_t>(values.next(), -kMostBytes, kMostBytes);
+    m.lane = integer_in<std::int32_t>(values.next(), kNone, last_lane());
+    m.category = string(values.next());
+    m.owner = string(values.next());
+    m.phase = string(values.next());
+    m.instruction = integer_of<std::int32_t>(values.next());
+    m.stack = string(values.next());
+    trace_.memory.push_back(m);
+  }
+
+  void event(json::object object) {
+    Event e;
+    e.lane = kNone - 1;
+    bool is_event = true;
+    std::int64_t duration = 0;
+    for (auto each : object) {
+      json::field field = checked(each);
+      const std::string_view key = checked(field.unescaped_key());
+      json::value value = field.value();
+      if (key == "ph") {
+        is_event = checked(value.get_string()) == "X";
+      } else if (!is_event) {
+        return;  // names, counters and arrows follow from the rest
+      } else if (key == "tid") {
+        e.lane = integer_in<std::int32_t>(value, 0, std::numeric_limits<std::int32_t>::max()) - 1;
+      } else if (key == "ts") {
+        e.start_ns = time(nanoseconds(value));
+      } else if (key == "dur") {
+        duration = time(nanoseconds(value));
+      } else if (key == "cat") {
+        e.kind = named<EventKind>(value);
+      } else if (key == "name") {
+        e.name = trace_.strings.intern(checked(value.get_string()));
+      } else if (key == "args") {
+        json::object args = checked(value.get_object());
+        for (auto arg : args) argument(checked(arg), e);
+      }
+    }
+    e.end_ns = time(e.start_ns + duration);
+    if (e.lane < 0 || e.lane > last_lane() || duration < 0) throw Impossible();
+    trace_.events.push_back(e);
+  }
+
+  void argument(json::field field, Event& e) {
+    const std::string key(checked(field.unescaped_key()));
+    json::value value = field.value();
+    for (const auto& [name, id] : kTexts) {
+      if (key == name) return void(e.*id = trace_.strings.intern(text(value)));
+    }
+    if (key == "step") e.step = step_number(value);
+    if (key == "micro_step") e.micro_step = integer_of<std::int16_t>(value);
+    if (key == "lane") e.lane = integer_of<std::int32_t>(value);
+    if (key == "instruction") e.instruction = integer_of<std::int32_t>(value);
+    if (key == "bytes") e.bytes = integer_in<std::int64_t>(value, -kMostBytes, kMostBytes);
+    if (key == "correlation") e.correlation = integer(value);
+    if (key == "cpu_ns") e.cpu_ns = time(integer(value));
+  }
+
+  std::int32_t rank(json::value value) {
+    return integer_in<std::int32_t>(value, 0, kMostRanks - 1);
+  }
+  std::int32_t step_number(json::value value) {
+    return integer_in<std::int32_t>(value, 0, std::numeric_limits<std::int32_t>::max());
+  }
+  std::int32_t last_lane() const { return static_cast<std::int32_t>(trace_.lanes.size()) - 1; }
+  StringId string(json::value value) {
+    return strings_[integer_in<std::size_t>(value, 0,
+                                            static_cast<std::int64_t>(strings_.size()) - 1)];
+  }
+
+  static constexpr std::array<std::pair<std::string_view, Section>, 5> kSections{
+      {{"\"foreshardLanes\":[", Section::lanes},
+       {"\"foreshardSteps\":[", Section::steps},
+       {"\"foreshardStrings\":[", Section::strings},
+       {"\"foreshardMemory\":[", Section::memory},
+       {"\"traceEvents\":[", Section::events}}};
+  static constexpr std::array<std::pair<std::string_view, StringId Event::*>, 5> kTexts{
+      {{"name", &Event::name},
+       {"phase", &Event::phase},
+       {"unit", &Event::unit},
+       {"stable_key", &Event::stable_key},
+       {"cost_key", &Event::cost_key}}};
+
+  const std::string& path_;
+  LineReader lines_;
+  json::parser parser_;
+  Trace trace_;
+  std::vector<StringId> strings_;
+  Section section_ = Section::none;
+  std::int64_t format_ = 0;
+  std::int64_t damaged_ = 0;
+};
+
+}  // namespace
+}  // namespace chrome
+
+bool is_foreshard_export(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  const auto bytes = first_bytes(path, chrome::kOpening.size(), chrome::kWhat);
+  return bytes && *bytes == chrome::kOpening;
+}
+
+Result<Trace> read_chrome(const std::string& path) {
+  const auto bytes = open_bytes(path, chrome::kWhat);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return read_chrome(**bytes, path);
+}
+
+Result<Trace> read_chrome(ByteSource& in, const std::string& name) {
+  return chrome::Reader(in, name).read();
+}
+
+}  // namespace foreshard::traces

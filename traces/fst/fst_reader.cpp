@@ -1,0 +1,309 @@
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "traces/fst/fst_file.hpp"
+#include "traces/fst/fst_schema.hpp"
+#include "traces/input/limits.hpp"
+#include "traces/sqlite/untrusted_database.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExpected =
+    "a trace (.fst) written by foreshard, or first foreshard import for another recording";
+
+// Reads the tables one after another into a trace, leaving out and counting what is damaged.
+class Reader {
+ public:
+  Reader(const UntrustedDatabase& file, const std::string& path) : file_(file), path_(path) {}
+
+  Result<Trace> read() {
+    if (auto read = metadata(); !read) return tl::unexpected(read.error());
+    strings();
+    lanes();
+    facts();
+    events();
+    memory();
+    packed();
+    steps();
+    dropped();
+    if (unreadable_ > 0) trace_.dropped["damaged file: tables that end early"] += unreadable_;
+    if (invalid_ > 0) trace_.dropped["damaged file: impossible records"] += invalid_;
+    if (unreadable_ > 0 || invalid_ > 0) {
+      trace_.complete = false;
+      trace_.complete_until_ns = 0;
+    }
+    sort(trace_);
+    return std::move(trace_);
+  }
+
+ private:
+  // Calls `row` for each row, its columns in the schema's order, until one makes no sense to SQLite;
+  // what is left then is lost. Rows with an `id` come in its order: SQLite keeps them by it.
+  template <typename Row>
+  bool each(const std::string& table, Row&& row) {
+    Statement statement = file_.select(table, required_columns().at(table));
+    // A row takes several bytes, so more rows than bytes means a page that is its own descendant.
+    std::int64_t rows_left = file_.bytes();
+    int status = SQLITE_OK;
+    while ((status = statement.step()) == SQLITE_ROW && rows_left-- > 0) row(statement);
+    if (status == SQLITE_DONE) return true;
+    ++unreadable_;
+    return false;
+  }
+
+  Result<void> metadata() {
+    for (const auto& [table, columns] : required_columns()) {
+      if (!file_.has(table)) {
+        return fail(path_, "",
+                    (file_.is_schema_whole() ? "is an SQLite database without the table "
+                                             : "is damaged and lacks the table ") +
+                        table + "; expected " + kExpected);
+      }
+      for (const std::string& column : columns) {
+        if (file_.has(table, column)) continue;
+        return fail(path_, table + "." + column,
+                    std::string("this column is missing, or no plain one; expected ") + kExpected);
+      }
+    }
+    if (!each("META_DATA_EXPORT", [&](Statement& row) {
+          trace_.metadata[std::string(row.text(0))] = std::string(row.text(1));
+        })) {
+      return fail(path_, "META_DATA_EXPORT", std::string("is damaged; expected ") + kExpected);
+    }
+    const std::int64_t version = integer(trace_.metadata, "format_version", 0);
+    if (version != kFormatVersion) {
+      return fail(path_, "format_version",
+                  "is " + std::to_string(version) + "; expected " + std::to_string(kFormatVersion) +
+                      ", which is what this foreshard reads");
+    }
+    trace_.complete = trace_.metadata["complete"] == "1";
+    trace_.complete_until_ns = integer(trace_.metadata, "complete_until_ns", 0);
+    return {};
+  }
+
+  void strings() {
+    each("StringIds", [&](Statement& row) {
+      const std::int64_t id = row.integer(0);
+      // Ids are dense: one that is not next has lost those before it, which then read as empty.
+      if (id < 0 || id > file_.bytes()) return void(++invalid_);
+      text_.resize(std::max(text_.size(), static_cast<std::size_t>(id) + 1), 0);
+      text_[static_cast<std::size_t>(id)] = trace_.strings.intern(row.text(1));
+    });
+  }
+
+  void lanes() {
+    each("LANES", [&](Statement& row) {
+      const std::int64_t id = row.integer(0), rank = row.integer(1);
+      if (id != static_cast<std::int64_t>(trace_.lanes.size()) || rank < 0 || rank >= kMostRanks) {
+        return void(++invalid_);
+      }
+      trace_.lanes.push_back(
+          {static_cast<std::int32_t>(rank), row.integer(2) != 0, string(row, 3)});
+    });
+  }
+
+  void facts() {
+    each("EVENT_FACTS", [&](Statement& row) {
+      const std::int64_t kind = row.integer(1);
+      if (row.integer(0) != static_cast<std::int64_t>(event_facts_.size()) || kind < 0 ||
+          kind >= static_cast<std::int64_t>(EventKind::kCount)) {
+        return void(++invalid_);
+      }
+      event_facts_.push_back({static_cast<EventKind>(kind),
+                              static_cast<std::int16_t>(row.integer(2)), string(row, 3),
+                              string(row, 4), string(row, 5), string(row, 6), string(row, 7),
+                              static_cast<std::int32_t>(row.integer(8)), bytes(row.integer(9))});
+    });
+    each("MEMORY_FACTS", [&](Statement& row) {
+      const std::int64_t lane = row.integer(3);
+      if (row.integer(0) != static_cast<std::int64_t>(memory_facts_.size()) ||
+          (lane != kNone && !is_lane(lane))) {
+        return void(++invalid_);
+      }
+      memory_facts_.push_back({row.integer(1) != 0, bytes(row.integer(2)),
+                               static_cast<std::int32_t>(lane), string(row, 4), string(row, 5),
+                               string(row, 6), static_cast<std::int32_t>(row.integer(7)),
+                               string(row, 8)});
+    });
+  }
+
+  void events() {
+    each("EVENT_RECORDS", [&](Statement& row) {
+      add_event(row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                row.integer(5), row.integer(6));
+    });
+  }
+
+  void memory() {
+    each("MEMORY_RECORDS", [&](Statement& row) {
+      add_memory(row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                 row.integer(5), row.integer(6));
+    });
+  }
+
+  void packed() {
+    std::vector<PackedRecord> records;
+    each("PACKED_RECORDS", [&](Statement& row) {
+      records.clear();
+      if (!unpack(row.blob(1), records)) ++invalid_;
+      for (const PackedRecord& r : records) {
+        if (!is_lane(r.lane)) {
+          ++invalid_;
+        } else if (r.action == PackedRecord::kEvent) {
+          add_event(r.start_ns, r.end_ns, r.lane, r.step, r.facts, r.value, 0);
+        } else {
+          add_memory(r.start_ns, trace_.lanes[static_cast<std::size_t>(r.lane)].rank, r.action,
+                     r.step, r.end_ns, r.value, r.facts);
+        }
+      }
+    });
+  }
+
+  void steps() {
+    each("STEPS", [&](Statement& row) {
+      const std::int64_t rank = row.integer(0), step = row.integer(1), start = row.integer(2),
+                         end = row.integer(3);
+      if (rank < 0 || rank >= kMostRanks || !is_step(step) || !is_interval(start, end)) {
+        return void(++invalid_);
+      }
+      trace_.steps.push_back({static_cast<std::int32_t>(rank), static_cast<std::int32_t>(step),
+                              start, end, real(row, 4), real(row, 5)});
+    });
+  }
+
+  void dropped() {
+    each("DROPPED", [&](Statement& row) {
+      trace_.dropped[std::string(row.text(0))] =
+          std::clamp(row.integer(1), std::int64_t{0}, kMostBytes);
+    });
+  }
+
+  void add_event(std::int64_t start, std::int64_t end, std::int64_t lane, std::int64_t step,
+                 std::int64_t facts, std::int64_t cpu, std::int64_t correlation) {
+    if (!is_interval(start, end) || !is_lane(lane) || !is_step(step) || facts < 0 ||
+        facts >= static_cast<std::int64_t>(event_facts_.size())) {
+      return void(++invalid_);
+    }
+    const EventFacts& f = event_facts_[static_cast<std::size_t>(facts)];
+    trace_.events.push_back({start, end, std::clamp(cpu, std::int64_t{-1}, kLatestNs),
+                             static_cast<std::int32_t>(lane), static_cast<std::int32_t>(step),
+                             f.kind, f.micro_step, f.name, f.phase, f.unit, f.stable_key,
+                             f.cost_key, f.instruction, f.bytes, correlation});
+  }
+
+  void add_memory(std::int64_t time, std::int64_t rank, std::int64_t action, std::int64_t step,
+                  std::int64_t address, std::int64_t size, std::int64_t facts) {
+    if (!is_interval(time, time) || rank < 0 || rank >= kMostRanks || action < 0 ||
+        action >= static_cast<std::int64_t>(MemoryAction::kCount) || !is_step(step) || size < 0 ||
+        size > kMostBytes || facts < 0 ||
+        facts >= static_cast<std::int64_t>(memory_facts_.size())) {
+      return void(++invalid_);
+    }
+    const MemoryFacts& f = memory_facts_[static_cast<std::size_t>(facts)];
+    trace_.memory.push_back({time, static_cast<std::int32_t>(rank),
+                             static_cast<MemoryAction>(action), f.on_host,
+                             static_cast<std::int32_t>(step), address, size, f.requested, f.lane,
+                             f.category, f.owner, f.phase, f.instruction, f.stack});
+  }
+
+  StringId string(Statement& row, int column) {
+    const std::int64_t id = row.integer(column);
+    if (id >= 0 && id < static_cast<std::int64_t>(text_.size())) {
+      return text_[static_cast<std::size_t>(id)];
+    }
+    ++invalid_;
+    return 0;
+  }
+  static std::int64_t bytes(std::int64_t n) { return std::clamp(n, -kMostBytes, kMostBytes); }
+  // SQLite stores what is not a number as nothing.
+  static double real(Statement& row, int column) {
+    return row.is_null(column) ? std::numeric_limits<double>::quiet_NaN() : row.real(column);
+  }
+  bool is_lane(std::int64_t lane) const {
+    return lane >= 0 && lane < static_cast<std::int64_t>(trace_.lanes.size());
+  }
+  static bool is_step(std::int64_t n) {
+    return n >= 0 && n <= std::numeric_limits<std::int32_t>::max();
+  }
+  static bool is_interval(std::int64_t start, std::int64_t end) {
+    return start >= -kLatestNs && start <= end && end <= kLatestNs;
+  }
+
+  const UntrustedDatabase& file_;
+  const std::string& path_;
+  Trace trace_;
+  std::vector<StringId> text_;  // the file's ids -> the trace's
+  std::vector<EventFacts> event_facts_;
+  std::vector<MemoryFacts> memory_facts_;
+  std::int64_t invalid_ = 0;
+  std::int64_t unreadable_ = 0;
+};
+
+// One file, which may be a part of a recording.
+Result<Trace> read_file(const std::string& path) {
+  const auto file = UntrustedDatabase::open(path, kExpected, UntrustedDatabase::CutShort::refused);
+  if (!file) return tl::unexpected(file.error());
+  return Reader(*file, path).read();
+}
+
+}  // namespace
+
+std::string part_path(const std::string& path, int process) {
+  return process == 0 ? path : path + ".rank" + std::to_string(process);
+}
+
+Result<Trace> read_fst(const std::string& path) {
+  auto trace = read_file(path);
+  if (!trace) return trace;
+
+  // A run of several processes that was killed has left its parts unmerged.
+  const std::int64_t processes = integer(trace->metadata, "processes", 1);
+  if (processes <= 1 || integer(trace->metadata, "process", 0) != 0) return trace;
+  std::vector<Trace> parts;
+  parts.push_back(std::move(*trace));
+  std::int64_t missing = 0;
+  for (int process = 1; process < std::min<std::int64_t>(processes, 1'000'000); ++process) {
+    std::error_code ignored;
+    if (!fs::exists(part_path(path, process), ignored)) {
+      ++missing;
+      continue;
+    }
+    auto part = read_fst(part_path(path, process));
+    if (part) {
+      parts.push_back(std::move(*part));
+    } else {
+      ++missing;
+    }
+  }
+  Trace whole = merge(std::move(parts));
+  if (missing > 0) {
+    whole.dropped["processes whose part is missing"] += missing;
+    whole.complete = false;
+    whole.complete_until_ns = 0;
+  }
+  return whole;
+}
+
+Result<void> merge_parts(const std::string& path, int processes) {
+  std::vector<Trace> parts;
+  for (int process = 0; process < processes; ++process) {
+    auto part = read_file(part_path(path, process));
+    if (!part) return tl::unexpected(part.error());
+    parts.push_back(std::move(*part));
+  }
+  Trace whole = merge(std::move(parts));
+  whole.metadata["processes"] = "1";
+  if (auto written = write_fst(path, whole); !written) return written;
+  for (int process = 1; process < processes; ++process) {
+    std::error_code ignored;
+    fs::remove(part_path(path, process), ignored);
+  }
+  return {};
+}
+
+}  // namespace foreshard::traces

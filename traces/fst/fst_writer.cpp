@@ -1,0 +1,314 @@
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <unordered_map>
+
+#include "models/base/atomic_file.hpp"
+#include "traces/fst/fst_file.hpp"
+#include "traces/fst/fst_finish.hpp"
+#include "traces/fst/fst_schema.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::size_t mix(std::size_t seed, std::int64_t value) {
+  return (seed ^ static_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u + (seed >> 29);
+}
+
+struct FactsHash {
+  std::size_t operator()(const EventFacts& f) const {
+    std::size_t h = static_cast<std::size_t>(f.kind);
+    for (const std::int64_t v :
+         {std::int64_t{f.micro_step}, std::int64_t{f.name}, std::int64_t{f.phase},
+          std::int64_t{f.unit}, std::int64_t{f.stable_key}, std::int64_t{f.cost_key},
+          std::int64_t{f.instruction}, f.bytes}) {
+      h = mix(h, v);
+    }
+    return h;
+  }
+  std::size_t operator()(const MemoryFacts& f) const {
+    std::size_t h = f.on_host ? 1 : 0;
+    for (const std::int64_t v :
+         {f.requested, std::int64_t{f.lane}, std::int64_t{f.category}, std::int64_t{f.owner},
+          std::int64_t{f.phase}, std::int64_t{f.instruction}, std::int64_t{f.stack}}) {
+      h = mix(h, v);
+    }
+    return h;
+  }
+};
+
+constexpr std::int64_t kRowsPerTransaction = 10'000;
+
+Result<void> check_target(const std::string& path) {
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  if (path.empty() || !fs::path(path).has_filename()) {
+    return fail(path, "", "is no file name; expected a path such as run.fst");
+  }
+  if (!fs::is_directory(folder, error)) {
+    return fail(path, "",
+                "the folder " + folder.string() + " does not exist; expected one that does");
+  }
+  if (fs::is_directory(path, error)) {
+    return fail(path, "", "is a folder; expected a file to write the trace to");
+  }
+  if (is_written_through(path)) {
+    return fail(path, "", "is a device or a pipe; expected a file to write the trace to");
+  }
+  return {};
+}
+
+}  // namespace
+
+struct FstWriter::State {
+  struct Statements {
+    explicit Statements(sqlite3* db)
+        : string(db, "INSERT INTO StringIds VALUES (?,?)"),
+          lane(db, "INSERT INTO LANES VALUES (?,?,?,?)"),
+          event_facts(db, "INSERT INTO EVENT_FACTS VALUES (?,?,?,?,?,?,?,?,?,?)"),
+          memory_facts(db, "INSERT INTO MEMORY_FACTS VALUES (?,?,?,?,?,?,?,?,?)"),
+          event(db, kInsertEvent),
+          memory(db, kInsertMemory),
+          step(db, "INSERT INTO STEPS VALUES (?,?,?,?,?,?)"),
+          packed(db, "INSERT INTO PACKED_RECORDS(records) VALUES (?)"),
+          metadata(db, "INSERT OR REPLACE INTO META_DATA_EXPORT VALUES (?,?)"),
+          dropped(db, "INSERT OR REPLACE INTO DROPPED VALUES (?,?)") {}
+    Statement string, lane, event_facts, memory_facts, event, memory, step, packed, metadata,
+        dropped;
+  };
+
+  std::string path;
+  Database database;
+  std::optional<Statements> insert;
+  std::string failure;
+  bool is_in_transaction = false;
+  std::int64_t records_in_transaction = 0;
+  bool has_packed = false;
+  Strings strings;
+  std::size_t strings_written = 0;
+  std::int32_t lanes = 0;
+  std::unordered_map<EventFacts, std::int32_t, FactsHash> event_facts;
+  std::unordered_map<MemoryFacts, std::int32_t, FactsHash> memory_facts;
+  std::map<std::string, std::int64_t> dropped;
+  std::int64_t lost = 0;  // records, since writing failed
+
+  // Remembers the first failure; whoever appends goes on without effect.
+  void check(bool is_done) {
+    if (is_done || !failure.empty()) return;
+    failure = database.error();
+    lost = records_in_transaction;
+  }
+
+  // Whether more can be written, of which this many are records of the trace.
+  bool begin(std::size_t records = 0) {
+    if (!is_in_transaction && failure.empty()) {
+      check(database.run("BEGIN"));
+      is_in_transaction = true;
+    }
+    records_in_transaction += static_cast<std::int64_t>(records);
+    if (!failure.empty()) lost += static_cast<std::int64_t>(records);
+    return failure.empty();
+  }
+
+  Result<void> error() const {
+    return fail(path, "",
+                "writing the trace failed (" + failure + "), " + std::to_string(lost) +
+                    " records are lost; expected a file that can be written and room for it");
+  }
+
+  void end_transaction() {
+    for (; strings_written < strings.size() && begin(); ++strings_written) {
+      const auto id = static_cast<std::int32_t>(strings_written);
+      check(insert->string.run(id, std::string_view(strings[id])));
+    }
+    if (failure.empty() && is_in_transaction) check(database.run("COMMIT"));
+    is_in_transaction = false;
+    records_in_transaction = 0;
+  }
+
+  void end_large_transaction() {
+    if (records_in_transaction >= kRowsPerTransaction) end_transaction();
+  }
+};
+
+FstWriter::FstWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+FstWriter::FstWriter(FstWriter&&) noexcept = default;
+FstWriter& FstWriter::operator=(FstWriter&&) noexcept = default;
+FstWriter::~FstWriter() = default;
+
+namespace {
+
+// Makes an empty trace of an empty file; `path` is what a failure names.
+Result<void> make_empty(const std::string& file, const Metadata& metadata,
+                        const std::string& path) {
+  Database fresh = open_own(file);
+  bool is_done = fresh.is_open() &&
+                 fresh.run("PRAGMA page_size=16384; PRAGMA journal_mode=OFF; BEGIN") &&
+                 create_schema(fresh);
+  Statement set(is_done ? fresh.handle() : nullptr, "INSERT INTO META_DATA_EXPORT VALUES (?,?)");
+  for (const auto& [key, value] : metadata) {
+    const std::string_view written = key == "complete" ? "0" : std::string_view(value);
+    is_done = is_done && set.run(std::string_view(key), written);
+  }
+  set = Statement();
+  if (is_done && fresh.run("COMMIT")) return {};
+  return fail(path, "",
+              "cannot be created (" + fresh.error() + "); expected a folder that can be written");
+}
+
+}  // namespace
+
+Result<FstWriter> FstWriter::open(const std::string& file, const char* settings,
+                                  const std::string& path) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->database = open_own(file);
+  if (!state->database.is_open() || !state->database.run(settings)) {
+    return fail(path, "",
+                "cannot be opened for recording (" + state->database.error() +
+                    "); expected a folder that can be written");
+  }
+  state->insert.emplace(state->database.handle());
+  return FstWriter(std::move(state));
+}
+
+Result<FstWriter> FstWriter::create(const std::string& path, const Metadata& metadata) {
+  if (const auto target = check_target(path); !target) return tl::unexpected(target.error());
+  auto file = AtomicFile::create(path);
+  if (!file) return tl::unexpected(file.error());
+  if (auto made = make_empty(file->temporary(), metadata, path); !made) {
+    return tl::unexpected(made.error());
+  }
+  if (auto done = commit_trace(*file, path); !done) return tl::unexpected(done.error());
+  return open(path, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=1000",
+              path);
+}
+
+Strings& FstWriter::strings() {
+  return state_->strings;
+}
+
+std::int32_t FstWriter::add(const Lane& lane) {
+  const std::int32_t id = state_->lanes++;
+  if (state_->begin()) {
+    state_->check(state_->insert->lane.run(id, lane.rank, lane.device ? 1 : 0, lane.name));
+  }
+  return id;
+}
+
+std::int32_t FstWriter::add(const EventFacts& f) {
+  const auto next = static_cast<std::int32_t>(state_->event_facts.size());
+  const auto [found, is_new] = state_->event_facts.try_emplace(f, next);
+  if (is_new && state_->begin()) {
+    state_->check(state_->insert->event_facts.run(
+        next, static_cast<std::int32_t>(f.kind), std::int32_t{f.micro_step}, f.name, f.phase,
+        f.unit, f.stable_key, f.cost_key, f.instruction, f.bytes));
+  }
+  return found->second;
+}
+
+std::int32_t FstWriter::add(const MemoryFacts& f) {
+  const auto next = static_cast<std::int32_t>(state_->memory_facts.size());
+  const auto [found, is_new] = state_->memory_facts.try_emplace(f, next);
+  if (is_new && state_->begin()) {
+    state_->check(state_->insert->memory_facts.run(next, f.on_host ? 1 : 0, f.requested, f.lane,
+                                                   f.category, f.owner, f.phase, f.instruction,
+                                                   f.stack));
+  }
+  return found->second;
+}
+
+void FstWriter::append(std::span<const Event> events) {
+  if (!state_->begin(events.size())) return;
+  for (const Event& e : events) {
+    const std::int32_t facts = add(EventFacts{e.kind, e.micro_step, e.name, e.phase, e.unit,
+                                              e.stable_key, e.cost_key, e.instruction, e.bytes});
+    state_->check(state_->insert->event.run(e.start_ns, e.end_ns, e.lane, e.step, facts, e.cpu_ns,
+                                            e.correlation));
+  }
+  state_->end_large_transaction();
+}
+
+void FstWriter::append(std::span<const MemoryEvent> events) {
+  if (!state_->begin(events.size())) return;
+  for (const MemoryEvent& e : events) {
+    const std::int32_t facts = add(MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner,
+                                               e.phase, e.instruction, e.stack});
+    state_->check(state_->insert->memory.run(e.time_ns, e.rank, static_cast<std::int32_t>(e.action),
+                                             e.step, e.address, e.bytes, facts));
+  }
+  state_->end_large_transaction();
+}
+
+void FstWriter::append(std::span<const Step> steps) {
+  if (!state_->begin(steps.size())) return;
+  for (const Step& s : steps) {
+    state_->check(
+        state_->insert->step.run(s.rank, s.step, s.start_ns, s.end_ns, s.loss, s.gradient_norm));
+  }
+}
+
+void FstWriter::append(std::span<const PackedRecord> records) {
+  if (records.empty() || !state_->begin(records.size())) return;
+  state_->has_packed = true;
+  const std::string blob = pack(records);
+  state_->check(state_->insert->packed.run(Blob{blob}));
+}
+
+void FstWriter::drop(const std::string& reason, std::int64_t records) {
+  state_->dropped[reason] += records;
+  if (state_->begin()) {
+    state_->check(state_->insert->dropped.run(std::string_view(reason), state_->dropped[reason]));
+  }
+}
+
+void FstWriter::set(const std::string& key, const std::string& value) {
+  if (state_->begin()) {
+    state_->check(state_->insert->metadata.run(std::string_view(key), std::string_view(value)));
+  }
+}
+
+Result<void> FstWriter::commit(std::int64_t complete_until_ns) {
+  set("complete_until_ns", std::to_string(complete_until_ns));
+  state_->end_transaction();
+  if (!state_->failure.empty()) return state_->error();
+  return {};
+}
+
+Result<void> FstWriter::close(std::int64_t complete_until_ns, bool is_complete) {
+  set("complete", is_complete ? "1" : "0");
+  if (auto committed = commit(complete_until_ns); !committed) return committed;
+  // Without room for rows the packed records stay: that is a whole trace too, for read_fst.
+  std::optional<AtomicFile> finished;
+  if (state_->has_packed) {
+    if (auto rows = with_rows(state_->path)) finished.emplace(std::move(*rows));
+  }
+  state_->database.run("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
+  state_->insert.reset();
+  state_->database.close();
+  if (finished) return commit_trace(*finished, state_->path);
+  return {};
+}
+
+Result<void> write_fst(const std::string& path, const Trace& trace) {
+  if (const auto target = check_target(path); !target) return tl::unexpected(target.error());
+  auto file = AtomicFile::create(path);
+  if (!file) return tl::unexpected(file.error());
+  if (auto made = make_empty(file->temporary(), trace.metadata, path); !made) return made;
+  // Nobody else knows this file yet: no journal is needed, and it is synchronised at the end.
+  auto writer =
+      FstWriter::open(file->temporary(), "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", path);
+  if (!writer) return tl::unexpected(writer.error());
+  writer->strings() = trace.strings;
+  for (const Lane& lane : trace.lanes) writer->add(lane);
+  writer->append(trace.events);
+  writer->append(trace.memory);
+  writer->append(trace.steps);
+  for (const auto& [reason, records] : trace.dropped) writer->drop(reason, records);
+  if (auto closed = writer->close(trace.complete_until_ns, trace.complete); !closed) return closed;
+  return commit_trace(*file, path);
+}
+
+}  // namespace foreshard::traces

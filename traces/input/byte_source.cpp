@@ -1,0 +1,154 @@
+#include "traces/input/byte_source.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <zlib.h>
+
+#include "models/base/input_file.hpp"
+#include "traces/input/read_ahead.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+// Recordings compress to between a tenth and a fiftieth. Deflate can do a thousandth, of nothing.
+constexpr std::int64_t kBombSize = std::int64_t{1} << 26;
+constexpr std::int64_t kBombRatio = 250;
+
+class Memory : public ByteSource {
+ public:
+  explicit Memory(std::string_view data) : rest_(data) {}
+
+  std::size_t read(char* to, std::size_t room) override {
+    const std::size_t size = std::min(room, rest_.size());
+    std::copy_n(rest_.data(), size, to);
+    rest_.remove_prefix(size);
+    return size;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+class File : public ByteSource {
+ public:
+  explicit File(InputFile file) : file_(std::move(file)) {}
+
+  std::size_t read(char* to, std::size_t room) override { return file_.read(to, room); }
+  std::string trouble() const override { return file_.trouble(); }
+
+ private:
+  InputFile file_;
+};
+
+class Inflated : public ByteSource {
+ public:
+  explicit Inflated(std::unique_ptr<ByteSource> from) : from_(std::move(from)), input_(1 << 16) {
+    refill();
+    constexpr int kGzipOnly = 16;
+    is_gzip_ = stream_.avail_in >= 2 && input_[0] == '\x1f' && input_[1] == '\x8b';
+    if (is_gzip_ && inflateInit2(&stream_, MAX_WBITS + kGzipOnly) != Z_OK) throw std::bad_alloc();
+  }
+  Inflated(const Inflated&) = delete;
+  Inflated& operator=(const Inflated&) = delete;
+  ~Inflated() override {
+    if (is_gzip_) inflateEnd(&stream_);
+  }
+
+  std::size_t read(char* to, std::size_t room) override {
+    std::size_t size = is_gzip_ ? inflate_into(to, room) : copy_into(to, room);
+    written_ += static_cast<std::int64_t>(size);
+    if (is_gzip_ && written_ > kBombSize && written_ / kBombRatio > read_) {
+      trouble_ = "inflates to more than " + std::to_string(kBombRatio) + " times its size";
+      size = 0;
+    }
+    return size;
+  }
+
+  std::string trouble() const override { return trouble_.empty() ? from_->trouble() : trouble_; }
+
+ private:
+  bool refill() {
+    const std::size_t size = from_->read(input_.data(), input_.size());
+    stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
+    stream_.avail_in = static_cast<uInt>(size);
+    read_ += static_cast<std::int64_t>(size);
+    return size > 0;
+  }
+
+  std::size_t copy_into(char* to, std::size_t room) {
+    const std::size_t size = std::min<std::size_t>(room, stream_.avail_in);
+    std::copy_n(reinterpret_cast<const char*>(stream_.next_in), size, to);
+    stream_.next_in += size;
+    stream_.avail_in -= static_cast<uInt>(size);
+    return size + (size < room ? from_->read(to + size, room - size) : 0);
+  }
+
+  std::size_t inflate_into(char* to, std::size_t room) {
+    stream_.next_out = reinterpret_cast<Bytef*>(to);
+    stream_.avail_out = static_cast<uInt>(room);
+    while (stream_.avail_out > 0 && !is_over_) {
+      if (stream_.avail_in == 0 && !refill()) {
+        is_over_ = true;
+        if (is_in_member_) trouble_ = "the compressed data is cut off";
+        break;
+      }
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      is_in_member_ = status != Z_STREAM_END;
+      if (status == Z_STREAM_END) {
+        inflateReset(&stream_);  // another member may follow
+      } else if (status != Z_OK && status != Z_BUF_ERROR) {
+        is_over_ = true;
+        trouble_ = "the compressed data is damaged";
+      }
+    }
+    return room - stream_.avail_out;
+  }
+
+  std::unique_ptr<ByteSource> from_;
+  std::vector<char> input_;
+  z_stream stream_{};
+  bool is_gzip_ = false;
+  bool is_in_member_ = true;
+  bool is_over_ = false;
+  std::int64_t read_ = 0, written_ = 0;
+  std::string trouble_;
+};
+
+// A file's content, inflated.
+Result<std::unique_ptr<ByteSource>> open_file(const std::string& path,
+                                              const std::string& expected) {
+  auto file = InputFile::open(path, expected);
+  if (!file) return tl::unexpected(file.error());
+  return inflated(std::make_unique<File>(std::move(*file)));
+}
+
+}  // namespace
+
+std::unique_ptr<ByteSource> bytes_in_memory(std::string_view data) {
+  return std::make_unique<Memory>(data);
+}
+
+std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> compressed) {
+  return std::make_unique<Inflated>(std::move(compressed));
+}
+
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path,
+                                               const std::string& expected) {
+  auto file = open_file(path, expected);
+  if (!file) return file;
+  return read_ahead(std::move(*file));
+}
+
+Result<std::string> first_bytes(const std::string& path, std::size_t most,
+                                const std::string& expected) {
+  const auto file = open_file(path, expected);
+  if (!file) return tl::unexpected(file.error());
+  std::string bytes(most, '\0');
+  bytes.resize((*file)->read(bytes.data(), most));
+  return bytes;
+}
+
+}  // namespace foreshard::traces

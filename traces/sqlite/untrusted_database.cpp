@@ -1,0 +1,240 @@
+#include "traces/sqlite/untrusted_database.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "models/base/input_file.hpp"
+#include "traces/input/foreign_file.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kRowNumber = "rowid";
+constexpr std::string_view kMagic("SQLite format 3\0", 16);
+// The longest value that is read, and the longest row. A trace's longest is a plan, a model or a
+// packed block of records; SQLite's own statements need the lower bound.
+constexpr std::int64_t kLeastLongest = 64 << 10, kMostLongest = 16 << 20;
+// A row takes at least this many bytes of its page; more rows mean pages that are read twice.
+constexpr std::int64_t kLeastBytesOfARow = 4;
+// Steps of SQLite's machine between two counts of them, and how many all queries together may take:
+// a row takes some two for each of its columns.
+constexpr int kStepsAtATime = 10'000;
+constexpr std::int64_t kSteps = 20'000'000, kStepsPerByte = 32;
+
+std::string quoted_name(const std::string& name) {
+  std::string text = "\"";
+  for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + "\"";
+}
+
+std::int64_t size_of(const std::string& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  return error ? 0 : static_cast<std::int64_t>(size);
+}
+
+// By its first bytes.
+Result<void> check_is_database(const std::string& path, const std::string& expected) {
+  auto file = InputFile::open_regular(path, expected);
+  if (!file) return tl::unexpected(file.error());
+  char magic[16] = {};
+  file->read(magic, sizeof magic);
+  if (std::string_view(magic, sizeof magic) == kMagic) return {};
+  const bool is_gzip = std::string_view(magic, 2) == "\x1f\x8b";
+  return fail(path, "",
+              file_looks_like(path) + (is_gzip ? " in gzip; expected " : "; expected ") + expected);
+}
+
+// A path as SQLite's URI of a file that does not change.
+std::string immutable_uri(const std::string& path) {
+  std::error_code error;
+  std::string text = "file:";
+  for (const char c : fs::absolute(path, error).string()) {
+    constexpr const char* kHex = "0123456789ABCDEF";
+    if (c == '%' || c == '?' || c == '#') {
+      text += {'%', kHex[(c >> 4) & 15], kHex[c & 15]};
+    } else {
+      text += c;
+    }
+  }
+  return text + "?immutable=1";
+}
+
+// Ends a query that takes more steps than there is reason for.
+int lose_patience(void* patience) {
+  auto& left = *static_cast<std::int64_t*>(patience);
+  left -= kStepsAtATime;
+  return left < 0 ? 1 : 0;
+}
+
+bool cannot_open(const Database& database) {
+  const int code = database.handle() ? sqlite3_errcode(database.handle()) & 0xFF : SQLITE_CANTOPEN;
+  return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_IOERR ||
+         code == SQLITE_PERM || code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
+}  // namespace
+
+void UntrustedDatabase::RemoveFolder::operator()(const std::string* folder) const {
+  std::error_code ignored;
+  fs::remove_all(*folder, ignored);
+  delete folder;
+}
+
+bool UntrustedDatabase::has(const std::string& table, const std::string& column) const {
+  const auto found = tables_.find(table);
+  return found != tables_.end() && found->second.contains(column);
+}
+
+void UntrustedDatabase::make_safe() {
+  sqlite3* const handle = database_.handle();
+  if (handle == nullptr) return;
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  database_.run("PRAGMA cell_size_check=ON; PRAGMA busy_timeout=2000");
+  sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+  // No value is longer than its file, whatever it says of itself.
+  const auto longest = std::clamp(bytes_, kLeastLongest, kMostLongest);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, static_cast<int>(longest));
+  *patience_ = kSteps + kStepsPerByte * bytes_;
+  sqlite3_progress_handler(handle, kStepsAtATime, lose_patience, patience_.get());
+}
+
+// Reads from the file, which opening alone does not.
+bool UntrustedDatabase::answers() {
+  if (!database_.is_open()) return false;
+  Statement count(database_.handle(), "SELECT count(*) FROM sqlite_schema");
+  return count.step() == SQLITE_ROW;
+}
+
+Result<UntrustedDatabase> UntrustedDatabase::opened(const Connect& connect, std::int64_t bytes,
+                                                    Copy copy, const std::string& name,
+                                                    const std::string& expected,
+                                                    CutShort cut_short) {
+  UntrustedDatabase out;
+  out.copy_ = std::move(copy);
+  out.patience_ = std::make_unique<std::int64_t>();
+  out.bytes_ = bytes;
+  const auto open = [&] {
+    out.database_ = connect();
+    out.make_safe();
+  };
+  open();
+  if (!out.answers() && cut_short == CutShort::read) {
+    // SQLite refuses a file with fewer pages than its header says, unless its schema may be written;
+    // nothing is written to a file that is opened for reading.
+    open();
+    sqlite3_db_config(out.database_.handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
+    out.database_.run("PRAGMA writable_schema=ON");
+    out.is_cut_short_ = true;
+  }
+  if (!out.answers()) {
+    return fail(name, "", "is damaged (" + out.database_.error() + "); expected " + expected);
+  }
+  out.read_schema();
+  return out;
+}
+
+Result<UntrustedDatabase> UntrustedDatabase::open(const std::string& path,
+                                                  const std::string& expected, CutShort cut_short) {
+  if (auto checked = check_is_database(path, expected); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  std::error_code error;
+  const std::string log = path + "-wal";
+  const std::int64_t bytes = size_of(path) + size_of(log);
+  const Connect as_it_stands = [&path] {
+    return Database(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  };
+  // Without a log nobody is writing: SQLite need not lock the file, nor make one beside it.
+  if (!fs::exists(log, error)) {
+    return opened(as_it_stands, bytes, nullptr, path, expected, cut_short);
+  }
+  const Connect with_its_log = [&path] { return Database(path, SQLITE_OPEN_READONLY); };
+  {
+    UntrustedDatabase attempt;
+    attempt.patience_ = std::make_unique<std::int64_t>();
+    attempt.database_ = with_its_log();
+    attempt.make_safe();
+    if (attempt.answers() || !cannot_open(attempt.database_)) {
+      return opened(with_its_log, bytes, nullptr, path, expected, cut_short);
+    }
+  }
+  // A read-only folder: SQLite cannot make the shared memory file that a log needs.
+  if (size_of(log) == 0) return opened(as_it_stands, bytes, nullptr, path, expected, cut_short);
+  std::string folder = (fs::temp_directory_path(error) / "foreshard-XXXXXX").string();
+  if (error || ::mkdtemp(folder.data()) == nullptr) {
+    return fail(path, "", "cannot be read where it is, nor copied; expected a temporary folder");
+  }
+  Copy copy(new std::string(folder));
+  const std::string copied = (fs::path(folder) / "copy.fst").string();
+  fs::copy_file(path, copied, error);
+  if (!error) fs::copy_file(log, copied + "-wal", error);
+  if (error) {
+    return fail(path, "",
+                "cannot be read where it is, nor copied (" + error.message() +
+                    "); expected room in the temporary folder");
+  }
+  return opened([&copied] { return Database(copied, SQLITE_OPEN_READWRITE); }, bytes,
+                std::move(copy), path, expected, cut_short);
+}
+
+Result<UntrustedDatabase> UntrustedDatabase::open_in_memory(std::string_view bytes,
+                                                            const std::string& name,
+                                                            const std::string& expected,
+                                                            CutShort cut_short) {
+  const auto connect = [&] {
+    Database database(":memory:", SQLITE_OPEN_READWRITE);
+    // Not written to, for it is read-only.
+    auto* const data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
+    const auto size = static_cast<sqlite3_int64>(bytes.size());
+    sqlite3_deserialize(database.handle(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
+    return database;
+  };
+  return opened(connect, static_cast<std::int64_t>(bytes.size()), nullptr, name, expected,
+                cut_short);
+}
+
+void UntrustedDatabase::read_schema() {
+  std::vector<std::string> names;
+  {
+    // Tables with pages of their own: no views, and nothing virtual.
+    Statement schema(database_.handle(), "SELECT name, type, rootpage FROM sqlite_schema");
+    std::int64_t rows_left = bytes_ / kLeastBytesOfARow;
+    int status = SQLITE_OK;
+    while ((status = schema.step()) == SQLITE_ROW && rows_left-- > 0) {
+      if (schema.text(1) == "table" && schema.integer(2) > 0) names.emplace_back(schema.text(0));
+    }
+    is_schema_whole_ = status == SQLITE_DONE;
+  }
+  for (const std::string& table : names) {
+    // Generated columns, which would be computed, are not listed here.
+    Statement columns(database_.handle(),
+                      ("PRAGMA table_info(" + quoted_name(table) + ")").c_str());
+    std::set<std::string> found;
+    while (columns.step() == SQLITE_ROW) found.emplace(columns.text(1));
+    tables_.emplace(table, std::move(found));
+  }
+}
+
+Statement UntrustedDatabase::select(const std::string& table,
+                                    const std::vector<std::string>& columns,
+                                    const std::string& rest) const {
+  const std::set<std::string>& present = tables_.at(table);
+  std::string sql;
+  for (const std::string& column : columns) {
+    const std::string there = present.contains(column) ? quoted_name(column) : "NULL";
+    sql += (sql.empty() ? "SELECT " : ", ") + (column == kRowNumber ? kRowNumber : there);
+  }
+  sql += " FROM " + quoted_name(table) + " NOT INDEXED" + rest;
+  return Statement(database_.handle(), sql.c_str());
+}
+
+}  // namespace foreshard::traces
