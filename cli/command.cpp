@@ -13,6 +13,7 @@
 
 #include "models/base/atomic_file.hpp"
 #include "models/base/utf8.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::cli {
 

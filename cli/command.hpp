@@ -16,6 +16,7 @@
 
 #include "models/base/error.hpp"
 #include "models/program/step_program.hpp"
+#include "models/sharding/job.hpp"
 
 namespace CLI {
 class App;

@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/host_memory.hpp"
+#include "models/sharding/job.hpp"
 #include "simulator/predict/prediction.hpp"
 
 namespace foreshard::cli {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "models/program/step_program.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::cli {
 

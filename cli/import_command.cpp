@@ -8,7 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "models/base/figures.hpp"
-#include "profiler/analysis/report_notes.hpp"
+#include "profiler/report/report_notes.hpp"
 #include "traces/export/chrome_import.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/import.hpp"

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "models/base/figures.hpp"
 #include "models/hardware/device_names.hpp"
+#include "models/sharding/job.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/fst/fst_file.hpp"

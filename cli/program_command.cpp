@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "models/base/figures.hpp"
+#include "models/lowering/lower.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/replay_report.hpp"
+#include "profiler/replay/replay_report.hpp"
 #include "traces/allocator/allocator_settings.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/snapshot/snapshot.hpp"
@@ -14,6 +13,7 @@
 namespace foreshard::cli {
 namespace {
 
+using namespace profiler;
 using traces::AllocatorHistory;
 using traces::ReplayOptions;
 
@@ -65,7 +65,7 @@ Result<Recording> read_snapshot_history(ReplayAnswer& answer) {
   Recording recording;
   recording.history = std::move(found.history);
   recording.trace = traces::import_snapshot(*snapshot, flags.history, {.keeps_stacks = false});
-  recording.contents = traces::contents(*recording.trace, device);
+  recording.contents = contents(*recording.trace, device);
   recording.device = device;
   return recording;
 }
@@ -172,10 +172,7 @@ Result<void> replay() {
     return done;
   }
   if (auto ok = write_decisions(answer.result); !ok) return ok;
-  if (flags.json.is_wanted()) {
-    if (auto ok = flags.json.write(replay_json(answer), -1); !ok) return ok;
-  }
-  return flags.json.is_standard_output() ? Result<void>() : show(replay_text(answer));
+  return flags.json.answer(to_json(answer), replay_text(answer));
 }
 
 }  // namespace

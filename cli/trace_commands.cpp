@@ -6,6 +6,8 @@
 #include "cli/commands.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
+#include "profiler/report/analysis_report.hpp"
+#include "profiler/report/comparison_report.hpp"
 #include "simulator/fit/fit.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/export/csv_export.hpp"

@@ -18,6 +18,7 @@
 #include "executor/device/processor.hpp"
 #include "executor/run/training.hpp"
 #include "models/base/figures.hpp"
+#include "models/lowering/lower.hpp"
 
 namespace foreshard::cli {
 namespace {

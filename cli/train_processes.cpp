@@ -5,6 +5,7 @@
 #include "executor/communication/launch.hpp"
 #include "executor/communication/meeting_point.hpp"
 #include "executor/communication/tcp_transport.hpp"
+#include "models/sharding/job.hpp"
 #include "traces/processors.hpp"
 
 namespace foreshard::cli {

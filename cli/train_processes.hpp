@@ -8,6 +8,7 @@
 
 #include "executor/communication/transport.hpp"
 #include "models/program/step_program.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::cli {
 

@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/statistics.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "executor/run/training.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::cli {
 

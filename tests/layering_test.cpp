@@ -23,20 +23,59 @@ constexpr int kMostLines = 400;
 // Files that may be longer, each with the reason.
 const std::map<std::string, std::string> kLongFiles = {};
 
-// What a folder may include besides itself. `profiler` is two folders, so that a program without
-// CUDA can analyse what one with CUDA recorded.
+// What a folder may include besides itself: the folders named here, and what those may include under
+// the same top folder. A folder that is not named has no sources.
 const std::map<std::string, std::set<std::string>> kMayInclude = {
-    {"models", {}},
-    {"traces", {"models"}},
-    {"profiler/record", {"traces", "models"}},
-    {"profiler/analysis", {"profiler/report", "traces", "models"}},
-    {"profiler/report", {"profiler/analysis", "traces", "models"}},
-    {"simulator", {"traces", "models"}},
-    {"executor", {"profiler/record", "models"}},
-    {"gui", {"simulator", "profiler/analysis", "profiler/report", "traces", "models"}},
+    {"models/base", {}},
+    {"models/llama", {"models/base"}},
+    {"models/plan", {"models/base"}},
+    {"models/allocator", {"models/plan"}},
+    {"models/hardware", {"models/base", "models/hardware/catalogue"}},
+    {"models/hardware/catalogue", {}},
+    {"models/sharding", {"models/llama", "models/plan"}},
+    {"models/program", {"models/allocator", "models/sharding"}},
+    {"models/lowering", {"models/program"}},
+
+    {"traces", {"traces/input", "models/program"}},
+    {"traces/input", {"models/base"}},
+    {"traces/sqlite", {"traces/input", "models/base"}},
+    {"traces/fst", {"traces", "traces/sqlite", "models/base"}},
+    {"traces/export", {"traces", "models/base"}},
+    {"traces/open", {"traces/export", "traces/fst", "models/base"}},
+    {"traces/allocator", {"traces", "models/allocator"}},
+    {"traces/kineto", {"traces/kineto/costs", "models/program"}},
+    {"traces/kineto/costs", {"traces/kineto/json", "models/program"}},
+    {"traces/kineto/json", {"traces", "models/base"}},
+    {"traces/nsys", {"traces", "traces/sqlite", "models/base"}},
+    {"traces/snapshot", {"traces/allocator", "traces/snapshot/pickle", "models/allocator"}},
+    {"traces/snapshot/pickle", {"models/base"}},
+
+    {"profiler/record", {"traces/fst", "models/program"}},
+    {"profiler/analysis", {"traces", "models/program"}},
+    {"profiler/report", {"profiler/analysis", "traces", "models/program"}},
+    {"profiler/replay", {"profiler/report", "traces/snapshot", "models/allocator"}},
+
+    {"simulator/engine", {"traces", "models/program"}},
+    {"simulator/network", {"models/hardware", "models/program"}},
+    {"simulator/costs",
+     {"simulator/engine", "simulator/network", "models/hardware", "models/program"}},
+    {"simulator/predict", {"simulator/costs", "traces", "models/hardware", "models/lowering"}},
+    {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},
+
+    {"executor/device", {"models/allocator"}},
+    {"executor/communication", {"executor/device", "models/allocator"}},
+    {"executor/data", {"executor/device", "models/program"}},
+    {"executor/cpu", {"executor/cpu/simd", "models/program"}},
+    {"executor/cpu/simd", {"executor/device", "models/base"}},
+    {"executor/run",
+     {"executor/communication", "executor/cpu", "executor/data", "profiler/record",
+      "models/lowering"}},
+
+    {"gui",
+     {"simulator/fit", "profiler/replay", "traces/open", "models/hardware", "models/lowering"}},
     {"cli",
-     {"simulator", "executor", "profiler/record", "profiler/analysis", "profiler/report", "traces",
-      "models"}},
+     {"executor/run", "simulator/fit", "profiler/record", "profiler/replay", "traces/kineto",
+      "traces/nsys", "traces/open", "traces/snapshot", "models/hardware", "models/lowering"}},
 };
 
 struct ThirdParty {
@@ -60,6 +99,8 @@ const std::vector<ThirdParty> kThirdParties = {
     {"CLI11", {"CLI/"}, {"cli/"}},
     {"fmt", {"fmt/"}, {}},
     {"zlib", {"zlib"}, {}},
+    {"simdjson", {"simdjson"}, {"traces/"}},
+    {"RapidCheck", {"rapidcheck"}, {"tests/"}},
 };
 
 // models/ is pure: what it computes depends on its arguments alone.
@@ -70,12 +111,31 @@ bool is_header(const std::string& path) {
   return path.ends_with(".hpp") || path.ends_with(".cuh");
 }
 
-// The folder whose rules a file obeys; empty for tests, which may include everything.
+std::string top_of(const std::string& path) {
+  return path.substr(0, path.find('/'));
+}
+
+bool is_of_tests(const std::string& path) {
+  return top_of(path) == "tests";
+}
+
 std::string folder_of(const std::string& path) {
-  for (const auto& [folder, allowed] : kMayInclude) {
-    if (path.starts_with(folder + "/")) return folder;
+  return path.substr(0, path.rfind('/'));
+}
+
+// The folders that `folder` may include.
+std::set<std::string> allowed_for(const std::string& folder) {
+  std::set<std::string> allowed = {folder};
+  std::vector<std::string> todo(kMayInclude.at(folder).begin(), kMayInclude.at(folder).end());
+  while (!todo.empty()) {
+    const std::string next = todo.back();
+    todo.pop_back();
+    if (!allowed.insert(next).second) continue;
+    for (const std::string& further : kMayInclude.at(next)) {
+      if (top_of(further) == top_of(next)) todo.push_back(further);
+    }
   }
-  return path.starts_with("profiler/") ? "profiler" : "";
+  return allowed;
 }
 
 struct Include {
@@ -129,6 +189,14 @@ std::set<std::string> reachable_from(const std::string& path, const Sources& sou
   return seen;
 }
 
+// Whether a header's opening comment keeps it to the sources beside it.
+bool is_private(const std::string& header) {
+  std::string opening = header.substr(0, header.find("#pragma once"));
+  std::replace(opening.begin(), opening.end(), '\n', ' ');
+  for (std::size_t at; (at = opening.find(" // ")) != std::string::npos;) opening.erase(at, 3);
+  return opening.find("for the sources of this folder") != std::string::npos;
+}
+
 void check_include(const std::string& path, const Include& include, const Sources& sources,
                    Complaints& complaints) {
   const std::string folder = folder_of(path);
@@ -137,32 +205,35 @@ void check_include(const std::string& path, const Include& include, const Source
                          "\" is no file of the project; expected a path from its root");
     return;
   }
-  if (folder.empty()) return;
+  if (is_of_tests(path) || !kMayInclude.contains(folder)) return;
   if (const ThirdParty* party = include.quoted ? nullptr : third_party_of(include.target)) {
     if (!party->allowed_only_in.empty() && !starts_with_any(path, party->allowed_only_in)) {
       complaints.push_back(path + ": <" + include.target + "> is " + party->name +
                            ", which belongs in " + party->allowed_only_in.front());
     }
   }
-  if (folder == "models" && kImpure.contains(include.target)) {
+  if (top_of(path) == "models" && kImpure.contains(include.target)) {
     complaints.push_back(path + ": <" + include.target + "> in models/, which has no threads");
   }
-  const std::string target_folder = include.quoted ? folder_of(include.target) : "";
-  if (include.quoted && target_folder.empty()) {
+  if (!include.quoted) return;
+  const std::string target_folder = folder_of(include.target);
+  if (is_of_tests(include.target)) {
     complaints.push_back(path + ": includes " + include.target + ", which is of the tests");
-  } else if (include.quoted && target_folder != folder &&
-             !(kMayInclude.contains(folder) && kMayInclude.at(folder).contains(target_folder))) {
+  } else if (!allowed_for(folder).contains(target_folder)) {
     complaints.push_back(path + ": includes " + include.target + ", but " + folder +
                          "/ may not include " + target_folder + "/");
+  } else if (target_folder != folder && is_private(sources.at(include.target))) {
+    complaints.push_back(path + ": includes " + include.target + ", which is for the sources of " +
+                         target_folder + "/ only");
   }
 }
 
-// Types of other libraries must not travel: nothing a folder includes from another may lead to them.
+// Types of other libraries must not travel: nothing a top folder includes from another may lead to
+// them.
 void check_what_travels(const std::string& path, const Sources& sources, Complaints& complaints) {
-  const std::string folder = folder_of(path);
-  if (folder.empty()) return;
+  if (is_of_tests(path)) return;
   for (const auto& header : reachable_from(path, sources)) {
-    if (folder_of(header) == folder) continue;
+    if (top_of(header) == top_of(path)) continue;
     for (const auto& include : includes_of(sources.at(header))) {
       const ThirdParty* party = include.quoted ? nullptr : third_party_of(include.target);
       if (party != nullptr) {
@@ -180,8 +251,8 @@ Complaints complaints_about(const Sources& sources) {
       check_include(path, include, sources, complaints);
     }
     check_what_travels(path, sources, complaints);
-    if (folder_of(path) == "profiler") {
-      complaints.push_back(path + ": expected in profiler/record/ or profiler/analysis/");
+    if (!is_of_tests(path) && !kMayInclude.contains(folder_of(path))) {
+      complaints.push_back(path + ": no rule says what " + folder_of(path) + "/ may include");
     }
     const auto lines = std::count(text.begin(), text.end(), '\n');
     if (lines > kMostLines && !kLongFiles.contains(path)) {
@@ -245,12 +316,12 @@ TEST(Layering, NoExceptionOutlivesItsFile) {
 TEST(Layering, AcceptsWhatTheTableAllows) {
   const Sources sources = {
       {"models/plan/plan.hpp", kGoodHeader + "#include <string>\n"},
-      {"models/plan.cpp", "#include \"models/plan/plan.hpp\"\n#include <toml++/toml.h>\n"},
-      {"simulator/graph.hpp", kGoodHeader + "#include <boost/graph/graph_traits.hpp>\n"},
-      {"simulator/graph.cpp", "#include \"simulator/graph.hpp\"\n"},
+      {"models/plan/reader.cpp", "#include \"models/plan/plan.hpp\"\n#include <toml++/toml.h>\n"},
+      {"simulator/engine/graph.hpp", kGoodHeader + "#include <boost/graph/graph_traits.hpp>\n"},
+      {"simulator/engine/graph.cpp", "#include \"simulator/engine/graph.hpp\"\n"},
       {"profiler/record/recorder.hpp", kGoodHeader + "#include \"models/plan/plan.hpp\"\n"},
-      {"executor/run.cpp", "#include \"profiler/record/recorder.hpp\"\n#include <mpi.h>\n"},
-      {"tests/x_test.cpp", "#include \"simulator/graph.hpp\"\n"},
+      {"executor/run/run.cpp", "#include \"profiler/record/recorder.hpp\"\n#include <mpi.h>\n"},
+      {"tests/x_test.cpp", "#include \"simulator/engine/graph.hpp\"\n"},
   };
   EXPECT_EQ(joined(complaints_about(sources)), "");
 }
@@ -270,10 +341,12 @@ TEST_P(LayeringRefuses, ABrokenRule) {
   Sources sources = {
       {"models/plan/plan.hpp", kGoodHeader},
       {"simulator/engine/engine.hpp", kGoodHeader},
-      {"simulator/graph.hpp", kGoodHeader + "#include <boost/graph/graph_traits.hpp>\n"},
-      {"simulator/view.hpp", kGoodHeader + "#include \"simulator/graph.hpp\"\n"},
-      {"traces/file.hpp", kGoodHeader + "#include <sqlite3.h>\n"},
-      {"executor/run.hpp", kGoodHeader},
+      {"simulator/engine/graph.hpp", kGoodHeader + "#include <boost/graph/graph_traits.hpp>\n"},
+      {"simulator/engine/view.hpp", kGoodHeader + "#include \"simulator/engine/graph.hpp\"\n"},
+      {"traces/fst/inner.hpp",
+       "// What is shared. Only for the\n// sources of this folder.\n#pragma once\n"},
+      {"traces/fst/file.hpp", kGoodHeader + "#include <sqlite3.h>\n"},
+      {"executor/run/run.hpp", kGoodHeader},
       {"profiler/record/recorder.hpp", kGoodHeader},
       {"tests/helper.hpp", kGoodHeader},
   };
@@ -287,26 +360,33 @@ TEST_P(LayeringRefuses, ABrokenRule) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, LayeringRefuses,
     testing::Values(
-        BadCase{"models/a.cpp", "#include \"simulator/engine/engine.hpp\"\n",
-                "may not include simulator/"},
-        BadCase{"executor/a.cpp", "#include \"simulator/engine/engine.hpp\"\n", "may not include"},
-        BadCase{"executor/a.cpp", "  #  include \"simulator/engine/engine.hpp\"\n",
+        BadCase{"models/base/a.cpp", "#include \"simulator/engine/engine.hpp\"\n",
+                "may not include simulator/engine/"},
+        BadCase{"executor/run/a.cpp", "#include \"simulator/engine/engine.hpp\"\n",
                 "may not include"},
-        BadCase{"simulator/a.cpp", "#include \"executor/run.hpp\"\n", "may not include executor/"},
+        BadCase{"executor/run/a.cpp", "  #  include \"simulator/engine/engine.hpp\"\n",
+                "may not include"},
+        BadCase{"simulator/engine/a.cpp", "#include \"executor/run/run.hpp\"\n",
+                "may not include executor/run/"},
         BadCase{"profiler/analysis/a.cpp", "#include \"profiler/record/recorder.hpp\"\n",
                 "may not include profiler/record/"},
         BadCase{"gui/a.cpp", "#include \"profiler/record/recorder.hpp\"\n", "may not include"},
-        BadCase{"models/a.cpp", "#include \"tests/helper.hpp\"\n", "of the tests"},
-        BadCase{"models/a.cpp", "#include \"plan.hpp\"\n", "path from its root"},
-        BadCase{"models/a.cpp", "#include <thread>\n", "no threads"},
-        BadCase{"executor/a.cpp", "#include <cuda_runtime.h>\n", "CUDA"},
+        BadCase{"models/base/a.cpp", "#include \"tests/helper.hpp\"\n", "of the tests"},
+        BadCase{"models/base/a.cpp", "#include \"plan.hpp\"\n", "path from its root"},
+        BadCase{"models/base/a.cpp", "#include <thread>\n", "no threads"},
+        BadCase{"executor/run/a.cpp", "#include <cuda_runtime.h>\n", "CUDA"},
         BadCase{"cli/a.cpp", "#include <boost/graph/graph_traits.hpp>\n", "Boost"},
         BadCase{"cli/a.cpp", "#include <QString>\n", "Qt"},
-        BadCase{"simulator/a.cpp", "#include \"traces/file.hpp\"\n", "SQLite"},
-        BadCase{"cli/a.cpp", "#include \"simulator/view.hpp\"\n", "simulator/graph.hpp"},
-        BadCase{"profiler/a.cpp", "", "expected in profiler/record/"},
-        BadCase{"models/a.hpp", "/* Purpose. */\n#pragma once\n", "purpose"},
-        BadCase{"models/a.hpp", "// Purpose.\n", "#pragma once"},
-        BadCase{"models/a.cpp", std::string(kMostLines + 1, '\n'), "401 lines"}));
+        BadCase{"profiler/record/a.cpp", "#include \"traces/fst/file.hpp\"\n", "SQLite"},
+        BadCase{"models/base/a.cpp", "#include \"models/plan/plan.hpp\"\n",
+                "models/base/ may not include models/plan/"},
+        BadCase{"traces/open/a.cpp", "#include \"traces/fst/inner.hpp\"\n", "traces/fst/ only"},
+        BadCase{"cli/a.cpp", "#include <simdjson.h>\n", "simdjson"},
+        BadCase{"cli/a.cpp", "#include \"simulator/engine/view.hpp\"\n",
+                "simulator/engine/graph.hpp"},
+        BadCase{"profiler/a.cpp", "", "no rule says"},
+        BadCase{"models/base/a.hpp", "/* Purpose. */\n#pragma once\n", "purpose"},
+        BadCase{"models/base/a.hpp", "// Purpose.\n", "#pragma once"},
+        BadCase{"models/base/a.cpp", std::string(kMostLines + 1, '\n'), "401 lines"}));
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <sqlite3.h>
 
 #include "models/base/figures.hpp"
-#include "traces/fst/fst_file.hpp"
 #include "traces/processors.hpp"
 
 namespace foreshard::traces {
@@ -29,7 +28,6 @@ Number parsed(const Metadata& metadata, const std::string& key, Number otherwise
 Metadata run_metadata(const RunDescription& run) {
   Metadata all = run.more;
   const auto standard = [&](const char* key, std::string value) { all.try_emplace(key, value); };
-  standard("format_version", std::to_string(kFormatVersion));
   standard("program_hash", run.program_hash == 0 ? "" : hexadecimal(run.program_hash));
   standard("model", run.model_json);
   standard("plan", run.plan_toml);

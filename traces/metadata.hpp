@@ -1,6 +1,5 @@
 // What a trace says about the run it belongs to. Every trace, measured or predicted, has these keys:
 //
-//   format_version                  of the file, see fst_file.hpp
 //   program_hash                    16 hexadecimal digits; instruction numbers are comparable only
 //                                   between traces of equal hash. Empty: no program (an import)
 //   model                           config.json's contents

@@ -20,9 +20,9 @@
 #include "models/base/dtype.hpp"
 #include "models/base/error.hpp"
 #include "models/llama/llama_config.hpp"
+#include "models/llama/module_tree.hpp"
 #include "models/plan/plan.hpp"
 #include "models/program/step_program.hpp"
-#include "models/sharding/module_tree.hpp"
 
 namespace foreshard::executor {
 

@@ -11,8 +11,8 @@
 #include "executor/data/safetensors_writer.hpp"
 #include "models/base/dtype.hpp"
 #include "models/base/error.hpp"
+#include "models/llama/module_tree.hpp"
 #include "models/program/step_program.hpp"
-#include "models/sharding/module_tree.hpp"
 
 namespace foreshard::executor {
 

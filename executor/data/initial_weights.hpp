@@ -10,7 +10,7 @@
 #include <array>
 #include <cstdint>
 
-#include "models/sharding/module_tree.hpp"
+#include "models/llama/module_tree.hpp"
 
 namespace foreshard::executor {
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "models/base/float_formats.hpp"
+#include "models/lowering/lower.hpp"
 
 namespace foreshard::executor {
 

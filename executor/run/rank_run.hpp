@@ -7,6 +7,7 @@
 #include "executor/communication/message_communicator.hpp"
 #include "executor/run/rank_state.hpp"
 #include "executor/run/training.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::executor {
 

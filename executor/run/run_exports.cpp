@@ -5,6 +5,7 @@
 #include "executor/data/full_tensors.hpp"
 #include "models/llama/llama_config.hpp"
 #include "models/plan/plan.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::executor {
 namespace {

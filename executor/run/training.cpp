@@ -13,6 +13,7 @@
 #include "executor/device/watchdog.hpp"
 #include "executor/run/rank_run.hpp"
 #include "executor/run/run_exports.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::executor {
 namespace {

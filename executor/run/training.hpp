@@ -18,6 +18,7 @@
 #include "executor/device/fault.hpp"
 #include "executor/run/interpreter.hpp"
 #include "models/program/oom_report.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::executor {
 

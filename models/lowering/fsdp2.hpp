@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/lowering/emitter.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::lowering {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/lowering/segment_runner.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::lowering {
 

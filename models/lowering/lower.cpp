@@ -1,5 +1,7 @@
 // The lowering's skeleton: a set-up and two kinds of step, each a walk through the model that issues
 // the operator set's nodes and fires the sharding runtime's hooks.
+#include "models/lowering/lower.hpp"
+
 #include "models/lowering/lowering.hpp"
 
 namespace foreshard {

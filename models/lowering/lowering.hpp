@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "models/lowering/hooks.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::lowering {
 

@@ -7,6 +7,7 @@
 
 #include "models/lowering/fsdp2.hpp"
 #include "models/lowering/operator_graph.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::lowering {
 

@@ -22,7 +22,6 @@ constexpr std::string_view kCategoryNames[] = {
     "parameters",          "gradients",  "optimizer_states", "unsharded_parameters",
     "unsharded_gradients", "all_gather", "reduce_scatter",   "activations",
     "temporaries",         "inputs",     "workspaces"};
-constexpr std::string_view kGroupNames[] = {"shard", "replicate", "post_forward", "world"};
 constexpr std::string_view kKindNames[] = {
     "alloc",       "free",         "launch",     "host_compute", "collective",
     "copy",        "record_event", "wait_event", "host_wait",    "record_stream",
@@ -104,9 +103,6 @@ std::string_view name(Phase v) {
 }
 std::string_view name(Category v) {
   return word(kCategoryNames, v);
-}
-std::string_view name(Group v) {
-  return word(kGroupNames, v);
 }
 std::string_view name(Kind v) {
   return kKindNames[static_cast<std::size_t>(v)];

@@ -21,10 +21,8 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/llama/llama_config.hpp"
-#include "models/plan/plan.hpp"
 #include "models/program/operators.hpp"
-#include "models/sharding/module_tree.hpp"
+#include "models/sharding/places.hpp"
 
 namespace foreshard {
 
@@ -70,14 +68,6 @@ enum class Category : std::uint8_t {
   kCount
 };
 std::string_view name(Category category);
-
-// A set of ranks with a communicator of its own.
-//   shard         the ranks that share one copy of the parameters
-//   replicate     the ranks that hold the same shard (hybrid sharding)
-//   post_forward  the ranks that keep parameters together after forward (reshard to k ranks)
-//   world         all
-enum class Group : std::uint8_t { shard, replicate, post_forward, world, kCount };
-std::string_view name(Group group);
 
 enum class Kind : std::uint8_t {
   alloc,         // buffer `target` from the pool of `stream` (host buffers: from the host)
@@ -141,38 +131,6 @@ struct Program {
   }
 };
 
-// How one parameter of a unit is cut over the N ranks of the shard group (reference: FSDP2's
-// per-parameter sharding, padded on dimension 0; dimension 1 only where it divides).
-struct ParameterShard {
-  ParameterId parameter = kNone;
-  std::int64_t rows = 0, columns = 0;  // of the whole parameter
-  int shard_dim = 0;
-  std::int64_t padded = 0;  // elements of every rank's padded shard
-  std::int64_t local = 0;   // elements of this rank's shard without padding
-  std::int64_t first = 0;   // its first row, or column when shard_dim is 1
-  std::int64_t offset = 0;  // of the shard in the unit's flat shard, in elements
-};
-
-struct UnitLayout {
-  std::string name;
-  std::vector<ParameterShard> parameters;  // group order
-  std::int64_t padded = 0;                 // sum of padded: S_u
-  std::int64_t numel = 0;                  // sum of the whole parameters' elements
-  std::int64_t local = 0;                  // sum of local
-};
-
-// One rank's place: `groups` says for each Group how many ranks it has and which one this is.
-struct RankPlace {
-  int rank = 0;
-  struct Membership {
-    int size = 1;
-    int index = 0;
-    int first_rank = 0;  // ranks of the group: first_rank + i * stride
-    int stride = 1;
-  };
-  Membership groups[static_cast<int>(Group::kCount)];
-};
-
 // What a rank runs, from its set-up on. `first` is step 1, `steady` every later one.
 struct RankProgram {
   RankPlace place;
@@ -191,45 +149,6 @@ struct RankProgram {
 
 // As reports and traces call it: its path, "root", or nothing for what belongs to no unit.
 std::string_view unit_name(const RankProgram& program, UnitId unit);
-
-// A job: what every rank of one run has in common.
-struct Job {
-  LlamaConfig model;
-  Plan plan;
-  int ranks = 1;
-  int nodes = 0;  // 0: unknown; hybrid sharding over a node's ranks needs it
-  ModuleTree tree;
-  std::vector<Unit> units;
-  std::vector<std::string> warnings;  // settings of the plan that have no effect here
-};
-
-// Checks what only holds for a number of ranks: groups that divide it, nodes.
-Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
-                     int ranks, int nodes = 0);
-
-// The lowering. Cost: a few tens of nanoseconds an instruction.
-RankProgram lower(const Job& job, int rank);
-
-// Where a rank stands in each group.
-RankPlace place_of(const Job& job, int rank);
-
-// How a rank's shards of every unit are cut.
-std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place);
-
-// What becomes of a unit's unsharded parameters after its forward: they stay, or every rank keeps its
-// shard alone (also where it is the only rank of its shard group), or a slice for the post-forward
-// group.
-enum class AfterForward : std::uint8_t { keep, reshard, reshard_to_group };
-AfterForward after_forward(const Job& job, UnitId unit);
-
-// Whether backward leaves a unit as it finds it (pytorch.keep_sharded_in_backward).
-bool stays_sharded_in_backward(const Job& job, UnitId unit);
-
-// Nodes over which a group's ranks are spread when every node holds `ranks_per_node`; 0: one node.
-std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);
-
-// For every rank the lowest rank with the same program whose groups are spread over as many nodes.
-std::vector<int> rank_classes(const Job& job, int ranks_per_node);
 
 // A hash of everything a recording must share with a program for instruction numbers to be
 // comparable. The same on every machine.

@@ -1,9 +1,8 @@
-// From a plan and a number of ranks to groups, places and shards.
+#include "models/sharding/job.hpp"
+
 #include <algorithm>
-#include <map>
 
 #include "models/plan/plan_effects.hpp"
-#include "models/program/step_program.hpp"
 #include "models/sharding/program_size.hpp"
 
 namespace foreshard {
@@ -12,14 +11,6 @@ namespace {
 bool is_hybrid(const Plan& plan) {
   return plan.sharding.strategy == Strategy::hybrid_shard ||
          plan.sharding.strategy == Strategy::hybrid_shard_zero2;
-}
-
-// Ranks that share one copy of the parameters.
-int shard_group_size(const Job& job) {
-  if (job.plan.sharding.strategy == Strategy::no_shard) return 1;
-  if (!is_hybrid(job.plan)) return job.ranks;
-  if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);
-  return job.ranks / job.nodes;
 }
 
 Result<void> check_groups(const Job& job, const std::string& file) {
@@ -112,29 +103,14 @@ Result<void> check_sharded_units(const Job& job, const std::string& file) {
   return {};
 }
 
-ParameterShard cut(const Parameter& parameter, ParameterId id, int wanted_dim,
-                   const RankPlace::Membership& shard) {
-  ParameterShard out;
-  out.parameter = id;
-  out.rows = parameter.rows;
-  out.columns = parameter.columns;
-  const bool along_columns =
-      wanted_dim == 1 && !parameter.is_vector && parameter.columns % shard.size == 0;
-  if (along_columns) {
-    const std::int64_t columns = parameter.columns / shard.size;
-    out.shard_dim = 1;
-    out.padded = out.local = parameter.rows * columns;
-    out.first = columns * shard.index;
-  } else {
-    const std::int64_t chunk = ceil_divide(parameter.rows, shard.size);
-    out.first = std::min(chunk * shard.index, parameter.rows);
-    out.padded = chunk * parameter.columns;
-    out.local = (std::min(out.first + chunk, parameter.rows) - out.first) * parameter.columns;
-  }
-  return out;
-}
-
 }  // namespace
+
+int shard_group_size(const Job& job) {
+  if (job.plan.sharding.strategy == Strategy::no_shard) return 1;
+  if (!is_hybrid(job.plan)) return job.ranks;
+  if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);
+  return job.ranks / job.nodes;
+}
 
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
                      int ranks, int nodes) {
@@ -175,50 +151,6 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
   return job;
 }
 
-RankPlace place_of(const Job& job, int rank) {
-  const int shard_ranks = shard_group_size(job);
-  const ReshardAfterForward& reshard = job.plan.sharding.reshard_after_forward;
-  const int kept =
-      reshard.kind == ReshardAfterForward::Kind::group ? static_cast<int>(reshard.group) : 1;
-  const auto block = [rank](int size) {  // consecutive ranks
-    return RankPlace::Membership{size, rank % size, rank / size * size, 1};
-  };
-  RankPlace place;
-  place.rank = rank;
-  const auto set = [&place](Group group, RankPlace::Membership m) {
-    place.groups[static_cast<int>(group)] = m;
-  };
-  set(Group::shard, block(shard_ranks));
-  set(Group::replicate,
-      {job.ranks / shard_ranks, rank / shard_ranks, rank % shard_ranks, shard_ranks});
-  set(Group::post_forward, block(kept));
-  set(Group::world, block(job.ranks));
-  return place;
-}
-
-std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place) {
-  const auto& shard = place.groups[static_cast<int>(Group::shard)];
-  std::vector<UnitLayout> layouts;
-  layouts.reserve(job.units.size());
-  for (const Unit& unit : job.units) {
-    UnitLayout layout;
-    layout.name = unit.name;
-    layout.parameters.reserve(unit.parameters.size());
-    for (const ParameterId id : unit.parameters) {
-      const Parameter& parameter = job.tree.parameters[static_cast<std::size_t>(id)];
-      ParameterShard cut_shard =
-          cut(parameter, id, static_cast<int>(job.plan.sharding.shard_dim), shard);
-      cut_shard.offset = layout.padded;
-      layout.padded += cut_shard.padded;
-      layout.local += cut_shard.local;
-      layout.numel += parameter.numel();
-      layout.parameters.push_back(cut_shard);
-    }
-    layouts.push_back(std::move(layout));
-  }
-  return layouts;
-}
-
 AfterForward after_forward(const Job& job, UnitId unit) {
   const ShardingPlan& sharding = job.plan.sharding;
   if (is_named(job, unit, sharding.keep_after_forward)) return AfterForward::keep;
@@ -239,41 +171,6 @@ AfterForward after_forward(const Job& job, UnitId unit) {
 
 bool stays_sharded_in_backward(const Job& job, UnitId unit) {
   return is_named(job, unit, job.plan.pytorch.keep_sharded_in_backward);
-}
-
-std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node) {
-  if (ranks_per_node <= 0) return 1;
-  const std::int64_t reach = static_cast<std::int64_t>(membership.size - 1) * membership.stride;
-  const std::int64_t first = membership.first_rank / ranks_per_node;
-  const std::int64_t last = (membership.first_rank + reach) / ranks_per_node;
-  return std::min<std::int64_t>(membership.size, last - first + 1);
-}
-
-std::vector<int> rank_classes(const Job& job, int ranks_per_node) {
-  // A program depends on its rank only through the rows of each parameter that the rank's place in
-  // the shard group gives it, so parameters of equal row counts need to be looked at once.
-  std::vector<std::int64_t> row_counts;
-  for (const Parameter& p : job.tree.parameters) {
-    if (std::find(row_counts.begin(), row_counts.end(), p.rows) == row_counts.end()) {
-      row_counts.push_back(p.rows);
-    }
-  }
-  std::map<std::vector<std::int64_t>, int> first_with;
-  std::vector<int> classes;
-  for (int rank = 0; rank < job.ranks; ++rank) {
-    const RankPlace place = place_of(job, rank);
-    const auto& shard = place.groups[static_cast<int>(Group::shard)];
-    std::vector<std::int64_t> traits;
-    for (const std::int64_t rows : row_counts) {
-      const std::int64_t chunk = ceil_divide(rows, shard.size);
-      traits.push_back(std::clamp<std::int64_t>(rows - chunk * shard.index, 0, chunk));
-    }
-    for (const auto& membership : place.groups) {
-      traits.push_back(nodes_of(membership, ranks_per_node));
-    }
-    classes.push_back(first_with.try_emplace(std::move(traits), rank).first->second);
-  }
-  return classes;
 }
 
 }  // namespace foreshard

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "models/base/error.hpp"
-#include "models/program/step_program.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard {
 

@@ -6,7 +6,6 @@
 #include "profiler/analysis/breakdown.hpp"
 #include "profiler/analysis/memory.hpp"
 #include "profiler/analysis/operators.hpp"
-#include "profiler/analysis/report_notes.hpp"
 #include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
@@ -52,7 +51,6 @@ class Analyser {
     result_.waits = rank_waits(trace_);
     find_path(launches);
     count_missing_ranks();
-    result_.warnings = recording_warnings(result_);
     return std::move(result_);
   }
 

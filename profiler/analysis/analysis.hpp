@@ -119,16 +119,9 @@ struct Analysis {
   std::vector<CollectiveCost> collectives;  // of all ranks, most exposed first
   std::vector<RankWaits> waits;             // by rank
   CriticalPath path;                        // of the last step, or of the whole where none is known
-  std::vector<std::string> warnings;        // what a reader must know before trusting the figures
 };
 
 Analysis analyse(const traces::Trace& trace);
-
-// The object of `foreshard inspect --json`.
-std::string to_json(const Analysis& analysis);
-
-// One screen for a person; what matters most comes first, in sentences.
-std::string report_text(const Analysis& analysis);
 
 // The steps that stand for a run: from the third to the last, or the last alone where there are
 // fewer (the first creates the optimizer's state, the second warms up). Set-up is no step.

@@ -10,7 +10,6 @@
 #include "models/base/statistics.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
-#include "profiler/analysis/report_notes.hpp"
 #include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
@@ -166,8 +165,7 @@ void compare_memory(const Analysis& measured, const Analysis& predicted, const R
   for (const RankAnalysis& rank : measured.ranks) {
     const auto other = peaks.find(stands_for(rank.rank));
     if (other == peaks.end()) {
-      result.warnings.push_back("rank " + std::to_string(rank.rank) + " is not in the " +
-                                (predicted.predicted ? "prediction" : "second"));
+      result.missing_ranks.push_back(rank.rank);
       continue;
     }
     const RankMemoryDifference& one = result.ranks.emplace_back(
@@ -184,7 +182,7 @@ void compare_memory(const Analysis& measured, const Analysis& predicted, const R
 
 Comparison compare(const traces::Trace& measured, const traces::Trace& predicted) {
   Comparison result;
-  const Analysis ours = analyse(measured), theirs = analyse(predicted);
+  Analysis ours = analyse(measured), theirs = analyse(predicted);
   const RankMap stands_for(measured, predicted);
   result.measured_step_ns = ours.step_time_ns;
   result.predicted_step_ns = theirs.step_time_ns;
@@ -214,15 +212,8 @@ Comparison compare(const traces::Trace& measured, const traces::Trace& predicted
   match_events(measured, predicted, stands_for, result);
   result.changes = operator_changes(measured, predicted);
   result.has_prediction = theirs.predicted;
-
-  for (const auto& [which, analysis] : {std::pair{"first: ", &ours}, {"second: ", &theirs}}) {
-    for (const std::string& warning : analysis->warnings) {
-      result.warnings.push_back(which + warning);
-    }
-    for (const std::string& alarm : report_alarms(*analysis))
-      result.alarms.push_back(which + alarm);
-    for (const std::string& note : report_notes(*analysis)) result.notes.push_back(which + note);
-  }
+  result.measured = std::move(ours);
+  result.predicted = std::move(theirs);
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/analysis/analysis.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::profiler {
@@ -60,21 +61,17 @@ struct Comparison {
   std::vector<OperatorDifference> operators;  // of matched events, largest difference first
   std::vector<OperatorChange> changes;        // of all operators, largest difference first
   std::int64_t events_matched = 0;
-  std::int64_t events_unmatched = 0;       // of either side
-  bool same_program = false;               // equal program hashes
-  bool has_prediction = false;             // the second one is a prediction
-  std::vector<std::string> warnings;       // of both recordings, and of what cannot be compared
-  std::vector<std::string> alarms, notes;  // those of the recordings as a report says them
+  std::int64_t events_unmatched = 0;  // of either side
+  bool same_program = false;          // equal program hashes
+  bool has_prediction = false;        // the second one is a prediction
+  std::vector<std::int32_t>
+      missing_ranks;  // that the first has and nobody stands for in the second
+  Analysis measured, predicted;
 };
 
 Comparison compare(const traces::Trace& measured, const traces::Trace& predicted);
 
 std::vector<OperatorChange> operator_changes(const traces::Trace& measured,
                                              const traces::Trace& predicted);
-
-// The object of `foreshard compare --json`.
-std::string to_json(const Comparison& comparison);
-
-std::string report_text(const Comparison& comparison);
 
 }  // namespace foreshard::profiler

@@ -2,7 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "profiler/analysis/analysis.hpp"
+#include "profiler/report/analysis_report.hpp"
+#include "profiler/report/report_notes.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -131,7 +132,7 @@ std::string to_json(const Analysis& analysis) {
   const auto ran_out = std::find_if(analysis.ranks.begin(), analysis.ranks.end(),
                                     [](const RankAnalysis& rank) { return rank.ran_out; });
   json["oom"] = ran_out == analysis.ranks.end() ? Json() : Json::parse(to_json(*ran_out->ran_out));
-  json["warnings"] = analysis.warnings;
+  json["warnings"] = recording_warnings(analysis);
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,10 +1,11 @@
+#include "profiler/report/analysis_report.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include "profiler/analysis/analysis.hpp"
-#include "profiler/analysis/report_notes.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/report_memory.hpp"
+#include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
 #include "profiler/report/report_tables.hpp"
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <utility>
 
-#include "profiler/analysis/report_notes.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/numbered_names.hpp"
 #include "profiler/report/report_memory.hpp"
+#include "profiler/report/report_notes.hpp"
 #include "profiler/report/short_names.hpp"
 #include "traces/input/bounded_sum.hpp"
 

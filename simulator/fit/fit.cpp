@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/base/figures.hpp"
+#include "models/sharding/job.hpp"
 #include "simulator/fit/fit_band.hpp"
 #include "simulator/fit/fit_samples.hpp"
 #include "simulator/fit/fit_speeds.hpp"

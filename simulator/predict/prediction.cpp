@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "models/lowering/lower.hpp"
 #include "models/program/oom_report.hpp"
 #include "simulator/predict/model_flops.hpp"
 #include "traces/processors.hpp"

@@ -14,6 +14,7 @@
 #include "models/hardware/hardware.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/program/step_program.hpp"
+#include "models/sharding/job.hpp"
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/engine/critical_path.hpp"

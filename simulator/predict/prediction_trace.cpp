@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "models/sharding/job.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/metadata.hpp"
 #include "traces/program_facts.hpp"

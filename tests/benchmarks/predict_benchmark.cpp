@@ -6,6 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "models/lowering/lower.hpp"
 #include "simulator/predict/prediction.hpp"
 
 namespace foreshard::simulator {

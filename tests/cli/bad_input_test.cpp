@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/lowering/lower.hpp"
 #include "tests/cli/program_runner.hpp"
 
 namespace foreshard::cli_tests {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "profiler/analysis/analysis.hpp"
+#include "profiler/report/analysis_report.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/export/csv_export.hpp"
 #include "traces/fst/fst_file.hpp"

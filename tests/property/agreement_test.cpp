@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "executor/run/training.hpp"
+#include "models/lowering/lower.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/models/lowering/program_checks.hpp"
 #include "tests/property/random_job.hpp"

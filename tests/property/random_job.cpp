@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "models/sharding/job.hpp"
+
 namespace foreshard::tests {
 
 int draws(int otherwise) {

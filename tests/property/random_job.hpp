@@ -6,6 +6,7 @@
 #include <random>
 
 #include "models/program/step_program.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::tests {
 

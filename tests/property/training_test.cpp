@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "models/sharding/job.hpp"
 #include "tests/small_llama.hpp"
 #include "tests/temporary_folder.hpp"
 

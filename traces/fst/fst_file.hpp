@@ -41,6 +41,7 @@
 
 namespace foreshard::traces {
 
+// Stands in the file's metadata as "format_version"; not in those of a trace that was read.
 constexpr int kFormatVersion = 2;
 
 // Writes a trace as it comes. Not for several threads at once. What fails in an append is remembered

@@ -81,6 +81,7 @@ class Reader {
                   "is " + std::to_string(version) + "; expected " + std::to_string(kFormatVersion) +
                       ", which is what this foreshard reads");
     }
+    trace_.metadata.erase("format_version");
     trace_.complete = trace_.metadata["complete"] == "1";
     trace_.complete_until_ns = integer(trace_.metadata, "complete_until_ns", 0);
     return {};

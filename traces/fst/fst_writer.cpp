@@ -148,9 +148,13 @@ Result<void> make_empty(const std::string& file, const Metadata& metadata,
                  fresh.run("PRAGMA page_size=16384; PRAGMA journal_mode=OFF; BEGIN") &&
                  create_schema(fresh);
   Statement set(is_done ? fresh.handle() : nullptr, "INSERT INTO META_DATA_EXPORT VALUES (?,?)");
-  for (const auto& [key, value] : metadata) {
-    const std::string_view written = key == "complete" ? "0" : std::string_view(value);
-    is_done = is_done && set.run(std::string_view(key), written);
+  Metadata written = metadata;
+  if (const auto complete = written.find("complete"); complete != written.end()) {
+    complete->second = "0";
+  }
+  written["format_version"] = std::to_string(kFormatVersion);
+  for (const auto& [key, value] : written) {
+    is_done = is_done && set.run(std::string_view(key), std::string_view(value));
   }
   set = Statement();
   if (is_done && fresh.run("COMMIT")) return {};

@@ -1,5 +1,5 @@
 // What a file looks like from its beginning, for messages to someone who gave it to the wrong command:
-// "is a zip archive". Only for the sources of this folder and its importers.
+// "is a zip archive". Only for traces/.
 #pragma once
 
 #include <string>

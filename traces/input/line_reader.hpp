@@ -1,5 +1,5 @@
 // Lines of a source, of any length up to 64 MiB, each with the bytes behind it that simdjson may
-// touch. Only for the sources of this folder.
+// touch. Only for traces/.
 #pragma once
 
 #include <cstddef>

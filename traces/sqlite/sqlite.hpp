@@ -1,5 +1,4 @@
-// SQLite as these sources use it: a database and a prepared statement that close themselves. Only
-// for the sources of this folder.
+// SQLite as traces/ uses it: a database and a prepared statement that close themselves.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,7 @@
 // nothing can be written. Nothing that stands in it is run or computed: only plain columns of tables
 // with pages of their own are read, never views, virtual tables or generated columns; there are no
 // triggers, no functions, no endless queries and no values longer than any that is written on purpose.
-// Nothing is written beside a file that nobody else writes. Only for the sources of this folder and
-// its importers.
+// Nothing is written beside a file that nobody else writes. Only for traces/.
 #pragma once
 
 #include <cstdint>

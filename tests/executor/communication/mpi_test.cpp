@@ -31,7 +31,7 @@ class Mpi : public testing::Test {
   static Outcome run(const std::string& argument, const std::string& fault) {
     const std::string command = "FORESHARD_FAULT=" + fault +
                                 " timeout 60 mpirun --allow-run-as-root --oversubscribe -n 3 "
-                                "'" FORESHARD_BINARY_DIR "/bin/foreshard_mpi_rank' " +
+                                "'" FORESHARD_BINARY_DIR "/bin/mpi_rank' " +
                                 argument + " 2>&1";
     Outcome outcome;
     FILE* pipe = popen(command.c_str(), "r");

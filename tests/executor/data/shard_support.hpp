@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "models/llama/llama_config.hpp"
+#include "models/llama/module_tree.hpp"
 #include "models/program/step_program.hpp"
-#include "models/sharding/module_tree.hpp"
 #include "tests/small_llama.hpp"
 
 namespace foreshard::executor {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/lowering/lower.hpp"
 #include "models/lowering/operator_graph.hpp"
 #include "tests/models/lowering/program_checks.hpp"
 #include "tests/small_llama.hpp"

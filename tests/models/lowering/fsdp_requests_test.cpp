@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
+#include "models/lowering/lower.hpp"
 #include "models/program/step_program.hpp"
 
 namespace foreshard {

@@ -1,6 +1,7 @@
 // The lowering against the laws of step programs and the reference's worked example.
 #include <gtest/gtest.h>
 
+#include "models/lowering/lower.hpp"
 #include "tests/models/lowering/program_checks.hpp"
 #include "tests/small_llama.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/lowering/lower.hpp"
 #include "tests/small_llama.hpp"
 
 namespace foreshard {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "models/program/step_program.hpp"
+#include "models/sharding/job.hpp"
+#include "models/sharding/units.hpp"
 #include "tests/small_llama.hpp"
 
 namespace foreshard {

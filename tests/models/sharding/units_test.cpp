@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/base/assertion.hpp"
+#include "models/lowering/lower.hpp"
 #include "models/plan/plan_effects.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/program/step_program.hpp"

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "profiler/analysis/report_notes.hpp"
+#include "profiler/report/analysis_report.hpp"
+#include "profiler/report/report_notes.hpp"
 #include "tests/profiler/analysis/hand_made_trace.hpp"
 
 namespace foreshard::profiler {
@@ -51,7 +52,7 @@ TEST(Breakdown, IsZeroWithoutDeviceEvents) {
   t.event(0, -1, EventKind::host, 5, 10);
   const Analysis analysis = analyse(t.trace);
   EXPECT_EQ(analysis.ranks[0].time.span_ns, 0);
-  EXPECT_EQ(analysis.warnings,
+  EXPECT_EQ(recording_warnings(analysis),
             std::vector<std::string>{"No work of devices was recorded on rank 0."});
 }
 
@@ -126,8 +127,9 @@ TEST(Memory, SaysWhatDoesNotFit) {
       .memory(0, MemoryAction::alloc, 3, 0x20, 1024);
   const Analysis analysis = analyse(t.trace);
   EXPECT_EQ(analysis.ranks[0].peak.allocated_bytes, 1024);
-  ASSERT_EQ(analysis.warnings.size(), 1u);
-  EXPECT_TRUE(analysis.warnings[0].starts_with("Memory events that do not fit"));
+  const std::vector<std::string> warnings = recording_warnings(analysis);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(warnings[0].starts_with("Memory events that do not fit"));
 }
 
 TEST(Operators, AreSummedOverRanksCostliestFirst) {
@@ -173,7 +175,8 @@ TEST(Warnings, SayWhatIsMissing) {
   t.event(0, 0, EventKind::compute, 0, 1);
   const Analysis analysis = analyse(t.trace);
   EXPECT_EQ(analysis.dropped_records, 12);
-  EXPECT_EQ(analysis.warnings,
+  const std::vector<std::string> warnings = recording_warnings(analysis);
+  EXPECT_EQ(warnings,
             (std::vector<std::string>{
                 "this recording is incomplete: nothing is missing before 1.500 ms, what came later "
                 "may be",
@@ -181,8 +184,8 @@ TEST(Warnings, SayWhatIsMissing) {
                 "The run has 4 ranks, this trace holds 1."}));
   // What the report says, in its words.
   EXPECT_EQ(report_alarms(analysis),
-            std::vector<std::string>(analysis.warnings.begin(), analysis.warnings.end() - 1));
-  EXPECT_EQ(report_notes(analysis), std::vector<std::string>{analysis.warnings.back()});
+            std::vector<std::string>(warnings.begin(), warnings.end() - 1));
+  EXPECT_EQ(report_notes(analysis), std::vector<std::string>{warnings.back()});
 }
 
 TEST(Json, KeepsTheContract) {

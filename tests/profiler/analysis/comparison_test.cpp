@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "profiler/report/comparison_report.hpp"
 #include "tests/profiler/analysis/hand_made_trace.hpp"
 
 namespace foreshard::profiler {

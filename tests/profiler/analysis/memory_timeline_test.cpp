@@ -9,6 +9,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "profiler/analysis/analysis.hpp"
+#include "profiler/report/analysis_report.hpp"
 #include "tests/profiler/analysis/hand_made_trace.hpp"
 #include "traces/export/csv_export.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "profiler/report/analysis_report.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/numbered_names.hpp"
 #include "profiler/report/report_memory.hpp"

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/sharding/job.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/fit/fit.hpp"
 #include "simulator/predict/prediction.hpp"

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "models/lowering/lower.hpp"
 #include "simulator/engine/task_graph.hpp"
 #include "simulator/predict/model_flops.hpp"
 #include "tests/simulator/small_program.hpp"

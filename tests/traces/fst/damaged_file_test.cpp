@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "profiler/analysis/analysis.hpp"
+#include "profiler/report/analysis_report.hpp"
 #include "tests/traces/sample_trace.hpp"
 #include "traces/fst/fst_file.hpp"
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/traces/sample_trace.hpp"
+#include "traces/fst/fst_finish.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -173,9 +174,9 @@ TEST(FstFile, NamesWhatIsWrongWithAPath) {
 
 TEST(FstFile, RefusesAnotherVersion) {
   const TemporaryFolder folder;
-  Trace trace = sample_trace();
-  trace.metadata["format_version"] = "99";
-  ASSERT_TRUE(write_fst(folder.path("a.fst"), trace));
+  ASSERT_TRUE(write_fst(folder.path("a.fst"), sample_trace()));
+  ASSERT_TRUE(open_own(folder.path("a.fst"))
+                  .run("UPDATE META_DATA_EXPORT SET value = '99' WHERE name = 'format_version'"));
   const auto read = read_fst(folder.path("a.fst"));
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().field, "format_version");

@@ -95,7 +95,6 @@ Trace busy_trace() {
       }
     }
   }
-  trace.metadata["format_version"] = std::to_string(kFormatVersion);
   sort(trace);
   return trace;
 }

@@ -8,12 +8,15 @@
 
 #include <gtest/gtest.h>
 
+#include "profiler/replay/contents.hpp"
 #include "traces/allocator/allocator_replay.hpp"
-#include "traces/snapshot/contents.hpp"
 #include "traces/snapshot/history.hpp"
 
 namespace foreshard::traces {
 namespace {
+
+using profiler::Contents;
+using profiler::without_gathered;
 
 namespace fs = std::filesystem;
 
@@ -132,7 +135,7 @@ class LlamaSnapshotTest : public testing::Test {
 };
 
 TEST_F(LlamaSnapshotTest, CategoriesAddUpWhenMemoryRanOut) {
-  const Contents found = contents(trace_, 0);
+  const Contents found = profiler::contents(trace_, 0);
   EXPECT_TRUE(found.out_of_memory);
   EXPECT_EQ(found.requested, 4'202'692'608);
   EXPECT_EQ(found.allocated, 36'227'704'832);
@@ -149,7 +152,7 @@ TEST_F(LlamaSnapshotTest, CategoriesAddUpWhenMemoryRanOut) {
 }
 
 TEST_F(LlamaSnapshotTest, NamesWhatWasGathered) {
-  const Contents found = contents(trace_, 0);
+  const Contents found = profiler::contents(trace_, 0);
   const auto layers = std::find_if(found.gathered.begin(), found.gathered.end(),
                                    [](const auto& g) { return g.made.block_bytes == 436'224'000; });
   ASSERT_NE(layers, found.gathered.end());

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include "profiler/replay/contents.hpp"
 #include "tests/temporary_folder.hpp"
 #include "traces/allocator/allocator_replay.hpp"
-#include "traces/snapshot/contents.hpp"
 #include "traces/snapshot/history.hpp"
 
 namespace foreshard::traces {
@@ -248,7 +248,7 @@ TEST(SnapshotTest, ReadsSegmentsAloneOfAnOldSchema) {
 }
 
 TEST(SnapshotTest, SaysWhatHeldTheMemory) {
-  const Contents found = contents(import("protocol4"), 0);
+  const profiler::Contents found = profiler::contents(import("protocol4"), 0);
   EXPECT_TRUE(found.out_of_memory);
   EXPECT_EQ(found.requested, std::int64_t{1} << 33);
   EXPECT_EQ(found.allocated, 6 * kMi);

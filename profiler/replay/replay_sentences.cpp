@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cli/replay_report.hpp"
 #include "models/base/figures.hpp"
+#include "profiler/replay/replay_report.hpp"
 
-namespace foreshard::cli {
+namespace foreshard::profiler {
 namespace {
 
 std::string of_the_device(const ReplayAnswer& a, std::int64_t bytes) {
@@ -191,4 +191,4 @@ std::vector<std::string> replay_sentences(const ReplayAnswer& a) {
   return sentences;
 }
 
-}  // namespace foreshard::cli
+}  // namespace foreshard::profiler

@@ -19,7 +19,7 @@ std::vector<std::string> report_notes(const Analysis& analysis);
 std::string out_of_memory_sentence(const Analysis& analysis);
 
 // All of these in the order in which they are said, and what else a report says in its sentences: for
-// Analysis::warnings.
+// the JSON.
 std::vector<std::string> recording_warnings(const Analysis& analysis);
 
 // "incomplete: nothing is missing before 2.000 ms, what came later may be"

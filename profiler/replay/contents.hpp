@@ -11,7 +11,7 @@
 #include "traces/snapshot/history.hpp"
 #include "traces/trace.hpp"
 
-namespace foreshard::traces {
+namespace foreshard::profiler {
 
 struct ContentsGroup {
   std::string category, role;
@@ -36,10 +36,11 @@ struct Contents {
 };
 
 // At the first out-of-memory of a rank, or else when its allocated memory first reached its peak.
-Contents contents(const Trace& trace, int rank);
+Contents contents(const traces::Trace& trace, int rank);
 
 // The history had the program freed what FSDP had gathered (and nothing used any more) before the
 // first request that failed: those blocks' frees are put before it.
-AllocatorHistory without_gathered(const AllocatorHistory& history, const Trace& trace, int rank);
+traces::AllocatorHistory without_gathered(const traces::AllocatorHistory& history,
+                                          const traces::Trace& trace, int rank);
 
-}  // namespace foreshard::traces
+}  // namespace foreshard::profiler

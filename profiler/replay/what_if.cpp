@@ -1,10 +1,10 @@
-#include "cli/replay_what_if.hpp"
+#include "profiler/replay/what_if.hpp"
 
 #include <algorithm>
 
 #include "traces/allocator/allocator_settings.hpp"
 
-namespace foreshard::cli {
+namespace foreshard::profiler {
 namespace {
 
 using traces::AllocatorHistory;
@@ -103,7 +103,7 @@ Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const ReplayOpt
                                           [](const auto& group) { return group.left > 0; });
   if (!holds_gathered) return found;
   const AllocatorHistory freed =
-      traces::without_gathered(recording.history, *recording.trace, recording.device);
+      without_gathered(recording.history, *recording.trace, recording.device);
   auto done =
       ask("gathered parameters freed after the forward",
           "give reshard_after_forward=True to the unit that still holds them", freed, rules);
@@ -112,4 +112,4 @@ Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const ReplayOpt
   return found;
 }
 
-}  // namespace foreshard::cli
+}  // namespace foreshard::profiler

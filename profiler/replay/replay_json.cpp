@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
-#include "cli/replay_report.hpp"
+#include "profiler/replay/replay_report.hpp"
 
-namespace foreshard::cli {
+namespace foreshard::profiler {
 namespace {
 
 using nlohmann::ordered_json;
@@ -12,7 +12,7 @@ ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json();
 }
 
-ordered_json group_json(const traces::ContentsGroup& group) {
+ordered_json group_json(const ContentsGroup& group) {
   return {{"category", group.category},
           {"role", group.role},
           {"blocks", group.blocks},
@@ -27,7 +27,7 @@ ordered_json fragmentation_json(const Fragmentation& f) {
           {"largest_free_block_bytes", f.largest_free}};
 }
 
-ordered_json contents_json(const traces::Contents& contents) {
+ordered_json contents_json(const Contents& contents) {
   ordered_json json = {{"time_ns", contents.time_ns},
                        {"out_of_memory", contents.out_of_memory},
                        {"requested_bytes", contents.requested},
@@ -62,7 +62,7 @@ ordered_json what_if_json(const WhatIf& what_if) {
 
 }  // namespace
 
-ordered_json replay_json(const ReplayAnswer& a) {
+std::string to_json(const ReplayAnswer& a) {
   const AllocatorStatistics& statistics = a.result.statistics;
   ordered_json json = {{"events", a.events},
                        {"peak_allocated_bytes", statistics.peak_allocated},
@@ -102,7 +102,7 @@ ordered_json replay_json(const ReplayAnswer& a) {
   json["what_if"] = ordered_json::array();
   for (const WhatIf& what_if : a.what_ifs) json["what_if"].push_back(what_if_json(what_if));
   json["contents"] = a.contents ? contents_json(*a.contents) : ordered_json();
-  return json;
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 std::string decisions_text(const traces::ReplayResult& result) {
@@ -122,4 +122,4 @@ std::string decisions_text(const traces::ReplayResult& result) {
   return text;
 }
 
-}  // namespace foreshard::cli
+}  // namespace foreshard::profiler

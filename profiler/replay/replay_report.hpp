@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include "profiler/replay/what_if.hpp"
 
-#include "cli/replay_what_if.hpp"
-
-namespace foreshard::cli {
+namespace foreshard::profiler {
 
 struct ReplayAnswer {
   std::string history;
@@ -30,7 +28,7 @@ struct ReplayAnswer {
   Fragmentation at_peak;
   std::optional<Fragmentation> at_failure;  // the first one
   std::vector<WhatIf> what_ifs;
-  std::optional<traces::Contents> contents;  // of a snapshot
+  std::optional<Contents> contents;  // of a snapshot
 
   bool is_as_recorded() const { return settings.empty() && !has_other_device; }
   bool is_proven() const {
@@ -43,7 +41,7 @@ struct ReplayAnswer {
 // to do about it.
 std::vector<std::string> replay_sentences(const ReplayAnswer& answer);
 
-nlohmann::ordered_json replay_json(const ReplayAnswer& answer);
+std::string to_json(const ReplayAnswer& answer);
 std::string replay_text(const ReplayAnswer& answer);
 // JSON lines: what the allocator decided for each request.
 std::string decisions_text(const traces::ReplayResult& result);
@@ -61,4 +59,4 @@ class Amounts {
 };
 Amounts amounts_of(const ReplayAnswer& answer);
 
-}  // namespace foreshard::cli
+}  // namespace foreshard::profiler

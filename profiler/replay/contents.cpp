@@ -1,4 +1,4 @@
-#include "traces/snapshot/contents.hpp"
+#include "profiler/replay/contents.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,18 @@
 #include "traces/input/bounded_sum.hpp"
 #include "traces/memory_replay.hpp"
 
-namespace foreshard::traces {
+namespace foreshard::profiler {
 namespace {
+
+using traces::AllocatorAction;
+using traces::AllocatorHistory;
+using traces::bounded_sum;
+using traces::HistoryEvent;
+using traces::MemoryAction;
+using traces::MemoryEvent;
+using traces::MemoryReplay;
+using traces::StringId;
+using traces::Trace;
 
 std::span<const MemoryEvent> events_of(const Trace& trace, int rank) {
   const auto first = std::find_if(trace.memory.begin(), trace.memory.end(),
@@ -141,4 +151,4 @@ AllocatorHistory without_gathered(const AllocatorHistory& history, const Trace& 
   return changed;
 }
 
-}  // namespace foreshard::traces
+}  // namespace foreshard::profiler

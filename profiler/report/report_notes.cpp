@@ -1,4 +1,4 @@
-#include "profiler/analysis/report_notes.hpp"
+#include "profiler/report/report_notes.hpp"
 
 #include <algorithm>
 

@@ -1,3 +1,5 @@
+#include "profiler/report/comparison_report.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -6,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "profiler/analysis/comparison.hpp"
 #include "profiler/report/format.hpp"
+#include "profiler/report/report_notes.hpp"
 #include "profiler/report/short_names.hpp"
 
 namespace foreshard::profiler {
@@ -170,6 +172,27 @@ std::string changes_table(const Comparison& c) {
   return table.rows() == 0 ? "" : "\n" + table.text();
 }
 
+// What `say` says of either recording.
+std::vector<std::string> of_both(const Comparison& c,
+                                 std::vector<std::string> (*say)(const Analysis&)) {
+  std::vector<std::string> all;
+  for (const auto& [which, analysis] :
+       {std::pair{"first: ", &c.measured}, {"second: ", &c.predicted}}) {
+    for (const std::string& sentence : say(*analysis)) all.push_back(which + sentence);
+  }
+  return all;
+}
+
+std::vector<std::string> warnings(const Comparison& c) {
+  std::vector<std::string> all;
+  for (const std::int32_t rank : c.missing_ranks) {
+    all.push_back("rank " + std::to_string(rank) + " is not in the " +
+                  (c.has_prediction ? "prediction" : "second"));
+  }
+  for (std::string& warning : of_both(c, recording_warnings)) all.push_back(std::move(warning));
+  return all;
+}
+
 }  // namespace
 
 std::string to_json(const Comparison& c) {
@@ -214,13 +237,15 @@ std::string to_json(const Comparison& c) {
                                {"measured_ns", one.measured_ns},
                                {"predicted_ns", one.predicted_ns}});
   }
-  json["warnings"] = c.warnings;
+  json["warnings"] = warnings(c);
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string report_text(const Comparison& c) {
   std::string text;
-  for (const std::string& alarm : c.alarms) text += wrapped("warning: " + alarm, 9);
+  for (const std::string& alarm : of_both(c, report_alarms)) {
+    text += wrapped("warning: " + alarm, 9);
+  }
   for (const std::string& sentence :
        {time_sentence(c), cause_sentence(c), memory_sentence(c), events_sentence(c)}) {
     if (!sentence.empty()) text += wrapped(sentence, 2);
@@ -229,7 +254,7 @@ std::string report_text(const Comparison& c) {
                            c.has_prediction ? "predicted" : "second");
   text += c.operators.empty() ? changes_table(c) : operators_table(c);
   std::string notes;
-  for (const std::string& note : c.notes) notes += wrapped(note, 2);
+  for (const std::string& note : of_both(c, report_notes)) notes += wrapped(note, 2);
   return notes.empty() ? text : text + "\n" + notes;
 }
 

@@ -1,4 +1,4 @@
-#include "models/sharding/module_tree.hpp"
+#include "models/llama/module_tree.hpp"
 
 #include <utility>
 

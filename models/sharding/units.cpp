@@ -1,9 +1,9 @@
 // The division of a module tree into FSDP units: fully_shard's rules for which parameters a call
 // manages, and the wrap policies that decide where it is called.
+#include "models/sharding/units.hpp"
+
 #include <algorithm>
 #include <set>
-
-#include "models/sharding/module_tree.hpp"
 
 namespace foreshard {
 namespace {

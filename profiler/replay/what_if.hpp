@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "profiler/replay/contents.hpp"
 #include "traces/allocator/allocator_replay.hpp"
-#include "traces/snapshot/contents.hpp"
 
-namespace foreshard::cli {
+namespace foreshard::profiler {
 
 // Where reserved memory was not allocated, at one moment of a replay.
 struct Fragmentation {
@@ -40,7 +40,7 @@ struct WhatIf {
 struct Recording {
   traces::AllocatorHistory history;
   std::optional<traces::Trace> trace;  // of a snapshot
-  std::optional<traces::Contents> contents;
+  std::optional<Contents> contents;
   int device = 0;
 };
 
@@ -49,4 +49,4 @@ struct Recording {
 Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const traces::ReplayOptions& asked,
                                      const std::string& asked_settings);
 
-}  // namespace foreshard::cli
+}  // namespace foreshard::profiler

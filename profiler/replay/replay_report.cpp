@@ -1,16 +1,14 @@
-#include "cli/replay_report.hpp"
+#include "profiler/replay/replay_report.hpp"
 
 #include <algorithm>
 
-#include "cli/command.hpp"
 #include "models/base/figures.hpp"
 #include "profiler/report/format.hpp"
 
-namespace foreshard::cli {
+namespace foreshard::profiler {
 namespace {
 
 using profiler::TextTable;
-using traces::ContentsGroup;
 
 constexpr std::size_t kGroupsShown = 12, kGatheredShown = 6;
 
@@ -96,7 +94,7 @@ std::string what_ifs_text(const ReplayAnswer& a) {
 
 std::string contents_text(const ReplayAnswer& a) {
   if (!a.contents) return {};
-  const traces::Contents& contents = *a.contents;
+  const Contents& contents = *a.contents;
   const Amounts amount = amounts_of(a);
   std::string text = a.is_as_recorded() ? "\nWhat" : "\nIn the recording: what";
   text += contents.out_of_memory
@@ -117,7 +115,7 @@ std::string contents_text(const ReplayAnswer& a) {
   if (contents.gathered.empty()) return text;
   TextTable gathered({"", ""}, {0, 1});
   for (std::size_t i = 0; i < std::min(contents.gathered.size(), kGatheredShown); ++i) {
-    const traces::GatheredGroup& group = contents.gathered[i];
+    const GatheredGroup& group = contents.gathered[i];
     gathered.add({group.made.role + "s:", blocks_of(group.made) + ", at most " +
                                               grouped(group.most_at_once) + " at once, " +
                                               grouped(group.left) + " left"});
@@ -150,4 +148,4 @@ std::string replay_text(const ReplayAnswer& a) {
   return text + what_ifs_text(a) + figures(a) + contents_text(a);
 }
 
-}  // namespace foreshard::cli
+}  // namespace foreshard::profiler

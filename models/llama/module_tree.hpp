@@ -1,4 +1,4 @@
-// The module tree of a Llama as Hugging Face names it, and its division into FSDP units.
+// The module tree of a Llama as Hugging Face names it.
 //
 // Hugging Face's names serve every implementation; what differs between implementations is which
 // modules there are and in which order they stand, and so the order of a unit's parameters.
@@ -12,15 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include "models/base/error.hpp"
 #include "models/llama/llama_config.hpp"
-#include "models/plan/plan.hpp"
 
 namespace foreshard {
 
 using ModuleId = std::int32_t;
 using ParameterId = std::int32_t;
-using UnitId = std::int32_t;
 constexpr std::int32_t kNone = -1;
 
 // What a module is; Linear covers the projections and lm_head.
@@ -71,22 +68,5 @@ ModuleTree llama_modules(const LlamaConfig& config);
 // the root, feed-forward weights are w1, w2, w3 (gate, down, up), and neither activation nor rotary
 // embedding is a module.
 ModuleTree torchtitan_modules(const LlamaConfig& config);
-
-// One FSDP parameter group: `fully_shard` called on `modules` (more than one: a list-wrapped group,
-// in the order of the list).
-struct Unit {
-  std::string name;  // paths of its modules joined by ", "; empty for the root
-  std::vector<ModuleId> modules;
-  std::vector<ParameterId> parameters;  // group order: post-order below each of its modules
-};
-
-// The units a plan's wrap section makes, in the order of named_modules() of their first module, so
-// unit 0 is the root's (present even when nothing is left for it, then without parameters).
-// Errors: globs that match nothing, a module in two groups, tied weights in two units.
-Result<std::vector<Unit>> wrap_units(const ModuleTree& tree, const LlamaConfig& config,
-                                     const Plan& plan, const std::string& plan_file);
-
-// Whether a Hugging Face module path matches a glob; `*` stays inside one path component.
-bool glob_matches(std::string_view glob, std::string_view path);
 
 }  // namespace foreshard

@@ -1,0 +1,43 @@
+// A job: a model, a plan and a number of ranks that fit together, which is all that the step program
+// of any rank depends on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/base/error.hpp"
+#include "models/llama/llama_config.hpp"
+#include "models/llama/module_tree.hpp"
+#include "models/plan/plan.hpp"
+#include "models/sharding/units.hpp"
+
+namespace foreshard {
+
+struct Job {
+  LlamaConfig model;
+  Plan plan;
+  int ranks = 1;
+  int nodes = 0;  // 0: unknown; hybrid sharding over a node's ranks needs it
+  ModuleTree tree;
+  std::vector<Unit> units;
+  std::vector<std::string> warnings;  // settings of the plan that have no effect here
+};
+
+// Checks what only holds for a number of ranks: groups that divide it, nodes.
+Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
+                     int ranks, int nodes = 0);
+
+// Ranks that share one copy of the parameters.
+int shard_group_size(const Job& job);
+
+// What becomes of a unit's unsharded parameters after its forward: they stay, or every rank keeps its
+// shard alone (also where it is the only rank of its shard group), or a slice for the post-forward
+// group.
+enum class AfterForward : std::uint8_t { keep, reshard, reshard_to_group };
+AfterForward after_forward(const Job& job, UnitId unit);
+
+// Whether backward leaves a unit as it finds it (pytorch.keep_sharded_in_backward).
+bool stays_sharded_in_backward(const Job& job, UnitId unit);
+
+}  // namespace foreshard

@@ -1,0 +1,67 @@
+// Where a rank stands in each group of ranks, and how parameters are cut over the ranks of a group.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/sharding/units.hpp"
+
+namespace foreshard {
+
+struct Job;
+
+// A set of ranks with a communicator of its own.
+//   shard         the ranks that share one copy of the parameters
+//   replicate     the ranks that hold the same shard (hybrid sharding)
+//   post_forward  the ranks that keep parameters together after forward (reshard to k ranks)
+//   world         all
+enum class Group : std::uint8_t { shard, replicate, post_forward, world, kCount };
+std::string_view name(Group group);
+
+// How one parameter of a unit is cut over the N ranks of the shard group (reference: FSDP2's
+// per-parameter sharding, padded on dimension 0; dimension 1 only where it divides).
+struct ParameterShard {
+  ParameterId parameter = kNone;
+  std::int64_t rows = 0, columns = 0;  // of the whole parameter
+  int shard_dim = 0;
+  std::int64_t padded = 0;  // elements of every rank's padded shard
+  std::int64_t local = 0;   // elements of this rank's shard without padding
+  std::int64_t first = 0;   // its first row, or column when shard_dim is 1
+  std::int64_t offset = 0;  // of the shard in the unit's flat shard, in elements
+};
+
+struct UnitLayout {
+  std::string name;
+  std::vector<ParameterShard> parameters;  // group order
+  std::int64_t padded = 0;                 // sum of padded: S_u
+  std::int64_t numel = 0;                  // sum of the whole parameters' elements
+  std::int64_t local = 0;                  // sum of local
+};
+
+// One rank's place: `groups` says for each Group how many ranks it has and which one this is.
+struct RankPlace {
+  int rank = 0;
+  struct Membership {
+    int size = 1;
+    int index = 0;
+    int first_rank = 0;  // ranks of the group: first_rank + i * stride
+    int stride = 1;
+  };
+  Membership groups[static_cast<int>(Group::kCount)];
+};
+
+// Where a rank stands in each group.
+RankPlace place_of(const Job& job, int rank);
+
+// How a rank's shards of every unit are cut.
+std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place);
+
+// Nodes over which a group's ranks are spread when every node holds `ranks_per_node`; 0: one node.
+std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);
+
+// For every rank the lowest rank with the same program whose groups are spread over as many nodes.
+std::vector<int> rank_classes(const Job& job, int ranks_per_node);
+
+}  // namespace foreshard
