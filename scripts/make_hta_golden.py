@@ -2,6 +2,7 @@
 """Makes tests/golden/hta.json: what Holistic Trace Analysis says of Kineto recordings.
 
     scripts/make_hta_golden.py FOLDER
+    scripts/make_hta_golden.py traces/samples --out tests/golden/hta_samples.json
 
 FOLDER holds recordings (*.json.gz), each of one rank. For every file that Holistic Trace Analysis
 (PyPI: HolisticTraceAnalysis) can read, its temporal breakdown in microseconds and its overlap of
@@ -50,7 +51,9 @@ def figures(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("folder", type=pathlib.Path, help="recordings, *.json.gz, at any depth")
-    folder = parser.parse_args().folder
+    parser.add_argument("--out", type=pathlib.Path, default=GOLDEN, help="file to write")
+    arguments = parser.parse_args()
+    folder, out = arguments.folder, arguments.out
     logging.disable(logging.CRITICAL)
     golden = {}
     for path in sorted(folder.rglob("*.json.gz")):
@@ -59,8 +62,8 @@ def main():
             golden[name] = figures(path)
         except Exception as error:
             print(f"{name}: left out, {type(error).__name__}: {error}", file=sys.stderr)
-    GOLDEN.write_text(json.dumps(golden, indent=1, sort_keys=True) + "\n")
-    print(f"{len(golden)} recordings in {GOLDEN}")
+    out.write_text(json.dumps(golden, indent=1, sort_keys=True) + "\n")
+    print(f"{len(golden)} recordings in {out}")
 
 
 if __name__ == "__main__":

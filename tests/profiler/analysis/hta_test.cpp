@@ -1,5 +1,6 @@
-// Breakdown and overlap against Holistic Trace Analysis on recordings of others. The golden figures
-// are made by scripts/make_hta_golden.py from the recordings, which are not ours to ship.
+// Breakdown and overlap against Holistic Trace Analysis, on our own samples and on recordings of
+// others. The golden figures are made by scripts/make_hta_golden.py from the recordings, of which
+// those of others are not ours to ship.
 #include <filesystem>
 #include <fstream>
 
@@ -12,11 +13,10 @@
 namespace foreshard::profiler {
 namespace {
 
-TEST(HolisticTraceAnalysis, SaysTheSame) {
-  const std::filesystem::path source = FORESHARD_SOURCE_DIR;
-  const auto recordings = source.parent_path() / "shared" / "traces" / "kineto" / "hta";
-  if (!std::filesystem::exists(recordings)) GTEST_SKIP() << "the recordings are not there";
-  std::ifstream file(source / "tests" / "golden" / "hta.json");
+const std::filesystem::path kSource = FORESHARD_SOURCE_DIR;
+
+void expect_same(const std::filesystem::path& recordings, const std::string& figures) {
+  std::ifstream file(kSource / "tests" / "golden" / figures);
   const auto golden = nlohmann::json::parse(file);
   ASSERT_FALSE(golden.empty());
   for (const auto& [name, expected] : golden.items()) {
@@ -45,6 +45,16 @@ TEST(HolisticTraceAnalysis, SaysTheSame) {
         0.00501)
         << name;
   }
+}
+
+TEST(HolisticTraceAnalysis, SaysTheSameOfTheSamples) {
+  expect_same(kSource / "traces" / "samples", "hta_samples.json");
+}
+
+TEST(HolisticTraceAnalysis, SaysTheSame) {
+  const auto recordings = kSource.parent_path() / "shared" / "traces" / "kineto" / "hta";
+  if (!std::filesystem::exists(recordings)) GTEST_SKIP() << "the recordings are not there";
+  expect_same(recordings, "hta.json");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Real recordings against a count by a program that shares nothing with the importer
-// (count_kineto.py). They are not part of the project: without them, or without Python, nothing runs.
+// Recordings against a count by a program that shares nothing with the importer (count_kineto.py):
+// our own samples, and those of others where they lie beside the project. Without Python nothing is
+// counted.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -22,12 +23,15 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 const std::string kRecordings = FORESHARD_SOURCE_DIR "/../shared/traces/kineto";
+const std::string kSamples = FORESHARD_SOURCE_DIR "/traces/samples";
 
 std::vector<std::string> recordings() {
   std::vector<std::string> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator at(kRecordings, error), end; !error && at != end; ++at) {
-    if (at->path().string().ends_with(".json.gz")) files.push_back(at->path().string());
+  for (const std::string& folder : {kSamples, kRecordings}) {
+    std::error_code error;
+    for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; ++at) {
+      if (at->path().string().ends_with(".json.gz")) files.push_back(at->path().string());
+    }
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -135,7 +139,7 @@ void compare(const Trace& trace, const Json& want) {
 
 TEST(KinetoRecordings, EqualAnIndependentCount) {
   const std::vector<std::string> files = recordings();
-  if (files.empty()) GTEST_SKIP() << "no recordings beside the project";
+  ASSERT_GE(files.size(), 4U);
   const auto expected = counts(files);
   if (expected.empty()) GTEST_SKIP() << "no python3 to count them independently";
   for (const std::string& file : files) {
@@ -162,6 +166,33 @@ TEST(KinetoRecordings, TwoRunsInOneFolder) {
     for (const Lane& lane : trace.lanes) ++ranks[lane.rank];
     EXPECT_EQ(ranks.size(), 4U);
   }
+}
+
+// Of two ranks and two steps: four projections a layer and the head.
+TEST(KinetoRecordings, FsdpRangesOfTheSampleGiveUnits) {
+  const auto traces = import_kineto({kSamples + "/pytorch_cpu"});
+  ASSERT_TRUE(traces) << traces.error().text();
+  ASSERT_EQ(traces->size(), 1U);
+  const Trace& trace = traces->at(0);
+  std::map<std::string, int> products, collectives;  // by unit
+  for (const Event& event : trace.events) {
+    const std::string &name = trace.strings[event.name], &unit = trace.strings[event.unit];
+    if (name == "aten::mm") {
+      const std::string& key = trace.strings[event.cost_key];
+      ++products[unit + " " + key.substr(0, key.find(' '))];
+    }
+    if (name.starts_with("gloo:")) ++collectives[unit + " " + trace.strings[event.phase]];
+  }
+  std::map<std::string, int> expected;
+  for (const char* op : {"matmul", "matmul_input_gradient", "matmul_weight_gradient"}) {
+    expected[std::string("layers.0 ") + op] = 2 * 2 * 4;
+    expected[std::string("root ") + op] = 2 * 2;
+  }
+  EXPECT_EQ(products, expected);
+  // Gathered in forward, and the layer again in backward; reduced in backward.
+  const std::map<std::string, int> of_units = {
+      {"layers.0 forward", 4}, {"layers.0 backward", 8}, {"root forward", 4}, {"root backward", 4}};
+  EXPECT_EQ(collectives, of_units);
 }
 
 TEST(KinetoRecordings, FsdpRangesGiveUnitsAndPhases) {

@@ -1,5 +1,5 @@
 // Nsight Systems exports: every schema by hand-made databases, damaged and mislabelled files, and the
-// real ones against an independent count.
+// whole ones against an independent count.
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -305,7 +305,7 @@ TEST_F(DamagedNsys, EveryKindOfDamageHasAnAnswer) {
   }
 }
 
-// Real recordings, where they are at hand.
+// Our own sample, and real recordings where they are at hand.
 class RealNsys : public testing::TestWithParam<std::string> {
  protected:
   static std::map<std::string, std::int64_t> independent_count(const std::string& path) {
@@ -323,7 +323,10 @@ class RealNsys : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(RealNsys, EqualsAnIndependentCount) {
-  const std::string path = FORESHARD_SOURCE_DIR "/../shared/traces/nsys/" + GetParam();
+  const std::string sample = FORESHARD_SOURCE_DIR "/traces/samples/" + GetParam();
+  const std::string path = std::filesystem::exists(sample)
+                               ? sample
+                               : FORESHARD_SOURCE_DIR "/../shared/traces/nsys/" + GetParam();
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no recording " << GetParam();
   const auto want = independent_count(path);
   if (want.empty()) GTEST_SKIP() << "no Python to count with";
@@ -371,8 +374,9 @@ TEST_P(RealNsys, EqualsAnIndependentCount) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, RealNsys,
-                         testing::Values("healthy_1pct.sqlite", "mfu_2gpu_before.sqlite",
-                                         "mock.sqlite", "saxpy-mpi-cuda_nsys_perlmutter0.sqlite"),
+                         testing::Values("drawn_gpu.sqlite", "healthy_1pct.sqlite",
+                                         "mfu_2gpu_before.sqlite", "mock.sqlite",
+                                         "saxpy-mpi-cuda_nsys_perlmutter0.sqlite"),
                          [](const auto& file) {
                            return file.param.substr(0, file.param.find_first_of(".-"));
                          });
