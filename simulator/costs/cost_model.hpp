@@ -79,7 +79,11 @@ class CostModel {
   virtual std::vector<std::string> warnings() const { return {}; }
 };
 
-// Costs of everything a program does, by cost_index; entries that no instruction asks for are 0.
+// What no run lasts: thirty years, which 64 bits of nanoseconds hold several times.
+constexpr double kForeverNs = 1e18;
+
+// Costs of everything a program does, by cost_index; entries that no instruction asks for are 0, and
+// none is longer than forever.
 struct ProgramCosts {
   std::vector<TaskCost> costs;
   std::vector<CostSource> sources;
