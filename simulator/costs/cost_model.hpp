@@ -111,4 +111,9 @@ constexpr int threads_per_rank(int cores, int ranks) {
   return cores > ranks ? cores / ranks : 1;
 }
 
+// What those threads have to run on: less than a core each where ranks outnumber cores.
+constexpr double cores_per_rank(int cores, int ranks) {
+  return cores > ranks ? threads_per_rank(cores, ranks) : static_cast<double>(cores) / ranks;
+}
+
 }  // namespace foreshard::simulator
