@@ -219,8 +219,7 @@ class Predictor {
     result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
     result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
-    const auto tokens =
-        static_cast<double>(job_.plan.tokens() * job_.plan.batch.accumulation * job_.ranks);
+    const auto tokens = static_cast<double>(tokens_per_step(job_));
     result_.tokens_per_s = tokens / static_cast<double>(step_ns) * 1e9;
     const double peak = costs_->peak_flops_per_ns(job_.plan.precision.param) * job_.ranks;
     if (peak > 0) {
