@@ -33,12 +33,27 @@ void warn(const std::string& warning) {
   std::fprintf(stderr, "foreshard: warning: %s\n", Error{"", "", warning}.text().c_str());
 }
 
+nlohmann::ordered_json peaks_json(std::int64_t allocated, std::int64_t reserved,
+                                  std::int64_t active) {
+  return {{"peak_allocated_bytes", allocated},
+          {"peak_reserved_bytes", reserved},
+          {"peak_active_bytes", active}};
+}
+
 std::string json_text(const nlohmann::ordered_json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+int status_of(const Result<int>& done) {
+  return done ? *done : complain(done.error());
+}
+
 int status_of(const Result<void>& done) {
   return done ? kSuccess : complain(done.error());
+}
+
+int written(const Result<void>& done) {
+  return done ? kSuccess : complain(done.error(), kRunFailed);
 }
 
 void JobFlags::add_to(CLI::App& app) {
@@ -123,6 +138,13 @@ Result<void> check_output(const std::string& path, const std::string& flag) {
                     "); expected a folder to write to");
   }
   return {};
+}
+
+Result<void> check_trace_output(const std::string& path, const std::string& flag) {
+  if (is_written_through(path)) {
+    return fail(path, flag, "is a device or a pipe; expected a file to write the trace to");
+  }
+  return check_output(path, flag);
 }
 
 Result<void> write_output(const std::string& path, const std::string& flag,

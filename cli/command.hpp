@@ -6,6 +6,7 @@
 // expected`; with `--json -` standard output carries one JSON object and nothing else.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -33,10 +34,16 @@ int complain(const Error& error, int status = kBadInput);
 Result<void> show(const std::string& text);
 // `foreshard: warning: ...` on standard error.
 void warn(const std::string& warning);
+// The peaks of a rank's allocator, as all answers name them.
+nlohmann::ordered_json peaks_json(std::int64_t allocated, std::int64_t reserved,
+                                  std::int64_t active);
 // JSON as text on one line, or indented: always UTF-8, whatever names stand in it.
 std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
-// The exit status of a command that has nothing but input to fail on.
+// The exit status of a command: its own, or that of bad input.
+int status_of(const Result<int>& done);
 int status_of(const Result<void>& done);
+// The exit status of what was written: what cannot be is a failure of the run, not of its input.
+int written(const Result<void>& done);
 
 // A subcommand: adds its flags to the parser, and runs once they have been read.
 struct Command {
@@ -82,6 +89,8 @@ class JsonOutput {
 
 // An output file's folder exists and can be written to.
 Result<void> check_output(const std::string& path, const std::string& flag);
+// The same of a trace, which no device or pipe can take.
+Result<void> check_trace_output(const std::string& path, const std::string& flag);
 // Writes it whole or not at all; the error names the flag.
 Result<void> write_output(const std::string& path, const std::string& flag,
                           const std::function<void(std::ostream& out)>& produce);

@@ -105,21 +105,12 @@ ordered_json json_of(const Summary& summary, const Trace& trace) {
           {"dropped", trace.dropped}};
 }
 
-Result<void> import() {
-  if (flags.source != "kineto" && flags.source != "nsys" && flags.source != "snapshot") {
-    return fail(
-        "", "import",
-        "'" + flags.source + "' is no kind of recording; expected kineto, nsys or snapshot");
-  }
-  if (auto ok = check_output(flags.output, "-o"); !ok) return ok;
-  if (auto ok = flags.json.check(); !ok) return ok;
-  const auto runs = read_recordings();
-  if (!runs) return tl::unexpected(runs.error());
+Result<void> write_traces(const std::vector<Trace>& runs) {
   ordered_json report = ordered_json::array();
-  for (std::size_t run = 0; run < runs->size(); ++run) {
-    const Trace& trace = (*runs)[run];
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    const Trace& trace = runs[run];
     const std::string file = output_of(run);
-    if (auto written = traces::write_fst(file, trace); !written) return written;
+    if (auto done = traces::write_fst(file, trace); !done) return done;
     const Summary summary = summary_of(trace, file);
     if (!flags.json.is_standard_output()) {
       if (auto shown = show(text_of(summary, trace)); !shown) return shown;
@@ -130,6 +121,19 @@ Result<void> import() {
     if (auto shown = show("next: foreshard inspect " + flags.output + "\n"); !shown) return shown;
   }
   return flags.json.write(ordered_json{{"traces", std::move(report)}});
+}
+
+Result<int> import() {
+  if (flags.source != "kineto" && flags.source != "nsys" && flags.source != "snapshot") {
+    return fail(
+        "", "import",
+        "'" + flags.source + "' is no kind of recording; expected kineto, nsys or snapshot");
+  }
+  if (auto ok = check_trace_output(flags.output, "-o"); !ok) return tl::unexpected(ok.error());
+  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
+  const auto runs = read_recordings();
+  if (!runs) return tl::unexpected(runs.error());
+  return written(write_traces(*runs));
 }
 
 }  // namespace

@@ -27,10 +27,8 @@ struct Flags {
   std::string costs, machine, device_memory, trace, memory_events;
 } flags;
 
-ordered_json peaks_json(const simulator::MemoryPeaks& peaks) {
-  return {{"peak_allocated_bytes", peaks.allocated},
-          {"peak_reserved_bytes", peaks.reserved},
-          {"peak_active_bytes", peaks.active}};
+ordered_json json_of(const simulator::MemoryPeaks& peaks) {
+  return peaks_json(peaks.allocated, peaks.reserved, peaks.active);
 }
 
 constexpr const char* kMfuConvention =
@@ -81,14 +79,14 @@ ordered_json to_json(const Job& job, const Prediction& p) {
   out["ranks_memory"] = ordered_json::array();
   for (const auto& r : p.ranks_memory) {
     ordered_json entry = {{"rank", r.rank}};
-    entry.update(peaks_json(r.peaks));
+    entry.update(json_of(r.peaks));
     entry["peak_host_bytes"] = r.peak_host;
     out["ranks_memory"].push_back(std::move(entry));
   }
   out["steps_memory"] = ordered_json::array();
   for (const auto& s : p.steps_memory) {
     ordered_json entry = {{"step", s.step}, {"rank", s.rank}};
-    entry.update(peaks_json(s.peaks));
+    entry.update(json_of(s.peaks));
     out["steps_memory"].push_back(std::move(entry));
   }
   out["peak"] = {
@@ -257,11 +255,29 @@ Result<void> check_flags() {
                 std::to_string(flags.rank) + " is no rank of the job; expected 0 to " +
                     std::to_string(flags.job.ranks - 1));
   }
-  for (const auto& [path, flag] :
-       {std::pair(&flags.trace, "--trace"), {&flags.memory_events, "--memory-events"}}) {
-    if (auto ok = check_output(*path, flag); !ok) return ok;
-  }
+  if (auto ok = check_trace_output(flags.trace, "--trace"); !ok) return ok;
+  if (auto ok = check_output(flags.memory_events, "--memory-events"); !ok) return ok;
   return flags.json.check();
+}
+
+Result<void> write_answers(const Job& job, const Prediction& prediction) {
+  if (!flags.memory_events.empty()) {
+    auto ok = write_output(flags.memory_events, "--memory-events",
+                           [&](std::ostream& out) { write_memory_events(prediction, out); });
+    if (!ok) return ok;
+  }
+  if (!flags.trace.empty()) {
+    auto ok =
+        traces::write_fst(flags.trace, simulator::to_trace(job, prediction, "foreshard predict"));
+    if (!ok) return ok;
+  }
+  if (flags.json.is_wanted()) {
+    if (auto ok = flags.json.write(to_json(job, prediction)); !ok) return ok;
+  }
+  if (flags.json.is_standard_output()) return {};
+  if (auto ok = show(text_of(job, prediction)); !ok) return ok;
+  for (const std::string& warning : prediction.warnings) warn(warning);
+  return {};
 }
 
 Result<int> answer() {
@@ -282,26 +298,7 @@ Result<int> answer() {
   options.machine = sources->machine ? &*sources->machine : nullptr;
   options.wants_path = true;
   options.keeps_memory_records = !flags.trace.empty() || !flags.memory_events.empty();
-  const Prediction prediction = simulator::predict(*job, options);
-  if (!flags.memory_events.empty()) {
-    auto ok = write_output(flags.memory_events, "--memory-events",
-                           [&](std::ostream& out) { write_memory_events(prediction, out); });
-    if (!ok) return tl::unexpected(ok.error());
-  }
-  if (!flags.trace.empty()) {
-    auto ok =
-        traces::write_fst(flags.trace, simulator::to_trace(*job, prediction, "foreshard predict"));
-    if (!ok) return tl::unexpected(ok.error());
-  }
-  if (flags.json.is_wanted()) {
-    if (auto ok = flags.json.write(to_json(*job, prediction)); !ok)
-      return tl::unexpected(ok.error());
-  }
-  if (!flags.json.is_standard_output()) {
-    if (auto ok = show(text_of(*job, prediction)); !ok) return tl::unexpected(ok.error());
-    for (const std::string& warning : prediction.warnings) warn(warning);
-  }
-  return kSuccess;
+  return written(write_answers(*job, simulator::predict(*job, options)));
 }
 
 }  // namespace
@@ -323,8 +320,7 @@ void add_predict_flags(CLI::App& app) {
 }
 
 int run_predict() {
-  const auto status = answer();
-  return status ? *status : complain(status.error());
+  return status_of(answer());
 }
 
 }  // namespace foreshard::cli

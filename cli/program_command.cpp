@@ -63,7 +63,7 @@ ordered_json to_json(const Job& job, const RankProgram& program, const Program& 
   return out;
 }
 
-Result<void> answer() {
+Result<int> answer() {
   auto job = flags.job.load();
   if (!job) return tl::unexpected(job.error());
   if (flags.rank < 0 || flags.rank >= job->ranks) {
@@ -72,13 +72,13 @@ Result<void> answer() {
                     std::to_string(job->ranks - 1));
   }
   if (flags.step < 0) return fail("", "--step", "expected 0 (the set-up) or a step's number");
-  if (auto ok = flags.json.check(); !ok) return ok;
+  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
   const RankProgram program = lower(*job, flags.rank);
   const Program& step = program.step(flags.step);
-  if (flags.json.is_wanted()) {
-    if (auto ok = flags.json.write(to_json(*job, program, step), -1); !ok) return ok;
-  }
-  return flags.json.is_standard_output() ? Result<void>() : show(to_text(program, step, job->tree));
+  Result<void> done;
+  if (flags.json.is_wanted()) done = flags.json.write(to_json(*job, program, step), -1);
+  if (done && !flags.json.is_standard_output()) done = show(to_text(program, step, job->tree));
+  return written(done);
 }
 
 }  // namespace

@@ -23,37 +23,38 @@ struct Flags {
   JsonOutput json;
 } flags;
 
-Result<void> inspect() {
-  if (auto ok = flags.json.check(); !ok) return ok;
+Result<int> inspect() {
+  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
   const auto trace = traces::read_trace(flags.measured);
   if (!trace) return tl::unexpected(trace.error());
   const profiler::Analysis analysis = profiler::analyse(*trace);
-  return flags.json.answer(profiler::to_json(analysis), profiler::report_text(analysis));
+  return written(flags.json.answer(profiler::to_json(analysis), profiler::report_text(analysis)));
 }
 
-Result<void> compare() {
-  if (auto ok = flags.json.check(); !ok) return ok;
+Result<int> compare() {
+  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
   const auto measured = traces::read_trace(flags.measured);
   if (!measured) return tl::unexpected(measured.error());
   const auto predicted = traces::read_trace(flags.predicted);
   if (!predicted) return tl::unexpected(predicted.error());
   const profiler::Comparison comparison = profiler::compare(*measured, *predicted);
-  return flags.json.answer(profiler::to_json(comparison), profiler::report_text(comparison));
+  return written(
+      flags.json.answer(profiler::to_json(comparison), profiler::report_text(comparison)));
 }
 
-Result<void> export_trace() {
+Result<int> export_trace() {
   if (flags.perfetto.empty() == flags.csv.empty()) {
     return fail("", "export", "needs to know what to write; expected one of --perfetto and --csv");
   }
-  if (auto ok = check_output(flags.perfetto, "--perfetto"); !ok) return ok;
+  if (auto ok = check_output(flags.perfetto, "--perfetto"); !ok) return tl::unexpected(ok.error());
   const auto trace = traces::read_trace(flags.measured);
   if (!trace) return tl::unexpected(trace.error());
-  if (!flags.csv.empty()) return traces::export_csv(*trace, flags.csv);
-  return traces::export_chrome(*trace, flags.perfetto);
+  return written(flags.csv.empty() ? traces::export_chrome(*trace, flags.perfetto)
+                                   : traces::export_csv(*trace, flags.csv));
 }
 
-Result<void> fit() {
-  if (auto ok = check_output(flags.costs, "-o"); !ok) return ok;
+Result<int> fit() {
+  if (auto ok = check_output(flags.costs, "-o"); !ok) return tl::unexpected(ok.error());
   std::vector<std::unique_ptr<traces::Trace>> traces;
   std::vector<simulator::Recording> recordings;
   for (const std::string& path : flags.traces) {
@@ -64,9 +65,12 @@ Result<void> fit() {
   }
   const auto result = simulator::fit(recordings);
   if (!result) return tl::unexpected(result.error());
-  if (auto ok = simulator::save_cost_table(result->table, flags.costs); !ok) return ok;
+  const auto readable = simulator::check_cost_table(result->table, flags.costs);
+  if (!readable) return tl::unexpected(readable.error());
+  const auto saved = simulator::save_cost_table(result->table, flags.costs);
   for (const std::string& warning : result->warnings) warn(warning);
-  return flags.report ? show(simulator::fit_report(result->table)) : Result<void>();
+  if (!saved || !flags.report) return written(saved);
+  return written(show(simulator::fit_report(result->table)));
 }
 
 }  // namespace

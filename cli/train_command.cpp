@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <optional>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -62,8 +62,8 @@ Result<void> check_words() {
   if (!(flags.hang_timeout > 0) || flags.hang_timeout > 1e6) {
     return fail("", "--hang-timeout", "expected seconds above 0");
   }
-  for (const auto& [path, flag] : {std::pair(&flags.trace, "--trace"),
-                                   {&flags.export_weights, "--export-weights"},
+  if (auto ok = check_trace_output(flags.trace, "--trace"); !ok) return ok;
+  for (const auto& [path, flag] : {std::pair(&flags.export_weights, "--export-weights"),
                                    {&flags.export_gradients, "--export-gradients"}}) {
     if (auto ok = check_output(*path, flag); !ok) return ok;
   }
@@ -249,11 +249,12 @@ int run_train() {
     return status;
   };
   const bool leads = transport == nullptr || transport->rank() == 0;
-  std::optional<executor::FolderClaim> claim;
-  if (leads && !flags.save.empty()) {
-    auto taken = executor::FolderClaim::take(flags.save);
+  std::vector<executor::OutputClaim> claims;
+  for (const std::string& path : {flags.save, flags.trace}) {
+    if (!leads || path.empty()) continue;
+    auto taken = executor::OutputClaim::take(path);
     if (!taken) return run_failed(taken.error(), kBadInput);
-    claim = std::move(*taken);
+    claims.push_back(std::move(*taken));
   }
   if (auto ok =
           check_host_memory(inputs->job, processes->ranks_here, inputs->options.device_memory);

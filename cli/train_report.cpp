@@ -9,6 +9,7 @@
 #include "models/base/figures.hpp"
 #include "models/base/statistics.hpp"
 #include "models/sharding/job.hpp"
+#include "simulator/predict/model_flops.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -28,20 +29,14 @@ std::int64_t steady_step_ns(const std::vector<executor::StepReport>& steps) {
   return median(std::move(times));
 }
 
-std::int64_t tokens_per_step(const Job& job) {
-  return job.plan.tokens() * job.plan.batch.accumulation * job.ranks;
-}
-
 double tokens_per_second(const Job& job, std::int64_t step_ns) {
-  return step_ns > 0
-             ? static_cast<double>(tokens_per_step(job)) / (static_cast<double>(step_ns) * 1e-9)
-             : 0.0;
+  return step_ns > 0 ? static_cast<double>(simulator::tokens_per_step(job)) /
+                           (static_cast<double>(step_ns) * 1e-9)
+                     : 0.0;
 }
 
-ordered_json peaks_json(const executor::RankMemoryReport::Peaks& peaks) {
-  return {{"peak_allocated_bytes", peaks.allocated},
-          {"peak_reserved_bytes", peaks.reserved},
-          {"peak_active_bytes", peaks.active}};
+ordered_json json_of(const executor::RankMemoryReport::Peaks& peaks) {
+  return peaks_json(peaks.allocated, peaks.reserved, peaks.active);
 }
 
 // Of the ranks of this process.
@@ -52,13 +47,13 @@ MemoryReport own_memory(const TrainingResult& result) {
       {"oom", result.oom ? ordered_json::parse(to_json(*result.oom)) : ordered_json()}};
   for (const auto& rank : result.memory) {
     ordered_json entry = {{"rank", rank.rank}};
-    entry.update(peaks_json(rank.run));
+    entry.update(json_of(rank.run));
     entry["peak_host_bytes"] = rank.host;
     out["ranks_memory"].push_back(std::move(entry));
     for (std::size_t s = 0; s < rank.steps.size(); ++s) {
       ordered_json step = {{"step", result.first_step + static_cast<std::int64_t>(s)},
                            {"rank", rank.rank}};
-      step.update(peaks_json(rank.steps[s]));
+      step.update(json_of(rank.steps[s]));
       out["steps_memory"].push_back(std::move(step));
     }
   }
@@ -100,7 +95,7 @@ ordered_json train_json(const Job& job, const TrainingResult& result, const Memo
     out["steps"].push_back({{"step", s.step},
                             {"loss", s.loss},
                             {"grad_norm", s.gradient_norm},
-                            {"tokens", tokens_per_step(job)},
+                            {"tokens", simulator::tokens_per_step(job)},
                             {"time_ns", (s.end - s.start).count()}});
   }
   out["step_time_ns"] = step_ns;

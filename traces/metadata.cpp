@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <optional>
 #include <string_view>
 
 #include <sqlite3.h>
@@ -14,13 +15,17 @@ namespace foreshard::traces {
 namespace {
 
 template <typename Number>
-Number parsed(const Metadata& metadata, const std::string& key, Number otherwise) {
-  const auto found = metadata.find(key);
-  if (found == metadata.end()) return otherwise;
-  const std::string& text = found->second;
+std::optional<Number> parsed(const std::string& text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : otherwise;
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+template <typename Number>
+Number parsed(const Metadata& metadata, const std::string& key, Number otherwise) {
+  const auto found = metadata.find(key);
+  return found == metadata.end() ? otherwise : parsed<Number>(found->second).value_or(otherwise);
 }
 
 }  // namespace
@@ -49,6 +54,18 @@ Metadata run_metadata(const RunDescription& run) {
 
 std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise) {
   return parsed(metadata, key, otherwise);
+}
+
+Result<std::int64_t> integer_between(const Metadata& metadata, const std::string& key,
+                                     std::int64_t least, std::int64_t most, std::int64_t otherwise,
+                                     const std::string& file) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) return otherwise;
+  const auto value = parsed<std::int64_t>(found->second);
+  if (value && *value >= least && *value <= most) return *value;
+  return fail(file, key,
+              "is '" + found->second + "'; expected an integer from " + std::to_string(least) +
+                  " to " + std::to_string(most));
 }
 
 double number(const Metadata& metadata, const std::string& key, double otherwise) {

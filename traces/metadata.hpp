@@ -32,6 +32,8 @@
 #include <map>
 #include <string>
 
+#include "models/base/error.hpp"
+
 namespace foreshard::traces {
 
 using Metadata = std::map<std::string, std::string>;
@@ -53,7 +55,12 @@ Metadata run_metadata(const RunDescription& run);
 // The value of a key as an integer, or `otherwise` where it is absent or no number.
 std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise);
 
-// The same as a decimal number, such as a share.
+// The same within bounds, and an error that names `file` where it is no such number.
+Result<std::int64_t> integer_between(const Metadata& metadata, const std::string& key,
+                                     std::int64_t least, std::int64_t most, std::int64_t otherwise,
+                                     const std::string& file);
+
+// The value of a key as a decimal number, such as a share, or `otherwise`.
 double number(const Metadata& metadata, const std::string& key, double otherwise);
 
 // "Intel(R) Xeon(R) ...", or empty where the system does not say.

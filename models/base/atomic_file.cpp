@@ -118,6 +118,18 @@ bool is_written_through(const std::string& path) {
   return fs::is_other(fs::status(path, ignored)) || descriptor_named(path) >= 0;
 }
 
+std::optional<FileIdentity> identity_of(const std::string& path) {
+  struct stat named {};
+  if (::lstat(path.c_str(), &named) != 0) return {};
+  return FileIdentity{named.st_dev, named.st_ino};
+}
+
+std::optional<FileIdentity> identity_of(int descriptor) {
+  struct stat open {};
+  if (::fstat(descriptor, &open) != 0) return {};
+  return FileIdentity{open.st_dev, open.st_ino};
+}
+
 std::string parent_folder(const std::string& path) {
   const auto end = path.find_last_not_of('/');
   if (end == std::string::npos) return path.empty() ? "." : "/";

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +56,14 @@ Result<void> write_atomically(const std::string& path,
 
 // Whether the name stands for a device, a pipe or a descriptor, which cannot be replaced.
 bool is_written_through(const std::string& path);
+
+// Which file a name or a descriptor stands for, whatever becomes of the name; a link is itself.
+struct FileIdentity {
+  std::uint64_t device = 0, number = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+std::optional<FileIdentity> identity_of(const std::string& path);
+std::optional<FileIdentity> identity_of(int descriptor);
 
 // Makes a rename or a new entry in this folder survive a power failure.
 Result<void> sync_folder(const std::string& folder);

@@ -1,5 +1,6 @@
 #include "simulator/costs/cost_model.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -26,7 +27,7 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model) {
       if (i.kind == Kind::collective) place.nodes = nodes[static_cast<std::size_t>(i.group)];
       const CostEstimate estimate =
           model.estimate(program.cost_keys[static_cast<std::size_t>(i.cost_key)], place);
-      result.costs[at] = {std::llround(estimate.ns), estimate.uses};
+      result.costs[at] = {std::llround(std::min(estimate.ns, kForeverNs)), estimate.uses};
       result.sources[at] = estimate.source;
       result.errors[at] = estimate.error;
     }

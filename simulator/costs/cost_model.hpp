@@ -79,7 +79,11 @@ class CostModel {
   virtual std::vector<std::string> warnings() const { return {}; }
 };
 
-// Costs of everything a program does, by cost_index; entries that no instruction asks for are 0.
+// What no run lasts: thirty years, which 64 bits of nanoseconds hold several times.
+constexpr double kForeverNs = 1e18;
+
+// Costs of everything a program does, by cost_index; entries that no instruction asks for are 0, and
+// none is longer than forever.
 struct ProgramCosts {
   std::vector<TaskCost> costs;
   std::vector<CostSource> sources;
@@ -105,6 +109,11 @@ std::unique_ptr<CostModel> processor_costs(int cores, int ranks);
 
 constexpr int threads_per_rank(int cores, int ranks) {
   return cores > ranks ? cores / ranks : 1;
+}
+
+// What those threads have to run on: less than a core each where ranks outnumber cores.
+constexpr double cores_per_rank(int cores, int ranks) {
+  return cores > ranks ? threads_per_rank(cores, ranks) : static_cast<double>(cores) / ranks;
 }
 
 }  // namespace foreshard::simulator

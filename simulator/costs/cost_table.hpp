@@ -27,6 +27,11 @@
 
 namespace foreshard::simulator {
 
+// What recordings and cost files may say of a run.
+constexpr int kMostRanks = 1 << 24;
+constexpr int kMostThreads = 1 << 20;  // of a rank
+constexpr int kMostCores = 1 << 20;
+
 struct MeasuredCost {
   double ns = 0;
   std::int64_t count = 0;
@@ -152,6 +157,9 @@ std::string to_json(const CostTable& table);
 // `file` is used in messages only.
 Result<CostTable> parse_cost_table(std::string_view json, const std::string& file);
 Result<CostTable> load_cost_table(const std::string& path);
+
+// Whether a file of it could be read: an error names what could not, as load_cost_table would.
+Result<void> check_cost_table(const CostTable& table, const std::string& path);
 
 // Written to a temporary name and renamed, so that a full disk leaves no half a file.
 Result<void> save_cost_table(const CostTable& table, const std::string& path);

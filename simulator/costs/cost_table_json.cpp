@@ -18,6 +18,8 @@ using Json = nlohmann::json;
 constexpr int kMaxNesting = 16;
 constexpr int kVersion = 2;
 constexpr double kMaxTime = 1e15;  // ns: eleven days, far above any single task
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 50;  // of anything; also ns of a step
+constexpr std::int64_t kMaxHostTime = 1 << 30;             // ns: a second for one instruction
 
 // Reads values of one object; remembers the first thing wrong with any of them.
 class Reader {
@@ -123,34 +125,34 @@ DType read_dtype(Reader& reader) {
 
 using IssueNumbers = std::array<std::int64_t, kKinds>;
 
-IssueNumbers read_issue(Reader issue) {
+IssueNumbers read_issue(Reader issue, std::int64_t most) {
   IssueNumbers result{};
   for (std::size_t k = 0; k < result.size(); ++k) {
     const std::string key(name(static_cast<Kind>(k)));
-    result[k] = issue.integer(key.c_str(), 0, std::int64_t{1} << 40);
+    result[k] = issue.integer(key.c_str(), 0, most);
   }
   return result;
 }
 
 void read_host(Reader host, Regime& regime) {
   regime.host.uses_core = true;
-  regime.host.issue_ns = read_issue(host.object("issue_ns"));
+  regime.host.issue_ns = read_issue(host.object("issue_ns"), kMaxHostTime);
   for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
-    regime.host.*kHostLatencies[i] = host.integer(kLatencies[i], 0, std::int64_t{1} << 40);
+    regime.host.*kHostLatencies[i] = host.integer(kLatencies[i], 0, kMaxHostTime);
   }
   if (!host.has("samples")) return;  // files of earlier versions do not say
   Reader samples = host.object("samples");
-  regime.host_samples.issue = read_issue(samples.object("issue"));
+  regime.host_samples.issue = read_issue(samples.object("issue"), kMaxCount);
   for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
-    regime.host_samples.latencies[i] = samples.integer(kLatencies[i], 0, std::int64_t{1} << 50);
+    regime.host_samples.latencies[i] = samples.integer(kLatencies[i], 0, kMaxCount);
   }
 }
 
 FitRange read_range(Reader& reader) {
   constexpr double kMostWork = 1e24;  // operations or bytes: a thousand years of any device
   FitRange range;
-  range.samples = reader.integer("samples", 0, std::int64_t{1} << 50);
-  range.sizes = reader.integer("sizes", 0, std::int64_t{1} << 50);
+  range.samples = reader.integer("samples", 0, kMaxCount);
+  range.sizes = reader.integer("sizes", 0, kMaxCount);
   range.least_work = reader.number("least_work", 0, kMostWork);
   range.most_work = reader.number("most_work", 0, kMostWork);
   range.least_intensity = reader.number("least_intensity", 0, kMostWork);
@@ -171,7 +173,7 @@ void add_range(Json& fit, const FitRange& range) {
 
 Regime read_regime(Reader& reader) {
   Regime regime;
-  regime.threads = static_cast<int>(reader.integer("threads_per_rank", 1, 1 << 20));
+  regime.threads = static_cast<int>(reader.integer("threads_per_rank", 1, kMostThreads));
   read_host(reader.object("host"), regime);
   reader.list("measured", [&](Reader& item) {
     CostKey key;
@@ -180,7 +182,7 @@ Regime read_regime(Reader& reader) {
     }
     MeasuredCost cost;
     cost.ns = item.number("ns", 0, kMaxTime);
-    cost.count = item.integer("count", 0, std::int64_t{1} << 50);
+    cost.count = item.integer("count", 0, kMaxCount);
     (item.truth("on_host") ? regime.measured_on_host : regime.measured)[key] = cost;
   });
   reader.list("operators", [&](Reader& item) {
@@ -329,17 +331,17 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
   }
   Reader machine = reader.object("machine");
   table.machine_name = machine.word("name");
-  table.cores = static_cast<int>(machine.integer("cores", 1, 1 << 20));
+  table.cores = static_cast<int>(machine.integer("cores", 1, kMostCores));
   table.is_accelerator = machine.truth("accelerator");
   table.memory_bytes_per_ns = reader.number("memory_bytes_per_ns", 0, 1e9);
-  table.impossible_keys = reader.integer("impossible_keys", 0, std::int64_t{1} << 50);
+  table.impossible_keys = reader.integer("impossible_keys", 0, kMaxCount);
   table.slowness_spread = reader.number("slowness_spread", 0, 1e3);
   table.band = reader.number("band", 0, 1e3);
   table.doubt_scale = reader.number("doubt_scale", 1, 1e3);
   reader.list("regimes", [&](Reader& item) { table.regimes.push_back(read_regime(item)); });
   reader.list("crowding", [&](Reader& item) {
-    const auto threads = static_cast<int>(item.integer("threads_per_rank", 1, 1 << 20));
-    const auto ranks = static_cast<int>(item.integer("ranks", 1, 1 << 24));
+    const auto threads = static_cast<int>(item.integer("threads_per_rank", 1, kMostThreads));
+    const auto ranks = static_cast<int>(item.integer("ranks", 1, kMostRanks));
     const double factor = item.number("factor", 0.01, 100);
     const double missed = item.has("missed") ? item.number("missed", 0, 1e6) : 1;
     table.crowding.push_back({threads, ranks, factor, missed});
@@ -349,13 +351,13 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
     c.trace = item.word("trace");
     c.model = item.word("model");
     c.plan = item.word("plan");
-    c.ranks = static_cast<int>(item.integer("ranks", 1, 1 << 24));
-    c.threads = static_cast<int>(item.integer("threads_per_rank", 1, 1 << 20));
-    c.measured_ns = item.integer("measured_ns", 0, std::int64_t{1} << 50);
+    c.ranks = static_cast<int>(item.integer("ranks", 1, kMostRanks));
+    c.threads = static_cast<int>(item.integer("threads_per_rank", 1, kMostThreads));
+    c.measured_ns = item.integer("measured_ns", 0, kMaxCount);
     c.recorder_share = item.number("recorder_share", 0, 1);
     c.slowness = item.number("slowness", 0, 1e3);
-    c.fitted_ns = item.integer("fitted_ns", 0, std::int64_t{1} << 50);
-    c.held_out_ns = item.integer("held_out_ns", 0, std::int64_t{1} << 50);
+    c.fitted_ns = item.integer("fitted_ns", 0, kMaxCount);
+    c.held_out_ns = item.integer("held_out_ns", 0, kMaxCount);
     c.held_out_doubt = item.number("held_out_doubt", 0, 1e3);
     table.calibration.push_back(c);
   });
@@ -368,6 +370,11 @@ Result<CostTable> load_cost_table(const std::string& path) {
   const auto text = read_text_file(path, "a cost file written by `foreshard fit`", 256 * kMiB);
   if (!text) return tl::unexpected<Error>(text.error());
   return parse_cost_table(*text, path);
+}
+
+Result<void> check_cost_table(const CostTable& table, const std::string& path) {
+  const auto read = parse_cost_table(to_json(table), path);
+  return read ? Result<void>() : tl::unexpected(read.error());
 }
 
 Result<void> save_cost_table(const CostTable& table, const std::string& path) {

@@ -52,8 +52,7 @@ class ProcessorCosts final : public CostModel {
   SegmentCosts segments() const override { return {0, 0, CostSource::modelled}; }
 
   double peak_flops_per_ns(DType) const override {
-    return kFlopsPerNsAndCore *
-           std::min(static_cast<double>(threads_), static_cast<double>(cores_) / ranks_);
+    return kFlopsPerNsAndCore * cores_per_rank(cores_, ranks_);
   }
   int ranks_per_node() const override { return 0; }
   double band() const override { return kModelledBand; }

@@ -37,7 +37,7 @@ constexpr double kOtherGroupError = 0.15;
 class TableCosts final : public CostModel {
  public:
   TableCosts(CostTable table, int ranks)
-      : table_(std::move(table)), threads_(threads_per_rank(table_.cores, ranks)) {
+      : table_(std::move(table)), ranks_(ranks), threads_(threads_per_rank(table_.cores, ranks)) {
     // The regime of these threads first, then the others by nearness.
     std::sort(table_.regimes.begin(), table_.regimes.end(), [&](const Regime& a, const Regime& b) {
       return std::abs(a.threads - threads_) < std::abs(b.threads - threads_);
@@ -88,7 +88,7 @@ class TableCosts final : public CostModel {
       if (key.dtype == type && cost.ns > 0) best = std::max(best, flops(key) / cost.ns);
     }
     if (best <= 0) return fallback_->peak_flops_per_ns(type);
-    return best * threads_ / regimes_.front().regime().threads;
+    return best * cores_per_rank(table_.cores, ranks_) / regimes_.front().regime().threads;
   }
 
   int ranks_per_node() const override { return 0; }
@@ -226,6 +226,7 @@ class TableCosts final : public CostModel {
   }
 
   CostTable table_;
+  int ranks_;
   int threads_;
   std::vector<RegimeCosts> regimes_;
   double quickest_bytes_ = 0;  // that any recorded kernel moved, in a nanosecond

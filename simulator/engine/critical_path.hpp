@@ -1,5 +1,6 @@
 // Why a predicted step takes as long as it does: the work on its critical path, which nothing beside
-// it could have made shorter, and how much later everything else could have ended.
+// it could have made shorter, and how much later everything else could have ended without any rank's
+// step taking longer.
 //
 // Parts carry the names and kinds that `inspect` gives those of a recording: operators by their
 // names with the kind of their events, and waiting for the time between two pieces of work. What is

@@ -244,12 +244,19 @@ class RankBuilder {
   std::size_t delay_ = 0;
 };
 
+// The end of a rank's step, and when it would have been over had it taken as long as the longest.
+struct Deadline {
+  std::size_t end = 0;
+  std::int64_t time = 0;
+};
+
 }  // namespace
 
 struct TaskGraph::Graph {
   std::vector<TaskNode> nodes;
   Dependencies dependencies;  // with the latency of each edge
   std::size_t last = 0;
+  std::vector<Deadline> deadlines;  // of each rank's step
 
   std::vector<Vertex> in_order() const {  // throws boost::not_a_dag
     std::vector<Vertex> order;
@@ -273,10 +280,12 @@ TaskGraph::TaskGraph(std::span<const SimulatedRank> ranks, std::span<const RankT
     const auto n = static_cast<std::size_t>(step);
     const std::int64_t begin = n == 0 ? 0 : timelines[r].step_end_ns[n - 1];
     const std::int64_t length = timelines[r].step_end_ns[n] - begin;
+    graph_->deadlines.push_back({end, begin});
     if (length <= longest) continue;
     longest = length;
     graph_->last = end;
   }
+  for (Deadline& deadline : graph_->deadlines) deadline.time += longest;
   graph_->dependencies =
       Dependencies(boost::edges_are_unsorted_multi_pass, parts.edges.begin(), parts.edges.end(),
                    parts.latencies.begin(), static_cast<std::uint32_t>(parts.nodes.size()));
@@ -337,7 +346,9 @@ std::vector<std::int64_t> TaskGraph::slack() const {
   const Dependencies& all = graph_->dependencies;
   std::int64_t finish = 0;
   for (const TaskNode& node : nodes) finish = std::max(finish, node.end);
+  for (const Deadline& deadline : graph_->deadlines) finish = std::max(finish, deadline.time);
   std::vector<std::int64_t> latest_end(nodes.size(), finish);
+  for (const Deadline& deadline : graph_->deadlines) latest_end[deadline.end] = deadline.time;
   const std::vector<Vertex> order = graph_->in_order();
   for (auto v = order.rbegin(); v != order.rend(); ++v) {
     const auto [first, end] = boost::out_edges(*v, all);

@@ -58,8 +58,10 @@ class TaskGraph {
   // a gap; the first starts with the step, or stands for what an earlier step left running.
   std::vector<std::size_t> critical_path() const;
 
-  // By node: how much later it could have ended without the step ending later, everything else
-  // taking as long as it did.
+  // By node: how much later it could have ended without any rank's step taking longer than the
+  // longest did, everything else taking as long as it did. Ranks begin a step at different times and
+  // need not end it together: each may end as long after its beginning as the longest step took. What
+  // no rank waits for in the step may end when the last of all that does.
   std::vector<std::int64_t> slack() const;
 
  private:

@@ -26,7 +26,7 @@ struct Run {
 using Runs = std::vector<const Run*>;
 
 std::optional<Job> job_of(const RunSamples& samples) {
-  if (samples.model_json.empty() || samples.plan_toml.empty()) return {};
+  if (samples.model_json.empty() || samples.plan_toml.empty() || !samples.has_all_ranks) return {};
   const auto model = parse_llama_config(samples.model_json, samples.file);
   const auto plan = parse_plan(samples.plan_toml, samples.file);
   if (!model || !plan) return {};
@@ -216,20 +216,36 @@ Result<void> check(const std::vector<Run>& runs) {
   return {};
 }
 
+// Each recording once: given again, it would predict itself, and the band would be too narrow.
+Runs different(const std::vector<Run>& all, std::vector<std::string>& warnings) {
+  Runs runs;
+  std::map<std::uint64_t, const Run*> known;
+  for (const Run& run : all) {
+    const auto [first, is_new] = known.try_emplace(run.samples.content, &run);
+    if (is_new) {
+      runs.push_back(&run);
+    } else {
+      warnings.push_back(run.samples.file + ": is the same recording as " +
+                         first->second->samples.file + " and was left out");
+    }
+  }
+  return runs;
+}
+
 }  // namespace
 
 Result<FitResult> fit(const std::vector<Recording>& recordings) {
   std::vector<Run> all;
   for (const Recording& recording : recordings) {
+    auto samples = samples_of(*recording.trace, recording.file);
+    if (!samples) return tl::unexpected(samples.error());
     Run& run = all.emplace_back();
-    run.samples = samples_of(*recording.trace, recording.file);
+    run.samples = std::move(*samples);
     run.job = job_of(run.samples);
   }
   if (const auto ok = check(all); !ok) return tl::unexpected<Error>(ok.error());
-  Runs runs;
-  for (const Run& run : all) runs.push_back(&run);
-
   FitResult result;
+  const Runs runs = different(all, result.warnings);
   const Speeds speeds = speeds_of(samples_of_all(runs));
   result.table = fit_runs(runs, speeds);
   warn_of_missing_time(result.table, result.warnings);

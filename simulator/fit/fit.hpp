@@ -18,7 +18,8 @@
 //                  of the speeds is the band of every later prediction (fit_band.hpp)
 //
 // What recording itself cost a run is taken out of its step first. Only cost keys are needed for 1 to
-// 4; recordings without model and plan take no part in 5 and 6.
+// 4; recordings without model and plan, or of only some of their ranks, take no part in 5 and 6. A
+// recording that is given twice counts once.
 #pragma once
 
 #include <string>
@@ -40,7 +41,8 @@ struct FitResult {
   std::vector<std::string> warnings;
 };
 
-// Errors: no recording, recordings of different machines, or nothing with a cost key in them.
+// Errors: no recording, a prediction, metadata that no run has, recordings of different machines, or
+// nothing with a cost key in them.
 Result<FitResult> fit(const std::vector<Recording>& recordings);
 
 // What was fitted, how well, and how far predictions of runs that were left out are off.

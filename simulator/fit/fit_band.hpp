@@ -22,7 +22,8 @@ struct Band {
 Band band_of(const CostTable& table);
 
 // Of the recordings that could be predicted from the others, how many lie inside the band that the
-// remaining ones make.
+// remaining ones make: as they were measured, at whatever speed the machine had, for the band holds
+// the spread of speeds.
 struct BandCheck {
   int tried = 0, inside = 0;
 };

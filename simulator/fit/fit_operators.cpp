@@ -123,6 +123,20 @@ double residual_of(const Points& points, Predicted predicted) {
   return std::sqrt(squares / static_cast<double>(points.size()));
 }
 
+// The constant that fits best in relative errors.
+double constant_of(const Points& points) {
+  double sum = 0, squares = 0;
+  for (const Point& p : points) {
+    sum += 1 / p.ns;
+    squares += 1 / (p.ns * p.ns);
+  }
+  return sum / squares;
+}
+
+// No processor takes so long for an operation or a byte: a tiny task that does was held up by
+// something that does not grow with it.
+constexpr double kSlowestRate = 1000;  // ns
+
 FitRange range_of(const Points& points) {
   // Sizes nearer to each other than this tell noise from growth badly.
   constexpr double kApart = 1.25;
@@ -179,6 +193,10 @@ OperatorFit split_fit(const Points& points, std::size_t memory_bound, const Prio
   }
   if (memory_bound == 0 && prior.weight[2] <= 0) {
     fit.ns_per_byte = least_per(points, fit.overhead_ns, bytes_moved);
+  }
+  if (fit.ns_per_flop > kSlowestRate || fit.ns_per_byte > kSlowestRate) {
+    fit.overhead_ns = constant_of(points);
+    fit.ns_per_flop = fit.ns_per_byte = 0;
   }
   fit.residual = residual_of(points, [&](const CostKey& key) { return fitted_ns(fit, key); });
   return fit;
@@ -237,6 +255,10 @@ CollectiveFit fit_collective(const Points& points, const Machine* part) {
   }
   const Terms x = problem.solve();
   CollectiveFit fit{first.op, first.dtype, first.dims[1], nodes, x[0], x[1], x[2], 0, {}};
+  if (fit.ns_per_byte > kSlowestRate || fit.ns_per_root_byte > kSlowestRate) {
+    fit.base_ns = constant_of(points);
+    fit.ns_per_root_byte = fit.ns_per_byte = 0;
+  }
   fit.residual = residual_of(points, [&](const CostKey& key) { return fitted_ns(fit, key); });
   fit.range = range_of(points);
   return fit;

@@ -100,8 +100,8 @@ void add_recordings(std::string& text, const CostTable& table) {
   const BandCheck check = check_band(table);
   if (check.tried > 0) {
     text += formatted(
-        "held out: each recording predicted from the others alone; %d of %d lie inside the band "
-        "that the other errors make\n",
+        "held out: each recording predicted from the others alone; %d of %d lie, at the speed they "
+        "were recorded, inside the band that the other errors make\n",
         check.inside, check.tried);
   }
   if (table.doubt_scale > 1) {

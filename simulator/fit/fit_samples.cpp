@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "models/base/statistics.hpp"
+#include "simulator/costs/cost_table.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/fit/meetings.hpp"
 #include "simulator/fit/memory_traffic.hpp"
@@ -23,6 +25,40 @@ using traces::Trace;
 
 // The last steps are steady; the first two create state and touch memory for the first time.
 constexpr std::int32_t kFirstSteadyStep = 2;
+
+// One hash of two.
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
+  hash = (hash ^ more) * 0x9E3779B97F4A7C15U;
+  return hash ^ (hash >> 29);
+}
+
+// The same for the recording under another name, in another order or written again: of what
+// happened when and where, and of nothing that the metadata says. Times count from the first event's.
+std::uint64_t content_of(const Trace& trace) {
+  std::int64_t origin = INT64_MAX;
+  for (const Event& event : trace.events) origin = std::min(origin, event.start_ns);
+  const auto hash_of = [](std::initializer_list<std::int64_t> numbers) {
+    std::uint64_t hash = 0;
+    for (const std::int64_t n : numbers) hash = mixed(hash, static_cast<std::uint64_t>(n));
+    return hash;
+  };
+  std::vector<std::int64_t> text;  // by id
+  for (std::size_t id = 0; id < trace.strings.size(); ++id) {
+    const std::string& string = trace.strings[static_cast<traces::StringId>(id)];
+    text.push_back(static_cast<std::int64_t>(std::hash<std::string>{}(string)));
+  }
+  std::uint64_t sum = 0;
+  for (const Event& event : trace.events) {
+    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
+    sum += hash_of({lane.rank, lane.device ? 1 : 0, event.step, event.start_ns - origin,
+                    event.end_ns - origin, static_cast<std::int64_t>(event.kind),
+                    text[static_cast<std::size_t>(event.cost_key)]});
+  }
+  for (const traces::Step& step : trace.steps) {
+    sum += hash_of({step.rank, step.step, step.start_ns - origin, step.end_ns - origin});
+  }
+  return sum;
+}
 
 bool is_task(EventKind kind) {
   return is_device_work(kind) || kind == EventKind::host_compute;
@@ -44,6 +80,21 @@ std::optional<Kind> instruction_kind(const Trace& trace, const Event& event, Ope
   if (is_host_copy(op)) return Kind::copy;
   return Kind::launch;
 }
+
+// Which event of a host issued what.
+struct Issue {
+  std::int32_t rank = 0, step = 0, instruction = 0;
+  bool operator==(const Issue&) const = default;
+};
+struct IssueHash {
+  std::size_t operator()(const Issue& issue) const {
+    std::size_t hash = 0;
+    for (const std::int32_t number : {issue.rank, issue.step, issue.instruction}) {
+      hash = mixed(hash, static_cast<std::size_t>(number));
+    }
+    return hash;
+  }
+};
 
 class Reader {
  public:
@@ -170,14 +221,10 @@ class Reader {
 
   // --- the host ---------------------------------------------------------------------------------
 
-  static std::int64_t issue_id(std::int32_t rank, std::int32_t step, std::int32_t instruction) {
-    return (std::int64_t{rank} << 48) | (std::int64_t{step} << 24) | instruction;
-  }
-
   void index_host(std::size_t lane) {
     for (const Event* event : by_lane_[lane]) {
       if (event->instruction < 0 || event->kind == EventKind::range) continue;
-      issued_[issue_id(trace_.lanes[lane].rank, event->step, event->instruction)] = event;
+      issued_[{trace_.lanes[lane].rank, event->step, event->instruction}] = event;
     }
   }
 
@@ -250,8 +297,7 @@ class Reader {
   // Why a task began when it did: its issue woke the stream up, an event did, or the task before it
   // was over.
   void read_start(std::size_t lane, const Event& event, const Event& previous) {
-    const auto found =
-        issued_.find(issue_id(trace_.lanes[lane].rank, event.step, event.instruction));
+    const auto found = issued_.find({trace_.lanes[lane].rank, event.step, event.instruction});
     if (found == issued_.end()) return;
     const Event& issue = *found->second;
     const std::int64_t free = std::max(previous.end_ns, issue.end_ns);
@@ -281,10 +327,10 @@ class Reader {
 
   void read_meetings() {
     const auto size_of = [&](const Event& event) { return group_size(event); };
-    for (const Meeting& meeting : meetings_of(trace_, first_step_, size_of)) {
+    for (const Meeting& meeting : meetings_of(trace_, out_.ranks, first_step_, size_of)) {
       if (meeting.members.front()->cpu_ns < 0) {
         read_last_arrival(meeting);
-      } else if (meeting.members.size() > 1) {
+      } else if (meeting.is_complete && meeting.members.size() > 1) {
         read_rendezvous(meeting);
       }
     }
@@ -328,7 +374,7 @@ class Reader {
   OperatorPieces pieces_;
   std::vector<std::vector<const Event*>> by_lane_;
   std::unordered_map<traces::StringId, std::int32_t> keys_;
-  std::unordered_map<std::int64_t, const Event*> issued_;
+  std::unordered_map<Issue, const Event*, IssueHash> issued_;
   std::vector<double> demands_;  // by key
   MemoryTraffic traffic_;
   std::int32_t first_step_ = 0;
@@ -348,7 +394,10 @@ double quantile(std::vector<double>& values, double share) {
   return values[static_cast<std::size_t>(at)];
 }
 
-RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
+Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& file) {
+  if (text_of(trace, "predicted") == "1") {
+    return fail(file, "predicted", "is a prediction, which teaches nothing; expected a recording");
+  }
   RunSamples out;
   out.file = file;
   out.model_json = text_of(trace, "model");
@@ -362,13 +411,20 @@ RunSamples samples_of(const traces::Trace& trace, const std::string& file) {
     const bool is_named = device != trace.metadata.end() && device->first.starts_with("device.");
     out.machine_name = is_named ? device->second : "";
   }
-  out.ranks =
-      static_cast<int>(std::max<std::int64_t>(1, traces::integer(trace.metadata, "ranks", 1)));
-  out.threads = static_cast<int>(
-      std::max<std::int64_t>(1, traces::integer(trace.metadata, "threads_per_rank", 1)));
-  out.cores = out.is_accelerator
-                  ? 1
-                  : static_cast<int>(traces::integer(trace.metadata, "cores", traces::cores()));
+  std::optional<Error> error;
+  const auto count = [&](const char* key, int otherwise, int most) {
+    const auto number = traces::integer_between(trace.metadata, key, 1, most, otherwise, file);
+    if (!number && !error) error = number.error();
+    return number ? static_cast<int>(*number) : otherwise;
+  };
+  out.ranks = count("ranks", 1, kMostRanks);
+  out.threads = count("threads_per_rank", 1, kMostThreads);
+  out.cores = out.is_accelerator ? 1 : count("cores", traces::cores(), kMostCores);
+  if (error) return tl::unexpected<Error>(*error);
+  std::set<std::int32_t> recorded;
+  for (const traces::Lane& lane : trace.lanes) recorded.insert(lane.rank);
+  out.has_all_ranks = std::ssize(recorded) >= out.ranks;
+  out.content = content_of(trace);
   constexpr double kMostRecording = 0.5;  // more is no figure to correct anything by
   out.recorder_share = std::clamp(traces::number(trace.metadata, "recorder_overhead_fraction", 0),
                                   0.0, kMostRecording);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "models/base/error.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/engine/engine.hpp"
 #include "traces/trace.hpp"
@@ -31,6 +32,8 @@ struct RunSamples {
   int ranks = 1;
   int threads = 1;
   int cores = 1;
+  bool has_all_ranks = true;    // false: only some of them were recorded
+  std::uint64_t content = 0;    // hash of what happened, alike for copies of one recording
   std::string machine_name;     // of the processor, or of the device
   bool is_accelerator = false;  // each rank has a device of its own
   std::int64_t step_ns = 0;     // median of the steps after the second, 0 without any
@@ -45,7 +48,8 @@ struct RunSamples {
   std::vector<double> launch_latency, stream_gap, event_latency, wait_latency, rendezvous;
 };
 
-RunSamples samples_of(const traces::Trace& trace, const std::string& file);
+// Errors: a prediction, or metadata that no run has.
+Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& file);
 
 // The value below which a share of the values lies; 0 of none. Reorders them.
 double quantile(std::vector<double>& values, double share);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace foreshard::simulator {
@@ -35,8 +36,15 @@ std::int64_t spread_of_ends(const std::vector<Members>& groups) {
 
 class Grouping {
  public:
-  explicit Grouping(const Trace& trace) : trace_(trace) {
-    for (const traces::Lane& lane : trace.lanes) ranks_ = std::max(ranks_, lane.rank + 1);
+  Grouping(const Trace& trace, std::int64_t ranks) : trace_(trace), ranks_(ranks) {
+    std::set<std::int32_t> recorded;
+    for (const traces::Lane& lane : trace.lanes) recorded.insert(lane.rank);
+    for (const std::int32_t rank : recorded) ranks_ = std::max<std::int64_t>(ranks_, rank + 1);
+    has_all_ranks_ = std::ssize(recorded) == ranks_;
+  }
+
+  bool is_complete(const Members& group, std::int64_t size) const {
+    return std::ssize(group) == size && (has_all_ranks_ || size == 1);
   }
 
   std::vector<Members> groups(const Members& all, std::int64_t size) const {
@@ -60,12 +68,13 @@ class Grouping {
   }
 
   const Trace& trace_;
-  std::int32_t ranks_ = 1;
+  std::int64_t ranks_;
+  bool has_all_ranks_ = true;
 };
 
 }  // namespace
 
-std::vector<Meeting> meetings_of(const Trace& trace, std::int32_t first_step,
+std::vector<Meeting> meetings_of(const Trace& trace, std::int64_t ranks, std::int32_t first_step,
                                  const std::function<std::int64_t(const Event&)>& group_size) {
   // Step, instruction, cost key, occurrence.
   using Place = std::tuple<std::int32_t, std::int32_t, traces::StringId, std::int64_t>;
@@ -87,13 +96,13 @@ std::vector<Meeting> meetings_of(const Trace& trace, std::int32_t first_step,
     places[{event->step, event->instruction, event->cost_key, occurrence}].push_back(event);
   }
 
-  const Grouping grouping(trace);
+  const Grouping grouping(trace, ranks);
   std::vector<Meeting> meetings;
   for (const auto& [place, members] : places) {
     const std::int64_t size = group_size(*members.front());
     for (Members& group : grouping.groups(members, size)) {
       if (ran_together(group)) {
-        const bool is_complete = std::ssize(group) == size;
+        const bool is_complete = grouping.is_complete(group, size);
         meetings.push_back({std::move(group), is_complete});
         continue;
       }

@@ -1,6 +1,12 @@
 #include "simulator/predict/model_flops.hpp"
 
+#include "models/sharding/job.hpp"
+
 namespace foreshard::simulator {
+
+std::int64_t tokens_per_step(const Job& job) {
+  return job.plan.tokens() * job.plan.batch.accumulation * job.ranks;
+}
 
 double model_flops_per_token(const LlamaConfig& model, std::int64_t sequence) {
   // A tied table is looked up and multiplied by, and is one parameter: it stays.

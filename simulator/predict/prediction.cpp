@@ -61,6 +61,7 @@ class Predictor {
       for (RankClass& rank_class : result_.classes) {
         rank_class.costs = program_costs(rank_class.program, *costs_);
       }
+      if (longest_ns() >= kForeverNs) forget_costs();
       count_sources();
       if (failure_ || result_.cost_sources.unknown > 0) {
         if (options_.keeps_memory_records) simulate_time();
@@ -152,6 +153,39 @@ class Predictor {
 
   // --- time -------------------------------------------------------------------------------------
 
+  // Of the whole run, were everything that any rank does done one after the other: no schedule of it
+  // takes longer.
+  double longest_ns() const {
+    std::vector<double> ranks(result_.classes.size());
+    for (const int c : result_.class_of_rank) ++ranks[static_cast<std::size_t>(c)];
+    double sum = 0;
+    for (std::size_t c = 0; c < ranks.size(); ++c) sum += ranks[c] * work_ns(result_.classes[c]);
+    return sum;
+  }
+
+  double work_ns(const RankClass& rank_class) const {
+    const auto work_of = [&](const Program& program) {
+      double sum = 0;
+      for (const Instruction& i : program.instructions) {
+        if (i.cost_key == kNone) continue;
+        sum += static_cast<double>(rank_class.costs.costs[cost_index(i)].ns);
+      }
+      return sum;
+    };
+    const auto later_steps = static_cast<double>(options_.steps - 1);
+    const RankProgram& program = rank_class.program;
+    return work_of(program.setup) + work_of(program.first) + later_steps * work_of(program.steady);
+  }
+
+  // Costs that make a run last forever are somebody's mistake, and no time follows from them.
+  void forget_costs() {
+    for (RankClass& rank_class : result_.classes) {
+      for (TaskCost& cost : rank_class.costs.costs) cost.ns = 0;
+      for (CostSource& source : rank_class.costs.sources) source = CostSource::unknown;
+    }
+    result_.warnings.emplace_back("by these costs the run would last more than thirty years");
+  }
+
   void simulate_time() {
     EngineOptions engine = costs_->engine();
     engine.steps = options_.steps;
@@ -186,8 +220,7 @@ class Predictor {
     result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
     result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
-    const auto tokens =
-        static_cast<double>(job_.plan.tokens() * job_.plan.batch.accumulation * job_.ranks);
+    const auto tokens = static_cast<double>(tokens_per_step(job_));
     result_.tokens_per_s = tokens / static_cast<double>(step_ns) * 1e9;
     const double peak = costs_->peak_flops_per_ns(job_.plan.precision.param) * job_.ranks;
     if (peak > 0) {

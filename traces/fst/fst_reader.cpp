@@ -88,10 +88,12 @@ class Reader {
   }
 
   void strings() {
+    // Ids are dense: one that is not next has lost those before it, which then read as empty.
+    constexpr std::int64_t kMostLost = 1 << 16;  // a few pages
+    std::int64_t rows = 0;
     each("StringIds", [&](Statement& row) {
       const std::int64_t id = row.integer(0);
-      // Ids are dense: one that is not next has lost those before it, which then read as empty.
-      if (id < 0 || id > file_.bytes()) return void(++invalid_);
+      if (id < 0 || id > rows++ + kMostLost) return void(++invalid_);
       text_.resize(std::max(text_.size(), static_cast<std::size_t>(id) + 1), 0);
       text_[static_cast<std::size_t>(id)] = trace_.strings.intern(row.text(1));
     });
@@ -112,7 +114,8 @@ class Reader {
     each("EVENT_FACTS", [&](Statement& row) {
       const std::int64_t kind = row.integer(1);
       if (row.integer(0) != static_cast<std::int64_t>(event_facts_.size()) || kind < 0 ||
-          kind >= static_cast<std::int64_t>(EventKind::kCount)) {
+          kind >= static_cast<std::int64_t>(EventKind::kCount) ||
+          !fits<std::int16_t>(row.integer(2)) || !fits<std::int32_t>(row.integer(8))) {
         return void(++invalid_);
       }
       event_facts_.push_back({static_cast<EventKind>(kind),
@@ -123,7 +126,7 @@ class Reader {
     each("MEMORY_FACTS", [&](Statement& row) {
       const std::int64_t lane = row.integer(3);
       if (row.integer(0) != static_cast<std::int64_t>(memory_facts_.size()) ||
-          (lane != kNone && !is_lane(lane))) {
+          (lane != kNone && !is_lane(lane)) || !fits<std::int32_t>(row.integer(7))) {
         return void(++invalid_);
       }
       memory_facts_.push_back({row.integer(1) != 0, bytes(row.integer(2)),
@@ -228,9 +231,11 @@ class Reader {
   bool is_lane(std::int64_t lane) const {
     return lane >= 0 && lane < static_cast<std::int64_t>(trace_.lanes.size());
   }
-  static bool is_step(std::int64_t n) {
-    return n >= 0 && n <= std::numeric_limits<std::int32_t>::max();
+  template <typename Number>
+  static bool fits(std::int64_t n) {
+    return n >= std::numeric_limits<Number>::min() && n <= std::numeric_limits<Number>::max();
   }
+  static bool is_step(std::int64_t n) { return n >= 0 && fits<std::int32_t>(n); }
   static bool is_interval(std::int64_t start, std::int64_t end) {
     return start >= -kLatestNs && start <= end && end <= kLatestNs;
   }

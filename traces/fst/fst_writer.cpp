@@ -80,6 +80,7 @@ struct FstWriter::State {
   };
 
   std::string path;
+  std::optional<FileIdentity> recorded;  // the file at `path`, of a recording
   Database database;
   std::optional<Statements> insert;
   std::string failure;
@@ -116,6 +117,16 @@ struct FstWriter::State {
     return fail(path, "",
                 "writing the trace failed (" + failure + "), " + std::to_string(lost) +
                     " records are lost; expected a file that can be written and room for it");
+  }
+
+  // Whoever has put another file under the name must not have it overwritten, and this recording
+  // cannot be found by it.
+  Result<void> check_name() const {
+    if (!recorded || identity_of(path) == recorded) return {};
+    return fail(
+        path, "",
+        "was removed or replaced while it was recorded, and the recording is lost; expected "
+        "nobody else to write to it");
   }
 
   void end_transaction() {
@@ -185,9 +196,12 @@ Result<FstWriter> FstWriter::create(const std::string& path, const Metadata& met
   if (auto made = make_empty(file->temporary(), metadata, path); !made) {
     return tl::unexpected(made.error());
   }
+  const auto recorded = identity_of(file->temporary());
   if (auto done = commit_trace(*file, path); !done) return tl::unexpected(done.error());
-  return open(path, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=1000",
-              path);
+  auto writer = open(
+      path, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=1000", path);
+  if (writer) writer->state_->recorded = recorded;
+  return writer;
 }
 
 Strings& FstWriter::strings() {
@@ -284,6 +298,7 @@ Result<void> FstWriter::commit(std::int64_t complete_until_ns) {
 Result<void> FstWriter::close(std::int64_t complete_until_ns, bool is_complete) {
   set("complete", is_complete ? "1" : "0");
   if (auto committed = commit(complete_until_ns); !committed) return committed;
+  if (auto own = state_->check_name(); !own) return own;
   // Without room for rows the packed records stay: that is a whole trace too, for read_fst.
   std::optional<AtomicFile> finished;
   if (state_->has_packed) {
@@ -292,8 +307,8 @@ Result<void> FstWriter::close(std::int64_t complete_until_ns, bool is_complete) 
   state_->database.run("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
   state_->insert.reset();
   state_->database.close();
-  if (finished) return commit_trace(*finished, state_->path);
-  return {};
+  auto own = state_->check_name();
+  return own && finished ? commit_trace(*finished, state_->path) : own;
 }
 
 Result<void> write_fst(const std::string& path, const Trace& trace) {

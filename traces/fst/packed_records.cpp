@@ -90,8 +90,12 @@ bool unpack(std::string_view blob, std::vector<PackedRecord>& records) {
   Source source(blob);
   PackedRecord last = kBeforeFirst;
   std::int64_t last_address = 0;
+  bool fits = true;
   const auto moved = [&](std::int32_t from) {
-    return static_cast<std::int32_t>(plus(from, source.number()));
+    const std::int64_t to = plus(from, source.number());
+    const auto narrow = static_cast<std::int32_t>(to);
+    fits = fits && narrow == to;
+    return narrow;
   };
   while (!source.is_empty()) {
     const unsigned flags = source.byte();
@@ -106,7 +110,7 @@ bool unpack(std::string_view blob, std::vector<PackedRecord>& records) {
       last.end_ns = last_address = plus(last_address, source.number());
     }
     last.value = minus(source.number(), 1);
-    if (!source.is_good()) return false;
+    if (!source.is_good() || !fits) return false;
     records.push_back(last);
   }
   return true;

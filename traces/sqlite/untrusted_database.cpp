@@ -100,11 +100,25 @@ void UntrustedDatabase::make_safe() {
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   database_.run("PRAGMA cell_size_check=ON; PRAGMA busy_timeout=2000");
   sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+  set_limits();
+  sqlite3_progress_handler(handle, kStepsAtATime, lose_patience, patience_.get());
+}
+
+void UntrustedDatabase::set_limits() {
   // No value is longer than its file, whatever it says of itself.
   const auto longest = std::clamp(bytes_, kLeastLongest, kMostLongest);
-  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, static_cast<int>(longest));
+  sqlite3_limit(database_.handle(), SQLITE_LIMIT_LENGTH, static_cast<int>(longest));
   *patience_ = kSteps + kStepsPerByte * bytes_;
-  sqlite3_progress_handler(handle, kStepsAtATime, lose_patience, patience_.get());
+}
+
+// A file may be longer than its pages, by a hole that takes no room: only those count.
+void UntrustedDatabase::count_pages() {
+  const auto answer = [&](const char* pragma) {
+    Statement query(database_.handle(), pragma);
+    return query.step() == SQLITE_ROW ? query.integer(0) : 0;
+  };
+  bytes_ = std::min(bytes_, answer("PRAGMA page_count") * answer("PRAGMA page_size"));
+  set_limits();
 }
 
 // Reads from the file, which opening alone does not.
@@ -138,6 +152,7 @@ Result<UntrustedDatabase> UntrustedDatabase::opened(const Connect& connect, std:
   if (!out.answers()) {
     return fail(name, "", "is damaged (" + out.database_.error() + "); expected " + expected);
   }
+  out.count_pages();
   out.read_schema();
   return out;
 }

@@ -37,7 +37,7 @@ class UntrustedDatabase {
   const std::map<std::string, std::set<std::string>>& tables() const { return tables_; }
   bool is_schema_whole() const { return is_schema_whole_; }
   bool is_cut_short() const { return is_cut_short_; }
-  std::int64_t bytes() const { return bytes_; }  // of the file and its write-ahead log
+  std::int64_t bytes() const { return bytes_; }  // of its pages
 
   // Rows of a table in the order of their pages, with these columns ("rowid" is their number); those
   // that the table lacks are null. `rest` goes on behind the table's name, such as " WHERE rowid > ?".
@@ -56,6 +56,8 @@ class UntrustedDatabase {
                                           const std::string& name, const std::string& expected,
                                           CutShort cut_short);
   void make_safe();
+  void set_limits();
+  void count_pages();
   bool answers();
   void read_schema();
 

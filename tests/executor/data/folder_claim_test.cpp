@@ -1,4 +1,4 @@
-// Who may write to a folder when several runs want to.
+// Who may write to a folder or a file when several runs want to.
 #include "executor/data/folder_claim.hpp"
 
 #include <filesystem>
@@ -12,12 +12,12 @@
 namespace foreshard::executor {
 namespace {
 
-class FolderClaimTest : public testing::Test {
+class OutputClaimTest : public testing::Test {
  protected:
   // Whether another process could claim it now; that process ends without a word.
   bool is_free_for_others() const {
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(FolderClaim::take(path_) ? 0 : 1);
+    if (child == 0) ::_exit(OutputClaim::take(path_) ? 0 : 1);
     int status = 0;
     ::waitpid(child, &status, 0);
     return WEXITSTATUS(status) == 0;
@@ -27,12 +27,12 @@ class FolderClaimTest : public testing::Test {
   const std::string path_ = folder_.path("saved");
 };
 
-TEST_F(FolderClaimTest, KeepsOtherProcessesAway) {
+TEST_F(OutputClaimTest, KeepsOtherProcessesAway) {
   {
-    const auto claim = FolderClaim::take(path_ + "/");
+    const auto claim = OutputClaim::take(path_ + "/");
     ASSERT_TRUE(claim) << claim.error().text();
     EXPECT_FALSE(is_free_for_others());
-    const auto second = FolderClaim::take(path_);
+    const auto second = OutputClaim::take(path_);
     ASSERT_FALSE(second);
     EXPECT_EQ(
         second.error().text(),
@@ -43,17 +43,17 @@ TEST_F(FolderClaimTest, KeepsOtherProcessesAway) {
   EXPECT_TRUE(is_free_for_others());
 }
 
-TEST_F(FolderClaimTest, EndsWithItsProcess) {
+TEST_F(OutputClaimTest, EndsWithItsProcess) {
   EXPECT_TRUE(is_free_for_others());
   EXPECT_TRUE(std::filesystem::exists(path_ + ".foreshard-lock")) << "killed before it could tidy";
-  EXPECT_TRUE(FolderClaim::take(path_));
+  EXPECT_TRUE(OutputClaim::take(path_));
   EXPECT_FALSE(std::filesystem::exists(path_ + ".foreshard-lock"));
 }
 
-TEST_F(FolderClaimTest, FollowsNoLinks) {
+TEST_F(OutputClaimTest, FollowsNoLinks) {
   const std::string victim = folder_.write("victim", "precious");
   std::filesystem::create_symlink(victim, path_ + ".foreshard-lock");
-  EXPECT_FALSE(FolderClaim::take(path_));
+  EXPECT_FALSE(OutputClaim::take(path_));
   EXPECT_EQ(tests::read_file(victim), "precious");
 }
 

@@ -52,6 +52,23 @@ TEST(CostTable, ReadsWhatItWrites) {
   EXPECT_EQ(read->calibration[0].held_out_ns, 97'000'000);
 }
 
+TEST(CostTable, RanksThatShareCoresReachTheirShareOfThePeak) {
+  const double best = 2.0 * 512 * 384 * 384 / 1'500'000;  // of one thread with a core of its own
+  EXPECT_DOUBLE_EQ(table_costs(example(), 2)->peak_flops_per_ns(DType::fp32), best);
+  EXPECT_DOUBLE_EQ(table_costs(example(), 1)->peak_flops_per_ns(DType::fp32), 2 * best);
+  EXPECT_DOUBLE_EQ(table_costs(example(), 8)->peak_flops_per_ns(DType::fp32), best / 4);
+}
+
+TEST(CostTable, SaysBeforehandThatItsFileCouldNotBeRead) {
+  EXPECT_TRUE(check_cost_table(example(), "costs.json"));
+  CostTable table = example();
+  table.regimes[0].operators[0].ns_per_byte = 5e6;
+  const auto checked = check_cost_table(table, "costs.json");
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().file, "costs.json");
+  EXPECT_EQ(checked.error().field, "regimes[0].operators[0].ns_per_byte");
+}
+
 TEST(CostTable, SavesAndLoads) {
   const tests::TemporaryFolder folder;
   ASSERT_TRUE(save_cost_table(example(), folder.path("cost täble.json")));

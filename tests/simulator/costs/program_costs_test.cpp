@@ -42,6 +42,23 @@ TEST(ProgramCosts, OneKeyHasACostForEachPlace) {
   EXPECT_EQ(costs.costs[cost_index(instructions[3])].ns, 200);
 }
 
+class Endless final : public CostModel {
+ public:
+  CostEstimate estimate(const CostKey&, const TaskPlace&) const override {
+    return {1e30, {}, CostSource::modelled, 0};
+  }
+  EngineOptions engine() const override { return {}; }
+  double peak_flops_per_ns(DType) const override { return 1; }
+  int ranks_per_node() const override { return 0; }
+  double band() const override { return 0; }
+};
+
+TEST(ProgramCosts, NoneIsLongerThanForever) {
+  SmallProgram p;
+  p.launch(Stream::compute, 0);
+  EXPECT_EQ(program_costs(p.program, Endless()).costs[0].ns, 1'000'000'000'000'000'000);
+}
+
 TEST(ProgramCosts, NodesOfAGroupAreThoseItsRanksStandOn) {
   EXPECT_EQ(nodes_of({8, 0, 0, 1}, 8), 1);
   EXPECT_EQ(nodes_of({6, 0, 6, 1}, 8), 2);   // ranks 6 to 11 on nodes of 8

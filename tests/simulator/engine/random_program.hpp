@@ -62,11 +62,14 @@ inline std::vector<HostDelay> random_delays(const SmallProgram& program,
   return delays;
 }
 
-// Two ranks that run one script.
+// Two ranks that run one script in every step.
 class RandomRanks {
  public:
   explicit RandomRanks(const RandomScript& script) {
-    for (int rank = 0; rank < 2; ++rank) programs_.push_back(random_program(rank, 2, script));
+    for (int rank = 0; rank < 2; ++rank) {
+      programs_.push_back(random_program(rank, 2, script));
+      programs_.back().program.steady = programs_.back().program.first;
+    }
     for (const SmallProgram& p : programs_) delays_.push_back(random_delays(p, script));
   }
 

@@ -60,7 +60,7 @@ traces::Trace recording() {
 }
 
 TEST(Accelerator, KernelsOfOneOperatorAreOneSample) {
-  const RunSamples samples = samples_of(recording(), "run.fst");
+  const RunSamples samples = *samples_of(recording(), "run.fst");
   EXPECT_TRUE(samples.is_accelerator);
   EXPECT_EQ(samples.machine_name, kDevice);
   ASSERT_EQ(samples.tasks.size(), 2U);

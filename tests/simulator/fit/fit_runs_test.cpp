@@ -81,6 +81,7 @@ Prediction predicted(const Made& made, const CostTable& costs) {
 
 Trace recording(const Made& made, unsigned seed = 1) {
   Trace trace = to_trace(job_of(made), predicted(made, true_costs()), "made up");
+  trace.metadata["predicted"] = "0";
   trace.metadata["cpu_model"] = "made up";
   trace.metadata["cores"] = std::to_string(kCores);
   trace.metadata["threads_per_rank"] = std::to_string(threads_per_rank(kCores, made.ranks));
@@ -185,6 +186,45 @@ TEST(FitOfRuns, AfterOneRecordingTheBandIsWide) {
   EXPECT_NE(fit_report(table).find("assumed"), std::string::npos);
 }
 
+TEST(FitOfRuns, OfOnlySomeRanksTeachesCostsAndIsNotSimulated) {
+  Trace trace = recording({.ranks = 2});
+  trace.metadata["ranks"] = "4";
+  trace.metadata["threads_per_rank"] = "2";
+  const auto fitted = fit({{"a.fst", &trace}});
+  ASSERT_TRUE(fitted);
+  EXPECT_FALSE(fitted->table.regimes.at(0).measured.empty());
+  EXPECT_EQ(fitted->table.calibration.at(0).fitted_ns, 0);
+  ASSERT_EQ(fitted->warnings.size(), 1U);
+  EXPECT_NE(fitted->warnings[0].find("a.fst: could not be simulated"), std::string::npos);
+}
+
+TEST(FitOfRuns, ARecordingGivenTwiceCountsOnce) {
+  const Trace a = recording({}), b = recording({.sequence = 96}, 2);
+  const auto once = fit({{"a.fst", &a}, {"b.fst", &b}});
+  // The same with its text and events in another order, at another time, and under another name.
+  Trace copy = a;
+  copy.strings = {};
+  for (std::size_t id = a.strings.size(); id-- > 1;) {
+    copy.strings.intern(a.strings[static_cast<traces::StringId>(id)]);
+  }
+  for (Event& event : copy.events) {
+    event.cost_key = copy.strings.intern(a.strings[event.cost_key]);
+    event.name = copy.strings.intern(a.strings[event.name]);
+    event.start_ns += 1000;
+    event.end_ns += 1000;
+  }
+  for (traces::Step& step : copy.steps) step.start_ns += 1000, step.end_ns += 1000;
+  copy.metadata["command"] = "another";
+  std::reverse(copy.events.begin(), copy.events.end());
+  const auto again = fit({{"a.fst", &a}, {"b.fst", &b}, {"b.fst", &b}, {"copy.fst", &copy}});
+  ASSERT_TRUE(once && again);
+  EXPECT_EQ(again->table.calibration.size(), 2U);
+  EXPECT_EQ(to_json(again->table), to_json(once->table));
+  EXPECT_EQ(again->warnings, (std::vector<std::string>{
+                                 "b.fst: is the same recording as b.fst and was left out",
+                                 "copy.fst: is the same recording as a.fst and was left out"}));
+}
+
 TEST(FitOfRuns, TheBandIsNotClipped) {
   // Steps that their tasks do not explain, and differently so in each run.
   const auto [traces, table] =
@@ -229,7 +269,7 @@ TEST(FitOfRuns, StepsThatTheirTasksDoNotExplainAreAWarning) {
 }
 
 TEST(FitOfRuns, CrowdingOfOtherThreadsIsKeptApart) {
-  std::vector<Trace> traces = {recording({}), recording({.slowness = 1.3}), recording({})};
+  std::vector<Trace> traces = {recording({}), recording({.slowness = 1.3}, 2), recording({}, 3)};
   traces[1].metadata["threads_per_rank"] = "77";
   const auto fitted = fit({{"a.fst", &traces[0]}, {"b.fst", &traces[1]}, {"c.fst", &traces[2]}});
   ASSERT_TRUE(fitted);

@@ -129,14 +129,14 @@ TEST(Fit, FindsTheMemoryBandwidthFromOverlappedTasks) {
     run.add(1, EventKind::compute, key, at, together ? 1.6 * alone : alone);
     if (together) run.add(4, EventKind::compute, key, at, 1.6 * alone);
   }
-  const RunSamples samples = samples_of(run.trace, "run.fst");
+  const RunSamples samples = *samples_of(run.trace, "run.fst");
   EXPECT_NEAR(fit_memory_bandwidth({&samples}), 10, 0.8);  // the grid is 15 % coarse
 }
 
 TEST(Fit, WithoutOverlapThereIsNoLimit) {
   FakeRun run;
   for (int i = 0; i < 40; ++i) run.add(1, EventKind::compute, swiglu(64, 64), i * 1'000'000, 5000);
-  const RunSamples samples = samples_of(run.trace, "run.fst");
+  const RunSamples samples = *samples_of(run.trace, "run.fst");
   EXPECT_EQ(fit_memory_bandwidth({&samples}), 0);
 }
 
@@ -152,6 +152,84 @@ TEST(Fit, RefusesWhatItCannotUse) {
   const auto mixed = fit({{"a.fst", &a.trace}, {"b.fst", &b.trace}});
   ASSERT_FALSE(mixed);
   EXPECT_EQ(mixed.error().file, "b.fst");
+}
+
+TEST(Fit, RefusesPredictionsAndMetadataThatNoRunHas) {
+  const auto error_of = [](const std::string& key, const std::string& value) {
+    FakeRun run;
+    run.add(1, EventKind::compute, matmul(8, 8, 8), 0, 1000);
+    run.trace.metadata[key] = value;
+    const auto result = fit({{"run.fst", &run.trace}});
+    return result ? "" : result.error().text();
+  };
+  EXPECT_EQ(error_of("predicted", "1"),
+            "run.fst: predicted: is a prediction, which teaches nothing; expected a recording");
+  for (const char* value : {"0", "-3", "4294967296", "5000000000", "99999999999999999999", "two"}) {
+    for (const char* key : {"ranks", "threads_per_rank", "cores"}) {
+      EXPECT_TRUE(error_of(key, value)
+                      .starts_with("run.fst: " + std::string(key) + ": is '" + value +
+                                   "'; expected an integer from 1 to "))
+          << error_of(key, value);
+    }
+  }
+  EXPECT_EQ(error_of("cores", "1048576"), "");
+}
+
+TEST(Fit, GroupsOfRanksThatWereNotRecordedMayHaveWaited) {
+  // Ranks 0 and 1 of four meet two others; their own ends being close proves nothing. Waiting for
+  // those made most meetings take twice as long as the quickest.
+  FakeRun run(2);
+  run.trace.metadata["ranks"] = "4";
+  for (int i = 0; i < 20; ++i) {
+    for (const int lane : {2, 5}) {
+      run.add(lane, EventKind::communication, all_gather(1024, 2), i * 1'000'000,
+              i < 3 ? 10'000 : 20'000);
+      run.trace.events.back().cpu_ns = -1;
+      run.trace.events.back().instruction = i;
+    }
+  }
+  const auto result = fit({{"run.fst", &run.trace}});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_DOUBLE_EQ(result->table.regimes.at(0).measured.at(all_gather(1024, 2)).ns, 10'000);
+}
+
+TEST(Fit, WhatIsTinyAndSlowHasAnOverheadNotARate) {
+  // 20 ms for four bytes, and for a sum of eight among two ranks.
+  FakeRun run(2);
+  for (int i = 0; i < 5; ++i) {
+    run.add(1, EventKind::compute, swiglu(1, 1), i * 100'000'000, 2e7);
+    for (const int lane : {2, 5}) {
+      run.add(lane, EventKind::communication, all_gather(8, 2), i * 100'000'000, 2e7);
+    }
+  }
+  const auto result = fit({{"run.fst", &run.trace}});
+  ASSERT_TRUE(result) << result.error().text();
+  const Regime& regime = result->table.regimes.at(0);
+  EXPECT_NEAR(regime.operators.at(0).overhead_ns, 2e7, 1);
+  EXPECT_EQ(regime.operators.at(0).ns_per_byte, 0);
+  EXPECT_NEAR(regime.collectives.at(0).base_ns, 2e7, 1);
+  EXPECT_TRUE(parse_cost_table(to_json(result->table), "costs.json"));
+}
+
+TEST(Fit, TellsIssuesOfFarRanksApart) {
+  // Rank 262144, packed above 48 bits of a 64-bit number, would be rank 0.
+  FakeRun run(2);
+  run.trace.lanes[3].rank = run.trace.lanes[4].rank = 1 << 18;
+  const CostKey key = matmul(8, 8, 8);
+  for (int i = 0; i < 4; ++i) {
+    for (const int first : {0, 3}) {
+      const std::int64_t at = i * 1'000'000 + first * 100'000;
+      run.add(first, EventKind::host, key, at, 1000);
+      run.add(first + 1, EventKind::compute, key, at + 3000, 5000);
+      for (Event* event : {&run.trace.events.back(), &run.trace.events.end()[-2]}) {
+        event->instruction = i;
+      }
+    }
+  }
+  const auto samples = samples_of(run.trace, "run.fst");
+  ASSERT_TRUE(samples);
+  ASSERT_EQ(samples->launch_latency.size(), 6U);  // of all but the first of each stream
+  for (const double ns : samples->launch_latency) EXPECT_DOUBLE_EQ(ns, 2000);
 }
 
 TEST(Fit, ReportsEveryOperatorAndRecording) {

@@ -27,8 +27,8 @@ struct FakeRanks {
     trace.events.push_back(event);
   }
 
-  std::vector<Meeting> meetings(std::int64_t size) const {
-    return meetings_of(trace, 0, [=](const Event&) { return size; });
+  std::vector<Meeting> meetings(std::int64_t size, std::int64_t ranks = 1) const {
+    return meetings_of(trace, ranks, 0, [=](const Event&) { return size; });
   }
 
   traces::Trace trace;
@@ -78,6 +78,14 @@ TEST(Meetings, WhoDidNotRunTogetherDidNotMeet) {
   const auto meetings = run.meetings(2);
   ASSERT_EQ(meetings.size(), 2U);
   EXPECT_FALSE(meetings[0].is_complete);
+}
+
+TEST(Meetings, WithRanksMissingNobodyKnowsWhoMet) {
+  FakeRanks run(2);
+  for (const int rank : {0, 1}) run.add(rank, 0, 1000);
+  EXPECT_TRUE(run.meetings(2)[0].is_complete);
+  EXPECT_FALSE(run.meetings(2, 4)[0].is_complete) << "each may have met one of the other two";
+  EXPECT_TRUE(run.meetings(1, 4)[0].is_complete);
 }
 
 TEST(Meetings, OfSomeRanksAreNotComplete) {

@@ -45,6 +45,27 @@ Prediction predict_h100(const std::string& model, const Plan& plan, int ranks) {
   return predict(job_of(*load_llama_config(model), plan, ranks), options);
 }
 
+TEST(Prediction, CostsOfThirtyYearsAreNoStepTime) {
+  CostTable costs;
+  costs.cores = 2;
+  Regime& regime = costs.regimes.emplace_back();
+  const FitRange everywhere{99, 99, 1, 1e15, 0, 1e9, 1e9};
+  // Both within what a cost file may say.
+  regime.operators.push_back({Operator::matmul, DType::fp32, false, 1e15, 0, 0, 0, everywhere});
+  costs.crowding.push_back({1, 2, 100, 1});
+  PredictionOptions options;
+  options.costs = &costs;
+  options.wants_path = options.keeps_memory_records = true;
+  const Job job = job_of(small_model(), small_plan(), 2);
+  const Prediction p = predict(job, options);
+  EXPECT_EQ(p.step_time.count(), 0);
+  EXPECT_GT(p.cost_sources.unknown, 0);
+  EXPECT_NE(std::find(p.warnings.begin(), p.warnings.end(),
+                      "by these costs the run would last more than thirty years"),
+            p.warnings.end());
+  EXPECT_GT(to_trace(job, p, "test").events.size(), 0);
+}
+
 TEST(Prediction, AnswersForEveryRankAndStep) {
   PredictionOptions options;
   options.steps = 3;

@@ -7,6 +7,7 @@
 #include "profiler/report/analysis_report.hpp"
 #include "tests/traces/sample_trace.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/sqlite/untrusted_database.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -78,6 +79,15 @@ TEST_F(DamagedFile, RandomPages) {
     for (std::size_t at = page; at < page + 16384; ++at) damaged[at] = static_cast<char>(random());
     is_saved(damaged);
   }
+}
+
+TEST_F(DamagedFile, AHoleAtItsEndCountsForNothing) {
+  const std::string path = folder_.path("hole.fst");
+  write_file(path, bytes_);
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 33);
+  const auto file = UntrustedDatabase::open(path, "a trace", UntrustedDatabase::CutShort::refused);
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_EQ(file->bytes(), static_cast<std::int64_t>(bytes_.size()));
 }
 
 TEST_F(DamagedFile, ForeignDatabase) {

@@ -133,6 +133,23 @@ TEST(FstFile, ReplacesAKilledRunOfTheSameName) {
   EXPECT_EQ(difference(trace, *read), "");
 }
 
+TEST(FstFile, ARecordingWhoseNameAnotherHasTakenIsLostAndSaysSo) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("a.fst");
+  auto first = FstWriter::create(path, sample_trace().metadata);
+  first->append(std::vector<PackedRecord>{{0, 1, 1, 0, 0, 0, PackedRecord::kEvent}});
+  auto second = FstWriter::create(path, sample_trace().metadata);
+  second->drop("of the second", 7);
+  const auto closed = first->close(1);
+  ASSERT_FALSE(closed);
+  EXPECT_TRUE(closed.error().text().starts_with(path + ": was removed or replaced"));
+  ASSERT_TRUE(second->close(1));
+  const auto read = read_fst(path);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->dropped.at("of the second"), 7);
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
 TEST(FstFile, ReadsWhereNothingCanBeWritten) {
   const TemporaryFolder folder;
   const Trace trace = sample_trace();

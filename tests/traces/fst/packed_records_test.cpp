@@ -1,6 +1,8 @@
 // Packing keeps every record, and no bytes make unpacking go wrong.
 #include "traces/fst/packed_records.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -35,6 +37,20 @@ RC_GTEST_PROP(PackedRecords, KeepWhatStandsBeforeACut, ()) {
 RC_GTEST_PROP(PackedRecords, SurviveAnyBytes, (const std::string& bytes)) {
   std::vector<PackedRecord> records;
   unpack(bytes, records);
+}
+
+TEST(PackedRecords, NumbersOutOfRangeAreDamage) {
+  // The second record's step, 2^31 - 1, comes back as a difference; with one more it has no room.
+  std::vector<PackedRecord> records(2);
+  records[1].step = std::numeric_limits<std::int32_t>::max();
+  std::string blob = pack(records);
+  std::vector<PackedRecord> back;
+  ASSERT_TRUE(unpack(blob, back));
+  const std::string difference("\xfe\xff\xff\xff\x0f", 5);
+  const auto at = blob.find(difference);
+  ASSERT_NE(at, std::string::npos);
+  blob.replace(at, difference.size(), std::string("\x80\x80\x80\x80\x10", 5));
+  EXPECT_FALSE(unpack(blob, back));
 }
 
 TEST(PackedRecords, AreSmallForWhatARunRecords) {

@@ -78,6 +78,29 @@ TEST_F(UntrustedDatabase, ValuesOfAbsurdLengthAreDamage) {
   }
 }
 
+// A hole makes a file as long as one likes at no cost.
+TEST_F(UntrustedDatabase, TextIsNumberedAsFarAsThereAreRows) {
+  const std::string path = folder_.path("a.fst");
+  ASSERT_TRUE(changed({"INSERT INTO StringIds VALUES (50000000, 'far')"}));
+  std::filesystem::resize_file(path, 100 << 20);
+  const auto trace = read_fst(path);
+  ASSERT_TRUE(trace) << trace.error().text();
+  EXPECT_EQ(trace->dropped.at("damaged file: impossible records"), 1);
+  const auto near = changed({"INSERT INTO StringIds SELECT max(id) + 1000, 'x' FROM StringIds"});
+  ASSERT_TRUE(near);
+  EXPECT_TRUE(near->complete);
+}
+
+TEST_F(UntrustedDatabase, NumbersThatATraceHasNoRoomForAreDamage) {
+  for (const std::string column : {"EVENT_FACTS SET microStep", "EVENT_FACTS SET instruction",
+                                   "MEMORY_FACTS SET instruction"}) {
+    const auto trace = changed({"UPDATE " + column + " = 4294967297 WHERE id = 0"});
+    ASSERT_TRUE(trace) << column;
+    EXPECT_FALSE(trace->complete) << column;
+    EXPECT_EQ(trace->dropped.count("damaged file: impossible records"), 1u) << column;
+  }
+}
+
 // SQLite makes files beside a database that says it has a log, even to read it.
 TEST_F(UntrustedDatabase, NothingIsWrittenBesideTheFile) {
   ASSERT_TRUE(changed({"PRAGMA journal_mode = WAL"}));
