@@ -63,6 +63,8 @@ class RankBuilder {
     stream_.fill(kNobody);
     passed_.fill(0);
     add_earlier_work();
+    // What is issued at once waits for the step to begin.
+    host_ = parts_.add({index_, kNone, true, host_since_, host_since_});
   }
 
   // The node of the step's end.
@@ -70,7 +72,6 @@ class RankBuilder {
     while (delay_ < rank_.delays.size() && rank_.delays[delay_].step < step_) ++delay_;
     for (std::size_t i = 0; i < spans_.size(); ++i) add(i);
     host_until(end_, kNone);
-    if (host_ == kNobody) host_ = parts_.add({index_, kNone, true, end_, end_});
     return static_cast<std::size_t>(host_);
   }
 

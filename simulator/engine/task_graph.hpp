@@ -1,14 +1,15 @@
 // A simulated step as a graph: what had to happen before what, so that one can ask which chain of
 // tasks made the step as long as it was, and how much later any other task could have ended.
 //
-// Nodes are the tasks of the streams and stretches of host threads: what the host issued since the
-// node before, what it computed itself, the moment a wait of it was over, the end of its step. A
+// Nodes are the tasks of the streams and stretches of host threads: the beginning of its step, what
+// the host issued since the node before, what it computed itself, the moment a wait of it was over. A
 // collective is one node for all its ranks. What an earlier step left running is a node without
-// length. An edge says that the one must end, and a latency pass, before the other starts: order of
-// the host, issue before execution, order of a stream, events, order of a communicator. Every node
-// but the first of a host starts exactly when the last of its edges lets it (engine.hpp; to the
-// nanosecond that the shared engine rounds). The graph is a view of the engine's arrays, built when
-// asked for.
+// length; events that a stream was told to wait for in an earlier step, and that none of its work
+// there waited for, are not followed. An edge says that the one must end, and a latency pass, before
+// the other starts: order of the host, issue before execution, order of a stream, events, order of a
+// communicator. Every node but the first of a host starts exactly when the last of its edges lets it
+// (engine.hpp; to the nanosecond that the shared engine rounds). The graph is a view of the engine's
+// arrays, built when asked for.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <utility>
@@ -21,6 +23,7 @@ namespace {
 struct Run {
   RunSamples samples;
   std::optional<Job> job;
+  std::uint64_t content = 0;  // alike for copies of one recording
 };
 
 using Runs = std::vector<const Run*>;
@@ -216,12 +219,46 @@ Result<void> check(const std::vector<Run>& runs) {
   return {};
 }
 
+// One hash of two.
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
+  hash = (hash ^ more) * 0x9E3779B97F4A7C15U;
+  return hash ^ (hash >> 29);
+}
+
+// The same for the recording under another name, in another order or written again: of what
+// happened when and where, and of nothing that the metadata says. Times count from the first event's.
+std::uint64_t content_of(const traces::Trace& trace) {
+  std::int64_t origin = trace.events.empty() ? 0 : trace.events.front().start_ns;
+  for (const traces::Event& event : trace.events) origin = std::min(origin, event.start_ns);
+  const auto hash_of = [](std::initializer_list<std::int64_t> numbers) {
+    std::uint64_t hash = 0;
+    for (const std::int64_t n : numbers) hash = mixed(hash, static_cast<std::uint64_t>(n));
+    return hash;
+  };
+  std::vector<std::int64_t> text;  // by id
+  for (std::size_t id = 0; id < trace.strings.size(); ++id) {
+    const std::string& string = trace.strings[static_cast<traces::StringId>(id)];
+    text.push_back(static_cast<std::int64_t>(std::hash<std::string>{}(string)));
+  }
+  std::uint64_t sum = 0;
+  for (const traces::Event& event : trace.events) {
+    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
+    sum += hash_of({lane.rank, lane.device ? 1 : 0, event.step, event.start_ns - origin,
+                    event.end_ns - origin, static_cast<std::int64_t>(event.kind),
+                    text[static_cast<std::size_t>(event.cost_key)]});
+  }
+  for (const traces::Step& step : trace.steps) {
+    sum += hash_of({step.rank, step.step, step.start_ns - origin, step.end_ns - origin});
+  }
+  return sum;
+}
+
 // Each recording once: given again, it would predict itself, and the band would be too narrow.
 Runs different(const std::vector<Run>& all, std::vector<std::string>& warnings) {
   Runs runs;
   std::map<std::uint64_t, const Run*> known;
   for (const Run& run : all) {
-    const auto [first, is_new] = known.try_emplace(run.samples.content, &run);
+    const auto [first, is_new] = known.try_emplace(run.content, &run);
     if (is_new) {
       runs.push_back(&run);
     } else {
@@ -242,6 +279,7 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
     Run& run = all.emplace_back();
     run.samples = std::move(*samples);
     run.job = job_of(run.samples);
+    run.content = content_of(*recording.trace);
   }
   if (const auto ok = check(all); !ok) return tl::unexpected<Error>(ok.error());
   FitResult result;

@@ -26,40 +26,6 @@ using traces::Trace;
 // The last steps are steady; the first two create state and touch memory for the first time.
 constexpr std::int32_t kFirstSteadyStep = 2;
 
-// One hash of two.
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
-  hash = (hash ^ more) * 0x9E3779B97F4A7C15U;
-  return hash ^ (hash >> 29);
-}
-
-// The same for the recording under another name, in another order or written again: of what
-// happened when and where, and of nothing that the metadata says. Times count from the first event's.
-std::uint64_t content_of(const Trace& trace) {
-  std::int64_t origin = INT64_MAX;
-  for (const Event& event : trace.events) origin = std::min(origin, event.start_ns);
-  const auto hash_of = [](std::initializer_list<std::int64_t> numbers) {
-    std::uint64_t hash = 0;
-    for (const std::int64_t n : numbers) hash = mixed(hash, static_cast<std::uint64_t>(n));
-    return hash;
-  };
-  std::vector<std::int64_t> text;  // by id
-  for (std::size_t id = 0; id < trace.strings.size(); ++id) {
-    const std::string& string = trace.strings[static_cast<traces::StringId>(id)];
-    text.push_back(static_cast<std::int64_t>(std::hash<std::string>{}(string)));
-  }
-  std::uint64_t sum = 0;
-  for (const Event& event : trace.events) {
-    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
-    sum += hash_of({lane.rank, lane.device ? 1 : 0, event.step, event.start_ns - origin,
-                    event.end_ns - origin, static_cast<std::int64_t>(event.kind),
-                    text[static_cast<std::size_t>(event.cost_key)]});
-  }
-  for (const traces::Step& step : trace.steps) {
-    sum += hash_of({step.rank, step.step, step.start_ns - origin, step.end_ns - origin});
-  }
-  return sum;
-}
-
 bool is_task(EventKind kind) {
   return is_device_work(kind) || kind == EventKind::host_compute;
 }
@@ -88,11 +54,10 @@ struct Issue {
 };
 struct IssueHash {
   std::size_t operator()(const Issue& issue) const {
-    std::size_t hash = 0;
-    for (const std::int32_t number : {issue.rank, issue.step, issue.instruction}) {
-      hash = mixed(hash, static_cast<std::size_t>(number));
-    }
-    return hash;
+    constexpr std::size_t kPrime = 1'000'003;
+    const auto rank = static_cast<std::size_t>(issue.rank);
+    const auto step = static_cast<std::size_t>(issue.step);
+    return (rank * kPrime + step) * kPrime + static_cast<std::size_t>(issue.instruction);
   }
 };
 
@@ -424,7 +389,6 @@ Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& fil
   std::set<std::int32_t> recorded;
   for (const traces::Lane& lane : trace.lanes) recorded.insert(lane.rank);
   out.has_all_ranks = std::ssize(recorded) >= out.ranks;
-  out.content = content_of(trace);
   constexpr double kMostRecording = 0.5;  // more is no figure to correct anything by
   out.recorder_share = std::clamp(traces::number(trace.metadata, "recorder_overhead_fraction", 0),
                                   0.0, kMostRecording);

@@ -33,7 +33,6 @@ struct RunSamples {
   int threads = 1;
   int cores = 1;
   bool has_all_ranks = true;    // false: only some of them were recorded
-  std::uint64_t content = 0;    // hash of what happened, alike for copies of one recording
   std::string machine_name;     // of the processor, or of the device
   bool is_accelerator = false;  // each rank has a device of its own
   std::int64_t step_ns = 0;     // median of the steps after the second, 0 without any

@@ -284,10 +284,26 @@ TEST(Contract, AFailingRankIsNamed) {
   EXPECT_GT(place.run_json({"inspect", "run.fst"}).at("complete_until_ns"), 0);
 }
 
+TEST(Contract, FitTakesARecordingOnceAndNoPrediction) {
+  const Workplace place;
+  ASSERT_EQ(place.run(job("train", 2, {"--steps", "4", "--trace", "run.fst"})).status, 0);
+  ASSERT_EQ(place.run({"export", "run.fst", "--perfetto", "run.json"}).status, 0);
+  ASSERT_EQ(place.run({"import", "kineto", "run.json", "-o", "again.fst"}).status, 0);
+  const Outcome twice = place.run({"fit", "run.fst", "again.fst", "-o", "costs.json"});
+  EXPECT_EQ(twice.status, 0);
+  EXPECT_NE(twice.err.find("again.fst: is the same recording as run.fst"), std::string::npos)
+      << twice.err;
+  ASSERT_EQ(place.run(job("predict", 2, {"--trace", "p.fst"})).status, 0);
+  const Outcome refused = place.run({"fit", "run.fst", "p.fst", "-o", "none.json"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("p.fst: predicted"), std::string::npos) << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(place.path("none.json")));
+}
+
 TEST(Contract, AFullDiskIsAFailureThatNamesTheFile) {
   const Workplace place;
   const Outcome outcome = place.run(job("predict", 2, {"--json", "/dev/full"}));
-  EXPECT_NE(outcome.status, 0);
+  EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.err.find("/dev/full"), std::string::npos) << outcome.err;
 }
 

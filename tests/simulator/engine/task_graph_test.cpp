@@ -187,18 +187,38 @@ struct RandomGraph {
   std::vector<RankTimeline> timelines;
 };
 
-RC_GTEST_PROP(TaskGraphs, EveryNodeStartsWhenTheLastOfItsEdgesLetsIt, ()) {
-  const RandomGraph random(100);
-  const TaskGraph graph = random.graph();
-  RC_ASSERT(!graph.has_cycle());
+bool is_explained(const TaskGraph& graph) {
   const auto& nodes = graph.nodes();
   std::vector<std::int64_t> allowed(nodes.size(), -1);
   for (const TaskEdge& edge : graph.edges()) {
     allowed[edge.after] = std::max(allowed[edge.after], nodes[edge.before].end + edge.latency);
   }
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (allowed[n] >= 0) RC_ASSERT(nodes[n].start == allowed[n]);
+    if (allowed[n] >= 0 && nodes[n].start != allowed[n]) return false;
   }
+  return true;
+}
+
+RC_GTEST_PROP(TaskGraphs, EveryNodeStartsWhenTheLastOfItsEdgesLetsIt, ()) {
+  const RandomGraph random(100);
+  const TaskGraph graph = random.graph();
+  RC_ASSERT(!graph.has_cycle());
+  RC_ASSERT(is_explained(graph));
+}
+
+TEST(TaskGraph, WhatIsIssuedAtOnceWaitsForItsStep) {
+  // The host issues at no cost and waits 100 for its launch, in each step: nothing but the step's
+  // beginning lets the second launch start.
+  SmallProgram p;
+  p.launch(kCompute, 100).record(kCompute, 0).host_wait(0).host_compute(30);
+  p.program.steady = p.program.first;
+  const std::vector<SimulatedRank> ranks{p.simulated()};
+  EngineOptions options = one_step();
+  options.steps = 2;
+  const auto timelines = simulate(ranks, options);
+  const TaskGraph graph(ranks, timelines, 2, options);
+  EXPECT_TRUE(is_explained(graph));
+  EXPECT_EQ(graph.nodes()[graph.critical_path().front()].end, 130);
 }
 
 RC_GTEST_PROP(TaskGraphs, TheLongestPathIsTheStep, ()) {
@@ -268,6 +288,7 @@ class StepTimes {
 RC_GTEST_PROP(TaskGraphs, SlackIsHowMuchLongerATaskCanTake, ()) {
   const RandomGraph random(8, *rc::gen::inRange(1, 3));
   const TaskGraph graph = random.graph();
+  RC_PRE(is_explained(graph));  // not where a stream's last wait of step 1 delays step 2
   const StepTimes times(random, graph);
   const auto slack = graph.slack();
   for (std::size_t n = 0; n < slack.size(); ++n) {
