@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "executor/communication/tcp_peer.hpp"
+#include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -55,7 +56,7 @@ class TcpTransport final : public Transport {
       peers_[r] = std::make_unique<TcpPeer>(std::move(sockets[r]));
       watch(peers_[r]->descriptor(), r, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
     }
-    thread_ = std::thread([this] { serve(); });
+    thread_ = start_thread("the thread of the connections", [this] { serve(); });
   }
 
   ~TcpTransport() override {

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "executor/device/start_thread.hpp"
+
 namespace foreshard::executor {
 namespace {
 
@@ -88,7 +90,7 @@ StreamWorker::Slot& StreamWorker::new_slot() {
 void StreamWorker::publish() {
   published_.store(++submitted_, std::memory_order_seq_cst);
   if (!thread_.joinable()) {
-    thread_ = std::thread([this] {
+    thread_ = start_thread("the thread of stream " + name_, [this] {
       const std::string name = "r" + std::to_string(rank_) + " " + name_;
       pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
       work();

@@ -8,6 +8,7 @@
 
 #include <time.h>
 
+#include "executor/device/start_thread.hpp"
 #include "models/base/figures.hpp"
 
 namespace foreshard::executor {
@@ -143,7 +144,7 @@ void Watchdog::State::watch() {
 
 Watchdog::Watchdog(RunControl& run, std::vector<const WaitSource*> sources, WatchdogOptions options)
     : state_(std::make_unique<State>(run, std::move(sources), std::move(options))) {
-  state_->thread = std::thread([state = state_.get()] { state->watch(); });
+  state_->thread = start_thread("the watchdog", [state = state_.get()] { state->watch(); });
 }
 
 Watchdog::~Watchdog() {
