@@ -1,5 +1,6 @@
 #include "executor/run/run_exports.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "executor/data/full_tensors.hpp"
@@ -55,9 +56,9 @@ class Gatherer {
     }
     Transport* transport = shared_.options.transport;
     if (transport == nullptr) return pieces;
-    auto all =
-        executor::gather(shared_.closing, *transport,
-                         pieces.empty() ? std::string() : std::move(pieces[0].bytes), kWriter);
+    auto all = executor::gather(shared_.closing, *transport,
+                                pieces.empty() ? std::string() : std::move(pieces[0].bytes),
+                                kWriter, longest_piece(parameter));
     if (!is_writer()) return {};
     const DType type = pieces[0].type;
     pieces.clear();
@@ -69,6 +70,14 @@ class Gatherer {
 
  private:
   static constexpr int kWriter = 0;
+
+  std::size_t longest_piece(ParameterId parameter) const {
+    std::int64_t elements = 0;
+    for (const auto& shards : shards_) {
+      elements = std::max(elements, shards[static_cast<std::size_t>(parameter)].local);
+    }
+    return static_cast<std::size_t>(elements * item_size(DType::fp64));
+  }
 
   RunShared& shared_;
   const std::vector<std::unique_ptr<RankRun>>& ranks_;

@@ -31,7 +31,7 @@ void end_all(Transport& transport, const Failure& failure) {
 void check_long_gather(RunControl& run, Transport& transport) {
   const std::size_t length = Transport::kLongestMessage + 12'345;
   const std::string mine = transport.rank() == 1 ? std::string(length, 'x') + "end" : "short";
-  const auto all = gather(run, transport, mine, 0);
+  const auto all = gather(run, transport, mine, 0, length + 3);
   ASSERT_EQ(all.empty(), transport.rank() != 0);
   if (all.empty()) return;
   EXPECT_EQ(all[1].size(), length + 3);
