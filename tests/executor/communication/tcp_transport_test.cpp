@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <latch>
 #include <numeric>
 #include <thread>
 
@@ -38,7 +39,8 @@ Rendezvous rendezvous(int rank, int port, RunIdentity run = kRun) {
 }
 
 // Each rank in a thread of its own. What it throws is returned, by rank.
-std::vector<std::string> run_ranks(int ranks, const std::function<void(int rank)>& body) {
+[[nodiscard]] std::vector<std::string> errors_of_ranks(int ranks,
+                                                       const std::function<void(int rank)>& body) {
   std::vector<std::string> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -54,11 +56,16 @@ std::vector<std::string> run_ranks(int ranks, const std::function<void(int rank)
   return errors;
 }
 
+// Ranks that have nothing to throw.
+void run_ranks(int ranks, const std::function<void(int rank)>& body) {
+  for (const std::string& error : errors_of_ranks(ranks, body)) EXPECT_EQ(error, "");
+}
+
 // Ranks that have met.
 void run_connected(int ranks, const std::string& host,
                    const std::function<void(Transport& transport)>& body) {
   const int port = free_port();
-  const auto errors = run_ranks(ranks, [&](int rank) {
+  run_ranks(ranks, [&](int rank) {
     Rendezvous place = rendezvous(rank, port, {ranks, 11, 22});
     place.point.host = host;
     const auto transport = connect_by_tcp(place);
@@ -67,7 +74,6 @@ void run_connected(int ranks, const std::string& host,
     ASSERT_EQ((*transport)->size(), ranks);
     body(**transport);
   });
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
 }
 
 void wait_for(Transport& transport, std::vector<Transport::Ticket> tickets) {
@@ -224,7 +230,7 @@ TEST(TcpTransport, HostsThatAreNotHere) {
 
 TEST(TcpTransport, WhoDoesNotComeIsNamed) {
   const int port = free_port();
-  const auto errors = run_ranks(5, [port](int rank) {
+  const auto errors = errors_of_ranks(5, [port](int rank) {
     if (rank == 1 || rank == 3) return;
     Rendezvous place = rendezvous(rank, port, {5, 11, 22});
     place.point.timeout = Nanoseconds(rank == 0 ? 500'000'000 : 20'000'000'000);
@@ -298,11 +304,12 @@ std::string loss_after(std::span<const std::byte> bytes) {
   return failure;
 }
 
-// What rank 0 of two says about rank 1, which `leave` makes go away.
-std::string loss(const std::function<void(std::unique_ptr<Transport>& transport)>& leave) {
+// What rank 0 of two says about rank 1, which `leave` makes go away, by throwing `thrown` or without.
+std::string loss(const std::function<void(std::unique_ptr<Transport>& transport)>& leave,
+                 const std::string& thrown = "") {
   std::string failure;
   const int port = free_port();
-  const auto errors = run_ranks(2, [&](int rank) {
+  const auto errors = errors_of_ranks(2, [&](int rank) {
     std::unique_ptr<Transport> transport =
         std::move(connect_by_tcp(rendezvous(rank, port, {2, 1, 1})).value());
     RunControl run(2);
@@ -314,11 +321,13 @@ std::string loss(const std::function<void(std::unique_ptr<Transport>& transport)
       failure = aborted.what();
     }
   });
+  EXPECT_EQ(errors, (std::vector<std::string>{"", thrown}));
   return failure;
 }
 
 TEST(TcpTransport, WhoFailsEndsTheRunOfTheOthers) {
-  EXPECT_EQ(loss([](std::unique_ptr<Transport>&) { throw std::runtime_error("out of paper"); }),
+  EXPECT_EQ(loss([](std::unique_ptr<Transport>&) { throw std::runtime_error("out of paper"); },
+                 "out of paper"),
             "rank 1: has ended the run; its own message says why");
 }
 
@@ -328,16 +337,19 @@ TEST(TcpTransport, TheBlameIsPassedOn) {
   EXPECT_EQ(loss_after(frame), "rank 1: has ended the run; its own message says why");
   const int port = free_port();
   std::string failure;
+  std::latch all_have_met(1);  // rank 1 is the last to know
   run_ranks(3, [&](int rank) {
     const Rendezvous place = rendezvous(rank, port);
     if (rank == 0) {
       auto sockets = meet(place);
+      all_have_met.wait();
       const auto says = encode(TcpFrame{TcpFrame::Kind::abort, 0, 0, 1});
       send_all((*sockets)[2], says, Deadline(10 * kSecond));
       std::array<std::byte, 1> end;
       receive_all((*sockets)[2], end, Deadline(10 * kSecond));
     } else if (rank == 1) {
       auto sockets = meet(place);
+      all_have_met.count_down();
       std::array<std::byte, 100> end;
       receive_all((*sockets)[2], end, Deadline(10 * kSecond));
     } else {
@@ -355,10 +367,51 @@ TEST(TcpTransport, WhoLeavesTooEarlyIsNamed) {
             "rank 1: has left the run, but others still need it");
 }
 
+// A long message goes only when it is awaited, which it will not be any more.
+TEST(TcpTransport, WhoLeavesBeforeItHasHeardAllIsNamed) {
+  for (const bool is_late : {false, true}) {
+    const int port = free_port();
+    std::string failure;
+    run_ranks(2, [&](int rank) {
+      const auto transport = std::move(connect_by_tcp(rendezvous(rank, port, {2, 1, 1})).value());
+      if (rank == 1) return;
+      if (is_late) {  // it soon has said goodbye
+        for (int i = 0; i < 50; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      const std::vector<std::byte> data(kTcpEager + 1);
+      try {
+        wait_for(*transport, {transport->send(data, 1, 0)});
+      } catch (const Aborted& aborted) {
+        failure = aborted.what();
+      }
+    });
+    EXPECT_EQ(failure, "rank 1: has left the run, but others still need it");
+  }
+}
+
 TEST(TcpTransport, WhoseProcessEndsIsNamed) {
   EXPECT_EQ(loss_after({}), "rank 1: its process has ended unexpectedly");
   const auto half = encode(TcpFrame{TcpFrame::Kind::data, kExchangeChannel, 8, 8});
   EXPECT_EQ(loss_after(half), "rank 1: its process has ended unexpectedly");
+}
+
+// It came before somebody awaited one of another size, who may be a thread that must not throw.
+TEST(TcpTransport, AMessageOfAnotherSizeEndsTheRun) {
+  run_connected(2, "127.0.0.1", [](Transport& transport) {
+    std::array<std::byte, 8> bytes{};
+    if (transport.rank() == 1) {
+      wait_for(transport, {transport.send(std::span(bytes).first(3), 0, 5)});
+      wait_for(transport, {transport.send(std::span(bytes).first(1), 0, 0)});
+      RunControl run(2);
+      EXPECT_THROW(exchange(run, transport, ""), Aborted);
+      return;
+    }
+    wait_for(transport, {transport.receive(std::span(bytes).first(1), 1, 0)});
+    Transport::Ticket ticket = transport.receive(bytes, 1, 5);
+    ASSERT_TRUE(transport.lost());
+    EXPECT_EQ(transport.lost()->text(), "rank 1: a message of 3 bytes came where 8 were expected");
+    transport.cancel(ticket);
+  });
 }
 
 TEST(TcpTransport, WhatIsNoMessageEndsTheRun) {
