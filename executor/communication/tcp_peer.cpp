@@ -17,10 +17,6 @@ constexpr std::size_t kOneTurn = 4 << 20;  // bytes read before other connection
 // Said where more than a heartbeat is awaited of, or to be told to, a process that has left.
 constexpr const char* kStillNeeded = "has left the run, but others still need it";
 
-bool would_block(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
 }  // namespace
 
 std::optional<TcpPeer::Loss> TcpPeer::loss() const {
