@@ -232,7 +232,10 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   result.failure = shared.run.failure();
   result.steps = ranks[0]->steps();
   for (const auto& rank : ranks) result.memory.push_back(rank->memory_report());
-  result.was_interrupted = shared.agreements.last_step.is_asked();
+  // A wish that came in the last step has changed nothing.
+  const std::int64_t steps = options.steps - shared.first_step + 1;
+  result.was_interrupted =
+      shared.agreements.last_step.is_asked() && std::ssize(result.steps) < steps;
   try {
     auto ok = close_run(shared, ranks, heartbeat.get(), std::move(recorder), result);
     if (!ok) return tl::unexpected(ok.error());
