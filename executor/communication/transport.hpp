@@ -102,7 +102,7 @@ std::vector<std::string> gather(RunControl& run, Transport& transport, const std
 Result<void> check_builds(RunControl& run, Transport& transport);
 
 // MPI from `directory`/libforeshard_mpi.so. Initialises MPI; destruction finalises it, which all
-// processes must do together.
+// processes must do together, unless it is part of a failure: that ends every process of the run.
 Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directory);
 // The directory of the running program.
 std::string program_directory();
