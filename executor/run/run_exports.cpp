@@ -126,18 +126,15 @@ ShardData gradients_of(const RankRun& rank, const ParameterShard& shard) {
           std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size())};
 }
 
-Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
-                             const TrainingResult& result) {
+// After begin_checkpoint, by all processes together.
+Result<void> fill_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
+                             const TrainingResult& result, bool leads) {
   const Job& job = shared.job;
   const TrainingOptions& options = shared.options;
   Transport* transport = options.transport;
   const auto meet = [&] {
     if (transport != nullptr) exchange(shared.closing, *transport, "");
   };
-  const bool leads = transport == nullptr || transport->rank() == 0;
-  if (leads) {
-    if (auto ok = begin_checkpoint(options.save); !ok) return ok;
-  }
   meet();
   for (const auto& rank : ranks) {
     const auto& groups = rank->program().place.groups;
@@ -162,6 +159,21 @@ Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_pt
   facts.plan = to_toml(job.plan);
   facts.model = to_json(job.model);
   return commit_checkpoint(options.save, facts);
+}
+
+Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
+                             const TrainingResult& result) {
+  const TrainingOptions& options = shared.options;
+  const bool leads = options.transport == nullptr || options.transport->rank() == 0;
+  if (leads) {
+    if (auto ok = begin_checkpoint(options.save); !ok) return ok;
+  }
+  try {
+    return fill_checkpoint(shared, ranks, result, leads);
+  } catch (const Aborted&) {
+    if (leads) abandon_checkpoint(options.save);  // another process could not do its part
+    throw;
+  }
 }
 
 }  // namespace
