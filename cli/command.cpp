@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <ostream>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,12 @@ namespace foreshard::cli {
 int complain(const Error& error, int status) {
   std::fprintf(stderr, "foreshard: error: %s\n", error.text().c_str());
   return status;
+}
+
+int complain(const std::exception& error) {
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return complain({"", "", is_memory ? "this machine's memory is used up" : error.what()},
+                  kRunFailed);
 }
 
 Result<void> show(const std::string& text) {

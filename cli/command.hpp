@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -29,6 +30,7 @@ constexpr int kSuccess = 0, kRunFailed = 1, kBadInput = 2, kOutOfMemory = 3;
 
 // Prints an error as the contract says and returns its exit status.
 int complain(const Error& error, int status = kBadInput);
+int complain(const std::exception& error);  // of what nobody could cause; the run has failed
 // Text for people on standard output: the only way there, since what files and flags say of
 // themselves must not reach a terminal as it is. An error where it cannot be written.
 Result<void> show(const std::string& text);

@@ -3,7 +3,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <new>
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
@@ -125,10 +124,7 @@ int start(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return foreshard::cli::flush_output(foreshard::cli::start(argc, argv));
-  } catch (const std::bad_alloc&) {
-    return foreshard::cli::complain({"", "", "this machine's memory is used up"},
-                                    foreshard::cli::kRunFailed);
   } catch (const std::exception& error) {
-    return foreshard::cli::complain({"", "", error.what()}, foreshard::cli::kRunFailed);
+    return foreshard::cli::complain(error);
   }
 }

@@ -176,11 +176,6 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
 }
 
 int finish(const Job& job, const TrainingResult& result, executor::Transport* transport) {
-  if (result.failure) {
-    complain({"", "", result.failure->text()}, kRunFailed);
-    if (transport != nullptr) transport->abort(kRunFailed);
-    return kRunFailed;
-  }
   if (result.oom) print_out_of_memory(result);
   const MemoryReport memory = memory_report(result, transport);
   if (transport == nullptr || transport->rank() == 0) {
@@ -192,6 +187,51 @@ int finish(const Job& job, const TrainingResult& result, executor::Transport* tr
     }
   }
   return result.ran_out_of_memory ? kOutOfMemory : kSuccess;
+}
+
+// While a run lasts, a signal ends it after the step at hand.
+void catch_signals() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+// What follows a run may be ended at once, but not by the SIGTERM with which a launcher repeats what
+// has ended it.
+void release_signals() {
+  std::signal(SIGINT, SIG_DFL);
+  if (!interrupted) std::signal(SIGTERM, SIG_DFL);
+}
+
+// `claims` are to be on what is saved and recorded, in the process that makes it. The error is an exit
+// status, after a complaint.
+tl::expected<TrainingResult, int> train_here(Inputs& inputs, const RankProgram& program,
+                                             const Processes& processes,
+                                             std::vector<executor::OutputClaim>& claims) {
+  const bool leads = processes.transport == nullptr || processes.transport->rank() == 0;
+  for (const std::string& path : {flags.save, flags.trace}) {
+    if (!leads || path.empty()) continue;
+    auto taken = executor::OutputClaim::take(path);
+    if (!taken) return tl::unexpected(complain(taken.error()));
+    claims.push_back(std::move(*taken));
+  }
+  auto ok = check_host_memory(inputs.job, processes.ranks_here, inputs.options.device_memory);
+  if (!ok) return tl::unexpected(complain(ok.error(), kRunFailed));
+  if (leads) announce(inputs.job, inputs.options.threads_per_rank);
+  catch_signals();
+  Progress progress(inputs.options.steps);
+  inputs.options.on_step = [&progress](const executor::StepReport& step) {
+    progress.at(step.step, formatted("loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
+                                     duration((step.end - step.start).count()).c_str()));
+  };
+  for (const std::string& warning : inputs.job.warnings) warn(warning);
+  for (const std::string& warning : program.warnings) warn(warning);
+  auto result = executor::train(inputs.job, inputs.data, inputs.weights, inputs.options);
+  release_signals();
+  if (!result) return tl::unexpected(complain(result.error(), kRunFailed));
+  if (result->failure) {
+    return tl::unexpected(complain({"", "", result->failure->text()}, kRunFailed));
+  }
+  return std::move(*result);
 }
 
 }  // namespace
@@ -237,45 +277,26 @@ int run_train() {
   if (!inputs) return complain(inputs.error());
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
-      join_processes(inputs->job, flags.comm, hash_of(inputs->job, program, inputs->options));
+      join_processes(inputs->job, flags.comm, hash_of(inputs->job, program, inputs->options),
+                     inputs->options.hang_timeout);
   if (!processes) return complain(processes.error());
   executor::Transport* const transport = processes->transport.get();
   inputs->options.transport = transport;
   inputs->options.cores = processes->cores;
   if (flags.threads == 0) inputs->options.threads_per_rank = processes->threads_per_rank;
-  const auto run_failed = [transport](const Error& error, int status = kRunFailed) {
-    complain(error, status);
-    if (transport != nullptr) transport->abort(status);  // the others may wait for this process
-    return status;
-  };
-  const bool leads = transport == nullptr || transport->rank() == 0;
   std::vector<executor::OutputClaim> claims;
-  for (const std::string& path : {flags.save, flags.trace}) {
-    if (!leads || path.empty()) continue;
-    auto taken = executor::OutputClaim::take(path);
-    if (!taken) return run_failed(taken.error(), kBadInput);
-    claims.push_back(std::move(*taken));
+  tl::expected<TrainingResult, int> result = tl::unexpected(kRunFailed);
+  try {
+    result = train_here(*inputs, program, *processes, claims);
+  } catch (const std::exception& error) {
+    complain(error);
   }
-  if (auto ok =
-          check_host_memory(inputs->job, processes->ranks_here, inputs->options.device_memory);
-      !ok) {
-    return run_failed(ok.error());
+  if (result) return finish(inputs->job, *result, transport);
+  if (transport != nullptr) {
+    claims.clear();                    // an abort leaves no time for it
+    transport->abort(result.error());  // the others may wait for this process
   }
-  if (leads) {
-    announce(inputs->job, inputs->options.threads_per_rank);
-  }
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  Progress progress(inputs->options.steps);
-  inputs->options.on_step = [&progress](const executor::StepReport& step) {
-    progress.at(step.step, formatted("loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
-                                     duration((step.end - step.start).count()).c_str()));
-  };
-  for (const std::string& warning : inputs->job.warnings) warn(warning);
-  for (const std::string& warning : program.warnings) warn(warning);
-  const auto result = executor::train(inputs->job, inputs->data, inputs->weights, inputs->options);
-  if (!result) return run_failed(result.error());
-  return finish(inputs->job, *result, transport);
+  return result.error();
 }
 
 }  // namespace foreshard::cli

@@ -31,21 +31,23 @@ Result<std::unique_ptr<executor::Transport>> connect_by_mpi(const Job& job) {
 
 Result<std::unique_ptr<executor::Transport>> connect_by_tcp(
     const Job& job, const LaunchedRank& launched, const executor::Environment& environment,
-    std::uint64_t job_hash) {
+    std::uint64_t job_hash, Nanoseconds hang_timeout) {
   if (auto ok = check_size(job, launched.size); !ok) return tl::unexpected(ok.error());
   const auto point = executor::meeting_point(launched, environment);
   if (!point) return tl::unexpected(point.error());
   return executor::connect_by_tcp({launched.rank,
                                    launched.local_size,
                                    *point,
-                                   {job.ranks, job_hash, executor::build_of_this_program()}});
+                                   {job.ranks, job_hash, executor::build_of_this_program()}},
+                                  hang_timeout);
 }
 
 }  // namespace
 
-Result<Processes> join_processes(const Job& job, const std::string& comm, std::uint64_t job_hash) {
+Result<Processes> join_processes(const Job& job, const std::string& comm, std::uint64_t job_hash,
+                                 Nanoseconds hang_timeout) {
   const auto environment = executor::process_environment();
-  const auto launched = executor::launched_rank(environment);
+  const auto launched = executor::launched_rank(environment, comm);
   if (!launched) return tl::unexpected(launched.error());
   const auto kind = executor::choose_comm(comm, *launched, environment);
   if (!kind) return tl::unexpected(kind.error());
@@ -56,8 +58,9 @@ Result<Processes> join_processes(const Job& job, const std::string& comm, std::u
     out.threads_per_rank = std::max(1, out.cores / job.ranks);
     return out;
   }
-  auto transport = *kind == CommKind::mpi ? connect_by_mpi(job)
-                                          : connect_by_tcp(job, **launched, environment, job_hash);
+  auto transport = *kind == CommKind::mpi
+                       ? connect_by_mpi(job)
+                       : connect_by_tcp(job, **launched, environment, job_hash, hang_timeout);
   if (!transport) return tl::unexpected(transport.error());
   out.transport = std::move(*transport);
   std::vector<traces::Processors> all;

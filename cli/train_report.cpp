@@ -66,7 +66,10 @@ MemoryReport memory_report(const TrainingResult& result, executor::Transport* tr
   MemoryReport report = own_memory(result);
   if (transport != nullptr) {
     executor::RunControl control(transport->size());
-    const auto all = executor::exchange(control, *transport, json_text(report));
+    const std::string mine = json_text(report);
+    // All have done the same steps, so others have about as much to say.
+    const auto all =
+        executor::exchange(control, *transport, mine, 2 * mine.size() + executor::kLongestText);
     for (int rank = 0; rank < transport->size(); ++rank) {
       if (rank == transport->rank()) continue;
       const auto theirs = ordered_json::parse(all[static_cast<std::size_t>(rank)]);

@@ -47,6 +47,7 @@ class MessageHeartbeat final : public Heartbeat {
   int rank() const override { return transport_.rank(); }
   std::optional<Failure> check_peers() override {
     auto failure = transport_.lost();
+    if (!failure) failure = misled_;
     return failure ? failure : processes_.check();
   }
 
@@ -88,8 +89,13 @@ class MessageHeartbeat final : public Heartbeat {
   }
 
   void hear(Peer& peer, int other, RankStatus& status, Nanoseconds now) {
-    while (transport_.test({&peer.receiving, 1}) == 0) {
+    while (!misled_ && transport_.test({&peer.receiving, 1}) == 0) {
+      if (peer.heard.awaited < kNoRank || peer.heard.awaited >= transport_.size()) {
+        misled_ = Failure{other, "it sent what is no heartbeat"};
+        return;
+      }
       peer.known = peer.heard;
+      peer.known.operation[sizeof peer.known.operation - 1] = '\0';
       const Agreed& agreed = peer.known.agreed;
       agreements_.memory.hear(other, agreed.done, agreed.limit);
       agreements_.last_step.hear(other, agreed.promise);
@@ -112,6 +118,7 @@ class MessageHeartbeat final : public Heartbeat {
   Transport& transport_;
   PeerProcesses processes_;
   std::vector<Peer> peers_;
+  std::optional<Failure> misled_;  // by a process that is not what it should be
 };
 
 }  // namespace

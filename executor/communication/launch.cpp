@@ -123,9 +123,13 @@ Environment process_environment() {
   };
 }
 
-Result<std::optional<LaunchedRank>> launched_rank(const Environment& environment) {
+Result<std::optional<LaunchedRank>> launched_rank(const Environment& environment,
+                                                  std::string_view asked) {
   for (const Launcher& launcher : kLaunchers) {
     if (!has_started_us(launcher, environment)) continue;
+    const bool says_size =
+        is_there(environment, launcher.sizes[0]) || is_there(environment, launcher.sizes[1]);
+    if (asked == "local" && !says_size) continue;
     auto rank = read(launcher, environment);
     if (!rank) return tl::unexpected(rank.error());
     return std::move(*rank);

@@ -23,9 +23,11 @@ struct LaunchedRank {
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 Environment process_environment();
 
-// Nothing when no launcher started this process; an error when its variables are no numbers or
-// contradict each other.
-Result<std::optional<LaunchedRank>> launched_rank(const Environment& environment);
+// Nothing when no launcher started this process; an error when its variables are no numbers,
+// contradict each other or are not all there. Who has `asked` for one process ("local", of --comm)
+// may have some of them left over.
+Result<std::optional<LaunchedRank>> launched_rank(const Environment& environment,
+                                                  std::string_view asked = "auto");
 
 // By what the ranks of a run talk: threads of one process, or messages between processes.
 enum class CommKind : std::uint8_t { local, tcp, mpi };

@@ -1,8 +1,9 @@
 // A communicator, and the watchdog's heartbeat, among processes that send each other messages.
 //
 // Results equal the local communicator's bit for bit: slices are exchanged piece by piece through a
-// buffer of constant size and summed in the same order. Waiting polls with sleeps that grow from a
-// few microseconds, so it leaves the cores to those who compute.
+// buffer of constant size and summed in the same order. Waiting leaves the cores to those who
+// compute: it sleeps until a message is done, or polls, less and less often, where the transport
+// cannot say so (MPI).
 #pragma once
 
 #include <memory>

@@ -3,6 +3,7 @@
 #define OMPI_SKIP_MPICXX 1
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 
 #include <mpi.h>
@@ -14,11 +15,15 @@ namespace {
 
 class MpiTransport final : public Transport {
  public:
-  MpiTransport() {
+  MpiTransport() : exceptions_(std::uncaught_exceptions()) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
   }
-  ~MpiTransport() override { MPI_Finalize(); }
+  // MPI_Finalize waits for the others, who may wait for this process.
+  ~MpiTransport() override {
+    if (std::uncaught_exceptions() > exceptions_) MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Finalize();
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -84,6 +89,7 @@ class MpiTransport final : public Transport {
     return request;
   }
 
+  const int exceptions_;  // on their way when this was made
   int rank_ = 0;
   int size_ = 1;
 };

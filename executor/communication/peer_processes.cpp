@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <fstream>
 
 #include <poll.h>
@@ -36,8 +37,9 @@ PeerProcesses::PeerProcesses(RunControl& run, Transport& transport) {
   for (int rank = 0; rank < transport.size(); ++rank) {
     const std::string& other = all[static_cast<std::size_t>(rank)];
     if (rank == transport.rank() || !other.starts_with(space)) continue;
-    const auto descriptor =
-        static_cast<int>(syscall(SYS_pidfd_open, std::stoi(other.substr(space.size())), 0));
+    pid_t process = 0;  // none is watched where the text is no number
+    std::from_chars(other.data() + space.size(), other.data() + other.size(), process);
+    const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
     if (descriptor >= 0) peers_.push_back({rank, descriptor});
   }
   struct sigaction present {};

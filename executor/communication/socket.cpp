@@ -9,8 +9,9 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "executor/device/clock.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -18,12 +19,6 @@ namespace {
 // A machine that answers nothing for that long is gone: 3 + 5 x 1 s while nothing is sent, 8 s
 // while something is.
 constexpr int kIdleSeconds = 3, kProbeSeconds = 1, kProbes = 5, kUnansweredMs = 8000;
-
-Nanoseconds monotonic_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return Nanoseconds{std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec};
-}
 
 void set(const Socket& socket, int level, int option, int value) {
   setsockopt(socket.descriptor(), level, option, &value, sizeof value);
@@ -54,6 +49,10 @@ Family as(const sockaddr* address) {
 }
 
 }  // namespace
+
+bool would_block(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
 
 Socket::~Socket() {
   if (descriptor_ >= 0) close(descriptor_);

@@ -35,6 +35,9 @@ class Socket {
   int descriptor_ = -1;
 };
 
+// Whether what failed with this errno is to be tried again later.
+bool would_block(int error);
+
 // An address of IPv4 or IPv6 with its port.
 class Endpoint {
  public:

@@ -39,6 +39,14 @@ void TcpOutgoing::end_with(const TcpFrame& frame) {
   controls_.assign(1, frame);
 }
 
+bool TcpOutgoing::has_anything_but(int number) const {
+  for (int other = 0; other < kTcpChannels; ++other) {
+    if (other != number && !channels_[static_cast<std::size_t>(other)].messages.empty())
+      return true;
+  }
+  return false;
+}
+
 bool TcpOutgoing::may_go_on(const Channel& channel) const {
   if (channel.messages.empty()) return false;
   const TcpMessage& first = *channel.messages.front();

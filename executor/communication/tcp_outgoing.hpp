@@ -25,6 +25,9 @@ class TcpOutgoing {
   // Forgets everything but the frame being sent, and ends with this one.
   void end_with(const TcpFrame& frame);
 
+  // Whether a message of another channel than this one has not been sent whole.
+  bool has_anything_but(int channel) const;
+
   // The bytes to write next, a header's and its data's; both empty when there is nothing to do now.
   std::array<Piece, 2> next();
   // So many of them have been written. Returns the message that was completed by it, if any.

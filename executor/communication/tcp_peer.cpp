@@ -14,12 +14,8 @@ namespace {
 
 constexpr std::size_t kStaged = 1 << 14;   // room for headers and short messages, read at once
 constexpr std::size_t kOneTurn = 4 << 20;  // bytes read before other connections have their turn
-// Said where more than a heartbeat is awaited of a process that has left.
+// Said where more than a heartbeat is awaited of, or to be told to, a process that has left.
 constexpr const char* kStillNeeded = "has left the run, but others still need it";
-
-bool would_block(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
 
 }  // namespace
 
@@ -43,7 +39,10 @@ void TcpPeer::complete(TcpMessage& message, TcpChannels& completed) {
 TcpChannels TcpPeer::send(TcpRequest& request) {
   TcpChannels completed;
   const std::lock_guard lock(out_mutex_);
-  out_.add(request.channel, request);
+  const int channel = request.channel;
+  out_.add(channel, request);
+  // After it has been added: a goodbye that comes meanwhile finds it.
+  if (has_left_ && channel != kHeartbeatChannel) lose(kStillNeeded);
   flush(completed);
   return completed;
 }
@@ -53,7 +52,14 @@ TcpChannels TcpPeer::receive(TcpRequest& request) {
   const std::lock_guard lock(in_mutex_);
   const std::size_t size = request.size;
   const int channel = request.channel;
-  if (in_.await(channel, request)) {
+  bool is_here = false;
+  try {
+    is_here = in_.await(channel, request);
+  } catch (const TcpProtocolError& error) {
+    distrust(error);
+    return completed;
+  }
+  if (is_here) {
     complete(request, completed);
   } else if ((has_left_ || has_closed_) && channel != kHeartbeatChannel) {
     lose(kStillNeeded);
@@ -128,8 +134,7 @@ TcpPeer::Read TcpPeer::read() {
   try {
     read_some(read);
   } catch (const TcpProtocolError& error) {
-    lose(error.what());
-    has_closed_ = true;
+    distrust(error);
   }
   return read;
 }
@@ -179,10 +184,19 @@ void TcpPeer::act_on(const TcpFrame& control, TcpChannels& completed) {
     flush(completed);
   } else if (control.kind == TcpFrame::Kind::goodbye) {
     has_left_ = true;
-    if (in_.awaits_anything_but(kHeartbeatChannel)) lose(kStillNeeded);
+    const std::lock_guard lock(out_mutex_);
+    if (in_.awaits_anything_but(kHeartbeatChannel) || out_.has_anything_but(kHeartbeatChannel)) {
+      lose(kStillNeeded);
+    }
   } else {
     lose("has ended the run; its own message says why", control.message);
   }
+}
+
+// With in_mutex_ held. Nothing more is read from it.
+void TcpPeer::distrust(const TcpProtocolError& error) {
+  lose(error.what());
+  has_closed_ = true;
 }
 
 // With in_mutex_ held.

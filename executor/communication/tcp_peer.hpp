@@ -70,6 +70,7 @@ class TcpPeer {
   void complete(TcpMessage& message, TcpChannels& completed);
   void take(std::size_t bytes, TcpChannels& completed);
   void act_on(const TcpFrame& control, TcpChannels& completed);
+  void distrust(const TcpProtocolError& error);
   void close(int error);
   void lose(std::string why, std::optional<std::uint64_t> blamed = std::nullopt);
   void read_some(Read& read);

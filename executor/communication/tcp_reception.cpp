@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <stdexcept>
 
 #include <poll.h>
+#include <sys/resource.h>
 
 namespace foreshard::executor {
 namespace {
@@ -23,8 +25,14 @@ bool wait_for(const Socket& socket, short events, const Deadline& deadline) {
   return false;
 }
 
-bool would_block() {
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+[[noreturn]] void throw_not_accepted(int error) {
+  std::string why = std::strerror(error);
+  rlimit limit{};
+  if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    why += ": this process may have " + std::to_string(limit.rlim_cur) +
+           " (ulimit -n), and needs one for each rank";
+  }
+  throw std::runtime_error("cannot take in the other ranks: " + why);
 }
 
 }  // namespace
@@ -34,7 +42,7 @@ bool send_all(const Socket& socket, std::span<const std::byte> bytes, const Dead
     const ssize_t sent = send(socket.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(sent));
-    } else if (!would_block() || !wait_for(socket, POLLOUT, deadline)) {
+    } else if (!would_block(errno) || !wait_for(socket, POLLOUT, deadline)) {
       return false;
     }
   }
@@ -46,7 +54,7 @@ Received receive_all(const Socket& socket, std::span<std::byte> bytes, const Dea
     const ssize_t came = recv(socket.descriptor(), bytes.data(), bytes.size(), 0);
     if (came > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(came));
-    } else if (came == 0 || !would_block()) {
+    } else if (came == 0 || !would_block(errno)) {
       return Received::closed;
     } else if (!wait_for(socket, POLLIN, deadline)) {
       return Received::late;
@@ -103,7 +111,14 @@ void TcpReception::wait(const Deadline& deadline) {
 }
 
 void TcpReception::take_in_guests(const Socket& listening) {
-  while (auto socket = accept_at(listening)) {
+  for (;;) {
+    auto socket = accept_at(listening);
+    if (!socket) {
+      const int error = socket.error();
+      if (error == EINTR || error == ECONNABORTED) continue;
+      if (would_block(error)) return;
+      throw_not_accepted(error);
+    }
     if (guests_.size() >= members_.size() + kMostStrangers) guests_.erase(guests_.begin());
     guests_.push_back({std::move(*socket), {}, 0, Deadline(kPatience)});
   }
@@ -112,7 +127,7 @@ void TcpReception::take_in_guests(const Socket& listening) {
 bool TcpReception::listen_to(Guest& guest) {
   const auto room = std::span(guest.said).subspan(guest.bytes);
   const ssize_t came = recv(guest.socket.descriptor(), room.data(), room.size(), 0);
-  if (came < 0) return would_block() && !guest.patience.has_passed();
+  if (came < 0) return would_block(errno) && !guest.patience.has_passed();
   guest.bytes += static_cast<std::size_t>(came);
   if (came == 0) return false;
   if (guest.bytes < guest.said.size()) return true;

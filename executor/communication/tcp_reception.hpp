@@ -39,7 +39,7 @@ class TcpReception {
   const std::string& last_refusal() const { return last_refusal_; }
 
   // Waits for something to happen, at most until the deadline or for a second. Throws
-  // std::runtime_error when a member has left again.
+  // std::runtime_error when a member has left again, or nobody can be taken in any more.
   void wait(const Deadline& deadline);
 
  private:

@@ -7,21 +7,16 @@
 
 #include <poll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 
 #include "executor/communication/tcp_reception.hpp"
+#include "executor/device/clock.hpp"
 
 namespace foreshard::executor {
 namespace {
 
 constexpr Nanoseconds kOneAttempt{5'000'000'000};
 constexpr int kShortestPauseMs = 20, kLongestPauseMs = 500;
-
-std::string seconds_text(Nanoseconds time) {
-  std::string text = std::to_string(static_cast<double>(time.count()) * 1e-9);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text + " s";
-}
 
 [[noreturn]] void throw_late(const std::string& who, const Rendezvous& r, const std::string& more) {
   throw std::runtime_error(who + " come to " + r.point.text() + " within " +
@@ -201,10 +196,20 @@ Result<std::vector<Socket>> meet_as_guest(const Rendezvous& r, const Deadline& d
   return sockets;
 }
 
+// Every rank takes a descriptor, and what a process may have by default is meant for programs that
+// cannot use many.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 Result<std::vector<Socket>> meet(const Rendezvous& rendezvous) {
   if (rendezvous.run.ranks == 1) return std::vector<Socket>(1);
+  allow_many_files();
   const Deadline deadline(rendezvous.point.timeout);
   return rendezvous.rank == 0 ? meet_as_host(rendezvous, deadline)
                               : meet_as_guest(rendezvous, deadline);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "executor/communication/tcp_peer.hpp"
+#include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -44,8 +45,11 @@ class RequestPool {
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport(int rank, std::vector<Socket> sockets)
-      : rank_(rank), peers_(sockets.size()), exceptions_(std::uncaught_exceptions()) {
+  TcpTransport(int rank, std::vector<Socket> sockets, Nanoseconds longest_silence)
+      : rank_(rank),
+        longest_silence_(longest_silence),
+        peers_(sockets.size()),
+        exceptions_(std::uncaught_exceptions()) {
     events_ = Socket(epoll_create1(EPOLL_CLOEXEC));
     alarm_ = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!events_ || !alarm_) throw std::runtime_error("this process cannot wait for sockets");
@@ -55,7 +59,7 @@ class TcpTransport final : public Transport {
       peers_[r] = std::make_unique<TcpPeer>(std::move(sockets[r]));
       watch(peers_[r]->descriptor(), r, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
     }
-    thread_ = std::thread([this] { serve(); });
+    thread_ = start_thread("the thread of the connections", [this] { serve(); });
   }
 
   ~TcpTransport() override {
@@ -224,14 +228,20 @@ class TcpTransport final : public Transport {
       if (peer) settle(*peer, peer->say({TcpFrame::Kind::goodbye}));
     }
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] {
-      for (std::size_t r = 0; r < peers_.size() && !lost_; ++r) {
-        if (!peers_[r] || peers_[r]->has_closed()) continue;
-        const bool goes_before_us = r > static_cast<std::size_t>(rank_);
-        if (goes_before_us || !peers_[r]->has_left() || peers_[r]->wants_to_write()) return false;
-      }
-      return true;
-    });
+    while (!may_leave()) {
+      // A process that hangs now has nothing left to do for this one.
+      if (changed_.wait_for(lock, longest_silence_) == std::cv_status::timeout) return;
+    }
+  }
+
+  // With mutex_ held.
+  bool may_leave() const {
+    for (std::size_t r = 0; r < peers_.size() && !lost_; ++r) {
+      if (!peers_[r] || peers_[r]->has_closed()) continue;
+      const bool goes_before_us = r > static_cast<std::size_t>(rank_);
+      if (goes_before_us || !peers_[r]->has_left() || peers_[r]->wants_to_write()) return false;
+    }
+    return true;
   }
 
   void say_last_words() {
@@ -249,6 +259,7 @@ class TcpTransport final : public Transport {
   }
 
   const int rank_;
+  const Nanoseconds longest_silence_;
   std::vector<std::unique_ptr<TcpPeer>> peers_;  // by rank; nullptr: this process
   const int exceptions_;                         // on their way when this was made
   RequestPool pool_;
@@ -263,10 +274,11 @@ class TcpTransport final : public Transport {
 
 }  // namespace
 
-Result<std::unique_ptr<Transport>> connect_by_tcp(const Rendezvous& rendezvous) {
+Result<std::unique_ptr<Transport>> connect_by_tcp(const Rendezvous& rendezvous,
+                                                  Nanoseconds longest_silence) {
   auto sockets = meet(rendezvous);
   if (!sockets) return tl::unexpected(sockets.error());
-  return std::make_unique<TcpTransport>(rendezvous.rank, std::move(*sockets));
+  return std::make_unique<TcpTransport>(rendezvous.rank, std::move(*sockets), longest_silence);
 }
 
 }  // namespace foreshard::executor

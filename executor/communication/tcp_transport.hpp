@@ -14,7 +14,10 @@
 namespace foreshard::executor {
 
 // Blocks until all processes of the run have come, as `meet` does. Destruction says goodbye and
-// waits for the others to do so too, unless it is part of a failure.
-Result<std::unique_ptr<Transport>> connect_by_tcp(const Rendezvous& rendezvous);
+// waits for the others to do so too, unless it is part of a failure or none of them says anything for
+// `longest_silence`.
+Result<std::unique_ptr<Transport>> connect_by_tcp(const Rendezvous& rendezvous,
+                                                  Nanoseconds longest_silence = Nanoseconds{
+                                                      60'000'000'000});
 
 }  // namespace foreshard::executor

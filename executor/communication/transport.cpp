@@ -49,7 +49,8 @@ class Letters {
 
 // Each rank's bytes from all of `from` and to all of `to`, both of them without the caller.
 std::vector<std::string> pass(RunControl& run, Transport& transport, const std::string& mine,
-                              const std::vector<int>& from, const std::vector<int>& to) {
+                              const std::vector<int>& from, const std::vector<int>& to,
+                              std::size_t longest) {
   std::vector<std::string> all(static_cast<std::size_t>(transport.size()));
   std::vector<std::uint64_t> lengths(all.size());
   const std::uint64_t length = mine.size();
@@ -62,7 +63,13 @@ std::vector<std::string> pass(RunControl& run, Transport& transport, const std::
   letters.complete();
   for (const int rank : from) {
     std::string& theirs = all[static_cast<std::size_t>(rank)];
-    theirs.resize(lengths[static_cast<std::size_t>(rank)]);
+    const std::uint64_t announced = lengths[static_cast<std::size_t>(rank)];
+    if (announced > longest) {
+      run.fail(rank, "it has " + std::to_string(announced) + " bytes to say where at most " +
+                         std::to_string(longest) + " were expected");
+      run.throw_if_aborted();
+    }
+    theirs.resize(announced);
     letters.receive(std::as_writable_bytes(std::span(theirs)), rank);
   }
   for (const int rank : to) letters.send(std::as_bytes(std::span(mine)), rank);
@@ -102,19 +109,20 @@ void Poller::pause() {
   time_ = std::min(time_ * 3 / 2, longest_);
 }
 
-std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine) {
-  auto all = pass(run, transport, mine, others(transport), others(transport));
+std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine,
+                                  std::size_t longest) {
+  auto all = pass(run, transport, mine, others(transport), others(transport), longest);
   all[static_cast<std::size_t>(transport.rank())] = mine;
   return all;
 }
 
 std::vector<std::string> gather(RunControl& run, Transport& transport, const std::string& mine,
-                                int to) {
+                                int to, std::size_t longest) {
   if (transport.rank() != to) {
-    pass(run, transport, mine, {}, {to});
+    pass(run, transport, mine, {}, {to}, longest);
     return {};
   }
-  auto all = pass(run, transport, mine, others(transport), {});
+  auto all = pass(run, transport, mine, others(transport), {}, longest);
   all[static_cast<std::size_t>(to)] = mine;
   return all;
 }

@@ -89,18 +89,20 @@ void for_each_message(std::size_t bytes, Part part) {
 }
 
 // Every rank's bytes, by rank; each rank calls it with its own, and none goes on before all have.
-// For reports, not for tensors.
-std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine);
+// For reports, not for tensors. A rank that has more than `longest` to say fails the run.
+constexpr std::size_t kLongestText = 1 << 20;
+std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine,
+                                  std::size_t longest = kLongestText);
 // Every rank's bytes, by rank, on rank `to`; nothing on the others, which go on when theirs are sent.
 std::vector<std::string> gather(RunControl& run, Transport& transport, const std::string& mine,
-                                int to);
+                                int to, std::size_t longest);
 
 // Structures are sent as they lie in memory, so all processes must run the same build. All ranks
 // together, before any structure is sent.
 Result<void> check_builds(RunControl& run, Transport& transport);
 
 // MPI from `directory`/libforeshard_mpi.so. Initialises MPI; destruction finalises it, which all
-// processes must do together.
+// processes must do together, unless it is part of a failure: that ends every process of the run.
 Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directory);
 // The directory of the running program.
 std::string program_directory();

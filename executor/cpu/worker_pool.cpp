@@ -1,21 +1,22 @@
 #include "executor/cpu/worker_pool.hpp"
 
-#include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
+
+#include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor {
 
 WorkerPool::WorkerPool(int threads) {
   try {
-    for (int t = 1; t < threads; ++t) workers_.emplace_back([this, t] { work(t); });
-  } catch (const std::system_error& error) {
-    const std::size_t started = workers_.size();
+    for (int t = 1; t < threads; ++t) {
+      workers_.push_back(start_thread(
+          "thread " + std::to_string(t) + " of a pool of " + std::to_string(threads - 1),
+          [this, t] { work(t); }));
+    }
+  } catch (...) {
     close();
-    throw std::runtime_error("thread " + std::to_string(started + 1) + " of a pool of " +
-                             std::to_string(threads - 1) +
-                             " cannot be started: " + error.code().message());
+    throw;
   }
 }
 

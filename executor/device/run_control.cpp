@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "executor/device/start_thread.hpp"
+
 namespace foreshard::executor {
 namespace {
 
@@ -33,15 +35,17 @@ std::string Failure::text() const {
 Aborted::Aborted(const Failure& cause) : std::runtime_error(cause.text()) {}
 
 RunControl::RunControl(int ranks)
-    : id_(next_run_id.fetch_add(1)), progress_(static_cast<std::size_t>(ranks)) {}
+    : id_(next_run_id.fetch_add(1)),
+      progress_(static_cast<std::size_t>(ranks)),
+      waker_(start_thread("the thread that ends waits", [this] { keep_waking(); })) {}
 
 RunControl::~RunControl() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  ending_changed_.notify_all();
-  if (waker_.joinable()) waker_.join();
+  changed_.notify_all();
+  waker_.join();
 }
 
 void RunControl::fail(int rank, std::string message) {
@@ -58,7 +62,7 @@ void RunControl::abort(Failure cause, bool is_failure) {
   cause_ = std::move(cause);
   has_failed_ = is_failure;
   aborted_.store(true, std::memory_order_seq_cst);
-  waker_ = std::thread([this] { keep_waking(); });
+  changed_.notify_all();
 }
 
 std::optional<Failure> RunControl::failure() const {
@@ -116,11 +120,12 @@ void RunControl::wake(const std::atomic<std::uint32_t>& word) {
 
 void RunControl::keep_waking() {
   std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return is_aborted() || ending_; });
   while (!ending_) {
     for (const WaitSlot& slot : slots_) {
       if (const auto* word = slot.word.load(std::memory_order_seq_cst)) futex_wake_all(*word);
     }
-    ending_changed_.wait_for(lock, std::chrono::milliseconds(1));
+    changed_.wait_for(lock, std::chrono::milliseconds(1));
   }
 }
 

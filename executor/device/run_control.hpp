@@ -44,8 +44,8 @@ class Aborted : public std::runtime_error {
 
 class RunControl {
  public:
-  explicit RunControl(int ranks);
-  ~RunControl();  // after every thread that waits through it has ended
+  explicit RunControl(int ranks);  // throws std::runtime_error where it gets no thread
+  ~RunControl();                   // after every thread that waits through it has ended
   RunControl(const RunControl&) = delete;
   RunControl& operator=(const RunControl&) = delete;
 
@@ -89,9 +89,11 @@ class RunControl {
   Failure cause_;  // of the abort
   bool has_failed_ = false;
   std::deque<WaitSlot> slots_;
-  std::condition_variable ending_changed_;
+  std::condition_variable changed_;  // aborted_ or ending_
   bool ending_ = false;
-  std::thread waker_;  // wakes sleepers from the abort on until the run's end
+  // Wakes sleepers from the abort on until the run's end. It is there from the beginning: an abort
+  // may have come about because there is no room for one more thread.
+  std::thread waker_;
 };
 
 }  // namespace foreshard::executor

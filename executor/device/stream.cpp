@@ -1,18 +1,11 @@
 #include "executor/device/stream.hpp"
 
 #include <pthread.h>
-#include <time.h>
+
+#include "executor/device/clock.hpp"
+#include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor {
-namespace {
-
-Nanoseconds read_clock(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return Nanoseconds{std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec};
-}
-
-}  // namespace
 
 void Event::fire(Epoch epoch) {
   std::uint32_t old = word_.load(std::memory_order_relaxed);
@@ -88,7 +81,7 @@ StreamWorker::Slot& StreamWorker::new_slot() {
 void StreamWorker::publish() {
   published_.store(++submitted_, std::memory_order_seq_cst);
   if (!thread_.joinable()) {
-    thread_ = std::thread([this] {
+    thread_ = start_thread("the thread of stream " + name_, [this] {
       const std::string name = "r" + std::to_string(rank_) + " " + name_;
       pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
       work();
@@ -137,7 +130,7 @@ void StreamWorker::synchronize() {
 }
 
 void StreamWorker::mark_ready() {
-  if (is_timing_) ready_ = read_clock(CLOCK_MONOTONIC);
+  if (is_timing_) ready_ = monotonic_now();
 }
 
 StreamWorker::Slot& StreamWorker::next_task() {
@@ -176,11 +169,11 @@ void StreamWorker::execute(Slot& slot) {
     TaskTimes times;
     times.tag = slot.tag;
     const Nanoseconds cpu = read_clock(CLOCK_THREAD_CPUTIME_ID);
-    times.start = ready_ = read_clock(CLOCK_MONOTONIC);
+    times.start = ready_ = monotonic_now();
     is_timing_ = true;
     slot.invoke(slot.payload.data());
     is_timing_ = false;
-    times.end = read_clock(CLOCK_MONOTONIC);
+    times.end = monotonic_now();
     times.cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
     times.ready = ready_;
     observer_->task_finished(times);

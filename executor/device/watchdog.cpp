@@ -6,25 +6,10 @@
 #include <mutex>
 #include <thread>
 
-#include <time.h>
-
-#include "models/base/figures.hpp"
+#include "executor/device/clock.hpp"
+#include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor {
-namespace {
-
-Nanoseconds monotonic_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return Nanoseconds{std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec};
-}
-
-std::string seconds_text(Nanoseconds time) {
-  return formatted("%.3g s", static_cast<double>(time.count()) * 1e-9);
-}
-
-}  // namespace
-
 std::optional<Failure> judge(const std::vector<RankStatus>& ranks, const std::vector<Wait>& waits,
                              Nanoseconds now, Nanoseconds hang_timeout,
                              const std::function<std::string(std::uint64_t tag)>& describe) {
@@ -143,7 +128,7 @@ void Watchdog::State::watch() {
 
 Watchdog::Watchdog(RunControl& run, std::vector<const WaitSource*> sources, WatchdogOptions options)
     : state_(std::make_unique<State>(run, std::move(sources), std::move(options))) {
-  state_->thread = std::thread([state = state_.get()] { state->watch(); });
+  state_->thread = start_thread("the watchdog", [state = state_.get()] { state->watch(); });
 }
 
 Watchdog::~Watchdog() {

@@ -76,7 +76,7 @@ struct WatchdogOptions {
   Heartbeat* heartbeat = nullptr;  // outlives the watchdog
 };
 
-// Watches from construction to destruction.
+// Watches from construction to destruction. Throws std::runtime_error where it gets no thread.
 class Watchdog {
  public:
   Watchdog(RunControl& run, std::vector<const WaitSource*> sources, WatchdogOptions options);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <stdexcept>
 
 #include "executor/cpu/operand_counts.hpp"
+#include "executor/device/clock.hpp"
 
 namespace foreshard::executor {
 
@@ -13,9 +13,7 @@ namespace {
 
 // Processor time of the calling thread; a system call, so only for what takes long.
 std::int64_t thread_cpu_now() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+  return read_clock(CLOCK_THREAD_CPUTIME_ID).count();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "executor/run/run_exports.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "executor/data/full_tensors.hpp"
@@ -56,9 +57,9 @@ class Gatherer {
     }
     Transport* transport = shared_.options.transport;
     if (transport == nullptr) return pieces;
-    auto all =
-        executor::gather(shared_.closing, *transport,
-                         pieces.empty() ? std::string() : std::move(pieces[0].bytes), kWriter);
+    auto all = executor::gather(shared_.closing, *transport,
+                                pieces.empty() ? std::string() : std::move(pieces[0].bytes),
+                                kWriter, longest_piece(parameter));
     if (!is_writer()) return {};
     const DType type = pieces[0].type;
     pieces.clear();
@@ -70,6 +71,14 @@ class Gatherer {
 
  private:
   static constexpr int kWriter = 0;
+
+  std::size_t longest_piece(ParameterId parameter) const {
+    std::int64_t elements = 0;
+    for (const auto& shards : shards_) {
+      elements = std::max(elements, shards[static_cast<std::size_t>(parameter)].local);
+    }
+    return static_cast<std::size_t>(elements * item_size(DType::fp64));
+  }
 
   RunShared& shared_;
   const std::vector<std::unique_ptr<RankRun>>& ranks_;
@@ -118,18 +127,15 @@ ShardData gradients_of(const RankRun& rank, const ParameterShard& shard) {
           std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size())};
 }
 
-Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
-                             const TrainingResult& result) {
+// After begin_checkpoint, by all processes together.
+Result<void> fill_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
+                             const TrainingResult& result, bool leads) {
   const Job& job = shared.job;
   const TrainingOptions& options = shared.options;
   Transport* transport = options.transport;
   const auto meet = [&] {
     if (transport != nullptr) exchange(shared.closing, *transport, "");
   };
-  const bool leads = transport == nullptr || transport->rank() == 0;
-  if (leads) {
-    if (auto ok = begin_checkpoint(options.save); !ok) return ok;
-  }
   meet();
   for (const auto& rank : ranks) {
     const auto& groups = rank->program().place.groups;
@@ -154,6 +160,21 @@ Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_pt
   facts.plan = to_toml(job.plan);
   facts.model = to_json(job.model);
   return commit_checkpoint(options.save, facts);
+}
+
+Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
+                             const TrainingResult& result) {
+  const TrainingOptions& options = shared.options;
+  const bool leads = options.transport == nullptr || options.transport->rank() == 0;
+  if (leads) {
+    if (auto ok = begin_checkpoint(options.save); !ok) return ok;
+  }
+  try {
+    return fill_checkpoint(shared, ranks, result, leads);
+  } catch (const Aborted&) {
+    if (leads) abandon_checkpoint(options.save);  // another process could not do its part
+    throw;
+  }
 }
 
 }  // namespace

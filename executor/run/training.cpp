@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 
 #include "executor/communication/local_communicator.hpp"
 #include "executor/communication/message_communicator.hpp"
 #include "executor/device/processor.hpp"
+#include "executor/device/start_thread.hpp"
 #include "executor/device/watchdog.hpp"
 #include "executor/run/rank_run.hpp"
 #include "executor/run/run_exports.hpp"
@@ -133,16 +133,17 @@ OomReport describe_oom(const RankRun& rank, const OutOfMemoryPoint& point,
 // All steps of the ranks of this process, until they end one way or another.
 void run_ranks(RunShared& shared, Ranks& ranks, std::vector<const WaitSource*> sources,
                Heartbeat* heartbeat) {
-  const Watchdog watchdog(shared.run, std::move(sources),
-                          watchdog_options(shared, ranks, heartbeat));
+  std::optional<Watchdog> watchdog;
   std::vector<std::thread> threads;
-  for (auto& rank : ranks) {
-    try {
-      threads.emplace_back([&rank] { rank->run(); });
-    } catch (const std::system_error& error) {
-      shared.run.fail(rank->rank(), "its thread cannot be started: " + error.code().message());
-      break;
+  threads.reserve(ranks.size());
+  try {
+    watchdog.emplace(shared.run, std::move(sources), watchdog_options(shared, ranks, heartbeat));
+    for (auto& rank : ranks) {
+      threads.push_back(start_thread("the thread of rank " + std::to_string(rank->rank()),
+                                     [&rank] { rank->run(); }));
     }
+  } catch (const std::exception& error) {
+    shared.run.fail(kNoRank, error.what());
   }
   for (std::thread& thread : threads) thread.join();
   // The streams of a rank that is out of memory go on with what others need.
@@ -232,7 +233,10 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   result.failure = shared.run.failure();
   result.steps = ranks[0]->steps();
   for (const auto& rank : ranks) result.memory.push_back(rank->memory_report());
-  result.was_interrupted = shared.agreements.last_step.is_asked();
+  // A wish that came in the last step has changed nothing.
+  const std::int64_t steps = options.steps - shared.first_step + 1;
+  result.was_interrupted =
+      shared.agreements.last_step.is_asked() && std::ssize(result.steps) < steps;
   try {
     auto ok = close_run(shared, ranks, heartbeat.get(), std::move(recorder), result);
     if (!ok) return tl::unexpected(ok.error());

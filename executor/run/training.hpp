@@ -1,7 +1,7 @@
 // A training run: ranks, data, weights, checkpoints and recording around the interpreter.
 //
 // Ranks are threads of this process that meet in a local communicator, or processes that exchange
-// messages (MPI), of which this one is a single rank. A rank that fails takes the run down, named;
+// messages (TCP or MPI), of which this one is a single rank. A rank that fails takes the run down, named;
 // running out of device memory is a result, not a failure.
 #pragma once
 

@@ -35,7 +35,7 @@ std::optional<std::int64_t> number_after(const std::string& text, const std::str
 }
 
 // What one control group leaves: its limit less what it holds, of which the page cache can be had
-// back. No limit is "max" in version 2 and a very large number in version 1.
+// back; but not what it counts as cache and has no file to go to, shared memory. No limit is "max" in version 2 and a very large number in version 1.
 std::optional<std::int64_t> left_by(const ControlGroup& group) {
   const auto number_in = [&](const char* file, const std::string& word = "") {
     return number_after(text_of(group.folder / file), word);
@@ -44,8 +44,10 @@ std::optional<std::int64_t> left_by(const ControlGroup& group) {
   const auto limit = number_in(is_first ? "memory.limit_in_bytes" : "memory.max");
   const auto used = number_in(is_first ? "memory.usage_in_bytes" : "memory.current");
   if (!limit || !used) return std::nullopt;
-  const auto cache = number_in("memory.stat", is_first ? "total_cache " : "file ");
-  return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *used - cache.value_or(0)));
+  const std::int64_t cache =
+      number_in("memory.stat", is_first ? "total_cache " : "file ").value_or(0) -
+      number_in("memory.stat", is_first ? "total_shmem " : "shmem ").value_or(0);
+  return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *used - cache));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // `foreshard train` under launchers: one job whatever started its processes, the same numbers by
 // whatever they talk, and what is said of variables that make no sense.
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -132,6 +133,48 @@ TEST_F(Launchers, ARankThatEndsOverTcpIsNamedByAll) {
       EXPECT_NE(outcomes[rank].err.find("rank 1: "), std::string::npos) << outcomes[rank].err;
     }
   }
+}
+
+// Neither the claim on the folder, nor what has been written of the checkpoint.
+TEST_F(Launchers, AFailedRunLeavesNothingBesideItsCheckpoint) {
+  const std::vector<std::string> saving = job("train", 2, {"--steps", "3", "--save", "saved"});
+  const auto expect_nothing_left = [this] {
+    for (const std::string& file : place.files()) {
+      EXPECT_EQ(file.find("foreshard-"), std::string::npos) << file;
+    }
+  };
+  for (const Outcome& outcome :
+       run_ranks(2, saving, {{"FORESHARD_FAULT", "rank:1,step:2,kind:throw"}})) {
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+  }
+  expect_nothing_left();
+  // The other rank's part of it has no place where it is told to write.
+  place.write("elsewhere/file", "");
+  const Variables first = torchrun(0, 2, free_port());
+  const auto outcomes =
+      place.run_together({saving, job("train", 2, {"--steps", "3", "--save", "elsewhere/saved"})},
+                         {first, with(first, {{"RANK", "1"}, {"LOCAL_RANK", "1"}})});
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, 1) << outcome.err;
+  expect_nothing_left();
+}
+
+// Rank 0 hangs after the last step: it has more to say than anybody reads. The other one is told to
+// end when rank 0's first byte has come, or ends by itself.
+TEST_F(Launchers, ARunThatIsOverMayBeEnded) {
+  const auto ends_with = [this](const std::string& seconds, const std::string& signal) {
+    const std::string port = std::to_string(free_port());
+    return place.shell(
+        "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port +
+        " LOCAL_RANK=0; rm -f pipe; mkfifo pipe; exec 3<> pipe; "
+        "set -- train --model model --plan plan.toml --ranks 2 --steps 400 --hang-timeout " +
+        seconds +
+        "; RANK=0 \"$FORESHARD\" \"$@\" --json - > pipe 2> zero.err & zero=$!; "
+        "RANK=1 LOCAL_RANK=1 \"$FORESHARD\" \"$@\" --json - 2> one.err & one=$!; "
+        "head -c 1 <&3 > first; " +
+        signal + " wait $one; status=$?; kill -9 $zero; exit $status");
+  };
+  EXPECT_EQ(ends_with("60", "kill -TERM $one;").status, 128 + SIGTERM);
+  EXPECT_EQ(ends_with("0.5", "").status, 0);
 }
 
 TEST_F(Launchers, RanksThatDoNotComeAreNamed) {

@@ -1,10 +1,12 @@
 // Runs that this machine, or this checkpoint, cannot serve: told before or instead of a crash.
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/cli/program_runner.hpp"
 
@@ -32,6 +34,45 @@ TEST(Limits, ThreadsThatCannotBeStartedAreAnError) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 1) << err.str();
   EXPECT_NE(err.str().find("cannot be started"), std::string::npos) << err.str();
+}
+
+// Whatever thread it is that there is no room for, the run ends by itself and says so.
+void expect_an_end(const Outcome& outcome, int& successes, int& failures) {
+  if (outcome.status == 0) {
+    ++successes;
+    return;
+  }
+  ++failures;
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("foreshard: error: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("cannot be started"), std::string::npos) << outcome.err;
+}
+
+TEST(Limits, AnyThreadMayBeTheOneTooMany) {
+  const Workplace place;
+  std::string as_user = "exec";
+  if (::geteuid() == 0) {  // whom the limit does not bind
+    std::filesystem::permissions(place.path(""), std::filesystem::perms::all);
+    as_user = "exec setpriv --reuid 65534 --regid 65534 --clear-groups";
+    if (place.shell(as_user + " \"$FORESHARD\" --version").status != 0) {
+      GTEST_SKIP() << "nobody else may run the program";
+    }
+  }
+  // The limit is on all threads of the user, so those of other programs come first.
+  const Outcome others = place.shell(
+      "ps -L -o lwp= -U " + std::to_string(::geteuid() == 0 ? 65534 : ::geteuid()) + " | wc -l");
+  ASSERT_EQ(others.status, 0) << others.err;
+  const int before = std::stoi(others.out);
+  int successes = 0, failures = 0;
+  for (int more = 1; more <= 40; ++more) {
+    const Outcome outcome = place.shell(
+        as_user + " prlimit --nproc=" + std::to_string(before + more) +
+        " \"$FORESHARD\" train --model model --plan plan.toml --ranks 4 --threads-per-rank 2 "
+        "--steps 1");
+    expect_an_end(outcome, successes, failures);
+  }
+  EXPECT_GT(successes, 0);
+  EXPECT_GT(failures, 20);
 }
 
 TEST(Limits, ACheckpointOfAnotherOptimizerIsBadInput) {

@@ -2,7 +2,9 @@
 // is the uninterrupted one, and that the process uses the memory its allocators say it does.
 #include "executor/run/training.hpp"
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -178,6 +180,21 @@ TEST(Training, AnInterruptBeforeTheFirstStepLeavesNoCheckpoint) {
   EXPECT_TRUE(result.steps.empty());
   EXPECT_FALSE(std::filesystem::exists(options.save));
   EXPECT_TRUE(std::filesystem::exists(options.export_weights));
+}
+
+TEST(Training, AnInterruptInTheLastStepChangesNothing) {
+  std::atomic<bool> interrupt{false};
+  TrainingOptions options;
+  options.interrupt = &interrupt;
+  options.steps = 2;
+  options.on_step = [&](const executor::StepReport& report) {
+    if (report.step < 2) return;
+    interrupt = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // so that the watchdog looks
+  };
+  const TrainingResult result = train(small_model(), small_plan(), 2, options);
+  EXPECT_EQ(result.steps.size(), 2U);
+  EXPECT_FALSE(result.was_interrupted);
 }
 
 struct MemoryFigures {

@@ -81,11 +81,23 @@ TEST(MessageCommunicator, GatheringSendsToOneRankOnly) {
   on_threads(3, [&](int rank) {
     ThreadTransport transport(office, rank, 3);
     const std::string mine(static_cast<std::size_t>(1000 * rank), static_cast<char>('a' + rank));
-    const auto all = gather(run, transport, mine, 1);
+    const auto all = gather(run, transport, mine, 1, 2000);
     const std::vector<std::string> expected = {"", mine, std::string(2000, 'c')};
     EXPECT_EQ(all, rank == 1 ? expected : std::vector<std::string>());
   });
   for (const auto& [address, bytes] : office.sent_bytes) EXPECT_EQ(std::get<1>(address), 1);
+}
+
+// Otherwise one process could make another ask for all the memory there is.
+TEST(MessageCommunicator, WhoHasTooMuchToSayFailsTheRun) {
+  RunControl run(2);
+  PostOffice office;
+  ThreadTransport transport(office, 0, 2), other(office, 1, 2);
+  const std::uint64_t length = std::uint64_t{1} << 60;
+  other.send(std::as_bytes(std::span(&length, 1)), 0, kExchangeChannel);
+  EXPECT_THROW(exchange(run, transport, "here"), Aborted);
+  EXPECT_EQ(run.failure()->text(),
+            "rank 1: it has 1152921504606846976 bytes to say where at most 1048576 were expected");
 }
 
 TEST(MessageCommunicator, OtherBuildsAreRefused) {

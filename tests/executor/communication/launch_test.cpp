@@ -102,6 +102,17 @@ TEST(Launch, MpirunOfMpich) {
   EXPECT_EQ((*rank_in(with(mpich, kSrun)))->launcher, "srun");
 }
 
+// A shell that once trained by hand has RANK and MASTER_ADDR left over.
+TEST(Launch, OneProcessMayHaveHalfALauncher) {
+  for (const auto& [variables, size] :
+       {std::pair(kTorchrun, "WORLD_SIZE"), std::pair(kSrun, "SLURM_NTASKS")}) {
+    const auto rank = launched_rank(environment(without(variables, size)), "local");
+    ASSERT_TRUE(rank) << rank.error().text();
+    EXPECT_FALSE(*rank);
+    EXPECT_TRUE(*launched_rank(environment(variables), "local"));
+  }
+}
+
 TEST(Launch, ContradictionsAreNamed) {
   EXPECT_EQ(blamed(with(kTorchrun, {{"RANK", "8"}})), "RANK");
   EXPECT_EQ(blamed(with(kTorchrun, {{"RANK", "x"}})), "RANK");

@@ -1,7 +1,6 @@
 // One rank of a run under mpirun, started by mpi_test: checks the collectives, or steps until the
 // fault that FORESHARD_FAULT orders. The way it ends is the way a training run ends.
 #include <cstdio>
-#include <cstring>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -31,13 +30,22 @@ void end_all(Transport& transport, const Failure& failure) {
 void check_long_gather(RunControl& run, Transport& transport) {
   const std::size_t length = Transport::kLongestMessage + 12'345;
   const std::string mine = transport.rank() == 1 ? std::string(length, 'x') + "end" : "short";
-  const auto all = gather(run, transport, mine, 0);
+  const auto all = gather(run, transport, mine, 0, length + 3);
   ASSERT_EQ(all.empty(), transport.rank() != 0);
   if (all.empty()) return;
   EXPECT_EQ(all[1].size(), length + 3);
   EXPECT_EQ(all[1].find_first_not_of('x'), length);
   EXPECT_TRUE(all[1].ends_with("end"));
   EXPECT_EQ(all[2], "short");
+}
+
+// One rank fails where nobody catches it, while the others wait for it.
+int run_unwinding() {
+  const auto transport = load_mpi_transport(FORESHARD_BINARY_DIR "/bin");
+  if ((*transport)->rank() == 1) throw std::runtime_error("out of paper");
+  RunControl run((*transport)->size());
+  exchange(run, **transport, "done");
+  return 0;
 }
 
 int run_rank(bool checks) {
@@ -82,5 +90,12 @@ int run_rank(bool checks) {
 int main(int argc, char** argv) {
   GTEST_FLAG_SET(throw_on_failure, true);
   testing::InitGoogleTest(&argc, argv);
-  return foreshard::executor::run_rank(argc > 1 && std::strcmp(argv[1], "checks") == 0);
+  const std::string what = argc > 1 ? argv[1] : "";
+  try {
+    return what == "unwinds" ? foreshard::executor::run_unwinding()
+                             : foreshard::executor::run_rank(what == "checks");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
 }

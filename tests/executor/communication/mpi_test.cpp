@@ -61,6 +61,11 @@ TEST_F(Mpi, ThrowingRankIsNamed) {
   EXPECT_NE(outcome.output.find("rank 1: ordered to throw"), std::string::npos) << outcome.output;
 }
 
+// `timeout` would say 124.
+TEST_F(Mpi, ARankThatUnwindsEndsAll) {
+  EXPECT_EQ(run("unwinds", "").status, 1);
+}
+
 TEST_F(Mpi, ExitingRankIsNamed) {
   const Outcome outcome = run("steps", "rank:2,step:3,kind:exit");
   EXPECT_NE(outcome.status, 0) << outcome.output;

@@ -6,9 +6,7 @@ namespace foreshard::executor {
 namespace {
 
 class AttentionTiles : public testing::Test {
- protected:
-  void SetUp() override { use_simd_kernels(software_tile_kernels()); }
-  void TearDown() override { use_simd_kernels(*available_simd_kernels().front()); }
+  const KernelsInUse in_use_{software_tile_kernels()};
 };
 
 // 16, 32 and 96 from either side, heads of odd length, and rows that are neighbours because a head

@@ -7,6 +7,7 @@
 
 #include "executor/cpu/simd/table.hpp"
 #include "tests/executor/cpu/kernel_runner.hpp"
+#include "tests/executor/cpu/kernels_in_use.hpp"
 
 namespace foreshard::executor {
 
@@ -25,9 +26,6 @@ inline std::vector<const SimdKernels*> tested_simd_kernels() {
 
 class KernelTest : public testing::TestWithParam<const SimdKernels*> {
  protected:
-  void SetUp() override { use_simd_kernels(*GetParam()); }
-  void TearDown() override { use_simd_kernels(*available_simd_kernels().front()); }
-
   // Runs with one and with three threads, which must leave the same bits.
   static std::vector<Tensor> run_all(const Launch& launch) {
     std::vector<Tensor> one = run(launch, 1);
@@ -41,6 +39,8 @@ class KernelTest : public testing::TestWithParam<const SimdKernels*> {
   }
 
  private:
+  const KernelsInUse in_use_{*GetParam()};
+
   static bool is_scratch(const Launch& launch, const Tensor& last) {
     const auto bytes = static_cast<std::int64_t>(last.bytes.size());
     return bytes == kWorkspace.count || bytes == scratch_bytes(launch.key).count;

@@ -55,10 +55,19 @@ void expect_same_bits(const Words& got, const Words& expected, const char* what,
 }
 
 class Tiles : public testing::Test {
- protected:
-  void SetUp() override { use_simd_kernels(software_tile_kernels()); }
-  void TearDown() override { use_simd_kernels(*available_simd_kernels().front()); }
+  const KernelsInUse in_use_{software_tile_kernels()};
 };
+
+TEST(KernelsInUse, AreThoseBeforeThemAfterwards) {
+  const std::string_view before = simd_kernels().name;
+  const SimdKernels& slowest = *available_simd_kernels().back();
+  {
+    const KernelsInUse asked_for(slowest);
+    { const KernelsInUse tiles(software_tile_kernels()); }
+    EXPECT_EQ(simd_kernels().name, slowest.name);
+  }
+  EXPECT_EQ(simd_kernels().name, before);
+}
 
 TEST_F(Tiles, AddInTheOrderOfTheInstruction) {
   constexpr DType kType = DType::bf16;

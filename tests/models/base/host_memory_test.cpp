@@ -53,6 +53,21 @@ TEST_F(AvailableMemory, IsWithinTheLimitsOfTheFirstVersion) {
   EXPECT_EQ(available(), 600000 * 1024);
 }
 
+// What lies in /dev/shm counts as a file, but there is none to write it to.
+TEST_F(AvailableMemory, SharedMemoryCannotBeHadBack) {
+  write("proc/meminfo", "MemAvailable:    600000 kB\n");
+  write("proc/self/cgroup", "4:memory:/old\n0::/new\n");
+  write("sys/fs/cgroup/new/memory.max", "1000000\n");
+  write("sys/fs/cgroup/new/memory.current", "700000\n");
+  write("sys/fs/cgroup/new/memory.stat", "anon 500000\nfile 200000\nshmem 150000\n");
+  EXPECT_EQ(available(), 350000);
+  write("sys/fs/cgroup/memory/old/memory.limit_in_bytes", "1000000\n");
+  write("sys/fs/cgroup/memory/old/memory.usage_in_bytes", "800000\n");
+  write("sys/fs/cgroup/memory/old/memory.stat",
+        "cache 1\nshmem 1\ntotal_cache 200000\ntotal_shmem 150000\n");
+  EXPECT_EQ(available(), 250000);
+}
+
 TEST_F(AvailableMemory, OfThisMachineIsKnown) {
   const auto here = available_memory();
   ASSERT_TRUE(here);
