@@ -55,10 +55,6 @@ int status_of(const Result<int>& done) {
   return done ? *done : complain(done.error());
 }
 
-int status_of(const Result<void>& done) {
-  return done ? kSuccess : complain(done.error());
-}
-
 int written(const Result<void>& done) {
   return done ? kSuccess : complain(done.error(), kRunFailed);
 }

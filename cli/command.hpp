@@ -43,7 +43,6 @@ nlohmann::ordered_json peaks_json(std::int64_t allocated, std::int64_t reserved,
 std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 // The exit status of a command: its own, or that of bad input.
 int status_of(const Result<int>& done);
-int status_of(const Result<void>& done);
 // The exit status of what was written: what cannot be is a failure of the run, not of its input.
 int written(const Result<void>& done);
 

@@ -157,9 +157,11 @@ Result<void> ask(const Recording& recording, const ReplayOptions& options, Repla
   return {};
 }
 
-Result<void> replay() {
-  if (auto ok = flags.json.check(); !ok) return ok;
-  if (auto ok = check_output(flags.decisions, "--decisions"); !ok) return ok;
+Result<int> replay() {
+  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_output(flags.decisions, "--decisions"); !ok) {
+    return tl::unexpected(ok.error());
+  }
   ReplayAnswer answer;
   answer.history = flags.history;
   const auto recording = read_recording(answer);
@@ -169,10 +171,10 @@ Result<void> replay() {
   if (!options) return tl::unexpected(options.error());
   if (auto done = ask(*recording, *options, answer); !done) {
     if (done.error().file.empty()) done.error().file = flags.history;
-    return done;
+    return tl::unexpected(done.error());
   }
-  if (auto ok = write_decisions(answer.result); !ok) return ok;
-  return flags.json.answer(to_json(answer), replay_text(answer));
+  if (auto ok = write_decisions(answer.result); !ok) return written(ok);
+  return written(flags.json.answer(to_json(answer), replay_text(answer)));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "cli/host_memory_check.hpp"
 #include "cli/train_processes.hpp"
 #include "cli/train_report.hpp"
-#include "executor/data/folder_claim.hpp"
+#include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
 #include "executor/run/training.hpp"
 #include "models/base/figures.hpp"

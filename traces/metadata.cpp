@@ -60,7 +60,7 @@ Result<std::int64_t> integer_between(const Metadata& metadata, const std::string
                                      std::int64_t least, std::int64_t most, std::int64_t otherwise,
                                      const std::string& file) {
   const auto found = metadata.find(key);
-  if (found == metadata.end()) return otherwise;
+  if (found == metadata.end() || found->second.empty()) return otherwise;
   const auto value = parsed<std::int64_t>(found->second);
   if (value && *value >= least && *value <= most) return *value;
   return fail(file, key,

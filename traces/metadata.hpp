@@ -55,7 +55,8 @@ Metadata run_metadata(const RunDescription& run);
 // The value of a key as an integer, or `otherwise` where it is absent or no number.
 std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise);
 
-// The same within bounds, and an error that names `file` where it is no such number.
+// The same within bounds, and an error that names `file` where it is no such number. What is empty
+// was not known.
 Result<std::int64_t> integer_between(const Metadata& metadata, const std::string& key,
                                      std::int64_t least, std::int64_t most, std::int64_t otherwise,
                                      const std::string& file);

@@ -56,7 +56,8 @@ TEST(OutputFiles, AFullStandardOutputIsAFailure) {
        {"predict" + flags, "predict --json -" + flags, "program" + flags,
         "program --json -" + flags, std::string("inspect t.fst"),
         std::string("inspect t.fst --json -"), std::string("compare t.fst t.fst"),
-        std::string("fit t.fst -o costs.json --report")}) {
+        std::string("fit t.fst -o costs.json --report"),
+        std::string("replay '" FORESHARD_SOURCE_DIR "/traces/samples/history.jsonl.gz'")}) {
     for (const std::string target : {" > /dev/full", " >&-"}) {
       const Outcome outcome = place.shell("\"$FORESHARD\" " + command + target);
       EXPECT_EQ(outcome.status, 1) << command << target;

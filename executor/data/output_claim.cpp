@@ -1,4 +1,4 @@
-#include "executor/data/folder_claim.hpp"
+#include "executor/data/output_claim.hpp"
 
 #include <cerrno>
 #include <cstring>

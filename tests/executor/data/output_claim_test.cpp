@@ -1,5 +1,5 @@
 // Who may write to a folder or a file when several runs want to.
-#include "executor/data/folder_claim.hpp"
+#include "executor/data/output_claim.hpp"
 
 #include <filesystem>
 
