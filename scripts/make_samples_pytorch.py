@@ -179,7 +179,7 @@ def history_of_fragments():
 
 
 def event_list(snapshot):
-    """The form that `foreshard replay` reads, see traces/allocator_history.hpp."""
+    """The form that `foreshard replay` reads, see traces/allocator/allocator_history.hpp."""
     keys = {"action", "addr", "size", "stream", "device_free", "time_us"}
     lines = [{"device": 0, "settings": snapshot["allocator_settings"], "initial_segments": []}]
     lines += [{"addr": 0, **{key: value for key, value in event.items() if key in keys}}

@@ -1,7 +1,5 @@
 #include "simulator/predict/model_flops.hpp"
 
-#include "models/sharding/job.hpp"
-
 namespace foreshard::simulator {
 
 std::int64_t tokens_per_step(const Job& job) {

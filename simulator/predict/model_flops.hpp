@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "models/llama/llama_config.hpp"
-#include "models/program/step_program.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::simulator {
 

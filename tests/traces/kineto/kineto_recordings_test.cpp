@@ -54,7 +54,9 @@ std::string output_of(const std::string& command) {
 
 // The counts of each file, empty where they cannot be had.
 std::map<std::string, Json> counts(const std::vector<std::string>& files) {
-  std::string command = "python3 '" FORESHARD_SOURCE_DIR "/tests/traces/count_kineto.py'";
+  const std::string counter = FORESHARD_SOURCE_DIR "/tests/traces/kineto/count_kineto.py";
+  EXPECT_TRUE(fs::exists(counter)) << counter;  // only Python may be missing
+  std::string command = "python3 '" + counter + "'";
   for (const std::string& file : files) command += " '" + file + "'";
   const std::string lines = output_of(command + " 2>/dev/null");
   std::map<std::string, Json> out;

@@ -310,8 +310,9 @@ class RealNsys : public testing::TestWithParam<std::string> {
  protected:
   static std::map<std::string, std::int64_t> independent_count(const std::string& path) {
     std::map<std::string, std::int64_t> counts;
-    const std::string command =
-        "python3 '" FORESHARD_SOURCE_DIR "/tests/traces/count_nsys.py' '" + path + "' 2>/dev/null";
+    const std::string counter = FORESHARD_SOURCE_DIR "/tests/traces/nsys/count_nsys.py";
+    EXPECT_TRUE(std::filesystem::exists(counter)) << counter;  // only Python may be missing
+    const std::string command = "python3 '" + counter + "' '" + path + "' 2>/dev/null";
     FILE* const pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) return counts;
     char key[64];
