@@ -93,8 +93,9 @@ void describe_run(std::ostream& out, const Job& job) {
     for (const std::string& event : events) out << event << '\n';
   }
   for (const traces::MemoryEvent& m : trace->memory) {
-    out << m.rank << ' ' << static_cast<int>(m.action) << ' ' << m.bytes << ' ' << m.address << ' '
-        << trace->strings[m.owner] << ' ' << m.instruction << '\n';
+    out << m.rank << ' ' << static_cast<int>(m.action) << ' ' << m.bytes << ' '
+        << (m.on_host ? 0 : m.address) << ' ' << trace->strings[m.owner] << ' ' << m.instruction
+        << '\n';
   }
   for (const auto& step : result->steps) {
     out << std::hexfloat << step.loss << ' ' << step.gradient_norm << '\n';
