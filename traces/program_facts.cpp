@@ -25,24 +25,6 @@ std::int64_t bytes_of(const RankProgram& rank, const Instruction& instruction) {
 
 }  // namespace
 
-std::string_view name(StepProgram program) {
-  switch (program) {
-    case StepProgram::setup: return "setup";
-    case StepProgram::first: return "first";
-    case StepProgram::steady: break;
-  }
-  return "steady";
-}
-
-const Program& program(const RankProgram& rank, StepProgram which) {
-  switch (which) {
-    case StepProgram::setup: return rank.setup;
-    case StepProgram::first: return rank.first;
-    case StepProgram::steady: break;
-  }
-  return rank.steady;
-}
-
 std::optional<EventKind> device_kind(const RankProgram& rank, const Instruction& instruction) {
   switch (instruction.kind) {
     case Kind::launch: {
@@ -77,10 +59,10 @@ std::string owner_text(const RankProgram& rank, const Buffer& buffer) {
   return owner + ": " + role;
 }
 
-ProgramFacts program_facts(const RankProgram& rank, StepProgram which, const ModuleTree& tree,
+ProgramFacts program_facts(const RankProgram& rank, std::size_t number, const ModuleTree& tree,
                            const std::vector<std::int32_t>& lanes, Strings& strings) {
-  const Program& all = program(rank, which);
-  const std::vector<std::string> stable = stable_keys(rank, all, name(which), tree);
+  const Program& all = rank.programs[number];
+  const std::vector<std::string> stable = stable_keys(rank, all, program_name(rank, number), tree);
   std::vector<StringId> cost_keys, units;
   for (const CostKey& key : rank.cost_keys) cost_keys.push_back(strings.intern(text(key)));
   for (std::size_t unit = 0; unit < rank.units.size(); ++unit) {

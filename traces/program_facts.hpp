@@ -43,14 +43,6 @@ struct MemoryFacts {
   bool operator==(const MemoryFacts&) const = default;
 };
 
-// Which of a rank's three programs an instruction number counts in.
-enum class StepProgram : std::uint8_t { setup, first, steady };
-constexpr StepProgram step_program(std::int64_t step) {
-  return step == 0 ? StepProgram::setup : step == 1 ? StepProgram::first : StepProgram::steady;
-}
-std::string_view name(StepProgram program);
-const Program& program(const RankProgram& rank, StepProgram which);
-
 // What the stream that executes an instruction is seen to do; nothing where no stream is involved.
 std::optional<EventKind> device_kind(const RankProgram& rank, const Instruction& instruction);
 
@@ -63,8 +55,8 @@ struct ProgramFacts {
   std::vector<MemoryFacts> memory;  // one per instruction; its buffer where it has one
 };
 
-// `lanes[stream]` is the trace's lane of that stream of this rank.
-ProgramFacts program_facts(const RankProgram& rank, StepProgram which, const ModuleTree& tree,
+// Of the rank's program of that number. `lanes[stream]` is the trace's lane of that stream.
+ProgramFacts program_facts(const RankProgram& rank, std::size_t number, const ModuleTree& tree,
                            const std::vector<std::int32_t>& lanes, Strings& strings);
 
 // "owner: role" of a buffer, as memory reports name it.

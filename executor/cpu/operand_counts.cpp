@@ -80,9 +80,7 @@ void check(const RankProgram& program, const Program& part) {
 }  // namespace
 
 void check_operands(const RankProgram& program) {
-  for (const Program* part : {&program.setup, &program.first, &program.steady}) {
-    check(program, *part);
-  }
+  for (const Program& part : program.programs) check(program, part);
 }
 
 }  // namespace foreshard::executor

@@ -16,6 +16,12 @@ std::int64_t thread_cpu_now() {
   return read_clock(CLOCK_THREAD_CPUTIME_ID).count();
 }
 
+std::size_t most_events(const RankProgram& program) {
+  std::int32_t most = 0;
+  for (const Program& one : program.programs) most = std::max(most, one.events);
+  return static_cast<std::size_t>(most);
+}
+
 }  // namespace
 
 // Hands the times of a stream's tasks to the recorder. A collective is shown from the moment all its
@@ -57,8 +63,7 @@ Interpreter::Interpreter(const RankProgram& program, const AllocatorSettings& se
       clock_(clock),
       memory_(program, settings, options.capacity, [this] { synchronize(); }),
       host_pool_(std::make_unique<WorkerPool>(options.threads)),
-      events_(static_cast<std::size_t>(
-          std::max({program.setup.events, program.first.events, program.steady.events}))) {
+      events_(most_events(program)) {
   check_operands(program);
   const std::int64_t origin = clock == nullptr ? 0 : profiler::clock_now() - clock->now();
   for (int s = 0; s < kStreams; ++s) {
@@ -99,16 +104,15 @@ void Interpreter::synchronize() {
   for (auto& s : streams_) s->synchronize();
 }
 
-StepReport Interpreter::run(std::int64_t step, const Program& program_of) {
+StepReport Interpreter::run(std::int64_t step, std::size_t program) {
+  const Program& program_of = program_.programs[program];
   StepReport report{step, 0, 0, Nanoseconds(profiler::clock_now()), {}};
   // Programs number their events each for itself, and an event belongs to one recording stream.
   if (current_ != &program_of) synchronize();
   ++epoch_;
   step_ = step;
   current_ = &program_of;
-  current_program_ = &program_of == &program_.setup   ? traces::StepProgram::setup
-                     : &program_of == &program_.first ? traces::StepProgram::first
-                                                      : traces::StepProgram::steady;
+  current_program_ = program;
   memory_.reset_peaks();
   const auto count = static_cast<std::int32_t>(program_of.instructions.size());
   for (index_ = 0; index_ < count; ++index_) {

@@ -64,9 +64,9 @@ class Interpreter final : public AllocatorListener {
 
   KernelScalars scalars;  // the step's; may change between steps
 
-  // Step 0 is the set-up; `program_of` says which program (a resumed run's first step creates the
-  // optimizer's state whatever its number). Throws StoppedOutOfMemory, Aborted, or what failed.
-  StepReport run(std::int64_t step, const Program& program_of);
+  // Runs the rank's program of that number as that step (a resumed run's first step creates the
+  // optimizer's state whatever its number; step 0 is the set-up). Throws StoppedOutOfMemory, Aborted, or what failed.
+  StepReport run(std::int64_t step, std::size_t program);
   // Waits for everything issued.
   void synchronize();
   // Whether the streams have finished what was issued up to an instruction that the host has passed;
@@ -113,7 +113,7 @@ class Interpreter final : public AllocatorListener {
   std::vector<Event> events_;
   Epoch epoch_ = 0;  // of the events: one a step
   const Program* current_ = nullptr;
-  traces::StepProgram current_program_ = traces::StepProgram::setup;
+  std::size_t current_program_ = 0;
   std::int64_t step_ = 0;
   std::int32_t index_ = 0;
   double loss_ = 0, gradient_norm_ = 0;

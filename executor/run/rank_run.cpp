@@ -65,7 +65,7 @@ void RankRun::run() {
 
 void RankRun::run_steps() {
   const TrainingOptions& options = shared_.options;
-  interpreter_->run(0, program_.setup);
+  interpreter_->run(0, 0);
   note_memory(0);
   for (std::int64_t step = shared_.first_step; step <= options.steps && shared_.may_begin(step);
        ++step) {
@@ -73,7 +73,7 @@ void RankRun::run_steps() {
     interpreter_->scalars.lr = learning_rate(shared_.job.plan.optimizer, step, options.total_steps);
     interpreter_->scalars.optimizer_step = step;
     const StepReport report =
-        interpreter_->run(step, step == shared_.first_step ? program_.first : program_.steady);
+        interpreter_->run(step, program_.number_of(step - shared_.first_step + 1));
     steps_.push_back(report);
     note_memory(step);
     if (recorder_ != nullptr) {
@@ -161,9 +161,11 @@ std::vector<HeldMemory> RankRun::held_at(const OutOfMemoryPoint& point) const {
     }
   };
   const std::int64_t relative = point.step == 0 ? 0 : point.step - shared_.first_step + 1;
-  if (relative > 0) walk(program_.setup, program_.setup.instructions.size());
-  if (relative > 1) walk(program_.first, program_.first.instructions.size());
-  walk(program_.step(relative), static_cast<std::size_t>(point.instruction));
+  const std::size_t last = program_.number_of(relative);
+  for (std::size_t n = 0; n < last; ++n) {
+    walk(program_.programs[n], program_.programs[n].instructions.size());
+  }
+  walk(program_.programs[last], static_cast<std::size_t>(point.instruction));
   std::map<std::pair<std::string, std::string>, std::int64_t> sums;
   for (std::size_t b = 0; b < alive.size(); ++b) {
     const Buffer& buffer = program_.buffers[b];

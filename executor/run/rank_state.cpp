@@ -5,12 +5,13 @@ namespace foreshard::executor {
 // The optimizer's instructions name everything: shards, then exp_avg, then exp_avg_sq, in group order.
 RankState::RankState(const RankProgram& program) {
   static constexpr const char* kRoles[] = {"parameter", "exp_avg", "exp_avg_sq"};
-  for (const Instruction& i : program.steady.instructions) {
+  const Program& steady = program.programs.back();
+  for (const Instruction& i : steady.instructions) {
     if (i.cost_key == kNone) continue;
     const CostKey& key = program.cost_keys[static_cast<std::size_t>(i.cost_key)];
     if (key.op != Operator::adamw && key.op != Operator::sgd) continue;
     const auto& shards = program.units[static_cast<std::size_t>(i.unit)].parameters;
-    const auto writes = program.steady.writes(i);
+    const auto writes = steady.writes(i);
     for (std::size_t w = 0; w < writes.size(); ++w) {
       const std::size_t role = w / shards.size();
       by_buffer_[writes[w]] = values_.size();

@@ -163,9 +163,10 @@ RankProgram lower(const Job& job, int rank) {
   program.place = place_of(job, rank);
   program.units = unit_layouts(job, program.place);
   lowering::Lowering lowering(job, program);
-  lowering.setup(program.setup);
-  lowering.step(program.first, true);
-  lowering.step(program.steady, false);
+  program.programs.resize(3);
+  lowering.setup(program.programs[0]);
+  lowering.step(program.programs[1], true);
+  lowering.step(program.programs[2], false);
   const bool sets_prefetch =
       job.plan.prefetch.forward > 0 || job.plan.prefetch.backward.value_or(0) > 0;
   const auto blocks = std::count_if(job.units.begin(), job.units.end(), [&job](const Unit& u) {

@@ -120,10 +120,14 @@ std::uint64_t program_hash(const RankProgram& program) {
       hash.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(field)));
     }
   }
-  for (const Program* step : {&program.setup, &program.first, &program.steady}) {
-    add_program(hash, program, *step);
-  }
+  for (const Program& step : program.programs) add_program(hash, program, step);
   return hash.value();
+}
+
+std::string program_name(const RankProgram& program, std::size_t number) {
+  if (number == 0) return "setup";
+  if (number + 1 == program.programs.size()) return "steady";
+  return number == 1 ? "first" : "step " + std::to_string(number);
 }
 
 std::string_view unit_name(const RankProgram& program, UnitId unit) {

@@ -5,15 +5,17 @@
 // executor interprets it on a real device, the simulator on a modelled one, and the profiler tags
 // every recorded event with the instruction that caused it. It is plain data in flat arrays.
 //
-// A rank's whole run is a set-up, a first step (which creates the optimizer's state) and steady
-// steps. The three share one table of buffers, so a buffer created in the set-up keeps its number.
-// Everything else that is shared (cost keys, names, units) lives in the RankProgram beside them.
+// A rank's whole run is a list of programs: a set-up, then as many steps as differ (the first creates
+// the optimizer's state); the last one repeats. They share one table of buffers, so a buffer created
+// in one keeps its number in the others. Everything else that is shared (cost keys, names, units)
+// lives in the RankProgram beside them.
 //
 // The host runs ahead of the device: an instruction only *issues* work on its stream, in order. A
 // free is ordered after everything issued before it on the buffer's own stream; other streams that
 // still use the buffer must have been waited for, which is what the event instructions are for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -131,10 +133,11 @@ struct Program {
   }
 };
 
-// What a rank runs, from its set-up on. `first` is step 1, `steady` every later one.
+// What a rank runs, from its set-up on.
 struct RankProgram {
   RankPlace place;
-  Program setup, first, steady;
+  // 0: the set-up, 1: step 1, and so on as far as steps differ; never empty once it is lowered.
+  std::vector<Program> programs;
   std::vector<Buffer> buffers;
   std::vector<CostKey> cost_keys;
   std::vector<std::string> names;
@@ -144,8 +147,15 @@ struct RankProgram {
   BufferId clip = kNone;              // device or host buffer: total gradient norm, factor (fp64)
   std::vector<std::string> warnings;  // settings of the plan that have no effect here
 
-  const Program& step(std::int64_t n) const { return n == 0 ? setup : n == 1 ? first : steady; }
+  // Number of the program that a step runs; step 0 is the set-up.
+  std::size_t number_of(std::int64_t step) const {
+    return std::min(static_cast<std::size_t>(step), programs.size() - 1);
+  }
+  const Program& step(std::int64_t n) const { return programs[number_of(n)]; }
 };
+
+// "setup", "first", "step 2", ..., "steady": what the numbers of a rank's programs are called.
+std::string program_name(const RankProgram& program, std::size_t number);
 
 // As reports and traces call it: its path, "root", or nothing for what belongs to no unit.
 std::string_view unit_name(const RankProgram& program, UnitId unit);

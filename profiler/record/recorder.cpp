@@ -206,18 +206,18 @@ RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const Mod
     const auto stream = strings.intern(foreshard::name(static_cast<Stream>(i)));
     lanes.push_back(added.streams_[i].lane_ = writer.add(traces::Lane{rank, true, stream}));
   }
-  for (const StepProgram which : {StepProgram::setup, StepProgram::first, StepProgram::steady}) {
-    const auto facts = traces::program_facts(program, which, tree, lanes, strings);
-    const int i = static_cast<int>(which);
-    const auto& instructions = traces::program(program, which).instructions;
-    added.host_.first_facts_[i] = state_->add_all(facts.host, state_->event_numbers);
-    state_->mark_ranges(instructions, static_cast<std::size_t>(added.host_.first_facts_[i]));
-    added.host_.first_memory_[i] = state_->add_all(facts.memory, state_->memory_numbers);
+  for (std::size_t n = 0; n < program.programs.size(); ++n) {
+    const auto facts = traces::program_facts(program, n, tree, lanes, strings);
+    const std::int32_t host = state_->add_all(facts.host, state_->event_numbers);
+    state_->mark_ranges(program.programs[n].instructions, static_cast<std::size_t>(host));
+    const std::int32_t memory = state_->add_all(facts.memory, state_->memory_numbers);
+    added.host_.first_facts_.push_back(host);
+    added.host_.first_memory_.push_back(memory);
     const std::int32_t device = state_->add_all(facts.device, state_->event_numbers);
     state_->ends_range.resize(state_->event_numbers.size());
     for (LaneRecorder& lane : added.streams_) {
-      lane.first_facts_[i] = device;
-      lane.first_memory_[i] = added.host_.first_memory_[i];
+      lane.first_facts_.push_back(device);
+      lane.first_memory_.push_back(memory);
     }
   }
   return added;

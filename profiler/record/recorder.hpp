@@ -9,9 +9,9 @@
 //   RankRecorder& rank = recorder->add_rank(0, rank_program, tree);
 //   LaneRecorder& host = rank.host();              // used by one thread at a time, as is each lane
 //   const auto start = recorder->now();
-//   ... instruction 17 of the steady program is issued ...
-//   host.event(StepProgram::steady, 17, step, start, recorder->now());
-//   rank.lane(Stream::compute).event(StepProgram::steady, 17, step, began, ended);
+//   ... instruction 17 of the rank's program 2 is issued ...
+//   host.event(2, 17, step, start, recorder->now());
+//   rank.lane(Stream::compute).event(2, 17, step, began, ended);
 //   rank.step(step, began, ended, loss, gradient_norm);
 //   recorder->close();
 #pragma once
@@ -29,32 +29,31 @@
 namespace foreshard::profiler {
 
 using traces::MemoryAction;
-using traces::StepProgram;
 
 // Records what happens on one lane: a rank's host thread or one of its streams.
 class LaneRecorder {
  public:
-  // Something an instruction caused has ended. `cpu_ns`: processor time, where it was measured. Of a
+  // Something an instruction of the rank's program of that number caused has ended. `cpu_ns`: processor time, where it was measured. Of a
   // range both the beginning and the end are told; they become one event.
-  void event(StepProgram program, std::int32_t instruction, std::int64_t step,
+  void event(std::size_t program, std::int32_t instruction, std::int64_t step,
              std::int64_t start_ns, std::int64_t end_ns, std::int64_t cpu_ns = -1) {
-    buffer_.push({start_ns, end_ns, cpu_ns, first_facts_[static_cast<int>(program)] + instruction,
-                  lane_, static_cast<std::int32_t>(step)});
+    buffer_.push({start_ns, end_ns, cpu_ns, first_facts_[program] + instruction, lane_,
+                  static_cast<std::int32_t>(step)});
   }
 
   // The allocator did something on behalf of an instruction (host lane only).
-  void memory(MemoryAction action, StepProgram program, std::int32_t instruction, std::int64_t step,
+  void memory(MemoryAction action, std::size_t program, std::int32_t instruction, std::int64_t step,
               std::int64_t time_ns, std::int64_t address, std::int64_t bytes) {
-    buffer_.push({time_ns, address, bytes, first_memory_[static_cast<int>(program)] + instruction,
-                  lane_, static_cast<std::int32_t>(step), static_cast<std::int32_t>(action)});
+    buffer_.push({time_ns, address, bytes, first_memory_[program] + instruction, lane_,
+                  static_cast<std::int32_t>(step), static_cast<std::int32_t>(action)});
   }
 
  private:
   friend class Recorder;
   RecordBuffer<traces::PackedRecord, 1024> buffer_;  // chunks of 40 KiB
   std::int32_t lane_ = 0;
-  std::int32_t first_facts_[3] = {};  // of each step program; numbers the recorder gave them
-  std::int32_t first_memory_[3] = {};
+  std::vector<std::int32_t> first_facts_;  // by program; numbers the recorder gave them
+  std::vector<std::int32_t> first_memory_;
   std::vector<std::int64_t> open_ranges_;  // their starts; the writing thread's
 };
 

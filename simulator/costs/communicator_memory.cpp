@@ -26,9 +26,8 @@ std::int64_t bytes_outside_allocator(const NcclSystem& system, const RankProgram
     bool reduces_all = false;
   };
   std::map<std::tuple<int, int, int>, Use> communicators;  // first rank, stride, ranks
-  // Whatever a later step does among ranks the first one does as well.
-  for (const Program* step : {&program.setup, &program.first}) {
-    for (const Instruction& i : step->instructions) {
+  for (const Program& step : program.programs) {
+    for (const Instruction& i : step.instructions) {
       if (i.kind != Kind::collective) continue;
       const auto& group = program.place.groups[static_cast<std::size_t>(i.group)];
       Use& use = communicators[{group.first_rank, group.stride, group.size}];

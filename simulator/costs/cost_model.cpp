@@ -17,8 +17,8 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model) {
   result.sources.resize(count, CostSource::unknown);
   result.errors.resize(count);
   std::vector<bool> is_known(count);
-  for (const Program* step : {&program.setup, &program.first, &program.steady}) {
-    for (const Instruction& i : step->instructions) {
+  for (const Program& step : program.programs) {
+    for (const Instruction& i : step.instructions) {
       if (i.cost_key == kNone || is_known[cost_index(i)]) continue;
       const std::size_t at = cost_index(i);
       is_known[at] = true;

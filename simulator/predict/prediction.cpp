@@ -172,9 +172,11 @@ class Predictor {
       }
       return sum;
     };
-    const auto later_steps = static_cast<double>(options_.steps - 1);
-    const RankProgram& program = rank_class.program;
-    return work_of(program.setup) + work_of(program.first) + later_steps * work_of(program.steady);
+    const auto& programs = rank_class.program.programs;
+    double sum = 0;
+    for (const Program& program : programs) sum += work_of(program);
+    const auto repeats = options_.steps + 1 - static_cast<std::int64_t>(programs.size());
+    return sum + static_cast<double>(std::max<std::int64_t>(0, repeats)) * work_of(programs.back());
   }
 
   // Costs that make a run last forever are somebody's mistake, and no time follows from them.

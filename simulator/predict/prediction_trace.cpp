@@ -1,7 +1,6 @@
 // to_trace: a prediction in the form of a recording, event by event with the same words, so that the
 // two can be compared and shown by the same tools.
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include "models/sharding/job.hpp"
@@ -40,10 +39,9 @@ class RankWriter {
     for (int s = 0; s < kStreams; ++s) {
       lanes_.push_back(add_lane(true, name(static_cast<Stream>(s))));
     }
-    for (const auto which :
-         {traces::StepProgram::setup, traces::StepProgram::first, traces::StepProgram::steady}) {
-      facts_[static_cast<std::size_t>(which)] =
-          traces::program_facts(rank_class.program, which, job.tree, lanes_, trace.strings);
+    for (std::size_t n = 0; n < rank_class.program.programs.size(); ++n) {
+      facts_.push_back(
+          traces::program_facts(rank_class.program, n, job.tree, lanes_, trace.strings));
     }
   }
 
@@ -60,7 +58,7 @@ class RankWriter {
   }
 
   const ProgramFacts& facts(std::size_t step) const {
-    return facts_[static_cast<std::size_t>(traces::step_program(static_cast<std::int64_t>(step)))];
+    return facts_[rank_class_.program.number_of(static_cast<std::int64_t>(step))];
   }
 
   void write_step(std::size_t step) {
@@ -154,7 +152,7 @@ class RankWriter {
   std::int32_t rank_;
   std::int32_t host_lane_ = 0;
   std::vector<std::int32_t> lanes_;
-  std::array<ProgramFacts, 3> facts_;
+  std::vector<ProgramFacts> facts_;  // by program
 };
 
 }  // namespace

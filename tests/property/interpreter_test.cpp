@@ -32,13 +32,14 @@ class HandMadeProgram : public testing::Test {
     state.bytes = 64;
     state.persistent = true;
     state.category = Category::optimizer_states;
+    program_.programs.resize(1);
     program_.buffers = {state};
     program_.names = {""};
     program_.place.groups[0] = {};
   }
 
   Instruction& add(Kind kind, std::int32_t target) {
-    Instruction& i = program_.setup.instructions.emplace_back();
+    Instruction& i = program_.programs[0].instructions.emplace_back();
     i.kind = kind;
     i.target = target;
     return i;
@@ -54,20 +55,20 @@ TEST_F(HandMadeProgram, ADeferredFreeIsRefusedNotIgnored) {
   add(Kind::alloc, 0);
   add(Kind::record_stream, 0);
   Interpreter interpreter(program_, {}, {}, run_, agreement_, host_, {}, nullptr, nullptr);
-  EXPECT_THROW(interpreter.run(0, program_.setup), std::logic_error);
+  EXPECT_THROW(interpreter.run(0, 0), std::logic_error);
 }
 
 // The stream itself puts the state where zeros would go, so the first step waits for nothing that
 // its program does not name.
 TEST_F(HandMadeProgram, AStateIsRestoredByItsStream) {
   program_.cost_keys = {{Operator::fill_zero, DType::fp32, DType::fp32, DType::fp32, {64}}};
-  program_.setup.operands = {0};
+  program_.programs[0].operands = {0};
   add(Kind::alloc, 0);
   Instruction& fill = add(Kind::launch, kNone);
   fill.cost_key = 0;
   fill.writes = 1;
   Interpreter interpreter(program_, {}, {}, run_, agreement_, host_, {}, nullptr, nullptr);
-  interpreter.run(0, program_.setup);
+  interpreter.run(0, 0);
   interpreter.synchronize();
   EXPECT_NE(host_.thread, std::thread::id());
   EXPECT_NE(host_.thread, std::this_thread::get_id());

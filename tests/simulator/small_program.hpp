@@ -15,6 +15,7 @@ namespace foreshard::simulator {
 class SmallProgram {
  public:
   explicit SmallProgram(int rank = 0, int ranks = 1) {
+    program.programs.resize(3);
     program.place.rank = rank;
     for (auto& group : program.place.groups) group = {ranks, rank, 0, 1};
   }
@@ -50,7 +51,7 @@ class SmallProgram {
     return rank;
   }
 
-  Program& step() { return program.first; }
+  Program& step() { return program.programs[1]; }
 
   RankProgram program;
   std::vector<TaskCost> costs;

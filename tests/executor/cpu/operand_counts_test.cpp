@@ -19,8 +19,9 @@ RankProgram one_launch(const CostKey& key, std::int32_t reads, std::int32_t writ
   i.unit = 0;
   i.reads = reads;
   i.writes = writes;
-  program.steady.instructions = {i};
-  program.steady.operands.resize(static_cast<std::size_t>(reads + writes));
+  Program& step = program.programs.emplace_back();
+  step.instructions = {i};
+  step.operands.resize(static_cast<std::size_t>(reads + writes));
   return program;
 }
 

@@ -90,7 +90,7 @@ TEST(Fsdp2, ObeysTheLawsUnderItsRarerSettings) {
 // Names of the ranges of a steady step, in the order in which they open.
 Names ranges(const RankProgram& program, const std::string& beginning) {
   Names found;
-  for (const Instruction& i : program.steady.instructions) {
+  for (const Instruction& i : program.programs[2].instructions) {
     if (i.kind != Kind::range_begin) continue;
     const std::string& name = program.names[static_cast<std::size_t>(i.target)];
     if (name.starts_with(beginning)) found.push_back(name.substr(beginning.size()));

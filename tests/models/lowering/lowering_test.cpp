@@ -117,7 +117,7 @@ class WorkedExample : public testing::Test {
   }
   std::vector<std::int64_t> sizes(const std::string& of_role, UnitId unit) const {
     std::vector<std::int64_t> out;
-    for (const Instruction& i : program_.steady.instructions) {
+    for (const Instruction& i : program_.programs[2].instructions) {
       const bool is_one = i.kind == Kind::alloc && role(i.target) == of_role &&
                           program_.buffers[static_cast<std::size_t>(i.target)].unit == unit;
       if (is_one) out.push_back(program_.buffers[static_cast<std::size_t>(i.target)].bytes);
@@ -152,7 +152,7 @@ TEST_F(WorkedExample, BuffersHaveTheReferencesSizes) {
 TEST_F(WorkedExample, PeaksOfFsdpsBuffersAreTheReferences) {
   std::int64_t now = 0, forward = 0, backward_blocks = 0, callback = 0;
   bool in_callback = false;
-  for (const Instruction& i : program_.steady.instructions) {
+  for (const Instruction& i : program_.programs[2].instructions) {
     if (i.kind == Kind::range_begin || i.kind == Kind::range_end) {
       const bool is_callback =
           program_.names[static_cast<std::size_t>(i.target)] == "FSDP::root_post_backward_callback";
@@ -177,7 +177,7 @@ TEST_F(WorkedExample, PeaksOfFsdpsBuffersAreTheReferences) {
 // layer's forward, and the next layer's buffers follow.
 TEST_F(WorkedExample, ForwardFreesThePreviousGatherAfterTheNextCopyOut) {
   std::vector<std::string> story;
-  for (const Instruction& i : program_.steady.instructions) {
+  for (const Instruction& i : program_.programs[2].instructions) {
     if (i.phase != Phase::forward) break;
     if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
     if (!is_fsdp_buffer(i.target) || role(i.target) == "unsharded parameter") continue;
@@ -199,7 +199,7 @@ TEST_F(WorkedExample, ForwardFreesThePreviousGatherAfterTheNextCopyOut) {
 TEST_F(WorkedExample, BackwardReducesOneUnitBehindAndTheRootInTheCallback) {
   std::vector<std::pair<std::string, int>> story;
   bool is_backward = false;
-  for (const Instruction& i : program_.steady.instructions) {
+  for (const Instruction& i : program_.programs[2].instructions) {
     is_backward |= i.phase == Phase::backward;
     if (!is_backward || (i.kind != Kind::alloc && i.kind != Kind::free)) continue;
     if (!is_fsdp_buffer(i.target)) continue;

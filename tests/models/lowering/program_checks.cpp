@@ -183,10 +183,10 @@ class Walk {
 
 std::vector<std::string> broken_laws(const RankProgram& program) {
   Walk walk(program);
-  walk.run(program.setup, "setup");
-  walk.run(program.first, "first");
-  walk.run(program.steady, "steady");
-  walk.run(program.steady, "steady again");
+  for (std::size_t n = 0; n < program.programs.size(); ++n) {
+    walk.run(program.programs[n], program_name(program, n));
+  }
+  walk.run(program.programs.back(), "steady again");
   return walk.complaints;
 }
 

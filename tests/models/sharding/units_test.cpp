@@ -30,12 +30,13 @@ LlamaConfig three_layers() {
 
 TEST(UnitName, TellsTheRootFromNoUnit) {
   RankProgram program;
+  program.programs.resize(2);
   program.units = {UnitLayout{}, UnitLayout{"model.layers.0", {}, 0, 0, 0}};
-  program.first.instructions.resize(3);
+  program.programs[1].instructions.resize(3);
   const std::vector<std::string> names = {"", "root", "model.layers.0"};
   for (UnitId unit = kNone; unit < 2; ++unit) {
     const auto at = static_cast<std::size_t>(unit - kNone);
-    program.first.instructions[at].unit = unit;
+    program.programs[1].instructions[at].unit = unit;
     EXPECT_EQ(unit_name(program, unit), names[at]);
     EXPECT_EQ(oom_report(program, 1, unit - kNone, 0, {}).unit, names[at]);
   }
@@ -93,14 +94,14 @@ TEST(Units, AUnitMayHoldTensOfThousandsOfParameters) {
   const auto parameters = static_cast<std::int32_t>(job.tree.parameters.size());
   ASSERT_GT(3 * parameters, 32'767);
   const auto adamw = std::find_if(
-      program.steady.instructions.begin(), program.steady.instructions.end(),
+      program.programs[2].instructions.begin(), program.programs[2].instructions.end(),
       [&](const Instruction& i) {
         return i.kind == Kind::launch &&
                program.cost_keys[static_cast<std::size_t>(i.cost_key)].op == Operator::adamw;
       });
-  ASSERT_NE(adamw, program.steady.instructions.end());
+  ASSERT_NE(adamw, program.programs[2].instructions.end());
   EXPECT_EQ(adamw->writes, 3 * parameters);
-  EXPECT_EQ(program.steady.writes(*adamw).size(), static_cast<std::size_t>(3 * parameters));
+  EXPECT_EQ(program.programs[2].writes(*adamw).size(), static_cast<std::size_t>(3 * parameters));
 }
 
 TEST(Units, MoreUnitsThanSixteenBitsCount) {
@@ -111,7 +112,7 @@ TEST(Units, MoreUnitsThanSixteenBitsCount) {
   ASSERT_GT(job.units.size(), 32'768u);
   const RankProgram program = lower(job, 0);
   UnitId last = 0;
-  for (const Instruction& i : program.steady.instructions) {
+  for (const Instruction& i : program.programs[2].instructions) {
     ASSERT_GE(i.unit, kNone);
     last = std::max(last, i.unit);
   }

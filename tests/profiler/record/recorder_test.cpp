@@ -32,8 +32,8 @@ Job small_job() {
 
 // Interprets a step without doing anything but recording it.
 void pretend(Recorder& recorder, RankRecorder& rank, const RankProgram& program, int step) {
-  const StepProgram which = traces::step_program(step);
-  const Program& instructions = traces::program(program, which);
+  const std::size_t which = program.number_of(step);
+  const Program& instructions = program.programs[which];
   const std::int64_t began = recorder.now();
   for (std::size_t i = 0; i < instructions.instructions.size(); ++i) {
     const Instruction& instruction = instructions.instructions[i];
@@ -92,12 +92,13 @@ TEST(Recorder, RecordsWhatRanksDo) {
   // Every launch, collective and copy of the steady program stands there for each of its three
   // steps, with what the program says of it.
   const RankProgram program = lower(job, 1);
-  const auto keys = stable_keys(program, program.steady, "steady", job.tree);
+  const auto keys = stable_keys(program, program.programs[2], "steady", job.tree);
   std::map<std::int32_t, int> seen;
   for (const traces::Event& e : trace->events) {
     const traces::Lane& lane = trace->lanes[static_cast<std::size_t>(e.lane)];
     if (lane.rank != 1 || !lane.device || e.step < 2) continue;
-    const Instruction& i = program.steady.instructions[static_cast<std::size_t>(e.instruction)];
+    const Instruction& i =
+        program.programs[2].instructions[static_cast<std::size_t>(e.instruction)];
     ++seen[e.instruction];
     EXPECT_EQ(trace->strings[lane.name], name(i.stream));
     EXPECT_EQ(trace->strings[e.stable_key], keys[static_cast<std::size_t>(e.instruction)]);
@@ -109,8 +110,8 @@ TEST(Recorder, RecordsWhatRanksDo) {
       EXPECT_EQ(trace->strings[e.name], name(key.op));
     }
   }
-  for (std::size_t i = 0; i < program.steady.instructions.size(); ++i) {
-    if (traces::device_kind(program, program.steady.instructions[i])) {
+  for (std::size_t i = 0; i < program.programs[2].instructions.size(); ++i) {
+    if (traces::device_kind(program, program.programs[2].instructions[i])) {
       EXPECT_EQ(seen[static_cast<std::int32_t>(i)], 3) << i;
     }
   }

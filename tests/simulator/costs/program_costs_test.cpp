@@ -29,7 +29,7 @@ TEST(ProgramCosts, OneKeyHasACostForEachPlace) {
   p.launch(Stream::compute, 0).host_compute(0);
   p.collective(Stream::all_gather, 0, Group::shard);
   p.collective(Stream::all_gather, 0, Group::world);
-  auto& instructions = p.program.first.instructions;
+  auto& instructions = p.program.programs[1].instructions;
   p.program.cost_keys[0].op = Operator::adamw;
   p.program.cost_keys[2].op = Operator::all_reduce;
   instructions[1].cost_key = instructions[0].cost_key;

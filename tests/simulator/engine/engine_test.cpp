@@ -218,7 +218,7 @@ TEST_P(BothEngines, StopsWhereItIsTold) {
 TEST_P(BothEngines, LaterStepsRunTheSteadyProgram) {
   SmallProgram p;
   p.launch(kCompute, 100).record(kCompute, 0).host_wait(0);
-  p.program.steady = p.program.first;
+  p.program.programs[2] = p.program.programs[1];
   EngineOptions options = one_step(GetParam());
   options.steps = 3;
   const auto t = run({p}, options)[0];
@@ -306,7 +306,7 @@ RC_GTEST_PROP(Engines, WorkIsConserved, ()) {
   double total = 0;
   for (const SmallProgram& p : programs) {
     std::array<std::int64_t, static_cast<std::size_t>(kStreams)> lanes{};
-    for (const Instruction& i : p.program.first.instructions) {
+    for (const Instruction& i : p.program.programs[1].instructions) {
       if (!runs_on_stream(i.kind)) continue;
       const auto ns = p.costs[cost_index(i)].ns;
       lanes[static_cast<std::size_t>(i.stream)] += ns;
@@ -329,7 +329,7 @@ RC_GTEST_PROP(Engines, MoreWorkNeverEndsSoonerInOrder, ()) {
   auto longer = random_program(0, 1, script);
   RC_PRE(!longer.costs.empty());
   const auto key = static_cast<CostKeyId>(which % longer.program.cost_keys.size());
-  for (const Instruction& i : longer.program.first.instructions) {
+  for (const Instruction& i : longer.program.programs[1].instructions) {
     if (i.cost_key == key) longer.costs[cost_index(i)].ns += 100;
   }
   RC_ASSERT(makespan(run({longer}, options)) >= before);

@@ -52,7 +52,7 @@ inline SmallProgram random_program(int rank, int ranks, const RandomScript& scri
 inline std::vector<HostDelay> random_delays(const SmallProgram& program,
                                             const RandomScript& script) {
   std::vector<HostDelay> delays;
-  const auto& instructions = program.program.first.instructions;
+  const auto& instructions = program.program.programs[1].instructions;
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     if (instructions[i].kind != Kind::alloc) continue;
     const int ns = script[i % script.size()][2];
@@ -68,7 +68,7 @@ class RandomRanks {
   explicit RandomRanks(const RandomScript& script) {
     for (int rank = 0; rank < 2; ++rank) {
       programs_.push_back(random_program(rank, 2, script));
-      programs_.back().program.steady = programs_.back().program.first;
+      programs_.back().program.programs[2] = programs_.back().program.programs[1];
     }
     for (const SmallProgram& p : programs_) delays_.push_back(random_delays(p, script));
   }

@@ -115,7 +115,7 @@ TEST(StepPath, NamesWorkAndUnitsAndWhatIsBesideThem) {
   const std::array operators{Operator::matmul, Operator::all_gather, Operator::reduce_scatter,
                              Operator::adamw};
   for (std::size_t k = 0; k < operators.size(); ++k) p.program.cost_keys[k].op = operators[k];
-  auto& instructions = p.program.first.instructions;
+  auto& instructions = p.program.programs[1].instructions;
   instructions[0].unit = instructions[4].unit = 0;
   instructions[2].unit = 1;
   const StepPath path = Simulated({p}).path();
@@ -211,7 +211,7 @@ TEST(TaskGraph, WhatIsIssuedAtOnceWaitsForItsStep) {
   // beginning lets the second launch start.
   SmallProgram p;
   p.launch(kCompute, 100).record(kCompute, 0).host_wait(0).host_compute(30);
-  p.program.steady = p.program.first;
+  p.program.programs[2] = p.program.programs[1];
   const std::vector<SimulatedRank> ranks{p.simulated()};
   EngineOptions options = one_step();
   options.steps = 2;
@@ -302,11 +302,11 @@ TEST(TaskGraph, SlackIsOfTheRankWhoseStepIsLongest) {
   // the step takes 100, so that rank 1, which ends last of all, could be 50 later and rank 0 not.
   SmallProgram a(0, 2), b(1, 2);
   a.launch(kCompute, 100).record(kCompute, 0).host_wait(0);
-  a.program.steady = a.program.first;
+  a.program.programs[2] = a.program.programs[1];
   b.launch(kCompute, 300).record(kCompute, 0).host_wait(0);
-  std::swap(b.program.first, b.program.steady);
+  std::swap(b.program.programs[1], b.program.programs[2]);
   b.launch(kCompute, 50).record(kCompute, 0).host_wait(0);
-  std::swap(b.program.first, b.program.steady);
+  std::swap(b.program.programs[1], b.program.programs[2]);
   const std::vector<SimulatedRank> ranks{a.simulated(), b.simulated()};
   EngineOptions options = one_step();
   options.steps = 2;

@@ -63,7 +63,7 @@ TEST(Memory, PeaksOfAStepStartAtWhatIsStillHeld) {
   alloc.target = small;
   Instruction free = alloc;
   free.kind = Kind::free;
-  p.program.steady.instructions = {alloc, free};
+  p.program.programs[2].instructions = {alloc, free};
   const RankMemory memory = run(p, 3);
   ASSERT_EQ(memory.steps.size(), 3);
   EXPECT_EQ(memory.steps[0].allocated, 10 * kMib);

@@ -329,7 +329,7 @@ RC_GTEST_PROP(Predictions, ObeyTheLawsOfSchedules, ()) {
   const auto inputs = simulated_ranks(p);
   for (std::size_t r = 0; r < p.timelines.size(); ++r) {
     const auto spans = p.timelines[r].step(2);
-    const auto& instructions = inputs[r].program->steady.instructions;
+    const auto& instructions = inputs[r].program->programs.back().instructions;
     std::array<std::int64_t, static_cast<std::size_t>(kStreams)> free{};
     for (std::size_t i = 0; i < spans.size(); ++i) {
       RC_ASSERT(spans[i].end >= spans[i].start);
