@@ -34,7 +34,12 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"models/hardware/catalogue", {}},
     {"models/sharding", {"models/llama", "models/plan"}},
     {"models/program", {"models/allocator", "models/sharding"}},
-    {"models/lowering", {"models/program"}},
+    {"models/lowering/script", {"models/program"}},
+    {"models/lowering/operators", {"models/lowering/script"}},
+    {"models/lowering/runtimes", {"models/lowering/script"}},
+    {"models/lowering/training", {"models/lowering/script"}},
+    {"models/lowering",
+     {"models/lowering/operators", "models/lowering/runtimes", "models/lowering/training"}},
 
     {"traces", {"traces/input", "models/program"}},
     {"traces/input", {"models/base"}},

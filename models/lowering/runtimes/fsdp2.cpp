@@ -1,16 +1,15 @@
 // The hooks of the runtime and its prefetching (sections 1.6 to 1.8).
-#include "models/lowering/fsdp2.hpp"
+#include "models/lowering/runtimes/fsdp2.hpp"
 
 #include "models/base/assertion.hpp"
 
 namespace foreshard::lowering {
 
-Fsdp2::Fsdp2(const Job& job, RankProgram& program, Emitter& emit, PersistentBuffers& persistent)
+Fsdp2::Fsdp2(const Job& job, RankProgram& program, Emitter& emit)
     : job_(job),
       plan_(job.plan),
       program_(program),
       emit_(emit),
-      persistent_(persistent),
       states_(job.units.size()),
       unit_of_layer_(static_cast<std::size_t>(job.model.layers), kNone),
       layer_of_unit_(job.units.size(), kNone),
@@ -31,6 +30,35 @@ Fsdp2::Fsdp2(const Job& job, RankProgram& program, Emitter& emit, PersistentBuff
     }
     after_forward_.push_back(after_forward(job, id));
     stays_sharded_in_backward_[u] = stays_sharded_in_backward(job, id);
+  }
+}
+
+void Fsdp2::allocate_shards() {
+  const DType storage = plan_.precision.storage;
+  const bool on_host = plan_.offload.parameters;
+  held_.resize(job_.units.size());
+  for (std::size_t u = 0; u < job_.units.size(); ++u) {
+    const UnitLayout& layout = program_.units[u];
+    if (layout.parameters.empty()) continue;
+    focus(static_cast<UnitId>(u));
+    const auto allocate = [&](const ParameterShard& p, Role role, bool is_on_host) {
+      return emit_.allocate({p.padded * item_size(storage), Category::parameters, role,
+                             emit_.parameter_name(p.parameter), Stream::compute, is_on_host, true});
+    };
+    UnitShards& held = held_[u];
+    for (const ParameterShard& p : layout.parameters) {
+      held.shards.push_back(allocate(p, Role::shard, on_host));
+    }
+    if (plan_.offload.optimizer && !on_host) {
+      for (const ParameterShard& p : layout.parameters) {
+        held.master_shards.push_back(allocate(p, Role::master_shard, true));
+      }
+    }
+    if (on_host || plan_.offload.optimizer) {
+      held.host_gradient =
+          emit_.allocate({layout.padded * item_size(storage), Category::gradients,
+                          Role::host_gradient, kNone, Stream::compute, true, true});
+    }
   }
 }
 
@@ -55,7 +83,7 @@ void Fsdp2::begin_micro_step(int micro_step) {
   }
 }
 
-BufferId Fsdp2::unsharded(ParameterId parameter) const {
+BufferId Fsdp2::parameter(ParameterId parameter) const {
   const ParameterPlace& p = places_[static_cast<std::size_t>(parameter)];
   const UnitState& s = states_[static_cast<std::size_t>(p.unit)];
   FORESHARD_ASSERT(s.is_unsharded, "an operator reads a parameter that is not gathered");
@@ -63,8 +91,7 @@ BufferId Fsdp2::unsharded(ParameterId parameter) const {
 }
 
 void Fsdp2::focus(UnitId unit) {
-  emit_.unit = unit;
-  emit_.module = unit == kNone ? 0 : job_.units[static_cast<std::size_t>(unit)].modules[0];
+  emit_.focus(unit, unit == kNone ? 0 : job_.units[static_cast<std::size_t>(unit)].modules[0]);
 }
 
 void Fsdp2::unshard_root_before_forward() {
@@ -94,7 +121,7 @@ void Fsdp2::pre_forward(UnitId unit) {
 
 // FSDPParamGroup._prefetch_unshard: as if the target were in `state`, for the streams' sake.
 void Fsdp2::prefetch(UnitId target, State state) {
-  const UnitId current = emit_.unit;
+  const UnitId current = emit_.unit();
   focus(target);
   const State before = std::exchange(at(target).state, state);
   unshard(target);

@@ -2,71 +2,46 @@
 // fully_shard does it. Section numbers in comments are those of the reference "FSDP memory and
 // timing semantics"; function names in the comments are PyTorch's.
 //
-// The skeleton (lower.cpp) walks the model and calls a hook wherever PyTorch's module hooks fire.
+// Files: the hooks and prefetching (fsdp2.cpp), gathering (fsdp2_unshard.cpp), gradients
+// (fsdp2_reduce.cpp).
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "models/lowering/emitter.hpp"
+#include "models/lowering/script/emitter.hpp"
+#include "models/lowering/script/sharding_runtime.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::lowering {
 
-// Buffers that live from the set-up to the end of the run.
-struct PersistentBuffers {
-  BufferId workspace = kNone, rope_table = kNone, loss = kNone;
-  BufferId clip = kNone;  // where the report reads it: on the host when the optimizer runs there
-  BufferId host_clip = kNone;                             // host optimizer only
-  std::vector<BufferId> staging_tokens, staging_targets;  // on the host, by micro-step
-  struct UnitBuffers {
-    std::vector<BufferId> shards;         // on the host with offload.parameters
-    std::vector<BufferId> master_shards;  // host, offload.optimizer
-    std::vector<BufferId> exp_avg, exp_avg_sq;
-    BufferId host_gradient = kNone;  // flat, host optimizer only
-  };
-  std::vector<UnitBuffers> units;
-};
-
-class Fsdp2 {
+class Fsdp2 final : public ShardingRuntime {
  public:
-  Fsdp2(const Job& job, RankProgram& program, Emitter& emit, PersistentBuffers& persistent);
+  Fsdp2(const Job& job, RankProgram& program, Emitter& emit);
 
-  // Forgets everything that belongs to one step. Called at the start of each.
-  void begin_step();
-  void begin_micro_step(int micro_step);
-  // Frees what communication still holds.
-  void end_step();
+  // On the host with offload.parameters; with offload.optimizer master copies on the host besides.
+  void allocate_shards() override;
 
-  // Hooks, in the order in which they fire.
-  void unshard_root_before_forward();  // model.unshard() while idle
-  void pre_forward(UnitId unit);
-  void post_forward(UnitId unit, bool is_root);
-  void pre_backward(UnitId unit);
-  void post_backward(UnitId unit);
-  // A checkpointed block runs its forward again inside backward.
-  void pre_forward_in_recompute(UnitId unit);
-  void post_forward_in_recompute(UnitId unit);
-  // _root_post_backward_final_callback: units without a post-backward of their own, then the waits.
-  void final_callback();
+  void begin_step() override;
+  void begin_micro_step(int micro_step) override;
+  void end_step() override;
 
-  // The full parameter as operators see it.
-  BufferId unsharded(ParameterId parameter) const;
+  void unshard_root_before_forward() override;
+  void pre_forward(UnitId unit) override;
+  void post_forward(UnitId unit, bool is_root) override;
+  void pre_backward(UnitId unit) override;
+  void post_backward(UnitId unit) override;
+  void pre_forward_in_recompute(UnitId unit) override;
+  void post_forward_in_recompute(UnitId unit) override;
+  void final_callback() override;  // _root_post_backward_final_callback
 
-  // Where an operator writes a parameter's gradient: a new buffer, or with `accumulate` the one that
-  // exists. After the launch `gradient_written` adds it to what earlier micro-steps left (1.11).
-  BufferId gradient_for(ParameterId parameter, bool accumulate);
-  void gradient_written(ParameterId parameter);
+  BufferId parameter(ParameterId parameter) const override;
+  BufferId gradient(ParameterId parameter) const override;
+  // AccumulateGrad (1.11).
+  void gradient_ready(ParameterId parameter, BufferId gradient) override;
 
-  struct Reduced {
-    BufferId gradient = kNone;  // sharded, storage dtype, one flat buffer a unit
-    EventId ready = kNone;      // on the reduce-scatter or all-reduce stream
-    EventId on_host = kNone;    // offloaded copy of it
-  };
-  const Reduced& reduced(UnitId unit) const {
-    return states_[static_cast<std::size_t>(unit)].reduced;
-  }
-  void zero_gradients();
+  std::vector<OptimizerTensors> optimizer_tensors() const override;
+  void zero_gradients() override;
 
  private:
   enum class State : std::uint8_t { forward, pre_backward, idle };
@@ -86,7 +61,8 @@ class Fsdp2 {
     BufferId all_reduce_input = kNone;  // held until finalize_backward
     BufferId partial_reduction = kNone;
     std::optional<EventId> post_reduce;
-    Reduced reduced;
+    BufferId reduced = kNone;  // the sharded gradient in the storage type, one flat buffer
+    EventId on_host = kNone;   // offloaded copy of it
   };
   struct Pending {  // comm_ctx.all_gather_state and reduce_scatter_state
     BufferId buffer = kNone;
@@ -101,6 +77,14 @@ class Fsdp2 {
     return program_.place.groups[static_cast<int>(g)];
   }
   bool is_managed(UnitId unit) const { return !layout(unit).parameters.empty(); }
+
+  // What stays from the set-up to the end of the run.
+  struct UnitShards {
+    std::vector<BufferId> shards;         // on the host with offload.parameters
+    std::vector<BufferId> master_shards;  // host, offload.optimizer
+    BufferId host_gradient = kNone;       // flat, host optimizer only
+  };
+  const UnitShards& held(UnitId unit) const { return held_[static_cast<std::size_t>(unit)]; }
 
   void focus(UnitId unit);  // what follows belongs to this unit
   void unshard(UnitId unit);
@@ -140,7 +124,7 @@ class Fsdp2 {
   const Plan& plan_;
   RankProgram& program_;
   Emitter& emit_;
-  PersistentBuffers& persistent_;
+  std::vector<UnitShards> held_;
   std::vector<UnitState> states_;
   std::vector<UnitId> unit_of_layer_;  // unit that wraps exactly a decoder layer, or kNone
   std::vector<std::int32_t> layer_of_unit_;
@@ -154,8 +138,7 @@ class Fsdp2 {
   std::vector<UnitId> post_forward_order_;
   Pending all_gather_state_, reduce_scatter_state_;
   bool is_last_micro_step_ = true;
-  UnitId iteration_root_ = kNone;    // that began the forward at hand (iter_forward_root)
-  BufferId fresh_gradient_ = kNone;  // written beside one that exists
+  UnitId iteration_root_ = kNone;  // that began the forward at hand (iter_forward_root)
   DType gradient_type_, reduce_type_;
 };
 

@@ -1,4 +1,4 @@
-#include "models/lowering/emitter.hpp"
+#include "models/lowering/script/emitter.hpp"
 
 #include "models/base/assertion.hpp"
 
@@ -83,8 +83,8 @@ BufferId Emitter::declare(const BufferSpec& spec) {
   buffer.persistent = spec.persistent;
   buffer.pool = spec.pool;
   buffer.category = spec.category;
-  buffer.unit = unit;
-  buffer.owner = spec.owner == kNone ? module_name(module) : spec.owner;
+  buffer.unit = unit_;
+  buffer.owner = spec.owner == kNone ? module_name(module_) : spec.owner;
   buffer.role = roles_begin_ + static_cast<NameId>(spec.role);
   program_.buffers.push_back(buffer);
   return narrow<BufferId>(program_.buffers.size() - 1);
@@ -92,8 +92,13 @@ BufferId Emitter::declare(const BufferSpec& spec) {
 
 BufferId Emitter::allocate(const BufferSpec& spec) {
   const BufferId buffer = declare(spec);
-  if (spec.bytes > 0) append(Kind::alloc, spec.pool, buffer);
+  allocate(buffer);
   return buffer;
+}
+
+void Emitter::allocate(BufferId buffer) {
+  const Buffer& wanted = program_.buffers[static_cast<std::size_t>(buffer)];
+  if (wanted.bytes > 0) append(Kind::alloc, wanted.pool, buffer);
 }
 
 void Emitter::free(BufferId buffer) {
@@ -113,9 +118,9 @@ Instruction& Emitter::append(Kind kind, Stream stream, std::int32_t target) {
   out.stream = stream;
   out.phase = phase;
   out.micro_step = narrow<std::int16_t>(micro_step);
-  out.unit = unit;
+  out.unit = unit_;
   out.target = target;
-  out.module = module;
+  out.module = module_;
   return out;
 }
 

@@ -1,6 +1,6 @@
 // The gathering half of the runtime: from shards to the parameters that operators see and back
 // (sections 1.4 to 1.6 and 1.12).
-#include "models/lowering/fsdp2.hpp"
+#include "models/lowering/runtimes/fsdp2.hpp"
 
 namespace foreshard::lowering {
 
@@ -31,7 +31,7 @@ void Fsdp2::unshard(UnitId unit) {
 void Fsdp2::gather_from_shards(UnitId unit, Stream copy_in, Stream gather) {
   const UnitLayout& shape = layout(unit);
   const PrecisionPlan& precision = plan_.precision;
-  const auto& shards = persistent_.units[static_cast<std::size_t>(unit)].shards;
+  const auto& shards = held(unit).shards;
   const bool casts = precision.param != precision.storage;
   const auto device_bytes = [&](const ParameterShard& p, DType type) {
     return p.padded * item_size(type);
@@ -181,7 +181,7 @@ void Fsdp2::copy_out(UnitId unit) {
 void Fsdp2::copy_from_shards(UnitId unit) {
   UnitState& s = at(unit);
   const PrecisionPlan& precision = plan_.precision;
-  const auto& shards = persistent_.units[static_cast<std::size_t>(unit)].shards;
+  const auto& shards = held(unit).shards;
   BufferId before = kNone;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const ParameterShard& p = layout(unit).parameters[i];

@@ -2,7 +2,7 @@
 // (sections 1.8 to 1.12).
 #include <algorithm>
 
-#include "models/lowering/fsdp2.hpp"
+#include "models/lowering/runtimes/fsdp2.hpp"
 
 namespace foreshard::lowering {
 
@@ -16,30 +16,27 @@ bool Fsdp2::reshards_after_backward() const {
   return plan_.sharding.reshard_after_backward == When::every || is_last_micro_step_;
 }
 
-BufferId Fsdp2::gradient_for(ParameterId parameter, bool accumulate) {
+BufferId Fsdp2::gradient(ParameterId parameter) const {
+  const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
+  const auto& gradients = states_[static_cast<std::size_t>(place.unit)].gradients;
+  return gradients.empty() ? kNone : gradients[static_cast<std::size_t>(place.index)];
+}
+
+// The first is kept; a later one is added to it in place.
+void Fsdp2::gradient_ready(ParameterId parameter, BufferId gradient) {
   const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
   UnitState& s = at(place.unit);
   s.gradients.resize(layout(place.unit).parameters.size(), kNone);
   BufferId& existing = s.gradients[static_cast<std::size_t>(place.index)];
-  if (accumulate && existing != kNone) return existing;
-  const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
-  const BufferId made =
-      emit_.allocate({numel * item_size(gradient_type_), Category::unsharded_gradients,
-                      Role::gradient, emit_.parameter_name(parameter)});
-  (existing == kNone ? existing : fresh_gradient_) = made;
-  return made;
-}
-
-// AccumulateGrad: what an earlier micro-step left unreduced is added to in place (1.11).
-void Fsdp2::gradient_written(ParameterId parameter) {
-  if (fresh_gradient_ == kNone) return;
-  const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
-  const BufferId existing = at(place.unit).gradients[static_cast<std::size_t>(place.index)];
+  if (existing == kNone) {
+    existing = gradient;
+    return;
+  }
   const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
   emit_.launch(Stream::compute,
-               {Operator::add, gradient_type_, gradient_type_, gradient_type_, {numel}},
-               {fresh_gradient_}, {existing});
-  emit_.free(std::exchange(fresh_gradient_, kNone));
+               {Operator::add, gradient_type_, gradient_type_, gradient_type_, {numel}}, {gradient},
+               {existing});
+  emit_.free(gradient);
 }
 
 // FSDPParamGroup.post_backward.
@@ -223,23 +220,23 @@ void Fsdp2::take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
   bool outlives = false;
   if (plan_.offload.parameters) {
     copy_gradient_to_host(unit, gradient, stream);
-  } else if (s.reduced.gradient != kNone) {
+  } else if (s.reduced != kNone) {
     emit_.launch(stream, {Operator::add, storage, storage, storage, {elements}}, {gradient},
-                 {s.reduced.gradient});
+                 {s.reduced});
   } else {
-    s.reduced.gradient = gradient;
+    s.reduced = gradient;
     outlives = true;
   }
   // _all_reduce_state holds the reduced buffer until finalize_backward unless it is the gradient.
   if (is_replicated && (gradient != output || !outlives)) s.all_reduce_input = output;
   if (!outlives && gradient != s.all_reduce_input) late.push_back(gradient);
-  s.post_reduce = s.reduced.ready = emit_.record(stream);
+  s.post_reduce = emit_.record(stream);
   // With offloaded parameters the gradient is on the host already.
   if (plan_.offload.optimizer && !plan_.offload.parameters && is_last_micro_step_) {
-    emit_.wait(Stream::device_to_host, s.reduced.ready);
+    emit_.wait(Stream::device_to_host, *s.post_reduce);
     emit_.copy(Stream::device_to_host, Operator::copy_device_to_host, elements * item_size(storage),
-               s.reduced.gradient, persistent_.units[static_cast<std::size_t>(unit)].host_gradient);
-    s.reduced.on_host = emit_.record(Stream::device_to_host);
+               s.reduced, held(unit).host_gradient);
+    s.on_host = emit_.record(Stream::device_to_host);
   }
 }
 
@@ -249,15 +246,15 @@ void Fsdp2::copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream)
   UnitState& s = at(unit);
   const DType storage = plan_.precision.storage;
   const std::int64_t elements = layout(unit).padded, bytes = elements * item_size(storage);
-  const BufferId host = persistent_.units[static_cast<std::size_t>(unit)].host_gradient;
-  const bool accumulates = s.reduced.on_host != kNone;
+  const BufferId host = held(unit).host_gradient;
+  const bool accumulates = s.on_host != kNone;
   const BufferId target = accumulates ? emit_.allocate({bytes, Category::gradients, Role::host_copy,
                                                         kNone, Stream::compute, true})
                                       : host;
   emit_.copy(stream, Operator::copy_device_to_host, bytes, gradient, target);
-  s.reduced.on_host = emit_.record(stream);
+  s.on_host = emit_.record(stream);
   if (!accumulates) return;
-  emit_.host_wait(s.reduced.on_host);
+  emit_.host_wait(s.on_host);
   emit_.host_compute({Operator::add, storage, storage, storage, {elements}}, {&target, 1},
                      {&host, 1});
   emit_.free(target);
@@ -289,24 +286,37 @@ void Fsdp2::finalize(UnitId unit) {
                *s.post_reduce);  // its pool's stream, before it may be reused
     emit_.free(std::exchange(s.all_reduce_input, kNone));
   }
-  if (plan_.offload.parameters && s.reduced.on_host != kNone) emit_.host_wait(s.reduced.on_host);
+  if (plan_.offload.parameters && s.on_host != kNone) emit_.host_wait(s.on_host);
 }
 
-// optimizer.zero_grad: a unit's storage goes with the gradient of its last parameter.
+std::vector<OptimizerTensors> Fsdp2::optimizer_tensors() const {
+  std::vector<OptimizerTensors> out;
+  for (std::size_t u = 0; u < states_.size(); ++u) {
+    const UnitLayout& shape = program_.units[u];
+    if (shape.parameters.empty()) continue;
+    const UnitShards& held = held_[u];
+    const UnitState& state = states_[u];
+    out.push_back({static_cast<UnitId>(u), shape.parameters, held.shards, held.master_shards,
+                   shape.padded, shape.local, state.reduced, held.host_gradient, state.on_host});
+  }
+  return out;
+}
+
+// A unit's storage goes with the gradient of its last parameter.
 void Fsdp2::zero_gradients() {
   const EventId optimized = emit_.record(Stream::compute);
   emit_.wait(Stream::reduce_scatter, optimized);
   if (group(Group::replicate).size > 1) emit_.wait(Stream::all_reduce, optimized);
   std::vector<std::pair<ParameterId, UnitId>> order;
   for (std::size_t u = 0; u < states_.size(); ++u) {
-    if (states_[u].reduced.gradient == kNone) continue;
+    if (states_[u].reduced == kNone) continue;
     const auto& owned = job_.units[u].parameters;
     order.emplace_back(*std::max_element(owned.begin(), owned.end()), static_cast<UnitId>(u));
   }
   std::sort(order.begin(), order.end());
   for (const auto& [last, unit] : order) {
     focus(unit);
-    emit_.free(std::exchange(at(unit).reduced.gradient, kNone));
+    emit_.free(std::exchange(at(unit).reduced, kNone));
   }
   focus(kNone);
 }

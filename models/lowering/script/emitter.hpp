@@ -77,8 +77,14 @@ class Emitter {
 
   Phase phase = Phase::setup;
   int micro_step = 0;
-  UnitId unit = kNone;
-  ModuleId module = 0;
+  // What follows belongs to this unit and module.
+  void focus(UnitId unit, ModuleId module) {
+    unit_ = unit;
+    module_ = module;
+  }
+  // What follows belongs to the step as a whole.
+  void focus_on_step() { focus(kNone, 0); }
+  UnitId unit() const { return unit_; }
 
   struct BufferSpec {
     std::int64_t bytes;
@@ -91,6 +97,8 @@ class Emitter {
   };
   BufferId declare(const BufferSpec& spec);
   BufferId allocate(const BufferSpec& spec);
+  // One that was declared, or freed since: a step may free what the one before it allocated.
+  void allocate(BufferId buffer);
   void free(BufferId buffer);
 
   CostKeyId intern(const CostKey& key);
@@ -144,6 +152,8 @@ class Emitter {
 
   RankProgram& program_;
   Program* target_ = nullptr;
+  UnitId unit_ = kNone;
+  ModuleId module_ = 0;
   std::unordered_map<CostKey, CostKeyId, CostKeyHash> keys_;
   std::unordered_map<std::int64_t, NameId> ranges_;
   NameId parameters_begin_ = 0, roles_begin_ = 0;
