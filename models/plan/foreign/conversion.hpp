@@ -45,6 +45,10 @@ class Conversion {
   const Value* find(std::string_view path) const;
   // Whether it is there; that alone is no understanding.
   bool has(std::string_view path) const { return at(path) != nullptr; }
+  // Whether true or false stands there.
+  bool is_flag(std::string_view path) const {
+    return has(path) && at(path)->kind == Value::Kind::boolean;
+  }
   // For a key that moved: the first of the paths that is there, or else the first.
   std::string first_of(std::initializer_list<const char*> paths) const;
   // DeepSpeed's "auto": a trainer fills it in.

@@ -230,7 +230,10 @@ void read_others(Conversion& c) {
   c.drop_if_set("data_efficiency.enabled", "a plan has one sequence length");
   c.drop_if_set("sparse_gradients", "a plan's gradients are dense");
   c.drop_if_set("hybrid_engine.enabled", "a plan only trains");
-  c.set_aside({"steps_per_print",
+  c.drop_if_set("disable_allgather", "a plan gathers by all-gather");
+  c.set_aside({"disable_allgather",
+               "cuda_visible_devices",
+               "steps_per_print",
                "wall_clock_breakdown",
                "memory_breakdown",
                "dump_state",

@@ -167,7 +167,14 @@ void read_offload(Conversion& c) {
 }  // namespace
 
 std::int64_t read_zero(Conversion& c, std::int64_t usual_stage) {
+  const std::string_view section = "zero_optimization";
   const std::string_view key = "zero_optimization.stage";
+  if (c.is_flag(section)) {  // before 2020
+    usual_stage = c.flag(section).value_or(false) ? 1 : 0;
+    c.rename(std::string(key), std::string(section));
+    read_stage(c, usual_stage);
+    return usual_stage;
+  }
   const std::int64_t stage = c.integer(key, {0, 3}).value_or(usual_stage);
   if (c.is_auto(key)) c.wrong(key, "an integer from 0 to 3");
   read_stage(c, stage);

@@ -22,6 +22,7 @@ void read_job(Conversion& c) {
   c.drop_if_set("debug.deterministic", "a plan has PyTorch's usual kernels");
   c.set_aside({"job",
                "profiling",
+               "eval",
                "metrics",
                "checkpoint",
                "comm",
@@ -147,13 +148,16 @@ void read_compilation(Conversion& c) {
   c.set_aside({"compile.backend"});
 }
 
+// Switched on by a converter, earlier by a flag in one of three places.
 void read_float8(Conversion& c) {
   const std::string why = "a plan has no 8-bit matrix products";
   const Value* converters = c.find("model.converters");
-  const bool is_on = (converters != nullptr && !converters->items.empty()) ||
-                     c.flag("float8.enable_float8_linear").value_or(false);
-  if (converters != nullptr && !converters->items.empty()) c.drop("model.converters", why);
-  c.drop_if_set("float8.enable_float8_linear", why);
+  bool is_on = converters != nullptr && !converters->items.empty();
+  if (is_on) c.drop("model.converters", why);
+  for (const char* flag : {"float8.enable_float8_linear", "training.enable_float8_linear"}) {
+    is_on |= c.flag(flag).value_or(false);
+    c.drop_if_set(flag, why);
+  }
   if (c.string("training.fp8_linear").value_or("") != "") c.drop("training.fp8_linear", why);
   for (const char* section : {"float8", "mx", "quantize"}) {
     is_on ? c.drop(section, why) : c.set_aside({section});
@@ -162,9 +166,14 @@ void read_float8(Conversion& c) {
 
 void read_optimizer(Conversion& c) {
   OptimizerPlan& optimizer = c.plan.optimizer;
-  const auto name = c.choice<bool>("optimizer.name", {{"AdamW", true}, {"Adam", false}});
-  c.carry("optimizer.name", {"optimizer.name"},
-          name.value_or(true) ? "" : "Adam takes the memory and time of AdamW");
+  const std::string_view key = "optimizer.name";
+  const std::string name = c.string(key).value_or("AdamW");
+  if (name == "AdamW" || name == "Adam") {
+    c.carry(key, {"optimizer.name"},
+            name == "Adam" ? "Adam takes the memory and time of AdamW" : "");
+  } else {
+    c.drop(key, "a plan has adamw and sgd; this one keeps adamw");
+  }
   c.take("optimizer.lr", optimizer.lr, {0, 1e6}, 8e-4, "optimizer.lr");
   c.take("optimizer.beta1", optimizer.beta1, {0, 1, true}, 0.9, "optimizer.betas");
   c.take("optimizer.beta2", optimizer.beta2, {0, 1, true}, 0.95, "optimizer.betas");

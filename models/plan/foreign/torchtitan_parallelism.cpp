@@ -59,7 +59,8 @@ std::optional<std::int64_t> read_parallelism(Conversion& c) {
   const std::string tensor =
       c.first_of({"parallelism.tensor_parallel_degree", "training.tensor_parallel_degree"});
   const std::string pipeline =
-      c.first_of({"parallelism.pipeline_parallel_degree", "experimental.pipeline_parallel_degree"});
+      c.first_of({"parallelism.pipeline_parallel_degree", "experimental.pipeline_parallel_degree",
+                  "training.pipeline_parallel_degree"});
   const std::string context =
       c.first_of({"parallelism.context_parallel_degree", "experimental.context_parallel_degree"});
   const Integers ranks{1, kMaxRanks};

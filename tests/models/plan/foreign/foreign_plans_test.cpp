@@ -244,6 +244,17 @@ TEST(AnyPlan, LooksAtTheContentOfAFileAndNotAtItsName) {
   EXPECT_EQ(parse_any_plan("// c\n{\"bf16\": {}}", "a")->origin, "DeepSpeed ZeRO 0 configuration");
 }
 
+// "zero_optimization": true, as before 2020.
+TEST(AnyPlan, TakesDeepSpeedsOldFlagForStageOne) {
+  const Result<ConvertedPlan> on = parse_any_plan(R"({"zero_optimization": true})", "f");
+  EXPECT_EQ(on->origin, "DeepSpeed ZeRO 1 configuration");
+  EXPECT_EQ(on->plan.sharding.strategy, Strategy::shard_grad_op);
+  EXPECT_TRUE(on->dropped.empty());
+  const Result<ConvertedPlan> off = parse_any_plan(R"({"zero_optimization": false})", "f");
+  EXPECT_EQ(off->origin, "DeepSpeed ZeRO 0 configuration");
+  EXPECT_EQ(off->plan.runtime, RuntimeName::ddp);
+}
+
 TEST(AnyPlan, SummaryNamesWhatWasDropped) {
   const Result<ConvertedPlan> all = parse_any_plan("distributed_type: FSDP\n", "f");
   EXPECT_EQ(conversion_summary(*all),
