@@ -109,6 +109,7 @@ void read_data_parallel(Conversion& c) {
 // The few keys of DeepSpeed's that Accelerate asks for, under names of its own.
 std::int64_t read_deepspeed(Conversion& c) {
   const std::string section = "deepspeed_config.";
+  c.allow_auto();
   if (const std::string file = section + "deepspeed_config_file"; c.has(file)) {
     c.wrong(file, "settings in this file; give the DeepSpeed configuration itself instead");
   }

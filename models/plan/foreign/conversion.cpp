@@ -96,7 +96,7 @@ std::string Conversion::first_of(std::initializer_list<const char*> paths) const
 }
 
 bool Conversion::is_auto(std::string_view path) const {
-  const Value* value = find(path);
+  const Value* value = allows_auto_ ? at(path) : nullptr;
   return value != nullptr && value->kind == Value::Kind::string && value->text == "auto";
 }
 
@@ -195,7 +195,12 @@ void Conversion::leave_unsaid(PlanKeys plan_keys) {
 
 void Conversion::drop(std::string_view path, std::string why) {
   const Value* value = find(path);
-  if (value != nullptr) dropped_.push_back({actual(path), shown(*value), std::move(why)});
+  if (value == nullptr) return;
+  const std::string key = actual(path);
+  const bool is_known = std::any_of(dropped_.begin(), dropped_.end(), [&](const DroppedKey& other) {
+    return other.key == key && other.why == why;
+  });
+  if (!is_known) dropped_.push_back({key, shown(*value), std::move(why)});
 }
 
 void Conversion::drop_if_set(std::string_view path, std::string why) {

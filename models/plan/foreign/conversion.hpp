@@ -51,7 +51,8 @@ class Conversion {
   }
   // For a key that moved: the first of the paths that is there, or else the first.
   std::string first_of(std::initializer_list<const char*> paths) const;
-  // DeepSpeed's "auto": a trainer fills it in.
+  // DeepSpeed's "auto", where it is allowed: a trainer fills it in.
+  void allow_auto() { allows_auto_ = true; }
   bool is_auto(std::string_view path) const;
 
   // Values by their type; nothing where there is none, "auto", or an error.
@@ -96,6 +97,7 @@ class Conversion {
 
   Value root_;
   std::string file_;
+  bool allows_auto_ = false;
   std::map<std::string, std::string, std::less<>> names_;
   std::optional<Error> error_;
   std::vector<CarriedKey> carried_;

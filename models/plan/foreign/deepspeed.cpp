@@ -271,6 +271,7 @@ void read_others(Conversion& c) {
 
 Result<ConvertedPlan> deepspeed_plan(Value root, const std::string& file) {
   Conversion c(std::move(root), file);
+  c.allow_auto();
   read_compilation(c);
   read_batch(c);
   read_precision(c);

@@ -134,6 +134,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "this file; give the DeepSpeed configuration itself instead"},
         BadFile{"SequenceLength", "[training]\nseq_len = 0",
                 "f:2: training.seq_len: is 0; expected an integer from 1 to 16777216"},
+        BadFile{"AutoOutsideDeepSpeed", "[training]\nseq_len = \"auto\"",
+                "f:2: training.seq_len: is auto; expected an integer from 1 to 16777216"},
         BadFile{"TokensOfAMicroStep", "[training]\nseq_len = 16777216\nlocal_batch_size = 2",
                 "f: as a plan, batch.micro_batch: times sequence is 33554432 tokens; expected at "
                 "most 16777216"},
