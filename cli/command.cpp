@@ -14,6 +14,7 @@
 
 #include "models/base/atomic_file.hpp"
 #include "models/base/utf8.hpp"
+#include "models/plan/foreign/foreign_plans.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::cli {
@@ -64,7 +65,10 @@ void JobFlags::add_to(CLI::App& app) {
                  "Hugging Face folder, its config.json, or a bundled model's name")
       ->required()
       ->type_name("M");
-  app.add_option("--plan", plan, "plan file (TOML)")->required()->type_name("P");
+  app.add_option("--plan", plan,
+                 "plan file, or a configuration of Accelerate, torchtitan or DeepSpeed")
+      ->required()
+      ->type_name("P");
   app.add_option("--ranks", ranks, "number of ranks")->required()->type_name("N");
   app.add_option("--nodes", nodes, "nodes the ranks are spread over")->type_name("N");
 }
@@ -85,9 +89,10 @@ Result<Job> JobFlags::load() const {
   }
   auto config = load_llama_config(model);
   if (!config) return tl::unexpected(config.error());
-  auto loaded = load_plan(plan);
+  auto loaded = read_any_plan(plan);
   if (!loaded) return tl::unexpected(loaded.error());
-  return make_job(*config, *loaded, plan, ranks, nodes);
+  if (loaded->is_foreign()) warn(plan + ": " + conversion_summary(*loaded));
+  return make_job(*config, loaded->plan, plan, ranks, nodes);
 }
 
 Result<std::int64_t> parse_bytes(const std::string& text, const std::string& flag) {

@@ -29,6 +29,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"models/base", {}},
     {"models/llama", {"models/base"}},
     {"models/plan", {"models/base"}},
+    {"models/plan/foreign", {"models/plan"}},
     {"models/allocator", {"models/plan"}},
     {"models/hardware", {"models/base", "models/hardware/catalogue"}},
     {"models/hardware/catalogue", {}},
@@ -80,7 +81,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"simulator/fit", "profiler/replay", "traces/open", "models/hardware", "models/lowering"}},
     {"cli",
      {"executor/run", "simulator/fit", "profiler/record", "profiler/replay", "traces/kineto",
-      "traces/nsys", "traces/open", "traces/snapshot", "models/hardware", "models/lowering"}},
+      "traces/nsys", "traces/open", "traces/snapshot", "models/hardware", "models/lowering",
+      "models/plan/foreign"}},
 };
 
 struct ThirdParty {
@@ -105,6 +107,7 @@ const std::vector<ThirdParty> kThirdParties = {
     {"fmt", {"fmt/"}, {}},
     {"zlib", {"zlib"}, {}},
     {"simdjson", {"simdjson"}, {"traces/"}},
+    {"yaml-cpp", {"yaml-cpp/"}, {"models/plan/foreign/"}},
     {"RapidCheck", {"rapidcheck"}, {"tests/"}},
 };
 
@@ -387,6 +390,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "models/base/ may not include models/plan/"},
         BadCase{"traces/open/a.cpp", "#include \"traces/fst/inner.hpp\"\n", "traces/fst/ only"},
         BadCase{"cli/a.cpp", "#include <simdjson.h>\n", "simdjson"},
+        BadCase{"cli/a.cpp", "#include <yaml-cpp/yaml.h>\n", "yaml-cpp"},
         BadCase{"cli/a.cpp", "#include \"simulator/engine/view.hpp\"\n",
                 "simulator/engine/graph.hpp"},
         BadCase{"profiler/a.cpp", "", "no rule says"},
