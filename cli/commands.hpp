@@ -11,6 +11,8 @@ namespace foreshard::cli {
 
 std::unique_ptr<Command> make_predict();
 std::unique_ptr<Command> make_program();
+std::unique_ptr<Command> make_plan();
+std::unique_ptr<Command> make_list();
 std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_fit();
 std::unique_ptr<Command> make_inspect();

@@ -11,7 +11,6 @@
 #include "cli/byte_size.hpp"
 #include "models/base/atomic_file.hpp"
 #include "models/base/figures.hpp"
-#include "models/base/nearest_names.hpp"
 #include "models/base/utf8.hpp"
 
 namespace foreshard::cli {
@@ -47,13 +46,19 @@ std::string alternatives(const std::vector<std::string>& words) {
   return text;
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
+namespace fs = std::filesystem;
+
+// Where a file of this name is written: a link under the name is replaced, not followed.
+fs::path written_at(const std::string& path) {
   std::error_code error;
-  if (fs::equivalent(a, b, error) && !error) return true;
-  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
-  const fs::path second = fs::weakly_canonical(fs::absolute(b, error), error);
-  return !error && first == second;
+  const fs::path whole = fs::absolute(path, error);
+  return fs::weakly_canonical(whole.parent_path(), error) / whole.filename();
+}
+
+bool would_overwrite(const std::string& output, const std::string& input) {
+  std::error_code error;
+  const fs::path at = written_at(output);
+  return at == written_at(input) || at == fs::weakly_canonical(fs::absolute(input, error), error);
 }
 
 }  // namespace
@@ -148,7 +153,7 @@ void Options::choice(const std::string& names, std::string& value, std::vector<s
   const std::string name = names_in(names).back();
   add(names, std::move(text), ValueKind::choice, [&value, choices, name](const std::string& given) {
     if (std::find(choices.begin(), choices.end(), given) == choices.end()) {
-      refuse(name, given, alternatives(choices) + did_you_mean(nearest_names(given, choices)));
+      refuse(name, given, alternatives(choices));
     }
     value = given;
   });
@@ -204,7 +209,9 @@ Result<void> Options::check_files() const {
     for (const File& other : files_) {
       if (&other == &output) continue;
       for (const std::string& used : other.paths()) {
-        if (used.empty() || !is_same_file(path, used)) continue;
+        const bool is_same =
+            other.is_output ? written_at(path) == written_at(used) : would_overwrite(path, used);
+        if (used.empty() || !is_same) continue;
         return fail(path, output.name,
                     "is also what " + other.name + (other.is_output ? " writes" : " reads") +
                         "; expected a file of its own");
