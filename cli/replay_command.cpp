@@ -1,12 +1,17 @@
 // foreshard replay: a recorded allocation history through the allocator, as it was or under other
 // settings.
 #include <algorithm>
+#include <functional>
 #include <new>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "profiler/replay/replay_report.hpp"
 #include "traces/allocator/allocator_settings.hpp"
+#include "traces/allocator/trace_history.hpp"
+#include "traces/open/read_trace.hpp"
+#include "traces/open/recording_kind.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/snapshot/snapshot.hpp"
 
@@ -17,19 +22,19 @@ using namespace profiler;
 using traces::AllocatorHistory;
 using traces::ReplayOptions;
 
-// The device that ran out of memory, or else the one with the most events.
-int telling_device(const traces::Snapshot& snapshot, const std::vector<int>& devices) {
-  const auto weight = [&](int device) {
-    const auto index = static_cast<std::size_t>(device);
-    if (index >= snapshot.devices.size()) return std::pair(false, std::size_t{0});
-    const auto& events = snapshot.devices[index];
-    const bool ran_out = std::any_of(events.begin(), events.end(), [](const auto& e) {
-      return e.action == traces::AllocatorAction::oom;
-    });
-    return std::pair(ran_out, events.size());
-  };
-  return *std::max_element(devices.begin(), devices.end(),
-                           [&](int a, int b) { return weight(a) < weight(b); });
+constexpr const char* kExpected =
+    "a CUDA memory snapshot (pickle), an allocator's event list (JSON lines) or a trace of "
+    "foreshard (.fst)";
+
+// Whether a device ran out of memory, and how many events it has.
+std::pair<bool, std::size_t> weight(const traces::Snapshot& snapshot, int device) {
+  const auto index = static_cast<std::size_t>(device);
+  if (index >= snapshot.devices.size()) return {false, 0};
+  const auto& events = snapshot.devices[index];
+  const bool ran_out = std::any_of(events.begin(), events.end(), [](const auto& e) {
+    return e.action == traces::AllocatorAction::oom;
+  });
+  return {ran_out, events.size()};
 }
 
 // What is known without any replay.
@@ -85,7 +90,12 @@ class Replay : public Command {
  private:
   Result<int> answer() const;
   Result<Recording> read_recording(ReplayAnswer& answer) const;
+  Result<Recording> read_event_list() const;
   Result<Recording> read_snapshot_history(ReplayAnswer& answer) const;
+  Result<Recording> read_trace_history(ReplayAnswer& answer) const;
+  // The device that --device names, or the heaviest one.
+  Result<int> chosen(const std::vector<int>& devices,
+                     const std::function<std::pair<bool, std::size_t>(int)>& weight_of) const;
   Result<ReplayOptions> options_for(const AllocatorHistory& history, ReplayAnswer& answer) const;
   Result<void> write_decisions(const traces::ReplayResult& result) const;
 
@@ -94,6 +104,20 @@ class Replay : public Command {
   std::optional<int> device_;
   JsonOutput json_;
 };
+
+Result<int> Replay::chosen(
+    const std::vector<int>& devices,
+    const std::function<std::pair<bool, std::size_t>(int)>& weight_of) const {
+  if (!device_) {
+    return *std::max_element(devices.begin(), devices.end(),
+                             [&](int a, int b) { return weight_of(a) < weight_of(b); });
+  }
+  if (std::find(devices.begin(), devices.end(), *device_) != devices.end()) return *device_;
+  std::string known;
+  for (const int each : devices) known += (known.empty() ? "" : ", ") + std::to_string(each);
+  return fail(history_, "--device",
+              "has nothing of device " + std::to_string(*device_) + "; expected one of " + known);
+}
 
 Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
   const auto snapshot = traces::read_snapshot(history_);
@@ -106,14 +130,10 @@ Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
             (snapshot->trouble.empty() ? "" : " before its damage (" + snapshot->trouble + ")") +
             "; expected a device's memory");
   }
-  const int device = device_.value_or(telling_device(*snapshot, answer.devices));
-  if (std::find(answer.devices.begin(), answer.devices.end(), device) == answer.devices.end()) {
-    std::string known;
-    for (const int each : answer.devices)
-      known += (known.empty() ? "" : ", ") + std::to_string(each);
-    return fail(history_, "--device",
-                "has nothing of device " + std::to_string(device) + "; expected one of " + known);
-  }
+  const auto chosen_device =
+      chosen(answer.devices, [&](int device) { return weight(*snapshot, device); });
+  if (!chosen_device) return tl::unexpected(chosen_device.error());
+  const int device = *chosen_device;
   traces::SnapshotHistory found = traces::history_of(*snapshot, device);
   answer.device = device;
   answer.trouble = snapshot->trouble;
@@ -127,19 +147,55 @@ Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
   return recording;
 }
 
-Result<Recording> Replay::read_recording(ReplayAnswer& answer) const {
-  const auto is_list = traces::is_json_lines(history_);
-  if (!is_list) return tl::unexpected(is_list.error());
-  if (!*is_list) return read_snapshot_history(answer);
+Result<Recording> Replay::read_event_list() const {
   if (device_) {
     return fail(history_, "--device",
-                "is an event list of one device; expected --device with a snapshot only");
+                "is an event list of one device; expected --device with a snapshot or a trace");
   }
   auto history = traces::read_allocator_history(history_);
   if (!history) return tl::unexpected(history.error());
   Recording recording;
   recording.history = std::move(*history);
   return recording;
+}
+
+Result<Recording> Replay::read_trace_history(ReplayAnswer& answer) const {
+  auto trace = traces::read_trace(history_);
+  if (!trace) return tl::unexpected(trace.error());
+  answer.devices = traces::ranks_with_memory(*trace);
+  if (answer.devices.empty()) {
+    return fail(history_, "", "holds no events of device memory; expected some to replay");
+  }
+  const auto device = chosen(answer.devices, [&](int rank) {
+    const auto is_of_rank = [rank](const auto& e) { return !e.on_host && e.rank == rank; };
+    return std::pair(std::any_of(trace->memory.begin(), trace->memory.end(),
+                                 [&](const auto& e) {
+                                   return is_of_rank(e) &&
+                                          e.action == traces::MemoryAction::out_of_memory;
+                                 }),
+                     static_cast<std::size_t>(
+                         std::count_if(trace->memory.begin(), trace->memory.end(), is_of_rank)));
+  });
+  if (!device) return tl::unexpected(device.error());
+  auto history = traces::history_of(*trace, *device, history_);
+  if (!history) return tl::unexpected(history.error());
+  answer.device = *device;
+  Recording recording;
+  recording.history = std::move(*history);
+  recording.device = *device;
+  return recording;
+}
+
+Result<Recording> Replay::read_recording(ReplayAnswer& answer) const {
+  const auto kind = traces::recording_kind(history_, kExpected);
+  if (!kind) return tl::unexpected(kind.error());
+  switch (*kind) {
+    case traces::RecordingKind::event_list: return read_event_list();
+    case traces::RecordingKind::snapshot: return read_snapshot_history(answer);
+    case traces::RecordingKind::fst:
+    case traces::RecordingKind::perfetto_export: return read_trace_history(answer);
+    default: return traces::wrong_kind(history_, *kind, kExpected);
+  }
 }
 
 Result<ReplayOptions> Replay::options_for(const AllocatorHistory& history,
@@ -216,7 +272,7 @@ void Replay::add_to(Options& options) {
       {"HISTORY",
        "CUDA memory snapshot (pickle) or allocator event list (JSON lines), plain or gzip", true});
   options.whole_number("--device", device_, {0, 1'000'000},
-                       {"DEVICE", "device of a snapshot", false,
+                       {"DEVICE", "device of a snapshot, rank of a trace", false,
                         "the one that ran out of memory, or has most events"});
   options.text("--allocator", allocator_,
                {"KEY=VALUE,...",

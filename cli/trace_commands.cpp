@@ -15,6 +15,10 @@
 namespace foreshard::cli {
 namespace {
 
+constexpr const char* kTraceHelp =
+    "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each rank), Nsight "
+    "Systems export (SQLite) or CUDA memory snapshot";
+
 class Inspect : public Command {
  public:
   CommandText text() const override {
@@ -27,7 +31,7 @@ class Inspect : public Command {
             {"foreshard inspect run.fst"}};
   }
   void add_to(Options& options) override {
-    options.input("TRACE", trace_, {"TRACE", "trace to inspect", true});
+    options.input("TRACE", trace_, {"TRACE", kTraceHelp, true});
     json_.add_to(options);
   }
   Result<int> run() override {
@@ -54,8 +58,8 @@ class Compare : public Command {
             {"foreshard compare before.fst after.fst", "foreshard compare run.fst predicted.fst"}};
   }
   void add_to(Options& options) override {
-    options.input("BASELINE", baseline_, {"BASELINE", "trace to compare with", true});
-    options.input("CANDIDATE", candidate_, {"CANDIDATE", "trace to compare", true});
+    options.input("BASELINE", baseline_, {"BASELINE", kTraceHelp, true});
+    options.input("CANDIDATE", candidate_, {"CANDIDATE", "another one", true});
     json_.add_to(options);
   }
   Result<int> run() override {
@@ -84,7 +88,7 @@ class Export : public Command {
         {"foreshard export run.fst --perfetto run.json", "foreshard export run.fst --csv tables"}};
   }
   void add_to(Options& options) override {
-    options.input("TRACE", trace_, {"TRACE", "trace to export", true});
+    options.input("TRACE", trace_, {"TRACE", kTraceHelp, true});
     options.output("--perfetto", perfetto_,
                    {"FILE", "write Chrome trace JSON, for ui.perfetto.dev"});
     options.folder("--csv", csv_, {"DIR", "write a CSV file for each table into DIR"});
@@ -115,7 +119,9 @@ class Fit : public Command {
             {"foreshard fit run1.fst run2.fst -o costs.json --report"}};
   }
   void add_to(Options& options) override {
-    options.inputs("TRACE", traces_, {"TRACE", "recordings of one machine", true});
+    options.inputs(
+        "TRACE", traces_,
+        {"TRACE", "recordings of one machine: traces (.fst) or PyTorch profiler recordings", true});
     options.output("-o,--output", costs_, {"COSTS", "cost file to write (JSON)", true});
     options.flag("--report", report_, "print the fitted costs and their errors");
   }
