@@ -17,6 +17,7 @@ std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_fit();
 std::unique_ptr<Command> make_inspect();
 std::unique_ptr<Command> make_compare();
+std::unique_ptr<Command> make_query();
 std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_replay();

@@ -23,7 +23,7 @@ const std::pair<std::string, std::string> kFiles[] = {
     {"# a plan\n[batch]\n", "text, but not JSON"},
     {"start,end,name\n1,2,k\n", "text, but not JSON"},
     {std::string("SQLite format 3\0", 16), "an SQLite database"},
-    {"\x80\x04}q", "a pickle"},
+    {"\x80\x04}q", "pickle"},
     {std::string("\x08\0\0\0\0\0\0\0{\"a\":{}}", 16), "a safetensors file"},
     {"PK\x03\x04", "a zip archive"},
     {"\x89PNG\r\n", "a PNG image"},
