@@ -47,7 +47,10 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"traces/sqlite", {"traces/input", "models/base"}},
     {"traces/fst", {"traces", "traces/sqlite", "models/base"}},
     {"traces/export", {"traces", "models/base"}},
-    {"traces/open", {"traces/export", "traces/fst", "models/base"}},
+    {"traces/open",
+     {"traces/export", "traces/fst", "traces/kineto", "traces/nsys", "traces/snapshot",
+      "traces/sqlite", "models/base"}},
+    {"traces/query", {"traces/fst", "traces/sqlite", "models/base"}},
     {"traces/allocator", {"traces", "models/allocator"}},
     {"traces/kineto", {"traces/kineto/costs", "models/program"}},
     {"traces/kineto/costs", {"traces/kineto/json", "models/program"}},
@@ -81,8 +84,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"simulator/fit", "profiler/replay", "traces/open", "models/hardware", "models/lowering"}},
     {"cli",
      {"executor/run", "simulator/fit", "profiler/record", "profiler/replay", "traces/kineto",
-      "traces/nsys", "traces/open", "traces/snapshot", "models/hardware", "models/lowering",
-      "models/plan/foreign"}},
+      "traces/nsys", "traces/open", "traces/query", "traces/snapshot", "models/hardware",
+      "models/lowering", "models/plan/foreign"}},
 };
 
 struct ThirdParty {
