@@ -6,8 +6,7 @@ RankMemory::RankMemory(const RankProgram& program, const AllocatorSettings& sett
                        std::optional<std::int64_t> capacity, std::function<void()> synchronize)
     : program_(program),
       device_(std::move(synchronize)),
-      backing_(device_),
-      segments_(capacity.value_or(VirtualSegments::kUnlimited), &backing_),
+      segments_(capacity.value_or(VirtualSegments::kUnlimited), &device_),
       allocator_(settings, memory_limit(settings, capacity), segments_),
       places_(program.buffers.size()) {}
 

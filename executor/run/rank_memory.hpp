@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "executor/device/device_memory.hpp"
+#include "executor/device/host_buffers.hpp"
 #include "executor/device/stream.hpp"
 #include "models/allocator/caching_allocator.hpp"
 #include "models/allocator/virtual_segments.hpp"
@@ -51,16 +52,6 @@ class RankMemory {
   void set_listener(AllocatorListener* listener) { allocator_.set_listener(listener); }
 
  private:
-  struct Backing final : SegmentBacking {
-    explicit Backing(DeviceMemory& device) : memory(device) {}
-    void commit(Address address, std::int64_t bytes) override { memory.commit(address, {bytes}); }
-    void decommit(Address address, std::int64_t bytes) override {
-      memory.release(address, {bytes});
-    }
-    void begin_range(AddressRange range) override { memory.reserve(range.address, {range.bytes}); }
-    void end_range(AddressRange range) override { memory.unreserve(range.address); }
-    DeviceMemory& memory;
-  };
   struct Place {
     std::byte* pointer = nullptr;
     BlockId block = kNoBlock;
@@ -68,10 +59,9 @@ class RankMemory {
 
   const RankProgram& program_;
   DeviceMemory device_;
-  Backing backing_;
   VirtualSegments segments_;
   CachingAllocator allocator_;
-  HostMemory host_;
+  HostBuffers host_;
   std::vector<Place> places_;
 };
 
