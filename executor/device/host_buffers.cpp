@@ -1,23 +1,15 @@
 #include "executor/device/host_buffers.hpp"
 
 #include <algorithm>
-#include <new>
 
 namespace foreshard::executor {
-namespace {
-
-std::size_t size(Bytes bytes) {
-  return static_cast<std::size_t>(bytes.count);
-}
-
-}  // namespace
 
 HostBuffers::~HostBuffers() {
   while (!unused_.empty()) give_back(unused_.begin());
 }
 
 void HostBuffers::give_back(std::multimap<std::int64_t, std::byte*>::iterator unused) {
-  ::operator delete (unused->second, std::align_val_t{static_cast<std::size_t>(kHostAlignment)});
+  device_.free_host(unused->second, Bytes{unused->first});
   unused_bytes_ -= Bytes{unused->first};
   unused_.erase(unused);
 }
@@ -33,8 +25,7 @@ std::byte* HostBuffers::allocate(Bytes bytes) {
     return pointer;
   }
   while (!unused_.empty() && current_ + unused_bytes_ > peak_) give_back(std::prev(unused_.end()));
-  return static_cast<std::byte*>(
-      ::operator new (size(rounded), std::align_val_t{static_cast<std::size_t>(kHostAlignment)}));
+  return device_.allocate_host(rounded);
 }
 
 void HostBuffers::free(std::byte* pointer, Bytes bytes) {

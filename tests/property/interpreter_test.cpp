@@ -5,19 +5,20 @@
 
 #include <gtest/gtest.h>
 
+#include "executor/cpu/cpu_device.hpp"
+
 namespace foreshard::executor {
 namespace {
 
 // Remembers on which thread an optimizer's state was restored.
 class Restorer final : public HostWork {
  public:
-  void initialize_shards(const UnitLayout&, DType, std::span<const std::span<std::byte>>) override {
-  }
+  void initialize_shard(const ParameterShard&, DType, std::span<std::byte>) override {}
   void load_batch(std::int64_t, int, std::span<std::int32_t>, std::span<std::int32_t>) override {}
-  bool restore_state(BufferId, std::span<std::byte> bytes) override {
+  bool has_state(BufferId) const override { return true; }
+  void restore_state(BufferId, std::span<std::byte> bytes) override {
     thread = std::this_thread::get_id();
     std::ranges::fill(bytes, std::byte{7});
-    return true;
   }
   void take_gradient(const UnitLayout&, DType, std::span<const std::byte>) override {}
   bool wants_gradients(std::int64_t) const override { return false; }
@@ -48,13 +49,15 @@ class HandMadeProgram : public testing::Test {
   RunControl run_{1};
   OutOfMemoryAgreement agreement_{1};
   Restorer host_;
+  CpuDevice device_{run_, 0};
+  const RankParts parts_{program_, device_, run_, agreement_, host_};
 };
 
 TEST_F(HandMadeProgram, ADeferredFreeIsRefusedNotIgnored) {
   add(Kind::alloc, 0);
   add(Kind::record_stream, 0);
-  Interpreter interpreter(program_, {}, {}, run_, agreement_, host_, {}, nullptr, nullptr);
-  EXPECT_THROW(interpreter.run(0, program_.setup), std::logic_error);
+  Interpreter interpreter(parts_, {});
+  EXPECT_THROW(interpreter.run(0, program_.setup, {}), std::logic_error);
 }
 
 // The stream itself puts the state where zeros would go, so the first step waits for nothing that
@@ -66,9 +69,9 @@ TEST_F(HandMadeProgram, AStateIsRestoredByItsStream) {
   Instruction& fill = add(Kind::launch, kNone);
   fill.cost_key = 0;
   fill.writes = 1;
-  Interpreter interpreter(program_, {}, {}, run_, agreement_, host_, {}, nullptr, nullptr);
-  interpreter.run(0, program_.setup);
-  interpreter.synchronize();
+  Interpreter interpreter(parts_, {});
+  interpreter.run(0, program_.setup, {});
+  device_.synchronize();
   EXPECT_NE(host_.thread, std::thread::id());
   EXPECT_NE(host_.thread, std::this_thread::get_id());
   EXPECT_EQ(interpreter.memory().bytes(0)[5], std::byte{7});

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "executor/cpu/cpu_device.hpp"
+
 namespace foreshard::executor {
 namespace {
 
 TEST(HostBuffers, CountsRoundedBytes) {
-  HostBuffers memory;
+  RunControl run(1);
+  CpuDevice device(run, 0);
+  HostBuffers memory(device);
   std::byte* first = memory.allocate(Bytes{1});
   std::byte* second = memory.allocate(Bytes{65});
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0U);
@@ -22,7 +26,9 @@ TEST(HostBuffers, CountsRoundedBytes) {
 }
 
 TEST(HostBuffers, KeepsFreedBuffersForTheNextOfTheirSize) {
-  HostBuffers memory;
+  RunControl run(1);
+  CpuDevice device(run, 0);
+  HostBuffers memory(device);
   std::byte* const first = memory.allocate(Bytes{1000});
   memory.free(first, Bytes{1000});
   EXPECT_EQ(memory.allocate(Bytes{1010}), first);  // both are 1,024
