@@ -22,9 +22,9 @@
 namespace foreshard::executor {
 
 struct InterpreterOptions {
-  AllocatorSettings allocator;
-  std::optional<std::int64_t> capacity;  // of the device, in bytes; nothing: unlimited
-  int threads = 1;                       // of the host's own kernels
+  AllocatorSettings allocator{};
+  std::optional<std::int64_t> capacity{};  // of the device, in bytes; nothing: unlimited
+  int threads = 1;                         // of the host's own kernels
   bool poisons = false;
 };
 

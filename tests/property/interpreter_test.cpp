@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "executor/cpu/cpu_device.hpp"
+#include "tests/executor/cpu/delaying_device.hpp"
+#include "tests/executor/cpu/immediate_device.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -75,6 +77,95 @@ TEST_F(HandMadeProgram, AStateIsRestoredByItsStream) {
   EXPECT_NE(host_.thread, std::thread::id());
   EXPECT_NE(host_.thread, std::this_thread::get_id());
   EXPECT_EQ(interpreter.memory().bytes(0)[5], std::byte{7});
+}
+
+// Named ranges are told to the device, for tools that show them.
+TEST_F(HandMadeProgram, RangesAreToldToTheDevice) {
+  class Ranges final : public ImmediateDevice {
+   public:
+    using ImmediateDevice::ImmediateDevice;
+    void range_begin(std::string_view name) override { told += "(" + std::string(name); }
+    void range_end() override { told += ")"; }
+    std::string told;
+  };
+  program_.names = {"step", "forward"};
+  add(Kind::range_begin, 0);
+  add(Kind::range_begin, 1);
+  add(Kind::range_end, 1);
+  add(Kind::range_end, 0);
+  Ranges device(run_, 0);
+  const RankParts parts{program_, device, run_, agreement_, host_};
+  Interpreter(parts, {}).run(0, program_.setup, {});
+  EXPECT_EQ(device.told, "(step(forward))");
+}
+
+// A buffer of ones, zeroed on one stream and copied on another.
+class TwoStreams : public HandMadeProgram {
+ protected:
+  TwoStreams() {
+    Buffer buffer;
+    buffer.bytes = 4096;
+    program_.buffers = {buffer, buffer};
+    program_.cost_keys = {
+        {Operator::fill_zero, DType::fp32, DType::fp32, DType::fp32, {4096}},
+        {Operator::copy_device_to_device, DType::fp32, DType::fp32, DType::fp32, {4096}}};
+    program_.setup.operands = {0, 0, 1};
+    program_.setup.events = 2;
+    add(Kind::alloc, 0);
+    add(Kind::alloc, 1);
+  }
+  void add_zeroing() {
+    Instruction& zero = add(Kind::launch, kNone);
+    zero.cost_key = 0;
+    zero.writes = 1;
+  }
+  void add_copying() {
+    Instruction& copy = add(Kind::copy, kNone);
+    copy.stream = Stream::device_to_host;
+    copy.cost_key = 1;
+    copy.operands = 1;
+    copy.reads = copy.writes = 1;
+  }
+  // The copy's last byte, in a run that begins with memory full of ones.
+  std::byte result_on(Device& device) {
+    Interpreter interpreter({program_, device, run_, agreement_, host_}, {.poisons = true});
+    interpreter.run(0, program_.setup, {});
+    device.synchronize();
+    std::byte last{};
+    interpreter.memory().read(1, [&](std::span<const std::byte> bytes) { last = bytes.back(); });
+    return last;
+  }
+};
+
+// What the property tests rely on: a delaying device shows that an event is missing, and shows nothing
+// where it is there.
+TEST_F(TwoStreams, ADelayingDeviceShowsThatAnEventIsMissing) {
+  add_zeroing();
+  const auto before = program_.setup.instructions.size();
+  add_copying();
+  const auto wrong_results = [&] {
+    int wrong = 0;
+    for (unsigned seed = 0; seed < 300 && wrong == 0; ++seed) {
+      DelayingDevice device(run_, 0, 1, seed);
+      wrong += result_on(device) == std::byte{0} ? 0 : 1;
+    }
+    return wrong;
+  };
+  EXPECT_GT(wrong_results(), 0);
+  program_.setup.instructions.resize(before);
+  add(Kind::record_event, 1);
+  add(Kind::wait_event, 1).stream = Stream::device_to_host;
+  add_copying();
+  EXPECT_EQ(wrong_results(), 0);
+}
+
+TEST_F(TwoStreams, AnImmediateDeviceKeepsTheOrderOfTheProgram) {
+  add_zeroing();
+  add_copying();
+  ImmediateDevice device(run_, 0);
+  EXPECT_EQ(result_on(device), std::byte{0});
+  add(Kind::wait_event, 0);
+  EXPECT_THROW(result_on(device), std::logic_error);
 }
 
 }  // namespace
