@@ -57,8 +57,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"simulator/predict", {"simulator/costs", "traces", "models/hardware", "models/lowering"}},
     {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},
 
-    {"executor/device", {"models/allocator"}},
-    {"executor/communication", {"executor/device", "models/allocator"}},
+    {"executor/device", {"models/program"}},
+    {"executor/communication", {"executor/device", "models/program"}},
     {"executor/data", {"executor/device", "models/program"}},
     {"executor/cpu", {"executor/cpu/simd", "models/program"}},
     {"executor/cpu/simd", {"executor/device", "models/base"}},
