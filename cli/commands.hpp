@@ -1,27 +1,29 @@
-// The subcommands, each in NAME_command.cpp: how its flags are read and what it does with them.
+// Every command of the program. Each is made in a source file of its name; those that work on traces
+// share trace_commands.cpp.
 #pragma once
+
+#include <memory>
+#include <vector>
 
 #include "cli/command.hpp"
 
 namespace foreshard::cli {
 
-void add_train_flags(CLI::App& app);
-int run_train();
-void add_fit_flags(CLI::App& app);
-int run_fit();
-void add_predict_flags(CLI::App& app);
-int run_predict();
-void add_compare_flags(CLI::App& app);
-int run_compare();
-void add_inspect_flags(CLI::App& app);
-int run_inspect();
-void add_program_flags(CLI::App& app);
-int run_program();
-void add_import_flags(CLI::App& app);
-int run_import();
-void add_export_flags(CLI::App& app);
-int run_export();
-void add_replay_flags(CLI::App& app);
-int run_replay();
+std::unique_ptr<Command> make_predict();
+std::unique_ptr<Command> make_program();
+std::unique_ptr<Command> make_plan();
+std::unique_ptr<Command> make_list();
+std::unique_ptr<Command> make_train();
+std::unique_ptr<Command> make_fit();
+std::unique_ptr<Command> make_inspect();
+std::unique_ptr<Command> make_compare();
+std::unique_ptr<Command> make_query();
+std::unique_ptr<Command> make_export();
+std::unique_ptr<Command> make_import();
+std::unique_ptr<Command> make_replay();
+std::unique_ptr<Command> make_completion();
+
+// In the order in which `foreshard --help` lists them.
+std::vector<std::unique_ptr<Command>> all_commands();
 
 }  // namespace foreshard::cli

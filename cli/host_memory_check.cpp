@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/host_memory.hpp"
 #include "models/sharding/job.hpp"

@@ -3,10 +3,10 @@
 #include <new>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "models/base/figures.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "traces/export/chrome_import.hpp"
@@ -19,39 +19,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using traces::Trace;
-
-struct Flags {
-  std::string source, output;
-  std::vector<std::string> files;
-  bool without_stacks = false;
-  JsonOutput json;
-} flags;
-
-Result<std::vector<Trace>> read_recordings() {
-  traces::ImportOptions options;
-  options.keeps_stacks = !flags.without_stacks;
-  const bool is_ours = flags.files.size() == 1 && traces::is_foreshard_export(flags.files[0]);
-  if (flags.source == "kineto" && !is_ours) return traces::import_kineto(flags.files, options);
-  if (flags.files.size() > 1) {
-    return fail(flags.files[1], "",
-                "is one file too many; expected one " + flags.source +
-                    " file, which holds all its devices");
-  }
-  auto trace = flags.source == "nsys"       ? traces::import_nsys(flags.files[0], options)
-               : flags.source == "snapshot" ? traces::import_snapshot(flags.files[0], options)
-                                            : traces::read_chrome(flags.files[0]);
-  if (!trace) return tl::unexpected(trace.error());
-  std::vector<Trace> one;
-  one.push_back(std::move(*trace));
-  return one;
-}
-
-// Of several runs each has a file of its own: out.fst, out.2.fst, out.3.fst.
-std::string output_of(std::size_t run) {
-  if (run == 0) return flags.output;
-  std::filesystem::path path(flags.output);
-  return path.replace_extension("." + std::to_string(run + 1) + path.extension().string()).string();
-}
 
 struct Summary {
   std::string file;
@@ -105,61 +72,112 @@ ordered_json json_of(const Summary& summary, const Trace& trace) {
           {"dropped", trace.dropped}};
 }
 
-Result<void> write_traces(const std::vector<Trace>& runs) {
+class Import : public Command {
+ public:
+  CommandText text() const override;
+  void add_to(Options& options) override;
+  Result<int> run() override;
+
+ private:
+  Result<std::vector<Trace>> read_recordings() const;
+  // Of several runs each has a file of its own: out.fst, out.2.fst, out.3.fst.
+  std::string output_of(std::size_t run) const;
+  Result<void> write_traces(const std::vector<Trace>& runs) const;
+
+  std::string source_, output_;
+  std::vector<std::string> files_;
+  bool without_stacks_ = false, is_quiet_ = false;
+  JsonOutput json_;
+};
+
+Result<std::vector<Trace>> Import::read_recordings() const {
+  traces::ImportOptions options;
+  options.keeps_stacks = !without_stacks_;
+  const bool is_ours = files_.size() == 1 && traces::is_foreshard_export(files_[0]);
+  if (source_ == "kineto" && !is_ours) return traces::import_kineto(files_, options);
+  if (files_.size() > 1) {
+    return fail(
+        files_[1], "",
+        "is one file too many; expected one " + source_ + " file, which holds all its devices");
+  }
+  auto trace = source_ == "nsys"       ? traces::import_nsys(files_[0], options)
+               : source_ == "snapshot" ? traces::import_snapshot(files_[0], options)
+                                       : traces::read_chrome(files_[0]);
+  if (!trace) return tl::unexpected(trace.error());
+  std::vector<Trace> one;
+  one.push_back(std::move(*trace));
+  return one;
+}
+
+std::string Import::output_of(std::size_t run) const {
+  if (run == 0) return output_;
+  std::filesystem::path path(output_);
+  return path.replace_extension("." + std::to_string(run + 1) + path.extension().string()).string();
+}
+
+Result<void> Import::write_traces(const std::vector<Trace>& runs) const {
   ordered_json report = ordered_json::array();
   for (std::size_t run = 0; run < runs.size(); ++run) {
     const Trace& trace = runs[run];
     const std::string file = output_of(run);
     if (auto done = traces::write_fst(file, trace); !done) return done;
     const Summary summary = summary_of(trace, file);
-    if (!flags.json.is_standard_output()) {
+    if (!json_.is_standard_output()) {
       if (auto shown = show(text_of(summary, trace)); !shown) return shown;
     }
     report.push_back(json_of(summary, trace));
   }
-  if (!flags.json.is_standard_output()) {
-    if (auto shown = show("next: foreshard inspect " + flags.output + "\n"); !shown) return shown;
+  if (!json_.is_standard_output() && !is_quiet_) {
+    if (auto shown = show("next: foreshard inspect " + output_ + "\n"); !shown) return shown;
   }
-  return flags.json.write(ordered_json{{"traces", std::move(report)}});
+  return json_.write(ordered_json{{"traces", std::move(report)}});
 }
 
-Result<int> import() {
-  if (flags.source != "kineto" && flags.source != "nsys" && flags.source != "snapshot") {
-    return fail(
-        "", "import",
-        "'" + flags.source + "' is no kind of recording; expected kineto, nsys or snapshot");
+Result<int> Import::run() {
+  if (auto ok = check_trace_output(output_, "-o"); !ok) return tl::unexpected(ok.error());
+  if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
+  try {
+    const auto runs = read_recordings();
+    if (!runs) return tl::unexpected(runs.error());
+    return written(write_traces(*runs));
+  } catch (const std::bad_alloc&) {
+    return fail(files_[0], "",
+                "takes more memory than there is; expected a smaller recording, or --no-stacks");
   }
-  if (auto ok = check_trace_output(flags.output, "-o"); !ok) return tl::unexpected(ok.error());
-  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
-  const auto runs = read_recordings();
-  if (!runs) return tl::unexpected(runs.error());
-  return written(write_traces(*runs));
+}
+
+CommandText Import::text() const {
+  return {"import",
+          "Recordings",
+          "write a recording of another profiler as a trace (.fst)",
+          "inspect, compare, query, export and replay open such recordings directly; a trace is "
+          "smaller and opens faster. Truncated files are read up to the truncation; skipped "
+          "records are counted and reported.",
+          {"foreshard import kineto trace_folder -o run.fst",
+           "foreshard import nsys report.sqlite -o run.fst",
+           "foreshard import snapshot rank0_memory_snapshot.pickle -o memory.fst"}};
+}
+
+void Import::add_to(Options& options) {
+  options.choice("SOURCE", source_, {"kineto", "nsys", "snapshot"},
+                 {"SOURCE",
+                  "torch.profiler (Kineto JSON), an Nsight Systems export (nsys export --type "
+                  "sqlite), or a CUDA memory snapshot",
+                  true});
+  options.inputs(
+      "FILE", files_,
+      {"FILE", "the recording: one file; for kineto also a file per rank, or a folder of them",
+       true});
+  options.output("-o,--output", output_, {"TRACE", "trace to write (.fst)", true});
+  options.flag("--no-stacks", without_stacks_, "drop Python stacks and python_function events");
+  options.flag("-q,--quiet", is_quiet_, "print no progress and no notes; warnings stay");
+  json_.add_to(options);
 }
 
 }  // namespace
 
-void add_import_flags(CLI::App& app) {
-  app.add_option("source", flags.source,
-                 "kineto (torch.profiler), nsys (SQLite export) or snapshot")
-      ->required()
-      ->type_name("SOURCE");
-  app.add_option("files", flags.files, "the recording: a file of each rank, or a folder of them")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("-o,--output", flags.output, "trace to write")->required()->type_name("out.fst");
-  app.add_flag("--no-stacks", flags.without_stacks,
-               "leave out stacks and functions of the program");
-  flags.json.add_to(app);
-}
-
-int run_import() {
-  try {
-    return status_of(import());
-  } catch (const std::bad_alloc&) {
-    return complain(
-        {flags.files[0], "",
-         "takes more memory than there is; expected a smaller recording, or --no-stacks"});
-  }
+std::unique_ptr<Command> make_import() {
+  return std::make_unique<Import>();
 }
 
 }  // namespace foreshard::cli

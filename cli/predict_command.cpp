@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/job_options.hpp"
+#include "cli/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/hardware/device_names.hpp"
 #include "models/sharding/job.hpp"
@@ -18,14 +19,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using simulator::Prediction;
-
-struct Flags {
-  JobFlags job;
-  JsonOutput json;
-  std::int64_t steps = 2;
-  int rank = 0;
-  std::string costs, machine, device_memory, trace, memory_events;
-} flags;
 
 ordered_json json_of(const simulator::MemoryPeaks& peaks) {
   return peaks_json(peaks.allocated, peaks.reserved, peaks.active);
@@ -178,9 +171,9 @@ std::string text_of(const Job& job, const Prediction& p) {
 }
 
 // One rank's allocation history as JSON lines, in the words of PyTorch's memory history.
-void write_memory_events(const Prediction& p, std::ostream& out) {
+void write_memory_events(const Prediction& p, int of_rank, std::ostream& out) {
   const auto& rank =
-      p.classes[static_cast<std::size_t>(p.class_of_rank[static_cast<std::size_t>(flags.rank)])];
+      p.classes[static_cast<std::size_t>(p.class_of_rank[static_cast<std::size_t>(of_rank)])];
   for (const auto& record : rank.memory.records) {
     static constexpr const char* kActions[] = {
         "alloc",        "free_requested", "free_completed", "segment_alloc",
@@ -205,15 +198,35 @@ struct Sources {
   std::optional<Machine> machine;
 };
 
-Result<Sources> load_sources() {
+class Predict : public Command {
+ public:
+  CommandText text() const override;
+  void add_to(Options& options) override;
+  Result<int> run() override;
+
+ private:
+  Result<Sources> load_sources() const;
+  Result<void> check_sources(const Sources& sources, const Job& job) const;
+  Result<void> check_options() const;
+  Result<void> write_answers(const Job& job, const Prediction& prediction) const;
+
+  JobOptions job_;
+  JsonOutput json_;
+  std::int64_t steps_ = 2;
+  int rank_ = 0;
+  std::string costs_, machine_, trace_, memory_events_;
+  std::optional<std::int64_t> device_memory_;
+};
+
+Result<Sources> Predict::load_sources() const {
   Sources sources;
-  if (!flags.costs.empty()) {
-    auto costs = simulator::load_cost_table(flags.costs);
+  if (!costs_.empty()) {
+    auto costs = simulator::load_cost_table(costs_);
     if (!costs) return tl::unexpected(costs.error());
     sources.costs = std::move(*costs);
   }
-  if (!flags.machine.empty()) {
-    auto machine = load_machine(flags.machine);
+  if (!machine_.empty()) {
+    auto machine = load_machine(machine_);
     if (!machine) return tl::unexpected(machine.error());
     sources.machine = std::move(*machine);
   }
@@ -232,11 +245,11 @@ Result<void> check_nodes(const Job& job, const Machine& machine) {
 }
 
 // The recordings and the machine speak of the same kind of thing, and the job fits onto it.
-Result<void> check_sources(const Sources& sources, const Job& job) {
+Result<void> Predict::check_sources(const Sources& sources, const Job& job) const {
   if (sources.costs && sources.machine && !sources.costs->is_accelerator) {
-    return fail(flags.costs, "machine.name",
+    return fail(costs_, "machine.name",
                 "holds costs of a processor (" + sources.costs->machine_name +
-                    "), which --machine " + flags.machine +
+                    "), which --machine " + machine_ +
                     " cannot add to; expected costs of an accelerator, or no --machine");
   }
   if (sources.machine) return check_nodes(job, *sources.machine);
@@ -245,82 +258,88 @@ Result<void> check_sources(const Sources& sources, const Job& job) {
   return recorded ? check_nodes(job, *recorded) : Result<void>();
 }
 
-Result<void> check_flags() {
-  if (flags.steps < 1 || flags.steps > 100'000) {
-    return fail("", "--steps",
-                std::to_string(flags.steps) + " steps cannot be simulated; expected 1 to 100000");
-  }
-  if (flags.rank < 0 || flags.rank >= flags.job.ranks) {
+Result<void> Predict::check_options() const {
+  if (rank_ >= job_.ranks) {
     return fail("", "--rank",
-                std::to_string(flags.rank) + " is no rank of the job; expected 0 to " +
-                    std::to_string(flags.job.ranks - 1));
+                std::to_string(rank_) + " is not a rank of the job; expected 0 to " +
+                    std::to_string(job_.ranks - 1));
   }
-  if (auto ok = check_trace_output(flags.trace, "--trace"); !ok) return ok;
-  if (auto ok = check_output(flags.memory_events, "--memory-events"); !ok) return ok;
-  return flags.json.check();
+  if (auto ok = check_trace_output(trace_, "--trace"); !ok) return ok;
+  if (auto ok = check_output(memory_events_, "--memory-events"); !ok) return ok;
+  return json_.check();
 }
 
-Result<void> write_answers(const Job& job, const Prediction& prediction) {
-  if (!flags.memory_events.empty()) {
-    auto ok = write_output(flags.memory_events, "--memory-events",
-                           [&](std::ostream& out) { write_memory_events(prediction, out); });
+Result<void> Predict::write_answers(const Job& job, const Prediction& prediction) const {
+  if (!memory_events_.empty()) {
+    auto ok = write_output(memory_events_, "--memory-events",
+                           [&](std::ostream& out) { write_memory_events(prediction, rank_, out); });
     if (!ok) return ok;
   }
-  if (!flags.trace.empty()) {
-    auto ok =
-        traces::write_fst(flags.trace, simulator::to_trace(job, prediction, "foreshard predict"));
+  if (!trace_.empty()) {
+    auto ok = traces::write_fst(trace_, simulator::to_trace(job, prediction, "foreshard predict"));
     if (!ok) return ok;
   }
-  if (flags.json.is_wanted()) {
-    if (auto ok = flags.json.write(to_json(job, prediction)); !ok) return ok;
+  if (json_.is_wanted()) {
+    if (auto ok = json_.write(to_json(job, prediction)); !ok) return ok;
   }
-  if (flags.json.is_standard_output()) return {};
+  if (json_.is_standard_output()) return {};
   if (auto ok = show(text_of(job, prediction)); !ok) return ok;
   for (const std::string& warning : prediction.warnings) warn(warning);
   return {};
 }
 
-Result<int> answer() {
+Result<int> Predict::run() {
   simulator::PredictionOptions options;
-  options.steps = flags.steps;
-  if (!flags.device_memory.empty()) {
-    auto bytes = parse_bytes(flags.device_memory, "--device-memory");
-    if (!bytes) return tl::unexpected(bytes.error());
-    options.device_memory = *bytes;
-  }
-  auto job = flags.job.load();
+  options.steps = steps_;
+  options.device_memory = device_memory_;
+  auto job = job_.load();
   if (!job) return tl::unexpected(job.error());
-  if (auto ok = check_flags(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
   auto sources = load_sources();
   if (!sources) return tl::unexpected(sources.error());
   if (auto ok = check_sources(*sources, *job); !ok) return tl::unexpected(ok.error());
   options.costs = sources->costs ? &*sources->costs : nullptr;
   options.machine = sources->machine ? &*sources->machine : nullptr;
   options.wants_path = true;
-  options.keeps_memory_records = !flags.trace.empty() || !flags.memory_events.empty();
+  options.keeps_memory_records = !trace_.empty() || !memory_events_.empty();
   return written(write_answers(*job, simulator::predict(*job, options)));
+}
+
+CommandText Predict::text() const {
+  return {"predict",
+          "Prediction",
+          "predict peak memory and step time of a training job",
+          "Memory is exact for Foreshard's own operators: the same allocator serves the same "
+          "requests as in `foreshard train`. Step time comes from a cost file (--costs), from the "
+          "published figures of a machine (--machine), or from both; without either it is that of "
+          "a CPU like this one. A plan that does not fit is an answer: the exit status is 0.",
+          {"foreshard predict --model llama-3.1-8b --ranks 8 --machine h100-sxm",
+           "foreshard predict --model llama-3.1-8b --plan plan.toml --ranks 16 --nodes 2 "
+           "--machine h100-sxm",
+           "foreshard predict --model llama-small-14m --ranks 2 --costs costs.json --trace "
+           "predicted.fst"}};
+}
+
+void Predict::add_to(Options& options) {
+  job_.add_to(options);
+  options.whole_number("--steps", steps_, {1, 100'000}, {"STEPS", "simulate steps 1 to STEPS"});
+  options.input("--costs", costs_, {"COSTS", "cost file that `foreshard fit` wrote"});
+  options.machine(machine_, {"MACHINE",
+                             "machine that `foreshard list machines` prints, or FILE.csv:ID for "
+                             "one of your own"});
+  options.size("--device-memory", device_memory_,
+               {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
+  options.output("--trace", trace_, {"TRACE", "write the predicted run as a trace (.fst)"});
+  options.output("--memory-events", memory_events_,
+                 {"FILE", "write the allocations of one rank as JSON lines"});
+  options.whole_number("--rank", rank_, {0, 999'999}, {"RANK", "rank of --memory-events"});
+  json_.add_to(options);
 }
 
 }  // namespace
 
-void add_predict_flags(CLI::App& app) {
-  flags.job.add_to(app);
-  app.add_option("--steps", flags.steps, "number of the last step to simulate")->type_name("K");
-  app.add_option("--costs", flags.costs, "cost file made by `foreshard fit`")->type_name("F");
-  app.add_option("--machine", flags.machine, "machine of the hardware catalogue, or CSV file:id")
-      ->type_name("NAME");
-  app.add_option("--device-memory", flags.device_memory, "memory of one device, such as 80GiB")
-      ->type_name("X");
-  app.add_option("--trace", flags.trace, "write the predicted run as a trace")->type_name("F");
-  app.add_option("--memory-events", flags.memory_events,
-                 "write one rank's allocations as JSON lines")
-      ->type_name("F");
-  app.add_option("--rank", flags.rank, "the rank of --memory-events")->type_name("R");
-  flags.json.add_to(app);
-}
-
-int run_predict() {
-  return status_of(answer());
+std::unique_ptr<Command> make_predict() {
+  return std::make_unique<Predict>();
 }
 
 }  // namespace foreshard::cli

@@ -1,8 +1,9 @@
 // foreshard program: a step program as a person, or another program, reads it.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/job_options.hpp"
+#include "cli/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 
@@ -11,24 +12,18 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
-  JobFlags job;
-  JsonOutput json;
-  int rank = 0;
-  std::int64_t step = 2;
-} flags;
-
 ordered_json buffers_json(std::span<const BufferId> ids) {
   ordered_json out = ordered_json::array();
   for (const BufferId id : ids) out.push_back(id);
   return out;
 }
 
-ordered_json to_json(const Job& job, const RankProgram& program, const Program& step) {
+ordered_json to_json(const Job& job, const RankProgram& program, std::int64_t number) {
+  const Program& step = program.step(number);
   ordered_json out = {{"model", job.model.name},
                       {"ranks", job.ranks},
                       {"rank", program.place.rank},
-                      {"step", flags.step},
+                      {"step", number},
                       {"program_hash", hexadecimal(program_hash(program))},
                       {"buffers", ordered_json::array()},
                       {"instructions", ordered_json::array()}};
@@ -41,7 +36,7 @@ ordered_json to_json(const Job& job, const RankProgram& program, const Program& 
                               {"owner", program.names[static_cast<std::size_t>(b.owner)]},
                               {"role", program.names[static_cast<std::size_t>(b.role)]}});
   }
-  const auto keys = stable_keys(program, step, std::to_string(flags.step), job.tree);
+  const auto keys = stable_keys(program, step, std::to_string(number), job.tree);
   for (std::size_t n = 0; n < step.instructions.size(); ++n) {
     const Instruction& i = step.instructions[n];
     ordered_json line = {{"kind", name(i.kind)},
@@ -63,37 +58,60 @@ ordered_json to_json(const Job& job, const RankProgram& program, const Program& 
   return out;
 }
 
-Result<int> answer() {
-  auto job = flags.job.load();
+class PrintProgram : public Command {
+ public:
+  CommandText text() const override;
+  void add_to(Options& options) override;
+  Result<int> run() override;
+
+ private:
+  JobOptions job_;
+  JsonOutput json_;
+  int rank_ = 0;
+  std::int64_t step_ = 2;
+};
+
+CommandText PrintProgram::text() const {
+  return {"program",
+          "Prediction",
+          "print the instructions of one training step",
+          "A step program is what the host thread of one rank issues in a step: allocations, "
+          "kernels, collectives, copies, events. Step 0 is the set-up; steps after the second are "
+          "all alike.",
+          {"foreshard program --model llama-tiny-3m --ranks 2",
+           "foreshard program --model llama-tiny-3m --plan plan.toml --ranks 2 --step 1 --json "
+           "step.json"}};
+}
+
+void PrintProgram::add_to(Options& options) {
+  job_.add_to(options);
+  options.whole_number("--rank", rank_, {0, 999'999}, {"RANK", "rank whose program to print"});
+  options.whole_number("--step", step_, {0, INT64_MAX}, {"STEP", "step to print; 0 is the set-up"});
+  json_.add_to(options);
+}
+
+Result<int> PrintProgram::run() {
+  auto job = job_.load();
   if (!job) return tl::unexpected(job.error());
-  if (flags.rank < 0 || flags.rank >= job->ranks) {
+  if (rank_ >= job->ranks) {
     return fail("", "--rank",
-                std::to_string(flags.rank) + " is no rank of the job; expected 0 to " +
+                std::to_string(rank_) + " is not a rank of the job; expected 0 to " +
                     std::to_string(job->ranks - 1));
   }
-  if (flags.step < 0) return fail("", "--step", "expected 0 (the set-up) or a step's number");
-  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
-  const RankProgram program = lower(*job, flags.rank);
-  const Program& step = program.step(flags.step);
+  if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
+  const RankProgram program = lower(*job, rank_);
   Result<void> done;
-  if (flags.json.is_wanted()) done = flags.json.write(to_json(*job, program, step), -1);
-  if (done && !flags.json.is_standard_output()) done = show(to_text(program, step, job->tree));
+  if (json_.is_wanted()) done = json_.write(to_json(*job, program, step_), -1);
+  if (done && !json_.is_standard_output()) {
+    done = show(to_text(program, program.step(step_), job->tree));
+  }
   return written(done);
 }
 
 }  // namespace
 
-void add_program_flags(CLI::App& app) {
-  flags.job.add_to(app);
-  app.add_option("--rank", flags.rank, "whose program")->type_name("R");
-  app.add_option("--step", flags.step,
-                 "0 is the set-up, 1 the first step; all later ones are alike")
-      ->type_name("K");
-  flags.json.add_to(app);
-}
-
-int run_program() {
-  return status_of(answer());
+std::unique_ptr<Command> make_program() {
+  return std::make_unique<PrintProgram>();
 }
 
 }  // namespace foreshard::cli

@@ -1,12 +1,17 @@
 // foreshard replay: a recorded allocation history through the allocator, as it was or under other
 // settings.
 #include <algorithm>
-
-#include <CLI/CLI.hpp>
+#include <functional>
+#include <new>
+#include <utility>
 
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "profiler/replay/replay_report.hpp"
 #include "traces/allocator/allocator_settings.hpp"
+#include "traces/allocator/trace_history.hpp"
+#include "traces/open/read_trace.hpp"
+#include "traces/open/recording_kind.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/snapshot/snapshot.hpp"
 
@@ -17,72 +22,19 @@ using namespace profiler;
 using traces::AllocatorHistory;
 using traces::ReplayOptions;
 
-struct Flags {
-  std::string history, allocator, capacity, decisions;
-  std::optional<int> device;
-  JsonOutput json;
-} flags;
+constexpr const char* kExpected =
+    "a CUDA memory snapshot (pickle), an allocator's event list (JSON lines) or a trace of "
+    "foreshard (.fst)";
 
-// The device that ran out of memory, or else the one with the most events.
-int telling_device(const traces::Snapshot& snapshot, const std::vector<int>& devices) {
-  const auto weight = [&](int device) {
-    const auto index = static_cast<std::size_t>(device);
-    if (index >= snapshot.devices.size()) return std::pair(false, std::size_t{0});
-    const auto& events = snapshot.devices[index];
-    const bool ran_out = std::any_of(events.begin(), events.end(), [](const auto& e) {
-      return e.action == traces::AllocatorAction::oom;
-    });
-    return std::pair(ran_out, events.size());
-  };
-  return *std::max_element(devices.begin(), devices.end(),
-                           [&](int a, int b) { return weight(a) < weight(b); });
-}
-
-Result<Recording> read_snapshot_history(ReplayAnswer& answer) {
-  const auto snapshot = traces::read_snapshot(flags.history);
-  if (!snapshot) return tl::unexpected(snapshot.error());
-  answer.devices = traces::recorded_devices(*snapshot);
-  if (answer.devices.empty()) {
-    return fail(
-        flags.history, "",
-        "holds no segments and no events" +
-            (snapshot->trouble.empty() ? "" : " before its damage (" + snapshot->trouble + ")") +
-            "; expected a device's memory");
-  }
-  const int device = flags.device.value_or(telling_device(*snapshot, answer.devices));
-  if (std::find(answer.devices.begin(), answer.devices.end(), device) == answer.devices.end()) {
-    std::string known;
-    for (const int each : answer.devices)
-      known += (known.empty() ? "" : ", ") + std::to_string(each);
-    return fail(flags.history, "--device",
-                "has nothing of device " + std::to_string(device) + "; expected one of " + known);
-  }
-  traces::SnapshotHistory found = traces::history_of(*snapshot, device);
-  answer.device = device;
-  answer.trouble = snapshot->trouble;
-  answer.misfits = found.misfits;
-  answer.left_out = found.left_out;
-  Recording recording;
-  recording.history = std::move(found.history);
-  recording.trace = traces::import_snapshot(*snapshot, flags.history, {.keeps_stacks = false});
-  recording.contents = contents(*recording.trace, device);
-  recording.device = device;
-  return recording;
-}
-
-Result<Recording> read_recording(ReplayAnswer& answer) {
-  const auto is_list = traces::is_json_lines(flags.history);
-  if (!is_list) return tl::unexpected(is_list.error());
-  if (!*is_list) return read_snapshot_history(answer);
-  if (flags.device) {
-    return fail(flags.history, "--device",
-                "is an event list of one device; expected --device with a snapshot only");
-  }
-  auto history = traces::read_allocator_history(flags.history);
-  if (!history) return tl::unexpected(history.error());
-  Recording recording;
-  recording.history = std::move(*history);
-  return recording;
+// Whether a device ran out of memory, and how many events it has.
+std::pair<bool, std::size_t> weight(const traces::Snapshot& snapshot, int device) {
+  const auto index = static_cast<std::size_t>(device);
+  if (index >= snapshot.devices.size()) return {false, 0};
+  const auto& events = snapshot.devices[index];
+  const bool ran_out = std::any_of(events.begin(), events.end(), [](const auto& e) {
+    return e.action == traces::AllocatorAction::oom;
+  });
+  return {ran_out, events.size()};
 }
 
 // What is known without any replay.
@@ -106,36 +58,8 @@ ReplayOptions recorded_options(const AllocatorHistory& history) {
   return options;
 }
 
-// As the flags ask.
-Result<ReplayOptions> options_for(const AllocatorHistory& history, ReplayAnswer& answer) {
-  ReplayOptions options = recorded_options(history);
-  answer.capacity = history.capacity;
-  if (!flags.capacity.empty()) {
-    const auto capacity = parse_bytes(flags.capacity, "--capacity");
-    if (!capacity) return tl::unexpected(capacity.error());
-    answer.has_other_device = history.capacity != *capacity;
-    // A larger device would not have refused.
-    options.hears_refusals = !history.capacity || *capacity <= *history.capacity;
-    answer.capacity = options.capacity = *capacity;
-  }
-  if (!flags.allocator.empty()) {
-    const auto rules =
-        traces::parse_allocator_settings(flags.allocator, history.rules, "--allocator");
-    if (!rules) return tl::unexpected(rules.error());
-    options.rules = *rules;
-    options.hears_refusals = false;
-    answer.settings = flags.allocator;
-  }
-  return options;
-}
-
-Result<void> write_decisions(const traces::ReplayResult& result) {
-  if (flags.decisions.empty()) return {};
-  return write_output(flags.decisions, "--decisions",
-                      [&](std::ostream& out) { out << decisions_text(result); });
-}
-
-Result<void> ask(const Recording& recording, const ReplayOptions& options, ReplayAnswer& answer) {
+Result<void> replay_and_explain(const Recording& recording, const ReplayOptions& options,
+                                ReplayAnswer& answer) {
   const AllocatorHistory& history = recording.history;
   auto proof = traces::replay(history, recorded_options(history));
   if (!proof) return tl::unexpected(proof.error());
@@ -157,55 +81,216 @@ Result<void> ask(const Recording& recording, const ReplayOptions& options, Repla
   return {};
 }
 
-Result<int> replay() {
-  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
-  if (auto ok = check_output(flags.decisions, "--decisions"); !ok) {
+class Replay : public Command {
+ public:
+  CommandText text() const override;
+  void add_to(Options& options) override;
+  Result<int> run() override;
+
+ private:
+  Result<int> answer() const;
+  Result<Recording> read_recording(ReplayAnswer& answer) const;
+  Result<Recording> read_event_list() const;
+  Result<Recording> read_snapshot_history(ReplayAnswer& answer) const;
+  Result<Recording> read_trace_history(ReplayAnswer& answer) const;
+  // The device that --device names, or the heaviest one.
+  Result<int> chosen(const std::vector<int>& devices,
+                     const std::function<std::pair<bool, std::size_t>(int)>& weight_of) const;
+  Result<ReplayOptions> options_for(const AllocatorHistory& history, ReplayAnswer& answer) const;
+  Result<void> write_decisions(const traces::ReplayResult& result) const;
+
+  std::string history_, allocator_, decisions_;
+  std::optional<std::int64_t> capacity_;
+  std::optional<int> device_;
+  JsonOutput json_;
+};
+
+Result<int> Replay::chosen(
+    const std::vector<int>& devices,
+    const std::function<std::pair<bool, std::size_t>(int)>& weight_of) const {
+  if (!device_) {
+    return *std::max_element(devices.begin(), devices.end(),
+                             [&](int a, int b) { return weight_of(a) < weight_of(b); });
+  }
+  if (std::find(devices.begin(), devices.end(), *device_) != devices.end()) return *device_;
+  std::string known;
+  for (const int each : devices) known += (known.empty() ? "" : ", ") + std::to_string(each);
+  return fail(history_, "--device",
+              "has nothing of device " + std::to_string(*device_) + "; expected one of " + known);
+}
+
+Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
+  const auto snapshot = traces::read_snapshot(history_);
+  if (!snapshot) return tl::unexpected(snapshot.error());
+  answer.devices = traces::recorded_devices(*snapshot);
+  if (answer.devices.empty()) {
+    return fail(
+        history_, "",
+        "holds no segments and no events" +
+            (snapshot->trouble.empty() ? "" : " before its damage (" + snapshot->trouble + ")") +
+            "; expected a device's memory");
+  }
+  const auto chosen_device =
+      chosen(answer.devices, [&](int device) { return weight(*snapshot, device); });
+  if (!chosen_device) return tl::unexpected(chosen_device.error());
+  const int device = *chosen_device;
+  traces::SnapshotHistory found = traces::history_of(*snapshot, device);
+  answer.device = device;
+  answer.trouble = snapshot->trouble;
+  answer.misfits = found.misfits;
+  answer.left_out = found.left_out;
+  Recording recording;
+  recording.history = std::move(found.history);
+  recording.trace = traces::import_snapshot(*snapshot, history_, {.keeps_stacks = false});
+  recording.contents = contents(*recording.trace, device);
+  recording.device = device;
+  return recording;
+}
+
+Result<Recording> Replay::read_event_list() const {
+  if (device_) {
+    return fail(history_, "--device",
+                "is an event list of one device; expected --device with a snapshot or a trace");
+  }
+  auto history = traces::read_allocator_history(history_);
+  if (!history) return tl::unexpected(history.error());
+  Recording recording;
+  recording.history = std::move(*history);
+  return recording;
+}
+
+Result<Recording> Replay::read_trace_history(ReplayAnswer& answer) const {
+  auto trace = traces::read_trace(history_);
+  if (!trace) return tl::unexpected(trace.error());
+  answer.devices = traces::ranks_with_memory(*trace);
+  if (answer.devices.empty()) {
+    return fail(history_, "", "holds no events of device memory; expected some to replay");
+  }
+  const auto device = chosen(answer.devices, [&](int rank) {
+    const auto is_of_rank = [rank](const auto& e) { return !e.on_host && e.rank == rank; };
+    return std::pair(std::any_of(trace->memory.begin(), trace->memory.end(),
+                                 [&](const auto& e) {
+                                   return is_of_rank(e) &&
+                                          e.action == traces::MemoryAction::out_of_memory;
+                                 }),
+                     static_cast<std::size_t>(
+                         std::count_if(trace->memory.begin(), trace->memory.end(), is_of_rank)));
+  });
+  if (!device) return tl::unexpected(device.error());
+  auto history = traces::history_of(*trace, *device, history_);
+  if (!history) return tl::unexpected(history.error());
+  answer.device = *device;
+  Recording recording;
+  recording.history = std::move(*history);
+  recording.device = *device;
+  return recording;
+}
+
+Result<Recording> Replay::read_recording(ReplayAnswer& answer) const {
+  const auto kind = traces::recording_kind(history_, kExpected);
+  if (!kind) return tl::unexpected(kind.error());
+  switch (*kind) {
+    case traces::RecordingKind::event_list: return read_event_list();
+    case traces::RecordingKind::snapshot: return read_snapshot_history(answer);
+    case traces::RecordingKind::fst:
+    case traces::RecordingKind::perfetto_export: return read_trace_history(answer);
+    default: return traces::wrong_kind(history_, *kind, kExpected);
+  }
+}
+
+Result<ReplayOptions> Replay::options_for(const AllocatorHistory& history,
+                                          ReplayAnswer& answer) const {
+  ReplayOptions options = recorded_options(history);
+  answer.capacity = history.capacity;
+  if (capacity_) {
+    answer.has_other_device = history.capacity != capacity_;
+    // A larger device would not have refused.
+    options.hears_refusals = !history.capacity || *capacity_ <= *history.capacity;
+    options.capacity = *capacity_;
+    answer.capacity = capacity_;
+  }
+  if (!allocator_.empty()) {
+    const auto rules = traces::parse_allocator_settings(allocator_, history.rules, "--allocator");
+    if (!rules) return tl::unexpected(rules.error());
+    options.rules = *rules;
+    options.hears_refusals = false;
+    answer.settings = allocator_;
+  }
+  return options;
+}
+
+Result<void> Replay::write_decisions(const traces::ReplayResult& result) const {
+  if (decisions_.empty()) return {};
+  return write_output(decisions_, "--decisions",
+                      [&](std::ostream& out) { out << decisions_text(result); });
+}
+
+Result<int> Replay::answer() const {
+  if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_output(decisions_, "--decisions"); !ok) {
     return tl::unexpected(ok.error());
   }
   ReplayAnswer answer;
-  answer.history = flags.history;
+  answer.history = history_;
   const auto recording = read_recording(answer);
   if (!recording) return tl::unexpected(recording.error());
   describe(*recording, answer);
   const auto options = options_for(recording->history, answer);
   if (!options) return tl::unexpected(options.error());
-  if (auto done = ask(*recording, *options, answer); !done) {
-    if (done.error().file.empty()) done.error().file = flags.history;
+  if (auto done = replay_and_explain(*recording, *options, answer); !done) {
+    if (done.error().file.empty()) done.error().file = history_;
     return tl::unexpected(done.error());
   }
   if (auto ok = write_decisions(answer.result); !ok) return written(ok);
-  return written(flags.json.answer(to_json(answer), replay_text(answer)));
+  return written(json_.answer(to_json(answer), replay_text(answer)));
+}
+
+Result<int> Replay::run() {
+  try {
+    return answer();
+  } catch (const std::bad_alloc&) {
+    return fail(history_, "", "takes more memory than there is; expected a smaller recording");
+  }
+}
+
+CommandText Replay::text() const {
+  return {"replay",
+          "Recordings",
+          "replay an allocation history under other allocator settings",
+          "The recorded requests are served again by PyTorch's caching allocator, as it was set "
+          "when it was recorded or with --allocator and --capacity. The answer says whether the "
+          "replay reproduces the recording, what held the memory where it ran out, and which "
+          "settings would have avoided that.",
+          {"foreshard replay rank0_memory_snapshot.pickle",
+           "foreshard replay rank0_memory_snapshot.pickle --allocator expandable_segments=true "
+           "--capacity 40GiB"}};
+}
+
+void Replay::add_to(Options& options) {
+  options.input(
+      "HISTORY", history_,
+      {"HISTORY",
+       "CUDA memory snapshot (pickle) or allocator event list (JSON lines), plain or gzip", true});
+  options.whole_number("--device", device_, {0, 1'000'000},
+                       {"DEVICE", "device of a snapshot, rank of a trace", false,
+                        "the one that ran out of memory, or has most events"});
+  options.text("--allocator", allocator_,
+               {"KEY=VALUE,...",
+                "settings as in PYTORCH_CUDA_ALLOC_CONF: expandable_segments, max_split_size_mb, "
+                "roundup_power2_divisions, garbage_collection_threshold",
+                false, "as recorded"});
+  options.size(
+      "--capacity", capacity_,
+      {"SIZE", "device memory that the allocator may use, such as 80GiB", false, "as recorded"});
+  options.output("--decisions", decisions_,
+                 {"FILE", "write each decision of the allocator as JSON lines"});
+  json_.add_to(options);
 }
 
 }  // namespace
 
-void add_replay_flags(CLI::App& app) {
-  app.add_option("history", flags.history,
-                 "event list (JSON lines, plain or gzip) or memory snapshot (pickle)")
-      ->required()
-      ->type_name("HISTORY");
-  app.add_option("--device", flags.device,
-                 "device of a snapshot; by default the one that ran out of memory")
-      ->type_name("N");
-  app.add_option("--allocator", flags.allocator,
-                 "other settings: expandable_segments=true,max_split_size_mb=128,"
-                 "roundup_power2_divisions=8,garbage_collection_threshold=0.8")
-      ->type_name("KEY=VALUE,...");
-  app.add_option("--capacity", flags.capacity,
-                 "memory the device has for the allocator, such as 80GiB")
-      ->type_name("X");
-  app.add_option("--decisions", flags.decisions, "write what the allocator decided, JSON lines")
-      ->type_name("F");
-  flags.json.add_to(app);
-}
-
-int run_replay() {
-  try {
-    return status_of(replay());
-  } catch (const std::bad_alloc&) {
-    return complain(
-        {flags.history, "", "takes more memory than there is; expected a smaller recording"});
-  }
+std::unique_ptr<Command> make_replay() {
+  return std::make_unique<Replay>();
 }
 
 }  // namespace foreshard::cli

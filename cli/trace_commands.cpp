@@ -1,9 +1,8 @@
 // foreshard inspect, compare, export and fit: what is done with traces.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
 #include "profiler/report/analysis_report.hpp"
@@ -16,48 +15,129 @@
 namespace foreshard::cli {
 namespace {
 
-struct Flags {
-  std::vector<std::string> traces;
-  std::string measured, predicted, perfetto, csv, costs;
-  bool report = false;
-  JsonOutput json;
-} flags;
+constexpr const char* kTraceHelp =
+    "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each rank), Nsight "
+    "Systems export (SQLite) or CUDA memory snapshot";
 
-Result<int> inspect() {
-  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
-  const auto trace = traces::read_trace(flags.measured);
-  if (!trace) return tl::unexpected(trace.error());
-  const profiler::Analysis analysis = profiler::analyse(*trace);
-  return written(flags.json.answer(profiler::to_json(analysis), profiler::report_text(analysis)));
-}
-
-Result<int> compare() {
-  if (auto ok = flags.json.check(); !ok) return tl::unexpected(ok.error());
-  const auto measured = traces::read_trace(flags.measured);
-  if (!measured) return tl::unexpected(measured.error());
-  const auto predicted = traces::read_trace(flags.predicted);
-  if (!predicted) return tl::unexpected(predicted.error());
-  const profiler::Comparison comparison = profiler::compare(*measured, *predicted);
-  return written(
-      flags.json.answer(profiler::to_json(comparison), profiler::report_text(comparison)));
-}
-
-Result<int> export_trace() {
-  if (flags.perfetto.empty() == flags.csv.empty()) {
-    return fail("", "export", "needs to know what to write; expected one of --perfetto and --csv");
+class Inspect : public Command {
+ public:
+  CommandText text() const override {
+    return {"inspect",
+            "Recordings",
+            "summarise where time and memory went",
+            "Prints the breakdown of each rank's time, exposed collectives, the critical path, "
+            "causes of idle time and what held the memory at its peak. Breakdown and overlap are "
+            "defined as in Holistic Trace Analysis.",
+            {"foreshard inspect run.fst"}};
   }
-  if (auto ok = check_output(flags.perfetto, "--perfetto"); !ok) return tl::unexpected(ok.error());
-  const auto trace = traces::read_trace(flags.measured);
-  if (!trace) return tl::unexpected(trace.error());
-  return written(flags.csv.empty() ? traces::export_chrome(*trace, flags.perfetto)
-                                   : traces::export_csv(*trace, flags.csv));
-}
+  void add_to(Options& options) override {
+    options.input("TRACE", trace_, {"TRACE", kTraceHelp, true});
+    json_.add_to(options);
+  }
+  Result<int> run() override {
+    if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
+    const auto trace = traces::read_trace(trace_);
+    if (!trace) return tl::unexpected(trace.error());
+    const profiler::Analysis analysis = profiler::analyse(*trace);
+    return written(json_.answer(profiler::to_json(analysis), profiler::report_text(analysis)));
+  }
 
-Result<int> fit() {
-  if (auto ok = check_output(flags.costs, "-o"); !ok) return tl::unexpected(ok.error());
+ private:
+  std::string trace_;
+  JsonOutput json_;
+};
+
+class Compare : public Command {
+ public:
+  CommandText text() const override {
+    return {"compare",
+            "Recordings",
+            "compare two traces operator by operator",
+            "The first trace is the baseline, such as a measured run or the run before a change; "
+            "the second is the candidate, such as a prediction or the run after it.",
+            {"foreshard compare before.fst after.fst", "foreshard compare run.fst predicted.fst"}};
+  }
+  void add_to(Options& options) override {
+    options.input("BASELINE", baseline_, {"BASELINE", kTraceHelp, true});
+    options.input("CANDIDATE", candidate_, {"CANDIDATE", "another one", true});
+    json_.add_to(options);
+  }
+  Result<int> run() override {
+    if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
+    const auto baseline = traces::read_trace(baseline_);
+    if (!baseline) return tl::unexpected(baseline.error());
+    const auto candidate = traces::read_trace(candidate_);
+    if (!candidate) return tl::unexpected(candidate.error());
+    const profiler::Comparison comparison = profiler::compare(*baseline, *candidate);
+    return written(json_.answer(profiler::to_json(comparison), profiler::report_text(comparison)));
+  }
+
+ private:
+  std::string baseline_, candidate_;
+  JsonOutput json_;
+};
+
+class Export : public Command {
+ public:
+  CommandText text() const override {
+    return {
+        "export",
+        "Recordings",
+        "write a trace as Perfetto JSON or as CSV tables",
+        "",
+        {"foreshard export run.fst --perfetto run.json", "foreshard export run.fst --csv tables"}};
+  }
+  void add_to(Options& options) override {
+    options.input("TRACE", trace_, {"TRACE", kTraceHelp, true});
+    options.output("--perfetto", perfetto_,
+                   {"FILE", "write Chrome trace JSON, for ui.perfetto.dev"});
+    options.folder("--csv", csv_, {"DIR", "write a CSV file for each table into DIR"});
+  }
+  Result<int> run() override {
+    if (perfetto_.empty() == csv_.empty()) {
+      return fail("", "export", "expected either --perfetto FILE or --csv DIR");
+    }
+    if (auto ok = check_output(perfetto_, "--perfetto"); !ok) return tl::unexpected(ok.error());
+    const auto trace = traces::read_trace(trace_);
+    if (!trace) return tl::unexpected(trace.error());
+    return written(csv_.empty() ? traces::export_chrome(*trace, perfetto_)
+                                : traces::export_csv(*trace, csv_));
+  }
+
+ private:
+  std::string trace_, perfetto_, csv_;
+};
+
+class Fit : public Command {
+ public:
+  CommandText text() const override {
+    return {"fit",
+            "Training",
+            "fit a cost model to recordings of this machine",
+            "The cost file makes `foreshard predict --costs` answer for other plans and models on "
+            "the machine of the recordings.",
+            {"foreshard fit run1.fst run2.fst -o costs.json --report"}};
+  }
+  void add_to(Options& options) override {
+    options.inputs(
+        "TRACE", traces_,
+        {"TRACE", "recordings of one machine: traces (.fst) or PyTorch profiler recordings", true});
+    options.output("-o,--output", costs_, {"COSTS", "cost file to write (JSON)", true});
+    options.flag("--report", report_, "print the fitted costs and their errors");
+  }
+  Result<int> run() override;
+
+ private:
+  std::vector<std::string> traces_;
+  std::string costs_;
+  bool report_ = false;
+};
+
+Result<int> Fit::run() {
+  if (auto ok = check_output(costs_, "-o"); !ok) return tl::unexpected(ok.error());
   std::vector<std::unique_ptr<traces::Trace>> traces;
   std::vector<simulator::Recording> recordings;
-  for (const std::string& path : flags.traces) {
+  for (const std::string& path : traces_) {
     auto trace = traces::read_trace(path);
     if (!trace) return tl::unexpected(trace.error());
     traces.push_back(std::make_unique<traces::Trace>(std::move(*trace)));
@@ -65,52 +145,27 @@ Result<int> fit() {
   }
   const auto result = simulator::fit(recordings);
   if (!result) return tl::unexpected(result.error());
-  const auto readable = simulator::check_cost_table(result->table, flags.costs);
+  const auto readable = simulator::check_cost_table(result->table, costs_);
   if (!readable) return tl::unexpected(readable.error());
-  const auto saved = simulator::save_cost_table(result->table, flags.costs);
+  const auto saved = simulator::save_cost_table(result->table, costs_);
   for (const std::string& warning : result->warnings) warn(warning);
-  if (!saved || !flags.report) return written(saved);
+  if (!saved || !report_) return written(saved);
   return written(show(simulator::fit_report(result->table)));
 }
 
 }  // namespace
 
-void add_inspect_flags(CLI::App& app) {
-  app.add_option("trace", flags.measured, "trace to inspect")->required()->type_name("TRACE");
-  flags.json.add_to(app);
+std::unique_ptr<Command> make_inspect() {
+  return std::make_unique<Inspect>();
 }
-int run_inspect() {
-  return status_of(inspect());
+std::unique_ptr<Command> make_compare() {
+  return std::make_unique<Compare>();
 }
-
-void add_compare_flags(CLI::App& app) {
-  app.add_option("measured", flags.measured, "recorded run")->required()->type_name("MEASURED");
-  app.add_option("predicted", flags.predicted, "predicted run")->required()->type_name("PREDICTED");
-  flags.json.add_to(app);
+std::unique_ptr<Command> make_export() {
+  return std::make_unique<Export>();
 }
-int run_compare() {
-  return status_of(compare());
-}
-
-void add_export_flags(CLI::App& app) {
-  app.add_option("trace", flags.measured, "trace to export")->required()->type_name("TRACE");
-  app.add_option("--perfetto", flags.perfetto, "write Chrome trace JSON, for ui.perfetto.dev")
-      ->type_name("F");
-  app.add_option("--csv", flags.csv, "write tables into a folder")->type_name("DIR");
-}
-int run_export() {
-  return status_of(export_trace());
-}
-
-void add_fit_flags(CLI::App& app) {
-  app.add_option("traces", flags.traces, "recordings of this machine")
-      ->required()
-      ->type_name("TRACE");
-  app.add_option("-o,--output", flags.costs, "cost file to write")->required()->type_name("F");
-  app.add_flag("--report", flags.report, "print what was fitted, and how well it predicts");
-}
-int run_fit() {
-  return status_of(fit());
+std::unique_ptr<Command> make_fit() {
+  return std::make_unique<Fit>();
 }
 
 }  // namespace foreshard::cli

@@ -7,11 +7,13 @@
 #include <functional>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/host_memory_check.hpp"
+#include "cli/job_options.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "cli/train_processes.hpp"
 #include "cli/train_report.hpp"
 #include "executor/data/output_claim.hpp"
@@ -26,18 +28,6 @@ namespace {
 using executor::TrainingOptions;
 using executor::TrainingResult;
 
-struct Flags {
-  JobFlags job;
-  JsonOutput json;
-  std::int64_t steps = 0;
-  std::string device = "cpu", comm = "auto", data, init, device_memory, resume, save,
-              export_weights, export_gradients, trace;
-  std::uint64_t seed = 0;
-  int threads = 0;
-  double hang_timeout = 60;
-  bool poisons = false;
-} flags;
-
 std::atomic<bool> interrupted{false};
 
 // A second Ctrl-C does not wait. Launchers pass on as SIGTERM what a terminal has already sent to
@@ -48,32 +38,6 @@ extern "C" void on_interrupt(int signal) {
   if (signal == SIGINT && ctrl_c != 0) std::_Exit(130);
   if (signal == SIGINT) ctrl_c = 1;
   interrupted.store(true);
-}
-
-Result<void> check_words() {
-  if (flags.device != "cpu") {
-    return fail("", "--device", "'" + flags.device + "' cannot be trained on yet; expected cpu");
-  }
-  if (flags.steps < 1) return fail("", "--steps", "expected at least 1 step");
-  if (flags.threads < 0 || flags.threads > 1024) {
-    return fail("", "--threads-per-rank",
-                std::to_string(flags.threads) + " threads cannot run; expected 1 to 1024");
-  }
-  if (!(flags.hang_timeout > 0) || flags.hang_timeout > 1e6) {
-    return fail("", "--hang-timeout", "expected seconds above 0");
-  }
-  if (auto ok = check_trace_output(flags.trace, "--trace"); !ok) return ok;
-  for (const auto& [path, flag] : {std::pair(&flags.export_weights, "--export-weights"),
-                                   {&flags.export_gradients, "--export-gradients"}}) {
-    if (auto ok = check_output(*path, flag); !ok) return ok;
-  }
-  if (!flags.save.empty()) {
-    if (auto ok = executor::check_checkpoint_target(flags.save); !ok) return ok;
-  }
-  if (const auto& set = executor::requested_instruction_set(); !set) {
-    return tl::unexpected(set.error());
-  }
-  return flags.json.check();
 }
 
 // What is about to compute, before anything does.
@@ -98,66 +62,32 @@ struct Inputs {
   TrainingOptions options;
 };
 
-Result<Inputs> load_inputs() {
-  if (auto ok = check_words(); !ok) return tl::unexpected(ok.error());
-  auto job = flags.job.load();
-  if (!job) return tl::unexpected(job.error());
-  TrainingOptions options;
-  options.steps = flags.steps;
-  options.seed = flags.seed;
-  options.data = flags.data;
-  options.total_steps = flags.steps;
-  if (!flags.resume.empty()) {
-    auto checkpoint = executor::Checkpoint::open(flags.resume);
-    if (!checkpoint) return tl::unexpected(checkpoint.error());
-    if (auto ok = checkpoint->check_model(job->model, job->tree); !ok)
-      return tl::unexpected(ok.error());
-    if (auto ok = checkpoint->check_plan(job->plan); !ok) return tl::unexpected(ok.error());
-    if (checkpoint->facts().step >= flags.steps) {
-      return fail(flags.resume, "--steps",
-                  "the checkpoint is of step " + std::to_string(checkpoint->facts().step) +
-                      "; expected a later last step");
-    }
-    options.total_steps = checkpoint->facts().total_steps;
-    options.resume = std::move(*checkpoint);
-  }
-  if (!flags.device_memory.empty()) {
-    auto bytes = parse_bytes(flags.device_memory, "--device-memory");
-    if (!bytes) return tl::unexpected(bytes.error());
-    options.device_memory = *bytes;
-  }
-  const auto& batch = job->plan.batch;
-  // Samples whose tokens are looked at before the run; 0: all.
-  const auto before = options.resume ? options.resume->facts() : executor::CheckpointFacts{};
-  const std::int64_t steps_left = flags.steps - before.step;
-  const std::int64_t samples =
-      steps_left > 1'000'000
-          ? 0
-          : before.samples + steps_left * batch.accumulation * batch.micro_batch * job->ranks;
-  auto data =
-      flags.data.empty()
-          ? executor::TokenData::shipped_text(job->model.vocabulary, batch.sequence)
-          : executor::TokenData::open(flags.data, job->model.vocabulary, batch.sequence, samples);
-  if (!data) return tl::unexpected(data.error());
-  auto weights =
-      flags.init.empty()
-          ? Result<executor::WeightSource>(executor::WeightSource::drawn(job->model, flags.seed))
-          : executor::WeightSource::from_file(flags.init, job->model, job->tree);
-  if (!weights) return tl::unexpected(weights.error());
-  auto fault = executor::fault_from_environment();
-  if (!fault) return tl::unexpected(fault.error());
-  options.fault = *fault;
-  options.threads_per_rank = flags.threads;
-  options.hang_timeout = Nanoseconds(static_cast<std::int64_t>(flags.hang_timeout * 1e9));
-  options.save = flags.save;
-  options.export_weights = flags.export_weights;
-  options.export_gradients = flags.export_gradients;
-  options.trace = flags.trace;
-  options.command = "foreshard train";
-  options.poisons = flags.poisons;
-  options.interrupt = &interrupted;
-  return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
-}
+class Train : public Command {
+ public:
+  CommandText text() const override;
+  void add_to(Options& options) override;
+  Result<int> run() override;
+
+ private:
+  Result<void> check_options() const;
+  Result<Inputs> load_inputs() const;
+  // `claims` are to be on what is saved and recorded, in the process that makes it. The error is an exit
+  // status, after a complaint.
+  tl::expected<TrainingResult, int> train_here(Inputs& inputs, const RankProgram& program,
+                                               const Processes& processes,
+                                               std::vector<executor::OutputClaim>& claims) const;
+  int finish(const Job& job, const TrainingResult& result, executor::Transport* transport) const;
+
+  JobOptions job_;
+  JsonOutput json_;
+  std::int64_t steps_ = 0, seed_ = 0;
+  std::string device_ = "cpu", comm_ = "auto", data_, init_, resume_, save_, export_weights_,
+              export_gradients_, trace_;
+  std::optional<std::int64_t> device_memory_;
+  std::optional<int> threads_;
+  double hang_timeout_ = 60;
+  bool poisons_ = false, is_quiet_ = false;
+};
 
 // Of everything that decides what is computed and exchanged; equal builds hash alike. Not of paths,
 // which may differ between nodes.
@@ -175,20 +105,6 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
   return std::hash<std::string>{}(all);
 }
 
-int finish(const Job& job, const TrainingResult& result, executor::Transport* transport) {
-  if (result.oom) print_out_of_memory(result);
-  const MemoryReport memory = memory_report(result, transport);
-  if (transport == nullptr || transport->rank() == 0) {
-    if (auto ok = flags.json.write(train_json(job, result, memory, flags.trace)); !ok) {
-      return complain(ok.error(), kRunFailed);
-    }
-    if (!flags.json.is_standard_output()) {
-      if (auto ok = show(train_summary(job, result)); !ok) return complain(ok.error(), kRunFailed);
-    }
-  }
-  return result.ran_out_of_memory ? kOutOfMemory : kSuccess;
-}
-
 // While a run lasts, a signal ends it after the step at hand.
 void catch_signals() {
   std::signal(SIGINT, on_interrupt);
@@ -202,13 +118,98 @@ void release_signals() {
   if (!interrupted) std::signal(SIGTERM, SIG_DFL);
 }
 
-// `claims` are to be on what is saved and recorded, in the process that makes it. The error is an exit
-// status, after a complaint.
-tl::expected<TrainingResult, int> train_here(Inputs& inputs, const RankProgram& program,
-                                             const Processes& processes,
-                                             std::vector<executor::OutputClaim>& claims) {
+Result<void> Train::check_options() const {
+  if (auto ok = check_trace_output(trace_, "--trace"); !ok) return ok;
+  for (const auto& [path, flag] : {std::pair(&export_weights_, "--export-weights"),
+                                   {&export_gradients_, "--export-gradients"}}) {
+    if (auto ok = check_output(*path, flag); !ok) return ok;
+  }
+  if (!save_.empty()) {
+    if (auto ok = executor::check_checkpoint_target(save_); !ok) return ok;
+  }
+  if (const auto& set = executor::requested_instruction_set(); !set) {
+    return tl::unexpected(set.error());
+  }
+  return json_.check();
+}
+
+Result<Inputs> Train::load_inputs() const {
+  if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
+  auto job = job_.load();
+  if (!job) return tl::unexpected(job.error());
+  TrainingOptions options;
+  options.steps = steps_;
+  options.seed = static_cast<std::uint64_t>(seed_);
+  options.data = data_;
+  options.total_steps = steps_;
+  if (!resume_.empty()) {
+    auto checkpoint = executor::Checkpoint::open(resume_);
+    if (!checkpoint) return tl::unexpected(checkpoint.error());
+    if (auto ok = checkpoint->check_model(job->model, job->tree); !ok)
+      return tl::unexpected(ok.error());
+    if (auto ok = checkpoint->check_plan(job->plan); !ok) return tl::unexpected(ok.error());
+    if (checkpoint->facts().step >= steps_) {
+      return fail(resume_, "--steps",
+                  "the checkpoint is of step " + std::to_string(checkpoint->facts().step) +
+                      "; expected a later last step");
+    }
+    options.total_steps = checkpoint->facts().total_steps;
+    options.resume = std::move(*checkpoint);
+  }
+  options.device_memory = device_memory_;
+  const auto& batch = job->plan.batch;
+  // Samples whose tokens are looked at before the run; 0: all.
+  const auto before = options.resume ? options.resume->facts() : executor::CheckpointFacts{};
+  const std::int64_t steps_left = steps_ - before.step;
+  const std::int64_t samples =
+      steps_left > 1'000'000
+          ? 0
+          : before.samples + steps_left * batch.accumulation * batch.micro_batch * job->ranks;
+  auto data =
+      data_.empty()
+          ? executor::TokenData::shipped_text(job->model.vocabulary, batch.sequence)
+          : executor::TokenData::open(data_, job->model.vocabulary, batch.sequence, samples);
+  if (!data) return tl::unexpected(data.error());
+  auto weights =
+      init_.empty()
+          ? Result<executor::WeightSource>(executor::WeightSource::drawn(job->model, options.seed))
+          : executor::WeightSource::from_file(init_, job->model, job->tree);
+  if (!weights) return tl::unexpected(weights.error());
+  auto fault = executor::fault_from_environment();
+  if (!fault) return tl::unexpected(fault.error());
+  options.fault = *fault;
+  options.threads_per_rank = threads_.value_or(0);
+  options.hang_timeout = Nanoseconds(static_cast<std::int64_t>(hang_timeout_ * 1e9));
+  options.save = save_;
+  options.export_weights = export_weights_;
+  options.export_gradients = export_gradients_;
+  options.trace = trace_;
+  options.command = "foreshard train";
+  options.poisons = poisons_;
+  options.interrupt = &interrupted;
+  return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
+}
+
+int Train::finish(const Job& job, const TrainingResult& result,
+                  executor::Transport* transport) const {
+  if (result.oom) print_out_of_memory(result);
+  const MemoryReport memory = memory_report(result, transport);
+  if (transport == nullptr || transport->rank() == 0) {
+    if (auto ok = json_.write(train_json(job, result, memory, trace_)); !ok) {
+      return complain(ok.error(), kRunFailed);
+    }
+    if (!json_.is_standard_output()) {
+      if (auto ok = show(train_summary(job, result)); !ok) return complain(ok.error(), kRunFailed);
+    }
+  }
+  return result.ran_out_of_memory ? kOutOfMemory : kSuccess;
+}
+
+tl::expected<TrainingResult, int> Train::train_here(
+    Inputs& inputs, const RankProgram& program, const Processes& processes,
+    std::vector<executor::OutputClaim>& claims) const {
   const bool leads = processes.transport == nullptr || processes.transport->rank() == 0;
-  for (const std::string& path : {flags.save, flags.trace}) {
+  for (const std::string& path : {save_, trace_}) {
     if (!leads || path.empty()) continue;
     auto taken = executor::OutputClaim::take(path);
     if (!taken) return tl::unexpected(complain(taken.error()));
@@ -216,9 +217,9 @@ tl::expected<TrainingResult, int> train_here(Inputs& inputs, const RankProgram& 
   }
   auto ok = check_host_memory(inputs.job, processes.ranks_here, inputs.options.device_memory);
   if (!ok) return tl::unexpected(complain(ok.error(), kRunFailed));
-  if (leads) announce(inputs.job, inputs.options.threads_per_rank);
+  if (leads && !is_quiet_) announce(inputs.job, inputs.options.threads_per_rank);
   catch_signals();
-  Progress progress(inputs.options.steps);
+  Progress progress(inputs.options.steps, is_quiet_);
   inputs.options.on_step = [&progress](const executor::StepReport& step) {
     progress.at(step.step, formatted("loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
                                      duration((step.end - step.start).count()).c_str()));
@@ -234,56 +235,18 @@ tl::expected<TrainingResult, int> train_here(Inputs& inputs, const RankProgram& 
   return std::move(*result);
 }
 
-}  // namespace
-
-void add_train_flags(CLI::App& app) {
-  flags.job.add_to(app);
-  app.add_option("--steps", flags.steps, "number of the last step, counted from 1")
-      ->required()
-      ->type_name("S");
-  app.add_option("--device", flags.device, "cpu")->type_name("D");
-  app.add_option("--comm", flags.comm,
-                 "auto (what the launcher calls for), local (ranks are threads), tcp or mpi "
-                 "(processes)")
-      ->type_name("C");
-  app.add_option("--data", flags.data, "tokens: .npy, .bin or .txt; the shipped text when left out")
-      ->type_name("F");
-  app.add_option("--init", flags.init,
-                 "first parameters: Hugging Face safetensors; drawn when left out")
-      ->type_name("F");
-  app.add_option("--seed", flags.seed, "seed of drawn parameters")->type_name("K");
-  app.add_option("--device-memory", flags.device_memory, "memory of one rank, such as 2GiB")
-      ->type_name("X");
-  app.add_option("--threads-per-rank", flags.threads,
-                 "threads of a rank's kernels; cores / ranks when left out")
-      ->type_name("T");
-  app.add_option("--hang-timeout", flags.hang_timeout, "seconds without progress that end the run")
-      ->type_name("SECONDS");
-  app.add_option("--resume", flags.resume, "checkpoint to go on from")->type_name("DIR");
-  app.add_option("--save", flags.save, "checkpoint to write at the end")->type_name("DIR");
-  app.add_option("--export-weights", flags.export_weights, "final parameters as fp32 safetensors")
-      ->type_name("F");
-  app.add_option("--export-gradients", flags.export_gradients,
-                 "gradients of the first step, likewise")
-      ->type_name("F");
-  app.add_option("--trace", flags.trace, "record the run")->type_name("F");
-  app.add_flag("--poison", flags.poisons,
-               "overwrite memory the moment it is freed, to find misuse");
-  flags.json.add_to(app);
-}
-
-int run_train() {
+Result<int> Train::run() {
   auto inputs = load_inputs();
-  if (!inputs) return complain(inputs.error());
+  if (!inputs) return tl::unexpected(inputs.error());
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
-      join_processes(inputs->job, flags.comm, hash_of(inputs->job, program, inputs->options),
+      join_processes(inputs->job, comm_, hash_of(inputs->job, program, inputs->options),
                      inputs->options.hang_timeout);
-  if (!processes) return complain(processes.error());
+  if (!processes) return tl::unexpected(processes.error());
   executor::Transport* const transport = processes->transport.get();
   inputs->options.transport = transport;
   inputs->options.cores = processes->cores;
-  if (flags.threads == 0) inputs->options.threads_per_rank = processes->threads_per_rank;
+  if (!threads_) inputs->options.threads_per_rank = processes->threads_per_rank;
   std::vector<executor::OutputClaim> claims;
   tl::expected<TrainingResult, int> result = tl::unexpected(kRunFailed);
   try {
@@ -297,6 +260,61 @@ int run_train() {
     transport->abort(result.error());  // the others may wait for this process
   }
   return result.error();
+}
+
+CommandText Train::text() const {
+  return {"train",
+          "Training",
+          "train a model on this machine's CPU, and record the run",
+          "Ranks are threads of this process, or the processes that mpirun, torchrun or srun "
+          "start. Ctrl-C ends the run after the step at hand; what was recorded until then stays "
+          "readable.",
+          {"foreshard train --model llama-tiny-3m --ranks 2 --steps 10 --trace run.fst",
+           "mpirun -n 4 foreshard train --model llama-small-14m --plan plan.toml --ranks 4 "
+           "--steps 20",
+           "foreshard train --model ./my-llama --init ./my-llama/model.safetensors --data "
+           "tokens.bin --ranks 2 --steps 100 --save checkpoint"}};
+}
+
+void Train::add_to(Options& options) {
+  job_.add_to(options);
+  options.whole_number(
+      "--steps", steps_, {1, INT64_MAX},
+      {"STEPS", "number of the last step, counted from 1 also after --resume", true});
+  options.choice("--device", device_, {"cpu"}, {"DEVICE", "device to train on"});
+  options.choice("--comm", comm_, {"auto", "local", "tcp", "mpi"},
+                 {"COMM",
+                  "how ranks communicate; auto is what the launcher provides, local runs ranks as "
+                  "threads, tcp and mpi as processes"});
+  options.input("--data", data_,
+                {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
+                 "a short text that is built in"});
+  options.input("--init", init_,
+                {"FILE", "initial weights: safetensors, or the index of several", false, "random"});
+  options.whole_number("--seed", seed_, {0, INT64_MAX}, {"SEED", "seed of random weights"});
+  options.size("--device-memory", device_memory_,
+               {"SIZE", "memory limit of each rank, such as 2GiB", false, "none"});
+  options.whole_number("--threads-per-rank", threads_, {1, 1024},
+                       {"THREADS", "threads of each rank's kernels", false, "cores / ranks"});
+  options.number("--hang-timeout", hang_timeout_, 1e6,
+                 {"SECONDS", "abort after SECONDS without progress"});
+  options.folder("--resume", resume_, {"DIR", "checkpoint to continue from"});
+  options.folder("--save", save_, {"DIR", "write a checkpoint at the end"});
+  options.output("--export-weights", export_weights_,
+                 {"FILE", "write the final weights as fp32 safetensors"});
+  options.output("--export-gradients", export_gradients_,
+                 {"FILE", "write the gradients of the first step as fp32 safetensors"});
+  options.output("--trace", trace_, {"TRACE", "record the run as a trace (.fst)"});
+  options.flag("--poison", poisons_,
+               "overwrite memory the moment it is freed, to find use after free");
+  options.flag("-q,--quiet", is_quiet_, "print no progress and no notes; warnings stay");
+  json_.add_to(options);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_train() {
+  return std::make_unique<Train>();
 }
 
 }  // namespace foreshard::cli

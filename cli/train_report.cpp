@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/statistics.hpp"
 #include "models/sharding/job.hpp"

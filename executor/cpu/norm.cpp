@@ -15,21 +15,22 @@ void run_rms_norm(const KernelArguments& a) {
   });
 }
 
-// The weight's gradient is summed over kNormPartials fixed ranges of rows, then over the ranges.
+// The weight's gradient is summed over norm_partials() fixed ranges of rows, then over the ranges.
 void run_rms_norm_backward(const KernelArguments& a) {
   const std::int64_t rows = a.key.dims[0], width = a.key.dims[1];
   const bool accumulate = a.key.dims[2] != 0;
   const std::int64_t row_bytes = width * item_size(a.key.dtype);
   const SimdKernels& simd = simd_kernels();
   float* const partials = output<float>(a, 2);
-  a.workers.run(kNormPartials, [&](std::int64_t part, int) {
-    const std::int64_t begin = rows * part / kNormPartials, end = rows * (part + 1) / kNormPartials;
+  const std::int64_t parts = norm_partials({});
+  a.workers.run(parts, [&](std::int64_t part, int) {
+    const std::int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
     simd.rms_norm_backward[variant(a.key.dtype)](
         input(a, 0) + begin * row_bytes, input(a, 1) + begin * row_bytes, input(a, 2),
         input<float>(a, 3) + begin, output(a, 0) + begin * row_bytes, partials + part * width,
         end - begin, width, accumulate);
   });
-  simd.sum_rows[0](partials, kNormPartials, width, width, partials);
+  simd.sum_rows[0](partials, parts, width, width, partials);
   simd.cast[0][variant(a.key.dtype)](partials, output(a, 1), width);
 }
 

@@ -32,8 +32,8 @@ struct ProductPlan {
 // Floats that packing may write past the end of a thread's rows.
 constexpr std::int64_t kPackingSlack = 32;
 
-// For c[m,n] = a[m,k] b[k,n] with k in words. `floats` is the workspace; kWorkspace has room for any
-// product.
+// For c[m,n] = a[m,k] b[k,n] with k in words. `floats` is the workspace; that of
+// DeviceTraits has room for any product.
 ProductPlan plan_product(const ProductKernels& kernels, std::int64_t m, std::int64_t n,
                          std::int64_t words, std::int64_t threads, std::int64_t floats);
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "models/base/csv.hpp"
+#include "models/base/nearest_names.hpp"
 #include "models/base/text_file.hpp"
 #include "models/hardware/catalogue/catalogue_text.hpp"
 #include "models/hardware/csv_numbers.hpp"
@@ -27,16 +28,14 @@ const Machine* find(const std::vector<Machine>& machines, const std::string& id)
 tl::unexpected<Error> unknown(const std::string& file, const std::string& id,
                               const std::vector<Machine>& machines) {
   std::vector<std::string> ids;
-  std::string list;
-  for (const Machine& machine : machines) {
-    ids.push_back(machine.id);
-    list += (list.empty() ? "" : ", ") + machine.id;
-  }
-  const std::string suggestion = id.size() < 64 ? nearest(lower(id), ids) : "";
-  return fail(file, id,
-              "is not a machine of the catalogue; " +
-                  (suggestion.empty() ? "" : "did you mean \"" + suggestion + "\"? ") +
-                  "expected one of " + list);
+  for (const Machine& machine : machines) ids.push_back(machine.id);
+  const std::string expected = file.empty()
+                                   ? "; expected a name that `foreshard list machines` prints, or "
+                                     "FILE.csv:ID"
+                                   : "; expected the id of one of its rows";
+  return fail(
+      file, id,
+      "is not a machine of the catalogue" + expected + did_you_mean(nearest_names(id, ids)));
 }
 
 Result<std::vector<Machine>> load_catalogue(const std::string& path) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/base/nearest_names.hpp"
 #include "models/base/text_file.hpp"
 #include "models/llama/bundled_configs.hpp"
 
@@ -36,13 +37,10 @@ Result<LlamaConfig> load_llama_config(const std::string& model) {
     for (const BundledConfig& config : bundled_configs()) {
       if (config.name == model) return expand(config);
     }
-    std::string known;
-    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-    const std::string suggestion = nearest(model, names);
     return fail(model, "",
-                "is neither a folder, a file nor a bundled model; " +
-                    (suggestion.empty() ? "" : "did you mean \"" + suggestion + "\"? ") +
-                    "expected a folder with a config.json, such a file, or one of " + known);
+                "is neither a folder, a file nor a bundled model; expected a folder with a "
+                "config.json, such a file, or a name that `foreshard list models` prints" +
+                    did_you_mean(nearest_names(model, names)));
   }
 
   Result<std::string> text = read_text_file(path.string(), "a Llama model's config.json");

@@ -1,5 +1,6 @@
 #include "models/program/operators.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -236,11 +237,16 @@ double bytes_moved(const CostKey& key) {
   return 0;
 }
 
-Bytes scratch_bytes(const CostKey& key) {
+std::int64_t norm_partials(const DeviceTraits& device) {
+  constexpr std::int64_t kOnCpu = 16;
+  return std::max<std::int64_t>(kOnCpu, device.multiprocessors);
+}
+
+Bytes scratch_bytes(const CostKey& key, const DeviceTraits& device) {
   const auto& d = key.dims;
   switch (key.op) {
     case Operator::embedding_backward: return {round_up(8 * d[0] + 4 * d[2], 64)};
-    case Operator::rms_norm_backward: return {kNormPartials * d[1] * 4};
+    case Operator::rms_norm_backward: return {norm_partials(device) * d[1] * 4};
     case Operator::attention_backward: {
       const std::int64_t delta = 4 * d[0] * d[1] * d[2];
       const std::int64_t accumulators =

@@ -60,6 +60,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/base/device_traits.hpp"
 #include "models/base/dtype.hpp"
 #include "models/base/units.hpp"
 
@@ -148,13 +149,11 @@ double flops(const CostKey& key);
 // Bytes an ideal launch reads and writes once.
 double bytes_moved(const CostKey& key);
 
-// Bytes of the scratch operand of operators that have one, the same on every machine.
-Bytes scratch_bytes(const CostKey& key);
+// Bytes of the scratch operand of operators that have one: a formula of the key and the device.
+Bytes scratch_bytes(const CostKey& key, const DeviceTraits& device);
 
-// Partial sums of a norm weight's gradient, fixed so that results do not depend on thread counts.
-constexpr std::int64_t kNormPartials = 16;
-
-// The compute stream's workspace, which matrix products may use to convert and pack operands.
-constexpr Bytes kWorkspace{1 << 20};
+// Partial sums of a norm weight's gradient, whose number depends on no setting of a run, so that
+// results do not either.
+std::int64_t norm_partials(const DeviceTraits& device);
 
 }  // namespace foreshard

@@ -110,6 +110,12 @@ std::string_view name(Kind v) {
 
 std::uint64_t program_hash(const RankProgram& program) {
   Hash hash;
+  hash.add(static_cast<std::uint64_t>(program.device.kind));
+  for (const std::int64_t size :
+       {std::int64_t{program.device.compute_capability},
+        std::int64_t{program.device.multiprocessors}, program.device.matmul_workspace.count}) {
+    hash.add(static_cast<std::uint64_t>(size));
+  }
   for (const std::string& name : program.names) hash.add(name);
   for (const Buffer& b : program.buffers) {
     hash.add(static_cast<std::uint64_t>(b.bytes));

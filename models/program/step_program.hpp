@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/base/device_traits.hpp"
 #include "models/base/units.hpp"
 #include "models/program/operators.hpp"
 #include "models/sharding/places.hpp"
@@ -136,6 +137,7 @@ struct Program {
 // What a rank runs, from its set-up on.
 struct RankProgram {
   RankPlace place;
+  DeviceTraits device;
   // 0: the set-up, 1: step 1, and so on as far as steps differ; never empty once it is lowered.
   std::vector<Program> programs;
   std::vector<Buffer> buffers;

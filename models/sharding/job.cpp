@@ -122,13 +122,10 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
     return fail(plan_file, "runtime", "only \"fsdp2\" can be lowered yet; expected \"fsdp2\"");
   }
   const bool is_torchtitan = plan.pytorch.implementation == "torchtitan";
-  Job job{model,
-          plan,
-          ranks,
-          nodes,
-          is_torchtitan ? torchtitan_modules(model) : llama_modules(model),
-          {},
-          settings_without_effect(plan)};
+  Job job{model, plan,
+          ranks, nodes,
+          {},    is_torchtitan ? torchtitan_modules(model) : llama_modules(model),
+          {},    settings_without_effect(plan)};
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
                             "sharding.keep_after_forward");

@@ -1,11 +1,12 @@
-// A job: a model, a plan and a number of ranks that fit together, which is all that the step program
-// of any rank depends on.
+// A job: a model, a plan, a number of ranks and a device that fit together, which is all that the step
+// program of any rank depends on.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
 #include "models/llama/llama_config.hpp"
 #include "models/llama/module_tree.hpp"
@@ -19,6 +20,7 @@ struct Job {
   Plan plan;
   int ranks = 1;
   int nodes = 0;  // 0: unknown; hybrid sharding over a node's ranks needs it
+  DeviceTraits device;
   ModuleTree tree;
   std::vector<Unit> units;
   std::vector<std::string> warnings;  // settings of the plan that have no effect here

@@ -29,7 +29,7 @@ std::string heading(const ReplayAnswer& a) {
   }
   text += "\n";
   if (a.devices.size() > 1) {
-    text += "The snapshot has devices";
+    text += "The recording has devices";
     for (const int device : a.devices) text += " " + std::to_string(device);
     text += " (--device)\n";
   }

@@ -37,7 +37,7 @@ void run(benchmark::State& state, const CostKey& key, std::vector<std::int64_t> 
   for (const std::int64_t n : reads) buffers.push_back(filled(key.dtype, n, 0.01F));
   for (const std::int64_t n : writes) buffers.push_back(filled(key.dtype, n, 0.01F));
   // Statistics, tokens, clip factors, scratch and workspaces: zeros serve them all.
-  buffers.emplace_back(static_cast<std::size_t>(kWorkspace.count) + (1 << 22));
+  buffers.emplace_back(static_cast<std::size_t>(DeviceTraits{}.matmul_workspace.count) + (1 << 22));
   const Bytes& zeros = buffers.back();
   std::vector<std::span<const std::byte>> in;
   std::vector<std::span<std::byte>> out;
@@ -53,9 +53,9 @@ void run(benchmark::State& state, const CostKey& key, std::vector<std::int64_t> 
   in.emplace_back(statistics);
   const bool is_product = key.op == Operator::matmul || key.op == Operator::matmul_input_gradient ||
                           key.op == Operator::matmul_weight_gradient;
-  out.emplace_back(
-      is_product ? std::span<std::byte>(more).first(static_cast<std::size_t>(kWorkspace.count))
-                 : std::span<std::byte>(more));
+  out.emplace_back(is_product ? std::span<std::byte>(more).first(
+                                    static_cast<std::size_t>(DeviceTraits{}.matmul_workspace.count))
+                              : std::span<std::byte>(more));
   out.emplace_back(buffers.back());
   if (is_product) out.pop_back();
   KernelScalars scalars;

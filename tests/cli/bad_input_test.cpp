@@ -189,7 +189,6 @@ INSTANTIATE_TEST_SUITE_P(
                      "ranks"},
         ArgumentCase{
             "RanksMissing", {"predict", "--model", "model", "--plan", "plan.toml"}, "ranks"},
-        ArgumentCase{"PlanMissing", {"predict", "--model", "model", "--ranks", "2"}, "plan"},
         ArgumentCase{"StepsMissing", job("train", 2), "steps"},
         ArgumentCase{"StepsZero", job("train", 2, {"--steps", "0"}), "steps"},
         ArgumentCase{"NoSuchModel",

@@ -1,12 +1,12 @@
-// What the completion script offers in bash, against what the program, the bundled models and the
-// catalogue know. The script is written by hand; this keeps it whole.
+// The completion scripts that `foreshard completion` prints, run by their shells: what they offer is
+// what the program takes. Shells that are not installed are skipped.
 #include <cstdio>
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "models/hardware/hardware.hpp"
 #include "models/llama/llama_config.hpp"
 #include "tests/cli/program_runner.hpp"
 
@@ -15,62 +15,125 @@ namespace {
 
 using Words = std::set<std::string>;
 
-// The words bash offers after `line`, whose last word is the one being typed.
-Words offered(const std::string& line, int last_word) {
-  const std::string script =
-      std::string(FORESHARD_SOURCE_DIR) + "/scripts/completion/foreshard.bash";
-  const std::string command = "cd / && bash -c 'compopt() { :; }; source \"" + script +
-                              "\"; COMP_WORDS=(" + line +
-                              "); COMP_CWORD=" + std::to_string(last_word) +
-                              "; _foreshard; printf \"%s\\n\" \"${COMPREPLY[@]}\"'";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  std::string text;
-  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
-  EXPECT_EQ(::pclose(pipe), 0);
-  std::istringstream lines(text);
+Words words_in(const std::string& text) {
+  std::istringstream stream(text);
   Words words;
-  for (std::string word; lines >> word;) words.insert(word);
+  for (std::string word; stream >> word;) words.insert(word);
   return words;
 }
 
-// The --flags a help text lists: the first words of its lines, "-h,--help" and the like.
-Words flags_of(const std::string& help) {
+// The words bash offers after `line`, whose last word is the one being typed.
+Words bash_offers(const Workplace& place, const std::string& line, int last_word) {
+  place.write("complete",
+              "compopt() { :; }\nsource <(\"$FORESHARD\" completion bash)\nCOMP_WORDS=(" + line +
+                  ")\nCOMP_CWORD=" + std::to_string(last_word) +
+                  "\n_foreshard\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n");
+  const Outcome outcome = place.shell("bash complete");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  return words_in(outcome.out);
+}
+
+// The --options a help text lists.
+Words options_of(const std::string& help) {
   std::istringstream lines(help);
-  Words flags;
+  Words options;
   for (std::string line; std::getline(lines, line);) {
     const auto dashes = line.find("--");
     if (line.find_first_not_of(' ') == line.find('-') && dashes < 10) {
-      flags.insert(line.substr(dashes, line.find(' ', dashes) - dashes));
+      options.insert(line.substr(dashes, line.find_first_of(" \n", dashes) - dashes));
     }
   }
-  return flags;
+  return options;
 }
 
-TEST(Completion, OffersEveryFlagOfEveryCommand) {
+Words commands_of(const Workplace& place) {
+  Words commands = bash_offers(place, "foreshard \"\"", 1);
+  for (const char* word : {"help", "--help", "--version"}) EXPECT_EQ(commands.erase(word), 1u);
+  EXPECT_TRUE(commands.contains("train"));
+  return commands;
+}
+
+bool has_shell(const Workplace& place, const std::string& shell) {
+  return place.shell("command -v " + shell).status == 0;
+}
+
+Words all_machines() {
+  Words machines;
+  for (const Machine& machine : bundled_machines()) machines.insert(machine.id);
+  return machines;
+}
+
+TEST(Completion, BashOffersEveryOptionOfEveryCommand) {
   const Workplace place;
-  const Words commands = offered("foreshard \"\"", 1);
-  ASSERT_TRUE(commands.contains("train"));
-  for (const auto& command : commands) {
-    if (command.starts_with("-")) continue;
-    const Words flags = flags_of(place.run({command, "--help"}).out);
-    EXPECT_TRUE(flags.contains("--help")) << command;
-    EXPECT_EQ(offered("foreshard " + command + " --", 2), flags) << command;
+  for (const auto& command : commands_of(place)) {
+    const Words options = options_of(place.run({command, "--help"}).out);
+    EXPECT_TRUE(options.contains("--help")) << command;
+    EXPECT_EQ(bash_offers(place, "foreshard " + command + " --", 2), options) << command;
   }
 }
 
-TEST(Completion, OffersEveryBundledModel) {
-  const Words words = offered("foreshard predict --model \"\"", 3);
-  for (const auto& model : bundled_models()) EXPECT_TRUE(words.contains(model)) << model;
+TEST(Completion, BashOffersModelsMachinesAndChoices) {
+  const Workplace place;
+  const Words models = bash_offers(place, "foreshard predict --model \"\"", 3);
+  for (const auto& model : bundled_models()) EXPECT_TRUE(models.contains(model)) << model;
+  EXPECT_TRUE(models.contains("plan.toml"));  // a path may be a model too
+  EXPECT_EQ(bash_offers(place, "foreshard predict --machine \"\"", 3), all_machines());
+  EXPECT_EQ(bash_offers(place, "foreshard train --comm = t", 4), Words{"tcp"});
+  EXPECT_EQ(bash_offers(place, "foreshard train --comm =", 3),
+            (Words{"auto", "local", "tcp", "mpi"}));
+  EXPECT_EQ(bash_offers(place, "foreshard train --ranks \"\"", 3), Words{});
 }
 
-TEST(Completion, OffersEveryMachineOfTheCatalogue) {
-  std::ifstream catalogue(std::string(FORESHARD_SOURCE_DIR) +
-                          "/models/hardware/catalogue/hardware.csv");
-  std::string row;
-  std::getline(catalogue, row);
-  Words machines;
-  while (std::getline(catalogue, row)) machines.insert(row.substr(0, row.find(',')));
-  EXPECT_EQ(offered("foreshard predict --machine \"\"", 3), machines);
+TEST(Completion, BashOffersArgumentsByTheirPlace) {
+  const Workplace place;
+  const Words sources = {"kineto", "nsys", "snapshot"};
+  EXPECT_EQ(bash_offers(place, "foreshard import \"\"", 2), sources);
+  EXPECT_EQ(bash_offers(place, "foreshard import -o a.fst \"\"", 4), sources);
+  EXPECT_TRUE(bash_offers(place, "foreshard import kineto \"\"", 3).contains("plan.toml"));
+  EXPECT_TRUE(bash_offers(place, "foreshard import kineto a b \"\"", 5).contains("plan.toml"));
+  EXPECT_TRUE(bash_offers(place, "foreshard inspect pl", 2).contains("plan.toml"));
+}
+
+// What zsh's own function for options is given, with its other functions left out.
+TEST(Completion, ZshDescribesEveryOption) {
+  const Workplace place;
+  if (!has_shell(place, "zsh")) GTEST_SKIP() << "zsh is not installed";
+  for (const auto& command : commands_of(place)) {
+    place.write("complete",
+                "compdef() { :; }\n_arguments() { print -rl -- \"$@\" }\nsource <(\"$FORESHARD\" "
+                "completion zsh)\nwords=(foreshard " +
+                    command + " '')\nCURRENT=3\n_foreshard\n");
+    const Outcome outcome = place.shell("zsh -f complete");
+    EXPECT_EQ(outcome.status, 0) << command << outcome.err;
+    EXPECT_EQ(outcome.err, "") << command;
+    for (const auto& option : options_of(place.run({command, "--help"}).out)) {
+      EXPECT_NE(outcome.out.find(option + "["), std::string::npos) << command << " " << option;
+    }
+  }
+}
+
+TEST(Completion, FishOffersEveryOptionAndValue) {
+  const Workplace place;
+  if (!has_shell(place, "fish")) GTEST_SKIP() << "fish is not installed";
+  const auto offers = [&](const std::string& line) {
+    place.write("complete.fish",
+                "$FORESHARD completion fish | source\ncomplete -C '" + line + "'\n");
+    const Outcome outcome = place.shell("HOME=\"$PWD\" fish --no-config complete.fish");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    std::istringstream lines(outcome.out);
+    Words words;
+    for (std::string each; std::getline(lines, each);)
+      words.insert(each.substr(0, each.find('\t')));
+    return words;
+  };
+  for (const auto& command : commands_of(place)) {
+    const Words options = options_of(place.run({command, "--help"}).out);
+    EXPECT_EQ(offers("foreshard " + command + " --"), options) << command;
+  }
+  EXPECT_EQ(offers("foreshard predict --machine "), all_machines());
+  EXPECT_TRUE(offers("foreshard predict --model ").contains("llama-3.1-8b"));
+  EXPECT_TRUE(offers("foreshard inspect pl").contains("plan.toml"));
 }
 
 }  // namespace

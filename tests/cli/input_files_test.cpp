@@ -75,15 +75,16 @@ std::vector<std::string> planned(const std::string& command, const std::string& 
 
 const auto kCaseName = [](const auto& info) { return info.param.name; };
 
+constexpr const char* kPlan =
+    "a plan in TOML, or a configuration of Accelerate, torchtitan or DeepSpeed";
 constexpr const char* kTrace = "a trace (.fst)";
 
 INSTANTIATE_TEST_SUITE_P(
     Commands, InputFiles,
     testing::Values(
-        Input{"Plan", "in/p.toml", planned("predict", "in/p.toml"), "a plan in TOML"},
-        Input{"PlanOfProgram", "in/p.toml", planned("program", "in/p.toml"), "a plan in TOML"},
-        Input{"PlanOfTrain", "in/p.toml", planned("train", "in/p.toml", {"--steps", "1"}),
-              "a plan in TOML"},
+        Input{"Plan", "in/p.toml", planned("predict", "in/p.toml"), kPlan},
+        Input{"PlanOfProgram", "in/p.toml", planned("program", "in/p.toml"), kPlan},
+        Input{"PlanOfTrain", "in/p.toml", planned("train", "in/p.toml", {"--steps", "1"}), kPlan},
         Input{"Costs", "in/c.json", job("predict", 2, {"--costs", "in/c.json"}),
               "a cost file written by `foreshard fit`"},
         Input{"Machine", "in/m.csv", job("predict", 2, {"--machine", "in/m.csv:id"}),

@@ -173,7 +173,7 @@ TEST(Replay, RefusesWhatMakesNoSense) {
       {{kList, "--decisions", "nowhere/d.jsonl"}, "nowhere"},
       {{"missing.pickle"}, "missing.pickle"},
       {{"empty.jsonl"}, "empty.jsonl"},
-      {{"text.pickle"}, "text that is no JSON"},
+      {{"text.pickle"}, "text, but not JSON"},
       {{"kineto.json"}, "JSON of PyTorch's profiler"},
       {{"deep.jsonl"}, "nests deeper"},
       {{"model"}, "folder"},

@@ -44,7 +44,8 @@ bool is_safetensors(std::string_view text) {
          text[7] == '\0';
 }
 
-// Whether it begins as an object or a list of JSON; tables of TOML begin with a bracket too.
+}  // namespace
+
 bool begins_as_json(std::string_view text) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -58,8 +59,6 @@ bool begins_as_json(std::string_view text) {
   }
   return text.starts_with('{');
 }
-
-}  // namespace
 
 std::string looks_like(std::string_view text) {
   text = text.substr(0, kLooked);
@@ -75,7 +74,7 @@ std::string looks_like(std::string_view text) {
       std::none_of(text.begin(), text.begin() + std::min<std::ptrdiff_t>(64, std::ssize(text)),
                    [](char c) { return static_cast<unsigned char>(c) < 9; });
   if (!is_text) return "is binary data of an unknown kind";
-  if (!begins_as_json(text)) return "is text that is no JSON";
+  if (!begins_as_json(text)) return "is text, but not JSON";
   for (const Magic& key : kKeys) {
     if (text.find(key.bytes) != std::string_view::npos) return key.what;
   }

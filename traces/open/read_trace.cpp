@@ -1,38 +1,47 @@
 #include "traces/open/read_trace.hpp"
 
-#include <filesystem>
-#include <system_error>
+#include <new>
+#include <utility>
 
 #include "traces/export/chrome_import.hpp"
 #include "traces/fst/fst_file.hpp"
-#include "traces/input/byte_source.hpp"
-#include "traces/input/foreign_file.hpp"
+#include "traces/open/recording_kind.hpp"
 
 namespace foreshard::traces {
 namespace {
 
-constexpr std::size_t kLooked = 4096;
+constexpr const char* kExpected =
+    "a trace (.fst), a recording of PyTorch's profiler (JSON, or a folder of it), an Nsight "
+    "Systems "
+    "export (SQLite) or a CUDA memory snapshot";
 
-// Empty where it cannot be read, which the reader of traces will say.
-std::string beginning_of(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return "";
-  return first_bytes(path, kLooked, "a trace").value_or("");
+Result<Trace> one_run(const std::string& path, const ImportOptions& options) {
+  auto runs = import_kineto({path}, options);
+  if (!runs) return tl::unexpected(runs.error());
+  if (runs->size() == 1) return std::move(runs->front());
+  return fail(path, "",
+              "holds " + std::to_string(runs->size()) +
+                  " runs; expected one, or first `foreshard import kineto`, which writes a trace "
+                  "for each");
 }
 
 }  // namespace
 
-Result<Trace> read_trace(const std::string& path) {
-  if (is_foreshard_export(path)) return read_chrome(path);
-  const std::string bytes = beginning_of(path);
-  const auto text = bytes.find_first_not_of(" \t\r\n");
-  if (text != std::string::npos && (bytes[text] == '{' || bytes[text] == '[')) {
-    return fail(path, "",
-                looks_like(bytes) +
-                    ", not a trace of foreshard; expected a trace (.fst), or first "
-                    "foreshard import kineto for a recording of PyTorch's profiler");
+Result<Trace> read_trace(const std::string& path, const ImportOptions& options) {
+  const auto kind = recording_kind(path, kExpected);
+  if (!kind) return tl::unexpected(kind.error());
+  try {
+    switch (*kind) {
+      case RecordingKind::fst: return read_fst(path);
+      case RecordingKind::perfetto_export: return read_chrome(path);
+      case RecordingKind::kineto: return one_run(path, options);
+      case RecordingKind::nsys: return import_nsys(path, options);
+      case RecordingKind::snapshot: return import_snapshot(path, options);
+      default: return wrong_kind(path, *kind, kExpected);
+    }
+  } catch (const std::bad_alloc&) {
+    return fail(path, "", "takes more memory than there is; expected a smaller recording");
   }
-  return read_fst(path);
 }
 
 }  // namespace foreshard::traces

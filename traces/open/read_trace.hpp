@@ -1,15 +1,18 @@
-// A trace of ours from whichever form it stands in: a .fst file, or the JSON that
-// `foreshard export --perfetto` writes. The content decides, not the name.
+// A trace from whichever recording it stands in: a .fst file, the JSON that `foreshard export
+// --perfetto` writes, a recording of PyTorch's profiler (a file or a folder with one of each rank), an
+// Nsight Systems export or a CUDA memory snapshot. The content decides, not the name. Recordings of
+// others are imported into memory as import.hpp says.
 #pragma once
 
 #include <string>
 
 #include "models/base/error.hpp"
+#include "traces/import.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
 
-// Other recordings are an error that says how to import them.
-Result<Trace> read_trace(const std::string& path);
+// An error where a folder holds several runs, and one that says what the file is instead.
+Result<Trace> read_trace(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace foreshard::traces

@@ -43,7 +43,8 @@ class KernelTest : public testing::TestWithParam<const SimdKernels*> {
 
   static bool is_scratch(const Launch& launch, const Tensor& last) {
     const auto bytes = static_cast<std::int64_t>(last.bytes.size());
-    return bytes == kWorkspace.count || bytes == scratch_bytes(launch.key).count;
+    return bytes == DeviceTraits{}.matmul_workspace.count ||
+           bytes == scratch_bytes(launch.key, {}).count;
   }
 };
 
@@ -76,11 +77,11 @@ inline double element_error(const Values& got, const Values& expected, const Val
 }
 
 inline Tensor unwritten_workspace() {
-  return Tensor::unwritten(DType::fp32, kWorkspace.count / 4);
+  return Tensor::unwritten(DType::fp32, DeviceTraits{}.matmul_workspace.count / 4);
 }
 
 inline Tensor unwritten_scratch(const CostKey& key) {
-  return Tensor::unwritten(DType::fp32, scratch_bytes(key).count / 4);
+  return Tensor::unwritten(DType::fp32, scratch_bytes(key, {}).count / 4);
 }
 
 }  // namespace foreshard::executor

@@ -9,7 +9,7 @@ namespace {
 
 using Index = std::int64_t;
 
-constexpr Index kFloats = kWorkspace.count / 4;
+constexpr Index kFloats = DeviceTraits{}.matmul_workspace.count / 4;
 
 struct Size {
   Index m, n, k;

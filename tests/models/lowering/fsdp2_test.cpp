@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "models/lowering/lower.hpp"
-#include "models/lowering/operator_graph.hpp"
 #include "tests/models/lowering/program_checks.hpp"
 #include "tests/small_llama.hpp"
 
@@ -181,35 +180,6 @@ TEST(Implementation, TorchtitanOrdersModulesItsOwnWay) {
   for (const Parameter& p : titan.tree.parameters) {
     const Module& owner = titan.tree.modules[static_cast<std::size_t>(p.module)];
     EXPECT_EQ(p.name.substr(0, p.name.rfind('.')), owner.path);
-  }
-}
-
-// Everything that backward reads and a block does not keep must be written again, and nothing else
-// may be: whatever is kept, in every combination of the block's slots that the plan's words name.
-TEST(Recomputation, MakesWhatBackwardNeedsAndWritesNothingKept) {
-  using namespace lowering;
-  const OperatorSet set = foreshard_operators(four_layers(), Plan{});
-  const Segment& block = set.block;
-  const std::vector<bool> needed = needed_by_backward(block);
-  for (int words = 0; words < 8; ++words) {
-    std::vector<Slot> kept;
-    const std::vector<Slot>* const named[] = {&set.attention_outputs, &set.matmul_outputs,
-                                              &set.second_matmul_outputs};
-    for (int w = 0; w < 3; ++w) {
-      if (words >> w & 1) kept.insert(kept.end(), named[w]->begin(), named[w]->end());
-    }
-    const Recomputation again = recompute_all_but(block, kept);
-    std::vector<bool> written(block.slots.size());
-    for (std::size_t n = 0; n < block.forward.size(); ++n) {
-      for (const Operand& o : block.forward[n].writes) {
-        if (!again.reruns[n] || o.kind != Operand::Kind::slot) continue;
-        written[static_cast<std::size_t>(o.slot)] = true;
-      }
-    }
-    for (std::size_t s = 0; s < needed.size(); ++s) {
-      EXPECT_FALSE(written[s] && again.keeps[s]) << "slot " << s << ", words " << words;
-      EXPECT_TRUE(!needed[s] || written[s] || again.keeps[s]) << "slot " << s;
-    }
   }
 }
 

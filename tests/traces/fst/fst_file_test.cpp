@@ -182,7 +182,7 @@ TEST(FstFile, NamesWhatIsWrongWithAPath) {
   EXPECT_NE(message(read_fst(folder.path("."))).find("is a folder"), std::string::npos);
 
   write_file(folder.path("t.txt"), "hi");
-  EXPECT_NE(message(read_fst(folder.path("t.txt"))).find("t.txt: is text that is no JSON"),
+  EXPECT_NE(message(read_fst(folder.path("t.txt"))).find("t.txt: is text, but not JSON"),
             std::string::npos);
   write_file(folder.path("empty"), "");
   EXPECT_NE(message(read_fst(folder.path("empty"))).find("is empty"), std::string::npos);

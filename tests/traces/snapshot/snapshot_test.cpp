@@ -333,7 +333,7 @@ TEST(SnapshotTest, SaysWhatAnotherFileIs) {
   for (const auto& [bytes, word] :
        {std::pair("{\"traceEvents\": []}", "JSON of PyTorch's profiler"),
         {"PK\x03\x04", "zip archive"},
-        {"[batch]\n", "text that is no JSON"}}) {
+        {"[batch]\n", "text, but not JSON"}}) {
     const auto snapshot = parse_snapshot(bytes, "x.pickle");
     ASSERT_FALSE(snapshot) << bytes;
     EXPECT_NE(snapshot.error().text().find(word), std::string::npos) << snapshot.error().text();

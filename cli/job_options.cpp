@@ -1,0 +1,45 @@
+#include "cli/job_options.hpp"
+
+#include "cli/output.hpp"
+#include "models/plan/foreign/foreign_plans.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+constexpr std::int64_t kMostRanks = 1'000'000;
+
+}  // namespace
+
+void JobOptions::add_to(Options& options) {
+  options.model(model);
+  options.input(
+      "--plan", plan,
+      {"PLAN", "training plan (TOML), or a configuration of Accelerate, torchtitan or DeepSpeed",
+       false, "each key's own default, see `foreshard plan --defaults`"});
+  options.whole_number("--ranks", ranks, {1, kMostRanks}, {"RANKS", "number of ranks", true});
+  options.whole_number("--nodes", nodes, {1, kMostRanks},
+                       {"NODES", "number of nodes that the ranks are spread over evenly", false,
+                        "as many ranks per node as the machine holds"});
+}
+
+Result<Job> JobOptions::load() const {
+  if (nodes && *nodes > ranks) {
+    return fail("", "--nodes",
+                std::to_string(*nodes) + " nodes cannot hold " + std::to_string(ranks) +
+                    " ranks; expected 1 to the number of ranks");
+  }
+  if (nodes && ranks % *nodes != 0) {
+    return fail("", "--nodes",
+                "--ranks " + std::to_string(ranks) + " cannot be spread evenly over --nodes " +
+                    std::to_string(*nodes) + "; expected a number of nodes that divides the ranks");
+  }
+  auto config = load_llama_config(model);
+  if (!config) return tl::unexpected(config.error());
+  auto loaded = plan.empty() ? Result<ConvertedPlan>(ConvertedPlan()) : read_any_plan(plan);
+  if (!loaded) return tl::unexpected(loaded.error());
+  if (loaded->is_foreign()) warn(plan + ": " + conversion_summary(*loaded));
+  const std::string name = plan.empty() ? "default plan" : plan;
+  return make_job(*config, loaded->plan, name, ranks, nodes.value_or(0));
+}
+
+}  // namespace foreshard::cli

@@ -1,0 +1,21 @@
+// The options that name a job, and the job they name.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/options.hpp"
+#include "models/sharding/job.hpp"
+
+namespace foreshard::cli {
+
+struct JobOptions {
+  std::string model, plan;
+  int ranks = 0;
+  std::optional<int> nodes;
+
+  void add_to(Options& options);
+  Result<Job> load() const;
+};
+
+}  // namespace foreshard::cli

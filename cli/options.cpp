@@ -1,0 +1,224 @@
+#include "cli/options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/byte_size.hpp"
+#include "models/base/atomic_file.hpp"
+#include "models/base/figures.hpp"
+#include "models/base/utf8.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+std::string expected(Range range) {
+  std::string text = "a whole number from " + std::to_string(range.least);
+  return text + (range.most == kNoBound ? " on" : " to " + std::to_string(range.most));
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& value,
+                         const std::string& wanted) {
+  throw CLI::ValidationError(name, "is '" + excerpt(value) + "'; expected " + wanted);
+}
+
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  }
+  return text;
+}
+
+namespace fs = std::filesystem;
+
+// Where a file of this name is written: a link under the name is replaced, not followed.
+fs::path written_at(const std::string& path) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error);
+  return fs::weakly_canonical(whole.parent_path(), error) / whole.filename();
+}
+
+bool would_overwrite(const std::string& output, const std::string& input) {
+  std::error_code error;
+  const fs::path at = written_at(output);
+  return at == written_at(input) || at == fs::weakly_canonical(fs::absolute(input, error), error);
+}
+
+}  // namespace
+
+CLI::Option& Options::add(const std::string& names, OptionText text, ValueKind kind,
+                          std::function<void(const std::string&)> take) {
+  OptionInfo info;
+  const bool is_positional = names == text.metavar;
+  if (!is_positional) info.names = names_in(names);
+  info.metavar = std::move(text.metavar);
+  info.help = std::move(text.help);
+  info.fallback = std::move(text.fallback);
+  info.is_required = text.is_required;
+  info.kind = kind;
+  CLI::Option* option = app_.add_option_function<std::string>(names, std::move(take), info.help);
+  option->required(info.is_required)->type_name(info.metavar);
+  all_.push_back(std::move(info));
+  return *option;
+}
+
+void Options::flag(const std::string& names, bool& value, const std::string& help) {
+  app_.add_flag(names, value, help);
+  OptionInfo info;
+  info.names = names_in(names);
+  info.help = help;
+  info.kind = ValueKind::flag;
+  all_.push_back(std::move(info));
+}
+
+void Options::text(const std::string& names, std::string& value, OptionText text) {
+  add(names, std::move(text), ValueKind::text, [&value](const auto& given) { value = given; });
+}
+
+void Options::integer(const std::string& names, Range range, OptionText text,
+                      std::function<void(std::int64_t)> take) {
+  const std::string name = names_in(names).back();
+  add(names, std::move(text), ValueKind::text,
+      [range, name, take = std::move(take)](const std::string& given) {
+        std::int64_t number = 0;
+        const char* const end = given.data() + given.size();
+        const auto read = std::from_chars(given.data(), end, number);
+        const bool is_number = read.ec == std::errc() && read.ptr == end;
+        if (!is_number || number < range.least || number > range.most) {
+          refuse(name, given, expected(range));
+        }
+        take(number);
+      });
+}
+
+void Options::whole_number(const std::string& names, int& value, Range range, OptionText text) {
+  if (!text.is_required && text.fallback.empty()) text.fallback = std::to_string(value);
+  integer(names, range, std::move(text),
+          [&value](auto number) { value = static_cast<int>(number); });
+}
+
+void Options::whole_number(const std::string& names, std::int64_t& value, Range range,
+                           OptionText text) {
+  if (!text.is_required && text.fallback.empty()) text.fallback = std::to_string(value);
+  integer(names, range, std::move(text), [&value](auto number) { value = number; });
+}
+
+void Options::whole_number(const std::string& names, std::optional<int>& value, Range range,
+                           OptionText text) {
+  integer(names, range, std::move(text),
+          [&value](auto number) { value = static_cast<int>(number); });
+}
+
+void Options::number(const std::string& names, double& value, double most, OptionText text) {
+  if (text.fallback.empty()) text.fallback = formatted("%g", value);
+  const std::string name = names_in(names).back();
+  add(names, std::move(text), ValueKind::text, [&value, most, name](const std::string& given) {
+    const char* const end = given.data() + given.size();
+    const auto read = std::from_chars(given.data(), end, value);
+    const bool is_number = read.ec == std::errc() && read.ptr == end;
+    if (!is_number || !(value > 0) || value > most) {
+      refuse(name, given, formatted("a number above 0, at most %g", most));
+    }
+  });
+}
+
+void Options::size(const std::string& names, std::optional<std::int64_t>& bytes, OptionText text) {
+  const std::string name = names_in(names).back();
+  add(names, std::move(text), ValueKind::text, [&bytes, name](const std::string& given) {
+    bytes = byte_size(given);
+    if (!bytes) refuse(name, given, "bytes, or a number with a unit such as 80GiB");
+  });
+}
+
+void Options::choice(const std::string& names, std::string& value, std::vector<std::string> choices,
+                     OptionText text) {
+  if (!text.is_required && text.fallback.empty()) text.fallback = value;
+  const std::string name = names_in(names).back();
+  add(names, std::move(text), ValueKind::choice, [&value, choices, name](const std::string& given) {
+    if (std::find(choices.begin(), choices.end(), given) == choices.end()) {
+      refuse(name, given, alternatives(choices));
+    }
+    value = given;
+  });
+  all_.back().choices = std::move(choices);
+}
+
+void Options::model(std::string& value) {
+  add("--model",
+      {"MODEL",
+       "Hugging Face model folder, its config.json, or a name that `foreshard list models` prints",
+       true},
+      ValueKind::model, [&value](const auto& given) { value = given; });
+  files_.push_back({"--model", [&value] { return std::vector{value}; }, false});
+}
+
+void Options::machine(std::string& value, OptionText text) {
+  add("--machine", std::move(text), ValueKind::machine,
+      [&value](const auto& given) { value = given; });
+}
+
+void Options::input(const std::string& names, std::string& path, OptionText text) {
+  add(names, std::move(text), ValueKind::file, [&path](const auto& given) { path = given; });
+  files_.push_back({all_.back().name(), [&path] { return std::vector{path}; }, false});
+}
+
+void Options::inputs(const std::string& names, std::vector<std::string>& paths, OptionText text) {
+  OptionInfo info;
+  if (names != text.metavar) info.names = names_in(names);
+  info.metavar = text.metavar;
+  info.help = text.help;
+  info.kind = ValueKind::file;
+  info.is_required = text.is_required;
+  info.is_repeated = true;
+  app_.add_option(names, paths, info.help)->required(info.is_required)->type_name(info.metavar);
+  all_.push_back(std::move(info));
+  files_.push_back({all_.back().name(), [&paths] { return paths; }, false});
+}
+
+void Options::output(const std::string& names, std::string& path, OptionText text) {
+  add(names, std::move(text), ValueKind::file, [&path](const auto& given) { path = given; });
+  files_.push_back({all_.back().name(), [&path] { return std::vector{path}; }, true});
+}
+
+void Options::folder(const std::string& names, std::string& path, OptionText text) {
+  add(names, std::move(text), ValueKind::folder, [&path](const auto& given) { path = given; });
+}
+
+Result<void> Options::check_files() const {
+  for (const File& output : files_) {
+    if (!output.is_output) continue;
+    const std::string path = output.paths().front();
+    if (path.empty() || path == "-" || is_written_through(path)) continue;
+    for (const File& other : files_) {
+      if (&other == &output) continue;
+      for (const std::string& used : other.paths()) {
+        const bool is_same =
+            other.is_output ? written_at(path) == written_at(used) : would_overwrite(path, used);
+        if (used.empty() || !is_same) continue;
+        return fail(path, output.name,
+                    "is also what " + other.name + (other.is_output ? " writes" : " reads") +
+                        "; expected a file of its own");
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace foreshard::cli

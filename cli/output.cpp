@@ -1,0 +1,135 @@
+#include "cli/output.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "models/base/atomic_file.hpp"
+#include "models/base/utf8.hpp"
+
+namespace foreshard::cli {
+
+namespace {
+
+// The version of the form of all answers: docs/json.md says when it changes.
+constexpr int kSchemaVersion = 1;
+
+// An answer begins with its version. It can be large, so that its text is not parsed again.
+std::string with_schema_version(const std::string& object) {
+  const std::string version = std::to_string(kSchemaVersion);
+  return (object.starts_with("{\n") ? "{\n  \"schema_version\": " : "{\"schema_version\":") +
+         version + "," + object.substr(1);
+}
+
+}  // namespace
+
+int complain(const Error& error, int status) {
+  std::fprintf(stderr, "foreshard: error: %s\n", error.text().c_str());
+  return status;
+}
+
+int complain(const std::exception& error) {
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return complain({"", "", is_memory ? "this machine's memory is used up" : error.what()},
+                  kRunFailed);
+}
+
+Result<void> show(const std::string& text) {
+  const std::string shown = printable(text, Lines::kept);
+  if (std::fputs(shown.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
+  return fail("standard output", "",
+              std::string("cannot be written (") + std::strerror(errno) + ")");
+}
+
+void warn(const std::string& warning) {
+  std::fprintf(stderr, "foreshard: warning: %s\n", Error{"", "", warning}.text().c_str());
+}
+
+nlohmann::ordered_json peaks_json(std::int64_t allocated, std::int64_t reserved,
+                                  std::int64_t active) {
+  return {{"peak_allocated_bytes", allocated},
+          {"peak_reserved_bytes", reserved},
+          {"peak_active_bytes", active}};
+}
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+int written(const Result<void>& done) {
+  return done ? kSuccess : complain(done.error(), kRunFailed);
+}
+
+Result<void> check_output(const std::string& path, const std::string& option) {
+  if (path.empty()) return {};
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return fail(path, option, "is a folder; expected the name of a file to write");
+  }
+  if (is_written_through(path)) return {};
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    return fail(path, option,
+                "the folder " + folder.string() + " does not exist; expected a folder to write to");
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    return fail(path, option,
+                "the folder " + folder.string() + " cannot be written to (" + std::strerror(errno) +
+                    "); expected a folder to write to");
+  }
+  return {};
+}
+
+Result<void> check_trace_output(const std::string& path, const std::string& option) {
+  if (is_written_through(path)) {
+    return fail(path, option, "is a device or a pipe; expected a file to write the trace to");
+  }
+  return check_output(path, option);
+}
+
+Result<void> write_output(const std::string& path, const std::string& option,
+                          const std::function<void(std::ostream& out)>& produce) {
+  auto written = write_atomically(path, produce);
+  if (!written) written.error().field = option;
+  return written;
+}
+
+void JsonOutput::add_to(Options& options) {
+  options.output("--json", path_,
+                 {"FILE", "write the answer as JSON to FILE; - is standard output"});
+}
+
+Result<void> JsonOutput::check() const {
+  return is_standard_output() ? Result<void>() : check_output(path_, "--json");
+}
+
+Result<void> JsonOutput::write(const nlohmann::ordered_json& json, int indent) const {
+  return is_wanted() ? write_text(json_text(json, indent)) : Result<void>();
+}
+
+Result<void> JsonOutput::write_text(const std::string& json) const {
+  if (path_.empty()) return {};
+  const std::string answer = with_schema_version(json);
+  if (!is_standard_output()) {
+    return write_output(path_, "--json", [&](std::ostream& out) { out << answer << '\n'; });
+  }
+  if (std::fputs(answer.c_str(), stdout) < 0 || std::fputc('\n', stdout) < 0 ||
+      std::fflush(stdout) != 0) {
+    return fail(path_, "--json", std::string("cannot be written (") + std::strerror(errno) + ")");
+  }
+  return {};
+}
+
+Result<void> JsonOutput::answer(const std::string& json, const std::string& text) const {
+  if (auto ok = write_text(json); !ok) return ok;
+  return is_standard_output() ? Result<void>() : show(text);
+}
+
+}  // namespace foreshard::cli

@@ -1,0 +1,63 @@
+// What commands print and write. Errors go to standard error as `foreshard: error: FILE: FIELD: what
+// is wrong; what is expected`; with `--json -` standard output carries one JSON object and nothing
+// else.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+
+namespace foreshard::cli {
+
+// Prints an error as the contract says and returns its exit status.
+int complain(const Error& error, int status = kBadInput);
+int complain(const std::exception& error);  // of what nobody could cause; the run has failed
+// Text for people on standard output: the only way there, since what files and options hold must not
+// reach a terminal as it is. An error where it cannot be written.
+Result<void> show(const std::string& text);
+// `foreshard: warning: ...` on standard error.
+void warn(const std::string& warning);
+// The exit status of what was written: what cannot be is a failure of the run, not of its input.
+int written(const Result<void>& done);
+
+// The peaks of a rank's allocator, as all answers name them.
+nlohmann::ordered_json peaks_json(std::int64_t allocated, std::int64_t reserved,
+                                  std::int64_t active);
+// JSON as text on one line, or indented: always UTF-8, whatever names stand in it.
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
+
+// Where a command's JSON goes: nowhere, standard output ("-"), or a file.
+class JsonOutput {
+ public:
+  void add_to(Options& options);
+  bool is_wanted() const { return !path_.empty(); }
+  // The output replaces the text for people.
+  bool is_standard_output() const { return path_ == "-"; }
+  // Before any work: a folder that is not there is an error now.
+  Result<void> check() const;
+  Result<void> write(const nlohmann::ordered_json& json, int indent = 2) const;
+  // Both answers, each where it is wanted.
+  Result<void> answer(const std::string& json, const std::string& text) const;
+
+ private:
+  Result<void> write_text(const std::string& json) const;
+
+  std::string path_;
+};
+
+// An output file's folder exists and can be written to.
+Result<void> check_output(const std::string& path, const std::string& option);
+// The same of a trace, which no device or pipe can take.
+Result<void> check_trace_output(const std::string& path, const std::string& option);
+// Writes it whole or not at all; the error names the option.
+Result<void> write_output(const std::string& path, const std::string& option,
+                          const std::function<void(std::ostream& out)>& produce);
+
+}  // namespace foreshard::cli

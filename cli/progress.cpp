@@ -1,0 +1,35 @@
+#include "cli/progress.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <unistd.h>
+
+namespace foreshard::cli {
+
+Progress::Progress(std::int64_t total, bool is_quiet)
+    : total_(total), is_quiet_(is_quiet), is_terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+void Progress::at(std::int64_t done, const std::string& note) {
+  if (is_quiet_) return;
+  if (is_terminal_) {
+    constexpr std::int64_t kWidth = 30;
+    const std::int64_t filled = total_ > 0 ? kWidth * done / total_ : 0;
+    std::fprintf(stderr, "\r[%s%s] %lld/%lld %s\033[K",
+                 std::string(static_cast<std::size_t>(filled), '=').c_str(),
+                 std::string(static_cast<std::size_t>(kWidth - filled), ' ').c_str(),
+                 static_cast<long long>(done), static_cast<long long>(total_), note.c_str());
+    has_bar_ = true;
+  } else if (done == total_ || done - last_line_ >= std::max<std::int64_t>(1, total_ / 20)) {
+    std::fprintf(stderr, "%lld/%lld %s\n", static_cast<long long>(done),
+                 static_cast<long long>(total_), note.c_str());
+    last_line_ = done;
+  }
+  std::fflush(stderr);
+}
+
+Progress::~Progress() {
+  if (has_bar_) std::fputc('\n', stderr);
+}
+
+}  // namespace foreshard::cli

@@ -1,0 +1,23 @@
+// What a step program depends on of the device it is for: sizes of workspaces and scratch follow from
+// it by formulas, on any machine and without such a device.
+#pragma once
+
+#include <cstdint>
+
+#include "models/base/units.hpp"
+
+namespace foreshard {
+
+enum class DeviceKind : std::uint8_t { cpu, cuda };
+
+struct DeviceTraits {
+  DeviceKind kind = DeviceKind::cpu;
+  int compute_capability = 0;  // 90 for 9.0; 0: none, as of a CPU
+  int multiprocessors = 0;     // likewise
+  // Of matrix products on the compute stream, allocated once in the set-up.
+  Bytes matmul_workspace{1 << 20};
+
+  bool operator==(const DeviceTraits&) const = default;
+};
+
+}  // namespace foreshard

@@ -1,0 +1,224 @@
+// The hooks of the runtime and its prefetching (sections 1.6 to 1.8).
+#include "models/lowering/runtimes/fsdp2.hpp"
+
+#include "models/base/assertion.hpp"
+
+namespace foreshard::lowering {
+
+Fsdp2::Fsdp2(const Job& job, RankProgram& program, Emitter& emit)
+    : job_(job),
+      plan_(job.plan),
+      program_(program),
+      emit_(emit),
+      states_(job.units.size()),
+      unit_of_layer_(static_cast<std::size_t>(job.model.layers), kNone),
+      layer_of_unit_(job.units.size(), kNone),
+      stays_sharded_in_backward_(job.units.size()),
+      places_(job.tree.parameters.size()),
+      gradient_type_(job.plan.precision.param),
+      reduce_type_(job.plan.precision.reduce.value_or(gradient_type_)) {
+  for (std::size_t u = 0; u < job.units.size(); ++u) {
+    const Unit& unit = job.units[u];
+    const UnitId id = static_cast<UnitId>(u);
+    for (std::size_t i = 0; i < unit.parameters.size(); ++i) {
+      places_[static_cast<std::size_t>(unit.parameters[i])] = {id, static_cast<std::int32_t>(i)};
+    }
+    const Module& first = job.tree.modules[static_cast<std::size_t>(unit.modules[0])];
+    if (unit.modules.size() == 1 && first.kind == ModuleKind::decoder_layer) {
+      unit_of_layer_[static_cast<std::size_t>(first.layer)] = id;
+      layer_of_unit_[u] = first.layer;
+    }
+    after_forward_.push_back(after_forward(job, id));
+    stays_sharded_in_backward_[u] = stays_sharded_in_backward(job, id);
+  }
+}
+
+void Fsdp2::allocate_shards() {
+  const DType storage = plan_.precision.storage;
+  const bool on_host = plan_.offload.parameters;
+  held_.resize(job_.units.size());
+  for (std::size_t u = 0; u < job_.units.size(); ++u) {
+    const UnitLayout& layout = program_.units[u];
+    if (layout.parameters.empty()) continue;
+    focus(static_cast<UnitId>(u));
+    const auto allocate = [&](const ParameterShard& p, Role role, bool is_on_host) {
+      return emit_.allocate({p.padded * item_size(storage), Category::parameters, role,
+                             emit_.parameter_name(p.parameter), Stream::compute, is_on_host, true});
+    };
+    UnitShards& held = held_[u];
+    for (const ParameterShard& p : layout.parameters) {
+      held.shards.push_back(allocate(p, Role::shard, on_host));
+    }
+    if (plan_.offload.optimizer && !on_host) {
+      for (const ParameterShard& p : layout.parameters) {
+        held.master_shards.push_back(allocate(p, Role::master_shard, true));
+      }
+    }
+    if (on_host || plan_.offload.optimizer) {
+      held.host_gradient =
+          emit_.allocate({layout.padded * item_size(storage), Category::gradients,
+                          Role::host_gradient, kNone, Stream::compute, true, true});
+    }
+  }
+}
+
+void Fsdp2::begin_step() {
+  for (UnitState& s : states_) s = UnitState{};
+  all_gather_state_ = reduce_scatter_state_ = {};
+}
+
+// PyTorch frees it in the next forward; a buffer of one step is not freed in another here.
+void Fsdp2::end_step() {
+  release_all_gather_state();
+}
+
+void Fsdp2::begin_micro_step(int micro_step) {
+  is_last_micro_step_ = micro_step + 1 == plan_.batch.accumulation;
+  iteration_root_ = kNone;
+  post_forward_order_.clear();
+  for (UnitState& s : states_) {
+    s.state = State::idle;
+    s.post_backward_done = false;
+    s.post_forward_indices.clear();
+  }
+}
+
+BufferId Fsdp2::parameter(ParameterId parameter) const {
+  const ParameterPlace& p = places_[static_cast<std::size_t>(parameter)];
+  const UnitState& s = states_[static_cast<std::size_t>(p.unit)];
+  FORESHARD_ASSERT(s.is_unsharded, "an operator reads a parameter that is not gathered");
+  return s.unsharded[static_cast<std::size_t>(p.index)];
+}
+
+void Fsdp2::focus(UnitId unit) {
+  emit_.focus(unit, unit == kNone ? 0 : job_.units[static_cast<std::size_t>(unit)].modules[0]);
+}
+
+void Fsdp2::unshard_root_before_forward() {
+  focus(0);
+  unshard(0);
+  wait_for_unshard(0);
+}
+
+// FSDPState._root_pre_forward, by the first state that enters a forward.
+void Fsdp2::root_pre_forward(UnitId unit) {
+  if (iteration_root_ != kNone) return;
+  iteration_root_ = unit;
+  const auto range = emit_.range(Range::root_pre_forward);
+  all_gather_streams_wait(emit_.record(Stream::compute));
+}
+
+// FSDPState._pre_forward, 1.6.
+void Fsdp2::pre_forward(UnitId unit) {
+  focus(unit);
+  root_pre_forward(unit);
+  const auto range = emit_.range(Range::pre_forward, unit);
+  at(unit).state = State::forward;
+  unshard(unit);
+  wait_for_unshard(unit);
+  prefetch_forward(unit);
+}
+
+// FSDPParamGroup._prefetch_unshard: as if the target were in `state`, for the streams' sake.
+void Fsdp2::prefetch(UnitId target, State state) {
+  const UnitId current = emit_.unit();
+  focus(target);
+  const State before = std::exchange(at(target).state, state);
+  unshard(target);
+  at(target).state = before;
+  focus(current);
+}
+
+// The units among `depth` decoder blocks after (`direction` 1) or before (-1) a unit's own, nearest
+// first: what PyTorch's tutorial hands to set_modules_to_{forward,backward}_prefetch. None where the
+// unit is no block or fewer blocks are left. Blocks that are no units cannot be prefetched.
+std::vector<UnitId> Fsdp2::explicit_targets(UnitId unit, std::int64_t depth, int direction) const {
+  const std::int64_t layer = layer_of_unit_[static_cast<std::size_t>(unit)];
+  const std::int64_t last = layer + direction * depth;
+  std::vector<UnitId> targets;
+  if (layer == kNone || last < 0 || last >= job_.model.layers) return targets;
+  for (std::int64_t i = layer + direction; i != last + direction; i += direction) {
+    const UnitId target = unit_of_layer_[static_cast<std::size_t>(i)];
+    if (target != kNone) targets.push_back(target);
+  }
+  return targets;
+}
+
+void Fsdp2::prefetch_forward(UnitId unit) {
+  for (const UnitId target : explicit_targets(unit, plan_.prefetch.forward, 1)) {
+    prefetch(target, State::forward);
+  }
+}
+
+// FSDPState._post_forward, 1.6.
+void Fsdp2::post_forward(UnitId unit, bool is_root) {
+  focus(unit);
+  const auto range = emit_.range(Range::post_forward, unit);
+  at(unit).state = State::idle;
+  if (is_managed(unit)) {
+    switch (after_forward_[static_cast<std::size_t>(unit)]) {
+      case AfterForward::keep: break;
+      case AfterForward::reshard: reshard(unit); break;
+      case AfterForward::reshard_to_group: reshard_to_group(unit); break;
+    }
+    at(unit).post_forward_indices.push_back(static_cast<int>(post_forward_order_.size()));
+    post_forward_order_.push_back(unit);
+  }
+  if (is_root) end_iteration(unit);
+}
+
+// The state that began a forward ends it.
+void Fsdp2::end_iteration(UnitId unit) {
+  if (iteration_root_ != unit) return;
+  iteration_root_ = kNone;
+  release_all_gather_state();
+}
+
+// A block's own unit is in backward already; units inside it begin a forward of their own.
+void Fsdp2::pre_forward_in_recompute(UnitId unit) {
+  focus(unit);
+  UnitState& s = at(unit);
+  if (s.state == State::pre_backward) {
+    unshard(unit);
+    return wait_for_unshard(unit);
+  }
+  root_pre_forward(unit);
+  const auto range = emit_.range(Range::pre_forward, unit);
+  s.state = State::forward;
+  unshard(unit);
+  wait_for_unshard(unit);
+}
+
+// Inside backward a forward neither reshards nor counts in the post-forward order.
+void Fsdp2::post_forward_in_recompute(UnitId unit) {
+  focus(unit);
+  if (at(unit).state == State::pre_backward) return;
+  at(unit).state = State::idle;
+  end_iteration(unit);
+}
+
+// FSDPParamGroup.pre_backward, 1.8.
+void Fsdp2::pre_backward(UnitId unit) {
+  focus(unit);
+  const auto range = emit_.range(Range::pre_backward, unit);
+  at(unit).state = State::pre_backward;
+  unshard(unit);
+  wait_for_unshard(unit);
+  prefetch_backward(unit);
+}
+
+// Explicit targets, or else the unit before this one in post-forward order.
+void Fsdp2::prefetch_backward(UnitId unit) {
+  if (!plan_.prefetch.backward || !is_managed(unit)) return;
+  const std::vector<UnitId> targets = explicit_targets(unit, *plan_.prefetch.backward, -1);
+  for (const UnitId target : targets) prefetch(target, State::pre_backward);
+  auto& indices = at(unit).post_forward_indices;
+  if (!targets.empty() || indices.empty()) return;
+  const int index = indices.back();
+  indices.pop_back();
+  if (index > 0) {
+    prefetch(post_forward_order_[static_cast<std::size_t>(index - 1)], State::pre_backward);
+  }
+}
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,145 @@
+// The sharding runtime `fsdp2`: when units are gathered, kept and reduced, as PyTorch 2.11's
+// fully_shard does it. Section numbers in comments are those of the reference "FSDP memory and
+// timing semantics"; function names in the comments are PyTorch's.
+//
+// Files: the hooks and prefetching (fsdp2.cpp), gathering (fsdp2_unshard.cpp), gradients
+// (fsdp2_reduce.cpp).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/lowering/script/emitter.hpp"
+#include "models/lowering/script/sharding_runtime.hpp"
+#include "models/sharding/job.hpp"
+
+namespace foreshard::lowering {
+
+class Fsdp2 final : public ShardingRuntime {
+ public:
+  Fsdp2(const Job& job, RankProgram& program, Emitter& emit);
+
+  // On the host with offload.parameters; with offload.optimizer master copies on the host besides.
+  void allocate_shards() override;
+
+  void begin_step() override;
+  void begin_micro_step(int micro_step) override;
+  void end_step() override;
+
+  void unshard_root_before_forward() override;
+  void pre_forward(UnitId unit) override;
+  void post_forward(UnitId unit, bool is_root) override;
+  void pre_backward(UnitId unit) override;
+  void post_backward(UnitId unit) override;
+  void pre_forward_in_recompute(UnitId unit) override;
+  void post_forward_in_recompute(UnitId unit) override;
+  void final_callback() override;  // _root_post_backward_final_callback
+
+  BufferId parameter(ParameterId parameter) const override;
+  BufferId gradient(ParameterId parameter) const override;
+  // AccumulateGrad (1.11).
+  void gradient_ready(ParameterId parameter, BufferId gradient) override;
+
+  std::vector<OptimizerTensors> optimizer_tensors() const override;
+  void zero_gradients() override;
+
+ private:
+  enum class State : std::uint8_t { forward, pre_backward, idle };
+
+  struct UnitState {
+    State state = State::idle;
+    bool is_unsharded = false;
+    bool is_kept_after_forward = false;  // slices for the post-forward group are alive
+    bool has_gathered = false;           // an unshard that nobody has waited for
+    bool is_async = false;               // of the last unshard: its collective was asynchronous
+    bool post_backward_done = false;
+    BufferId gathered = kNone;
+    EventId gathered_event = kNone;  // none where the compute stream gathered
+    EventId kept_event = kNone;
+    std::vector<BufferId> unsharded, kept, gradients, accumulated;
+    std::vector<int> post_forward_indices;
+    BufferId all_reduce_input = kNone;  // held until finalize_backward
+    BufferId partial_reduction = kNone;
+    std::optional<EventId> post_reduce;
+    BufferId reduced = kNone;  // the sharded gradient in the storage type, one flat buffer
+    EventId on_host = kNone;   // offloaded copy of it
+  };
+  struct Pending {  // comm_ctx.all_gather_state and reduce_scatter_state
+    BufferId buffer = kNone;
+    EventId event = kNone;
+  };
+
+  UnitState& at(UnitId unit) { return states_[static_cast<std::size_t>(unit)]; }
+  const UnitLayout& layout(UnitId unit) const {
+    return program_.units[static_cast<std::size_t>(unit)];
+  }
+  const RankPlace::Membership& group(Group g) const {
+    return program_.place.groups[static_cast<int>(g)];
+  }
+  bool is_managed(UnitId unit) const { return !layout(unit).parameters.empty(); }
+
+  // What stays from the set-up to the end of the run.
+  struct UnitShards {
+    std::vector<BufferId> shards;         // on the host with offload.parameters
+    std::vector<BufferId> master_shards;  // host, offload.optimizer
+    BufferId host_gradient = kNone;       // flat, host optimizer only
+  };
+  const UnitShards& held(UnitId unit) const { return held_[static_cast<std::size_t>(unit)]; }
+
+  void focus(UnitId unit);  // what follows belongs to this unit
+  void unshard(UnitId unit);
+  void gather_from_shards(UnitId unit, Stream copy_in, Stream gather);
+  void gather_from_kept(UnitId unit, Stream copy_in, Stream gather);
+  void issue_all_gather(UnitId unit, Stream copy_in, Stream gather, Group over, std::int64_t slice,
+                        std::span<const BufferId> inputs);
+  void wait_for_unshard(UnitId unit);
+  void copy_out(UnitId unit);
+  void copy_from_shards(UnitId unit);
+  void all_gather_streams_wait(EventId event);
+  void release_all_gather_state();
+  void drop_gathered(UnitId unit);
+  void reshard(UnitId unit);
+  void reshard_to_group(UnitId unit);
+  void root_pre_forward(UnitId unit);
+  void end_iteration(UnitId unit);
+  void prefetch(UnitId target, State state);
+  std::vector<UnitId> explicit_targets(UnitId unit, std::int64_t depth, int direction) const;
+  void prefetch_forward(UnitId unit);
+  void prefetch_backward(UnitId unit);
+
+  void accumulate_gradients(UnitId unit);
+  void keep_unsharded_gradients(UnitId unit);
+  void reduce_gradients(UnitId unit);
+  BufferId cut_into_columns(UnitId unit, std::vector<BufferId>& gradients, DType type);
+  void take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
+                             std::vector<BufferId>& late);
+  void copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream);
+  void finalize(UnitId unit);
+
+  bool reduces_now() const;
+  bool all_reduces_now() const;
+  bool reshards_after_backward() const;
+
+  const Job& job_;
+  const Plan& plan_;
+  RankProgram& program_;
+  Emitter& emit_;
+  std::vector<UnitShards> held_;
+  std::vector<UnitState> states_;
+  std::vector<UnitId> unit_of_layer_;  // unit that wraps exactly a decoder layer, or kNone
+  std::vector<std::int32_t> layer_of_unit_;
+  std::vector<bool> stays_sharded_in_backward_;  // by unit
+  std::vector<AfterForward> after_forward_;      // by unit
+  struct ParameterPlace {
+    UnitId unit;
+    std::int32_t index;
+  };
+  std::vector<ParameterPlace> places_;  // by ParameterId
+  std::vector<UnitId> post_forward_order_;
+  Pending all_gather_state_, reduce_scatter_state_;
+  bool is_last_micro_step_ = true;
+  UnitId iteration_root_ = kNone;  // that began the forward at hand (iter_forward_root)
+  DType gradient_type_, reduce_type_;
+};
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,206 @@
+#include "models/lowering/script/emitter.hpp"
+
+#include "models/base/assertion.hpp"
+
+namespace foreshard::lowering {
+namespace {
+
+constexpr std::string_view kRoles[] = {"",
+                                       "shard",
+                                       "master shard",
+                                       "exp_avg",
+                                       "exp_avg_sq",
+                                       "flat cast",
+                                       "device copy",
+                                       "all-gather output",
+                                       "unsharded parameter",
+                                       "slice kept after forward",
+                                       "gradient",
+                                       "accumulated gradient",
+                                       "reduce-scatter input",
+                                       "reduce-scatter output",
+                                       "sharded gradient",
+                                       "partial reduction",
+                                       "host gradient",
+                                       "workspace",
+                                       "scratch",
+                                       "rope table",
+                                       "tokens",
+                                       "targets",
+                                       "staging",
+                                       "loss",
+                                       "logsumexp",
+                                       "logits",
+                                       "norms",
+                                       "clip",
+                                       "host copy",
+                                       "activation",
+                                       "activation gradient"};
+static_assert(std::size(kRoles) == static_cast<std::size_t>(Role::kCount));
+
+constexpr std::string_view kRanges[] = {"step",
+                                        "FSDP::root_pre_forward",
+                                        "FSDP::pre_forward",
+                                        "FSDP::all_gather",
+                                        "FSDP::all_gather_copy_out",
+                                        "FSDP::post_forward",
+                                        "FSDP::pre_backward",
+                                        "FSDP::backward_prefetch for",
+                                        "FSDP::post_backward_reshard",
+                                        "FSDP::post_backward_accumulate",
+                                        "FSDP::post_backward_reduce",
+                                        "FSDP::root_post_backward_callback",
+                                        "forward",
+                                        "backward",
+                                        "recompute",
+                                        "optimizer"};
+static_assert(std::size(kRanges) == static_cast<std::size_t>(Range::kCount));
+
+}  // namespace
+
+std::string_view name(Role role) {
+  return kRoles[static_cast<std::size_t>(role)];
+}
+
+Emitter::Emitter(RankProgram& program, const ModuleTree& tree) : program_(program) {
+  auto& names = program_.names;
+  names.reserve(tree.modules.size() + tree.parameters.size() + std::size(kRoles) + 512);
+  for (const Module& m : tree.modules) names.push_back(m.path);
+  parameters_begin_ = narrow<NameId>(names.size());
+  for (const Parameter& p : tree.parameters) names.push_back(p.name);
+  roles_begin_ = narrow<NameId>(names.size());
+  for (const std::string_view role : kRoles) names.emplace_back(role);
+}
+
+void Emitter::begin(Program& target) {
+  target_ = &target;
+}
+
+BufferId Emitter::declare(const BufferSpec& spec) {
+  Buffer buffer;
+  buffer.bytes = spec.bytes;
+  buffer.on_host = spec.on_host;
+  buffer.persistent = spec.persistent;
+  buffer.pool = spec.pool;
+  buffer.category = spec.category;
+  buffer.unit = unit_;
+  buffer.owner = spec.owner == kNone ? module_name(module_) : spec.owner;
+  buffer.role = roles_begin_ + static_cast<NameId>(spec.role);
+  program_.buffers.push_back(buffer);
+  return narrow<BufferId>(program_.buffers.size() - 1);
+}
+
+BufferId Emitter::allocate(const BufferSpec& spec) {
+  const BufferId buffer = declare(spec);
+  allocate(buffer);
+  return buffer;
+}
+
+void Emitter::allocate(BufferId buffer) {
+  const Buffer& wanted = program_.buffers[static_cast<std::size_t>(buffer)];
+  if (wanted.bytes > 0) append(Kind::alloc, wanted.pool, buffer);
+}
+
+void Emitter::free(BufferId buffer) {
+  const Buffer& freed = program_.buffers[static_cast<std::size_t>(buffer)];
+  if (freed.bytes > 0) append(Kind::free, freed.pool, buffer);
+}
+
+CostKeyId Emitter::intern(const CostKey& key) {
+  const auto [found, added] = keys_.try_emplace(key, narrow<CostKeyId>(program_.cost_keys.size()));
+  if (added) program_.cost_keys.push_back(key);
+  return found->second;
+}
+
+Instruction& Emitter::append(Kind kind, Stream stream, std::int32_t target) {
+  Instruction& out = target_->instructions.emplace_back();
+  out.kind = kind;
+  out.stream = stream;
+  out.phase = phase;
+  out.micro_step = narrow<std::int16_t>(micro_step);
+  out.unit = unit_;
+  out.target = target;
+  out.module = module_;
+  return out;
+}
+
+void Emitter::set_operands(Instruction& instruction, Buffers reads, Buffers writes) {
+  auto& operands = target_->operands;
+  instruction.operands = narrow<std::int32_t>(operands.size());
+  instruction.reads = narrow<std::int32_t>(reads.size());
+  instruction.writes = narrow<std::int32_t>(writes.size());
+  operands.insert(operands.end(), reads.begin(), reads.end());
+  operands.insert(operands.end(), writes.begin(), writes.end());
+}
+
+void Emitter::launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux) {
+  Instruction& out = append(Kind::launch, stream);
+  out.cost_key = key;
+  out.aux = aux;
+  set_operands(out, reads, writes);
+}
+
+void Emitter::host_compute(const CostKey& key, Buffers reads, Buffers writes, int aux) {
+  const CostKeyId id = intern(key);
+  Instruction& out = append(Kind::host_compute, Stream::compute);
+  out.cost_key = id;
+  out.aux = aux;
+  set_operands(out, reads, writes);
+}
+
+void Emitter::collective(Stream stream, Group group, const CostKey& key, BufferId input,
+                         BufferId output, bool averages) {
+  const CostKeyId id = intern(key);
+  Instruction& out = append(Kind::collective, stream);
+  out.group = group;
+  out.aux = averages ? 1 : 0;
+  out.cost_key = id;
+  set_operands(out, Buffers(&input, 1), Buffers(&output, 1));
+}
+
+void Emitter::copy(Stream stream, Operator direction, std::int64_t bytes, BufferId from,
+                   BufferId to) {
+  const CostKeyId id = intern({direction, DType::fp32, DType::fp32, DType::fp32, {bytes}});
+  Instruction& out = append(Kind::copy, stream);
+  out.cost_key = id;
+  set_operands(out, Buffers(&from, 1), Buffers(&to, 1));
+}
+
+EventId Emitter::record(Stream stream) {
+  append(Kind::record_event, stream, target_->events);
+  return target_->events++;
+}
+
+void Emitter::wait(Stream stream, EventId event) {
+  append(Kind::wait_event, stream, event);
+}
+
+void Emitter::host_wait(EventId event) {
+  append(Kind::host_wait, Stream::compute, event);
+}
+
+NameId Emitter::range_name(Range range, UnitId of_unit) {
+  const std::int64_t key =
+      static_cast<std::int64_t>(range) << 32 | static_cast<std::uint32_t>(of_unit);
+  const auto [found, added] = ranges_.try_emplace(key, narrow<NameId>(program_.names.size()));
+  if (added) {
+    std::string text(kRanges[static_cast<std::size_t>(range)]);
+    if (of_unit != kNone && !program_.units[static_cast<std::size_t>(of_unit)].name.empty()) {
+      const std::string& of = program_.units[static_cast<std::size_t>(of_unit)].name;
+      text += range == Range::backward_prefetch ? " " + of : " (" + of + ")";
+    }
+    program_.names.push_back(std::move(text));
+  }
+  return found->second;
+}
+
+Emitter::OpenRange::OpenRange(Emitter& emitter, Range range, UnitId of_unit)
+    : emitter_(emitter), name_(emitter.range_name(range, of_unit)) {
+  emitter_.append(Kind::range_begin, Stream::compute, name_);
+}
+
+Emitter::OpenRange::~OpenRange() {
+  emitter_.append(Kind::range_end, Stream::compute, name_);
+}
+
+}  // namespace foreshard::lowering

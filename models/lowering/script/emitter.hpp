@@ -1,0 +1,162 @@
+// Appends instructions to a program. The emitter keeps what consecutive instructions share (phase,
+// micro-step, unit, module), so that the lowering reads like the host code it describes.
+#pragma once
+
+#include <initializer_list>
+#include <unordered_map>
+#include <utility>
+
+#include "models/program/step_program.hpp"
+
+namespace foreshard::lowering {
+
+// Words that buffers are called by besides module and parameter names.
+enum class Role : std::uint8_t {
+  none,
+  shard,
+  master_shard,
+  exp_avg,
+  exp_avg_sq,
+  flat_cast,
+  device_copy,
+  all_gather_output,
+  unsharded,
+  kept_slice,
+  gradient,
+  accumulated_gradient,
+  reduce_scatter_input,
+  reduce_scatter_output,
+  sharded_gradient,
+  partial_reduction,
+  host_gradient,
+  workspace,
+  scratch,
+  rope_table,
+  tokens,
+  targets,
+  staging,
+  loss,
+  lse,
+  logits,
+  norms,
+  clip,
+  host_copy,
+  activation,
+  activation_gradient,
+  kCount
+};
+std::string_view name(Role role);
+
+// Named ranges, spelt as PyTorch's profiler annotations are.
+enum class Range : std::uint8_t {
+  step,
+  root_pre_forward,
+  pre_forward,
+  all_gather,
+  all_gather_copy_out,
+  post_forward,
+  pre_backward,
+  backward_prefetch,
+  post_backward_reshard,
+  post_backward_accumulate,
+  post_backward_reduce,
+  root_post_backward_callback,
+  forward,
+  backward,
+  recompute,
+  optimizer,
+  kCount
+};
+
+class Emitter {
+ public:
+  Emitter(RankProgram& program, const ModuleTree& tree);
+
+  // All that follows goes to this program.
+  void begin(Program& target);
+
+  Phase phase = Phase::setup;
+  int micro_step = 0;
+  // What follows belongs to this unit and module.
+  void focus(UnitId unit, ModuleId module) {
+    unit_ = unit;
+    module_ = module;
+  }
+  // What follows belongs to the step as a whole.
+  void focus_on_step() { focus(kNone, 0); }
+  UnitId unit() const { return unit_; }
+
+  struct BufferSpec {
+    std::int64_t bytes;
+    Category category;
+    Role role;
+    NameId owner = kNone;  // the current module when absent
+    Stream pool = Stream::compute;
+    bool on_host = false;
+    bool persistent = false;
+  };
+  BufferId declare(const BufferSpec& spec);
+  BufferId allocate(const BufferSpec& spec);
+  // One that was declared, or freed since: a step may free what the one before it allocated.
+  void allocate(BufferId buffer);
+  void free(BufferId buffer);
+
+  CostKeyId intern(const CostKey& key);
+  const CostKey& key(CostKeyId id) const {
+    return program_.cost_keys[static_cast<std::size_t>(id)];
+  }
+
+  using Buffers = std::span<const BufferId>;
+  void launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux = 0);
+  void launch(Stream stream, const CostKey& key, Buffers reads, Buffers writes, int aux = 0) {
+    launch(stream, intern(key), reads, writes, aux);
+  }
+  void launch(Stream stream, const CostKey& key, std::initializer_list<BufferId> reads,
+              std::initializer_list<BufferId> writes, int aux = 0) {
+    launch(stream, intern(key), Buffers(reads.begin(), reads.size()),
+           Buffers(writes.begin(), writes.size()), aux);
+  }
+  void host_compute(const CostKey& key, Buffers reads, Buffers writes, int aux = 0);
+  // Reductions sum, or average over the group.
+  void collective(Stream stream, Group group, const CostKey& key, BufferId input, BufferId output,
+                  bool averages = false);
+  void copy(Stream stream, Operator direction, std::int64_t bytes, BufferId from, BufferId to);
+
+  EventId record(Stream stream);
+  void wait(Stream stream, EventId event);
+  void host_wait(EventId event);
+  // `stream` waits for all that has been issued on `other` so far.
+  void wait_for(Stream stream, Stream other) { wait(stream, record(other)); }
+
+  // Opens a range for the lifetime of the returned object.
+  class OpenRange {
+   public:
+    OpenRange(Emitter& emitter, Range range, UnitId of_unit);
+    ~OpenRange();
+    OpenRange(const OpenRange&) = delete;
+    OpenRange& operator=(const OpenRange&) = delete;
+
+   private:
+    Emitter& emitter_;
+    NameId name_;
+  };
+  OpenRange range(Range range, UnitId of_unit = kNone) { return OpenRange(*this, range, of_unit); }
+
+  NameId module_name(ModuleId id) const { return id; }
+  NameId parameter_name(ParameterId id) const { return parameters_begin_ + id; }
+
+ private:
+  Instruction& append(Kind kind, Stream stream, std::int32_t target = kNone);
+  void set_operands(Instruction& instruction, Buffers reads, Buffers writes);
+  NameId range_name(Range range, UnitId of_unit);
+
+  RankProgram& program_;
+  Program* target_ = nullptr;
+  UnitId unit_ = kNone;
+  ModuleId module_ = 0;
+  std::unordered_map<CostKey, CostKeyId, CostKeyHash> keys_;
+  std::unordered_map<std::int64_t, NameId> ranges_;
+  NameId parameters_begin_ = 0, roles_begin_ = 0;
+};
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,104 @@
+#include "models/lowering/script/hook_walk.hpp"
+
+#include <algorithm>
+
+namespace foreshard::lowering {
+
+HookTable::HookTable(const Job& job)
+    : unit_of(job.tree.modules.size(), kNone),
+      manager_of(job.tree.modules.size(), 0),
+      units(job.units.size()) {
+  for (std::size_t u = 0; u < job.units.size(); ++u) {
+    for (const ModuleId m : job.units[u].modules) {
+      const ModuleKind kind = job.tree.modules[static_cast<std::size_t>(m)].kind;
+      unit_of[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
+      units[u].members += kind != ModuleKind::activation ? 1 : 0;
+      const bool has_none = kind == ModuleKind::root || kind == ModuleKind::model ||
+                            kind == ModuleKind::embedding || kind == ModuleKind::rotary;
+      if (has_none) units[u].has_input_gradient = false;
+    }
+  }
+  for (std::size_t m = 1; m < unit_of.size(); ++m) {
+    manager_of[m] = unit_of[m] != kNone
+                        ? unit_of[m]
+                        : manager_of[static_cast<std::size_t>(job.tree.modules[m].parent)];
+  }
+}
+
+HookWalk::HookWalk(const Job& job, const HookTable& hooks, Emitter& emit, ShardingRuntime& runtime)
+    : job_(job), hooks_(hooks), emit_(emit), runtime_(runtime), counts_(job.units.size()) {}
+
+void HookWalk::begin(Mode mode, ModuleId base) {
+  mode_ = mode;
+  for (const UnitId unit : touched_) counts_[static_cast<std::size_t>(unit)] = {};
+  touched_.clear();
+  open_.clear();
+  for (ModuleId m = base; m != kNone; m = job_.tree.modules[static_cast<std::size_t>(m)].parent) {
+    open_.push_back(m);
+  }
+  std::reverse(open_.begin(), open_.end());
+  bottom_ = open_.size();
+}
+
+bool HookWalk::contains(ModuleId above, ModuleId module) const {
+  while (module > above) module = job_.tree.modules[static_cast<std::size_t>(module)].parent;
+  return module == above;
+}
+
+void HookWalk::enter(ModuleId module) {
+  while (open_.size() > bottom_ && !contains(open_.back(), module)) leave_innermost();
+  const ModuleId from = open_.empty() ? kNone : open_.back();
+  if (from != module) {
+    const std::size_t first = open_.size();
+    for (ModuleId m = module; m != from;
+         m = job_.tree.modules[static_cast<std::size_t>(m)].parent) {
+      open_.push_back(m);
+    }
+    std::reverse(open_.begin() + static_cast<std::ptrdiff_t>(first), open_.end());
+    for (std::size_t at = first; at < open_.size(); ++at) entered(open_[at]);
+  }
+  focus(module);
+}
+
+void HookWalk::leave(ModuleId module) {
+  while (open_.size() > bottom_ && contains(module, open_.back())) leave_innermost();
+  if (!open_.empty()) focus(open_.back());
+}
+
+void HookWalk::focus(ModuleId module) {
+  emit_.focus(hooks_.manager_of[static_cast<std::size_t>(module)], module);
+}
+
+void HookWalk::finish() {
+  while (open_.size() > bottom_) leave_innermost();
+}
+
+void HookWalk::entered(ModuleId module) {
+  const UnitId unit = hooks_.unit_of[static_cast<std::size_t>(module)];
+  if (unit == kNone) return;
+  Count& count = counts_[static_cast<std::size_t>(unit)];
+  if (count.entered++ > 0) return;
+  touched_.push_back(unit);
+  switch (mode_) {
+    case Mode::forward: return runtime_.pre_forward(unit);
+    case Mode::backward: return runtime_.pre_backward(unit);
+    case Mode::recompute: return runtime_.pre_forward_in_recompute(unit);
+  }
+}
+
+void HookWalk::leave_innermost() {
+  const ModuleId module = open_.back();
+  open_.pop_back();
+  const UnitId unit = hooks_.unit_of[static_cast<std::size_t>(module)];
+  if (unit == kNone) return;
+  const HookTable::UnitHooks& hooks = hooks_.units[static_cast<std::size_t>(unit)];
+  if (++counts_[static_cast<std::size_t>(unit)].left < hooks.members) return;
+  switch (mode_) {
+    case Mode::forward: return runtime_.post_forward(unit, module == 0);
+    case Mode::recompute: return runtime_.post_forward_in_recompute(unit);
+    case Mode::backward: break;
+  }
+  if (hooks.has_input_gradient) runtime_.post_backward(unit);
+}
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,63 @@
+// Walks the module tree the way a forward or a backward does and fires the sharding runtime's hooks
+// when a unit's first module is entered and its last one left.
+#pragma once
+
+#include <vector>
+
+#include "models/lowering/script/emitter.hpp"
+#include "models/lowering/script/sharding_runtime.hpp"
+#include "models/sharding/job.hpp"
+
+namespace foreshard::lowering {
+
+// Which hooks stand on which modules: the same for all walks of a job.
+class HookTable {
+ public:
+  explicit HookTable(const Job& job);
+
+  struct UnitHooks {
+    int members = 0;  // modules that a walk can enter (an activation's operator is its parent's)
+    // The hook after backward sits on the gradient of the unit's inputs. Token ids have none and none
+    // comes back from the rotary embedding; such units wait for the final callback.
+    bool has_input_gradient = true;
+  };
+  std::vector<UnitId> unit_of;     // by module: the unit whose hooks stand on it
+  std::vector<UnitId> manager_of;  // by module: the unit that manages its parameters
+  std::vector<UnitHooks> units;
+};
+
+class HookWalk {
+ public:
+  enum class Mode : std::uint8_t { forward, backward, recompute };
+
+  HookWalk(const Job& job, const HookTable& hooks, Emitter& emit, ShardingRuntime& runtime);
+
+  // Starts below `base`, whose own hooks the walk leaves alone (recompute), or at the root.
+  void begin(Mode mode, ModuleId base = kNone);
+  // Leaves what does not contain the module and enters what does, outermost first.
+  void enter(ModuleId module);
+  // Leaves the module and what is open inside it.
+  void leave(ModuleId module);
+  void finish();
+
+ private:
+  void entered(ModuleId module);
+  void focus(ModuleId module);
+  void leave_innermost();
+  bool contains(ModuleId above, ModuleId module) const;
+
+  const Job& job_;
+  const HookTable& hooks_;
+  Emitter& emit_;
+  ShardingRuntime& runtime_;
+  Mode mode_ = Mode::forward;
+  std::vector<ModuleId> open_;  // modules entered and not left, outermost first
+  std::size_t bottom_ = 0;      // of them, those that are not ours to leave
+  struct Count {
+    int entered = 0, left = 0;  // modules of a unit
+  };
+  std::vector<Count> counts_;    // by unit
+  std::vector<UnitId> touched_;  // units whose counts are not zero
+};
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,114 @@
+// What a segment of a model does, action by action: the *script*.
+//
+// A segment (the embedding, a decoder block, the head, the loss) has a script forward and one backward,
+// a block three more for when it is checkpointed. A script says in the order of the host what is
+// allocated, launched and freed, which modules are entered and left, and when a gradient is complete.
+// Nothing about lifetimes is inferred from it: an operator that takes temporaries and gives them back
+// in an order of its own is written down in that order. Tables that leave lifetimes to a rule
+// (operators/operator_table.hpp) are compiled to scripts, once a job.
+//
+// A script is relative: modules are those of its segment, tensors are *slots*, which the runner
+// (script_runner.hpp) fills with buffers for each place in the model at which the segment stands.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/lowering/script/emitter.hpp"
+
+namespace foreshard::lowering {
+
+// A tensor of a segment.
+using Slot = std::int32_t;
+
+// A parameter of one of a segment's modules: 0 is the weight, 1 the bias.
+struct ParameterRef {
+  std::int32_t module = kNone;
+  std::int32_t index = 0;
+};
+
+struct SlotSpec {
+  std::int64_t bytes = 0;
+  Category category = Category::activations;
+  Role role = Role::activation;
+  ParameterRef parameter{};  // whose gradient it is; otherwise it belongs to the module at hand
+};
+
+// Buffers that every segment sees under these names.
+enum class Shared : std::uint8_t { workspace, rope_table, tokens, targets, loss, kCount };
+
+struct Operand {
+  enum class Kind : std::uint8_t {
+    slot,
+    parameter,  // the full one, as the sharding runtime has it
+    gradient,   // what the runtime holds of a parameter's gradient already
+    shared
+  };
+  Kind kind = Kind::slot;
+  Shared shared = Shared::workspace;
+  Slot slot = kNone;
+  ParameterRef parameter{};
+
+  static Operand of(Slot s) { return {Kind::slot, Shared::workspace, s, {}}; }
+  static Operand of(Shared s) { return {Kind::shared, s, kNone, {}}; }
+  static Operand of(ParameterRef p) { return {Kind::parameter, Shared::workspace, kNone, p}; }
+  static Operand gradient_of(ParameterRef p) {
+    return {Kind::gradient, Shared::workspace, kNone, p};
+  }
+};
+
+// A kernel on the compute stream.
+struct Launch {
+  CostKey key;
+  std::vector<Operand> reads, writes;
+  CostKeyId key_id = kNone;  // filled when the script is bound to an emitter
+};
+
+struct Action {
+  enum class Kind : std::uint8_t {
+    enter,           // module `index`; first leaves those that do not contain it
+    leave,           // module `index`, with the hooks that stand on its end
+    allocate,        // slot `index`
+    free,            // slot `index`
+    launch,          // launch `index` of the script
+    gradient_ready,  // slot `index` holds the gradient of its parameter; it is the runtime's now
+    recompute        // a checkpointed block computes its activations again here
+  };
+  Kind kind;
+  std::int32_t index = kNone;
+};
+
+struct Script {
+  std::vector<Action> actions;
+  std::vector<Launch> launches;
+
+  void add(Action::Kind kind, std::int32_t index) { actions.push_back({kind, index}); }
+  void launch(Launch launch) {
+    add(Action::Kind::launch, static_cast<std::int32_t>(launches.size()));
+    launches.push_back(std::move(launch));
+  }
+};
+
+struct Segment {
+  // Modules by their paths relative to the segment's own ("self_attn.q_proj").
+  std::vector<std::string_view> modules;
+  std::vector<SlotSpec> slots;
+  Script forward, backward;
+  // Of a block that is checkpointed: what it does instead, and its forward again inside backward.
+  Script checkpointed_forward, recomputation, recomputed_backward;
+
+  // Slots that segments hand to each other: what forward is given and gives, and the gradient that
+  // backward is given, gives, or both in one buffer.
+  Slot input = kNone, output = kNone, gradient = kNone;
+};
+
+// What a Llama consists of. Another operator set is another function that makes these segments.
+struct OperatorSet {
+  Segment embedding, block, head, loss;
+};
+
+// Slots that are alive once a forward script has run, in ascending order: what backward will need,
+// without the output, which belongs to the next segment.
+std::vector<Slot> kept_slots(const Segment& segment, const Script& forward);
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,106 @@
+#include "models/lowering/script/script_runner.hpp"
+
+#include "models/base/assertion.hpp"
+
+namespace foreshard::lowering {
+namespace {
+
+constexpr std::size_t at(std::int32_t index) {
+  return static_cast<std::size_t>(index);
+}
+
+}  // namespace
+
+Placement place(const Segment& segment, const ModuleTree& tree, ModuleId base) {
+  Placement placed{base, {}};
+  const auto& modules = tree.modules;
+  const std::string& above = modules[at(base)].path;
+  for (const std::string_view path : segment.modules) {
+    const bool is_joined = !above.empty() && !path.empty();
+    const std::size_t length = above.size() + (is_joined ? 1 : 0) + path.size();
+    std::size_t found = at(base);  // a module's descendants follow it
+    while (found < modules.size() && (modules[found].path.size() != length ||
+                                      !std::string_view(modules[found].path).ends_with(path))) {
+      ++found;
+    }
+    FORESHARD_ASSERT(found < modules.size() && modules[found].path.starts_with(above),
+                     "a segment names a module that the model lacks");
+    placed.modules.push_back(static_cast<ModuleId>(found));
+  }
+  return placed;
+}
+
+ScriptRunner::ScriptRunner(const Job& job, Emitter& emit, ShardingRuntime& runtime)
+    : job_(job), emit_(emit), runtime_(runtime) {
+  shared.fill(kNone);
+}
+
+void ScriptRunner::bind(Segment& segment, Emitter& emit) {
+  for (Script* script : {&segment.forward, &segment.backward, &segment.checkpointed_forward,
+                         &segment.recomputation, &segment.recomputed_backward}) {
+    for (Launch& launch : script->launches) launch.key_id = emit.intern(launch.key);
+  }
+}
+
+ParameterId ScriptRunner::parameter(const Frame& frame, const ParameterRef& ref) const {
+  const ModuleId module = frame.place->modules[at(ref.module)];
+  const auto& parameters = job_.tree.modules[at(module)].parameters;
+  FORESHARD_ASSERT(at(ref.index) < parameters.size(),
+                   "a script names a parameter that its module lacks");
+  return parameters[at(ref.index)];
+}
+
+void ScriptRunner::allocate(Frame& frame, Slot slot) {
+  const SlotSpec& spec = frame.segment->slots[at(slot)];
+  BufferId& buffer = frame.live[at(slot)];
+  FORESHARD_ASSERT(buffer == kNone, "a script allocates a slot that is alive");
+  const NameId owner = spec.parameter.module == kNone
+                           ? kNone
+                           : emit_.parameter_name(parameter(frame, spec.parameter));
+  buffer = emit_.allocate({spec.bytes, spec.category, spec.role, owner});
+}
+
+BufferId ScriptRunner::resolve(const Frame& frame, const Operand& operand) const {
+  BufferId buffer = kNone;
+  switch (operand.kind) {
+    case Operand::Kind::slot: buffer = frame.live[at(operand.slot)]; break;
+    case Operand::Kind::parameter:
+      buffer = runtime_.parameter(parameter(frame, operand.parameter));
+      break;
+    case Operand::Kind::gradient:
+      buffer = runtime_.gradient(parameter(frame, operand.parameter));
+      break;
+    case Operand::Kind::shared: buffer = shared[static_cast<std::size_t>(operand.shared)]; break;
+  }
+  FORESHARD_ASSERT(buffer != kNone, "a script launches an operator on a tensor that is not there");
+  return buffer;
+}
+
+void ScriptRunner::launch(const Frame& frame, const Launch& launch) {
+  reads_.clear();
+  writes_.clear();
+  for (const Operand& o : launch.reads) reads_.push_back(resolve(frame, o));
+  for (const Operand& o : launch.writes) writes_.push_back(resolve(frame, o));
+  emit_.launch(Stream::compute, launch.key_id, reads_, writes_);
+}
+
+void ScriptRunner::run(Frame& frame, const Script& script, HookWalk& walk,
+                       const std::function<void()>& recompute) {
+  for (const Action& action : script.actions) {
+    switch (action.kind) {
+      case Action::Kind::enter: walk.enter(frame.place->modules[at(action.index)]); break;
+      case Action::Kind::leave: walk.leave(frame.place->modules[at(action.index)]); break;
+      case Action::Kind::allocate: allocate(frame, action.index); break;
+      case Action::Kind::free: emit_.free(frame.take(action.index)); break;
+      case Action::Kind::launch: launch(frame, script.launches[at(action.index)]); break;
+      case Action::Kind::gradient_ready: {
+        const ParameterRef& owner = frame.segment->slots[at(action.index)].parameter;
+        runtime_.gradient_ready(parameter(frame, owner), frame.take(action.index));
+        break;
+      }
+      case Action::Kind::recompute: recompute(); break;
+    }
+  }
+}
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,63 @@
+// When parameters are gathered and gradients reduced: the interface of a *sharding runtime*.
+//
+// The training loop walks the model and calls a hook wherever PyTorch's module hooks fire; operators
+// ask for full parameters and hand over gradients; the optimizer asks what there is to update. What
+// happens in between (collectives, copies, lifetimes) is the runtime's own.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "models/program/step_program.hpp"
+
+namespace foreshard::lowering {
+
+// What an optimizer updates at once: for FSDP2 the shards of a unit, with one flat gradient.
+struct OptimizerTensors {
+  UnitId unit = kNone;
+  std::span<const ParameterShard> parameters;  // in the order of the shards
+  std::span<const BufferId> shards;
+  std::span<const BufferId> master_shards;  // on the host, where the optimizer keeps its own
+  std::int64_t padded = 0, local = 0;       // elements of the shards, with and without padding
+  BufferId gradient = kNone;                // on the device; none where it is reduced to the host
+  BufferId host_gradient = kNone;
+  EventId on_host = kNone;  // the gradient has been copied to the host
+};
+
+class ShardingRuntime {
+ public:
+  virtual ~ShardingRuntime() = default;
+
+  // In the set-up: what the rank keeps of every parameter.
+  virtual void allocate_shards() = 0;
+
+  virtual void begin_step() = 0;
+  virtual void begin_micro_step(int micro_step) = 0;
+  virtual void end_step() = 0;
+
+  // Hooks, in the order in which they fire.
+  virtual void unshard_root_before_forward() = 0;  // model.unshard() while idle
+  virtual void pre_forward(UnitId unit) = 0;
+  virtual void post_forward(UnitId unit, bool is_root) = 0;
+  virtual void pre_backward(UnitId unit) = 0;
+  virtual void post_backward(UnitId unit) = 0;
+  // A checkpointed block runs its forward again inside backward.
+  virtual void pre_forward_in_recompute(UnitId unit) = 0;
+  virtual void post_forward_in_recompute(UnitId unit) = 0;
+  // Backward has ended: units without a post-backward of their own, then the waits.
+  virtual void final_callback() = 0;
+
+  // The full parameter as operators see it.
+  virtual BufferId parameter(ParameterId parameter) const = 0;
+  // What earlier operators or micro-steps left of a parameter's gradient; kNone where nothing.
+  virtual BufferId gradient(ParameterId parameter) const = 0;
+  // A complete gradient, which now is the runtime's to keep, add to what there is, or free.
+  virtual void gradient_ready(ParameterId parameter, BufferId gradient) = 0;
+
+  // By unit; gradients only once backward is done.
+  virtual std::vector<OptimizerTensors> optimizer_tensors() const = 0;
+  // optimizer.zero_grad(set_to_none=True).
+  virtual void zero_gradients() = 0;
+};
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,87 @@
+#include "models/lowering/training/optimizer.hpp"
+
+#include "models/lowering/training/gradient_clipping.hpp"
+
+namespace foreshard::lowering {
+
+Optimizer::Optimizer(const Job& job, RankProgram& program, Emitter& emit, ShardingRuntime& runtime,
+                     const TrainingBuffers& buffers)
+    : job_(job),
+      plan_(job.plan),
+      program_(program),
+      emit_(emit),
+      runtime_(runtime),
+      buffers_(buffers),
+      states_(job.units.size()) {}
+
+void Optimizer::step(bool is_first) {
+  emit_.phase = Phase::optimizer;
+  emit_.focus_on_step();
+  const auto range = emit_.range(Range::optimizer);
+  const std::vector<OptimizerTensors> all = runtime_.optimizer_tensors();
+  clip_gradients(job_, program_, emit_, all, buffers_);
+  for (const OptimizerTensors& tensors : all) {
+    emit_.focus(tensors.unit, job_.units[static_cast<std::size_t>(tensors.unit)].modules[0]);
+    if (is_first && plan_.optimizer.name == OptimizerName::adamw) create_states(tensors);
+    update(tensors);
+  }
+  emit_.focus_on_step();
+  if (plan_.offload.optimizer && !plan_.offload.parameters) {
+    // The next step's all-gathers wait for it.
+    emit_.wait_for(Stream::compute, Stream::host_to_device);
+  }
+  runtime_.zero_gradients();
+}
+
+void Optimizer::create_states(const OptimizerTensors& tensors) {
+  States& states = states_[static_cast<std::size_t>(tensors.unit)];
+  const DType type = plan_.precision.optimizer_state;
+  const bool on_host = optimizes_on_host(plan_);
+  for (const ParameterShard& p : tensors.parameters) {
+    for (const Role role : {Role::exp_avg, Role::exp_avg_sq}) {
+      const std::int64_t bytes = p.local * item_size(type);
+      const BufferId state =
+          emit_.allocate({bytes, Category::optimizer_states, role,
+                          emit_.parameter_name(p.parameter), Stream::compute, on_host, true});
+      (role == Role::exp_avg ? states.exp_avg : states.exp_avg_sq).push_back(state);
+      if (bytes == 0) continue;
+      const CostKey zero = key_of(Operator::fill_zero, type, bytes);
+      if (on_host) {
+        emit_.host_compute(zero, {}, {&state, 1});
+      } else {
+        emit_.launch(Stream::compute, zero, {}, {state});
+      }
+    }
+  }
+}
+
+void Optimizer::update(const OptimizerTensors& tensors) {
+  const States& states = states_[static_cast<std::size_t>(tensors.unit)];
+  const DType storage = plan_.precision.storage;
+  const bool is_adamw = plan_.optimizer.name == OptimizerName::adamw;
+  const CostKey key{is_adamw ? Operator::adamw : Operator::sgd,
+                    storage,
+                    storage,
+                    is_adamw ? plan_.precision.optimizer_state : storage,
+                    {tensors.local}};
+  const bool has_masters = !tensors.master_shards.empty();
+  const auto updated = has_masters ? tensors.master_shards : tensors.shards;
+  std::vector<BufferId> writes(updated.begin(), updated.end());
+  writes.insert(writes.end(), states.exp_avg.begin(), states.exp_avg.end());
+  writes.insert(writes.end(), states.exp_avg_sq.begin(), states.exp_avg_sq.end());
+  if (!optimizes_on_host(plan_)) {
+    const BufferId reads[] = {tensors.gradient, buffers_.clip};
+    emit_.launch(Stream::compute, emit_.intern(key), reads, writes);
+    return;
+  }
+  if (has_masters) emit_.host_wait(tensors.on_host);
+  const BufferId reads[] = {tensors.host_gradient, buffers_.host_clip};
+  emit_.host_compute(key, reads, writes);
+  for (std::size_t i = 0; i < tensors.master_shards.size(); ++i) {
+    emit_.copy(Stream::host_to_device, Operator::copy_host_to_device,
+               tensors.parameters[i].padded * item_size(storage), tensors.master_shards[i],
+               tensors.shards[i]);
+  }
+}
+
+}  // namespace foreshard::lowering

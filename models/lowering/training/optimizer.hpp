@@ -1,0 +1,39 @@
+// The optimizer phase: norms and clipping, states, updates, zero_grad. Foreshard's optimizers are
+// fused: one kernel for all shards of a unit, on the device or by the host.
+#pragma once
+
+#include <vector>
+
+#include "models/lowering/script/emitter.hpp"
+#include "models/lowering/script/sharding_runtime.hpp"
+#include "models/lowering/training/training_buffers.hpp"
+#include "models/sharding/job.hpp"
+
+namespace foreshard::lowering {
+
+class Optimizer {
+ public:
+  Optimizer(const Job& job, RankProgram& program, Emitter& emit, ShardingRuntime& runtime,
+            const TrainingBuffers& buffers);
+
+  // The first step creates the states.
+  void step(bool is_first);
+
+ private:
+  struct States {
+    std::vector<BufferId> exp_avg, exp_avg_sq;
+  };
+
+  void create_states(const OptimizerTensors& tensors);
+  void update(const OptimizerTensors& tensors);
+
+  const Job& job_;
+  const Plan& plan_;
+  RankProgram& program_;
+  Emitter& emit_;
+  ShardingRuntime& runtime_;
+  const TrainingBuffers& buffers_;
+  std::vector<States> states_;  // by unit
+};
+
+}  // namespace foreshard::lowering

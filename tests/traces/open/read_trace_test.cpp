@@ -1,0 +1,119 @@
+// Recordings are opened by their content: each sample is recognised for what it is, whatever its name,
+// and read_trace gives what its importer gives.
+#include "traces/open/read_trace.hpp"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/temporary_folder.hpp"
+#include "traces/allocator/allocator_replay.hpp"
+#include "traces/allocator/trace_history.hpp"
+#include "traces/export/chrome_export.hpp"
+#include "traces/fst/fst_file.hpp"
+#include "traces/open/recording_kind.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kSamples = FORESHARD_SOURCE_DIR "/traces/samples/";
+
+RecordingKind kind_of(const std::string& path) {
+  const auto kind = recording_kind(path, "a recording");
+  EXPECT_TRUE(kind) << kind.error().text();
+  return kind.value_or(RecordingKind::other);
+}
+
+TEST(RecordingKind, IsKnownByTheContentAlone) {
+  const tests::TemporaryFolder folder;
+  const std::pair<const char*, RecordingKind> kinds[] = {
+      {"drawn_gpu/rank0.json.gz", RecordingKind::kineto},
+      {"pytorch_cpu/rank0.json.gz", RecordingKind::kineto},
+      {"drawn_gpu.sqlite", RecordingKind::nsys},
+      {"snapshot.pickle", RecordingKind::snapshot},
+      {"history.jsonl.gz", RecordingKind::event_list},
+      {"costs.json", RecordingKind::other},
+      {"plan.toml", RecordingKind::other},
+      {"llama/config.json", RecordingKind::other}};
+  for (const auto& [name, kind] : kinds) {
+    EXPECT_EQ(kind_of(kSamples + name), kind) << name;
+    fs::copy_file(kSamples + name, folder.path("some.bin"), fs::copy_options::overwrite_existing);
+    EXPECT_EQ(kind_of(folder.path("some.bin")), kind) << name;
+  }
+  EXPECT_EQ(kind_of(kSamples + "drawn_gpu"), RecordingKind::kineto);
+  for (const char* protocol : {"protocol0.pickle", "protocol4.pickle"}) {
+    EXPECT_EQ(kind_of(std::string(FORESHARD_SOURCE_DIR "/tests/fuzz/corpus/snapshot/") + protocol),
+              RecordingKind::snapshot)
+        << protocol;
+  }
+  EXPECT_FALSE(recording_kind(kSamples + "absent", "a recording"));
+}
+
+TEST(ReadTrace, OpensWhatTheImportersOpen) {
+  const tests::TemporaryFolder folder;
+  for (const char* name : {"drawn_gpu", "drawn_gpu.sqlite", "snapshot.pickle"}) {
+    const auto trace = read_trace(kSamples + name);
+    ASSERT_TRUE(trace) << trace.error().text();
+    EXPECT_GT(trace->events.size() + trace->memory.size(), 100u) << name;
+    // And both forms of ours read back as the same.
+    ASSERT_TRUE(write_fst(folder.path("a.fst"), *trace));
+    ASSERT_TRUE(export_chrome(*trace, folder.path("a.json")));
+    for (const char* ours : {"a.fst", "a.json"}) {
+      const auto back = read_trace(folder.path(ours));
+      ASSERT_TRUE(back) << back.error().text();
+      EXPECT_EQ(back->events.size(), trace->events.size()) << name << ours;
+      EXPECT_EQ(back->memory.size(), trace->memory.size()) << name << ours;
+    }
+  }
+}
+
+TEST(ReadTrace, KeepsNoStacksWhereNoneAreWanted) {
+  const auto with = read_trace(kSamples + "pytorch_cpu");
+  const auto without = read_trace(kSamples + "pytorch_cpu", {.keeps_stacks = false});
+  ASSERT_TRUE(with && without);
+  EXPECT_LE(without->events.size(), with->events.size());
+}
+
+TEST(TraceHistory, NeedsATraceWithItsSegments) {
+  const auto trace = read_trace(kSamples + "snapshot.pickle");
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(ranks_with_memory(*trace), std::vector<int>{0});
+  const auto history = history_of(*trace, 0, "file");
+  ASSERT_FALSE(history);
+  EXPECT_NE(history.error().text().find("segments"), std::string::npos);
+}
+
+TEST(TraceHistory, TakesTheRequestsOfOneDevice) {
+  Trace trace;
+  trace.metadata["plan"] = "[allocator]\nexpandable_segments = true\n";
+  const auto add = [&](MemoryAction action, std::int32_t rank, bool on_host, std::int64_t bytes) {
+    MemoryEvent event;
+    event.action = action;
+    event.rank = rank;
+    event.on_host = on_host;
+    event.bytes = bytes;
+    event.requested = action == MemoryAction::segment_alloc ? 0 : bytes - 12;
+    event.address = 4096;
+    event.lane = 7;
+    trace.memory.push_back(event);
+  };
+  add(MemoryAction::segment_alloc, 1, false, 2 << 20);
+  add(MemoryAction::alloc, 1, false, 512);
+  add(MemoryAction::alloc, 1, true, 512);
+  add(MemoryAction::alloc, 0, false, 512);
+  add(MemoryAction::free_requested, 1, false, 512);
+  EXPECT_EQ(ranks_with_memory(trace), (std::vector<int>{0, 1}));
+  const auto history = history_of(trace, 1, "file");
+  ASSERT_TRUE(history) << history.error().text();
+  EXPECT_TRUE(history->rules.expandable_segments);
+  EXPECT_EQ(history->streams, std::vector<std::int64_t>{7});
+  ASSERT_EQ(history->events.size(), 3u);
+  EXPECT_EQ(history->events[0].action, AllocatorAction::segment_map);
+  EXPECT_EQ(history->events[1].bytes, 500);
+  EXPECT_EQ(history->events[2].action, AllocatorAction::free_requested);
+}
+
+}  // namespace
+}  // namespace foreshard::traces

@@ -1,0 +1,71 @@
+#include "traces/open/recording_kind.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <initializer_list>
+#include <system_error>
+
+#include "traces/export/chrome_import.hpp"
+#include "traces/input/byte_source.hpp"
+#include "traces/input/foreign_file.hpp"
+#include "traces/sqlite/untrusted_database.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+constexpr std::size_t kLooked = 4096;
+
+bool holds_any(std::string_view text, std::initializer_list<std::string_view> keys) {
+  return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+    return text.find(key) != std::string_view::npos;
+  });
+}
+
+RecordingKind kind_of_json(std::string_view text) {
+  if (holds_any(text, {"\"traceEvents\"", "\"schemaVersion\""})) return RecordingKind::kineto;
+  if (holds_any(text, {"\"initial_segments\"", "\"settings\""})) return RecordingKind::event_list;
+  if (holds_any(text, {"\"foreshard-costs\"", "\"hidden_size\""})) return RecordingKind::other;
+  return RecordingKind::kineto;  // what marks it may come later
+}
+
+RecordingKind kind_of_database(const std::string& path) {
+  const auto file = UntrustedDatabase::open(path, "a trace", UntrustedDatabase::CutShort::read);
+  // Its reader says what is wrong with a damaged one.
+  if (!file || file->tables().empty() || file->has("EVENT_FACTS")) return RecordingKind::fst;
+  return RecordingKind::nsys;
+}
+
+bool begins_as_pickle(std::string_view text) {
+  const bool has_protocol =
+      text.starts_with('\x80') && text.size() > 1 && text[1] >= 2 && text[1] <= 5;
+  return has_protocol || text.starts_with("(d") || text.starts_with("(l") ||
+         text.starts_with('}') || text.starts_with(']');
+}
+
+}  // namespace
+
+Result<RecordingKind> recording_kind(const std::string& path, const std::string& expected) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return RecordingKind::kineto;
+  const auto first = first_bytes(path, kLooked, expected);
+  if (!first) return tl::unexpected(first.error());
+  if (is_foreshard_export(path)) return RecordingKind::perfetto_export;
+  if (first->starts_with("SQLite format 3")) return kind_of_database(path);
+  if (begins_as_pickle(*first)) return RecordingKind::snapshot;
+  const std::size_t text = first->find_first_not_of(" \t\r\n");
+  const bool is_json = text != std::string::npos && begins_as_json(*first);
+  if (is_json) return kind_of_json(*first);
+  const bool is_report = path.ends_with(".nsys-rep") || path.ends_with(".qdrep");
+  return is_report ? RecordingKind::nsys : RecordingKind::other;
+}
+
+tl::unexpected<Error> wrong_kind(const std::string& path, RecordingKind kind,
+                                 const std::string& expected) {
+  std::error_code ignored;
+  std::string what = kind == RecordingKind::nsys ? "is an export of Nsight Systems (SQLite)" : "";
+  if (std::filesystem::is_directory(path, ignored)) what = "is a folder";
+  if (what.empty()) what = file_looks_like(path);
+  return fail(path, "", what + "; expected " + expected);
+}
+
+}  // namespace foreshard::traces

@@ -1,0 +1,28 @@
+// What kind of recording a file is, by its content: names and endings do not count.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/base/error.hpp"
+
+namespace foreshard::traces {
+
+enum class RecordingKind : std::uint8_t {
+  fst,              // a trace of ours
+  perfetto_export,  // a trace of ours as `foreshard export --perfetto` writes it
+  kineto,           // a file of PyTorch's profiler, or a folder of such files
+  nsys,             // an SQLite export of Nsight Systems
+  snapshot,         // a CUDA memory snapshot
+  event_list,       // an allocator's history as JSON lines
+  other,
+};
+
+// `expected` ends the message where the file cannot be read.
+Result<RecordingKind> recording_kind(const std::string& path, const std::string& expected);
+
+// An error that says what the file, of this kind, is instead.
+tl::unexpected<Error> wrong_kind(const std::string& path, RecordingKind kind,
+                                 const std::string& expected);
+
+}  // namespace foreshard::traces
