@@ -15,6 +15,20 @@
 
 namespace foreshard::cli {
 
+namespace {
+
+// The version of the form of all answers: docs/json.md says when it changes.
+constexpr int kSchemaVersion = 1;
+
+// An answer begins with its version. It can be large, so that its text is not parsed again.
+std::string with_schema_version(const std::string& object) {
+  const std::string version = std::to_string(kSchemaVersion);
+  return (object.starts_with("{\n") ? "{\n  \"schema_version\": " : "{\"schema_version\":") +
+         version + "," + object.substr(1);
+}
+
+}  // namespace
+
 int complain(const Error& error, int status) {
   std::fprintf(stderr, "foreshard: error: %s\n", error.text().c_str());
   return status;
@@ -102,10 +116,11 @@ Result<void> JsonOutput::write(const nlohmann::ordered_json& json, int indent) c
 
 Result<void> JsonOutput::write_text(const std::string& json) const {
   if (path_.empty()) return {};
+  const std::string answer = with_schema_version(json);
   if (!is_standard_output()) {
-    return write_output(path_, "--json", [&](std::ostream& out) { out << json << '\n'; });
+    return write_output(path_, "--json", [&](std::ostream& out) { out << answer << '\n'; });
   }
-  if (std::fputs(json.c_str(), stdout) < 0 || std::fputc('\n', stdout) < 0 ||
+  if (std::fputs(answer.c_str(), stdout) < 0 || std::fputc('\n', stdout) < 0 ||
       std::fflush(stdout) != 0) {
     return fail(path_, "--json", std::string("cannot be written (") + std::strerror(errno) + ")");
   }

@@ -23,7 +23,7 @@ Result<void> check_size(const Job& job, int processes) {
 }
 
 Result<std::unique_ptr<executor::Transport>> connect_by_mpi(const Job& job) {
-  auto transport = executor::load_mpi_transport(executor::program_directory());
+  auto transport = executor::load_mpi_transport(executor::module_directory());
   if (!transport) return transport;
   if (auto ok = check_size(job, (*transport)->size()); !ok) return tl::unexpected(ok.error());
   return transport;

@@ -1,8 +1,13 @@
 # ccache and mold where they are installed; sanitizers and fuzzers' coverage for every target when
 # asked for.
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Without this sloppiness ccache caches nothing that uses a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND FORESHARD_PRECOMPILED_HEADERS)
+  # Likewise: a precompiled header whose time stamp ccache restores would not be accepted.
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 find_program(MOLD_PROGRAM mold)
 if(MOLD_PROGRAM)

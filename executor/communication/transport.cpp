@@ -160,8 +160,11 @@ Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directo
   return transport;
 }
 
-std::string program_directory() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+std::string module_directory() {
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const auto installed = beside / FORESHARD_MODULES_FROM_PROGRAM;
+  std::error_code ignored;
+  return std::filesystem::is_directory(installed, ignored) ? installed.string() : beside.string();
 }
 
 }  // namespace foreshard::executor

@@ -104,7 +104,8 @@ Result<void> check_builds(RunControl& run, Transport& transport);
 // MPI from `directory`/libforeshard_mpi.so. Initialises MPI; destruction finalises it, which all
 // processes must do together, unless it is part of a failure: that ends every process of the run.
 Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directory);
-// The directory of the running program.
-std::string program_directory();
+// Where the running program's loadable modules are: beside it in a build folder, in the library folder
+// of an installation.
+std::string module_directory();
 
 }  // namespace foreshard::executor

@@ -41,8 +41,12 @@
 
 namespace foreshard::traces {
 
-// Stands in the file's metadata as "format_version"; not in those of a trace that was read.
+// Stands in the file's metadata as "format_version" (not in those of a trace that was read) and in its
+// header as SQLite's user_version.
 constexpr int kFormatVersion = 2;
+// SQLite's application_id of every file that is written, "FShT": by it `file` and others can tell a
+// trace from any other database. Files from before it was set have 0, and are read as well.
+constexpr std::int32_t kApplicationId = 0x46536854;
 
 // Writes a trace as it comes. Not for several threads at once. What fails in an append is remembered
 // and returned by the next commit or close; appends after a failure are counted as dropped.

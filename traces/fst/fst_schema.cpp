@@ -1,5 +1,6 @@
 #include "traces/fst/fst_schema.hpp"
 
+#include "traces/fst/fst_file.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
@@ -103,6 +104,9 @@ const std::map<std::string, std::vector<std::string>>& required_columns() {
 }
 
 bool create_schema(Database& database) {
+  const std::string identity = "PRAGMA application_id=" + std::to_string(kApplicationId) +
+                               "; PRAGMA user_version=" + std::to_string(kFormatVersion);
+  if (!database.run(identity.c_str())) return false;
   if (!database.run(kCreateTables) || !database.run(kCreateViews)) return false;
   Statement kind(database.handle(), "INSERT INTO ENUM_EVENT_KIND VALUES (?,?)");
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(EventKind::kCount); ++i) {

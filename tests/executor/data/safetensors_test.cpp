@@ -10,6 +10,7 @@
 
 #include "executor/data/safetensors_writer.hpp"
 #include "models/base/float_formats.hpp"
+#include "tests/outside_data.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace foreshard::executor {
@@ -276,8 +277,8 @@ TEST(SafetensorsWriter, SaysThatTheDiskIsFullOrReadOnly) {
 
 TEST(Safetensors, ReadsHuggingFaceFiles) {
   const std::string path =
-      FORESHARD_SOURCE_DIR "/../shared/reference/pytorch/training/llama-tiny/model.safetensors";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no reference weights beside the project";
+      tests::outside_data("reference/pytorch/training/llama-tiny/model.safetensors").string();
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << tests::missing(path);
   const auto reader = SafetensorsReader::open(path);
   ASSERT_TRUE(reader) << reader.error().text();
   std::int64_t elements = 0;

@@ -6,6 +6,7 @@
 
 #include "executor/data/npy.hpp"
 #include "executor/data/shipped_text.hpp"
+#include "tests/outside_data.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace foreshard::executor {
@@ -243,8 +244,8 @@ TEST(Tokens, TheShippedTextServesEveryVocabulary) {
 
 TEST(Tokens, ReadsTheReferenceTokens) {
   const std::string path =
-      FORESHARD_SOURCE_DIR "/../shared/reference/pytorch/training/data/GPL-3.npy";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no reference tokens beside the project";
+      tests::outside_data("reference/pytorch/training/data/GPL-3.npy").string();
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << tests::missing(path);
   const auto data = TokenData::open(path, 259, 64);
   ASSERT_TRUE(data) << data.error().text();
   EXPECT_EQ(data->tokens(), 35149);

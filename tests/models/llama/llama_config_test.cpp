@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/outside_data.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace foreshard {
@@ -228,8 +229,8 @@ TEST_F(LoadedConfig, ErrorsNameThePath) {
 }
 
 TEST(LlamaConfig, ReadsTheReferenceModels) {
-  const fs::path reference = fs::path(FORESHARD_SOURCE_DIR) / "../shared/reference/pytorch";
-  if (!fs::exists(reference)) GTEST_SKIP() << "no reference data beside the project";
+  const fs::path reference = tests::outside_data("reference/pytorch");
+  if (!fs::exists(reference)) GTEST_SKIP() << tests::missing(reference);
   int read = 0;
   for (const auto& entry : fs::recursive_directory_iterator(reference)) {
     const std::string folder = entry.path().parent_path().filename().string();

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profiler/analysis/analysis.hpp"
+#include "tests/outside_data.hpp"
 #include "traces/import.hpp"
 
 namespace foreshard::profiler {
@@ -52,8 +53,8 @@ TEST(HolisticTraceAnalysis, SaysTheSameOfTheSamples) {
 }
 
 TEST(HolisticTraceAnalysis, SaysTheSame) {
-  const auto recordings = kSource.parent_path() / "shared" / "traces" / "kineto" / "hta";
-  if (!std::filesystem::exists(recordings)) GTEST_SKIP() << "the recordings are not there";
+  const auto recordings = tests::outside_data("traces/kineto/hta");
+  if (!std::filesystem::exists(recordings)) GTEST_SKIP() << tests::missing(recordings);
   expect_same(recordings, "hta.json");
 }
 

@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "models/allocator/virtual_segments.hpp"
+#include "tests/outside_data.hpp"
 #include "tests/temporary_folder.hpp"
 #include "traces/allocator/allocator_replay.hpp"
 
@@ -190,9 +191,8 @@ INSTANTIATE_TEST_SUITE_P(Recorded, AllocatorHistoryTest, testing::ValuesIn(cases
 // Requests of whole training steps through the real allocator over a driver that hands out
 // descending addresses: with the same driver of our own, nothing but the requests is given.
 TEST(VirtualSegments, GiveTheAddressesOfADescendingDriver) {
-  const fs::path logs =
-      fs::path(FORESHARD_SOURCE_DIR).parent_path() / "shared/reference/pytorch/memory/events";
-  if (!fs::exists(logs)) GTEST_SKIP() << "needs " << logs;
+  const fs::path logs = tests::outside_data("reference/pytorch/memory/events");
+  if (!fs::exists(logs)) GTEST_SKIP() << tests::missing(logs);
   for (const auto& entry : fs::directory_iterator(logs)) {
     SCOPED_TRACE(entry.path().filename().string());
     const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(entry.path().c_str(), "rb"),

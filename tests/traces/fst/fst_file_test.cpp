@@ -189,6 +189,24 @@ TEST(FstFile, NamesWhatIsWrongWithAPath) {
   EXPECT_EQ(folder.entries(), 2u) << "a refused path leaves nothing behind";
 }
 
+TEST(FstFile, SaysInItsHeaderWhatItIs) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_fst(folder.path("whole.fst"), sample_trace()));
+  {
+    auto writer = FstWriter::create(folder.path("finished.fst"), {});
+    ASSERT_TRUE(writer && writer->close(0));
+  }
+  for (const char* name : {"whole.fst", "finished.fst"}) {
+    Database database = open_own(folder.path(name));
+    Statement identity(database.handle(), "PRAGMA application_id");
+    ASSERT_EQ(identity.step(), SQLITE_ROW) << name;
+    EXPECT_EQ(identity.integer(0), kApplicationId) << name;
+    Statement version(database.handle(), "PRAGMA user_version");
+    ASSERT_EQ(version.step(), SQLITE_ROW) << name;
+    EXPECT_EQ(version.integer(0), kFormatVersion) << name;
+  }
+}
+
 TEST(FstFile, RefusesAnotherVersion) {
   const TemporaryFolder folder;
   ASSERT_TRUE(write_fst(folder.path("a.fst"), sample_trace()));

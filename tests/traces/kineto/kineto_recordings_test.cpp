@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/outside_data.hpp"
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-const std::string kRecordings = FORESHARD_SOURCE_DIR "/../shared/traces/kineto";
+const std::string kRecordings = tests::outside_data("traces/kineto").string();
 const std::string kSamples = FORESHARD_SOURCE_DIR "/traces/samples";
 
 std::vector<std::string> recordings() {
@@ -155,7 +156,7 @@ TEST(KinetoRecordings, EqualAnIndependentCount) {
 
 TEST(KinetoRecordings, TwoRunsInOneFolder) {
   const std::string folder = kRecordings + "/torchrec/sst_long_a2a_optimizer_2";
-  if (!fs::exists(folder)) GTEST_SKIP() << "no recordings beside the project";
+  if (!fs::exists(folder)) GTEST_SKIP() << tests::missing(folder);
   const auto traces = import_kineto({folder});
   ASSERT_TRUE(traces) << traces.error().text();
   ASSERT_EQ(traces->size(), 2U);
@@ -199,7 +200,7 @@ TEST(KinetoRecordings, FsdpRangesOfTheSampleGiveUnits) {
 
 TEST(KinetoRecordings, FsdpRangesGiveUnitsAndPhases) {
   const std::string folder = kRecordings + "/pytorch211_cpu_fsdp2_gloo/fp32";
-  if (!fs::exists(folder)) GTEST_SKIP() << "no recordings beside the project";
+  if (!fs::exists(folder)) GTEST_SKIP() << tests::missing(folder);
   const auto traces = import_kineto({folder});
   ASSERT_TRUE(traces) << traces.error().text();
   ASSERT_EQ(traces->size(), 1U);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "tests/outside_data.hpp"
 #include "tests/traces/sample_trace.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/import.hpp"
@@ -327,8 +328,8 @@ TEST_P(RealNsys, EqualsAnIndependentCount) {
   const std::string sample = FORESHARD_SOURCE_DIR "/traces/samples/" + GetParam();
   const std::string path = std::filesystem::exists(sample)
                                ? sample
-                               : FORESHARD_SOURCE_DIR "/../shared/traces/nsys/" + GetParam();
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no recording " << GetParam();
+                               : tests::outside_data("traces/nsys/" + GetParam()).string();
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << tests::missing(path);
   const auto want = independent_count(path);
   if (want.empty()) GTEST_SKIP() << "no Python to count with";
   const auto trace = import_nsys(path);

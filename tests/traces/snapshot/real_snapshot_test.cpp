@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "profiler/replay/contents.hpp"
+#include "tests/outside_data.hpp"
 #include "traces/allocator/allocator_replay.hpp"
 #include "traces/snapshot/history.hpp"
 
@@ -20,7 +21,7 @@ using profiler::without_gathered;
 
 namespace fs = std::filesystem;
 
-const fs::path kShared = fs::path(FORESHARD_SOURCE_DIR) / "../shared/traces";
+const fs::path kShared = tests::outside_data("traces");
 const fs::path kSamples = fs::path(FORESHARD_SOURCE_DIR) / "traces/samples";
 const char* const kLlama = "llama3-8b-torchtitan-fsdp4-a100-40g/rank0_memory_snapshot.pickle";
 
@@ -37,7 +38,7 @@ class RealHistoryTest : public testing::TestWithParam<Case> {};
 
 TEST_P(RealHistoryTest, EqualsTheEventListAndIsReplayedExactly) {
   const fs::path pickle = kShared / "snapshots" / GetParam().pickle;
-  if (!fs::exists(pickle)) GTEST_SKIP() << "no " << pickle;
+  if (!fs::exists(pickle)) GTEST_SKIP() << tests::missing(pickle);
   const auto snapshot = read_snapshot(pickle.string());
   ASSERT_TRUE(snapshot) << snapshot.error().text();
   const SnapshotHistory found = history_of(*snapshot, GetParam().device);
@@ -153,7 +154,7 @@ class LlamaSnapshotTest : public testing::Test {
  protected:
   void SetUp() override {
     const fs::path pickle = kShared / "snapshots" / kLlama;
-    if (!fs::exists(pickle)) GTEST_SKIP() << "no " << pickle;
+    if (!fs::exists(pickle)) GTEST_SKIP() << tests::missing(pickle);
     auto snapshot = read_snapshot(pickle.string());
     ASSERT_TRUE(snapshot) << snapshot.error().text();
     snapshot_ = std::move(*snapshot);

@@ -1,0 +1,44 @@
+# What an installation has: the program, the modules that it loads, completion for shells, plans to
+# start from, pages to read; and packages of it (`cpack`): an archive and a Debian package.
+install(TARGETS foreshard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET foreshard_mpi)
+  install(TARGETS foreshard_mpi LIBRARY DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
+endif()
+
+# The program writes its completion scripts itself.
+set(completion ${PROJECT_BINARY_DIR}/completion)
+set(scripts)
+foreach(shell bash zsh fish)
+  add_custom_command(OUTPUT ${completion}/foreshard.${shell}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${completion}
+    COMMAND foreshard completion ${shell} > ${completion}/foreshard.${shell}
+    DEPENDS foreshard VERBATIM)
+  list(APPEND scripts ${completion}/foreshard.${shell})
+endforeach()
+add_custom_target(completion ALL DEPENDS ${scripts})
+# Optional: a build of the program alone has none.
+install(FILES ${completion}/foreshard.bash RENAME foreshard OPTIONAL
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${completion}/foreshard.zsh RENAME _foreshard OPTIONAL
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${completion}/foreshard.fish OPTIONAL
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+install(FILES README.md LICENSE NOTICE CHANGELOG.md SECURITY.md traces/QUERIES.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_VENDOR "Foreshard")
+set(CPACK_PACKAGE_CONTACT "the Foreshard developers")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_FILE_NAME foreshard-${PROJECT_VERSION}-Linux-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_PACKAGE_CHECKSUM SHA256)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/bin)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)
+include(CPack)

@@ -1,0 +1,90 @@
+// The answers of the program have the form that docs/schema/ describes, of which every answer names
+// the version.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+
+#include "tests/cli/program_runner.hpp"
+
+namespace foreshard::cli_tests {
+namespace {
+
+using nlohmann::json;
+using valijson::adapters::NlohmannJsonAdapter;
+
+const std::filesystem::path kSchemas = FORESHARD_SOURCE_DIR "/docs/schema";
+const std::string kSamples = FORESHARD_SOURCE_DIR "/traces/samples/";
+
+// What of an answer is not as its schema says, a line each.
+std::string misfits(const std::string& schema_name, const json& answer) {
+  const json document = json::parse(std::ifstream(kSchemas / (schema_name + ".json")));
+  valijson::Schema schema;
+  valijson::SchemaParser().populateSchema(NlohmannJsonAdapter(document), schema);
+  valijson::ValidationResults results;
+  valijson::Validator validator;
+  std::string found;
+  if (!validator.validate(schema, NlohmannJsonAdapter(answer), &results)) {
+    for (valijson::ValidationResults::Error error; results.popError(error);) {
+      for (const std::string& step : error.context) found += step;
+      found += ": " + error.description + "\n";
+    }
+  }
+  return found;
+}
+
+struct Question {
+  const char* schema;
+  std::vector<std::string> command;
+  int status = 0;
+};
+
+TEST(Schema, AnswersHaveTheFormThatIsDescribed) {
+  const Workplace place;
+  ASSERT_EQ(place
+                .shell("for f in run out_of_memory; do gunzip -c '" + kSamples +
+                       "'$f.fst.gz > $f.fst || exit 1; done")
+                .status,
+            0);
+  const std::vector<Question> questions = {
+      {"train", job("train", 2, {"--steps", "3", "--trace", "trained.fst"})},
+      {"train", job("train", 2, {"--steps", "1", "--device-memory", "1MiB"}), 3},
+      {"predict", job("predict", 2, {"--machine", "h100-sxm"})},
+      {"predict", job("predict", 2, {"--machine", "h100-sxm", "--device-memory", "1MiB"})},
+      {"program", job("program", 2)},
+      {"inspect", {"inspect", "run.fst"}},
+      {"inspect", {"inspect", "out_of_memory.fst"}},
+      {"compare", {"compare", "run.fst", "trained.fst"}},
+      {"compare", {"compare", "run.fst", "out_of_memory.fst"}},
+      {"import", {"import", "kineto", kSamples + "drawn_gpu", "-o", "gpu.fst"}},
+      {"inspect", {"inspect", "gpu.fst"}},
+      {"import", {"import", "snapshot", kSamples + "snapshot.pickle", "-o", "memory.fst"}},
+      {"inspect", {"inspect", "memory.fst"}},
+      {"compare", {"compare", "gpu.fst", "memory.fst"}},
+      {"replay", {"replay", kSamples + "snapshot.pickle"}},
+      {"replay", {"replay", kSamples + "history.jsonl.gz", "--capacity", "40GiB"}},
+  };
+  for (const auto& [schema, command, status] : questions) {
+    const json answer = place.run_json(command, status);
+    EXPECT_EQ(misfits(schema, answer), "") << testing::PrintToString(command);
+    EXPECT_EQ(answer.value("schema_version", 0), 1) << testing::PrintToString(command);
+  }
+}
+
+TEST(Schema, FindsWhatDoesNotFit) {
+  EXPECT_NE(misfits("import", {{"schema_version", 1}}), "") << "a field is missing";
+  EXPECT_NE(misfits("import", {{"schema_version", 2}, {"traces", json::array()}}), "");
+  EXPECT_NE(misfits("import", {{"schema_version", 1}, {"traces", json::array()}, {"more", 1}}), "");
+  EXPECT_EQ(misfits("import", {{"schema_version", 1}, {"traces", json::array()}}), "");
+}
+
+}  // namespace
+}  // namespace foreshard::cli_tests

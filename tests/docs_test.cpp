@@ -1,0 +1,41 @@
+// Reports that pages of docs/ show are what the program prints: each that follows a comment
+// `<!-- golden: CASE -->` is compared with that case of tests/golden/reports.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = FORESHARD_SOURCE_DIR;
+
+std::string text_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(Docs, ReportsThatPagesShowAreRealOnes) {
+  const std::string kMark = "<!-- golden: ", kMarkEnd = " -->\n```\n", kEnd = "```\n";
+  int shown = 0;
+  for (const auto& page : fs::directory_iterator(kRoot / "docs")) {
+    const std::string text = text_of(page.path());
+    for (auto at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at + 1)) {
+      const auto name_end = text.find(kMarkEnd, at);
+      ASSERT_NE(name_end, std::string::npos) << page.path() << ": a mark without a report";
+      const std::string name = text.substr(at + kMark.size(), name_end - at - kMark.size());
+      const auto begin = name_end + kMarkEnd.size();
+      const std::string report = text.substr(begin, text.find(kEnd, begin) - begin);
+      EXPECT_EQ(report, text_of(kRoot / "tests/golden/reports" / name / "stdout"))
+          << page.path() << ": " << name << " prints something else today";
+      ++shown;
+    }
+  }
+  EXPECT_GT(shown, 0);
+}
+
+}  // namespace
