@@ -31,7 +31,7 @@ void warn_of_prefetch(const Job& job, std::vector<std::string>& warnings) {
 
 }  // namespace
 
-RankProgram lower(const Job& job, int rank) {
+RankProgram lower(const Job& job, int rank, const RunVariant& run) {
   RankProgram program;
   program.device = job.device;
   program.place = place_of(job, rank);
@@ -39,7 +39,7 @@ RankProgram lower(const Job& job, int rank) {
   program.programs.resize(3);  // the set-up, the step that creates the optimizer's state, any later
   lowering::Emitter emit(program, job.tree);
   lowering::Fsdp2 runtime(job, program, emit);
-  lowering::TrainingLoop loop(job, program, emit, runtime, lowering::foreshard_operators(job));
+  lowering::TrainingLoop loop(job, program, emit, runtime, lowering::foreshard_operators(job), run);
   loop.setup(program.programs[0]);
   loop.step(program.programs[1], true);
   loop.step(program.programs[2], false);

@@ -1,12 +1,13 @@
 // From a job to the step programs of its ranks.
 #pragma once
 
+#include "models/lowering/training/run_variant.hpp"
 #include "models/program/step_program.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard {
 
 // The lowering. Cost: a few tens of nanoseconds an instruction.
-RankProgram lower(const Job& job, int rank);
+RankProgram lower(const Job& job, int rank, const RunVariant& run = {});
 
 }  // namespace foreshard

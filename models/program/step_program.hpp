@@ -144,9 +144,6 @@ struct RankProgram {
   std::vector<CostKey> cost_keys;
   std::vector<std::string> names;
   std::vector<UnitLayout> units;
-  BufferId loss =
-      kNone;  // device buffer with the step's mean loss (fp64) once the host may read it
-  BufferId clip = kNone;              // device or host buffer: total gradient norm, factor (fp64)
   std::vector<std::string> warnings;  // settings of the plan that have no effect here
 
   // Number of the program that a step runs; step 0 is the set-up.

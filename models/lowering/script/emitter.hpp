@@ -96,6 +96,7 @@ class Emitter {
     bool persistent = false;
   };
   BufferId declare(const BufferSpec& spec);
+  const Buffer& buffer(BufferId id) const { return program_.buffers[static_cast<std::size_t>(id)]; }
   BufferId allocate(const BufferSpec& spec);
   // One that was declared, or freed since: a step may free what the one before it allocated.
   void allocate(BufferId buffer);
