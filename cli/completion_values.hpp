@@ -7,7 +7,8 @@
 
 namespace foreshard::cli {
 
-// The words of a choice, the bundled models or the catalogue's machines; none for other kinds.
+// The words of a choice, the bundled models, the catalogue's machines, the commands or the built-in
+// queries; none for other kinds.
 std::vector<std::string> words_of(const OptionInfo& option);
 // Whether it may also be a file.
 bool takes_file(const OptionInfo& option);

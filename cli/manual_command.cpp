@@ -18,7 +18,8 @@ class Manual : public Command {
             {"foreshard manual predict | man -l -", "foreshard manual --all share/man/man1"}};
   }
   void add_to(Options& options) override {
-    options.text("COMMAND", command_, {"COMMAND", "the command whose page to print"});
+    options.text("COMMAND", command_, {"COMMAND", "the command whose page to print"},
+                 ValueKind::command);
     options.folder("--all", folder_,
                    {"DIR", "write every page into DIR, as foreshard.1 and foreshard-COMMAND.1"});
   }

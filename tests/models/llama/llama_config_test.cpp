@@ -224,7 +224,7 @@ TEST_F(LoadedConfig, ErrorsNameThePath) {
 
   const Result<LlamaConfig> misspelt = load_llama_config("llama-3.1-8bb");
   ASSERT_FALSE(misspelt);
-  EXPECT_NE(misspelt.error().text().find("did you mean \"llama-3.1-8b\""), std::string::npos)
+  EXPECT_NE(misspelt.error().text().find("did you mean 'llama-3.1-8b'"), std::string::npos)
       << misspelt.error().text();
 }
 
