@@ -22,6 +22,7 @@ std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_replay();
 std::unique_ptr<Command> make_completion();
+std::unique_ptr<Command> make_manual();
 
 // In the order in which `foreshard --help` lists them.
 std::vector<std::unique_ptr<Command>> all_commands();

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "models/base/figures.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "traces/export/chrome_import.hpp"
@@ -93,6 +94,8 @@ class Import : public Command {
 Result<std::vector<Trace>> Import::read_recordings() const {
   traces::ImportOptions options;
   options.keeps_stacks = !without_stacks_;
+  ReadingProgress progress(files_[0], is_quiet_);
+  options.on_progress = [&](std::int64_t done, std::int64_t total) { progress.at(done, total); };
   const bool is_ours = files_.size() == 1 && traces::is_foreshard_export(files_[0]);
   if (source_ == "kineto" && !is_ours) return traces::import_kineto(files_, options);
   if (files_.size() > 1) {
@@ -170,7 +173,7 @@ void Import::add_to(Options& options) {
        true});
   options.output("-o,--output", output_, {"TRACE", "trace to write (.fst)", true});
   options.flag("--no-stacks", without_stacks_, "drop Python stacks and python_function events");
-  options.flag("-q,--quiet", is_quiet_, "print no progress and no notes; warnings stay");
+  options.quiet(is_quiet_);
   json_.add_to(options);
 }
 

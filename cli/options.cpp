@@ -88,6 +88,10 @@ void Options::flag(const std::string& names, bool& value, const std::string& hel
   all_.push_back(std::move(info));
 }
 
+void Options::quiet(bool& value) {
+  flag("-q,--quiet", value, "print no progress and no notes; warnings stay");
+}
+
 void Options::text(const std::string& names, std::string& value, OptionText text) {
   add(names, std::move(text), ValueKind::text, [&value](const auto& given) { value = given; });
 }

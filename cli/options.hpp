@@ -49,6 +49,7 @@ class Options {
  public:
   explicit Options(CLI::App& app) : app_(app) {}
 
+  void quiet(bool& value);
   // `names` as CLI11 takes them, "-o,--output"; an argument without a name is its metavar alone.
   void flag(const std::string& names, bool& value, const std::string& help);
   void text(const std::string& names, std::string& value, OptionText text);

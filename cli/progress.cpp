@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "models/base/utf8.hpp"
+
 namespace foreshard::cli {
 
 Progress::Progress(std::int64_t total, bool is_quiet)
@@ -30,6 +32,26 @@ void Progress::at(std::int64_t done, const std::string& note) {
 
 Progress::~Progress() {
   if (has_bar_) std::fputc('\n', stderr);
+}
+
+ReadingProgress::ReadingProgress(std::string file, bool is_quiet)
+    : file_(excerpt(file)),
+      is_quiet_(is_quiet),
+      is_terminal_(::isatty(STDERR_FILENO) != 0),
+      next_(Clock::now() + std::chrono::seconds(is_terminal_ ? 1 : 5)) {}
+
+void ReadingProgress::at(std::int64_t done, std::int64_t total) {
+  if (is_quiet_ || total <= 0 || Clock::now() < next_) return;
+  next_ = Clock::now() + std::chrono::milliseconds(is_terminal_ ? 100 : 5000);
+  const auto percent = static_cast<int>(std::min<std::int64_t>(100, 100 * done / total));
+  std::fprintf(stderr, is_terminal_ ? "\rreading %s: %d %%\033[K" : "reading %s: %d %%\n",
+               file_.c_str(), percent);
+  has_bar_ = is_terminal_;
+  std::fflush(stderr);
+}
+
+ReadingProgress::~ReadingProgress() {
+  if (has_bar_) std::fputs("\r\033[K", stderr);
 }
 
 }  // namespace foreshard::cli

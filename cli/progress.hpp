@@ -1,6 +1,7 @@
 // Progress of long work on standard error: a bar on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -18,6 +19,26 @@ class Progress {
   bool is_quiet_;
   bool is_terminal_;
   bool has_bar_ = false;
+};
+
+// The same of reading a file, in percent. Nothing is shown of what is done within a second, or within
+// some on what is no terminal; a bar goes when it is done.
+class ReadingProgress {
+ public:
+  ReadingProgress(std::string file, bool is_quiet);
+  ReadingProgress(const ReadingProgress&) = delete;
+  ReadingProgress& operator=(const ReadingProgress&) = delete;
+  ~ReadingProgress();
+  void at(std::int64_t done, std::int64_t total);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string file_;
+  bool is_quiet_;
+  bool is_terminal_;
+  bool has_bar_ = false;
+  Clock::time_point next_;
 };
 
 }  // namespace foreshard::cli

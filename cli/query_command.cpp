@@ -1,16 +1,17 @@
 // foreshard query: SQL over any recording.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <ostream>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/open_trace.hpp"
 #include "cli/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/utf8.hpp"
 #include "profiler/report/format.hpp"
-#include "traces/open/read_trace.hpp"
 #include "traces/query/builtin_queries.hpp"
 #include "traces/query/query_database.hpp"
 
@@ -48,10 +49,16 @@ ordered_json json_of(const QueryCell& cell) {
                     cell);
 }
 
+// The fewest digits that read back as the same number.
+std::string shortest(double value) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
 std::string csv_of(const QueryCell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (std::holds_alternative<std::monostate>(cell)) return "";
-  if (const auto* number = std::get_if<double>(&cell)) return formatted("%.17g", *number);
+  if (const auto* number = std::get_if<double>(&cell)) return shortest(*number);
   if (text == nullptr) return shown(cell);
   if (text->find_first_of(",\"\r\n") == std::string::npos) return *text;
   std::string quoted = "\"";
@@ -122,7 +129,7 @@ class Query : public Command {
   Result<void> answer(traces::QueryDatabase& database) const;
 
   std::string trace_, query_, csv_;
-  bool lists_ = false;
+  bool lists_ = false, is_quiet_ = false;
   JsonOutput json_;
 };
 
@@ -147,6 +154,7 @@ void Query::add_to(Options& options) {
   options.text("QUERY", query_, {"QUERY", "SQL, or the name of a built-in query"});
   options.flag("--list", lists_, "list the built-in queries");
   options.output("--csv", csv_, {"FILE", "write the rows as CSV to FILE; - is standard output"});
+  options.quiet(is_quiet_);
   json_.add_to(options);
 }
 
@@ -216,7 +224,7 @@ Result<int> Query::run() {
   if (csv_ != "-") {
     if (auto ok = check_output(csv_, "--csv"); !ok) return tl::unexpected(ok.error());
   }
-  auto trace = traces::read_trace(trace_);
+  auto trace = open_trace(trace_, is_quiet_);
   if (!trace) return tl::unexpected(trace.error());
   auto database = traces::QueryDatabase::create(*trace);
   if (!database) return tl::unexpected(database.error());

@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "cli/commands.hpp"
+#include "cli/open_trace.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "profiler/replay/replay_report.hpp"
 #include "traces/allocator/allocator_settings.hpp"
 #include "traces/allocator/trace_history.hpp"
-#include "traces/open/read_trace.hpp"
 #include "traces/open/recording_kind.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/snapshot/snapshot.hpp"
@@ -102,6 +103,7 @@ class Replay : public Command {
   std::string history_, allocator_, decisions_;
   std::optional<std::int64_t> capacity_;
   std::optional<int> device_;
+  bool is_quiet_ = false;
   JsonOutput json_;
 };
 
@@ -120,7 +122,9 @@ Result<int> Replay::chosen(
 }
 
 Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
-  const auto snapshot = traces::read_snapshot(history_);
+  ReadingProgress progress(history_, is_quiet_);
+  const auto snapshot = traces::read_snapshot(
+      history_, [&](std::int64_t done, std::int64_t total) { progress.at(done, total); });
   if (!snapshot) return tl::unexpected(snapshot.error());
   answer.devices = traces::recorded_devices(*snapshot);
   if (answer.devices.empty()) {
@@ -160,7 +164,7 @@ Result<Recording> Replay::read_event_list() const {
 }
 
 Result<Recording> Replay::read_trace_history(ReplayAnswer& answer) const {
-  auto trace = traces::read_trace(history_);
+  auto trace = open_trace(history_, is_quiet_);
   if (!trace) return tl::unexpected(trace.error());
   answer.devices = traces::ranks_with_memory(*trace);
   if (answer.devices.empty()) {
@@ -284,6 +288,7 @@ void Replay::add_to(Options& options) {
       {"SIZE", "device memory that the allocator may use, such as 80GiB", false, "as recorded"});
   options.output("--decisions", decisions_,
                  {"FILE", "write each decision of the allocator as JSON lines"});
+  options.quiet(is_quiet_);
   json_.add_to(options);
 }
 

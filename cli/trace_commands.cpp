@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/open_trace.hpp"
 #include "cli/output.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
@@ -10,7 +11,6 @@
 #include "simulator/fit/fit.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/export/csv_export.hpp"
-#include "traces/open/read_trace.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -32,11 +32,12 @@ class Inspect : public Command {
   }
   void add_to(Options& options) override {
     options.input("TRACE", trace_, {"TRACE", kTraceHelp, true});
+    options.quiet(is_quiet_);
     json_.add_to(options);
   }
   Result<int> run() override {
     if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
-    const auto trace = traces::read_trace(trace_);
+    const auto trace = open_trace(trace_, is_quiet_);
     if (!trace) return tl::unexpected(trace.error());
     const profiler::Analysis analysis = profiler::analyse(*trace);
     return written(json_.answer(profiler::to_json(analysis), profiler::report_text(analysis)));
@@ -44,6 +45,7 @@ class Inspect : public Command {
 
  private:
   std::string trace_;
+  bool is_quiet_ = false;
   JsonOutput json_;
 };
 
@@ -60,13 +62,14 @@ class Compare : public Command {
   void add_to(Options& options) override {
     options.input("BASELINE", baseline_, {"BASELINE", kTraceHelp, true});
     options.input("CANDIDATE", candidate_, {"CANDIDATE", "another one", true});
+    options.quiet(is_quiet_);
     json_.add_to(options);
   }
   Result<int> run() override {
     if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
-    const auto baseline = traces::read_trace(baseline_);
+    const auto baseline = open_trace(baseline_, is_quiet_);
     if (!baseline) return tl::unexpected(baseline.error());
-    const auto candidate = traces::read_trace(candidate_);
+    const auto candidate = open_trace(candidate_, is_quiet_);
     if (!candidate) return tl::unexpected(candidate.error());
     const profiler::Comparison comparison = profiler::compare(*baseline, *candidate);
     return written(json_.answer(profiler::to_json(comparison), profiler::report_text(comparison)));
@@ -74,6 +77,7 @@ class Compare : public Command {
 
  private:
   std::string baseline_, candidate_;
+  bool is_quiet_ = false;
   JsonOutput json_;
 };
 
@@ -92,13 +96,14 @@ class Export : public Command {
     options.output("--perfetto", perfetto_,
                    {"FILE", "write Chrome trace JSON, for ui.perfetto.dev"});
     options.folder("--csv", csv_, {"DIR", "write a CSV file for each table into DIR"});
+    options.quiet(is_quiet_);
   }
   Result<int> run() override {
     if (perfetto_.empty() == csv_.empty()) {
       return fail("", "export", "expected either --perfetto FILE or --csv DIR");
     }
     if (auto ok = check_output(perfetto_, "--perfetto"); !ok) return tl::unexpected(ok.error());
-    const auto trace = traces::read_trace(trace_);
+    const auto trace = open_trace(trace_, is_quiet_);
     if (!trace) return tl::unexpected(trace.error());
     return written(csv_.empty() ? traces::export_chrome(*trace, perfetto_)
                                 : traces::export_csv(*trace, csv_));
@@ -106,6 +111,7 @@ class Export : public Command {
 
  private:
   std::string trace_, perfetto_, csv_;
+  bool is_quiet_ = false;
 };
 
 class Fit : public Command {
@@ -124,13 +130,14 @@ class Fit : public Command {
         {"TRACE", "recordings of one machine: traces (.fst) or PyTorch profiler recordings", true});
     options.output("-o,--output", costs_, {"COSTS", "cost file to write (JSON)", true});
     options.flag("--report", report_, "print the fitted costs and their errors");
+    options.quiet(is_quiet_);
   }
   Result<int> run() override;
 
  private:
   std::vector<std::string> traces_;
   std::string costs_;
-  bool report_ = false;
+  bool report_ = false, is_quiet_ = false;
 };
 
 Result<int> Fit::run() {
@@ -138,7 +145,7 @@ Result<int> Fit::run() {
   std::vector<std::unique_ptr<traces::Trace>> traces;
   std::vector<simulator::Recording> recordings;
   for (const std::string& path : traces_) {
-    auto trace = traces::read_trace(path);
+    auto trace = open_trace(path, is_quiet_);
     if (!trace) return tl::unexpected(trace.error());
     traces.push_back(std::make_unique<traces::Trace>(std::move(*trace)));
     recordings.push_back({path, traces.back().get()});

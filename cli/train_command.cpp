@@ -307,7 +307,7 @@ void Train::add_to(Options& options) {
   options.output("--trace", trace_, {"TRACE", "record the run as a trace (.fst)"});
   options.flag("--poison", poisons_,
                "overwrite memory the moment it is freed, to find use after free");
-  options.flag("-q,--quiet", is_quiet_, "print no progress and no notes; warnings stay");
+  options.quiet(is_quiet_);
   json_.add_to(options);
 }
 

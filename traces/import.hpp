@@ -21,6 +21,8 @@
 // `unrelated_collectives`.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,8 +31,13 @@
 
 namespace foreshard::traces {
 
+// Is told how much of a recording has been read, in a unit of the importer's own, by one thread at a
+// time, which need not be the caller's.
+using ReportProgress = std::function<void(std::int64_t done, std::int64_t total)>;
+
 struct ImportOptions {
   bool keeps_stacks = true;  // functions of the program (python_function), stacks of allocations
+  ReportProgress on_progress = {};
 };
 
 // Files of one run or of several, or folders of such files, `.gz` or plain: a trace for each run,

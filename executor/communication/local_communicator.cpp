@@ -3,6 +3,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "executor/communication/host_communicator.hpp"
 #include "executor/communication/reduction.hpp"
 
 namespace foreshard::executor {
@@ -36,10 +37,10 @@ struct Meeting {
   alignas(64) std::atomic<std::uint32_t> arrivals{0};  // of all members in all meetings
 };
 
-class LocalCommunicator final : public Communicator {
+class LocalCommunicator final : public HostCommunicator {
  public:
-  LocalCommunicator(RunControl& run, std::shared_ptr<Meeting> meeting, int index)
-      : Communicator(run, static_cast<int>(meeting->members.size()), index),
+  LocalCommunicator(RunControl& run, Device& device, std::shared_ptr<Meeting> meeting, int index)
+      : HostCommunicator(run, device, static_cast<int>(meeting->members.size()), index),
         meeting_(std::move(meeting)) {}
 
   void add_waits(std::vector<Wait>& waits) const override {
@@ -54,36 +55,31 @@ class LocalCommunicator final : public Communicator {
   }
 
  protected:
-  void run_all_gather(StreamWorker& stream, std::byte* buffer, std::int64_t bytes) override {
-    begin(stream, {"all_gather", buffer, bytes, DType::fp32, Reduction::sum});
-    gather(buffer, [bytes](int owner) { return Slice{bytes * owner, bytes}; });
+  void run_all_gather(std::byte* buffer, std::int64_t bytes) override {
+    begin({"all_gather", buffer, bytes, DType::fp32, Reduction::sum});
+    gather(buffer, [bytes](int owner) { return ByteRange{bytes * owner, bytes}; });
     meet();
   }
 
-  void run_reduce_scatter(StreamWorker& stream, DType type, Reduction reduction,
-                          const std::byte* input, std::byte* output, std::int64_t count) override {
-    begin(stream, {"reduce_scatter", const_cast<std::byte*>(input), count, type, reduction});
+  void run_reduce_scatter(DType type, Reduction reduction, const std::byte* input,
+                          std::byte* output, std::int64_t count) override {
+    begin({"reduce_scatter", const_cast<std::byte*>(input), count, type, reduction});
     reduce({count * index(), count}, type, reduction, output);
     meet();
   }
 
-  void run_all_reduce(StreamWorker& stream, DType type, Reduction reduction, std::byte* buffer,
+  void run_all_reduce(DType type, Reduction reduction, std::byte* buffer,
                       std::int64_t count) override {
-    begin(stream, {"all_reduce", buffer, count, type, reduction});
+    begin({"all_reduce", buffer, count, type, reduction});
     const std::int64_t item = item_size(type);
     const Slice mine = reduced_slice(count, size(), index());
     reduce(mine, type, reduction, buffer + mine.begin * item);
     meet();
-    gather(buffer, [&](int owner) {
-      const Slice slice = reduced_slice(count, size(), owner);
-      return Slice{slice.begin * item, slice.count * item};
-    });
+    gather(buffer, [&](int owner) { return bytes_of(reduced_slice(count, size(), owner), item); });
     meet();
   }
 
-  void run_barrier(StreamWorker& stream) override {
-    begin(stream, {"barrier", nullptr, 0, DType::fp32, Reduction::sum});
-  }
+  void run_barrier() override { begin({"barrier", nullptr, 0, DType::fp32, Reduction::sum}); }
 
  private:
   const Meeting::Member& member(int i) const {
@@ -107,11 +103,11 @@ class LocalCommunicator final : public Communicator {
     me.waits_in.store(nullptr, std::memory_order_release);
   }
 
-  void begin(StreamWorker& stream, const Contribution& mine) {
+  void begin(const Contribution& mine) {
     parity_ ^= 1U;
     meeting_->members[static_cast<std::size_t>(index())].contributions[parity_] = mine;
     meet();
-    stream.mark_ready();
+    mark_ready();
     for (int i = 0; i < size(); ++i) {
       if (contribution(i).matches(mine)) continue;
       throw std::logic_error("ranks do not agree on a collective: " + text(mine) + " here, " +
@@ -133,15 +129,15 @@ class LocalCommunicator final : public Communicator {
     reduce_in_order(type, reduction, inputs, output, slice.count);
   }
 
-  // Copies the others' slices, given in bytes, each member beginning with its neighbour's.
-  template <typename SliceOf>
-  void gather(std::byte* buffer, SliceOf slice_of) const {
+  // Copies what the others have, each member beginning with its neighbour's.
+  template <typename RangeOf>
+  void gather(std::byte* buffer, RangeOf range_of) const {
     for (int i = 1; i < size(); ++i) {
       const int owner = (index() + i) % size();
-      const Slice slice = slice_of(owner);
-      if (slice.count == 0) continue;
-      std::memcpy(buffer + slice.begin, contribution(owner).buffer + slice.begin,
-                  static_cast<std::size_t>(slice.count));
+      const ByteRange range = range_of(owner);
+      if (range.bytes == 0) continue;
+      std::memcpy(buffer + range.begin, contribution(owner).buffer + range.begin,
+                  static_cast<std::size_t>(range.bytes));
     }
   }
 
@@ -152,13 +148,14 @@ class LocalCommunicator final : public Communicator {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> make_local_communicators(RunControl& run,
-                                                                    std::span<const int> ranks) {
-  const auto meeting = std::make_shared<Meeting>(ranks.size());
+std::vector<std::unique_ptr<Communicator>> make_local_communicators(
+    RunControl& run, std::span<Device* const> devices) {
+  const auto meeting = std::make_shared<Meeting>(devices.size());
   std::vector<std::unique_ptr<Communicator>> communicators;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    meeting->members[i].rank = ranks[i];
-    communicators.push_back(std::make_unique<LocalCommunicator>(run, meeting, static_cast<int>(i)));
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    meeting->members[i].rank = devices[i]->rank();
+    communicators.push_back(
+        std::make_unique<LocalCommunicator>(run, *devices[i], meeting, static_cast<int>(i)));
   }
   return communicators;
 }

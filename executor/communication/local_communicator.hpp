@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "executor/communication/communicator.hpp"
+#include "executor/device/device.hpp"
 
 namespace foreshard::executor {
 
-// One communicator for each member of a group, by index. `ranks` are the members' global ranks, by
-// which waits are reported to the watchdog. They share what they meet in, so they may be destroyed
-// in any order, but only after the streams of all members.
-std::vector<std::unique_ptr<Communicator>> make_local_communicators(RunControl& run,
-                                                                    std::span<const int> ranks);
+// One communicator for each member of a group, by index: the rank of each device. They share what they
+// meet in, so they may be destroyed in any order, but only after the streams of all members.
+std::vector<std::unique_ptr<Communicator>> make_local_communicators(
+    RunControl& run, std::span<Device* const> devices);
 
 }  // namespace foreshard::executor

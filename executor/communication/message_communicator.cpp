@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "executor/communication/host_communicator.hpp"
 #include "executor/communication/reduction.hpp"
+#include "executor/device/progress.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -15,10 +17,12 @@ using Ticket = Transport::Ticket;
 constexpr std::int64_t kScratch = 4 << 20;
 constexpr std::int64_t kPage = 4096;
 
-class MessageCommunicator final : public Communicator {
+class MessageCommunicator final : public HostCommunicator {
  public:
-  MessageCommunicator(RunControl& run, Transport& transport, std::vector<int> ranks, int channel)
-      : Communicator(run, static_cast<int>(ranks.size()), index_of(ranks, transport.rank())),
+  MessageCommunicator(RunControl& run, Device& device, Transport& transport, std::vector<int> ranks,
+                      int channel)
+      : HostCommunicator(run, device, static_cast<int>(ranks.size()),
+                         index_of(ranks, transport.rank())),
         transport_(transport),
         ranks_(std::move(ranks)),
         channel_(channel) {}
@@ -32,37 +36,34 @@ class MessageCommunicator final : public Communicator {
   }
 
  protected:
-  void run_all_gather(StreamWorker& stream, std::byte* buffer, std::int64_t bytes) override {
+  void run_all_gather(std::byte* buffer, std::int64_t bytes) override {
     const InOperation in(*this, "all_gather");
-    arrive(stream);
-    gather(stream, buffer, [bytes](int owner) { return Slice{bytes * owner, bytes}; });
+    arrive();
+    gather(buffer, [bytes](int owner) { return ByteRange{bytes * owner, bytes}; });
   }
 
-  void run_reduce_scatter(StreamWorker& stream, DType type, Reduction reduction,
-                          const std::byte* input, std::byte* output, std::int64_t count) override {
+  void run_reduce_scatter(DType type, Reduction reduction, const std::byte* input,
+                          std::byte* output, std::int64_t count) override {
     const InOperation in(*this, "reduce_scatter");
-    arrive(stream);
-    reduce(stream, type, reduction, input, output, [count](int owner) {
+    arrive();
+    reduce(type, reduction, input, output, [count](int owner) {
       return Slice{count * owner, count};
     });
   }
 
-  void run_all_reduce(StreamWorker& stream, DType type, Reduction reduction, std::byte* buffer,
+  void run_all_reduce(DType type, Reduction reduction, std::byte* buffer,
                       std::int64_t count) override {
     const InOperation in(*this, "all_reduce");
-    arrive(stream);
+    arrive();
     const std::int64_t item = item_size(type);
     const auto slice_of = [&](int owner) { return reduced_slice(count, size(), owner); };
-    reduce(stream, type, reduction, buffer, buffer + slice_of(index()).begin * item, slice_of);
-    gather(stream, buffer, [&](int owner) {
-      const Slice slice = slice_of(owner);
-      return Slice{slice.begin * item, slice.count * item};
-    });
+    reduce(type, reduction, buffer, buffer + slice_of(index()).begin * item, slice_of);
+    gather(buffer, [&](int owner) { return bytes_of(slice_of(owner), item); });
   }
 
-  void run_barrier(StreamWorker& stream) override {
+  void run_barrier() override {
     const InOperation in(*this, "barrier");
-    arrive(stream);
+    arrive();
   }
 
  private:
@@ -119,7 +120,7 @@ class MessageCommunicator final : public Communicator {
     });
   }
 
-  void complete(StreamWorker& stream, Batch& batch, Nanoseconds longest_pause) {
+  void complete(Batch& batch, Nanoseconds longest_pause) {
     Poller poller(run_, transport_, channel_, longest_pause);
     std::size_t left = transport_.test(batch.tickets);
     while (left != 0) {
@@ -132,7 +133,7 @@ class MessageCommunicator final : public Communicator {
       const std::size_t now = transport_.test(batch.tickets);
       if (now != left) {
         poller.reset();
-        stream.progress().retire();
+        note_progress();
       }
       left = now;
     }
@@ -141,7 +142,7 @@ class MessageCommunicator final : public Communicator {
   }
 
   // Waits until every member has come: empty messages, which overtake nothing and cost little.
-  void arrive(StreamWorker& stream) {
+  void arrive() {
     Batch batch(transport_);
     for (int i = 1; i < size(); ++i) {
       const int from = rank_of((index() - i + size()) % size());
@@ -149,29 +150,28 @@ class MessageCommunicator final : public Communicator {
       batch.add(transport_.receive({}, from, channel_), from);
       batch.add(transport_.send({}, to, channel_), to);
     }
-    complete(stream, batch, Poller::kWhileAbsent);
-    stream.mark_ready();
+    complete(batch, Poller::kWhileAbsent);
+    mark_ready();
   }
 
-  // Slices in bytes.
-  template <typename SliceOf>
-  void gather(StreamWorker& stream, std::byte* buffer, SliceOf slice_of) {
+  template <typename RangeOf>
+  void gather(std::byte* buffer, RangeOf range_of) {
     Batch batch(transport_);
-    const Slice mine = slice_of(index());
+    const ByteRange mine = range_of(index());
     for (int i = 1; i < size(); ++i) {
       const int from = (index() - i + size()) % size();
-      const Slice slice = slice_of(from);
-      receive(batch, buffer + slice.begin, slice.count, from);
-      send(batch, buffer + mine.begin, mine.count, (index() + i) % size());
+      const ByteRange range = range_of(from);
+      receive(batch, buffer + range.begin, range.bytes, from);
+      send(batch, buffer + mine.begin, mine.bytes, (index() + i) % size());
     }
-    complete(stream, batch, Poller::kWhileMoving);
+    complete(batch, Poller::kWhileMoving);
   }
 
-  // Slices in elements. The output may be this rank's slice of the input: its pieces are written
+  // The output may be this rank's slice of the input: its pieces are written
   // after they have been read, and nobody else needs them.
   template <typename SliceOf>
-  void reduce(StreamWorker& stream, DType type, Reduction reduction, const std::byte* input,
-              std::byte* output, SliceOf slice_of) {
+  void reduce(DType type, Reduction reduction, const std::byte* input, std::byte* output,
+              SliceOf slice_of) {
     const std::int64_t item = item_size(type);
     const Slice mine = slice_of(index());
     if (size() == 1) {
@@ -206,7 +206,7 @@ class MessageCommunicator final : public Communicator {
     if (pieces > 0) start(0);
     for (std::int64_t number = 0; number < pieces; ++number) {
       if (number + 1 < pieces) start(number + 1);
-      complete(stream, batches[number % 2], Poller::kWhileMoving);
+      complete(batches[number % 2], Poller::kWhileMoving);
       const Slice done = part(mine, number);
       std::vector<const std::byte*> inputs;
       for (int i = 0; i + 1 < size(); ++i) inputs.push_back(landing(number, i));
@@ -226,9 +226,10 @@ class MessageCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_message_communicator(RunControl& run, Transport& transport,
+std::unique_ptr<Communicator> make_message_communicator(RunControl& run, Device& device,
+                                                        Transport& transport,
                                                         std::vector<int> ranks, int channel) {
-  return std::make_unique<MessageCommunicator>(run, transport, std::move(ranks), channel);
+  return std::make_unique<MessageCommunicator>(run, device, transport, std::move(ranks), channel);
 }
 
 }  // namespace foreshard::executor

@@ -13,13 +13,15 @@
 #include "executor/communication/last_step.hpp"
 #include "executor/communication/oom_agreement.hpp"
 #include "executor/communication/transport.hpp"
+#include "executor/device/device.hpp"
 #include "executor/device/watchdog.hpp"
 
 namespace foreshard::executor {
 
 // `ranks`: the group's members by index, this process' among them. `channel`: the same number on all
 // of them, different for groups that share two ranks. The transport outlives it.
-std::unique_ptr<Communicator> make_message_communicator(RunControl& run, Transport& transport,
+std::unique_ptr<Communicator> make_message_communicator(RunControl& run, Device& device,
+                                                        Transport& transport,
                                                         std::vector<int> ranks, int channel);
 
 // What the processes of a run agree on while it runs.

@@ -21,10 +21,18 @@ constexpr int summand(int owner, int i, int size) {
   return (owner - 1 - i + 2 * size) % size;
 }
 
-// The part of an all-reduce's buffer that one member sums: equal parts, in multiples of 16 elements.
+// Elements of a buffer.
 struct Slice {
   std::int64_t begin = 0, count = 0;
 };
+struct ByteRange {
+  std::int64_t begin = 0, bytes = 0;
+};
+constexpr ByteRange bytes_of(Slice slice, std::int64_t item_size) {
+  return {slice.begin * item_size, slice.count * item_size};
+}
+
+// The part of an all-reduce's buffer that one member sums: equal parts, in multiples of 16 elements.
 Slice reduced_slice(std::int64_t count, int size, int index);
 
 }  // namespace foreshard::executor

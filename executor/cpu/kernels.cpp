@@ -1,6 +1,5 @@
 #include "executor/cpu/kernels.hpp"
 
-#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -9,57 +8,55 @@
 namespace foreshard::executor {
 namespace {
 
-using Kernel = void (*)(const KernelArguments&);
-using Table = std::array<Kernel, static_cast<std::size_t>(Operator::kCount)>;
-
-constexpr Table make_table() {
-  Table table{};
-  const auto set = [&table](Operator op, Kernel kernel) {
-    table[static_cast<std::size_t>(op)] = kernel;
-  };
-  set(Operator::embedding, run_embedding);
-  set(Operator::embedding_backward, run_embedding_backward);
-  set(Operator::rms_norm, run_rms_norm);
-  set(Operator::rms_norm_backward, run_rms_norm_backward);
-  set(Operator::matmul, run_matmul);
-  set(Operator::matmul_input_gradient, run_matmul_input_gradient);
-  set(Operator::matmul_weight_gradient, run_matmul_weight_gradient);
-  set(Operator::bias_gradient, run_bias_gradient);
-  set(Operator::rope, run_rope);
-  set(Operator::rope_backward, run_rope_backward);
-  set(Operator::attention, run_attention);
-  set(Operator::attention_backward, run_attention_backward);
-  set(Operator::swiglu, run_swiglu);
-  set(Operator::swiglu_backward, run_swiglu_backward);
-  set(Operator::add, run_add);
-  set(Operator::cross_entropy, run_cross_entropy);
-  set(Operator::cross_entropy_backward, run_cross_entropy_backward);
-  set(Operator::cast, run_cast);
-  set(Operator::fill_zero, run_fill_zero);
-  set(Operator::rope_table, run_rope_table);
-  set(Operator::shard_cast, run_shard_cast);
-  set(Operator::all_gather_copy_in, run_all_gather_copy_in);
-  set(Operator::all_gather_copy_out, run_all_gather_copy_out);
-  set(Operator::copy_slice, run_copy_slice);
-  set(Operator::reduce_scatter_copy_in, run_reduce_scatter_copy_in);
-  set(Operator::transpose, run_transpose);
-  set(Operator::gradient_norm, run_gradient_norm);
-  set(Operator::clip_coefficient, run_clip_coefficient);
-  set(Operator::adamw, run_adamw);
-  set(Operator::sgd, run_sgd);
+constexpr KernelTable make_table() {
+  KernelTable table;
+  table.set(Operator::embedding, run_embedding);
+  table.set(Operator::embedding_backward, run_embedding_backward);
+  table.set(Operator::rms_norm, run_rms_norm);
+  table.set(Operator::rms_norm_backward, run_rms_norm_backward);
+  table.set(Operator::matmul, run_matmul);
+  table.set(Operator::matmul_input_gradient, run_matmul_input_gradient);
+  table.set(Operator::matmul_weight_gradient, run_matmul_weight_gradient);
+  table.set(Operator::bias_gradient, run_bias_gradient);
+  table.set(Operator::rope, run_rope);
+  table.set(Operator::rope_backward, run_rope_backward);
+  table.set(Operator::attention, run_attention);
+  table.set(Operator::attention_backward, run_attention_backward);
+  table.set(Operator::swiglu, run_swiglu);
+  table.set(Operator::swiglu_backward, run_swiglu_backward);
+  table.set(Operator::add, run_add);
+  table.set(Operator::cross_entropy, run_cross_entropy);
+  table.set(Operator::cross_entropy_backward, run_cross_entropy_backward);
+  table.set(Operator::cast, run_cast);
+  table.set(Operator::fill_zero, run_fill_zero);
+  table.set(Operator::rope_table, run_rope_table);
+  table.set(Operator::shard_cast, run_shard_cast);
+  table.set(Operator::all_gather_copy_in, run_all_gather_copy_in);
+  table.set(Operator::all_gather_copy_out, run_all_gather_copy_out);
+  table.set(Operator::copy_slice, run_copy_slice);
+  table.set(Operator::reduce_scatter_copy_in, run_reduce_scatter_copy_in);
+  table.set(Operator::transpose, run_transpose);
+  table.set(Operator::gradient_norm, run_gradient_norm);
+  table.set(Operator::clip_coefficient, run_clip_coefficient);
+  table.set(Operator::adamw, run_adamw);
+  table.set(Operator::sgd, run_sgd);
   return table;
 }
 
-constexpr Table kTable = make_table();
+constexpr KernelTable kTable = make_table();
 
 }  // namespace
 
-void run_kernel(const KernelArguments& arguments) {
-  const Kernel kernel = kTable[static_cast<std::size_t>(arguments.key.op)];
+Kernel KernelTable::operator[](Operator op) const {
+  const Kernel kernel = kernels_[static_cast<std::size_t>(op)];
   if (kernel == nullptr) {
-    throw std::logic_error("no CPU kernel computes " + std::string(name(arguments.key.op)));
+    throw std::logic_error("no kernel computes " + std::string(name(op)));
   }
-  kernel(arguments);
+  return kernel;
+}
+
+const KernelTable& cpu_kernels() {
+  return kTable;
 }
 
 }  // namespace foreshard::executor

@@ -12,40 +12,35 @@
 // while packing, so that bf16 costs no more than fp32.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <span>
 
 #include "executor/cpu/worker_pool.hpp"
-#include "models/llama/llama_config.hpp"
+#include "executor/device/kernel_launch.hpp"
 #include "models/program/operators.hpp"
-#include "models/program/step_program.hpp"
 
 namespace foreshard::executor {
 
-// What kernels need to know of the model, the optimizer and the step, beyond sizes.
-struct KernelScalars {
-  double rms_norm_eps = 1e-6;
-  double rope_theta = 10000;
-  RopeScaling rope_scaling{};
-  double lr = 0;  // of this step
-  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  double weight_decay = 0;
-  double clip_grad_norm = 0;  // 0: gradients are not clipped
-  std::int64_t optimizer_step = 1;
-};
-
-struct KernelArguments {
-  const CostKey& key;
-  std::span<const std::span<const std::byte>> reads;
-  std::span<const std::span<std::byte>> writes;
-  std::int32_t aux = 0;
-  const UnitLayout* unit = nullptr;  // for operators that move a unit's parameters
-  const KernelScalars& scalars;
+struct KernelArguments : KernelLaunch {
   WorkerPool& workers;
 };
 
-// Throws std::logic_error for an operator that no kernel computes.
-void run_kernel(const KernelArguments& arguments);
+using Kernel = void (*)(const KernelArguments&);
+
+// Which kernel computes which operator.
+class KernelTable {
+ public:
+  constexpr void set(Operator op, Kernel kernel) {
+    kernels_[static_cast<std::size_t>(op)] = kernel;
+  }
+  // Throws std::logic_error for an operator that no kernel computes.
+  Kernel operator[](Operator op) const;
+  void run(const KernelArguments& arguments) const { (*this)[arguments.key.op](arguments); }
+
+ private:
+  std::array<Kernel, static_cast<std::size_t>(Operator::kCount)> kernels_{};
+};
+
+const KernelTable& cpu_kernels();
 
 }  // namespace foreshard::executor

@@ -117,12 +117,25 @@ Result<void> Checkpoint::check_model(const LlamaConfig& config, const ModuleTree
   return {};
 }
 
+std::string_view name(ValueRole role) {
+  switch (role) {
+    case ValueRole::parameter: return "parameter";
+    case ValueRole::exp_avg: return "exp_avg";
+    case ValueRole::exp_avg_sq: break;
+  }
+  return "exp_avg_sq";
+}
+
 Result<void> Checkpoint::check_plan(const Plan& plan) const {
   const bool is_adamw = plan.optimizer.name == OptimizerName::adamw;
   const std::string optimizer(word(plan.optimizer.name));
-  std::map<std::string, DType> wanted = {{"parameter", plan.precision.storage}};
+  const auto text = [](ValueRole role) { return std::string(executor::name(role)); };
+  const std::string parameter = text(ValueRole::parameter);
+  std::map<std::string, DType> wanted = {{parameter, plan.precision.storage}};
   if (is_adamw && facts().step > 0) {
-    wanted["exp_avg"] = wanted["exp_avg_sq"] = plan.precision.optimizer_state;
+    for (const ValueRole state : {ValueRole::exp_avg, ValueRole::exp_avg_sq}) {
+      wanted[text(state)] = plan.precision.optimizer_state;
+    }
   }
   for (const auto& p : contents_->index.parameters) {
     for (const auto& [role, type] : p.values) {
@@ -143,16 +156,16 @@ Result<void> Checkpoint::check_plan(const Plan& plan) const {
                     "has " + role + " in " + std::string(executor::name(value->second)) +
                         "; expected " + std::string(executor::name(stored_type(type))) +
                         ", the plan's " +
-                        (role == "parameter" ? "precision.storage" : "precision.optimizer_state"));
+                        (role == parameter ? "precision.storage" : "precision.optimizer_state"));
       }
     }
   }
   return {};
 }
 
-Result<void> Checkpoint::read(const ModuleTree& tree, const ParameterShard& shard,
-                              const std::string& role, DType type, std::int64_t capacity,
-                              void* out) const {
+Result<void> Checkpoint::read(const ModuleTree& tree, const ParameterShard& shard, ValueRole of,
+                              DType type, std::int64_t capacity, void* out) const {
+  const std::string role(executor::name(of));
   const auto& name = tree.parameters[static_cast<std::size_t>(shard.parameter)].name;
   const auto& file = contents_->index_file;
   const auto place = contents_->places.find(name);

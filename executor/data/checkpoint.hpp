@@ -12,9 +12,13 @@
 // A crash at any moment leaves the previous checkpoint or the new one readable under PATH.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/base/dtype.hpp"
@@ -38,13 +42,20 @@ struct CheckpointFacts {
   std::string model;  // config.json
 };
 
-// One tensor of a rank's memory that belongs to a parameter's shard: `role` is "parameter",
-// "exp_avg" or "exp_avg_sq", `data` holds the shard's `local` elements.
+// What a tensor is to its parameter.
+enum class ValueRole : std::uint8_t { parameter, exp_avg, exp_avg_sq };
+std::string_view name(ValueRole role);
+
+// One tensor of a rank's memory that belongs to a parameter's shard; it begins with the shard's
+// `local` elements.
 struct CheckpointValue {
+  using Reader = std::function<void(std::span<const std::byte>)>;
+
   ParameterShard shard;
-  std::string role;
+  ValueRole role = ValueRole::parameter;
   DType type = DType::fp32;
-  const void* data = nullptr;
+  // Calls its argument with the tensor's bytes, which may lie on a device.
+  std::function<void(const Reader&)> read;
 };
 
 // Whether a checkpoint could be written there: the folder above exists and nothing that is not a
@@ -78,8 +89,8 @@ class Checkpoint {
   // `shard.local` elements, then zeros up to `capacity` elements. On any number of ranks and for
   // either shard dimension. Fails when the values are missing or of another dtype. Safe to call
   // from several threads at once.
-  Result<void> read(const ModuleTree& tree, const ParameterShard& shard, const std::string& role,
-                    DType type, std::int64_t capacity, void* out) const;
+  Result<void> read(const ModuleTree& tree, const ParameterShard& shard, ValueRole role, DType type,
+                    std::int64_t capacity, void* out) const;
 
  private:
   std::shared_ptr<const CheckpointContents> contents_;

@@ -110,7 +110,6 @@ Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& t
                                     int shards, const std::vector<CheckpointValue>& values) {
   std::map<std::string, CheckpointParameter> parts;
   std::vector<TensorDeclaration> tensors;
-  std::vector<std::span<const std::byte>> data;
   for (const auto& value : values) {
     const Region region = region_of(value.shard);
     if (region.elements() == 0) continue;
@@ -120,17 +119,21 @@ Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& t
     part.name = name;
     part.rows = value.shard.rows;
     part.columns = value.shard.columns;
-    part.values[value.role] = type;
+    const std::string role(executor::name(value.role));
+    part.values[role] = type;
     part.parts = {{shard, region}};
-    tensors.push_back({value_name(value.role, name), type, {region.rows, region.columns}});
-    data.emplace_back(static_cast<const std::byte*>(value.data),
-                      static_cast<std::size_t>(region.elements() * item_size(value.type)));
+    tensors.push_back({value_name(role, name), type, {region.rows, region.columns}});
   }
   auto file = SafetensorsWriter::create(shard_path(writing_path(plain_path(path)), shard, shards),
                                         tensors, {{kPartsKey, parts_json(parts)}});
   if (!file) return tl::unexpected(file.error());
-  for (const auto& bytes : data) {
-    if (auto done = file->append(bytes); !done) return done;
+  for (const auto& value : values) {
+    const auto size =
+        static_cast<std::size_t>(region_of(value.shard).elements() * item_size(value.type));
+    if (size == 0) continue;
+    Result<void> done;
+    value.read([&](std::span<const std::byte> bytes) { done = file->append(bytes.first(size)); });
+    if (!done) return done;
   }
   return file->finish();
 }

@@ -1,4 +1,4 @@
-// The memory behind one rank's caching allocator on the CPU device, and its host buffers.
+// The memory behind one rank's caching allocator on the CPU device.
 //
 // The allocator's addresses are logical; here they are translated to pointers. Every segment is a
 // mapping of its own; an expandable segment's range is reserved as a whole and made accessible part
@@ -14,26 +14,25 @@
 #include <functional>
 #include <map>
 
-#include "models/allocator/segment_source.hpp"
+#include "models/allocator/virtual_segments.hpp"
 #include "models/base/units.hpp"
 
 namespace foreshard::executor {
 
-// All ranges are multiples of 4 KiB. What the system refuses is thrown as std::runtime_error.
-class DeviceMemory {
+// All ranges are multiples of 4 KiB. Where the system has no room it refuses, as cudaMalloc does, and
+// nothing is changed; any other failure is thrown as std::runtime_error.
+class DeviceMemory final : public SegmentBacking {
  public:
   // `synchronize` is called before pages go.
   explicit DeviceMemory(std::function<void()> synchronize);
-  ~DeviceMemory();
+  ~DeviceMemory() override;
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // A range whose parts will be committed later.
-  void reserve(Address address, Bytes bytes);
-  void unreserve(Address address);
-  // Memory for a new segment, or for a part of a reserved range.
-  void commit(Address address, Bytes bytes);
-  void release(Address address, Bytes bytes);
+  bool commit(Address address, std::int64_t bytes) override;
+  void decommit(Address address, std::int64_t bytes) override;
+  bool begin_range(AddressRange range) override;
+  void end_range(AddressRange range) override;
 
   std::byte* pointer(Address address) const;  // of committed memory
   Bytes committed() const { return committed_; }
@@ -41,42 +40,17 @@ class DeviceMemory {
  private:
   struct Mapping {
     std::byte* base = nullptr;
-    Bytes bytes;
+    std::int64_t bytes = 0;
     bool is_range = false;
   };
   using Mappings = std::map<Address, Mapping>;
   Mappings::const_iterator around(Address address) const;  // end() where there is none
-  void map(Address address, Bytes bytes, bool is_range);
+  bool map(Address address, std::int64_t bytes, bool is_range);
+  void unmap(Address address);
 
   Mappings mappings_;
   Bytes committed_;
   std::function<void()> synchronize_;
-};
-
-// Buffers of the host: what the program places there, each rounded up to 64 bytes.
-//
-// Freed buffers are kept for the next one of their size, as every step asks for the same again:
-// fresh pages from the system are slow (a quarter of a millisecond per MiB). What is kept and what
-// is in use together never exceed the most that was ever in use.
-class HostMemory {
- public:
-  HostMemory() = default;
-  ~HostMemory();
-  HostMemory(const HostMemory&) = delete;
-  HostMemory& operator=(const HostMemory&) = delete;
-
-  std::byte* allocate(Bytes bytes);  // aligned to 64 bytes, not initialised; throws std::bad_alloc
-  void free(std::byte* pointer, Bytes bytes);
-
-  Bytes current() const { return current_; }
-  Bytes peak() const { return peak_; }
-
- private:
-  void give_back(std::multimap<std::int64_t, std::byte*>::iterator unused);
-
-  Bytes current_, peak_;
-  std::multimap<std::int64_t, std::byte*> unused_;  // by rounded bytes
-  Bytes unused_bytes_;
 };
 
 }  // namespace foreshard::executor

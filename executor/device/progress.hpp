@@ -10,12 +10,21 @@
 
 namespace foreshard::executor {
 
+struct Progress {
+  std::uint64_t retired = 0;           // instructions, and parts of long ones
+  std::uint64_t last_instruction = 0;  // tag of the last task begun
+};
+
 // Of one rank, written by its threads.
 struct alignas(64) RankProgress {
-  std::atomic<std::uint64_t> retired{0};           // instructions, and parts of long ones
-  std::atomic<std::uint64_t> last_instruction{0};  // tag of the last task begun
+  std::atomic<std::uint64_t> retired{0};
+  std::atomic<std::uint64_t> last_instruction{0};
 
   [[gnu::always_inline]] void retire() { retired.fetch_add(1, std::memory_order_relaxed); }
+  Progress now() const {
+    return {retired.load(std::memory_order_relaxed),
+            last_instruction.load(std::memory_order_relaxed)};
+  }
 };
 
 // The rank that the calling thread works for; nullptr: none, and nothing is counted.

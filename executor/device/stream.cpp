@@ -32,7 +32,7 @@ StreamWorker::StreamWorker(RunControl& run, int rank, std::string name)
 
 void StreamWorker::stop() {
   if (!thread_.joinable()) return;
-  new_slot().invoke = nullptr;
+  new_slot().task = {};
   publish();
   thread_.join();
 }
@@ -108,6 +108,14 @@ void StreamWorker::check() {
   run_.throw_if_aborted();
 }
 
+void StreamWorker::submit(Tag tag, const StreamTask& task) {
+  check();
+  Slot& slot = new_slot();
+  slot.tag = tag;
+  slot.task = task;
+  publish();
+}
+
 void StreamWorker::record(Event& event, Epoch epoch, Tag tag) {
   submit(tag, [&event, epoch] { event.fire(epoch); });
 }
@@ -127,10 +135,6 @@ void StreamWorker::synchronize() {
     rethrow();
     throw;
   }
-}
-
-void StreamWorker::mark_ready() {
-  if (is_timing_) ready_ = monotonic_now();
 }
 
 StreamWorker::Slot& StreamWorker::next_task() {
@@ -159,23 +163,22 @@ StreamWorker::Slot& StreamWorker::next_task() {
 void StreamWorker::execute(Slot& slot) {
   if (slot.tag != kNoTag) begun_.store(slot.tag & ~kUnreported, std::memory_order_release);
   if ((slot.tag & kUnreported) != 0) {
-    slot.invoke(slot.payload.data());
+    slot.task();
     return;
   }
   progress().last_instruction.store(slot.tag, std::memory_order_relaxed);
   if (observer_ == nullptr) {
-    slot.invoke(slot.payload.data());
+    slot.task();
   } else {
     TaskTimes times;
     times.tag = slot.tag;
     const Nanoseconds cpu = read_clock(CLOCK_THREAD_CPUTIME_ID);
-    times.start = ready_ = monotonic_now();
-    is_timing_ = true;
-    slot.invoke(slot.payload.data());
-    is_timing_ = false;
+    times.start = times.ready = monotonic_now();
+    ready_time_of_this_task = &times.ready;
+    slot.task();
+    ready_time_of_this_task = nullptr;
     times.end = monotonic_now();
     times.cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
-    times.ready = ready_;
     observer_->task_finished(times);
   }
   progress().retire();
@@ -186,7 +189,7 @@ void StreamWorker::work() {
   try {
     for (;;) {
       Slot& slot = next_task();
-      if (slot.invoke == nullptr) return;
+      if (!slot.task) return;
       run_.throw_if_aborted();
       execute(slot);
       finished_.store(taken_, std::memory_order_release);

@@ -1,8 +1,8 @@
 // A stream of the CPU device: one worker thread that runs tasks in the order they were submitted,
 // and events that order streams among each other and against the host.
 //
-// The rank's host thread submits; a task is a small trivially copyable callable, stored in place, so
-// that submitting allocates nothing once the queue has reached its working length. The queue grows
+// The rank's host thread submits; a task is stored in place (task.hpp), so that submitting allocates
+// nothing once the queue has reached its working length. The queue grows
 // without bound: the host runs as far ahead as its program lets it. The thread starts with the first
 // task. Workers sleep in the kernel while they have nothing to do, and are woken only if asleep.
 //
@@ -16,45 +16,18 @@
 
 #include <array>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory>
-#include <new>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <vector>
 
 #include "executor/device/run_control.hpp"
+#include "executor/device/task.hpp"
 #include "models/base/units.hpp"
 
 namespace foreshard::executor {
-
-// The caller's name for a task; in a run it tells step and instruction.
-using Tag = std::uint64_t;
-constexpr Tag kNoTag = ~Tag{0};  // a task that is neither reported nor counted as progress
-// Such a task that has a place among the tagged ones all the same (has_finished).
-constexpr Tag kUnreported = Tag{1} << 63;
-constexpr Tag unreported(Tag tag) {
-  return tag | kUnreported;
-}
-
-// When a task ran. `ready` is the moment a task that first had to wait for others (a collective for
-// its peers) began its own work; it equals `start` for all others.
-struct TaskTimes {
-  Tag tag = kNoTag;
-  Nanoseconds start{0}, ready{0}, end{0};  // CLOCK_MONOTONIC
-  Nanoseconds cpu{0};                      // CLOCK_THREAD_CPUTIME_ID of the worker, start to end
-};
-
-// Told of every tagged task on the worker's own thread, right after the task.
-class TaskObserver {
- public:
-  virtual ~TaskObserver() = default;
-  virtual void task_finished(const TaskTimes& times) = 0;
-};
 
 using Epoch = std::uint32_t;  // below 2^31
 
@@ -71,8 +44,6 @@ class Event {
 
 class StreamWorker {
  public:
-  static constexpr std::size_t kPayload = 112;
-
   // The thread is called after the rank and `name` (as much of it as fits).
   StreamWorker(RunControl& run, int rank, std::string name);
   ~StreamWorker();  // as stop()
@@ -80,8 +51,7 @@ class StreamWorker {
   StreamWorker& operator=(const StreamWorker&) = delete;
 
   // Runs `task()` on the worker after everything submitted before. Host thread only.
-  template <typename Task>
-  void submit(Tag tag, Task task);
+  void submit(Tag tag, const StreamTask& task);
   void record(Event& event, Epoch epoch, Tag tag = kNoTag);
   // Later tasks run after the event; costs nothing when it has fired already.
   void wait(Event& event, Epoch epoch, Tag tag = kNoTag);
@@ -97,18 +67,11 @@ class StreamWorker {
 
   // nullptr: no clock is read. Only while the stream is idle.
   void set_observer(TaskObserver* observer) { observer_ = observer; }
-  // Called by a running task, on its worker, when it has stopped waiting for others.
-  void mark_ready();
-
-  RunControl& run() { return run_; }
-  int rank() const { return rank_; }
-  RankProgress& progress() { return run_.progress(rank_); }
 
  private:
   struct Slot {
-    void (*invoke)(std::byte* payload) = nullptr;  // nullptr: end of the stream
+    StreamTask task;  // nothing: the end of the stream
     Tag tag = kNoTag;
-    alignas(8) std::array<std::byte, kPayload> payload;
   };
   // The queue is a list of blocks; the worker hands empty ones back to the host.
   static constexpr std::uint32_t kBlock = 64;
@@ -117,6 +80,7 @@ class StreamWorker {
     Block* next = nullptr;
   };
 
+  RankProgress& progress() { return run_.progress(rank_); }
   void check();  // throws what ended the stream or the run
   Slot& new_slot();
   void publish();
@@ -153,21 +117,6 @@ class StreamWorker {
   std::uint32_t taken_ = 0;
   std::uint32_t seen_ = 0;
   bool has_begun_ = false;
-  Nanoseconds ready_{0};
-  bool is_timing_ = false;
 };
-
-template <typename Task>
-void StreamWorker::submit(Tag tag, Task task) {
-  static_assert(sizeof(Task) <= kPayload, "a task's captures must fit its slot");
-  static_assert(std::is_trivially_copyable_v<Task> && std::is_trivially_destructible_v<Task>,
-                "capture plain values and pointers only");
-  check();
-  Slot& slot = new_slot();
-  slot.tag = tag;
-  slot.invoke = [](std::byte* payload) { (*std::launder(reinterpret_cast<Task*>(payload)))(); };
-  new (slot.payload.data()) Task(task);
-  publish();
-}
 
 }  // namespace foreshard::executor

@@ -72,11 +72,10 @@ std::optional<Failure> Watchdog::State::look(Nanoseconds now) {
   constexpr Nanoseconds kLongestSilence{250'000'000};
   for (int rank = first_rank(); rank < first_rank() + ranks_here(); ++rank) {
     RankStatus& status = ranks[static_cast<std::size_t>(rank)];
-    const RankProgress& progress = run.progress(rank);
-    const std::uint64_t retired = progress.retired.load(std::memory_order_relaxed);
-    if (retired != status.retired) status.last_progress = now;
-    status.retired = retired;
-    status.last_instruction = progress.last_instruction.load(std::memory_order_relaxed);
+    const Progress progress = options.progress ? options.progress(rank) : run.progress(rank).now();
+    if (progress.retired != status.retired) status.last_progress = now;
+    status.retired = progress.retired;
+    status.last_instruction = progress.last_instruction;
   }
   waits.clear();
   for (const WaitSource* source : sources) source->add_waits(waits);

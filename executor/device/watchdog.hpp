@@ -62,6 +62,8 @@ class Heartbeat {
 
 struct WatchdogOptions {
   Nanoseconds hang_timeout{60'000'000'000};
+  // What a rank of this process has done; without it, what its threads have counted in RunControl.
+  std::function<Progress(int rank)> progress;
   // How to write an instruction's tag in a message.
   std::function<std::string(std::uint64_t tag)> describe;
   // Called at each look, about 20 times a second, with the waits found; may correct them, and may end

@@ -3,12 +3,12 @@
 namespace foreshard::executor {
 
 RankMemory::RankMemory(const RankProgram& program, const AllocatorSettings& settings,
-                       std::optional<std::int64_t> capacity, std::function<void()> synchronize)
+                       std::optional<std::int64_t> capacity, Device& device)
     : program_(program),
-      device_(std::move(synchronize)),
-      backing_(device_),
-      segments_(capacity.value_or(VirtualSegments::kUnlimited), &backing_),
+      device_(device),
+      segments_(capacity.value_or(VirtualSegments::kUnlimited), &device.backing()),
       allocator_(settings, memory_limit(settings, capacity), segments_),
+      host_(device),
       places_(program.buffers.size()) {}
 
 RankMemory::~RankMemory() {
@@ -20,28 +20,38 @@ RankMemory::~RankMemory() {
 }
 
 std::optional<OutOfMemory> RankMemory::allocate(BufferId id) {
-  const Buffer& buffer = program_.buffers[static_cast<std::size_t>(id)];
+  const Buffer& of = buffer(id);
   Place& place = places_[static_cast<std::size_t>(id)];
-  if (buffer.on_host) {
-    place.pointer = host_.allocate({buffer.bytes});
+  if (of.on_host) {
+    place.pointer = host_.allocate({of.bytes});
     return std::nullopt;
   }
-  const auto allocation = allocator_.allocate(buffer.bytes, static_cast<int>(buffer.pool));
+  const auto allocation = allocator_.allocate(of.bytes, static_cast<int>(of.pool));
   if (!allocation) return allocation.error();
   place = {device_.pointer(allocation->address), allocation->block};
   return std::nullopt;
 }
 
 void RankMemory::free(BufferId id) {
-  const Buffer& buffer = program_.buffers[static_cast<std::size_t>(id)];
+  const Buffer& of = buffer(id);
   Place& place = places_[static_cast<std::size_t>(id)];
-  if (buffer.on_host) {
-    host_.free(place.pointer, {buffer.bytes});
+  if (of.on_host) {
+    host_.free(place.pointer, {of.bytes});
     place.pointer = nullptr;
   } else {
     // The pointer stays: work already issued still reads it.
     allocator_.free(place.block);
   }
+}
+
+void RankMemory::read(BufferId id, const Device::Reader& reader) const {
+  const auto memory = bytes(id);
+  buffer(id).on_host ? reader(memory) : device_.read(memory, reader);
+}
+
+void RankMemory::write(BufferId id, const Device::Writer& writer) const {
+  const auto memory = bytes(id);
+  buffer(id).on_host ? writer(memory) : device_.write(memory, writer);
 }
 
 }  // namespace foreshard::executor

@@ -1,18 +1,16 @@
-// One rank's memory while its program runs: the caching allocator over the CPU device's memory, the
-// host's buffers, and the table that says where each buffer of the program lies.
+// One rank's memory while its program runs: the caching allocator over its device's memory, the host's
+// buffers, and the table that says where each buffer of the program lies.
 //
 // In poison mode memory is overwritten with NaNs, in stream order, the moment an allocation or a
 // free takes effect on the buffer's own stream, so whoever reads what it was not given reads NaNs.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "executor/device/device_memory.hpp"
-#include "executor/device/stream.hpp"
+#include "executor/device/device.hpp"
+#include "executor/device/host_buffers.hpp"
 #include "models/allocator/caching_allocator.hpp"
 #include "models/allocator/virtual_segments.hpp"
 #include "models/program/step_program.hpp"
@@ -21,10 +19,9 @@ namespace foreshard::executor {
 
 class RankMemory {
  public:
-  // `capacity`: of the device, in bytes; nothing: unlimited. `synchronize` waits until the rank's
-  // streams are idle.
+  // `capacity`: of the device, in bytes; nothing: unlimited.
   RankMemory(const RankProgram& program, const AllocatorSettings& settings,
-             std::optional<std::int64_t> capacity, std::function<void()> synchronize);
+             std::optional<std::int64_t> capacity, Device& device);
   ~RankMemory();
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
@@ -34,11 +31,15 @@ class RankMemory {
   void free(BufferId buffer);
   void empty_cache() { allocator_.empty_cache(); }
 
-  std::span<std::byte> bytes(BufferId buffer) const {
-    const Place& place = places_[static_cast<std::size_t>(buffer)];
-    return {place.pointer,
-            static_cast<std::size_t>(program_.buffers[static_cast<std::size_t>(buffer)].bytes)};
+  const Buffer& buffer(BufferId id) const { return program_.buffers[static_cast<std::size_t>(id)]; }
+  // Where a buffer lies now, or lay last: for the host if it is the host's, else for the device.
+  std::span<std::byte> bytes(BufferId id) const {
+    return {places_[static_cast<std::size_t>(id)].pointer,
+            static_cast<std::size_t>(buffer(id).bytes)};
   }
+  // The host's access to a buffer that no unfinished work uses, wherever it lies.
+  void read(BufferId id, const Device::Reader& reader) const;
+  void write(BufferId id, const Device::Writer& writer) const;
   // A device buffer's whole block, rounding included.
   std::span<std::byte> block(BufferId buffer) const {
     const Place& place = places_[static_cast<std::size_t>(buffer)];
@@ -51,27 +52,16 @@ class RankMemory {
   void set_listener(AllocatorListener* listener) { allocator_.set_listener(listener); }
 
  private:
-  struct Backing final : SegmentBacking {
-    explicit Backing(DeviceMemory& device) : memory(device) {}
-    void commit(Address address, std::int64_t bytes) override { memory.commit(address, {bytes}); }
-    void decommit(Address address, std::int64_t bytes) override {
-      memory.release(address, {bytes});
-    }
-    void begin_range(AddressRange range) override { memory.reserve(range.address, {range.bytes}); }
-    void end_range(AddressRange range) override { memory.unreserve(range.address); }
-    DeviceMemory& memory;
-  };
   struct Place {
     std::byte* pointer = nullptr;
     BlockId block = kNoBlock;
   };
 
   const RankProgram& program_;
-  DeviceMemory device_;
-  Backing backing_;
+  Device& device_;
   VirtualSegments segments_;
   CachingAllocator allocator_;
-  HostMemory host_;
+  HostBuffers host_;
   std::vector<Place> places_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "executor/cpu/cpu_device.hpp"
 #include "models/base/float_formats.hpp"
 #include "models/lowering/lower.hpp"
 
@@ -22,26 +23,37 @@ bool RunShared::may_begin(std::int64_t step) {
 RankRun::RankRun(RunShared& shared, int rank)
     : shared_(shared), rank_(rank), program_(lower(shared.job, rank)), state_(program_) {
   memory_report_.rank = rank;
+  const OptimizerPlan& optimizer = shared_.job.plan.optimizer;
+  scalars_.rms_norm_eps = shared_.job.model.rms_norm_eps;
+  scalars_.rope_theta = shared_.job.model.rope_theta;
+  scalars_.rope_scaling = shared_.job.model.rope_scaling;
+  scalars_.beta1 = optimizer.beta1;
+  scalars_.beta2 = optimizer.beta2;
+  scalars_.eps = optimizer.eps;
+  scalars_.weight_decay = optimizer.weight_decay;
+  scalars_.clip_grad_norm = optimizer.clip_grad_norm;
 }
 
-void RankRun::prepare(const Communicators& communicators, profiler::Recorder* recorder) {
+void RankRun::open_device() {
   const TrainingOptions& options = shared_.options;
-  clock_ = recorder;
-  if (recorder != nullptr) recorder_ = &recorder->add_rank(rank_, program_, shared_.job.tree);
+  if (options.make_device) {
+    device_ = options.make_device(shared_.run, rank_, options.threads_per_rank);
+  } else {
+    device_ = std::make_unique<CpuDevice>(shared_.run, rank_, options.threads_per_rank);
+  }
+}
+
+void RankRun::prepare(const GroupCommunicators& communicators, profiler::Recorder* recorder) {
+  const TrainingOptions& options = shared_.options;
+  if (recorder != nullptr) {
+    recording_.emplace(recorder->add_rank(rank_, program_, shared_.job.tree), *recorder);
+    recording_->observe(*device_);
+  }
   interpreter_ = std::make_unique<Interpreter>(
-      program_, shared_.job.plan.allocator,
-      InterpreterOptions{options.threads_per_rank, options.device_memory, options.poisons},
-      shared_.run, shared_.agreements.memory, *this, communicators, recorder_, recorder);
-  const OptimizerPlan& optimizer = shared_.job.plan.optimizer;
-  KernelScalars& scalars = interpreter_->scalars;
-  scalars.rms_norm_eps = shared_.job.model.rms_norm_eps;
-  scalars.rope_theta = shared_.job.model.rope_theta;
-  scalars.rope_scaling = shared_.job.model.rope_scaling;
-  scalars.beta1 = optimizer.beta1;
-  scalars.beta2 = optimizer.beta2;
-  scalars.eps = optimizer.eps;
-  scalars.weight_decay = optimizer.weight_decay;
-  scalars.clip_grad_norm = optimizer.clip_grad_norm;
+      RankParts{program_, *device_, shared_.run, shared_.agreements.memory, *this, communicators,
+                recording_ ? &*recording_ : nullptr},
+      InterpreterOptions{shared_.job.plan.allocator, options.device_memory,
+                         options.threads_per_rank, options.poisons});
 }
 
 void RankRun::run() {
@@ -50,7 +62,7 @@ void RankRun::run() {
   OutOfMemoryAgreement& memory = shared_.agreements.memory;
   try {
     run_steps();
-    interpreter_->synchronize();
+    device_->synchronize();
     has_finished_.store(true, std::memory_order_release);
     return memory.finish(rank_);
   } catch (const StoppedOutOfMemory&) {
@@ -65,22 +77,18 @@ void RankRun::run() {
 
 void RankRun::run_steps() {
   const TrainingOptions& options = shared_.options;
-  interpreter_->run(0, 0);
+  interpreter_->run(0, 0, scalars_);
   note_memory(0);
   for (std::int64_t step = shared_.first_step; step <= options.steps && shared_.may_begin(step);
        ++step) {
     options.fault.maybe_fail(rank_, step);
-    interpreter_->scalars.lr = learning_rate(shared_.job.plan.optimizer, step, options.total_steps);
-    interpreter_->scalars.optimizer_step = step;
+    scalars_.lr = learning_rate(shared_.job.plan.optimizer, step, options.total_steps);
+    scalars_.optimizer_step = step;
     const StepReport report =
-        interpreter_->run(step, program_.number_of(step - shared_.first_step + 1));
+        interpreter_->run(step, program_.number_of(step - shared_.first_step + 1), scalars_);
     steps_.push_back(report);
     note_memory(step);
-    if (recorder_ != nullptr) {
-      const std::int64_t origin = profiler::clock_now() - clock_->now();
-      recorder_->step(step, report.start.count() - origin, report.end.count() - origin, report.loss,
-                      report.gradient_norm);
-    }
+    if (recording_) recording_->end_step(report);
     if (rank_ == 0 && options.on_step) options.on_step(report);
   }
 }
@@ -96,18 +104,14 @@ void RankRun::note_memory(std::int64_t step) {
   memory_report_.host = interpreter_->memory().peak_host().count;
 }
 
-void RankRun::initialize_shards(const UnitLayout& unit, DType storage,
-                                std::span<const std::span<std::byte>> shards) {
-  for (std::size_t p = 0; p < shards.size(); ++p) {
-    const ParameterShard& shard = unit.parameters[p];
-    if (!shared_.options.resume) {
-      shared_.weights.fill(shared_.job.tree, shard, storage, shards[p].data());
-      continue;
-    }
-    const auto read = shared_.options.resume->read(shared_.job.tree, shard, "parameter", storage,
-                                                   shard.padded, shards[p].data());
-    if (!read) throw std::runtime_error(read.error().text());
+void RankRun::initialize_shard(const ParameterShard& shard, DType storage,
+                               std::span<std::byte> bytes) {
+  if (!shared_.options.resume) {
+    return shared_.weights.fill(shared_.job.tree, shard, storage, bytes.data());
   }
+  const auto read = shared_.options.resume->read(shared_.job.tree, shard, ValueRole::parameter,
+                                                 storage, shard.padded, bytes.data());
+  if (!read) throw std::runtime_error(read.error().text());
 }
 
 void RankRun::load_batch(std::int64_t step, int micro_step, std::span<std::int32_t> tokens,
@@ -118,14 +122,15 @@ void RankRun::load_batch(std::int64_t step, int micro_step, std::span<std::int32
       shared_.order, tokens.data(), targets.data());
 }
 
-bool RankRun::restore_state(BufferId state, std::span<std::byte> bytes) {
-  if (!shared_.options.resume) return false;
-  const RankState::Value* value = state_.find(state);
-  if (value == nullptr) return false;
-  const auto read = shared_.options.resume->read(shared_.job.tree, *value->shard, value->role,
-                                                 value->type, value->shard->local, bytes.data());
+bool RankRun::has_state(BufferId state) const {
+  return shared_.options.resume && state_.find(state) != nullptr;
+}
+
+void RankRun::restore_state(BufferId state, std::span<std::byte> bytes) {
+  const RankState::Value& value = *state_.find(state);
+  const auto read = shared_.options.resume->read(shared_.job.tree, *value.shard, value.role,
+                                                 value.type, value.shard->local, bytes.data());
   if (!read) throw std::runtime_error(read.error().text());
-  return true;
 }
 
 bool RankRun::wants_gradients(std::int64_t step) const {
@@ -152,20 +157,19 @@ void RankRun::take_gradient(const UnitLayout& unit, DType type,
 
 std::vector<HeldMemory> RankRun::held_at(const OutOfMemoryPoint& point) const {
   std::vector<bool> alive(program_.buffers.size());
-  const auto walk = [&](const Program& of, std::size_t end) {
-    for (std::size_t n = 0; n < end; ++n) {
-      const Instruction& i = of.instructions[n];
+  const auto walk = [&](std::span<const Instruction> instructions) {
+    for (const Instruction& i : instructions) {
       if (i.kind == Kind::alloc || i.kind == Kind::free) {
         alive[static_cast<std::size_t>(i.target)] = i.kind == Kind::alloc;
       }
     }
   };
   const std::int64_t relative = point.step == 0 ? 0 : point.step - shared_.first_step + 1;
+  // A program that repeats leaves behind what it found.
   const std::size_t last = program_.number_of(relative);
-  for (std::size_t n = 0; n < last; ++n) {
-    walk(program_.programs[n], program_.programs[n].instructions.size());
-  }
-  walk(program_.programs[last], static_cast<std::size_t>(point.instruction));
+  for (std::size_t n = 0; n < last; ++n) walk(program_.programs[n].instructions);
+  walk(std::span(program_.programs[last].instructions)
+           .first(static_cast<std::size_t>(point.instruction)));
   std::map<std::pair<std::string, std::string>, std::int64_t> sums;
   for (std::size_t b = 0; b < alive.size(); ++b) {
     const Buffer& buffer = program_.buffers[b];

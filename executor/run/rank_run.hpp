@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
+#include <optional>
 
 #include "executor/communication/message_communicator.hpp"
+#include "executor/run/interpreter.hpp"
 #include "executor/run/rank_state.hpp"
 #include "executor/run/training.hpp"
 #include "models/sharding/job.hpp"
@@ -44,37 +47,39 @@ struct RunShared {
 
 class RankRun final : public HostWork {
  public:
-  using Communicators = std::array<Communicator*, static_cast<int>(Group::kCount)>;
-
   RankRun(RunShared& shared, int rank);
 
-  // Creates the interpreter; `recorder` may be nullptr.
-  void prepare(const Communicators& communicators, profiler::Recorder* recorder);
+  // Throws std::runtime_error where there are not threads enough.
+  void open_device();
+  // Then, with the communicators of its device; `recorder` may be nullptr.
+  void prepare(const GroupCommunicators& communicators, profiler::Recorder* recorder);
   // The whole run of this rank, on its own thread; never throws.
   void run();
   // After the runs of all ranks, before anything they share goes. The memory stays.
-  void stop_streams() { interpreter_->stop_streams(); }
+  void stop_streams() { device_->stop(); }
 
   int rank() const { return rank_; }
   const RankProgram& program() const { return program_; }
+  Device& device() const { return *device_; }
   const RankState& state() const { return state_; }
   const RankMemory& memory() const { return interpreter_->memory(); }
   const std::vector<StepReport>& steps() const { return steps_; }
   const RankMemoryReport& memory_report() const { return memory_report_; }
   // Whether the run went through, every step and all of the streams' work; any thread.
   bool has_finished() const { return has_finished_.load(std::memory_order_acquire); }
-  // See Interpreter; any thread.
-  bool has_finished(Tag last) const { return interpreter_->has_finished(last); }
+  // See Device; any thread.
+  bool has_finished(Tag last) const { return device_->has_finished(last); }
   // The gradients of the first step by parameter, this rank's shards in fp32 (export_gradients).
   const std::map<ParameterId, std::vector<float>>& gradients() const { return gradients_; }
   // What is allocated at this moment, by category and owner, largest first.
   std::vector<HeldMemory> held_at(const OutOfMemoryPoint& point) const;
 
-  void initialize_shards(const UnitLayout& unit, DType storage,
-                         std::span<const std::span<std::byte>> shards) override;
+  void initialize_shard(const ParameterShard& shard, DType storage,
+                        std::span<std::byte> bytes) override;
   void load_batch(std::int64_t step, int micro_step, std::span<std::int32_t> tokens,
                   std::span<std::int32_t> targets) override;
-  bool restore_state(BufferId state, std::span<std::byte> bytes) override;
+  bool has_state(BufferId state) const override;
+  void restore_state(BufferId state, std::span<std::byte> bytes) override;
   void take_gradient(const UnitLayout& unit, DType type,
                      std::span<const std::byte> gradient) override;
   bool wants_gradients(std::int64_t step) const override;
@@ -87,8 +92,9 @@ class RankRun final : public HostWork {
   const int rank_;
   const RankProgram program_;
   const RankState state_;
-  profiler::Recorder* clock_ = nullptr;
-  profiler::RankRecorder* recorder_ = nullptr;
+  KernelScalars scalars_;
+  std::optional<RankRecording> recording_;
+  std::unique_ptr<Device> device_;
   std::unique_ptr<Interpreter> interpreter_;
   std::vector<StepReport> steps_;
   RankMemoryReport memory_report_;

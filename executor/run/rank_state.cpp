@@ -4,7 +4,8 @@ namespace foreshard::executor {
 
 // The optimizer's instructions name everything: shards, then exp_avg, then exp_avg_sq, in group order.
 RankState::RankState(const RankProgram& program) {
-  static constexpr const char* kRoles[] = {"parameter", "exp_avg", "exp_avg_sq"};
+  static constexpr ValueRole kRoles[] = {ValueRole::parameter, ValueRole::exp_avg,
+                                         ValueRole::exp_avg_sq};
   const Program& steady = program.programs.back();
   for (const Instruction& i : steady.instructions) {
     if (i.cost_key == kNone) continue;
@@ -29,8 +30,9 @@ const RankState::Value* RankState::find(BufferId buffer) const {
 std::vector<CheckpointValue> RankState::checkpoint_values(const RankMemory& memory) const {
   std::vector<CheckpointValue> out;
   for (const Value& v : values_) {
-    out.push_back(
-        {*v.shard, v.role, v.type, v.shard->local == 0 ? nullptr : memory.bytes(v.buffer).data()});
+    out.push_back({*v.shard, v.role, v.type, [&memory, buffer = v.buffer](const auto& reader) {
+                     memory.read(buffer, reader);
+                   }});
   }
   return out;
 }

@@ -17,14 +17,14 @@ class RankState {
 
   struct Value {
     const ParameterShard* shard = nullptr;
-    const char* role = "";  // "parameter", "exp_avg", "exp_avg_sq"
+    ValueRole role = ValueRole::parameter;
     DType type = DType::fp32;
     BufferId buffer = kNone;
   };
   const std::vector<Value>& values() const { return values_; }
   const Value* find(BufferId buffer) const;
 
-  // What a checkpoint holds of this rank. Only while its streams are idle.
+  // What a checkpoint holds of this rank, to be read while its streams are idle.
   std::vector<CheckpointValue> checkpoint_values(const RankMemory& memory) const;
 
  private:

@@ -1,7 +1,6 @@
 #include "executor/run/run_exports.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "executor/data/full_tensors.hpp"
 #include "models/llama/llama_config.hpp"
@@ -111,12 +110,13 @@ Result<void> export_tensors(const ModuleTree& tree, const std::string& path,
 ShardData weights_of(const RankRun& rank, const ParameterShard& shard) {
   ShardData out{shard, DType::fp32, {}};
   for (const RankState::Value& v : rank.state().values()) {
-    if (v.shard->parameter != shard.parameter || std::strcmp(v.role, "parameter") != 0) continue;
+    if (v.shard->parameter != shard.parameter || v.role != ValueRole::parameter) continue;
     out.type = v.type;
     if (shard.local == 0) continue;
-    const auto bytes = rank.memory().bytes(v.buffer);
-    out.bytes.assign(reinterpret_cast<const char*>(bytes.data()),
-                     static_cast<std::size_t>(shard.local * item_size(v.type)));
+    rank.memory().read(v.buffer, [&](std::span<const std::byte> bytes) {
+      out.bytes.assign(reinterpret_cast<const char*>(bytes.data()),
+                       static_cast<std::size_t>(shard.local * item_size(v.type)));
+    });
   }
   return out;
 }

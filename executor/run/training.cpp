@@ -6,63 +6,18 @@
 #include <stdexcept>
 #include <thread>
 
-#include "executor/communication/local_communicator.hpp"
+#include "executor/communication/communicators.hpp"
 #include "executor/communication/message_communicator.hpp"
 #include "executor/device/processor.hpp"
 #include "executor/device/start_thread.hpp"
 #include "executor/device/watchdog.hpp"
 #include "executor/run/rank_run.hpp"
 #include "executor/run/run_exports.hpp"
+#include "executor/run/tags.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::executor {
 namespace {
-
-constexpr int kGroups = static_cast<int>(Group::kCount);
-
-std::vector<int> members(const RankPlace::Membership& group) {
-  std::vector<int> ranks;
-  for (int i = 0; i < group.size; ++i) ranks.push_back(group.first_rank + i * group.stride);
-  return ranks;
-}
-
-// The communicators of all ranks of this process, by rank and group.
-class Meeting {
- public:
-  Meeting(RunControl& run, const Job& job, Transport* transport) {
-    of_.resize(static_cast<std::size_t>(job.ranks));
-    for (int g = 0; g < kGroups; ++g) {
-      for (int rank = 0; rank < job.ranks; ++rank) {
-        const auto group = place_of(job, rank).groups[g];
-        if (transport != nullptr) {
-          if (rank == transport->rank()) {
-            own(make_message_communicator(run, *transport, members(group), g), rank, g);
-          }
-        } else if (group.index == 0) {
-          const std::vector<int> ranks = members(group);
-          auto made = make_local_communicators(run, ranks);
-          for (std::size_t i = 0; i < made.size(); ++i) own(std::move(made[i]), ranks[i], g);
-        }
-      }
-    }
-  }
-
-  const RankRun::Communicators& of(int rank) const { return of_[static_cast<std::size_t>(rank)]; }
-  std::vector<const WaitSource*> wait_sources() const {
-    std::vector<const WaitSource*> sources;
-    for (const auto& c : owned_) sources.push_back(c.get());
-    return sources;
-  }
-
- private:
-  void own(std::unique_ptr<Communicator> communicator, int rank, int group) {
-    of_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(group)] = communicator.get();
-    owned_.push_back(std::move(communicator));
-  }
-
-  std::vector<std::unique_ptr<Communicator>> owned_;
-  std::vector<RankRun::Communicators> of_;
-};
 
 using Ranks = std::vector<std::unique_ptr<RankRun>>;
 
@@ -82,6 +37,9 @@ void look_after(RunShared& shared, Ranks& ranks, std::vector<Wait>& waits) {
 WatchdogOptions watchdog_options(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat) {
   WatchdogOptions out;
   out.hang_timeout = shared.options.hang_timeout;
+  out.progress = [&ranks, first = ranks[0]->rank()](int rank) {
+    return ranks[static_cast<std::size_t>(rank - first)]->device().progress();
+  };
   out.describe = describe_tag;
   out.heartbeat = heartbeat;
   out.at_look = [&shared, &ranks](std::vector<Wait>& waits) { look_after(shared, ranks, waits); };
@@ -216,10 +174,16 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
     if (!made) return tl::unexpected(made.error());
     recorder = std::move(*made);
   }
-  Meeting meeting(shared.run, job, options.transport);
+  std::optional<Communicators> communicators;
   try {
+    std::vector<Communicators::Member> members;
+    for (const auto& rank : ranks) {
+      rank->open_device();
+      members.push_back({rank->device(), rank->program().place});
+    }
+    communicators.emplace(shared.run, members, options.transport);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
-      ranks[r]->prepare(meeting.of(only == kNoRank ? static_cast<int>(r) : only), recorder.get());
+      ranks[r]->prepare(communicators->of(r), recorder.get());
     }
   } catch (const std::runtime_error& error) {
     return fail("", "", std::string(error.what()) + "; expected fewer ranks or threads per rank");
@@ -227,7 +191,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   std::unique_ptr<Heartbeat> heartbeat;
   if (options.transport != nullptr)
     heartbeat = make_heartbeat(shared.run, shared.agreements, *options.transport);
-  run_ranks(shared, ranks, meeting.wait_sources(), heartbeat.get());
+  run_ranks(shared, ranks, communicators->wait_sources(), heartbeat.get());
   TrainingResult result;
   result.first_step = shared.first_step;
   result.failure = shared.run.failure();

@@ -15,8 +15,9 @@
 #include "executor/data/checkpoint.hpp"
 #include "executor/data/tokens.hpp"
 #include "executor/data/weight_source.hpp"
+#include "executor/device/device.hpp"
 #include "executor/device/fault.hpp"
-#include "executor/run/interpreter.hpp"
+#include "executor/run/step_report.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/sharding/job.hpp"
 
@@ -36,6 +37,7 @@ struct TrainingOptions {
   std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
   std::string command;                                        // for the trace
   bool poisons = false;
+  DeviceFactory make_device;       // nothing: the CPU
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
   // Called on rank 0's thread after each step.
   std::function<void(const StepReport&)> on_step;

@@ -14,29 +14,44 @@ constexpr Address kFarRangesTop = 0x2f0000000000;
 // What a device without a limit counts as where a range is reserved for it.
 constexpr std::int64_t kUnlimitedDevice = 128 * kGiB.count;
 
-std::optional<Address> take(std::int64_t bytes, DescendingAddresses& near,
-                            DescendingAddresses& far) {
-  const auto address = near.take(bytes);
-  return address ? address : far.take(bytes);
+// Takes the next address of the first part that has one left, if memory comes to lie there.
+template <typename Commit>
+std::optional<Address> take(std::int64_t bytes, DescendingAddresses& near, DescendingAddresses& far,
+                            const Commit& commit) {
+  for (DescendingAddresses* part : {&near, &far}) {
+    const auto address = part->next(bytes);
+    if (!address) continue;
+    if (!commit(*address)) return std::nullopt;
+    part->take(*address, bytes);
+    return address;
+  }
+  return std::nullopt;
 }
 
 void give_back(Address address, DescendingAddresses& near, DescendingAddresses& far) {
   (address >= VirtualSegments::kLowest ? near : far).give_back(address);
 }
 
+constexpr std::int64_t rounded(std::int64_t bytes) {
+  return round_up(bytes, 2 * kMiB.count);
+}
+
 }  // namespace
 
 std::optional<Address> DescendingAddresses::take(std::int64_t bytes) {
-  bytes = round_up(bytes, 2 * kMiB.count);
-  std::optional<Address> address;
-  if (bytes <= next_ - floor_) {
-    next_ -= bytes;
-    address = next_;
-  } else {
-    address = highest_gap(bytes);
-  }
-  if (address) taken_.emplace_hint(taken_.end(), *address, bytes);
+  const auto address = next(bytes);
+  if (address) take(*address, bytes);
   return address;
+}
+
+std::optional<Address> DescendingAddresses::next(std::int64_t bytes) const {
+  const std::int64_t size = rounded(bytes);
+  return size <= next_ - floor_ ? next_ - size : highest_gap(size);
+}
+
+void DescendingAddresses::take(Address next, std::int64_t bytes) {
+  next_ = std::min(next_, next);
+  taken_.emplace_hint(taken_.end(), next, rounded(bytes));
 }
 
 std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) const {
@@ -59,8 +74,8 @@ VirtualSegments::VirtualSegments(std::int64_t capacity, SegmentBacking* backing)
 
 bool VirtualSegments::commit(Address address, std::int64_t bytes) {
   if (bytes > capacity_ - used_) return false;
+  if (backing_ && !backing_->commit(address, bytes)) return false;
   used_ += bytes;
-  if (backing_) backing_->commit(address, bytes);
   return true;
 }
 
@@ -70,10 +85,8 @@ void VirtualSegments::decommit(Address address, std::int64_t bytes) {
 }
 
 std::optional<Address> VirtualSegments::reserve(std::int64_t bytes, int /*stream*/) {
-  if (bytes > capacity_ - used_) return std::nullopt;
-  const auto address = take(bytes, segments_, far_segments_);
-  if (address) commit(*address, bytes);
-  return address;
+  return take(bytes, segments_, far_segments_,
+              [&](Address address) { return commit(address, bytes); });
 }
 
 void VirtualSegments::release(Address address, std::int64_t bytes) {
@@ -85,11 +98,11 @@ std::optional<AddressRange> VirtualSegments::reserve_range(std::int64_t granule,
                                                            std::int64_t at_least, int /*stream*/) {
   const std::int64_t device = capacity_ == kUnlimited ? kUnlimitedDevice : capacity_;
   const std::int64_t bytes = round_up(std::max(device + device / 8, at_least), granule);
-  const auto address = take(bytes, ranges_, far_ranges_);
+  const auto address = take(bytes, ranges_, far_ranges_, [&](Address at) {
+    return backing_ == nullptr || backing_->begin_range({at, bytes});
+  });
   if (!address) return std::nullopt;
-  const AddressRange range{*address, bytes};
-  if (backing_) backing_->begin_range(range);
-  return range;
+  return AddressRange{*address, bytes};
 }
 
 void VirtualSegments::release_range(AddressRange range) {

@@ -1,7 +1,11 @@
 // A device that exists only as numbers: it hands out descending addresses, as cudaMalloc mostly
 // does, and counts its memory. The same sequence of calls gets the same addresses everywhere, so
 // an allocator over it decides alike in a simulation and in a real run; the real run adds a
-// backing, which is told when memory appears and disappears behind an address.
+// backing, which puts memory behind an address and takes it away.
+//
+// A backing may refuse before the declared capacity is used up, as a driver does whose memory others
+// use too. A refusal leaves no trace: the next request is answered as if the refused one had never
+// been made.
 //
 // All addresses lie in [kLowest, kLowest + kSpan), 3 TiB: ordinary segments in the upper TiB, the
 // ranges of expandable ones below it. Addresses descend without reuse until the part is used up; then
@@ -19,14 +23,16 @@
 
 namespace foreshard {
 
-// Told by VirtualSegments when memory starts or stops to exist behind a range of addresses.
+// The memory behind ranges of addresses that VirtualSegments has chosen.
 class SegmentBacking {
  public:
   virtual ~SegmentBacking() = default;
-  virtual void commit(Address address, std::int64_t bytes) = 0;
+  // Memory for a new segment, or for a part of a range; false: there is none.
+  [[nodiscard]] virtual bool commit(Address address, std::int64_t bytes) = 0;
   virtual void decommit(Address address, std::int64_t bytes) = 0;
-  // A range whose parts are committed later, and its end, with nothing committed in it any more.
-  virtual void begin_range(AddressRange range) = 0;
+  // A range whose parts are committed later (false: there are no such addresses), and its end, with
+  // nothing committed in it any more.
+  [[nodiscard]] virtual bool begin_range(AddressRange range) = 0;
   virtual void end_range(AddressRange range) = 0;
 };
 
@@ -36,6 +42,9 @@ class DescendingAddresses {
   DescendingAddresses(Address top, Address floor) : top_(top), floor_(floor), next_(top) {}
 
   std::optional<Address> take(std::int64_t bytes);
+  // The same in two steps: what the next `bytes` would get, which changes nothing, and taking it.
+  std::optional<Address> next(std::int64_t bytes) const;
+  void take(Address next, std::int64_t bytes);
   void give_back(Address address) { taken_.erase(address); }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "executor/communication/local_communicator.hpp"
 #include "executor/communication/reduction.hpp"
+#include "executor/cpu/cpu_device.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -59,17 +60,17 @@ BENCHMARK(stream_hand_over)->UseRealTime();
 
 class TwoRanks {
  public:
-  TwoRanks() : run(2), streams{StreamWorker(run, 0, "r0"), StreamWorker(run, 1, "r1")} {
-    const int ranks[] = {0, 1};
-    group = make_local_communicators(run, ranks);
+  TwoRanks() : run(2), devices{CpuDevice(run, 0), CpuDevice(run, 1)} {
+    Device* const both[] = {&devices[0], &devices[1]};
+    group = make_local_communicators(run, both);
   }
   void synchronize() {
-    for (auto& stream : streams) stream.synchronize();
+    for (auto& device : devices) device.synchronize();
   }
 
   RunControl run;
   std::vector<std::unique_ptr<Communicator>> group;
-  std::array<StreamWorker, 2> streams;
+  std::array<CpuDevice, 2> devices;
 };
 
 void local_all_gather(benchmark::State& state) {
@@ -79,7 +80,7 @@ void local_all_gather(benchmark::State& state) {
                                        std::vector<std::byte>(2 * bytes)};
   for (auto _ : state) {
     for (std::size_t i = 0; i < 2; ++i) {
-      ranks.group[i]->all_gather(ranks.streams[i], 0, buffers[i].data(), state.range(0));
+      ranks.group[i]->all_gather(Stream::compute, 0, buffers[i].data(), state.range(0));
     }
     ranks.synchronize();
   }
@@ -97,9 +98,8 @@ void local_reduce_scatter(benchmark::State& state) {
                                        std::vector<std::byte>(bytes)};
   for (auto _ : state) {
     for (std::size_t i = 0; i < 2; ++i) {
-      ranks.group[i]->reduce_scatter(ranks.streams[i], 0, type, Reduction::average,
-                                     inputs[i].data(), outputs[i].data(),
-                                     state.range(0) / item_size(type));
+      ranks.group[i]->reduce_scatter(Stream::compute, 0, type, Reduction::average, inputs[i].data(),
+                                     outputs[i].data(), state.range(0) / item_size(type));
     }
     ranks.synchronize();
   }

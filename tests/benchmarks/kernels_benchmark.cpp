@@ -61,9 +61,9 @@ void run(benchmark::State& state, const CostKey& key, std::vector<std::int64_t> 
   KernelScalars scalars;
   scalars.lr = 1e-3;
   WorkerPool workers(1);
-  const KernelArguments arguments{key, in, out, 0, &unit, scalars, workers};
+  const KernelArguments arguments{{key, in, out, 0, &unit, scalars}, workers};
   for (auto _ : state) {
-    run_kernel(arguments);
+    cpu_kernels().run(arguments);
     benchmark::ClobberMemory();
   }
   using Counter = benchmark::Counter;

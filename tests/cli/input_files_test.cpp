@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         Input{"Replay",
               "in/h.jsonl",
               {"replay", "in/h.jsonl"},
-              "an event list or a snapshot's pickle"}),
+              "a CUDA memory snapshot (pickle), an allocator's event list"}),
     kCaseName);
 
 // A model's name is looked up among the bundled ones where no such file is there.

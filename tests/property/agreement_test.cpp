@@ -1,12 +1,15 @@
 // What is predicted is what happens, for random models and plans: peaks of every rank and step, and
 // where memory runs out. And a run in poison mode, where memory that was freed or not yet written
-// holds NaNs, computes the same numbers to the last bit; so does a run that keeps every activation
-// where the plan computes some of them again.
+// holds NaNs, computes the same numbers to the last bit; so do a run that keeps every activation where
+// the plan computes some of them again, and runs on devices that delay work at random or do it at once.
 #include <gtest/gtest.h>
 
 #include "executor/run/training.hpp"
 #include "models/lowering/lower.hpp"
 #include "simulator/predict/prediction.hpp"
+#include "tests/executor/cpu/delaying_device.hpp"
+#include "tests/executor/cpu/immediate_device.hpp"
+#include "tests/executor/cpu/refusing_device.hpp"
 #include "tests/models/lowering/program_checks.hpp"
 #include "tests/property/random_job.hpp"
 #include "tests/temporary_folder.hpp"
@@ -16,21 +19,44 @@ namespace {
 
 constexpr std::int64_t kSteps = 3;
 
-executor::TrainingResult run(const Job& job, std::optional<std::int64_t> capacity, bool poisons,
-                             const std::string& weights_file = "") {
+struct RunOptions {
+  std::optional<std::int64_t> capacity = std::nullopt;
+  bool poisons = false;
+  std::string weights_file = {};
+  executor::DeviceFactory make_device = {};
+};
+
+executor::TrainingResult run(const Job& job, const RunOptions& how = {}) {
   const auto data =
       executor::TokenData::shipped_text(job.model.vocabulary, job.plan.batch.sequence);
   const auto weights = executor::WeightSource::drawn(job.model, 1);
   executor::TrainingOptions options;
   options.steps = options.total_steps = kSteps;
-  options.device_memory = capacity;
-  options.poisons = poisons;
-  if (poisons) options.threads_per_rank = 3;  // which changes no bit either
-  options.export_weights = weights_file;
+  options.device_memory = how.capacity;
+  options.poisons = how.poisons;
+  if (how.poisons) options.threads_per_rank = 3;  // which changes no bit either
+  options.export_weights = how.weights_file;
+  options.make_device = how.make_device;
   auto result = executor::train(job, *data, weights, options);
   EXPECT_TRUE(result) << result.error().text();
   EXPECT_FALSE(result->failure) << result->failure->message;
   return *result;
+}
+
+executor::DeviceFactory delaying(unsigned seed) {
+  return [seed](executor::RunControl& control, int rank, int threads) {
+    return std::make_unique<executor::DelayingDevice>(control, rank, threads, seed);
+  };
+}
+
+std::unique_ptr<executor::Device> immediate(executor::RunControl& control, int rank, int threads) {
+  return std::make_unique<executor::ImmediateDevice>(control, rank, threads);
+}
+
+executor::DeviceFactory refusing(std::int64_t bytes) {
+  return [bytes](executor::RunControl& control, int rank, int threads) {
+    return std::make_unique<executor::RefusingDevice>(control, rank, threads, bytes);
+  };
 }
 
 simulator::Prediction predicted(const Job& job, std::optional<std::int64_t> capacity) {
@@ -79,9 +105,15 @@ void expect_numbers_of_the_twin_without_checkpointing(const Job& job,
   Job twin = job;
   twin.plan.checkpointing = {};
   SCOPED_TRACE("against the same plan without checkpointing");
-  expect_same_steps(plain, run(twin, std::nullopt, false, folder.path("twin")));
+  expect_same_steps(plain, run(twin, {.weights_file = folder.path("twin")}));
   EXPECT_TRUE(contents(folder.path("plain")) == contents(folder.path("twin")))
       << "the trained weights differ";
+}
+
+executor::DeviceFactory any_device(int draw) {
+  if (draw % 4 == 1) return delaying(static_cast<unsigned>(draw));
+  if (draw % 4 == 2) return immediate;
+  return {};
 }
 
 TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonAndCheckpointingChangeNothing) {
@@ -94,11 +126,39 @@ TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonAndCheckpointingChangeNothing) 
     const auto broken = tests::broken_laws(lower(job, job.ranks - 1));
     EXPECT_TRUE(broken.empty()) << broken.front();
     const tests::TemporaryFolder folder;
-    const auto plain = run(job, std::nullopt, false, folder.path("plain"));
+    const auto plain = run(job, {.weights_file = folder.path("plain")});
     expect_same_memory(predicted(job, std::nullopt), plain);
-    expect_same_steps(plain, run(job, std::nullopt, true));
+    expect_same_steps(plain, run(job, {.poisons = true}));
     if (job.plan.checkpointing.mode != CheckpointMode::none) {
       expect_numbers_of_the_twin_without_checkpointing(job, plain, folder);
+    }
+  }
+}
+
+// Streams that are out of step change neither a number nor what is held when, and neither does a host
+// that does everything in the order of the program.
+TEST(Agreement, NoDeviceChangesAnything) {
+  const std::uint64_t first_seed = 20'000;
+  for (int draw = 0; draw < tests::draws(40) && !HasFailure(); ++draw) {
+    const std::uint64_t seed = first_seed + static_cast<std::uint64_t>(draw);
+    tests::JobDrawer drawer(seed);
+    const Job job = drawer.draw();
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(job.ranks) + " ranks\n" +
+                 to_toml(job.plan) + to_json(job.model));
+    const tests::TemporaryFolder folder;
+    const auto prediction = predicted(job, std::nullopt);
+    const auto plain = run(job, {.weights_file = folder.path("plain")});
+    const std::pair<const char*, executor::DeviceFactory> devices[] = {
+        {"delaying", delaying(static_cast<unsigned>(seed))}, {"immediate", immediate}};
+    for (const auto& [name, make_device] : devices) {
+      SCOPED_TRACE(name);
+      const auto other = run(job, {.poisons = drawer.chance(0.5),
+                                   .weights_file = folder.path("other"),
+                                   .make_device = make_device});
+      expect_same_memory(prediction, other);
+      expect_same_steps(plain, other);
+      EXPECT_TRUE(contents(folder.path("plain")) == contents(folder.path("other")))
+          << "the trained weights differ";
     }
   }
 }
@@ -119,7 +179,38 @@ TEST(Agreement, MemoryRunsOutAtThePredictedInstruction) {
                  ", capacity " + std::to_string(capacity) + ", " + std::to_string(job.ranks) +
                  " ranks\n" + to_toml(job.plan));
     const auto p = predicted(job, capacity);
-    const auto r = run(job, capacity, false);
+    const auto r = run(job, {.capacity = capacity, .make_device = any_device(draw)});
+    ASSERT_EQ(p.oom.has_value(), r.oom.has_value());
+    if (!p.oom) {
+      expect_same_memory(p, r);
+      continue;
+    }
+    ++failures;
+    EXPECT_EQ(to_json(*p.oom), to_json(*r.oom));
+  }
+  EXPECT_GE(failures, count / 4) << "capacities were too generous to test anything";
+}
+
+// A driver that refuses at some number of bytes is a device of that capacity, though none was declared.
+TEST(Agreement, MemoryRunsOutWhereTheDriverRefuses) {
+  const std::uint64_t first_seed = 30'000;
+  int failures = 0;
+  const int count = tests::draws(40);
+  for (int draw = 0; draw < count && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(first_seed + static_cast<std::uint64_t>(draw));
+    Job job = drawer.draw();
+    // Both follow the declared capacity.
+    job.plan.allocator.expandable_segments = false;
+    job.plan.allocator.garbage_collection_threshold = 0;
+    std::int64_t peak = 0;
+    for (const auto& rank : predicted(job, std::nullopt).ranks_memory) {
+      peak = std::max(peak, rank.peaks.reserved);
+    }
+    const std::int64_t capacity = peak * drawer.integer(40, 101) / 100;
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", capacity " + std::to_string(capacity) + "\n" +
+                 to_toml(job.plan));
+    const auto p = predicted(job, capacity);
+    const auto r = run(job, {.make_device = refusing(capacity)});
     ASSERT_EQ(p.oom.has_value(), r.oom.has_value());
     if (!p.oom) {
       expect_same_memory(p, r);

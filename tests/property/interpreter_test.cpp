@@ -5,19 +5,22 @@
 
 #include <gtest/gtest.h>
 
+#include "executor/cpu/cpu_device.hpp"
+#include "tests/executor/cpu/delaying_device.hpp"
+#include "tests/executor/cpu/immediate_device.hpp"
+
 namespace foreshard::executor {
 namespace {
 
 // Remembers on which thread an optimizer's state was restored.
 class Restorer final : public HostWork {
  public:
-  void initialize_shards(const UnitLayout&, DType, std::span<const std::span<std::byte>>) override {
-  }
+  void initialize_shard(const ParameterShard&, DType, std::span<std::byte>) override {}
   void load_batch(std::int64_t, int, std::span<std::int32_t>, std::span<std::int32_t>) override {}
-  bool restore_state(BufferId, std::span<std::byte> bytes) override {
+  bool has_state(BufferId) const override { return true; }
+  void restore_state(BufferId, std::span<std::byte> bytes) override {
     thread = std::this_thread::get_id();
     std::ranges::fill(bytes, std::byte{7});
-    return true;
   }
   void take_gradient(const UnitLayout&, DType, std::span<const std::byte>) override {}
   bool wants_gradients(std::int64_t) const override { return false; }
@@ -49,13 +52,15 @@ class HandMadeProgram : public testing::Test {
   RunControl run_{1};
   OutOfMemoryAgreement agreement_{1};
   Restorer host_;
+  CpuDevice device_{run_, 0};
+  const RankParts parts_{program_, device_, run_, agreement_, host_};
 };
 
 TEST_F(HandMadeProgram, ADeferredFreeIsRefusedNotIgnored) {
   add(Kind::alloc, 0);
   add(Kind::record_stream, 0);
-  Interpreter interpreter(program_, {}, {}, run_, agreement_, host_, {}, nullptr, nullptr);
-  EXPECT_THROW(interpreter.run(0, 0), std::logic_error);
+  Interpreter interpreter(parts_, {});
+  EXPECT_THROW(interpreter.run(0, 0, {}), std::logic_error);
 }
 
 // The stream itself puts the state where zeros would go, so the first step waits for nothing that
@@ -67,12 +72,101 @@ TEST_F(HandMadeProgram, AStateIsRestoredByItsStream) {
   Instruction& fill = add(Kind::launch, kNone);
   fill.cost_key = 0;
   fill.writes = 1;
-  Interpreter interpreter(program_, {}, {}, run_, agreement_, host_, {}, nullptr, nullptr);
-  interpreter.run(0, 0);
-  interpreter.synchronize();
+  Interpreter interpreter(parts_, {});
+  interpreter.run(0, 0, {});
+  device_.synchronize();
   EXPECT_NE(host_.thread, std::thread::id());
   EXPECT_NE(host_.thread, std::this_thread::get_id());
   EXPECT_EQ(interpreter.memory().bytes(0)[5], std::byte{7});
+}
+
+// Named ranges are told to the device, for tools that show them.
+TEST_F(HandMadeProgram, RangesAreToldToTheDevice) {
+  class Ranges final : public ImmediateDevice {
+   public:
+    using ImmediateDevice::ImmediateDevice;
+    void range_begin(std::string_view name) override { told += "(" + std::string(name); }
+    void range_end() override { told += ")"; }
+    std::string told;
+  };
+  program_.names = {"step", "forward"};
+  add(Kind::range_begin, 0);
+  add(Kind::range_begin, 1);
+  add(Kind::range_end, 1);
+  add(Kind::range_end, 0);
+  Ranges device(run_, 0);
+  const RankParts parts{program_, device, run_, agreement_, host_};
+  Interpreter(parts, {}).run(0, 0, {});
+  EXPECT_EQ(device.told, "(step(forward))");
+}
+
+// A buffer of ones, zeroed on one stream and copied on another.
+class TwoStreams : public HandMadeProgram {
+ protected:
+  TwoStreams() {
+    Buffer buffer;
+    buffer.bytes = 4096;
+    program_.buffers = {buffer, buffer};
+    program_.cost_keys = {
+        {Operator::fill_zero, DType::fp32, DType::fp32, DType::fp32, {4096}},
+        {Operator::copy_device_to_device, DType::fp32, DType::fp32, DType::fp32, {4096}}};
+    program_.programs[0].operands = {0, 0, 1};
+    program_.programs[0].events = 2;
+    add(Kind::alloc, 0);
+    add(Kind::alloc, 1);
+  }
+  void add_zeroing() {
+    Instruction& zero = add(Kind::launch, kNone);
+    zero.cost_key = 0;
+    zero.writes = 1;
+  }
+  void add_copying() {
+    Instruction& copy = add(Kind::copy, kNone);
+    copy.stream = Stream::device_to_host;
+    copy.cost_key = 1;
+    copy.operands = 1;
+    copy.reads = copy.writes = 1;
+  }
+  // The copy's last byte, in a run that begins with memory full of ones.
+  std::byte result_on(Device& device) {
+    Interpreter interpreter({program_, device, run_, agreement_, host_}, {.poisons = true});
+    interpreter.run(0, 0, {});
+    device.synchronize();
+    std::byte last{};
+    interpreter.memory().read(1, [&](std::span<const std::byte> bytes) { last = bytes.back(); });
+    return last;
+  }
+};
+
+// What the property tests rely on: a delaying device shows that an event is missing, and shows nothing
+// where it is there.
+TEST_F(TwoStreams, ADelayingDeviceShowsThatAnEventIsMissing) {
+  add_zeroing();
+  const auto before = program_.programs[0].instructions.size();
+  add_copying();
+  const auto wrong_results = [&] {
+    int wrong = 0;
+    for (unsigned seed = 0; seed < 300 && wrong == 0; ++seed) {
+      DelayingDevice device(run_, 0, 1, seed);
+      wrong += result_on(device) == std::byte{0} ? 0 : 1;
+    }
+    return wrong;
+  };
+  EXPECT_GT(wrong_results(), 0);
+  program_.programs[0].instructions.resize(before);
+  add(Kind::record_event, 1);
+  add(Kind::wait_event, 1).stream = Stream::device_to_host;
+  add_copying();
+  EXPECT_EQ(wrong_results(), 0);
+}
+
+TEST_F(TwoStreams, AnImmediateDeviceKeepsTheOrderOfTheProgram) {
+  add_zeroing();
+  add_copying();
+  ImmediateDevice device(run_, 0);
+  EXPECT_EQ(result_on(device), std::byte{0});
+  add(Kind::wait_event, 0);
+  EXPECT_THROW(result_on(device), std::logic_error);
 }
 
 }  // namespace

@@ -34,13 +34,19 @@ class Memory : public ByteSource {
 
 class File : public ByteSource {
  public:
-  explicit File(InputFile file) : file_(std::move(file)) {}
+  File(InputFile file, std::function<void(std::size_t)> on_read)
+      : file_(std::move(file)), on_read_(std::move(on_read)) {}
 
-  std::size_t read(char* to, std::size_t room) override { return file_.read(to, room); }
+  std::size_t read(char* to, std::size_t room) override {
+    const std::size_t size = file_.read(to, room);
+    if (on_read_) on_read_(size);
+    return size;
+  }
   std::string trouble() const override { return file_.trouble(); }
 
  private:
   InputFile file_;
+  std::function<void(std::size_t)> on_read_;
 };
 
 class Inflated : public ByteSource {
@@ -118,11 +124,11 @@ class Inflated : public ByteSource {
 };
 
 // A file's content, inflated.
-Result<std::unique_ptr<ByteSource>> open_file(const std::string& path,
-                                              const std::string& expected) {
+Result<std::unique_ptr<ByteSource>> open_file(const std::string& path, const std::string& expected,
+                                              std::function<void(std::size_t)> on_read = {}) {
   auto file = InputFile::open(path, expected);
   if (!file) return tl::unexpected(file.error());
-  return inflated(std::make_unique<File>(std::move(*file)));
+  return inflated(std::make_unique<File>(std::move(*file), std::move(on_read)));
 }
 
 }  // namespace
@@ -135,9 +141,9 @@ std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> compressed) {
   return std::make_unique<Inflated>(std::move(compressed));
 }
 
-Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path,
-                                               const std::string& expected) {
-  auto file = open_file(path, expected);
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, const std::string& expected,
+                                               std::function<void(std::size_t)> on_read) {
+  auto file = open_file(path, expected, std::move(on_read));
   if (!file) return file;
   return read_ahead(std::move(*file));
 }

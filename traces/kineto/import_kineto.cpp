@@ -31,9 +31,43 @@ Result<std::vector<std::string>> recordings_in(const std::string& folder) {
   return files;
 }
 
-Result<kineto::Recording> read_file(const std::string& file, const ImportOptions& options) {
+std::int64_t bytes_of(const std::string& file) {
+  std::error_code error;
+  const auto bytes = fs::file_size(file, error);
+  return error ? 0 : static_cast<std::int64_t>(bytes);
+}
+
+// How much of all files has been read, for whoever wants to know.
+class FilesRead {
+ public:
+  explicit FilesRead(const std::vector<std::string>& paths, const ImportOptions& options)
+      : report_(options.on_progress) {
+    if (!report_) return;
+    for (const std::string& path : paths) {
+      std::error_code ignored;
+      if (!fs::is_directory(path, ignored)) {
+        total_ += bytes_of(path);
+      } else if (const auto files = recordings_in(path)) {
+        for (const std::string& file : *files) total_ += bytes_of(file);
+      }
+    }
+  }
+  // Outlives no call of it: each file's reading ends before the next one's begins.
+  std::function<void(std::size_t)> counter() {
+    if (!report_) return {};
+    return
+        [this](std::size_t bytes) { report_(done_ += static_cast<std::int64_t>(bytes), total_); };
+  }
+
+ private:
+  const ReportProgress& report_;
+  std::int64_t done_ = 0, total_ = 0;
+};
+
+Result<kineto::Recording> read_file(const std::string& file, const ImportOptions& options,
+                                    FilesRead& progress) {
   try {
-    auto bytes = open_bytes(file, kExpected);
+    auto bytes = open_bytes(file, kExpected, progress.counter());
     if (!bytes) return tl::unexpected(bytes.error());
     return kineto::read_recording(**bytes, file, options);
   } catch (const std::bad_alloc&) {
@@ -43,13 +77,13 @@ Result<kineto::Recording> read_file(const std::string& file, const ImportOptions
 
 // The recordings among a folder's files; other JSON may stand beside them.
 Result<void> read_folder(const std::string& folder, const ImportOptions& options,
-                         std::vector<kineto::Recording>& recordings) {
+                         FilesRead& progress, std::vector<kineto::Recording>& recordings) {
   const auto files = recordings_in(folder);
   if (!files) return tl::unexpected(files.error());
   const std::size_t before = recordings.size();
   Error first;
   for (const std::string& file : *files) {
-    auto recording = read_file(file, options);
+    auto recording = read_file(file, options, progress);
     if (recording) {
       recordings.push_back(std::move(*recording));
     } else if (first.message.empty()) {
@@ -70,15 +104,16 @@ Result<void> read_folder(const std::string& folder, const ImportOptions& options
 Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
                                          const ImportOptions& options) {
   std::vector<kineto::Recording> recordings;
+  FilesRead progress(paths, options);
   for (const std::string& path : paths) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) {
-      if (auto read = read_folder(path, options, recordings); !read) {
+      if (auto read = read_folder(path, options, progress, recordings); !read) {
         return tl::unexpected(read.error());
       }
       continue;
     }
-    auto recording = read_file(path, options);
+    auto recording = read_file(path, options, progress);
     if (!recording) return tl::unexpected(recording.error());
     recordings.push_back(std::move(*recording));
   }

@@ -57,9 +57,10 @@ Trace nsys::read_export(Source& source, const std::string& name) {
   return trace;
 }
 
-Result<Trace> import_nsys(const std::string& path, const ImportOptions&) {
+Result<Trace> import_nsys(const std::string& path, const ImportOptions& options) {
   auto source = nsys::Source::open(path);
   if (!source) return tl::unexpected(source.error());
+  if (options.on_progress) source->report_to(options.on_progress);
   return nsys::read_export(*source, path);
 }
 

@@ -1,5 +1,6 @@
 #include "traces/nsys/source.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -23,6 +24,16 @@ std::set<std::string> Source::tables() const {
   std::set<std::string> names;
   for (const auto& [name, columns] : file_.tables()) names.insert(name);
   return names;
+}
+
+void Source::report_to(const ReportProgress& report) {
+  report_ = &report;
+  for (const auto& [table, columns] : file_.tables()) {
+    Statement last = file_.select(table, {"rowid"}, " ORDER BY rowid DESC LIMIT 1");
+    if (is_of_the_tool(table) && last.step() == SQLITE_ROW) {
+      rows_there_ += std::clamp<std::int64_t>(last.integer(0), 0, bytes());
+    }
+  }
 }
 
 Result<Source> Source::open(const std::string& path) {

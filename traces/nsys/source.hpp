@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "models/base/error.hpp"
+#include "traces/import.hpp"
 #include "traces/sqlite/untrusted_database.hpp"
 
 namespace foreshard::traces::nsys {
@@ -45,6 +46,9 @@ class Source {
   std::int64_t bytes() const { return file_.bytes(); }
   bool is_cut_short() const { return file_.is_cut_short(); }
 
+  // Tells `report` from now on how many rows have been read, of some `total`. It outlives the source.
+  void report_to(const ReportProgress& report);
+
   // Calls `use` with every row that can be read. After damage it goes on behind it.
   template <typename Use>
   void each(const std::string& table, const std::vector<std::string>& columns, Use&& use);
@@ -56,7 +60,14 @@ class Source {
   static Result<Source> of(Result<UntrustedDatabase> file, const std::string& name);
 
   UntrustedDatabase file_;
+  void count_row() {
+    constexpr std::int64_t kRowsBetween = 1 << 14;
+    if (report_ != nullptr && ++rows_read_ % kRowsBetween == 0) (*report_)(rows_read_, rows_there_);
+  }
+
   std::int64_t rows_left_ = 0;
+  const ReportProgress* report_ = nullptr;
+  std::int64_t rows_read_ = 0, rows_there_ = 0;
   // A value that claims gigabytes costs SQLite tens of milliseconds until it finds it is not there.
   int searches_left_ = 200;
   std::map<std::string, std::int64_t> damage_;
@@ -75,6 +86,7 @@ void Source::each(const std::string& table, const std::vector<std::string>& colu
     while ((status = statement.step()) == SQLITE_ROW && rows_left_-- > 0) {
       last = std::max(last, statement.integer(0));  // damaged rows stand in any order
       gap = 1;
+      count_row();
       use(Row(statement));
     }
     if (status == SQLITE_DONE) return;

@@ -42,11 +42,22 @@ bool begins_as_pickle(std::string_view text) {
          text.starts_with('}') || text.starts_with(']');
 }
 
+bool may_hold_recordings(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".json") || name.ends_with(".gz")) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<RecordingKind> recording_kind(const std::string& path, const std::string& expected) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return RecordingKind::kineto;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return may_hold_recordings(path) ? RecordingKind::kineto : RecordingKind::other;
+  }
   const auto first = first_bytes(path, kLooked, expected);
   if (!first) return tl::unexpected(first.error());
   if (is_foreshard_export(path)) return RecordingKind::perfetto_export;

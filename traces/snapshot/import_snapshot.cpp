@@ -287,7 +287,7 @@ class SnapshotImport {
 }  // namespace
 
 Result<Trace> import_snapshot(const std::string& path, const ImportOptions& options) {
-  const auto snapshot = read_snapshot(path);
+  const auto snapshot = read_snapshot(path, options.on_progress);
   if (!snapshot) return tl::unexpected(snapshot.error());
   return import_snapshot(*snapshot, path, options);
 }

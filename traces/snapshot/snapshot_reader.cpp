@@ -342,13 +342,17 @@ Result<void> check_memory(std::size_t bytes, const std::string& path) {
 
 }  // namespace
 
-Result<Snapshot> parse_snapshot(std::string_view bytes, const std::string& file) {
-  const auto pickle = read_pickle(bytes, file);
+Result<Snapshot> parse_snapshot(std::string_view bytes, const std::string& file,
+                                const ReportProgress& on_progress) {
+  std::function<void(std::size_t)> at;
+  if (on_progress)
+    at = [&](std::size_t byte) { on_progress(static_cast<std::int64_t>(byte), std::ssize(bytes)); };
+  const auto pickle = read_pickle(bytes, file, at);
   if (!pickle) return fail(file, pickle.error().field, no_pickle(bytes, pickle.error().message));
   return SnapshotReader(*pickle, bytes, file).run(pickle->root);
 }
 
-Result<Snapshot> read_snapshot(const std::string& path) {
+Result<Snapshot> read_snapshot(const std::string& path, const ReportProgress& on_progress) {
   const auto source = open_bytes(path, kWhat);
   if (!source) return tl::unexpected(source.error());
   const auto mapped = MappedFile::open(path, kWhat);
@@ -357,7 +361,7 @@ Result<Snapshot> read_snapshot(const std::string& path) {
                                  mapped->bytes().size());
     if (!bytes.starts_with("\x1f\x8b")) {
       if (auto ok = check_memory(bytes.size(), path); !ok) return tl::unexpected(ok.error());
-      return parse_snapshot(bytes, path);
+      return parse_snapshot(bytes, path, on_progress);
     }
   }
   constexpr std::size_t kPart = std::size_t{1} << 20;
@@ -368,7 +372,7 @@ Result<Snapshot> read_snapshot(const std::string& path) {
     if (auto ok = check_memory(size + read, path); !ok) return tl::unexpected(ok.error());
   }
   // What a damaged gzip file held before the damage is a pickle cut short.
-  return parse_snapshot(bytes, path);
+  return parse_snapshot(bytes, path, on_progress);
 }
 
 }  // namespace foreshard::traces

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "executor/communication/communicator.hpp"
+#include "executor/cpu/cpu_device.hpp"
 
 namespace foreshard::executor {
 
@@ -79,7 +80,7 @@ std::byte* bytes_of(std::vector<T>& values) {
 }
 
 template <typename T>
-void check_reductions(Communicator& communicator, StreamWorker& stream, std::int64_t count,
+void check_reductions(Communicator& communicator, Device& device, Stream stream, std::int64_t count,
                       Reduction reduction, int salt) {
   const int size = communicator.size(), me = communicator.index();
   std::vector<T> input(static_cast<std::size_t>(count * size));
@@ -93,7 +94,7 @@ void check_reductions(Communicator& communicator, StreamWorker& stream, std::int
   communicator.reduce_scatter(stream, 2, kTypeOf<T>, reduction, bytes_of(in_place),
                               bytes_of(in_place) + me * count * static_cast<int>(sizeof(T)), count);
   communicator.all_reduce(stream, 3, kTypeOf<T>, reduction, bytes_of(whole), whole_count);
-  stream.synchronize();
+  device.synchronize();
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i), mine = static_cast<std::size_t>(me * count + i);
@@ -111,7 +112,8 @@ void check_reductions(Communicator& communicator, StreamWorker& stream, std::int
   EXPECT_EQ(wrong, 0) << "count " << count << ", rank " << me << " of " << size;
 }
 
-inline void check_all_gather(Communicator& communicator, StreamWorker& stream, std::int64_t bytes) {
+inline void check_all_gather(Communicator& communicator, Device& device, Stream stream,
+                             std::int64_t bytes) {
   const int size = communicator.size(), me = communicator.index();
   const auto content = [](int rank, std::int64_t i) {
     return static_cast<std::byte>(rank * 37 + i * 11 + i / 251);
@@ -121,7 +123,7 @@ inline void check_all_gather(Communicator& communicator, StreamWorker& stream, s
     buffer[static_cast<std::size_t>(me * bytes + i)] = content(me, i);
   }
   communicator.all_gather(stream, 4, buffer.data(), bytes);
-  stream.synchronize();
+  device.synchronize();
   std::int64_t wrong = 0;
   for (int rank = 0; rank < size; ++rank) {
     for (std::int64_t i = 0; i < bytes; ++i) {
@@ -133,37 +135,37 @@ inline void check_all_gather(Communicator& communicator, StreamWorker& stream, s
 
 // Two streams, one communicator: its collectives must run in the order of issue although the second
 // stream is free to start first.
-inline void check_order_across_streams(Communicator& communicator, StreamWorker& one,
-                                       StreamWorker& other) {
+inline void check_order_across_streams(RunControl& run, Communicator& communicator,
+                                       Device& device) {
+  constexpr Stream one = Stream::compute, other = Stream::all_gather;
   Event late;
   std::vector<float> a(64, 1.0F), b(64, static_cast<float>(communicator.index()));
-  one.wait(late, 1);
+  device.call(one, kNoTag, [&run, &late] { late.wait(run, 1); });
   communicator.all_reduce(one, 5, DType::fp32, Reduction::sum, bytes_of(a), 64);
   communicator.all_reduce(other, 6, DType::fp32, Reduction::sum, bytes_of(b), 64);
   communicator.barrier(other, 7);
   late.fire(1);
-  one.synchronize();
-  other.synchronize();
+  device.synchronize();
   const int size = communicator.size();
   for (const float x : a) EXPECT_EQ(x, static_cast<float>(size));
   for (const float x : b) EXPECT_EQ(x, static_cast<float>(size * (size - 1) / 2));
 }
 
 // Everything, as one rank sees it.
-inline void check_communicator(RunControl& run, Communicator& communicator, int rank) {
-  StreamWorker one(run, rank, "one"), other(run, rank, "other");
+inline void check_communicator(RunControl& run, Communicator& communicator, Device& device) {
+  constexpr Stream one = Stream::compute, other = Stream::reduce_scatter;
   for (const std::int64_t bytes : {0, 1, 63, 64, 4097, 1'500'001}) {
-    check_all_gather(communicator, one, bytes);
+    check_all_gather(communicator, device, one, bytes);
   }
   int salt = 0;
   for (const Reduction reduction : {Reduction::sum, Reduction::average}) {
     for (const std::int64_t count : {0, 1, 15, 1025, 5000}) {
-      check_reductions<float>(communicator, one, count, reduction, ++salt);
-      check_reductions<double>(communicator, other, count, reduction, ++salt);
-      check_reductions<Bf16>(communicator, one, count, reduction, ++salt);
+      check_reductions<float>(communicator, device, one, count, reduction, ++salt);
+      check_reductions<double>(communicator, device, other, count, reduction, ++salt);
+      check_reductions<Bf16>(communicator, device, one, count, reduction, ++salt);
     }
   }
-  for (int round = 0; round < 8; ++round) check_order_across_streams(communicator, one, other);
+  for (int round = 0; round < 8; ++round) check_order_across_streams(run, communicator, device);
 }
 
 }  // namespace foreshard::executor

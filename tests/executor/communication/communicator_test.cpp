@@ -9,36 +9,39 @@
 #include "executor/communication/message_communicator.hpp"
 #include "executor/communication/reduction.hpp"
 #include "tests/executor/communication/communicator_checks.hpp"
+#include "tests/executor/communication/cpu_devices.hpp"
 #include "tests/executor/communication/thread_transport.hpp"
 
 namespace foreshard::executor {
 namespace {
 
-class Communicators : public testing::TestWithParam<int> {};
+class CommunicatorsOf : public testing::TestWithParam<int> {};
 
-TEST_P(Communicators, LocalKeepsItsPromises) {
+TEST_P(CommunicatorsOf, LocalKeepsItsPromises) {
   RunControl run(GetParam());
-  const auto group = make_local_communicators(run, first_ranks(GetParam()));
+  CpuDevices devices(run);
+  const auto group = make_local_communicators(run, devices.all());
   on_threads(GetParam(), [&](int rank) {
-    check_communicator(run, *group[static_cast<std::size_t>(rank)], rank);
+    check_communicator(run, *group[static_cast<std::size_t>(rank)], devices[rank]);
   });
 }
 
-TEST_P(Communicators, MessagesKeepTheirPromises) {
+TEST_P(CommunicatorsOf, MessagesKeepTheirPromises) {
   RunControl run(GetParam());
   PostOffice office;
   on_threads(GetParam(), [&](int rank) {
     ThreadTransport transport(office, rank, GetParam());
-    const auto group = make_message_communicator(run, transport, first_ranks(GetParam()), 0);
-    check_communicator(run, *group, rank);
+    CpuDevice device(run, rank);
+    const auto group =
+        make_message_communicator(run, device, transport, first_ranks(GetParam()), 0);
+    check_communicator(run, *group, device);
     // Two pieces, the last one not full.
-    StreamWorker stream(run, rank, "long");
-    check_reductions<Bf16>(*group, stream, (1 << 20) / std::max(1, GetParam() - 1) + 3,
-                           Reduction::average, 99);
+    check_reductions<Bf16>(*group, device, Stream::compute,
+                           (1 << 20) / std::max(1, GetParam() - 1) + 3, Reduction::average, 99);
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Communicators, testing::Values(1, 2, 3, 4, 5));
+INSTANTIATE_TEST_SUITE_P(Ranks, CommunicatorsOf, testing::Values(1, 2, 3, 4, 5));
 
 TEST(MessageCommunicator, GroupsShareAWorld) {
   constexpr int kRanks = 4;
@@ -47,18 +50,18 @@ TEST(MessageCommunicator, GroupsShareAWorld) {
   on_threads(kRanks, [&](int rank) {
     ThreadTransport transport(office, rank, kRanks);
     const int first = rank / 2 * 2;
-    const auto shard = make_message_communicator(run, transport, {first, first + 1}, 0);
-    const auto replicate = make_message_communicator(run, transport, {rank % 2, rank % 2 + 2}, 1);
+    CpuDevice device(run, rank);
+    const auto shard = make_message_communicator(run, device, transport, {first, first + 1}, 0);
+    const auto replicate =
+        make_message_communicator(run, device, transport, {rank % 2, rank % 2 + 2}, 1);
     EXPECT_EQ(shard->index(), rank % 2);
     EXPECT_EQ(replicate->index(), rank / 2);
-    StreamWorker one(run, rank, "one"), other(run, rank, "other");
     std::vector<float> a{static_cast<float>(rank)}, b = a;
     for (int i = 0; i < 50; ++i) {
-      shard->all_reduce(one, 0, DType::fp32, Reduction::average, bytes_of(a), 1);
-      replicate->all_reduce(other, 0, DType::fp32, Reduction::average, bytes_of(b), 1);
+      shard->all_reduce(Stream::reduce_scatter, 0, DType::fp32, Reduction::average, bytes_of(a), 1);
+      replicate->all_reduce(Stream::all_reduce, 0, DType::fp32, Reduction::average, bytes_of(b), 1);
     }
-    one.synchronize();
-    other.synchronize();
+    device.synchronize();
     EXPECT_EQ(a[0], static_cast<float>(first) + 0.5F);
     EXPECT_EQ(b[0], static_cast<float>(rank % 2) + 1.0F);
   });
@@ -124,25 +127,24 @@ TEST(MessageCommunicator, HeartbeatNamesTheHungRank) {
   on_threads(kRanks, [&](int rank) {
     RunControl run(kRanks);
     ThreadTransport transport(office, rank, kRanks);
-    const auto group = make_message_communicator(run, transport, first_ranks(kRanks), 0);
+    CpuDevice device(run, rank);
+    const auto group = make_message_communicator(run, device, transport, first_ranks(kRanks), 0);
     Agreements agreements{OutOfMemoryAgreement(kRanks), LastStepAgreement(rank, kRanks)};
     const auto heartbeat = make_heartbeat(run, agreements, transport);
     WatchdogOptions options;
     options.hang_timeout = Nanoseconds{300'000'000};
     options.heartbeat = heartbeat.get();
     const Watchdog watchdog(run, {group.get()}, options);
-    {
-      StreamWorker stream(run, rank, "stream");
-      for (int step = 0; step < 5; ++step) group->barrier(stream, 0);
-      stream.synchronize();
-      try {
-        if (rank == 2) run.sleep_for(Nanoseconds{20'000'000'000});
-        group->barrier(stream, 0);
-        stream.synchronize();
-        ADD_FAILURE() << "rank " << rank << " passed";
-      } catch (const Aborted&) {
-      }
+    for (int step = 0; step < 5; ++step) group->barrier(Stream::compute, 0);
+    device.synchronize();
+    try {
+      if (rank == 2) run.sleep_for(Nanoseconds{20'000'000'000});
+      group->barrier(Stream::compute, 0);
+      device.synchronize();
+      ADD_FAILURE() << "rank " << rank << " passed";
+    } catch (const Aborted&) {
     }
+    device.stop();
     ASSERT_TRUE(run.failure());
     EXPECT_EQ(run.failure()->rank, 2) << run.failure()->message;
     all_named.arrive_and_wait();
@@ -151,18 +153,20 @@ TEST(MessageCommunicator, HeartbeatNamesTheHungRank) {
 
 TEST(LocalCommunicator, DisagreementIsAnError) {
   RunControl run(2);
-  const auto group = make_local_communicators(run, first_ranks(2));
+  CpuDevices devices(run);
+  const auto group = make_local_communicators(run, devices.all());
   std::atomic<int> failures{0};
   on_threads(2, [&](int rank) {
-    StreamWorker stream(run, rank, "stream");
     float x = 0;
     try {
-      group[static_cast<std::size_t>(rank)]->all_reduce(stream, 0, DType::fp32, Reduction::sum,
+      group[static_cast<std::size_t>(rank)]->all_reduce(Stream::compute, 0, DType::fp32,
+                                                        Reduction::sum,
                                                         reinterpret_cast<std::byte*>(&x), 1 - rank);
-      stream.synchronize();
+      devices[rank].synchronize();
     } catch (const std::exception&) {
       ++failures;
     }
+    devices[rank].stop();
   });
   EXPECT_EQ(failures, 2);
   ASSERT_TRUE(run.failure());
@@ -172,21 +176,22 @@ TEST(LocalCommunicator, DisagreementIsAnError) {
 
 TEST(LocalCommunicator, AbortEndsACollective) {
   RunControl run(3);
-  const auto group = make_local_communicators(run, first_ranks(3));
+  CpuDevices devices(run);
+  const auto group = make_local_communicators(run, devices.all());
   std::atomic<int> aborted{0};
   on_threads(3, [&](int rank) {
-    StreamWorker stream(run, rank, "stream");
     try {
       if (rank == 2) {
         run.sleep_for(Nanoseconds{5'000'000});
         run.fail(2, "gone");
       } else {
-        group[static_cast<std::size_t>(rank)]->barrier(stream, 0);
-        stream.synchronize();
+        group[static_cast<std::size_t>(rank)]->barrier(Stream::compute, 0);
+        devices[rank].synchronize();
       }
     } catch (const Aborted&) {
       ++aborted;
     }
+    devices[rank].stop();
   });
   EXPECT_EQ(aborted, 2);
 }

@@ -12,12 +12,11 @@
 namespace foreshard::executor {
 namespace {
 
-void run_steps(RunControl& run, Communicator& world, const Fault& fault, int rank) {
-  StreamWorker stream(run, rank, "stream");
+void run_steps(Device& device, Communicator& world, const Fault& fault) {
   for (std::int64_t step = 1; step <= 5; ++step) {
-    fault.maybe_fail(rank, step);
-    for (int i = 0; i < 10; ++i) world.barrier(stream, static_cast<Tag>(step));
-    stream.synchronize();
+    fault.maybe_fail(device.rank(), step);
+    for (int i = 0; i < 10; ++i) world.barrier(Stream::compute, static_cast<Tag>(step));
+    device.synchronize();
   }
 }
 
@@ -61,20 +60,21 @@ int run_rank(bool checks) {
   try {
     Agreements agreements{OutOfMemoryAgreement(run.ranks()), LastStepAgreement(rank, run.ranks())};
     const auto heartbeat = make_heartbeat(run, agreements, **transport);
-    const auto world = make_message_communicator(run, **transport, ranks, 3);
+    std::unique_ptr<Communicator> world;  // goes after the device's streams
+    CpuDevice device(run, rank);
+    world = make_message_communicator(run, device, **transport, ranks, 3);
     WatchdogOptions options;
     options.hang_timeout = Nanoseconds{checks ? 20'000'000'000 : 2'000'000'000};
     options.heartbeat = heartbeat.get();
     options.on_overdue = [&](const Failure& failure) { end_all(**transport, failure); };
     const Watchdog watchdog(run, {world.get()}, options);
     if (checks) {
-      check_communicator(run, *world, rank);
+      check_communicator(run, *world, device);
       check_long_gather(run, **transport);
-      StreamWorker stream(run, rank, "long");
-      check_all_gather(*world, stream, 30'000'001);
-      check_reductions<float>(*world, stream, 2'000'003, Reduction::average, 99);
+      check_all_gather(*world, device, Stream::compute, 30'000'001);
+      check_reductions<float>(*world, device, Stream::compute, 2'000'003, Reduction::average, 99);
     } else {
-      run_steps(run, *world, fault_from_environment().value(), rank);
+      run_steps(device, *world, fault_from_environment().value());
     }
     exchange(run, **transport, "done");
   } catch (const std::exception& error) {

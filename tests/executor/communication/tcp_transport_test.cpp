@@ -25,11 +25,11 @@ TEST(TcpTransport, CollectivesKeepTheirPromises) {
       RunControl run(ranks);
       std::vector<int> all(static_cast<std::size_t>(ranks));
       std::iota(all.begin(), all.end(), 0);
-      const auto world = make_message_communicator(run, transport, all, 3);
-      check_communicator(run, *world, transport.rank());
-      StreamWorker stream(run, transport.rank(), "long");
-      check_all_gather(*world, stream, 3'000'001);
-      check_reductions<float>(*world, stream, 700'003, Reduction::average, 99);
+      CpuDevice device(run, transport.rank());
+      const auto world = make_message_communicator(run, device, transport, all, 3);
+      check_communicator(run, *world, device);
+      check_all_gather(*world, device, Stream::compute, 3'000'001);
+      check_reductions<float>(*world, device, Stream::compute, 700'003, Reduction::average, 99);
     });
   }
 }

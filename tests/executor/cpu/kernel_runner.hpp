@@ -89,7 +89,7 @@ inline std::vector<Tensor> run(const Launch& launch, int threads = 1) {
   for (const Tensor& t : launch.reads) in.emplace_back(t.bytes);
   for (Tensor& t : writes) out.emplace_back(t.bytes);
   WorkerPool workers(threads);
-  run_kernel({launch.key, in, out, launch.aux, &launch.unit, launch.scalars, workers});
+  cpu_kernels().run({{launch.key, in, out, launch.aux, &launch.unit, launch.scalars}, workers});
   return writes;
 }
 

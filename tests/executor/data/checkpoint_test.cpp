@@ -19,7 +19,7 @@ namespace {
 using tests::read_file;
 using tests::TemporaryFolder;
 
-const char* const kStates[] = {"exp_avg", "exp_avg_sq"};
+constexpr ValueRole kStates[] = {ValueRole::exp_avg, ValueRole::exp_avg_sq};
 
 // A model's values after `step` steps: any bits will do, as long as they differ everywhere.
 struct Values {
@@ -49,6 +49,12 @@ CheckpointFacts facts_of(const LlamaConfig& config, std::int64_t step, int ranks
   return facts;
 }
 
+template <typename T>
+auto reader_of(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return [bytes](const CheckpointValue::Reader& reader) { reader(bytes); };
+}
+
 class CheckpointTest : public ::testing::Test {
  protected:
   void write_shards(std::uint32_t step, int ranks, int dim = 0) {
@@ -61,9 +67,9 @@ class CheckpointTest : public ::testing::Test {
         const auto shard = shard_of(tree_, static_cast<ParameterId>(i), rank, ranks, dim);
         parameters.push_back(part_of(values.parameters[i], shard));
         averages.push_back(part_of(values.averages[i], shard));
-        shards.push_back({shard, "parameter", DType::fp32, parameters.back().data()});
-        for (const auto* state : kStates) {
-          shards.push_back({shard, state, DType::bf16, averages.back().data()});
+        shards.push_back({shard, ValueRole::parameter, DType::fp32, reader_of(parameters.back())});
+        for (const ValueRole state : kStates) {
+          shards.push_back({shard, state, DType::bf16, reader_of(averages.back())});
         }
       }
       const auto done = write_checkpoint_shard(path_, tree_, rank, ranks, shards);
@@ -85,11 +91,11 @@ class CheckpointTest : public ::testing::Test {
       for (int rank = 0; rank < ranks; ++rank) {
         const auto shard = shard_of(tree_, static_cast<ParameterId>(i), rank, ranks, dim);
         std::vector<std::uint32_t> parameter(static_cast<std::size_t>(shard.padded), 77);
-        auto done =
-            checkpoint.read(tree_, shard, "parameter", DType::fp32, shard.padded, parameter.data());
+        auto done = checkpoint.read(tree_, shard, ValueRole::parameter, DType::fp32, shard.padded,
+                                    parameter.data());
         ASSERT_TRUE(done) << done.error().text();
         EXPECT_EQ(parameter, part_of(values.parameters[i], shard));
-        for (const auto* state : kStates) {
+        for (const ValueRole state : kStates) {
           std::vector<std::uint16_t> average(static_cast<std::size_t>(shard.local), 77);
           done = checkpoint.read(tree_, shard, state, DType::bf16, shard.local, average.data());
           ASSERT_TRUE(done) << done.error().text();
@@ -329,10 +335,23 @@ TEST_F(CheckpointTest, RefusesAnotherModelAndOtherDtypes) {
   const auto shard = shard_of(tree_, 0, 0, 1);
   std::vector<std::uint16_t> out(static_cast<std::size_t>(shard.padded));
   const auto read =
-      checkpoint->read(tree_, shard, "parameter", DType::bf16, shard.padded, out.data());
+      checkpoint->read(tree_, shard, ValueRole::parameter, DType::bf16, shard.padded, out.data());
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("in F32"), std::string::npos) << read.error().text();
-  EXPECT_FALSE(checkpoint->read(tree_, shard, "momentum", DType::bf16, shard.padded, out.data()));
+}
+
+TEST_F(CheckpointTest, AValueThatIsMissingIsNamed) {
+  const auto shard = shard_of(tree_, 0, 0, 1);
+  const std::vector<std::uint32_t> zeros(static_cast<std::size_t>(shard.padded));
+  ASSERT_TRUE(begin_checkpoint(path_));
+  ASSERT_TRUE(write_checkpoint_shard(
+      path_, tree_, 0, 1, {{shard, ValueRole::parameter, DType::fp32, reader_of(zeros)}}));
+  ASSERT_TRUE(commit_checkpoint(path_, facts_of(config_, 1, 1)));
+  std::vector<std::uint32_t> out(zeros.size());
+  const auto read = Checkpoint::open(path_).value().read(tree_, shard, ValueRole::exp_avg,
+                                                         DType::fp32, shard.padded, out.data());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "has no exp_avg");
 }
 
 }  // namespace

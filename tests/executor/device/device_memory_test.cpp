@@ -1,4 +1,4 @@
-// Pages come with segments and go with them; host buffers are counted.
+// Pages come with segments and go with them.
 #include "executor/device/device_memory.hpp"
 
 #include <cstring>
@@ -14,13 +14,12 @@ namespace foreshard::executor {
 namespace {
 
 constexpr Address kTop = Address{1} << 44;
-constexpr Bytes kSegment = 20 * kMiB;
+constexpr std::int64_t kSegment = 20 << 20;
 
-std::int64_t resident_bytes(const DeviceMemory& memory, Address address, Bytes bytes) {
+std::int64_t resident_bytes(const DeviceMemory& memory, Address address, std::int64_t bytes) {
   const std::int64_t page = sysconf(_SC_PAGESIZE);
-  std::vector<unsigned char> resident(static_cast<std::size_t>(bytes.count / page));
-  EXPECT_EQ(
-      mincore(memory.pointer(address), static_cast<std::size_t>(bytes.count), resident.data()), 0);
+  std::vector<unsigned char> resident(static_cast<std::size_t>(bytes / page));
+  EXPECT_EQ(mincore(memory.pointer(address), static_cast<std::size_t>(bytes), resident.data()), 0);
   std::int64_t pages = 0;
   for (const unsigned char flags : resident) pages += flags & 1;
   return pages * page;
@@ -29,13 +28,13 @@ std::int64_t resident_bytes(const DeviceMemory& memory, Address address, Bytes b
 TEST(DeviceMemory, ResidentMemoryFollowsUse) {
   int synchronised = 0;
   DeviceMemory memory([&] { ++synchronised; });
-  memory.commit(kTop, kSegment);
-  EXPECT_EQ(memory.committed(), kSegment);
+  ASSERT_TRUE(memory.commit(kTop, kSegment));
+  EXPECT_EQ(memory.committed(), Bytes{kSegment});
   EXPECT_EQ(resident_bytes(memory, kTop, kSegment), 0);
-  std::memset(memory.pointer(kTop), 1, static_cast<std::size_t>(kSegment.count / 2));
-  EXPECT_EQ(resident_bytes(memory, kTop, kSegment), kSegment.count / 2);
+  std::memset(memory.pointer(kTop), 1, static_cast<std::size_t>(kSegment / 2));
+  EXPECT_EQ(resident_bytes(memory, kTop, kSegment), kSegment / 2);
   EXPECT_EQ(synchronised, 0);
-  memory.release(kTop, kSegment);
+  memory.decommit(kTop, kSegment);
   EXPECT_EQ(synchronised, 1);
   EXPECT_EQ(memory.committed(), Bytes{0});
   EXPECT_THROW(memory.pointer(kTop), std::logic_error);
@@ -43,69 +42,55 @@ TEST(DeviceMemory, ResidentMemoryFollowsUse) {
 
 TEST(DeviceMemory, SegmentsAreApart) {
   DeviceMemory memory([] {});
-  const Address below = kTop - kSegment.count;
-  memory.commit(kTop, kSegment);
-  memory.commit(below, kSegment);
+  const Address below = kTop - kSegment;
+  ASSERT_TRUE(memory.commit(kTop, kSegment));
+  ASSERT_TRUE(memory.commit(below, kSegment));
   memory.pointer(kTop)[0] = std::byte{7};
-  memory.pointer(below)[kSegment.count - 1] = std::byte{8};
+  memory.pointer(below)[kSegment - 1] = std::byte{8};
   EXPECT_EQ(memory.pointer(kTop - 1)[0], std::byte{8});
-  memory.release(below, kSegment);
+  memory.decommit(below, kSegment);
   EXPECT_EQ(memory.pointer(kTop)[0], std::byte{7});
   EXPECT_THROW(memory.pointer(kTop - 1), std::logic_error);
 }
 
 TEST(DeviceMemory, RangesGrowInPlace) {
   DeviceMemory memory([] {});
-  memory.reserve(kTop, 64 * kGiB);
-  memory.commit(kTop, kSegment);
+  ASSERT_TRUE(memory.begin_range({kTop, (64 * kGiB).count}));
+  ASSERT_TRUE(memory.commit(kTop, kSegment));
   std::byte* const first = memory.pointer(kTop);
-  memory.commit(kTop + kSegment.count, kSegment);
-  EXPECT_EQ(memory.pointer(kTop + kSegment.count), first + kSegment.count);
-  std::memset(first, 7, static_cast<std::size_t>((2 * kSegment).count));
-  memory.release(kTop, kSegment);
-  EXPECT_EQ(resident_bytes(memory, kTop, 2 * kSegment), kSegment.count);
-  EXPECT_EQ(first[kSegment.count], std::byte{7});
-  memory.commit(kTop, kSegment);
+  ASSERT_TRUE(memory.commit(kTop + kSegment, kSegment));
+  EXPECT_EQ(memory.pointer(kTop + kSegment), first + kSegment);
+  std::memset(first, 7, static_cast<std::size_t>(2 * kSegment));
+  memory.decommit(kTop, kSegment);
+  EXPECT_EQ(resident_bytes(memory, kTop, 2 * kSegment), kSegment);
+  EXPECT_EQ(first[kSegment], std::byte{7});
+  ASSERT_TRUE(memory.commit(kTop, kSegment));
   EXPECT_EQ(first[0], std::byte{0});
-  memory.release(kTop, 2 * kSegment);
-  memory.unreserve(kTop);
+  memory.decommit(kTop, 2 * kSegment);
+  memory.end_range({kTop, (64 * kGiB).count});
   EXPECT_THROW(memory.pointer(kTop), std::logic_error);
+}
+
+// As cudaMalloc refuses; the caching allocator goes on from there.
+TEST(DeviceMemory, WithoutRoomItRefusesAndChangesNothing) {
+  DeviceMemory memory([] {});
+  constexpr std::int64_t kMoreThanThereIs = std::int64_t{1} << 60;
+  EXPECT_FALSE(memory.commit(kTop, kMoreThanThereIs));
+  EXPECT_FALSE(memory.begin_range({kTop, kMoreThanThereIs}));
+  EXPECT_EQ(memory.committed(), Bytes{0});
+  EXPECT_THROW(memory.pointer(kTop), std::logic_error);
+  ASSERT_TRUE(memory.commit(kTop, kSegment));
+  memory.pointer(kTop)[0] = std::byte{7};
 }
 
 TEST(DeviceMemoryDeathTest, ReleasedMemoryCannotBeUsed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   DeviceMemory memory([] {});
-  memory.reserve(kTop, kGiB);
-  memory.commit(kTop, kSegment);
+  ASSERT_TRUE(memory.begin_range({kTop, kGiB.count}));
+  ASSERT_TRUE(memory.commit(kTop, kSegment));
   auto* const first = const_cast<volatile std::byte*>(memory.pointer(kTop));
-  memory.release(kTop, kSegment);
+  memory.decommit(kTop, kSegment);
   EXPECT_DEATH(*first = std::byte{1}, "");
-}
-
-TEST(HostMemory, CountsRoundedBytes) {
-  HostMemory memory;
-  std::byte* first = memory.allocate(Bytes{1});
-  std::byte* second = memory.allocate(Bytes{65});
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0U);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second) % 64, 0U);
-  EXPECT_EQ(memory.current(), Bytes{192});
-  memory.free(first, Bytes{1});
-  EXPECT_EQ(memory.current(), Bytes{128});
-  EXPECT_EQ(memory.peak(), Bytes{192});
-  memory.free(second, Bytes{65});
-  EXPECT_EQ(memory.current(), Bytes{0});
-  EXPECT_EQ(memory.peak(), Bytes{192});
-}
-
-TEST(HostMemory, KeepsFreedBuffersForTheNextOfTheirSize) {
-  HostMemory memory;
-  std::byte* const first = memory.allocate(Bytes{1000});
-  memory.free(first, Bytes{1000});
-  EXPECT_EQ(memory.allocate(Bytes{1010}), first);  // both are 1,024
-  memory.free(first, Bytes{1010});
-  std::byte* const larger = memory.allocate(Bytes{4096});  // gives the other back
-  memory.free(larger, Bytes{4096});
-  EXPECT_EQ(memory.current(), Bytes{0});
 }
 
 }  // namespace

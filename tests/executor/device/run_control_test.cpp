@@ -1,7 +1,6 @@
 // Aborts reach every kind of wait, and the watchdog names the right rank.
 #include "executor/device/run_control.hpp"
 
-#include <numeric>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -9,6 +8,7 @@
 #include "executor/communication/local_communicator.hpp"
 #include "executor/device/fault.hpp"
 #include "executor/device/watchdog.hpp"
+#include "tests/executor/communication/cpu_devices.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -119,9 +119,8 @@ TEST(Watchdog, SomebodyIsBlamedForADeadlock) {
 TEST(Watchdog, EndsARunWithAHungRank) {
   constexpr int kRanks = 3;
   RunControl run(kRanks);
-  std::vector<int> ranks(kRanks);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  const auto communicators = make_local_communicators(run, ranks);
+  CpuDevices devices(run);
+  const auto communicators = make_local_communicators(run, devices.all());
   std::vector<const WaitSource*> sources;
   for (const auto& communicator : communicators) sources.push_back(communicator.get());
   WatchdogOptions options;
@@ -131,18 +130,16 @@ TEST(Watchdog, EndsARunWithAHungRank) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
-      StreamWorker stream(run, rank, "stream");
-      Event event;
       try {
-        for (Epoch step = 1;; ++step) {
+        for (Tag step = 1;; ++step) {
           if (rank == 1 && step == 3) run.sleep_for(1000 * kSecond);
-          communicators[static_cast<std::size_t>(rank)]->barrier(stream, step);
-          stream.record(event, step);
-          event.wait(run, step);
+          communicators[static_cast<std::size_t>(rank)]->barrier(Stream::compute, step);
+          devices[rank].synchronize();
         }
       } catch (const Aborted&) {
         ++aborted;
       }
+      devices[rank].stop();
     });
   }
   for (auto& thread : threads) thread.join();
@@ -151,6 +148,33 @@ TEST(Watchdog, EndsARunWithAHungRank) {
   EXPECT_EQ(run.failure()->rank, 1);
   EXPECT_NE(run.failure()->message.find("no progress"), std::string::npos);
   EXPECT_NE(run.failure()->message.find("waits for it in barrier"), std::string::npos);
+}
+
+// What a device knows of its streams counts, whoever counts it.
+TEST(Watchdog, AsksForProgressWhereItIsTold) {
+  RunControl run(2);
+  std::atomic<int> asked{0};
+  class Waits final : public WaitSource {
+   public:
+    void add_waits(std::vector<Wait>& waits) const override { waits.push_back({0, 1, "a test"}); }
+  } waits;
+  std::atomic<bool> works{true};
+  WatchdogOptions options;
+  options.hang_timeout = Nanoseconds{40'000'000};
+  options.progress = [&](int rank) {
+    if (rank == 0 || works) ++asked;
+    asked.notify_all();
+    return Progress{rank == 0 || works ? static_cast<std::uint64_t>(asked) : 1, 17};
+  };
+  options.describe = [](std::uint64_t tag) { return "no. " + std::to_string(tag); };
+  const Watchdog watchdog(run, {&waits}, options);
+  for (int seen = asked; seen < 60; seen = asked) asked.wait(seen);
+  EXPECT_FALSE(run.failure());
+  works = false;
+  run.wait_until_aborted();
+  ASSERT_TRUE(run.failure());
+  EXPECT_EQ(run.failure()->rank, 1);
+  EXPECT_NE(run.failure()->message.find("last instruction: no. 17"), std::string::npos);
 }
 
 TEST(Watchdog, ReportsThreadsThatDoNotEnd) {

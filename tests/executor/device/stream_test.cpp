@@ -130,9 +130,9 @@ TEST(Stream, ReportsTimesOfTaggedTasks) {
   stream.submit(1, [&x] {
     for (int i = 0; i < 200000; ++i) x = x * 1.0000001;
   });
-  stream.submit(2, [&run, &stream] {
+  stream.submit(2, [&run] {
     run.sleep_for(Nanoseconds{2'000'000});
-    stream.mark_ready();
+    mark_ready();
   });
   stream.record(event, 1);
   stream.synchronize();

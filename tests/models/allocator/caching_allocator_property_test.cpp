@@ -1,6 +1,7 @@
 // Laws of the caching allocator under random requests, settings and capacities, checked against a
 // recount of everything it holds.
 #include <map>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -44,9 +45,66 @@ class Follower final : public AllocatorListener {
   std::map<BlockId, AllocatorEvent> held;  // allocated, or with a free that is not complete
 };
 
+// A driver whose memory others use too: it may refuse at any time. Knows what lies where.
+class Driver final : public SegmentBacking {
+ public:
+  Driver(unsigned seed, double probability) : random_(seed), refuses_(probability) {}
+
+  bool commit(Address address, std::int64_t bytes) override {
+    if (refuses()) return false;
+    RC_ASSERT(is_free(address, address + bytes));
+    committed[address] = bytes;
+    total += bytes;
+    return true;
+  }
+  // Of a range any part, which may have been committed in pieces.
+  void decommit(Address address, std::int64_t bytes) override {
+    auto at = std::prev(committed.upper_bound(address));
+    const Address end = address + bytes;
+    total -= bytes;
+    if (at->first < address) {
+      const Address old_end = at->first + at->second;
+      at->second = address - at->first;
+      at = committed.emplace_hint(std::next(at), address, old_end - address);
+    }
+    while (address < end) {
+      RC_ASSERT(at != committed.end());
+      RC_ASSERT(at->first == address);
+      const Address part_end = address + at->second;
+      at = committed.erase(at);
+      if (part_end > end) committed[end] = part_end - end;
+      address = part_end;
+    }
+  }
+  bool begin_range(AddressRange) override { return !refuses(); }
+  void end_range(AddressRange range) override {
+    RC_ASSERT(is_free(range.address, range.address + range.bytes));
+  }
+
+  std::int64_t total = 0, refusals = 0;
+  std::map<Address, std::int64_t> committed;
+
+ private:
+  bool is_free(Address begin, Address end) const {
+    const auto above = committed.lower_bound(begin);
+    if (above != committed.end() && above->first < end) return false;
+    return above == committed.begin() ||
+           std::prev(above)->first + std::prev(above)->second <= begin;
+  }
+  bool refuses() {
+    const bool answer = refuses_(random_);
+    refusals += answer ? 1 : 0;
+    return answer;
+  }
+  std::mt19937 random_;
+  std::bernoulli_distribution refuses_;
+};
+
 struct Subject {
-  Subject(const AllocatorSettings& settings, std::int64_t capacity)
-      : memory(capacity), allocator(settings, memory_limit(settings, capacity), memory) {
+  Subject(const AllocatorSettings& settings, std::int64_t capacity, Driver* backing = nullptr)
+      : driver(backing),
+        memory(capacity, backing),
+        allocator(settings, memory_limit(settings, capacity), memory) {
     allocator.set_listener(&follower);
     allocator.set_stream_events(&events);
   }
@@ -89,6 +147,7 @@ struct Subject {
     RC_ASSERT(s.active == active);
     RC_ASSERT(follower.reserved == reserved);
     RC_ASSERT(memory.used() == reserved);
+    if (driver != nullptr) RC_ASSERT(driver->total == reserved);
     RC_ASSERT(s.reserved <= s.peak_reserved);
     RC_ASSERT(s.allocated <= s.peak_allocated);
     RC_ASSERT(s.active <= s.peak_active);
@@ -97,6 +156,7 @@ struct Subject {
     RC_ASSERT(s.peak_reserved <= memory.capacity());
   }
 
+  Driver* driver;
   VirtualSegments memory;
   Events events;
   Follower follower;
@@ -120,10 +180,21 @@ std::int64_t any_bytes() {
   return std::max<std::int64_t>(0, *rc::gen::inRange<std::int64_t>(1, 16) * scale + offset);
 }
 
-RC_GTEST_PROP(CachingAllocatorProperty, AccountsForEveryByte, ()) {
-  const std::int64_t capacity =
-      *rc::gen::element(+VirtualSegments::kUnlimited, 60 * kMi, 200 * kMi, 600 * kMi);
-  Subject subject(any_settings(), capacity);
+// The report of a request that failed says what is there; memory had to be refused for it, and was
+// again once everything cached had been given back.
+void check_failure(const Subject& subject, const OutOfMemory& failure, std::int64_t bytes,
+                   std::int64_t refusals, bool retries) {
+  const AllocatorStatistics& s = subject.allocator.statistics();
+  RC_ASSERT(failure.requested == bytes);
+  RC_ASSERT(failure.allocated == s.allocated);
+  RC_ASSERT(failure.reserved == s.reserved);
+  if (subject.memory.capacity() != VirtualSegments::kUnlimited) return;
+  RC_ASSERT(subject.driver != nullptr);
+  RC_ASSERT(subject.driver->refusals - refusals >= (retries ? 2 : 1));
+}
+
+// Any requests, with all laws checked after each.
+void use(Subject& subject) {
   CachingAllocator& allocator = subject.allocator;
   const bool has_private = *rc::gen::arbitrary<bool>();
   if (has_private) {
@@ -138,14 +209,15 @@ RC_GTEST_PROP(CachingAllocatorProperty, AccountsForEveryByte, ()) {
     const int what = *rc::gen::inRange(0, 20);
     if (what < 10 || live.empty()) {
       const std::int64_t bytes = any_bytes();
-      const auto allocation = allocator.allocate(bytes, *rc::gen::inRange(0, 3));
+      const int stream = *rc::gen::inRange(0, 3);
+      const std::int64_t refusals = subject.driver == nullptr ? 0 : subject.driver->refusals;
+      const auto allocation = allocator.allocate(bytes, stream);
       if (allocation && allocation->block != kNoBlock) {
         RC_ASSERT(allocation->bytes >= bytes);
         RC_ASSERT(allocator.address(allocation->block) == allocation->address);
         live.push_back(allocation->block);
       } else if (!allocation) {
-        RC_ASSERT(capacity != VirtualSegments::kUnlimited);
-        RC_ASSERT(allocation.error().reserved == allocator.statistics().reserved);
+        check_failure(subject, allocation.error(), bytes, refusals, !has_private || stream < 2);
       }
     } else if (what < 17) {
       const auto victim = live.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(live));
@@ -172,6 +244,21 @@ RC_GTEST_PROP(CachingAllocatorProperty, AccountsForEveryByte, ()) {
   RC_ASSERT(allocator.statistics().allocated == 0);
   RC_ASSERT(allocator.statistics().active == 0);
   RC_ASSERT(allocator.statistics().reserved == 0);
+}
+
+RC_GTEST_PROP(CachingAllocatorProperty, AccountsForEveryByte, ()) {
+  const std::int64_t capacity =
+      *rc::gen::element(+VirtualSegments::kUnlimited, 60 * kMi, 200 * kMi, 600 * kMi);
+  Subject subject(any_settings(), capacity);
+  use(subject);
+}
+
+RC_GTEST_PROP(CachingAllocatorProperty, AccountsForEveryByteWhenTheDriverRefuses, ()) {
+  Driver driver(*rc::gen::arbitrary<unsigned>(), *rc::gen::element(0.05, 0.3, 0.9));
+  Subject subject(any_settings(), *rc::gen::element(+VirtualSegments::kUnlimited, 200 * kMi),
+                  &driver);
+  use(subject);
+  RC_ASSERT(driver.committed.empty());
 }
 
 // What was saved and loaded goes on exactly as the original, wherever new segments lie.

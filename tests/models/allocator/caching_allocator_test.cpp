@@ -113,6 +113,41 @@ TEST(CachingAllocator, ReleasesTheCacheBeforeItFails) {
   EXPECT_EQ(device.memory.used(), 0);
 }
 
+// A driver that has less than was declared: what is cached goes back and the driver is asked again.
+TEST(CachingAllocator, ReleasesTheCacheWhenTheDriverRefuses) {
+  class Driver final : public SegmentBacking {
+   public:
+    bool commit(Address, std::int64_t bytes) override {
+      if (bytes > left) return false;
+      left -= bytes;
+      return true;
+    }
+    void decommit(Address, std::int64_t bytes) override { left += bytes; }
+    bool begin_range(AddressRange) override { return true; }
+    void end_range(AddressRange) override {}
+
+    std::int64_t left = 60 * kMi;
+  };
+  for (const bool expandable : {false, true}) {
+    Driver driver;
+    VirtualSegments memory(100 * kMi, &driver);
+    CachingAllocator allocator(AllocatorSettings{.expandable_segments = expandable}, std::nullopt,
+                               memory);
+    const auto a = allocator.allocate(40 * kMi, 0);
+    ASSERT_TRUE(a);
+    allocator.free(a->block);
+    const auto b = allocator.allocate(50 * kMi, 1);  // which stream 0's cache cannot serve
+    ASSERT_TRUE(b);
+    EXPECT_EQ(allocator.statistics().retries, 1);
+    const auto c = allocator.allocate(30 * kMi, 2);
+    ASSERT_FALSE(c);
+    EXPECT_EQ(c.error().requested, 30 * kMi);
+    EXPECT_EQ(c.error().allocated, 50 * kMi);
+    EXPECT_EQ(c.error().reserved, expandable ? 60 * kMi : 50 * kMi);  // whole granules of 20
+    EXPECT_EQ(memory.used(), c.error().reserved);
+  }
+}
+
 TEST(CachingAllocator, FailsAbsurdRequests) {
   Device device;
   const auto failed = device.allocator.allocate(std::int64_t{1} << 62, 0);

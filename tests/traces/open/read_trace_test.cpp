@@ -76,6 +76,23 @@ TEST(ReadTrace, KeepsNoStacksWhereNoneAreWanted) {
   EXPECT_LE(without->events.size(), with->events.size());
 }
 
+TEST(ReadTrace, TellsHowFarItIs) {
+  std::int64_t last = 0, total = 0;
+  ImportOptions options;
+  options.on_progress = [&](std::int64_t done, std::int64_t of) {
+    EXPECT_GE(done, last);
+    last = done;
+    total = of;
+  };
+  ASSERT_TRUE(read_trace(kSamples + "drawn_gpu", options));
+  std::int64_t bytes = 0;
+  for (const auto& file : fs::directory_iterator(kSamples + "drawn_gpu")) {
+    bytes += static_cast<std::int64_t>(file.file_size());
+  }
+  EXPECT_EQ(total, bytes);
+  EXPECT_EQ(last, bytes);
+}
+
 TEST(TraceHistory, NeedsATraceWithItsSegments) {
   const auto trace = read_trace(kSamples + "snapshot.pickle");
   ASSERT_TRUE(trace);

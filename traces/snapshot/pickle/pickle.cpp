@@ -30,12 +30,14 @@ namespace {
 
 class PickleReader : PickleStack {
  public:
-  PickleReader(std::string_view bytes, const std::string& file)
-      : PickleStack(bytes.size()), input_(bytes), file_(file) {}
+  PickleReader(std::string_view bytes, const std::string& file,
+               const std::function<void(std::size_t byte)>& at)
+      : PickleStack(bytes.size()), input_(bytes), file_(file), at_(at) {}
 
   Result<Pickle> run() {
     while (problem().empty() && !stopped_ && !input_.ended_early()) {
       opcode_at_ = input_.position();
+      if (at_ && opcode_at_ >= told_at_ + kBytesBetween) at_(told_at_ = opcode_at_);
       begin_opcode();
       if (const auto opcode = input_.number(1)) step(static_cast<unsigned char>(*opcode));
       check_size();
@@ -254,15 +256,19 @@ class PickleReader : PickleStack {
   }
 
   PickleInput input_;
+  static constexpr std::size_t kBytesBetween = 1 << 20;
+
   const std::string& file_;
-  std::size_t opcode_at_ = 0;
+  const std::function<void(std::size_t byte)>& at_;
+  std::size_t opcode_at_ = 0, told_at_ = 0;
   bool stopped_ = false;
 };
 
 }  // namespace
 
-Result<Pickle> read_pickle(std::string_view bytes, const std::string& file) {
-  return PickleReader(bytes, file).run();
+Result<Pickle> read_pickle(std::string_view bytes, const std::string& file,
+                           const std::function<void(std::size_t byte)>& at) {
+  return PickleReader(bytes, file, at).run();
 }
 
 }  // namespace foreshard::traces

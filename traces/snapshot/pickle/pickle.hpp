@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -115,7 +116,8 @@ struct Pickle {
 };
 
 // Text stays in `bytes`, which must live as long as the values. An error, which names `file`, is
-// only what holds no value at all.
-Result<Pickle> read_pickle(std::string_view bytes, const std::string& file);
+// only what holds no value at all. `at` is told now and then which byte has been reached.
+Result<Pickle> read_pickle(std::string_view bytes, const std::string& file,
+                           const std::function<void(std::size_t byte)>& at = {});
 
 }  // namespace foreshard::traces

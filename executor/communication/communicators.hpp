@@ -1,0 +1,43 @@
+// The communicators of the ranks of this process: the one place that decides of which kind they are.
+// Ranks that are threads meet in memory; a rank that is a process sends messages.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "executor/communication/communicator.hpp"
+#include "executor/communication/transport.hpp"
+#include "executor/device/device.hpp"
+#include "models/sharding/places.hpp"
+
+namespace foreshard::executor {
+
+// One rank's, by group.
+using GroupCommunicators = std::array<Communicator*, static_cast<std::size_t>(Group::kCount)>;
+
+class Communicators {
+ public:
+  // A rank of this process.
+  struct Member {
+    Device& device;
+    const RankPlace& place;
+  };
+
+  // `members`: all ranks in order, or, with a transport, the one that is this process. Devices,
+  // transport and run outlive the collectives.
+  Communicators(RunControl& run, std::span<const Member> members, Transport* transport);
+
+  const GroupCommunicators& of(std::size_t member) const { return groups_[member]; }
+  std::vector<const WaitSource*> wait_sources() const;
+
+ private:
+  void meet_in_memory(RunControl& run, std::span<const Member> members, std::size_t group);
+  void own(std::unique_ptr<Communicator> communicator, std::size_t member, std::size_t group);
+
+  std::vector<std::unique_ptr<Communicator>> owned_;
+  std::vector<GroupCommunicators> groups_;  // by member
+};
+
+}  // namespace foreshard::executor

@@ -1,0 +1,98 @@
+#include "executor/cpu/cpu_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace foreshard::executor {
+
+CpuDevice::Lane::Lane(RunControl& run, int rank, Stream which, int threads)
+    : workers(which == Stream::compute ? threads : 1),
+      stream(run, rank, std::string(name(which))) {}
+
+CpuDevice::CpuDevice(RunControl& run, int rank, int threads, const KernelTable& kernels)
+    : Device(rank), run_(run), kernels_(kernels), memory_([this] { synchronize(); }) {
+  for (int s = 0; s < kStreams; ++s) {
+    lanes_[static_cast<std::size_t>(s)] =
+        std::make_unique<Lane>(run, rank, static_cast<Stream>(s), threads);
+  }
+}
+
+CpuDevice::~CpuDevice() {
+  stop();
+}
+
+// An event belongs to one recording stream, which another program chooses anew.
+void CpuDevice::begin(const Program& program) {
+  if (program_ != &program) {
+    synchronize();
+    program_ = &program;
+    const auto needed = static_cast<std::size_t>(program.events);
+    if (events_.size() < needed) events_ = std::vector<Event>(needed);
+  }
+  ++epoch_;
+}
+
+void CpuDevice::launch(Stream stream, Tag tag, const KernelLaunch& launch) {
+  const Kernel kernel = kernels_[launch.key.op];
+  Lane& on = lane(stream);
+  const LaunchQueue::Entry& entry = on.launches.add(launch);
+  call(stream, tag, [&on, &entry, kernel] {
+    on.launches.begin(entry);
+    kernel({entry.launch, on.workers});
+  });
+}
+
+void CpuDevice::copy(Stream stream, Tag tag, std::span<std::byte> to, const std::byte* from) {
+  call(stream, tag, [to, from] { std::memcpy(to.data(), from, to.size()); });
+}
+
+void CpuDevice::fill(Stream stream, Tag tag, std::span<std::byte> memory, std::byte value) {
+  call(stream, tag, [memory, value] { std::ranges::fill(memory, value); });
+}
+
+void CpuDevice::call(Stream stream, Tag tag, const StreamTask& task) {
+  lane(stream).stream.submit(tag, task);
+}
+
+void CpuDevice::record(Stream stream, EventId id, Tag tag) {
+  lane(stream).stream.record(event(id), epoch_, tag);
+}
+
+void CpuDevice::wait(Stream stream, EventId id, Tag tag) {
+  lane(stream).stream.wait(event(id), epoch_, tag);
+}
+
+void CpuDevice::host_wait(EventId id) {
+  event(id).wait(run_, epoch_);
+}
+
+void CpuDevice::synchronize() {
+  for (auto& lane : lanes_) lane->stream.synchronize();
+}
+
+void CpuDevice::stop() {
+  for (auto& lane : lanes_) lane->stream.stop();
+}
+
+std::byte* CpuDevice::allocate_host(Bytes bytes) {
+  return static_cast<std::byte*>(
+      ::operator new (static_cast<std::size_t>(bytes.count),
+                      std::align_val_t{static_cast<std::size_t>(kHostAlignment)}));
+}
+
+void CpuDevice::free_host(std::byte* memory, Bytes /*bytes*/) {
+  ::operator delete (memory, std::align_val_t{static_cast<std::size_t>(kHostAlignment)});
+}
+
+bool CpuDevice::has_finished(Tag last) const {
+  return std::ranges::all_of(lanes_,
+                             [last](const auto& lane) { return lane->stream.has_finished(last); });
+}
+
+void CpuDevice::set_observer(Stream stream, TaskObserver* observer) {
+  lane(stream).stream.set_observer(observer);
+}
+
+}  // namespace foreshard::executor

@@ -1,0 +1,107 @@
+// The rules that layering_test.cpp enforces: which folder may include which, where the headers of
+// third parties belong, and what models/ must do without.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace foreshard::tests {
+
+// What a folder may include besides itself: the folders named here, and what those may include under
+// the same top folder. A folder that is not named has no sources.
+inline const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"models/base", {}},
+    {"models/llama", {"models/base"}},
+    {"models/plan", {"models/base"}},
+    {"models/plan/foreign", {"models/plan"}},
+    {"models/allocator", {"models/plan"}},
+    {"models/hardware", {"models/base", "models/hardware/catalogue"}},
+    {"models/hardware/catalogue", {}},
+    {"models/sharding", {"models/llama", "models/plan"}},
+    {"models/program", {"models/allocator", "models/sharding"}},
+    {"models/lowering/script", {"models/program"}},
+    {"models/lowering/operators", {"models/lowering/script"}},
+    {"models/lowering/runtimes", {"models/lowering/script"}},
+    {"models/lowering/training", {"models/lowering/script"}},
+    {"models/lowering",
+     {"models/lowering/operators", "models/lowering/runtimes", "models/lowering/training"}},
+
+    {"traces", {"traces/input", "models/program"}},
+    {"traces/input", {"models/base"}},
+    {"traces/sqlite", {"traces/input", "models/base"}},
+    {"traces/fst", {"traces", "traces/sqlite", "models/base"}},
+    {"traces/export", {"traces", "models/base"}},
+    {"traces/open",
+     {"traces/export", "traces/fst", "traces/kineto", "traces/nsys", "traces/snapshot",
+      "traces/sqlite", "models/base"}},
+    {"traces/query", {"traces/fst", "traces/sqlite", "models/base"}},
+    {"traces/allocator", {"traces", "models/allocator"}},
+    {"traces/kineto", {"traces/kineto/costs", "models/program"}},
+    {"traces/kineto/costs", {"traces/kineto/json", "models/program"}},
+    {"traces/kineto/json", {"traces", "models/base"}},
+    {"traces/nsys", {"traces", "traces/sqlite", "models/base"}},
+    {"traces/snapshot", {"traces/allocator", "traces/snapshot/pickle", "models/allocator"}},
+    {"traces/snapshot/pickle", {"models/base"}},
+
+    {"profiler/record", {"traces/fst", "models/program"}},
+    {"profiler/analysis", {"traces", "models/program"}},
+    {"profiler/report", {"profiler/analysis", "traces", "models/program"}},
+    {"profiler/replay", {"profiler/report", "traces/snapshot", "models/allocator"}},
+
+    {"simulator/engine", {"traces", "models/program"}},
+    {"simulator/network", {"models/hardware", "models/program"}},
+    {"simulator/costs",
+     {"simulator/engine", "simulator/network", "models/hardware", "models/program"}},
+    {"simulator/predict", {"simulator/costs", "traces", "models/hardware", "models/lowering"}},
+    {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},
+
+    {"executor/device", {"models/program"}},
+    {"executor/communication", {"executor/device", "models/program"}},
+    {"executor/data", {"executor/device", "models/program"}},
+    {"executor/cpu", {"executor/cpu/simd", "models/program"}},
+    {"executor/cpu/simd", {"executor/device", "models/base"}},
+    {"executor/run",
+     {"executor/communication", "executor/cpu", "executor/data", "profiler/record",
+      "models/lowering"}},
+
+    {"gui",
+     {"simulator/fit", "profiler/replay", "traces/open", "models/hardware", "models/lowering"}},
+    {"cli",
+     {"executor/run", "simulator/fit", "profiler/record", "profiler/replay", "traces/kineto",
+      "traces/nsys", "traces/open", "traces/query", "traces/snapshot", "models/hardware",
+      "models/lowering", "models/plan/foreign"}},
+};
+
+struct ThirdParty {
+  std::string name;
+  std::vector<std::string> headers;          // prefixes of what stands between < and >
+  std::vector<std::string> allowed_only_in;  // prefixes of paths; empty: anywhere
+};
+
+inline const std::vector<ThirdParty> kThirdParties = {
+    {"CUDA",
+     {"cuda", "cublas", "cudnn", "nccl", "cupti", "nvml"},
+     {"executor/cuda/", "executor/nccl_communicator", "profiler/record/cupti"}},
+    {"Boost", {"boost/"}, {"simulator/"}},
+    {"Qt", {"Q"}, {"gui/"}},
+    {"JSON", {"nlohmann/"}, {}},
+    {"TOML", {"toml++/", "toml.hpp"}, {}},
+    {"SQLite", {"sqlite3"}, {}},
+    {"oneDNN", {"dnnl", "oneapi/"}, {"executor/", "tests/benchmarks/"}},
+    {"MPI", {"mpi"}, {"executor/"}},
+    {"Eigen", {"Eigen/"}, {}},
+    {"CLI11", {"CLI/"}, {"cli/"}},
+    {"fmt", {"fmt/"}, {}},
+    {"zlib", {"zlib"}, {}},
+    {"simdjson", {"simdjson"}, {"traces/"}},
+    {"yaml-cpp", {"yaml-cpp/"}, {"models/plan/foreign/"}},
+    {"RapidCheck", {"rapidcheck"}, {"tests/"}},
+};
+
+// models/ is pure: what it computes depends on its arguments alone.
+inline const std::set<std::string> kImpure = {"atomic", "condition_variable", "future",
+                                              "mutex",  "shared_mutex",       "thread"};
+
+}  // namespace foreshard::tests
