@@ -6,7 +6,8 @@
 
 namespace foreshard {
 
-// The lowering. Cost: a few tens of nanoseconds an instruction.
-RankProgram lower(const Job& job, int rank);
+// The lowering. Cost: a few tens of nanoseconds an instruction. `memory`: a program that is no longer
+// wanted, whose memory this one takes over.
+RankProgram lower(const Job& job, int rank, RankProgram memory = {});
 
 }  // namespace foreshard

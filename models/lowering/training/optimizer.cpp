@@ -14,7 +14,7 @@ Optimizer::Optimizer(const Job& job, RankProgram& program, Emitter& emit, Shardi
       buffers_(buffers),
       states_(job.units.size()) {}
 
-void Optimizer::step(bool is_first) {
+void Optimizer::step() {
   emit_.phase = Phase::optimizer;
   emit_.focus_on_step();
   const auto range = emit_.range(Range::optimizer);
@@ -22,7 +22,7 @@ void Optimizer::step(bool is_first) {
   clip_gradients(job_, program_, emit_, all, buffers_);
   for (const OptimizerTensors& tensors : all) {
     emit_.focus(tensors.unit, job_.units[static_cast<std::size_t>(tensors.unit)].modules[0]);
-    if (is_first && plan_.optimizer.name == OptimizerName::adamw) create_states(tensors);
+    if (plan_.optimizer.name == OptimizerName::adamw) create_states(tensors);
     update(tensors);
   }
   emit_.focus_on_step();
@@ -35,6 +35,8 @@ void Optimizer::step(bool is_first) {
 
 void Optimizer::create_states(const OptimizerTensors& tensors) {
   States& states = states_[static_cast<std::size_t>(tensors.unit)];
+  if (!states.exp_avg.empty()) return;
+  const auto once = emit_.only_once();
   const DType type = plan_.precision.optimizer_state;
   const bool on_host = optimizes_on_host(plan_);
   for (const ParameterShard& p : tensors.parameters) {

@@ -16,8 +16,8 @@ class Optimizer {
   Optimizer(const Job& job, RankProgram& program, Emitter& emit, ShardingRuntime& runtime,
             const TrainingBuffers& buffers);
 
-  // The first step creates the states.
-  void step(bool is_first);
+  // The first one creates the states.
+  void step();
 
  private:
   struct States {
