@@ -7,7 +7,8 @@
 
 namespace foreshard {
 
-// The lowering. Cost: a few tens of nanoseconds an instruction.
-RankProgram lower(const Job& job, int rank, const RunVariant& run = {});
+// The lowering. Cost: a few tens of nanoseconds an instruction. `memory`: a program that is no longer
+// wanted, whose memory this one takes over.
+RankProgram lower(const Job& job, int rank, const RunVariant& run = {}, RankProgram memory = {});
 
 }  // namespace foreshard

@@ -103,17 +103,13 @@ Result<void> check_sharded_units(const Job& job, const std::string& file) {
   return {};
 }
 
-}  // namespace
-
-int shard_group_size(const Job& job) {
-  if (job.plan.sharding.strategy == Strategy::no_shard) return 1;
-  if (!is_hybrid(job.plan)) return job.ranks;
-  if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);
-  return job.ranks / job.nodes;
+bool is_torchtitan(const Plan& plan) {
+  return plan.pytorch.implementation == "torchtitan";
 }
 
-Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
-                     int ranks, int nodes) {
+// Completes a job that has all but its units and warnings.
+Result<Job> checked(Job job, const std::string& plan_file) {
+  const Plan& plan = job.plan;
   if (plan.operators != OperatorSetName::foreshard) {
     return fail(plan_file, "operators",
                 "PyTorch's operators cannot be lowered yet; expected \"foreshard\"");
@@ -121,11 +117,7 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
   if (plan.runtime != RuntimeName::fsdp2) {
     return fail(plan_file, "runtime", "only \"fsdp2\" can be lowered yet; expected \"fsdp2\"");
   }
-  const bool is_torchtitan = plan.pytorch.implementation == "torchtitan";
-  Job job{model, plan,
-          ranks, nodes,
-          {},    is_torchtitan ? torchtitan_modules(model) : llama_modules(model),
-          {},    settings_without_effect(plan)};
+  job.warnings = settings_without_effect(plan);
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
                             "sharding.keep_after_forward");
@@ -137,7 +129,7 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
       !ok) {
     return tl::unexpected(ok.error());
   }
-  auto units = wrap_units(job.tree, model, plan, plan_file);
+  auto units = wrap_units(job.tree, job.model, plan, plan_file);
   if (!units) return tl::unexpected(units.error());
   job.units = std::move(*units);
   if (auto ok = check_sharded_units(job, plan_file); !ok) return tl::unexpected(ok.error());
@@ -146,6 +138,35 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
   warn_of_globs_without_unit(job, plan.pytorch.keep_sharded_in_backward,
                              "pytorch.keep_sharded_in_backward");
   return job;
+}
+
+}  // namespace
+
+int shard_group_size(const Job& job) {
+  if (job.plan.sharding.strategy == Strategy::no_shard) return 1;
+  if (!is_hybrid(job.plan)) return job.ranks;
+  if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);
+  return job.ranks / job.nodes;
+}
+
+Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
+                     int ranks, int nodes) {
+  return checked({model,
+                  plan,
+                  ranks,
+                  nodes,
+                  {},
+                  is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
+                  {},
+                  {}},
+                 plan_file);
+}
+
+Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_file) {
+  if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
+    return make_job(job.model, plan, plan_file, job.ranks, job.nodes);
+  }
+  return checked({job.model, plan, job.ranks, job.nodes, job.device, job.tree, {}, {}}, plan_file);
 }
 
 AfterForward after_forward(const Job& job, UnitId unit) {

@@ -30,6 +30,9 @@ struct Job {
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
                      int ranks, int nodes = 0);
 
+// A job of the same model and ranks by another plan. It shares what plans do not change: the tree.
+Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_file);
+
 // Ranks that share one copy of the parameters.
 int shard_group_size(const Job& job);
 

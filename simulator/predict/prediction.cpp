@@ -43,14 +43,19 @@ bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
 
 class Predictor {
  public:
-  Predictor(const Job& job, const PredictionOptions& options)
-      : job_(job), options_(options), costs_(choose_costs(job, options)) {}
+  Predictor(const Job& job, const PredictionOptions& options, Prediction memory)
+      : job_(job),
+        options_(options),
+        costs_(choose_costs(job, options)),
+        memory_(std::move(memory)) {}
 
   Prediction run() {
     result_.class_of_rank = class_indices(rank_classes(job_, costs_->ranks_per_node()), lowest_);
     result_.classes.resize(lowest_.size());
+    memory_.classes.resize(lowest_.size());
     for (std::size_t c = 0; c < lowest_.size(); ++c) {
-      result_.classes[c].program = lower(job_, lowest_[c]);
+      result_.classes[c].program =
+          lower(job_, lowest_[c], {}, std::move(memory_.classes[c].program));
     }
     result_.warnings = job_.warnings;
     const auto& lowered = result_.classes[0].program.warnings;
@@ -58,8 +63,10 @@ class Predictor {
     simulate_memories();
     report_memory();
     if (options_.wants_time) {
-      for (RankClass& rank_class : result_.classes) {
-        rank_class.costs = program_costs(rank_class.program, *costs_);
+      for (std::size_t c = 0; c < lowest_.size(); ++c) {
+        RankClass& rank_class = result_.classes[c];
+        rank_class.costs =
+            program_costs(rank_class.program, *costs_, std::move(memory_.classes[c].costs));
       }
       if (longest_ns() >= kForeverNs) forget_costs();
       count_sources();
@@ -205,7 +212,7 @@ class Predictor {
     } else {
       for (int rank = 0; rank < job_.ranks; ++rank) simulate_rank(rank);
     }
-    result_.timelines = simulate(simulated_ranks(result_), engine);
+    result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
   }
 
   void report_time() {
@@ -303,7 +310,8 @@ class Predictor {
   std::vector<int> lowest_;  // rank of each class
   std::optional<MemoryFailure> failure_;
   std::map<std::string_view, std::int64_t>
-      unknown_;  // what has no cost, how often in the last step
+      unknown_;        // what has no cost, how often in the last step
+  Prediction memory_;  // what it holds is moved into the result
   Prediction result_;
 };
 
@@ -321,9 +329,9 @@ std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
   return ranks;
 }
 
-Prediction predict(const Job& job, const PredictionOptions& options) {
+Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory) {
   const auto start = std::chrono::steady_clock::now();
-  Prediction prediction = Predictor(job, options).run();
+  Prediction prediction = Predictor(job, options, std::move(memory)).run();
   prediction.prediction_time =
       std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now() - start);
   return prediction;

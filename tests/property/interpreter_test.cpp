@@ -33,7 +33,7 @@ class HandMadeProgram : public testing::Test {
     state.category = Category::optimizer_states;
     program_.programs.resize(1);
     program_.buffers = {state};
-    program_.names = {""};
+    program_.own_names = {""};
     program_.place.groups[0] = {};
   }
 

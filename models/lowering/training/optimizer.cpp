@@ -8,6 +8,7 @@ namespace {
 
 // The averaged gradients of all units before clipping, for the host to keep.
 void export_gradients(const Job& job, Emitter& emit, const std::vector<OptimizerTensors>& all) {
+  const auto once = emit.only_once();
   for (const OptimizerTensors& t : all) {
     emit.focus(t.unit, job.units[static_cast<std::size_t>(t.unit)].modules[0]);
     const BufferId gradient = job.plan.offload.parameters ? t.host_gradient : t.gradient;
@@ -34,19 +35,16 @@ Optimizer::Optimizer(const Job& job, const RankPlace& place, Emitter& emit,
       run_(run),
       states_(job.units.size()) {}
 
-void Optimizer::step(bool is_first) {
+void Optimizer::step() {
   emit_.phase = Phase::optimizer;
   emit_.focus_on_step();
   const auto range = emit_.range(Range::optimizer);
   const std::vector<OptimizerTensors> all = runtime_.optimizer_tensors();
-  if (is_first && run_.exports_gradients) export_gradients(job_, emit_, all);
+  if (run_.exports_gradients) export_gradients(job_, emit_, all);
   clip_gradients(job_, place_, emit_, all, buffers_);
   for (const OptimizerTensors& tensors : all) {
     emit_.focus(tensors.unit, job_.units[static_cast<std::size_t>(tensors.unit)].modules[0]);
-    if (is_first && plan_.optimizer.name == OptimizerName::adamw) {
-      create_states(tensors);
-      if (run_.resumes) restore_states(tensors);
-    }
+    if (plan_.optimizer.name == OptimizerName::adamw) create_states(tensors);
     update(tensors);
   }
   emit_.focus_on_step();
@@ -59,6 +57,8 @@ void Optimizer::step(bool is_first) {
 
 void Optimizer::create_states(const OptimizerTensors& tensors) {
   States& states = states_[static_cast<std::size_t>(tensors.unit)];
+  if (!states.exp_avg.empty()) return;
+  const auto once = emit_.only_once();
   const DType type = plan_.precision.optimizer_state;
   const bool on_host = optimizes_on_host(plan_);
   for (const ParameterShard& p : tensors.parameters) {
@@ -77,6 +77,7 @@ void Optimizer::create_states(const OptimizerTensors& tensors) {
       }
     }
   }
+  if (run_.resumes) restore_states(tensors);
 }
 
 // In the order in which the update takes them.

@@ -17,8 +17,8 @@ class Optimizer {
   Optimizer(const Job& job, const RankPlace& place, Emitter& emit, ShardingRuntime& runtime,
             const TrainingBuffers& buffers, const RunVariant& run);
 
-  // The first step creates the states, as zeros or those of the checkpoint that the run goes on from.
-  void step(bool is_first);
+  // The first one creates the states, as zeros or those of the checkpoint that the run goes on from.
+  void step();
 
  private:
   struct States {

@@ -62,7 +62,7 @@ Frame TrainingLoop::frame(const Segment& segment, const Placement& placement) co
   return {&segment, &placement, std::vector<BufferId>(segment.slots.size(), kNone)};
 }
 
-void TrainingLoop::step(Program& target, bool is_first) {
+void TrainingLoop::step(Program& target) {
   emit_.begin(target);
   runtime_.begin_step();
   emit_.focus_on_step();
@@ -71,7 +71,7 @@ void TrainingLoop::step(Program& target, bool is_first) {
   const auto range = emit_.range(Range::step);
   emit_.launch(Stream::compute, key_of(Operator::fill_zero, DType::fp64, 8), {}, {buffers_.loss});
   for (int m = 0; m < plan_.batch.accumulation; ++m) micro_step(m);
-  optimizer_.step(is_first);
+  optimizer_.step();
   report();
   runtime_.end_step();
 }

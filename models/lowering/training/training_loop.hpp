@@ -19,7 +19,7 @@ class TrainingLoop {
                OperatorSet operators, const RunVariant& run);
 
   void setup(Program& target);
-  void step(Program& target, bool is_first);
+  void step(Program& target);
 
  private:
   void place_segments();

@@ -109,7 +109,7 @@ class Walk {
 
   bool begins_recomputation(const Instruction& i) const {
     return i.kind == Kind::range_begin && i.phase == Phase::recompute &&
-           program_.names[static_cast<std::size_t>(i.target)] == "recompute";
+           program_.name(i.target) == "recompute";
   }
 
   // What a stream's next task comes after: its own past and what the host knew when it issued it.
@@ -164,8 +164,8 @@ class Walk {
 
   std::string describe(BufferId id) const {
     const Buffer& b = program_.buffers[static_cast<std::size_t>(id)];
-    return std::to_string(id) + " (" + program_.names[static_cast<std::size_t>(b.role)] + " of " +
-           program_.names[static_cast<std::size_t>(b.owner)] + ")";
+    return std::to_string(id) + " (" + program_.name(b.role) + " of " + program_.name(b.owner) +
+           ")";
   }
 
   void complain(const std::string& what) {
