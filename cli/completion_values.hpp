@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/options.hpp"
+#include "cli/common/options.hpp"
 
 namespace foreshard::cli {
 

@@ -1,7 +1,7 @@
 // foreshard manual: prints manual pages, or writes all of them.
 #include "cli/commands.hpp"
+#include "cli/common/output.hpp"
 #include "cli/manual.hpp"
-#include "cli/output.hpp"
 #include "models/base/atomic_file.hpp"
 #include "models/base/nearest_names.hpp"
 

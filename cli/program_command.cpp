@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/job_options.hpp"
-#include "cli/output.hpp"
+#include "cli/common/job_options.hpp"
+#include "cli/common/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 

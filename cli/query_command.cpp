@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/open_trace.hpp"
-#include "cli/output.hpp"
+#include "cli/common/open_trace.hpp"
+#include "cli/common/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/utf8.hpp"
 #include "profiler/report/format.hpp"

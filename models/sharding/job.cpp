@@ -142,6 +142,10 @@ Result<Job> checked(Job job, const std::string& plan_file) {
 
 }  // namespace
 
+std::int64_t tokens_per_step(const Job& job) {
+  return job.plan.tokens() * job.plan.batch.accumulation * job.ranks;
+}
+
 int shard_group_size(const Job& job) {
   if (job.plan.sharding.strategy == Strategy::no_shard) return 1;
   if (!is_hybrid(job.plan)) return job.ranks;

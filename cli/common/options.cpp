@@ -1,4 +1,4 @@
-#include "cli/options.hpp"
+#include "cli/common/options.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/byte_size.hpp"
+#include "cli/common/byte_size.hpp"
 #include "models/base/atomic_file.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/utf8.hpp"
