@@ -112,15 +112,18 @@ void print_out_of_memory(const TrainingResult& result) {
   const OomReport& oom = *result.oom;
   std::fprintf(stderr,
                "foreshard: error: rank %d is out of device memory in step %lld (instruction %lld, "
-               "%s%s%s, %s):\n  requested %s, allocated %s, reserved %s\n  what holds it:\n",
+               "%s%s%s, %s):\n  requested %s, allocated %s, reserved %s\n",
                oom.rank, static_cast<long long>(oom.step), static_cast<long long>(oom.instruction),
                oom.phase.c_str(), oom.unit.empty() ? "" : ", ", oom.unit.c_str(),
                oom.operator_name.c_str(), binary_bytes(oom.request.requested).c_str(),
                binary_bytes(oom.request.allocated).c_str(),
                binary_bytes(oom.request.reserved).c_str());
+  if (!result.held.empty()) std::fputs("  memory in use:\n", stderr);
   for (std::size_t i = 0; i < std::min(result.held.size(), kHeldLines); ++i) {
-    std::fprintf(stderr, "    %12s  %-22s %s\n", binary_bytes(result.held[i].bytes).c_str(),
-                 result.held[i].category.c_str(), result.held[i].owner.c_str());
+    std::string line = formatted("    %12s  %-22s %s", binary_bytes(result.held[i].bytes).c_str(),
+                                 result.held[i].category.c_str(), result.held[i].owner.c_str());
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::fprintf(stderr, "%s\n", line.c_str());
   }
 }
 

@@ -1,4 +1,4 @@
-// What `foreshard train` says of a run when it has ended: the JSON of the contract, and text.
+// The report of `foreshard train` at the end of a run, as JSON and as text.
 #pragma once
 
 #include <string>

@@ -68,7 +68,7 @@ bool is_named(const Job& job, UnitId unit, const std::vector<std::string>& globs
   });
 }
 
-// FSDP asks each unit; modules inside a unit are never asked.
+// Globs select FSDP units; modules inside a unit do not count.
 void warn_of_globs_without_unit(Job& job, const std::vector<std::string>& globs,
                                 const std::string& field) {
   for (const std::string& glob : globs) {
@@ -116,16 +116,21 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
                      int ranks, int nodes) {
   if (plan.operators != OperatorSetName::foreshard) {
     return fail(plan_file, "operators",
-                "PyTorch's operators cannot be lowered yet; expected \"foreshard\"");
+                "PyTorch's operators are not supported here yet; expected \"foreshard\"");
   }
   if (plan.runtime != RuntimeName::fsdp2) {
-    return fail(plan_file, "runtime", "only \"fsdp2\" can be lowered yet; expected \"fsdp2\"");
+    return fail(plan_file, "runtime", "only \"fsdp2\" is supported here yet; expected \"fsdp2\"");
   }
   const bool is_torchtitan = plan.pytorch.implementation == "torchtitan";
   Job job{model, plan,
           ranks, nodes,
           {},    is_torchtitan ? torchtitan_modules(model) : llama_modules(model),
           {},    settings_without_effect(plan)};
+  if (plan.batch.sequence > model.context) {
+    job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
+                           " exceeds the model's max_position_embeddings, " +
+                           std::to_string(model.context));
+  }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
                             "sharding.keep_after_forward");

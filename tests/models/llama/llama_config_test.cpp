@@ -73,7 +73,8 @@ std::string one(const std::string& key, const std::string& value) {
 INSTANTIATE_TEST_SUITE_P(
     LlamaConfig, RefusesBadConfig,
     testing::Values(
-        BadConfig{"", "", "JSON"}, BadConfig{"{\"hidden_size\": 12,", "", "JSON"},
+        BadConfig{"", "line 1, column 1", "JSON"},
+        BadConfig{"{\"hidden_size\":\n 12,", "line 2, column 5", "JSON"},
         BadConfig{std::string(100000, '['), "", "deeper"},
         BadConfig{"{\"a\":" + std::string(100000, '{'), "", "deeper"},
         BadConfig{"[]", "", "object"}, BadConfig{one("hidden_size", "-4"), "hidden_size", "-4"},
@@ -224,7 +225,7 @@ TEST_F(LoadedConfig, ErrorsNameThePath) {
 
   const Result<LlamaConfig> misspelt = load_llama_config("llama-3.1-8bb");
   ASSERT_FALSE(misspelt);
-  EXPECT_NE(misspelt.error().text().find("did you mean \"llama-3.1-8b\""), std::string::npos)
+  EXPECT_NE(misspelt.error().text().find("did you mean 'llama-3.1-8b'"), std::string::npos)
       << misspelt.error().text();
 }
 
