@@ -38,12 +38,12 @@ Summary summary_of(const Trace& trace, const std::string& file) {
 }
 
 std::string text_of(const Summary& summary, const Trace& trace) {
-  std::string text = summary.file + ": " + counted(summary.ranks, "rank");
+  std::string text = summary.file + ": " + plural(summary.ranks, "rank");
   if (summary.events > 0) {
-    text += ", " + counted(summary.events, "event") + " (" + std::to_string(summary.device_events) +
+    text += ", " + plural(summary.events, "event") + " (" + std::to_string(summary.device_events) +
             " on devices)";
   }
-  if (summary.memory_events > 0) text += ", " + counted(summary.memory_events, "memory event");
+  if (summary.memory_events > 0) text += ", " + plural(summary.memory_events, "memory event");
   text += "\n";
   if (!trace.complete) {
     text += "  " + profiler::incomplete_until(trace.complete_until_ns) + "\n";
@@ -51,15 +51,15 @@ std::string text_of(const Summary& summary, const Trace& trace) {
   const std::int64_t mapped = traces::integer(trace.metadata, "cost_keys_mapped", 0),
                      unmapped = traces::integer(trace.metadata, "cost_keys_unmapped", 0);
   if (mapped + unmapped > 0) {
-    text += "  cost keys: " + std::to_string(mapped) + " of " +
-            counted(mapped + unmapped, "event") + " that might have one\n";
+    text += "  operator shapes recognised for " + std::to_string(mapped) + " of " +
+            plural(mapped + unmapped, "event") + "\n";
   }
   std::string reasons;
   for (const auto& [reason, records] : trace.dropped) {
     if (records == 0) continue;
     reasons += (reasons.empty() ? "" : ", ") + reason + " (" + std::to_string(records) + ")";
   }
-  if (!reasons.empty()) text += "  left out: " + reasons + "\n";
+  if (!reasons.empty()) text += "  skipped: " + reasons + "\n";
   return text;
 }
 
@@ -145,7 +145,7 @@ Result<int> Import::run() {
     return written(write_traces(*runs));
   } catch (const std::bad_alloc&) {
     return fail(files_[0], "",
-                "takes more memory than there is; expected a smaller recording, or --no-stacks");
+                "does not fit into memory; expected a smaller recording, or --no-stacks");
   }
 }
 

@@ -64,7 +64,7 @@ Result<Answer> models() {
                     {"kv_heads", model->kv_heads},
                     {"vocabulary", model->vocabulary},
                     {"context", model->context}});
-    answer.table.add({name, grouped(model->parameters()), std::to_string(model->layers),
+    answer.table.add({name, with_thousands(model->parameters()), std::to_string(model->layers),
                       std::to_string(model->hidden), std::to_string(model->heads),
                       std::to_string(model->kv_heads), std::to_string(model->vocabulary),
                       std::to_string(model->context)});

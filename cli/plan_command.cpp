@@ -46,14 +46,14 @@ class PlanCommand : public Command {
 };
 
 CommandText PlanCommand::text() const {
-  return {
-      "plan",
-      "Prediction",
-      "print, check or convert a training plan",
-      "A plan is a TOML file that says how a model is trained. Every key is optional. Rules that "
-      "depend on the model and the number of ranks are checked by predict, program and train.",
-      {"foreshard plan --defaults -o plan.toml", "foreshard plan --check plan.toml",
-       "foreshard plan --from short.toml -o whole.toml"}};
+  return {"plan",
+          "Prediction",
+          "print, check or convert a training plan",
+          "A plan is a TOML file that describes how a model is trained. Every key is optional. "
+          "Rules that "
+          "depend on the model and the number of ranks are checked by predict, program and train.",
+          {"foreshard plan --defaults -o plan.toml", "foreshard plan --check plan.toml",
+           "foreshard plan --from short.toml -o whole.toml"}};
 }
 
 void PlanCommand::add_to(Options& options) {

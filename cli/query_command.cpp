@@ -22,7 +22,7 @@ using nlohmann::ordered_json;
 using traces::QueryCell;
 using traces::QueryRow;
 
-constexpr std::size_t kMostShownRows = 1000, kMostShownCharacters = 100;
+constexpr std::size_t kMaxShownRows = 1000, kMaxShownCharacters = 100;
 
 template <typename... F>
 struct Overloaded : F... {
@@ -30,7 +30,8 @@ struct Overloaded : F... {
 };
 
 std::string shown_number(double value) {
-  return std::isfinite(value) && std::abs(value) < 1e15 ? fixed(value, 3) : formatted("%g", value);
+  return std::isfinite(value) && std::abs(value) < 1e15 ? to_fixed(value, 3)
+                                                        : formatted("%g", value);
 }
 
 std::string shown(const QueryCell& cell) {
@@ -38,7 +39,7 @@ std::string shown(const QueryCell& cell) {
                                [](std::int64_t value) { return std::to_string(value); },
                                [](double value) { return shown_number(value); },
                                [](const std::string& value) {
-                                 return shortened(printable(value), kMostShownCharacters);
+                                 return shortened(printable(value), kMaxShownCharacters);
                                }},
                     cell);
 }
@@ -76,7 +77,7 @@ class Table {
   }
   bool add(const QueryRow& row) {
     ++count_;
-    if (rows_.size() > kMostShownRows) return true;
+    if (rows_.size() > kMaxShownRows) return true;
     std::vector<std::string> cells;
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (std::holds_alternative<std::string>(row[i])) is_text_[i] = true;
@@ -111,7 +112,7 @@ std::string Table::text() const {
   }
   const std::size_t left_out = count_ + 1 - rows_.size();
   if (left_out > 0) {
-    text += counted(static_cast<std::int64_t>(left_out), "more row") +
+    text += plural(static_cast<std::int64_t>(left_out), "more row") +
             "; --csv FILE or --json FILE writes all\n";
   }
   return text;

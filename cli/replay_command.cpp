@@ -24,7 +24,7 @@ using traces::AllocatorHistory;
 using traces::ReplayOptions;
 
 constexpr const char* kExpected =
-    "a CUDA memory snapshot (pickle), an allocator's event list (JSON lines) or a trace of "
+    "a CUDA memory snapshot (pickle), an allocator event list (JSON lines) or a trace of "
     "foreshard (.fst)";
 
 // Whether a device ran out of memory, and how many events it has.
@@ -62,9 +62,9 @@ ReplayOptions recorded_options(const AllocatorHistory& history) {
 Result<void> replay_and_explain(const Recording& recording, const ReplayOptions& options,
                                 ReplayAnswer& answer) {
   const AllocatorHistory& history = recording.history;
-  auto proof = traces::replay(history, recorded_options(history));
-  if (!proof) return tl::unexpected(proof.error());
-  answer.proof = std::move(*proof);
+  auto recorded_replay = traces::replay(history, recorded_options(history));
+  if (!recorded_replay) return tl::unexpected(recorded_replay.error());
+  answer.recorded_replay = std::move(*recorded_replay);
   auto result = traces::replay(history, options);
   if (!result) return tl::unexpected(result.error());
   answer.result = std::move(*result);
@@ -140,13 +140,13 @@ Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
   const int device = *chosen_device;
   traces::SnapshotHistory found = traces::history_of(*snapshot, device);
   answer.device = device;
-  answer.trouble = snapshot->trouble;
-  answer.misfits = found.misfits;
-  answer.left_out = found.left_out;
+  answer.incomplete_reason = snapshot->trouble;
+  answer.inconsistent_events = found.misfits;
+  answer.skipped_events = found.left_out;
   Recording recording;
   recording.history = std::move(found.history);
   recording.trace = traces::import_snapshot(*snapshot, history_, {.keeps_stacks = false});
-  recording.contents = contents(*recording.trace, device);
+  recording.contents = memory_holders(*recording.trace, device);
   recording.device = device;
   return recording;
 }
@@ -209,7 +209,7 @@ Result<ReplayOptions> Replay::options_for(const AllocatorHistory& history,
   if (capacity_) {
     answer.has_other_device = history.capacity != capacity_;
     // A larger device would not have refused.
-    options.hears_refusals = !history.capacity || *capacity_ <= *history.capacity;
+    options.honor_recorded_oom = !history.capacity || *capacity_ <= *history.capacity;
     options.capacity = *capacity_;
     answer.capacity = capacity_;
   }
@@ -217,7 +217,7 @@ Result<ReplayOptions> Replay::options_for(const AllocatorHistory& history,
     const auto rules = traces::parse_allocator_settings(allocator_, history.rules, "--allocator");
     if (!rules) return tl::unexpected(rules.error());
     options.rules = *rules;
-    options.hears_refusals = false;
+    options.honor_recorded_oom = false;
     answer.settings = allocator_;
   }
   return options;
@@ -253,7 +253,7 @@ Result<int> Replay::run() {
   try {
     return answer();
   } catch (const std::bad_alloc&) {
-    return fail(history_, "", "takes more memory than there is; expected a smaller recording");
+    return fail(history_, "", "does not fit into memory; expected a smaller recording");
   }
 }
 
@@ -262,8 +262,8 @@ CommandText Replay::text() const {
           "Recordings",
           "replay an allocation history under other allocator settings",
           "The recorded requests are served again by PyTorch's caching allocator, as it was set "
-          "when it was recorded or with --allocator and --capacity. The answer says whether the "
-          "replay reproduces the recording, what held the memory where it ran out, and which "
+          "when it was recorded or with --allocator and --capacity. The report shows whether the "
+          "replay reproduces the recording, what used the memory when it ran out, and which "
           "settings would have avoided that.",
           {"foreshard replay rank0_memory_snapshot.pickle",
            "foreshard replay rank0_memory_snapshot.pickle --allocator expandable_segments=true "

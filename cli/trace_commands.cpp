@@ -26,7 +26,7 @@ class Inspect : public Command {
             "Recordings",
             "summarise where time and memory went",
             "Prints the breakdown of each rank's time, exposed collectives, the critical path, "
-            "causes of idle time and what held the memory at its peak. Breakdown and overlap are "
+            "causes of idle time and the memory in use at its peak. Breakdown and overlap are "
             "defined as in Holistic Trace Analysis.",
             {"foreshard inspect run.fst"}};
   }

@@ -21,7 +21,7 @@ using Sources = std::map<std::string, std::string>;  // path from the root -> te
 using namespace foreshard::tests;
 using Complaints = std::vector<std::string>;
 
-constexpr int kMostLines = 400;
+constexpr int kMaxLines = 400;
 
 // Files that may be longer, each with the reason.
 const std::map<std::string, std::string> kLongFiles = {};
@@ -174,9 +174,9 @@ Complaints complaints_about(const Sources& sources) {
       complaints.push_back(path + ": no rule says what " + folder_of(path) + "/ may include");
     }
     const auto lines = std::count(text.begin(), text.end(), '\n');
-    if (lines > kMostLines && !kLongFiles.contains(path)) {
+    if (lines > kMaxLines && !kLongFiles.contains(path)) {
       complaints.push_back(path + ": " + std::to_string(lines) + " lines; expected at most " +
-                           std::to_string(kMostLines));
+                           std::to_string(kMaxLines));
     }
     if (!is_header(path)) continue;
     if (!text.starts_with("// ")) {
@@ -226,7 +226,7 @@ TEST(Layering, NoExceptionOutlivesItsFile) {
   const Sources sources = sources_of_the_project();
   for (const auto& [path, reason] : kLongFiles) {
     ASSERT_TRUE(sources.contains(path)) << path;
-    EXPECT_GT(std::count(sources.at(path).begin(), sources.at(path).end(), '\n'), kMostLines)
+    EXPECT_GT(std::count(sources.at(path).begin(), sources.at(path).end(), '\n'), kMaxLines)
         << path << " no longer needs its exception";
     EXPECT_FALSE(reason.empty());
   }
@@ -307,6 +307,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"profiler/a.cpp", "", "no rule says"},
         BadCase{"models/base/a.hpp", "/* Purpose. */\n#pragma once\n", "purpose"},
         BadCase{"models/base/a.hpp", "// Purpose.\n", "#pragma once"},
-        BadCase{"models/base/a.cpp", std::string(kMostLines + 1, '\n'), "401 lines"}));
+        BadCase{"models/base/a.cpp", std::string(kMaxLines + 1, '\n'), "401 lines"}));
 
 }  // namespace

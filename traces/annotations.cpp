@@ -104,7 +104,7 @@ Annotation annotation_of(std::string_view name) {
   return out;
 }
 
-bool blocks(std::string_view call) {
+bool is_blocking_call(std::string_view call) {
   return (call.starts_with("cu") || call.starts_with("hip")) &&
          call.find("Synchronize") != std::string_view::npos;
 }

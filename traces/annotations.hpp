@@ -1,5 +1,5 @@
-// What the name of a range or an operator says: FSDP's unit, the phase of the step, where a unit's
-// own work begins and ends, a step of the profiler, a collective of a process group.
+// Meaning of range and operator names: FSDP unit, phase of the step, begin and end of a unit's own
+// work, profiler step, collective of a process group.
 //
 //   FSDP2        FSDP::pre_forward (layers.0), FSDP::all_gather, FSDP::backward_prefetch for layers.1
 //                (the root's have no suffix); a unit's own work stands between pre_forward and
@@ -26,7 +26,7 @@ struct Annotation {
 Annotation annotation_of(std::string_view name);
 
 // Blocking calls of CUDA's or HIP's runtime or driver.
-bool blocks(std::string_view call);
+bool is_blocking_call(std::string_view call);
 
 // Calls that launch one kernel, those of runtimes and of drivers.
 bool launches_kernel(std::string_view call);

@@ -27,7 +27,7 @@ class FsdpScopes {
       case Annotation::Scope::none: break;
       case Annotation::Scope::resets: open_.clear(); break;
       case Annotation::Scope::begins:
-        if (open_.size() >= kMostOpen) open_.erase(open_.begin());
+        if (open_.size() >= kMaxOpen) open_.erase(open_.begin());
         open_.push_back({unit, phase});
         break;
       case Annotation::Scope::ends: {
@@ -45,7 +45,7 @@ class FsdpScopes {
   void clear() { open_.clear(); }
 
  private:
-  static constexpr std::size_t kMostOpen = 256;  // deeper is a recording that lacks their ends
+  static constexpr std::size_t kMaxOpen = 256;  // deeper is a recording that lacks their ends
 
   Unit none_;
   std::vector<Unit> open_;

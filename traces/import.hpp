@@ -4,7 +4,7 @@
 // An importer takes what is in the file and nothing else: times are exact to the nanosecond, every
 // event it understands is kept, every one it leaves out is counted by reason in Trace::dropped, and a
 // file cut short becomes a trace with `complete` false, until the moment of the last whole event.
-// What is no such file at all is an error. Kinds, in the words of Kineto's categories:
+// A file of another type is an error. Kinds, in the words of Kineto's categories:
 //
 //   device lanes   kernel: compute, or communication where it is a collective's;
 //                  gpu_memcpy, gpu_memset: memory; gpu_user_annotation: range

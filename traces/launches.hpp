@@ -1,7 +1,6 @@
-// Which call of a host thread launched which work of a device: the one answer for reports, exports
-// and importers.
+// The host call that launched each device operation, for reports, exports and importers.
 //
-// Recordings of others join a call and its work by correlation. The call may return at once or wait
+// Imported recordings join a call and its work by correlation. The call may return at once or wait
 // for its work, as a synchronous copy does, and may be an operator itself. Our own recordings join by
 // step and instruction, which the host issues.
 #pragma once

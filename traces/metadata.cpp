@@ -23,9 +23,9 @@ std::optional<Number> parsed(const std::string& text) {
 }
 
 template <typename Number>
-Number parsed(const Metadata& metadata, const std::string& key, Number otherwise) {
+Number parsed(const Metadata& metadata, const std::string& key, Number fallback) {
   const auto found = metadata.find(key);
-  return found == metadata.end() ? otherwise : parsed<Number>(found->second).value_or(otherwise);
+  return found == metadata.end() ? fallback : parsed<Number>(found->second).value_or(fallback);
 }
 
 }  // namespace
@@ -52,15 +52,15 @@ Metadata run_metadata(const RunDescription& run) {
   return all;
 }
 
-std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise) {
-  return parsed(metadata, key, otherwise);
+std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t fallback) {
+  return parsed(metadata, key, fallback);
 }
 
 Result<std::int64_t> integer_between(const Metadata& metadata, const std::string& key,
-                                     std::int64_t least, std::int64_t most, std::int64_t otherwise,
+                                     std::int64_t least, std::int64_t most, std::int64_t fallback,
                                      const std::string& file) {
   const auto found = metadata.find(key);
-  if (found == metadata.end() || found->second.empty()) return otherwise;
+  if (found == metadata.end() || found->second.empty()) return fallback;
   const auto value = parsed<std::int64_t>(found->second);
   if (value && *value >= least && *value <= most) return *value;
   return fail(file, key,
@@ -68,9 +68,9 @@ Result<std::int64_t> integer_between(const Metadata& metadata, const std::string
                   " to " + std::to_string(most));
 }
 
-double number(const Metadata& metadata, const std::string& key, double otherwise) {
-  const double value = parsed(metadata, key, otherwise);
-  return std::isfinite(value) ? value : otherwise;
+double number(const Metadata& metadata, const std::string& key, double fallback) {
+  const double value = parsed(metadata, key, fallback);
+  return std::isfinite(value) ? value : fallback;
 }
 
 std::string cpu_model() {

@@ -1,4 +1,4 @@
-// What a trace says about the run it belongs to. Every trace, measured or predicted, has these keys:
+// Metadata of the run that a trace belongs to. Every trace, measured or predicted, has these keys:
 //
 //   program_hash                    16 hexadecimal digits; instruction numbers are comparable only
 //                                   between traces of equal hash. Empty: no program (an import)
@@ -24,8 +24,8 @@
 //   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
 //   rank_classes                    "0,0,2,2": for every rank the one that stands for it in here
 //   end_reason                      why the run ended where it was not its last step
-//   unknown_costs                   of a prediction: pieces of work a step whose duration nobody
-//                                   knows, so that no time in it says anything
+//   unknown_costs                   of a prediction: operations per step without a known cost;
+//                                   times of such a prediction are not meaningful
 #pragma once
 
 #include <cstdint>
@@ -52,17 +52,17 @@ struct RunDescription {
 // All keys that are always there, with what this machine and build say of themselves.
 Metadata run_metadata(const RunDescription& run);
 
-// The value of a key as an integer, or `otherwise` where it is absent or no number.
-std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t otherwise);
+// The value of a key as an integer, or `fallback` where it is absent or no number.
+std::int64_t integer(const Metadata& metadata, const std::string& key, std::int64_t fallback);
 
-// The same within bounds, and an error that names `file` where it is no such number. What is empty
+// The same within bounds, and an error that names `file` where it is not such a number. What is empty
 // was not known.
 Result<std::int64_t> integer_between(const Metadata& metadata, const std::string& key,
-                                     std::int64_t least, std::int64_t most, std::int64_t otherwise,
+                                     std::int64_t least, std::int64_t most, std::int64_t fallback,
                                      const std::string& file);
 
-// The value of a key as a decimal number, such as a share, or `otherwise`.
-double number(const Metadata& metadata, const std::string& key, double otherwise);
+// The value of a key as a decimal number, such as a share, or `fallback`.
+double number(const Metadata& metadata, const std::string& key, double fallback);
 
 // "Intel(R) Xeon(R) ...", or empty where the system does not say.
 std::string cpu_model();

@@ -34,7 +34,7 @@ double number_in(const fs::path& file) {
 }
 
 // Quota by period: version 2 has "max 100000" or "150000 100000", microseconds, version 1 the same in
-// two files; -1 is no limit.
+// two files; -1 means unlimited.
 double quota_of(const ControlGroup& group) {
   double quota = 0, period = 0;
   if (group.version == 1) {

@@ -1,6 +1,6 @@
-// What a trace says about an instruction whenever and on whichever device it runs: its name, phase,
-// unit, keys and bytes. Recorder and simulator both take it from here, so that a measured and a
-// predicted event of one instruction carry the same words.
+// Attributes of an instruction that do not depend on when and on which device it runs: its name,
+// phase, unit, keys and bytes. Recorder and simulator share them, so measured and predicted events of
+// one instruction have equal attributes.
 //
 // An instruction may show twice: on the host thread, which issues it, and on a stream, which does it.
 // A range shows once, with its end's instruction and from the start of its beginning.

@@ -1,4 +1,4 @@
-// Amounts of memory as people write them.
+// Parser of memory sizes such as 80GiB.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Before a run: whether its ranks fit into this machine's memory at all. Their peaks are known to
-// the byte, and the kernel would end the run half-way without a word.
+// the byte, and the kernel would kill the run half-way without a message.
 #pragma once
 
 #include <cstdint>

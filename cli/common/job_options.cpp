@@ -6,7 +6,7 @@
 namespace foreshard::cli {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1'000'000;
+constexpr std::int64_t kMaxRanks = 1'000'000;
 
 }  // namespace
 
@@ -16,8 +16,8 @@ void JobOptions::add_to(Options& options) {
       "--plan", plan,
       {"PLAN", "training plan (TOML), or a configuration of Accelerate, torchtitan or DeepSpeed",
        false, "each key's own default, see `foreshard plan --defaults`"});
-  options.whole_number("--ranks", ranks, {1, kMostRanks}, {"RANKS", "number of ranks", true});
-  options.whole_number("--nodes", nodes, {1, kMostRanks},
+  options.whole_number("--ranks", ranks, {1, kMaxRanks}, {"RANKS", "number of ranks", true});
+  options.whole_number("--nodes", nodes, {1, kMaxRanks},
                        {"NODES", "number of nodes that the ranks are spread over evenly", false,
                         "as many ranks per node as the machine holds"});
 }

@@ -36,8 +36,7 @@ int complain(const Error& error, int status) {
 
 int complain(const std::exception& error) {
   const bool is_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
-  return complain({"", "", is_memory ? "this machine's memory is used up" : error.what()},
-                  kRunFailed);
+  return complain({"", "", is_memory ? "out of host memory" : error.what()}, kRunFailed);
 }
 
 Result<void> show(const std::string& text) {

@@ -18,7 +18,7 @@ namespace foreshard::cli {
 
 // Prints an error as the contract says and returns its exit status.
 int complain(const Error& error, int status = kBadInput);
-int complain(const std::exception& error);  // of what nobody could cause; the run has failed
+int complain(const std::exception& error);  // of a failure that users cannot cause
 // Text for people on standard output: the only way there, since what files and options hold must not
 // reach a terminal as it is. An error where it cannot be written.
 Result<void> show(const std::string& text);

@@ -22,7 +22,7 @@ class Progress {
 };
 
 // The same of reading a file, in percent. Nothing is shown of what is done within a second, or within
-// some on what is no terminal; a bar goes when it is done.
+// some where it is not a terminal; a bar disappears when it is done.
 class ReadingProgress {
  public:
   ReadingProgress(std::string file, bool is_quiet);

@@ -91,7 +91,7 @@ class MessageHeartbeat final : public Heartbeat {
   void hear(Peer& peer, int other, RankStatus& status, Nanoseconds now) {
     while (!misled_ && transport_.test({&peer.receiving, 1}) == 0) {
       if (peer.heard.awaited < kNoRank || peer.heard.awaited >= transport_.size()) {
-        misled_ = Failure{other, "it sent what is no heartbeat"};
+        misled_ = Failure{other, "it sent something that is not a heartbeat"};
         return;
       }
       peer.known = peer.heard;

@@ -158,17 +158,17 @@ Result<CommKind> choose_comm(std::string_view asked, const std::optional<Launche
   if (asked == "tcp") {
     if (launched) return CommKind::tcp;
     return fail("", "--comm",
-                "'tcp' needs to know the processes of the run; expected RANK, WORLD_SIZE, "
+                "'tcp' needs the processes of the run; expected RANK, WORLD_SIZE, "
                 "MASTER_ADDR and MASTER_PORT as torchrun sets them, or srun's variables");
   }
   if (asked == "nccl") {
     return fail("", "--comm",
-                "'nccl' needs CUDA devices, which cannot be trained on yet; expected auto, local, "
+                "'nccl' needs CUDA devices, which are not supported yet; expected auto, local, "
                 "tcp or mpi");
   }
   return fail(
       "", "--comm",
-      "'" + std::string(asked) + "' is no communicator; expected auto, local, tcp, mpi or nccl");
+      "'" + std::string(asked) + "' is not a communicator; expected auto, local, tcp, mpi or nccl");
 }
 
 }  // namespace foreshard::executor

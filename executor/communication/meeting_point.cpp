@@ -17,7 +17,8 @@ Result<int> read_port(const std::string& text) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (error != std::errc{} || stop != text.data() + text.size() || port < 1 ||
       port > kHighestPort) {
-    return fail("environment", "MASTER_PORT", "\"" + text + "\" is no port; expected 1 to 65535");
+    return fail("environment", "MASTER_PORT",
+                "\"" + text + "\" is not a port; expected 1 to 65535");
   }
   return port;
 }
@@ -30,7 +31,7 @@ Result<Nanoseconds> read_timeout(const Environment& environment) {
     if (error != std::errc{} || stop != text->data() + text->size() || !(seconds > 0) ||
         seconds > kLongestTimeout) {
       return fail("environment", kVariable,
-                  "\"" + *text + "\" is no waiting time; expected seconds above 0");
+                  "\"" + *text + "\" is not a timeout; expected seconds above 0");
     }
   }
   return Nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
@@ -43,7 +44,7 @@ Result<int> slurm_port(const Environment& environment) {
   if (error != std::errc{} || stop != text.data() + text.size()) {
     return fail("environment", "MASTER_PORT",
                 "is not set, and SLURM_JOB_ID = \"" + text +
-                    "\" gives none; expected the port on which the processes meet");
+                    "\" does not determine one; expected the port where the processes meet");
   }
   return kFirstSlurmPort + static_cast<int>(job % kSlurmPorts);
 }

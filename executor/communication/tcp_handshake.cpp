@@ -45,7 +45,7 @@ Raw read(std::span<const std::byte> bytes) {
 }
 
 tl::unexpected<Error> no_answer() {
-  return fail("", "", "what answers there is not rank 0 of a run of foreshard");
+  return fail("", "", "the process that answers there is not rank 0 of a foreshard run");
 }
 
 // For dl_iterate_phdr, which shows the program itself first.
@@ -113,7 +113,7 @@ std::string why_refused(const TcpHello& hello, const RunIdentity& run) {
     return who + " belongs to a run of " + std::to_string(hello.run.ranks) +
            " ranks, this one has " + std::to_string(run.ranks);
   }
-  if (hello.rank < 1 || hello.rank >= run.ranks) return who + " is none of this run";
+  if (hello.rank < 1 || hello.rank >= run.ranks) return who + " is not a rank of this run";
   if (hello.run.job != run.job) {
     return who + " trains another job: its model, plan, steps, seed or checkpoint is not the same";
   }

@@ -14,7 +14,7 @@ constexpr std::size_t kThrownAway = 1 << 16;
 
 void check_sizes(std::size_t awaited, std::size_t came) {
   if (awaited == came) return;
-  throw TcpProtocolError("a message of " + std::to_string(came) + " bytes came where " +
+  throw TcpProtocolError("a message of " + std::to_string(came) + " bytes arrived where " +
                          std::to_string(awaited) + " were expected");
 }
 
@@ -89,7 +89,7 @@ TcpIncoming::Arrival TcpIncoming::arrived(std::size_t bytes) {
 
 TcpIncoming::Arrival TcpIncoming::take_header() {
   const auto frame = decode(header_);
-  if (!frame) throw TcpProtocolError("it sent what is no message");
+  if (!frame) throw TcpProtocolError("it sent something that is not a message");
   Channel& to = channel(frame->channel);
   switch (frame->kind) {
     case TcpFrame::Kind::data:
@@ -98,7 +98,8 @@ TcpIncoming::Arrival TcpIncoming::take_header() {
       left_ = frame->bytes;
       return {left_ == 0 ? finish_message(to) : nullptr, std::nullopt};
     case TcpFrame::Kind::withdrawn:
-      if (!to.is_under_way) throw TcpProtocolError("it gave up a message that it had not begun");
+      if (!to.is_under_way)
+        throw TcpProtocolError("it cancelled a message that it had not started");
       if (to.is_early) early_bytes_ -= to.size + kEarlyCost;
       to.is_under_way = to.is_early = false;
       return {};
@@ -114,9 +115,9 @@ void TcpIncoming::begin(Channel& to, std::uint64_t size) {
   }
   to.is_early = to.awaited.empty();
   if (to.is_early) {
-    if (size > kTcpEager) throw TcpProtocolError("a long message came unasked");
+    if (size > kTcpEager) throw TcpProtocolError("an unexpected long message arrived");
     early_bytes_ += size + kEarlyCost;
-    if (early_bytes_ > kMostEarly) throw TcpProtocolError("too many messages came unasked");
+    if (early_bytes_ > kMostEarly) throw TcpProtocolError("too many unexpected messages arrived");
     to.arriving.assign(size, std::byte{0});
   } else {
     to.target = to.awaited.front();
@@ -140,7 +141,7 @@ TcpMessage* TcpIncoming::finish_message(Channel& to) {
     const Awaited first = to.awaited.front();
     to.awaited.pop_front();
     if (first.message != nullptr) return deliver(to.arriving, *first.message);
-    throw TcpProtocolError("a short message came where a long one was expected");
+    throw TcpProtocolError("a short message arrived where a long one was expected");
   }
   if (to.target.message != nullptr) to.target.message->moved = to.size;
   return std::exchange(to.target.message, nullptr);

@@ -189,7 +189,7 @@ void TcpPeer::act_on(const TcpFrame& control, TcpChannels& completed) {
       lose(kStillNeeded);
     }
   } else {
-    lose("has ended the run; its own message says why", control.message);
+    lose("has ended the run; see its own error message", control.message);
   }
 }
 

@@ -29,10 +29,10 @@ bool wait_for(const Socket& socket, short events, const Deadline& deadline) {
   std::string why = std::strerror(error);
   rlimit limit{};
   if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    why += ": this process may have " + std::to_string(limit.rlim_cur) +
-           " (ulimit -n), and needs one for each rank";
+    why += ": this process can open " + std::to_string(limit.rlim_cur) +
+           " files (ulimit -n) and needs one for each rank";
   }
-  throw std::runtime_error("cannot take in the other ranks: " + why);
+  throw std::runtime_error("cannot accept the other ranks: " + why);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ void TcpReception::wait(const Deadline& deadline) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (polled[first_member + i].revents == 0) continue;
     throw std::runtime_error("rank " + std::to_string(ranks[i]) +
-                             " has left again before all ranks had come");
+                             " disconnected before all ranks had connected");
   }
   std::erase_if(guests_, [this](Guest& guest) { return !listen_to(guest); });
   for (const Socket& socket : listening_) take_in_guests(socket);
@@ -138,8 +138,8 @@ bool TcpReception::listen_to(Guest& guest) {
 void TcpReception::judge(Guest& guest) {
   const auto hello = decode_hello(guest.said);
   if (!hello) {
-    last_refusal_ =
-        "what came from " + Endpoint::of_peer(guest.socket).text() + " was no process of foreshard";
+    last_refusal_ = "the connection from " + Endpoint::of_peer(guest.socket).text() +
+                    " is not from a foreshard process";
     return;
   }
   std::string refusal = why_refused(*hello, rules_.run);
@@ -147,9 +147,9 @@ void TcpReception::judge(Guest& guest) {
   if (refusal.empty()) {
     if (hello->purpose != rules_.purpose || hello->token != rules_.token ||
         hello->rank <= rules_.rank) {
-      refusal = "rank " + std::to_string(rank) + " of another run came";
+      refusal = "rank " + std::to_string(rank) + " of another run connected";
     } else if (members_[rank]) {
-      refusal = "rank " + std::to_string(rank) + " came twice";
+      refusal = "rank " + std::to_string(rank) + " connected twice";
     }
   }
   if (refusal.empty()) {

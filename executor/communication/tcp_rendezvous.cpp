@@ -19,7 +19,7 @@ constexpr Nanoseconds kOneAttempt{5'000'000'000};
 constexpr int kShortestPauseMs = 20, kLongestPauseMs = 500;
 
 [[noreturn]] void throw_late(const std::string& who, const Rendezvous& r, const std::string& more) {
-  throw std::runtime_error(who + " come to " + r.point.text() + " within " +
+  throw std::runtime_error(who + " connected to " + r.point.text() + " within " +
                            seconds_text(r.point.timeout) + (more.empty() ? "" : " (" + more + ")") +
                            "; expected all processes of the run within "
                            "FORESHARD_RENDEZVOUS_TIMEOUT seconds");
@@ -97,7 +97,8 @@ Result<std::vector<Socket>> meet_as_host(const Rendezvous& r, const Deadline& de
   const auto bytes = encode(answer);
   for (std::size_t rank = 1; rank < sockets.size(); ++rank) {
     if (!send_all(sockets[rank], bytes, Deadline(kOneAttempt))) {
-      throw std::runtime_error("rank " + std::to_string(rank) + " has left before the run began");
+      throw std::runtime_error("rank " + std::to_string(rank) +
+                               " disconnected before the run began");
     }
   }
   return sockets;
@@ -130,13 +131,15 @@ Result<TcpAnswer> ask_rank_0(const Rendezvous& r, const Socket& host, std::uint1
     switch (receive_all(host, bytes, deadline)) {
       case Received::all: return;
       case Received::closed:
-        throw std::runtime_error("rank 0 has left before all ranks had come to " + r.point.text());
+        throw std::runtime_error("rank 0 disconnected before all ranks had connected to " +
+                                 r.point.text());
       case Received::late: throw_late("not all ranks have", r, "");
     }
   };
   const auto hello = encode(TcpHello{kTcpVersion, TcpHello::Purpose::meet, r.rank, r.run, 0, port});
   if (!send_all(host, hello, deadline)) {
-    throw std::runtime_error("rank 0 has left before all ranks had come to " + r.point.text());
+    throw std::runtime_error("rank 0 disconnected before all ranks had connected to " +
+                             r.point.text());
   }
   std::vector<std::byte> bytes(kTcpAnswerHeader);
   fill(bytes);

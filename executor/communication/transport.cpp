@@ -65,7 +65,7 @@ std::vector<std::string> pass(RunControl& run, Transport& transport, const std::
     std::string& theirs = all[static_cast<std::size_t>(rank)];
     const std::uint64_t announced = lengths[static_cast<std::size_t>(rank)];
     if (announced > longest) {
-      run.fail(rank, "it has " + std::to_string(announced) + " bytes to say where at most " +
+      run.fail(rank, "it sends " + std::to_string(announced) + " bytes where at most " +
                          std::to_string(longest) + " were expected");
       run.throw_if_aborted();
     }

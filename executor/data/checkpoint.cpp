@@ -37,7 +37,7 @@ Result<void> check_files(const CheckpointContents& contents) {
         if (tensor != nullptr && tensor->shape == shape && tensor->type == type) continue;
         return fail(file.path(), name,
                     (tensor == nullptr ? "is missing" : "has another shape or dtype") +
-                        std::string("; the index says ") + shape_text(shape) + " of " +
+                        std::string("; expected ") + shape_text(shape) + " of " +
                         std::string(executor::name(type)));
       }
     }
@@ -101,8 +101,9 @@ Result<void> Checkpoint::check_model(const LlamaConfig& config, const ModuleTree
   wanted.name = stored->name;  // one model may be called by several names
   if (*stored != wanted) {
     return fail(file, "model",
-                "is another one, with " + differing_member(facts().model, to_json(wanted)) +
-                    "; a checkpoint of the model that is trained is expected");
+                "belongs to another model, with " +
+                    differing_member(facts().model, to_json(wanted)) +
+                    "; expected a checkpoint of the model being trained");
   }
   for (const auto& p : tree.parameters) {
     const auto place = contents_->places.find(p.name);
@@ -110,8 +111,8 @@ Result<void> Checkpoint::check_model(const LlamaConfig& config, const ModuleTree
     const auto& found = contents_->index.parameters[place->second];
     if (found.rows != p.rows || found.columns != p.columns) {
       return fail(file, p.name,
-                  "has shape " + shape_text(std::vector{found.rows, found.columns}) + "; " +
-                      shape_text(std::vector{p.rows, p.columns}) + " is expected");
+                  "has shape " + shape_text(std::vector{found.rows, found.columns}) +
+                      "; expected " + shape_text(std::vector{p.rows, p.columns}));
     }
   }
   return {};
@@ -149,7 +150,7 @@ Result<void> Checkpoint::check_plan(const Plan& plan) const {
       if (value == p.values.end()) {
         return fail(contents_->index_file, p.name,
                     "has no " + role + ", which the plan's optimizer " + optimizer +
-                        " goes on with; expected a checkpoint of the same optimizer");
+                        " needs; expected a checkpoint of the same optimizer");
       }
       if (value->second != stored_type(type)) {
         return fail(contents_->index_file, p.name,
@@ -172,15 +173,14 @@ Result<void> Checkpoint::read(const ModuleTree& tree, const ParameterShard& shar
   if (place == contents_->places.end()) return fail(file, name, "is missing");
   const auto& p = contents_->index.parameters[place->second];
   if (p.rows != shard.rows || p.columns != shard.columns) {
-    return fail(file, name, "has another shape; a checkpoint of this model is expected");
+    return fail(file, name, "has another shape; expected a checkpoint of this model");
   }
   const auto value = p.values.find(role);
   if (value == p.values.end()) return fail(file, name, "has no " + role);
   if (value->second != stored_type(type)) {
     return fail(file, name,
                 "has " + role + " in " + std::string(executor::name(value->second)) +
-                    "; the plan's precision needs " +
-                    std::string(executor::name(stored_type(type))));
+                    "; expected " + std::string(executor::name(stored_type(type))));
   }
   const auto size = static_cast<std::size_t>(item_size(type));
   auto* to = static_cast<std::byte*>(out);

@@ -205,14 +205,13 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
                                                const std::string& file) {
   const auto object = parsed({reinterpret_cast<const char*>(text.data()), text.size()});
   if (!has_format(object)) {
-    return fail(file, "format",
-                "is not \"foreshard-checkpoint\"; a checkpoint's index is expected");
+    return fail(file, "format", "is not \"foreshard-checkpoint\"; expected a checkpoint index");
   }
   Reader reader(object);
   const auto version = reader.natural("version");
   if (version != kVersion) {
     return fail(file, "version",
-                "is " + std::to_string(version) + "; " + std::to_string(kVersion) + " is expected");
+                "is " + std::to_string(version) + "; expected " + std::to_string(kVersion));
   }
   CheckpointIndex index;
   index.facts.step = reader.natural("step");
@@ -288,7 +287,7 @@ std::string parts_json(const std::map<std::string, CheckpointParameter>& paramet
 Result<std::vector<CheckpointParameter>> parse_parts(const std::string& text,
                                                      const std::string& file) {
   const auto list = parsed(text);
-  if (!list.is_array()) return fail(file, kPartsKey, "is damaged; a list of parts is expected");
+  if (!list.is_array()) return fail(file, kPartsKey, "is damaged; expected a list of parts");
   return parse_parameters(list, file);
 }
 

@@ -55,7 +55,8 @@ Result<CheckpointIndex> index_of_files(const std::string& folder, const Checkpoi
   CheckpointIndex index;
   index.facts = facts;
   index.files = shards_in(folder);
-  if (index.files == 0) return fail(folder, "", "holds no shard; every writer's file is expected");
+  if (index.files == 0)
+    return fail(folder, "", "contains no shard; expected a file from every writer");
   std::map<std::string, std::size_t> places;
   for (int i = 0; i < index.files; ++i) {
     const auto path = shard_path(folder, i, index.files);
@@ -79,19 +80,19 @@ Result<void> check_checkpoint_target(const std::string& given) {
   const auto parent = parent_folder(path);
   std::error_code error;
   if (path.empty() || path == "/") {
-    return fail(given, "", "is no name for a checkpoint; a folder that may be made is expected");
+    return fail(given, "", "is not a valid checkpoint name; expected a folder that can be created");
   }
   if (!fs::is_directory(parent, error)) {
-    return fail(path, "", "cannot be made: " + parent + " is not a folder");
+    return fail(path, "", "cannot be created: " + parent + " is not a folder");
   }
   if (::access(parent.c_str(), W_OK) != 0) {
-    return fail(path, "", "cannot be made: " + parent + ": " + strerror(errno));
+    return fail(path, "", "cannot be created: " + parent + ": " + strerror(errno));
   }
   if (!fs::exists(path, error)) return {};
   const bool replaceable =
       fs::is_directory(path, error) && (fs::is_empty(path, error) || is_checkpoint(path));
   if (replaceable) return {};
-  return fail(path, "", "is not a checkpoint; a new name or a checkpoint to replace is expected");
+  return fail(path, "", "is not a checkpoint; expected a new name or a checkpoint to replace");
 }
 
 Result<void> begin_checkpoint(const std::string& given) {
@@ -101,7 +102,7 @@ Result<void> begin_checkpoint(const std::string& given) {
   abandon_checkpoint(path);  // what a crash has left
   std::error_code error;
   if (!fs::create_directory(writing_path(path), error)) {
-    return fail(path, "", "cannot be made: " + error.message());
+    return fail(path, "", "cannot be created: " + error.message());
   }
   return {};
 }

@@ -149,11 +149,11 @@ Result<NpyArray> parse_npy(std::span<const std::byte> bytes, const std::string& 
   constexpr std::string_view kMagic = "\x93NUMPY";
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.size() < 10 || !text.starts_with(kMagic)) {
-    return fail(file, "", "is not a NumPy file; a 1-D .npy of integers is expected");
+    return fail(file, "", "is not a NumPy file; expected a 1-D .npy of integers");
   }
   const int version = text[6];
   if (version < 1 || version > 3 || text[7] != 0) {
-    return fail(file, "version", "is unknown; NumPy's format 1.0, 2.0 or 3.0 is expected");
+    return fail(file, "version", "is unknown; expected NumPy format 1.0, 2.0 or 3.0");
   }
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t header_start = 8 + length_bytes;
@@ -162,20 +162,20 @@ Result<NpyArray> parse_npy(std::span<const std::byte> bytes, const std::string& 
     length |= std::to_integer<std::size_t>(bytes[8 + i]) << (8 * i);
   }
   if (header_start > bytes.size() || length > bytes.size() - header_start) {
-    return fail(file, "header", "is cut off; a whole NumPy file is expected");
+    return fail(file, "header", "is truncated; expected a complete NumPy file");
   }
   const auto header = parse_header(text.substr(header_start, length));
   if (!header) {
     return fail(file, "header",
-                "is not NumPy's; descr, fortran_order and shape of an array are expected");
+                "is not a NumPy header; expected descr, fortran_order and shape of an array");
   }
   auto array = array_of(header->descr);
   if (!array) {
-    return fail(file, "descr", "is '" + header->descr + "'; integers (such as '<u2') are expected");
+    return fail(file, "descr", "is '" + header->descr + "'; expected integers (such as '<u2')");
   }
   if (header->shape.size() != 1) {
     return fail(file, "shape",
-                "has " + std::to_string(header->shape.size()) + " dimensions; 1 is expected");
+                "has " + std::to_string(header->shape.size()) + " dimensions; expected 1");
   }
   array->length = header->shape.front();
   array->data_offset = header_start + length;

@@ -19,7 +19,7 @@ Result<OutputClaim> OutputClaim::take(const std::string& path) {
         ::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0666);
     if (descriptor < 0) {
       return fail(file, "",
-                  std::string("cannot be made (") + std::strerror(errno) +
+                  std::string("cannot be created (") + std::strerror(errno) +
                       "); expected a folder to write to");
     }
     OutputClaim claim(file, descriptor);

@@ -50,10 +50,10 @@ Result<std::string> file_in_folder(const std::string& folder) {
   std::erase_if(*found, [](const fs::path& path) { return path.extension() != ".safetensors"; });
   if (found->size() == 1) return found->front();
   return fail(folder, "",
-              found->empty() ? "holds no .safetensors file; model.safetensors or an index of "
-                               "several is expected"
-                             : "holds several .safetensors files but no "
-                               "model.safetensors.index.json that lists them");
+              found->empty() ? "contains no .safetensors file; expected model.safetensors or an "
+                               "index of several files"
+                             : "contains several .safetensors files; expected "
+                               "model.safetensors.index.json, which lists them");
 }
 
 bool ends_with_json(const std::string& path) {
@@ -84,14 +84,14 @@ Result<SafetensorsContents> parse_safetensors(std::span<const std::byte> bytes,
   if (bytes.size() < 8) {
     return fail(file, "header",
                 "the file has only " + std::to_string(bytes.size()) +
-                    " bytes; a safetensors file is expected");
+                    " bytes; expected a safetensors file");
   }
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < 8; ++i) length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   if (length > kLongestHeader || length > bytes.size() - 8) {
     return fail(file, "header",
                 "claims " + std::to_string(length) + " bytes in a file of " +
-                    std::to_string(bytes.size()) + "; a whole safetensors file is expected");
+                    std::to_string(bytes.size()) + "; expected a complete safetensors file");
   }
   const auto data = bytes.subspan(8 + length);
   return parse_safetensors_header({reinterpret_cast<const char*>(bytes.data() + 8), length}, data,
@@ -149,7 +149,8 @@ Result<void> SafetensorsReader::add_file(const std::string& path) {
   for (auto& tensor : contents->tensors) {
     tensor.file = files_.size();
     if (const auto* other = find(tensor.name)) {
-      return fail(path, tensor.name, "is also in " + file_of(*other) + "; one of them is expected");
+      return fail(path, tensor.name,
+                  "is also in " + file_of(*other) + "; expected each tensor once");
     }
     by_name_[tensor.name] = tensors_.size();
     tensors_.push_back(std::move(tensor));
@@ -165,20 +166,21 @@ Result<void> SafetensorsReader::add_index(const std::string& path) {
   const auto bytes = file->bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (const std::string excess = json_excess(text, kDeepestIndex); !excess.empty()) {
-    return fail(path, "", excess + "; an index is expected");
+    return fail(path, "", excess + "; expected an index of safetensors files");
   }
   const auto index = nlohmann::json::parse(text, nullptr, false);
-  if (index.is_discarded()) return fail(path, "", "is not valid JSON; an index is expected");
+  if (index.is_discarded())
+    return fail(path, "", "is not valid JSON; expected an index of safetensors files");
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    return fail(path, "weight_map", "is missing; an object of file names by tensor is expected");
+    return fail(path, "weight_map", "is missing; expected an object of file names by tensor");
   }
   std::vector<std::string> names;
   for (const auto& [tensor, shard] : index["weight_map"].items()) {
-    if (!shard.is_string()) return fail(path, tensor, "has no file; a file name is expected");
+    if (!shard.is_string()) return fail(path, tensor, "has no file; expected a file name");
     names.push_back(shard.get<std::string>());
     const std::filesystem::path plain(names.back());
     if (!plain.has_filename() || plain.has_parent_path()) {
-      return fail(path, tensor, "names a file outside the index's folder: " + names.back());
+      return fail(path, tensor, "refers to a file outside the index's folder: " + names.back());
     }
   }
   std::sort(names.begin(), names.end());
@@ -191,7 +193,8 @@ Result<void> SafetensorsReader::add_index(const std::string& path) {
     const auto* found = find(tensor);
     const auto shard_name = shard.get<std::string>();
     if (found == nullptr || std::filesystem::path(file_of(*found)).filename() != shard_name) {
-      return fail(path, tensor, "is not in " + shard_name + ", where the index says it is");
+      return fail(path, tensor,
+                  "is not in " + shard_name + "; expected it there according to the index");
     }
   }
   return {};

@@ -31,13 +31,13 @@ Result<json> parse_json(std::string_view header, const std::string& file) {
     const bool opens =
         event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
     if (opens && depth >= kDeepest) {
-      throw HeaderProblem{"header", "is nested too deeply; tensors and their arrays are expected"};
+      throw HeaderProblem{"header", "is nested too deeply; expected tensors and their arrays"};
     }
     if (event == json::parse_event_t::object_start) keys[level + 1].clear();
     if (event == json::parse_event_t::key) {
       const auto key = parsed.get<std::string>();
       if (!keys[level].insert(key).second) {
-        throw HeaderProblem{key, "appears twice in the header; unique names are expected"};
+        throw HeaderProblem{key, "appears twice in the header; expected unique names"};
       }
     }
     return true;
@@ -47,7 +47,7 @@ Result<json> parse_json(std::string_view header, const std::string& file) {
   } catch (const HeaderProblem& problem) {
     return fail(file, problem.field, problem.message);
   } catch (const json::exception&) {
-    return fail(file, "header", "is not valid JSON; a safetensors file is expected");
+    return fail(file, "header", "is not valid JSON; expected a safetensors file");
   }
 }
 
@@ -89,30 +89,29 @@ struct Placed {
 Result<Placed> parse_tensor(const std::string& tensor_name, const json& entry,
                             const std::string& file) {
   if (!entry.is_object()) {
-    return fail(file, tensor_name, "is not an object; dtype, shape and data_offsets are expected");
+    return fail(file, tensor_name, "is not an object; expected dtype, shape and data_offsets");
   }
   Placed placed;
   placed.tensor.name = tensor_name;
   const auto type = entry.find("dtype");
   if (type == entry.end() || !type->is_string()) {
-    return fail(file, tensor_name, "has no dtype; a name such as F32 is expected");
+    return fail(file, tensor_name, "has no dtype; expected a name such as F32");
   }
   const auto known = type_named(type->get_ref<const std::string&>());
   if (!known) {
     return fail(file, tensor_name,
                 "has the unsupported dtype " + type->dump() +
-                    "; F32, BF16, F16, F64 or an "
-                    "integer type is expected");
+                    "; expected F32, BF16, F16, F64 or an integer type");
   }
   placed.tensor.type = *known;
   auto shape = naturals(entry, "shape");
   if (!shape) {
-    return fail(file, tensor_name, "has no valid shape; a list of sizes is expected");
+    return fail(file, tensor_name, "has no valid shape; expected a list of sizes");
   }
   placed.tensor.shape = std::move(*shape);
   const auto offsets = naturals(entry, "data_offsets");
   if (!offsets || offsets->size() != 2 || (*offsets)[0] > (*offsets)[1]) {
-    return fail(file, tensor_name, "has no valid data_offsets; [begin, end] is expected");
+    return fail(file, tensor_name, "has no valid data_offsets; expected [begin, end]");
   }
   placed.begin = (*offsets)[0];
   placed.end = (*offsets)[1];
@@ -138,12 +137,13 @@ Result<std::map<std::string, std::string>> parse_metadata(const json& entry,
   std::map<std::string, std::string> metadata;
   if (entry.is_object()) {
     for (const auto& [key, value] : entry.items()) {
-      if (!value.is_string()) return fail(file, "__metadata__", key + " is not a text");
+      if (!value.is_string())
+        return fail(file, "__metadata__", key + " is not text; expected a string");
       metadata[key] = value.get<std::string>();
     }
     return metadata;
   }
-  return fail(file, "__metadata__", "is not an object; texts by name are expected");
+  return fail(file, "__metadata__", "is not an object; expected strings by name");
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ Result<SafetensorsContents> parse_safetensors_header(std::string_view header,
   auto parsed = parse_json(header, file);
   if (!parsed) return tl::unexpected(parsed.error());
   if (!parsed->is_object()) {
-    return fail(file, "header", "is not a JSON object; a safetensors file is expected");
+    return fail(file, "header", "is not a JSON object; expected a safetensors file");
   }
   SafetensorsContents contents;
   std::vector<Placed> placed;
@@ -176,13 +176,13 @@ Result<SafetensorsContents> parse_safetensors_header(std::string_view header,
   for (auto& [tensor, first, last] : placed) {
     if (first != end) {
       return fail(file, tensor.name,
-                  "begins at byte " + std::to_string(first) + " of the data; " +
-                      std::to_string(end) + ", where the tensor before it ends, is expected");
+                  "begins at byte " + std::to_string(first) + " of the data; expected byte " +
+                      std::to_string(end) + ", the end of the previous tensor");
     }
     if (last > static_cast<std::int64_t>(data.size())) {
       return fail(file, tensor.name,
                   "ends at byte " + std::to_string(last) + " of the data, which has only " +
-                      std::to_string(data.size()) + "; the file is cut off");
+                      std::to_string(data.size()) + "; expected a complete file");
     }
     tensor.data =
         data.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
@@ -191,8 +191,8 @@ Result<SafetensorsContents> parse_safetensors_header(std::string_view header,
   }
   if (end != static_cast<std::int64_t>(data.size())) {
     return fail(file, "data",
-                "has " + std::to_string(data.size()) + " bytes; the " + std::to_string(end) +
-                    " bytes of the header's tensors are expected");
+                "has " + std::to_string(data.size()) + " bytes; expected " + std::to_string(end) +
+                    ", the size of the header's tensors");
   }
   return contents;
 }

@@ -58,7 +58,7 @@ Result<TokenData> TokenData::open(const std::string& path, std::int64_t vocabula
                                   std::int64_t sequence, std::int64_t samples_needed) {
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension != ".npy" && extension != ".bin" && extension != ".txt") {
-    return fail(path, "", "has an unknown format; a .npy, .bin or .txt file is expected");
+    return fail(path, "", "has an unknown format; expected a .npy, .bin or .txt file");
   }
   auto file = MappedFile::open(path, "tokens (.npy, .bin or .txt)");
   if (!file) return tl::unexpected(file.error());
@@ -82,9 +82,8 @@ Result<TokenData> TokenData::open(const std::string& path, std::int64_t vocabula
     const auto size = static_cast<std::size_t>(item_size(data.type_));
     if (bytes.size() % size != 0) {
       return fail(path, "",
-                  "has " + std::to_string(bytes.size()) + " bytes; a multiple of " +
-                      std::to_string(size) + " is expected for a vocabulary of " +
-                      std::to_string(vocabulary));
+                  "has " + std::to_string(bytes.size()) + " bytes; expected a multiple of " +
+                      std::to_string(size) + " for a vocabulary of " + std::to_string(vocabulary));
     }
     data.byte_swapped_ = std::endian::native == std::endian::big;
     data.tokens_ = static_cast<std::int64_t>(bytes.size() / size);
@@ -108,8 +107,8 @@ Result<TokenData> TokenData::finish(TokenData data, std::int64_t samples_needed)
   if (data.tokens_ <= data.sequence_) {
     return fail(data.name_, "",
                 "has " + std::to_string(data.tokens_) +
-                    " tokens and so no whole sample; at least " +
-                    std::to_string(data.sequence_ + 1) + " are expected with batch.sequence " +
+                    " tokens, less than one sample; expected at least " +
+                    std::to_string(data.sequence_ + 1) + " with batch.sequence " +
                     std::to_string(data.sequence_));
   }
   const auto samples =
@@ -120,8 +119,8 @@ Result<TokenData> TokenData::finish(TokenData data, std::int64_t samples_needed)
       return std::to_string(static_cast<T>(element<T>(data.data_, *position, data.byte_swapped_)));
     });
     return fail(data.name_, "token " + std::to_string(*position),
-                "is " + value + ", outside the model's vocabulary; less than vocab_size " +
-                    std::to_string(data.vocabulary_) + " is expected");
+                "is " + value + ", outside the model's vocabulary; expected less than vocab_size " +
+                    std::to_string(data.vocabulary_));
   }
   return data;
 }
@@ -160,8 +159,8 @@ void TokenData::copy(std::int64_t first, std::int64_t count, std::int32_t* out) 
       if (wrap_vocabulary_) value %= limit;
       if (value >= limit) {
         throw std::runtime_error(name_ + ": token " + std::to_string(first + i) +
-                                 " was not checked or has changed; less than vocab_size " +
-                                 std::to_string(vocabulary_) + " is expected");
+                                 " was not checked or has changed; expected less than vocab_size " +
+                                 std::to_string(vocabulary_));
       }
       out[i] = static_cast<std::int32_t>(value);
     }

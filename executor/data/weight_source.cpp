@@ -44,18 +44,17 @@ Result<WeightSource> WeightSource::from_file(const std::string& path, const Llam
     const auto shape = shape_of(parameter);
     if (tensor == nullptr) {
       return fail(reader->path(), parameter.name,
-                  "is missing; shape " + shape_text(shape) + " is expected");
+                  "is missing; expected shape " + shape_text(shape));
     }
     if (tensor->shape != shape) {
-      return fail(
-          reader->file_of(*tensor), parameter.name,
-          "has shape " + shape_text(tensor->shape) + "; " + shape_text(shape) + " is expected");
+      return fail(reader->file_of(*tensor), parameter.name,
+                  "has shape " + shape_text(tensor->shape) + "; expected " + shape_text(shape));
     }
   }
   for (const auto& tensor : reader->tensors()) {
     if (!known.contains(tensor.name) && !may_be_passed_over(tensor.name, config)) {
       return fail(reader->file_of(tensor), tensor.name,
-                  "is no parameter of the model; the weights of this model are expected");
+                  "is not a parameter of the model; expected the weights of this model");
     }
   }
   WeightSource source;

@@ -22,7 +22,7 @@ inline Nanoseconds monotonic_now() {
 
 // "0.25 s", "1800 s"
 inline std::string seconds_text(Nanoseconds time) {
-  std::string text = fixed(static_cast<double>(time.count()) * 1e-9, 3);
+  std::string text = to_fixed(static_cast<double>(time.count()) * 1e-9, 3);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text + " s";

@@ -125,10 +125,11 @@ Result<InstructionSet> choose_instruction_set(const Processor& processor, std::s
   for (const InstructionSet set : sets) {
     expected += (expected.empty() ? "" : ", ") + std::string(name(set));
   }
-  return fail("", kVariable,
-              "'" + std::string(wanted) +
-                  (is_known ? "' is not available on this processor" : "' is no instruction set") +
-                  "; expected one of " + expected);
+  return fail(
+      "", kVariable,
+      "'" + std::string(wanted) +
+          (is_known ? "' is not available on this processor" : "' is not an instruction set") +
+          "; expected one of " + expected);
 }
 
 const Result<InstructionSet>& requested_instruction_set() {

@@ -119,7 +119,7 @@ std::string out_of_memory_text(const TrainingResult& result) {
       oom.phase.c_str(), oom.unit.empty() ? "" : ", ", oom.unit.c_str(), oom.operator_name.c_str(),
       binary_bytes(oom.request.requested).c_str(), binary_bytes(oom.request.allocated).c_str(),
       binary_bytes(oom.request.reserved).c_str());
-  if (!result.held.empty()) text += "  allocated by category and unit:\n";
+  if (!result.held.empty()) text += "  memory in use:\n";
   for (std::size_t i = 0; i < std::min(result.held.size(), kHeldLines); ++i) {
     text += formatted("    %12s  %-22s %s\n", binary_bytes(result.held[i].bytes).c_str(),
                       result.held[i].category.c_str(), result.held[i].owner.c_str());

@@ -32,11 +32,11 @@ tl::unexpected<Error> system_failure(const std::string& path, const std::string&
 }
 
 tl::unexpected<Error> cannot_create(const std::string& path) {
-  return system_failure(path, "cannot be created", "a place where files can be written");
+  return system_failure(path, "cannot be created", "a writable location");
 }
 
 tl::unexpected<Error> cannot_write(const std::string& path) {
-  return system_failure(path, "cannot be written", "a place where files can be written");
+  return system_failure(path, "cannot be written", "a writable location");
 }
 
 // The descriptor of this process that a name such as /dev/stdout or /dev/fd/3 stands for; -1 for
@@ -46,8 +46,8 @@ int descriptor_named(const std::string& path) {
   const fs::path descriptors = fs::canonical("/proc/self/fd", error);
   if (error) return -1;
   fs::path name = path;
-  constexpr int kMostLinks = 40;
-  for (int link = 0; link < kMostLinks; ++link) {
+  constexpr int kMaxLinks = 40;
+  for (int link = 0; link < kMaxLinks; ++link) {
     const fs::path folder = fs::canonical(parent_folder(name.string()), error);
     if (error) return -1;
     if (folder == descriptors) {
@@ -63,9 +63,9 @@ int descriptor_named(const std::string& path) {
   return -1;
 }
 
-// A hidden name beside `path` that nobody can have foreseen.
+// A hidden name beside `path` that cannot be predicted.
 std::string temporary_name(const std::string& path) {
-  constexpr std::size_t kMostOfName = 128;  // of the 255 bytes a name may have
+  constexpr std::size_t kMaxOfName = 128;  // of the 255 bytes a name may have
   std::array<unsigned char, 12> random{};
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
     throw std::system_error(errno, std::generic_category(), "no random numbers");
@@ -74,7 +74,7 @@ std::string temporary_name(const std::string& path) {
   for (const unsigned char byte : random) letters += static_cast<char>('a' + byte % 26);
   const fs::path file(path);
   const std::string hidden =
-      "." + file.filename().string().substr(0, kMostOfName) + "." + letters + ".tmp";
+      "." + file.filename().string().substr(0, kMaxOfName) + "." + letters + ".tmp";
   return (file.parent_path() / hidden).string();
 }
 

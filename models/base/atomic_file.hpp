@@ -1,5 +1,5 @@
 // Writes a file so that its name only ever shows whole contents: the bytes go to a new file in the
-// same folder, under a name nobody can guess and through no link, reach the disk, and are then
+// same folder, under an unguessable name and through no link, reach the disk, and are then
 // renamed over the name. A full disk or a killed process leaves what stood there before.
 //
 // A link under the name is replaced, not followed. Devices, pipes and descriptors (/dev/null, a FIFO,

@@ -8,7 +8,7 @@
 
 namespace foreshard {
 
-// fp16 and fp8 (either kind) occur in recordings of others only.
+// fp16 and fp8 (either kind) occur in imported recordings only.
 enum class DType : std::uint8_t { fp32, bf16, fp64, int32, fp16, fp8 };
 
 constexpr std::array kDTypes{DType::fp32,  DType::bf16, DType::fp64,

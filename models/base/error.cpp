@@ -11,12 +11,12 @@ namespace {
 
 // Whatever a file or a flag says of itself, its message stays readable: a part that is longer is cut
 // in its middle, since it ends with what was expected.
-constexpr std::size_t kMostOfAPart = 1000, kKeptAtEnd = 400;
+constexpr std::size_t kMaxOfAPart = 1000, kKeptAtEnd = 400;
 // No name that is worth a suggestion is longer; the table below grows with the square of it.
 constexpr std::size_t kLongestCompared = 64;
 
 std::string shown(const std::string& part) {
-  return printable(shortened(part, kMostOfAPart, kKeptAtEnd), Lines::kept);
+  return printable(shortened(part, kMaxOfAPart, kKeptAtEnd), Lines::kept);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What a user can cause and must be told: a bad file, key or value. Functions that read something
-// from outside return Result<T>; the command line prints the Error and exits with status 2.
-// Failures nobody can mend locally (a device, a library) are exceptions instead.
+// Errors that users can cause: a bad file, key or value. Functions that read external data
+// return Result<T>; the command line prints the Error and exits with status 2.
+// Failures that users cannot correct (of a device or a library) are exceptions instead.
 #pragma once
 
 #include <string>

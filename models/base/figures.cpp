@@ -26,7 +26,7 @@ std::string formatted(const char* format, ...) {
   return out;
 }
 
-std::string fixed(double value, int decimals) {
+std::string to_fixed(double value, int decimals) {
   char digits[400];
   const auto [end, error] =
       std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, decimals);
@@ -34,7 +34,7 @@ std::string fixed(double value, int decimals) {
 }
 
 std::string in_milliseconds(std::int64_t ns, int decimals) {
-  return fixed(static_cast<double>(ns) / 1e6, decimals);
+  return to_fixed(static_cast<double>(ns) / 1e6, decimals);
 }
 
 std::string milliseconds(std::int64_t ns) {
@@ -44,40 +44,43 @@ std::string milliseconds(std::int64_t ns) {
 std::string duration(std::int64_t ns) {
   if (ns == 0) return "0 ms";
   const double n = static_cast<double>(ns);
-  if (n >= 1e9) return fixed(n / 1e9, 2) + " s";
-  if (n >= 1e6) return fixed(n / 1e6, 1) + " ms";
-  return fixed(n / 1e3, 1) + " us";
+  if (n >= 1e9) return to_fixed(n / 1e9, 2) + " s";
+  // Three digits or more, so that a share of two durations can be checked by hand.
+  const auto in = [n](double unit, const char* name) {
+    return to_fixed(n / unit, n < 10 * unit ? 2 : 1) + name;
+  };
+  return n >= 1e6 ? in(1e6, " ms") : in(1e3, " us");
 }
 
 std::string binary_bytes(std::int64_t bytes) {
   const double magnitude = std::abs(static_cast<double>(bytes));
   if (magnitude >= 1024.0 * 1024 * 1024) {
-    return fixed(static_cast<double>(bytes) / (1024.0 * 1024 * 1024), 2) + " GiB";
+    return to_fixed(static_cast<double>(bytes) / (1024.0 * 1024 * 1024), 2) + " GiB";
   }
   if (magnitude >= 1024.0 * 1024) {
-    return fixed(static_cast<double>(bytes) / (1024.0 * 1024), 2) + " MiB";
+    return to_fixed(static_cast<double>(bytes) / (1024.0 * 1024), 2) + " MiB";
   }
-  if (magnitude >= 1024.0) return fixed(static_cast<double>(bytes) / 1024.0, 2) + " KiB";
+  if (magnitude >= 1024.0) return to_fixed(static_cast<double>(bytes) / 1024.0, 2) + " KiB";
   return std::to_string(bytes) + " B";
 }
 
 std::string percent(double part, double whole) {
-  return whole == 0 ? "-" : fixed(100 * part / whole, 1) + " %";
+  return whole == 0 ? "-" : to_fixed(100 * part / whole, 1) + " %";
 }
 
 std::string signed_percent(double part, double whole) {
   return (part > 0 && whole != 0 ? "+" : "") + percent(part, whole);
 }
 
-std::string share(std::int64_t part, std::int64_t whole) {
+std::string percent(std::int64_t part, std::int64_t whole) {
   return percent(static_cast<double>(part), static_cast<double>(whole));
 }
 
-std::string counted(std::int64_t count, const std::string& what) {
+std::string plural(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-std::string grouped(std::int64_t n) {
+std::string with_thousands(std::int64_t n) {
   std::string text = std::to_string(n);
   const std::size_t first = n < 0 ? 1 : 0;
   for (std::size_t i = text.size(); i > first + 3;) text.insert(i -= 3, ",");

@@ -1,6 +1,6 @@
 // Memory of this machine that a run could still take: what the kernel says is available, within
 // what the control groups of this process (containers, batch systems) leave it. A run that takes
-// more is ended by the kernel without a word.
+// more is killed by the kernel without a message.
 #pragma once
 
 #include <cstdint>

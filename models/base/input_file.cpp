@@ -79,7 +79,7 @@ Result<void> check_input_folder(const std::string& folder, const std::string& ex
     if (is_missing(errno)) return refused(folder, "no such folder", expected);
     return not_opened(folder, errno, expected);
   }
-  if (!S_ISDIR(status.st_mode)) return refused(folder, "is no folder", expected);
+  if (!S_ISDIR(status.st_mode)) return refused(folder, "is not a folder", expected);
   if (::access(folder.c_str(), R_OK | X_OK) != 0) return not_opened(folder, errno, expected);
   return {};
 }

@@ -42,7 +42,7 @@ class InputFile {
   std::string trouble_;
 };
 
-// Refuses what is no folder in words like those of files.
+// Refuses paths that are not folders, worded as for files.
 Result<void> check_input_folder(const std::string& folder, const std::string& expected);
 // The paths of the files in a folder, in the order of their names.
 Result<std::vector<std::string>> files_in_folder(const std::string& folder,

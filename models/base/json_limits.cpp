@@ -1,5 +1,7 @@
 #include "models/base/json_limits.hpp"
 
+#include <algorithm>
+
 namespace foreshard {
 
 std::string json_excess(std::string_view json, int deepest, std::size_t most_values) {
@@ -24,6 +26,13 @@ std::string json_excess(std::string_view json, int deepest, std::size_t most_val
   }
   if (values <= most_values) return {};
   return "holds more than " + std::to_string(most_values) + " values";
+}
+
+std::string line_and_column(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::max<std::size_t>(byte, 1) - 1);
+  const std::size_t line_start = before.rfind('\n') + 1;  // 0 on the first line
+  return "line " + std::to_string(std::count(before.begin(), before.end(), '\n') + 1) +
+         ", column " + std::to_string(before.size() - line_start + 1);
 }
 
 }  // namespace foreshard

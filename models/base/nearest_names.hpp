@@ -1,4 +1,4 @@
-// What a misspelt or shortened name may stand for, for messages.
+// Suggestions for misspelt or shortened names, for messages.
 #pragma once
 
 #include <cstddef>

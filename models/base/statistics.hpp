@@ -1,4 +1,4 @@
-// Figures that stand for many.
+// Summary statistics.
 #pragma once
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 namespace foreshard {
 namespace {
 
-constexpr std::size_t kMostQuoted = 64, kLongestSequence = 4;
+constexpr std::size_t kMaxQuoted = 64, kLongestSequence = 4;
 
 bool begins_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -82,7 +82,7 @@ std::string shortened(std::string_view text, std::size_t most, std::size_t kept_
 }
 
 std::string excerpt(std::string_view text) {
-  return printable(shortened(text, kMostQuoted));
+  return printable(shortened(text, kMaxQuoted));
 }
 
 }  // namespace foreshard

@@ -1,6 +1,6 @@
-// Text of strangers: names in recordings, keys of files, paths. Any of it may be cut, endless, no
-// UTF-8 at all, or hold what makes a terminal do something. What is shown to a person, or written
-// where only UTF-8 is read, passes here.
+// Untrusted text: names in recordings, keys of files, paths. It may be truncated, very long, not
+// UTF-8, or contain terminal control sequences. Text that is displayed, or written where UTF-8 is
+// required, is cleaned here.
 #pragma once
 
 #include <cstddef>

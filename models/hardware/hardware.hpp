@@ -1,5 +1,5 @@
-// The hardware catalogue: what is published about accelerators and about the machines clouds build
-// from them, so that a plan can be judged for hardware nobody here has. Facts and their sources are
+// The hardware catalogue: published specifications of accelerators and of cloud instances, so that
+// plans can be evaluated for hardware that is not available. Facts and their sources are
 // in models/hardware/catalogue/*.csv; peaks are vendors' figures, so costs made from them are "modelled".
 //
 // Users add machines in a CSV file of their own with the columns of catalogue/hardware.csv. Needed

@@ -73,7 +73,8 @@ std::optional<Error> wrong_columns(const CsvTable& table, const std::string& fil
   const std::vector<std::string_view> known = known_columns();
   std::set<std::string> seen;
   for (const std::string& name : table.columns) {
-    if (!seen.insert(name).second) return Error{file, name, "is a column twice; expected once"};
+    if (!seen.insert(name).second)
+      return Error{file, name, "is a duplicate column; expected each column once"};
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string suggestion = name.size() < 64 ? nearest(name, known) : "";
     return Error{file, name,

@@ -39,11 +39,11 @@ class Fields {
   }
 
   std::int64_t integer(const std::string& key, std::int64_t least, std::int64_t most,
-                       std::optional<std::int64_t> otherwise = {}) {
+                       std::optional<std::int64_t> fallback = {}) {
     const std::string expected =
         "an integer from " + std::to_string(least) + " to " + std::to_string(most);
     const Json* value = find(key);
-    if (value == nullptr) return missing(key, expected, otherwise);
+    if (value == nullptr) return missing(key, expected, fallback);
     const bool fits = value->is_number_unsigned()
                           ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
                           : value->is_number_integer();
@@ -55,10 +55,10 @@ class Fields {
   }
 
   double number(const std::string& key, double least, double most,
-                std::optional<double> otherwise = {}) {
+                std::optional<double> fallback = {}) {
     const std::string expected = "a number from " + shown(least) + " to " + shown(most);
     const Json* value = find(key);
-    if (value == nullptr) return missing(key, expected, otherwise);
+    if (value == nullptr) return missing(key, expected, fallback);
     if (value->is_number()) {
       const double number = value->get<double>();
       if (number >= least && number <= most) return number;
@@ -67,20 +67,20 @@ class Fields {
     return least;
   }
 
-  bool flag(const std::string& key, bool otherwise) {
+  bool flag(const std::string& key, bool fallback) {
     const Json* value = find(key);
-    if (value == nullptr) return otherwise;
+    if (value == nullptr) return fallback;
     if (value->is_boolean()) return value->get<bool>();
     wrong(key, "is " + shown(*value) + "; expected true or false");
-    return otherwise;
+    return fallback;
   }
 
-  std::string string(const std::string& key, const std::string& otherwise) {
+  std::string string(const std::string& key, const std::string& fallback) {
     const Json* value = find(key);
-    if (value == nullptr) return otherwise;
+    if (value == nullptr) return fallback;
     if (value->is_string()) return value->get<std::string>();
     wrong(key, "is " + shown(*value) + "; expected a string");
-    return otherwise;
+    return fallback;
   }
 
   // Fails unless the field is absent or equal to what this project computes with.
@@ -97,9 +97,9 @@ class Fields {
 
  private:
   template <typename T>
-  T missing(const std::string& key, const std::string& expected, std::optional<T> otherwise) {
-    if (!otherwise) wrong(key, "is missing; expected " + expected);
-    return otherwise.value_or(T{1});
+  T missing(const std::string& key, const std::string& expected, std::optional<T> fallback) {
+    if (!fallback) wrong(key, "is missing; expected " + expected);
+    return fallback.value_or(T{1});
   }
 
   const Json& object_;
@@ -202,17 +202,19 @@ void read_sizes(Fields& fields, LlamaConfig& config) {
 
 Result<LlamaConfig> parse_llama_config(std::string_view text, const std::string& file) {
   if (const std::string excess = json_excess(text, kMaxNesting); !excess.empty()) {
-    return fail(file, "", excess + "; expected a Llama model's config in JSON");
+    return fail(file, "", excess + "; expected a Llama model config (JSON)");
   }
   Json json;
   try {
     json = Json::parse(text);
-  } catch (const Json::exception& exception) {
-    return fail(file, "",
-                std::string("is not valid JSON (") + exception.what() +
-                    "); expected a Llama model's config");
+  } catch (const Json::parse_error& error) {
+    return fail(file, line_and_column(text, error.byte),
+                "is not valid JSON; expected a Llama model config (JSON)");
+  } catch (const Json::exception&) {
+    return fail(file, "", "has a number beyond the range of JSON; expected a Llama model config");
   }
-  if (!json.is_object()) return fail(file, "", "is not a JSON object; expected a model's config");
+  if (!json.is_object())
+    return fail(file, "", "is not a JSON object; expected a Llama model config (JSON)");
 
   std::optional<Error> error;
   Fields fields(json, "", file, error);
@@ -230,9 +232,9 @@ Result<LlamaConfig> parse_llama_config(std::string_view text, const std::string&
 
   // The bounds above allow 8e16; 16 bytes of training state for each of those would be near 2^63.
   if (static_cast<double>(config.parameters()) > kMaxParameters) {
-    return fail(
-        file, "num_hidden_layers",
-        "makes a model of " + shown(config.parameters()) + " parameters; expected at most 1e14");
+    return fail(file, "num_hidden_layers",
+                "results in a model of " + shown(config.parameters()) +
+                    " parameters; expected at most 1e14");
   }
   return config;
 }

@@ -1,4 +1,4 @@
-// A plan says how a model is trained: batch, wrapping, sharding, prefetch, precision, offload,
+// A plan describes how a model is trained: batch, wrapping, sharding, prefetch, precision, offload,
 // checkpointing, optimizer, allocator. It is what a plan file (TOML) holds; every key has a default,
 // unknown keys and impossible values are errors. Words are those of PyTorch FSDP.
 //

@@ -124,7 +124,7 @@ std::string commented_default_plan() {
 std::string plan_reference_markdown() {
   std::string text =
       "# Plan files\n\n"
-      "A plan is a TOML file that says how a model is trained: batch, wrapping, sharding, "
+      "A plan is a TOML file that describes how a model is trained: batch, wrapping, sharding, "
       "prefetch,\nprecision, offload, checkpointing, optimizer and allocator. Every key is "
       "optional; unknown keys and\nimpossible values are errors. `foreshard plan --defaults` "
       "prints a plan with every key,\n`foreshard plan --check FILE` checks one. This page is "

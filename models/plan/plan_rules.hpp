@@ -1,5 +1,5 @@
-// What no single key of a plan can say: values that are fine alone and contradict each other. Rules
-// that need the model or the number of ranks are the lowering's.
+// Rules over several keys of a plan: values that are valid alone and contradict each other. Rules
+// that need the model or the number of ranks are checked in models/sharding.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What a run that is out of memory was about to do: the one report of executor, simulator and
-// recordings, so that they say the same.
+// The out-of-memory report: the allocation that failed, and its context. Executor, simulator and
+// recordings share it.
 #pragma once
 
 #include <cstdint>

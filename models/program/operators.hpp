@@ -43,7 +43,7 @@
 //   load_batch              T                        -> tokens[T] targets[T] on the host (host work, int32)
 //   report                  n                        loss clip (host work: the host reads what the step returns)
 //
-// Programs launch none of these; recordings of others hold them:
+// Not launched by programs; they occur in imported recordings:
 //   attention_full, attention_full_backward   as attention, but every query sees every key
 //   batched_matmul          B M N K accumulate       B products of [M,K] and [K,N]
 //   memory_bound            bytes read, written      anything else whose bytes alone say how long it
@@ -139,7 +139,7 @@ struct CostKeyHash {
 };
 
 // One line: "matmul bf16 512 1024 384 0"; parse_cost_key reads it back. All dtypes are written
-// where they differ from the first: "cast fp32,bf16 4096". False when the text is no cost key.
+// where they differ from the first: "cast fp32,bf16 4096". False when the text is not a cost key.
 std::string text(const CostKey& key);
 bool parse_cost_key(std::string_view text, CostKey& key);
 

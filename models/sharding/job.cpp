@@ -112,12 +112,17 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   const Plan& plan = job.plan;
   if (plan.operators != OperatorSetName::foreshard) {
     return fail(plan_file, "operators",
-                "PyTorch's operators cannot be lowered yet; expected \"foreshard\"");
+                "PyTorch's operators are not supported here yet; expected \"foreshard\"");
   }
   if (plan.runtime != RuntimeName::fsdp2) {
-    return fail(plan_file, "runtime", "only \"fsdp2\" can be lowered yet; expected \"fsdp2\"");
+    return fail(plan_file, "runtime", "only \"fsdp2\" is supported here yet; expected \"fsdp2\"");
   }
   job.warnings = settings_without_effect(plan);
+  if (plan.batch.sequence > job.model.context) {
+    job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
+                           " exceeds the model's max_position_embeddings, " +
+                           std::to_string(job.model.context));
+  }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
                             "sharding.keep_after_forward");

@@ -6,7 +6,7 @@ namespace {
 // Counted in programs of the operators "foreshard": a step has 220 instructions for each block that is
 // a unit, 650 where each of its matrices is one too.
 constexpr std::int64_t kOfABlock = 160, kOfAUnit = 65;
-constexpr std::int64_t kMostInstructions = 20'000'000;
+constexpr std::int64_t kMaxInstructions = 20'000'000;
 
 }  // namespace
 
@@ -17,13 +17,14 @@ std::int64_t estimated_instructions(const Job& job) {
 
 Result<void> check_program_size(const Job& job, const std::string& plan_file) {
   const std::int64_t instructions = estimated_instructions(job);
-  if (instructions <= kMostInstructions) return {};
+  if (instructions <= kMaxInstructions) return {};
   constexpr std::int64_t kMillion = 1'000'000;
-  return fail(
-      plan_file, "batch.accumulation",
-      "makes, with " + std::to_string(job.model.layers) + " layers, a step of some " +
-          std::to_string(instructions / kMillion) + " million instructions; expected at most " +
-          std::to_string(kMostInstructions / kMillion) + " million: fewer micro-steps or layers");
+  return fail(plan_file, "batch.accumulation",
+              "results, with " + std::to_string(job.model.layers) + " layers, in a step of about " +
+                  std::to_string(instructions / kMillion) +
+                  " million instructions; expected at most " +
+                  std::to_string(kMaxInstructions / kMillion) +
+                  " million; use fewer micro-steps or layers");
 }
 
 }  // namespace foreshard

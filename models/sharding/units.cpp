@@ -84,7 +84,7 @@ Result<Groups> wrap_by_globs(const ModuleTree& tree, const Plan& plan, const std
                     "'" + glob +
                         "' matches no module; expected a glob of Hugging Face names such as "
                         "'model.layers.*'" +
-                        (near.empty() ? "" : ", perhaps '" + near + "'"));
+                        (near.empty() ? "" : "; did you mean '" + near + "'"));
       }
     }
     if (group.is_one_unit) {

@@ -1,5 +1,5 @@
-// What a trace says: where the time of each rank went, what held its memory at the peak, which
-// operators cost most, and what a reader must be warned of.
+// Analysis of a trace: the time breakdown of each rank, its memory at the peak, the most expensive
+// operators, and warnings about the recording.
 //
 // Times follow Holistic Trace Analysis. Per rank, over the events of all its streams, with U(x) the
 // length of the union of the intervals of kind x:
@@ -11,9 +11,9 @@
 //   overlap                 length of the intersection of the kernels' and the collectives' unions
 //   exposed_communication   communication - overlap
 //
-// A stream that waits for an event does nothing: it is no device event. Why a rank did not compute,
-// what collectives and launches cost, who kept whom waiting and the critical path have headers of
-// their own: compute_gaps, collectives, launches, critical_path.
+// A stream that waits for an event does nothing: that is not a device event. Causes of idle time,
+// costs of collectives and launches, stragglers and the critical path have headers of their own:
+// compute_gaps, collectives, launches, critical_path.
 //
 // Memory: allocated is what blocks have been handed out and not been asked to be freed, reserved is
 // what segments the allocator holds; both as the allocator rounds them. Over time: memory_timeline.
@@ -124,7 +124,7 @@ struct Analysis {
 Analysis analyse(const traces::Trace& trace);
 
 // The steps that stand for a run: from the third to the last, or the last alone where there are
-// fewer (the first creates the optimizer's state, the second warms up). Set-up is no step.
+// fewer (the first creates the optimizer's state, the second warms up). Set-up is not a step.
 std::vector<std::int32_t> steady_steps(const traces::Trace& trace);
 
 // The median over the steady steps of the longest rank's duration; 0 where no step was recorded.

@@ -1,4 +1,4 @@
-// Where a rank's time went, by Holistic Trace Analysis' definitions (see analysis.hpp).
+// Time breakdown of a rank, by Holistic Trace Analysis' definitions (see analysis.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace foreshard::profiler {
 // Collects the device events of one rank, or of one step of it.
 class BreakdownBuilder {
  public:
-  // Events that are no device work are ignored.
+  // Events that are not device work are ignored.
   void add(const traces::Event& event);
   TimeBreakdown build() const;
 

@@ -1,4 +1,4 @@
-// What collectives cost: the time that nothing hid, and what ranks lost waiting for each other.
+// Costs of collectives: exposed time, and time that ranks lose waiting for each other.
 #pragma once
 
 #include <cstdint>

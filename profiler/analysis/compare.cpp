@@ -30,18 +30,18 @@ std::set<std::int32_t> ranks_of(const traces::Trace& trace) {
   return ranks;
 }
 
-// For every measured rank the predicted one that stands for it. Recordings of one rank each are
+// For every baseline rank the candidate one that stands for it. Recordings of one rank each are
 // compared whichever ranks they are.
 class RankMap {
  public:
-  RankMap(const traces::Trace& measured, const traces::Trace& predicted) {
-    const std::set<std::int32_t> ours = ranks_of(measured), theirs = ranks_of(predicted);
+  RankMap(const traces::Trace& baseline, const traces::Trace& candidate) {
+    const std::set<std::int32_t> ours = ranks_of(baseline), theirs = ranks_of(candidate);
     if (ours.size() == 1 && theirs.size() == 1) {
       only_ = {*ours.begin(), *theirs.begin()};
       return;
     }
-    const auto classes = predicted.metadata.find("rank_classes");
-    if (classes == predicted.metadata.end()) return;
+    const auto classes = candidate.metadata.find("rank_classes");
+    if (classes == candidate.metadata.end()) return;
     const std::string& text = classes->second;
     for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
       std::int32_t rank = 0;
@@ -104,9 +104,9 @@ SteadyEvents steady_events(const traces::Trace& trace) {
   return events;
 }
 
-void match_events(const traces::Trace& measured, const traces::Trace& predicted,
+void match_events(const traces::Trace& baseline, const traces::Trace& candidate,
                   const RankMap& stands_for, Comparison& result) {
-  const auto ours = steady_events(measured), theirs = steady_events(predicted);
+  const auto ours = steady_events(baseline), theirs = steady_events(candidate);
   std::map<std::tuple<std::string, std::string>, OperatorDifference> operators;
   std::set<Key> used;
   for (const auto& [key, event] : ours.matchable) {
@@ -119,8 +119,8 @@ void match_events(const traces::Trace& measured, const traces::Trace& predicted,
     used.insert(other->first);
     OperatorDifference& one = operators[{event.name, event.category}];
     ++one.events;
-    one.measured_ns = bounded_sum(one.measured_ns, median(event.durations));
-    one.predicted_ns = bounded_sum(one.predicted_ns, median(other->second.durations));
+    one.baseline_ns = bounded_sum(one.baseline_ns, median(event.durations));
+    one.candidate_ns = bounded_sum(one.candidate_ns, median(other->second.durations));
   }
   result.events_unmatched += static_cast<std::int64_t>(theirs.matchable.size() - used.size()) +
                              ours.without_key + theirs.without_key;
@@ -129,7 +129,7 @@ void match_events(const traces::Trace& measured, const traces::Trace& predicted,
     result.operators.push_back(std::move(one));
   }
   const auto difference = [](const OperatorDifference& one) {
-    return std::abs(one.predicted_ns - one.measured_ns);
+    return std::abs(one.candidate_ns - one.baseline_ns);
   };
   std::stable_sort(result.operators.begin(), result.operators.end(),
                    [&](const OperatorDifference& a, const OperatorDifference& b) {
@@ -155,14 +155,14 @@ std::int64_t steady_mean(const Analysis& analysis, const std::vector<std::int32_
   return sum / std::max<std::int64_t>(ranks, 1);
 }
 
-void compare_memory(const Analysis& measured, const Analysis& predicted, const RankMap& stands_for,
+void compare_memory(const Analysis& baseline, const Analysis& candidate, const RankMap& stands_for,
                     Comparison& result) {
   std::map<std::int32_t, const MemoryPeak*> peaks;
-  for (const RankAnalysis& rank : predicted.ranks) peaks[rank.rank] = &rank.peak;
+  for (const RankAnalysis& rank : candidate.ranks) peaks[rank.rank] = &rank.peak;
   const auto keep_worst = [](std::int64_t& worst, std::int64_t error) {
     if (std::abs(error) > std::abs(worst)) worst = error;
   };
-  for (const RankAnalysis& rank : measured.ranks) {
+  for (const RankAnalysis& rank : baseline.ranks) {
     const auto other = peaks.find(stands_for(rank.rank));
     if (other == peaks.end()) {
       result.missing_ranks.push_back(rank.rank);
@@ -172,20 +172,20 @@ void compare_memory(const Analysis& measured, const Analysis& predicted, const R
         RankMemoryDifference{rank.rank, rank.peak.allocated_bytes, other->second->allocated_bytes,
                              rank.peak.reserved_bytes, other->second->reserved_bytes});
     keep_worst(result.peak_allocated_error_bytes,
-               one.predicted_allocated_bytes - one.measured_allocated_bytes);
+               one.candidate_allocated_bytes - one.baseline_allocated_bytes);
     keep_worst(result.peak_reserved_error_bytes,
-               one.predicted_reserved_bytes - one.measured_reserved_bytes);
+               one.candidate_reserved_bytes - one.baseline_reserved_bytes);
   }
 }
 
 }  // namespace
 
-Comparison compare(const traces::Trace& measured, const traces::Trace& predicted) {
+Comparison compare(const traces::Trace& baseline, const traces::Trace& candidate) {
   Comparison result;
-  Analysis ours = analyse(measured), theirs = analyse(predicted);
-  const RankMap stands_for(measured, predicted);
-  result.measured_step_ns = ours.step_time_ns;
-  result.predicted_step_ns = theirs.step_time_ns;
+  Analysis ours = analyse(baseline), theirs = analyse(candidate);
+  const RankMap stands_for(baseline, candidate);
+  result.baseline_step_ns = ours.step_time_ns;
+  result.candidate_step_ns = theirs.step_time_ns;
   result.step_time_error =
       ours.step_time_ns > 0 && theirs.step_time_ns > 0
           ? static_cast<double>(std::abs(theirs.step_time_ns - ours.step_time_ns)) /
@@ -195,10 +195,10 @@ Comparison compare(const traces::Trace& measured, const traces::Trace& predicted
     const auto found = trace.metadata.find("program_hash");
     return found == trace.metadata.end() ? std::string() : found->second;
   };
-  result.same_program = !hash(measured).empty() && hash(measured) == hash(predicted);
+  result.same_program = !hash(baseline).empty() && hash(baseline) == hash(candidate);
 
   compare_memory(ours, theirs, stands_for, result);
-  const auto our_steps = steady_steps(measured), their_steps = steady_steps(predicted);
+  const auto our_steps = steady_steps(baseline), their_steps = steady_steps(candidate);
   const std::pair<const char*, std::int64_t TimeBreakdown::*> categories[] = {
       {"compute", &TimeBreakdown::compute_ns},
       {"communication", &TimeBreakdown::communication_ns},
@@ -209,11 +209,11 @@ Comparison compare(const traces::Trace& measured, const traces::Trace& predicted
     result.by_category.push_back(
         {category, steady_mean(ours, our_steps, field), steady_mean(theirs, their_steps, field)});
   }
-  match_events(measured, predicted, stands_for, result);
-  result.changes = operator_changes(measured, predicted);
+  match_events(baseline, candidate, stands_for, result);
+  result.changes = operator_changes(baseline, candidate);
   result.has_prediction = theirs.predicted;
-  result.measured = std::move(ours);
-  result.predicted = std::move(theirs);
+  result.baseline = std::move(ours);
+  result.candidate = std::move(theirs);
   return result;
 }
 

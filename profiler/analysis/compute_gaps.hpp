@@ -1,5 +1,5 @@
-// Where the time went in which a rank's device did not compute, by cause. The causes add up to the
-// rank's span less its computation.
+// Time in which a rank's device did not compute, by cause. The causes add up to the rank's span
+// minus its compute time.
 //
 //   communication    a collective ran and no kernel: exposed communication
 //   copies           only copies and fills ran

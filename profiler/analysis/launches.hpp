@@ -1,4 +1,4 @@
-// What launching cost the hosts, and how far they were ahead of their devices.
+// Launch costs of the hosts, and how far the hosts ran ahead of their devices.
 #pragma once
 
 #include <cstdint>

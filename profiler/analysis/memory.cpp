@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "traces/input/bounded_sum.hpp"
-#include "traces/memory_replay.hpp"
+#include "traces/memory_tally.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -11,12 +11,12 @@ namespace {
 using traces::bounded_sum;
 using traces::MemoryEvent;
 using traces::MemoryLevels;
-using traces::MemoryReplay;
+using traces::MemoryTally;
 
 // What holds the memory that is allocated after the first `count` events.
 void describe(const traces::Trace& trace, std::span<const MemoryEvent> events, std::size_t count,
               MemoryPeak& peak) {
-  MemoryReplay replay;
+  MemoryTally replay;
   for (const MemoryEvent& e : events.first(count)) replay.apply(e);
   std::map<traces::StringId, std::int64_t> categories;
   std::map<traces::StringId, Owner> owners;
@@ -65,7 +65,7 @@ MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEv
                             const traces::Interval& span) {
   MemoryHistory history;
   MemoryPeak& peak = history.peak;
-  MemoryReplay replay;
+  MemoryTally replay;
   MemoryTimelineBuilder timeline(span);
   const auto rise = [](StepPeak& step, const MemoryLevels& levels) {
     step.allocated_bytes = std::max(step.allocated_bytes, levels.allocated);

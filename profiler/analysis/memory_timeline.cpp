@@ -43,10 +43,10 @@ traces::Interval memory_span(const traces::Trace& trace) {
 
 MemoryTimelineBuilder::MemoryTimelineBuilder(const traces::Interval& span)
     : since_ns_(span.start_ns) {
-  constexpr auto kMost = static_cast<std::uint64_t>(kTimelineBuckets);
+  constexpr auto kMax = static_cast<std::uint64_t>(kTimelineBuckets);
   constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
   const std::uint64_t length = distance(span.start_ns, span.end_ns);
-  const std::uint64_t width = length / kMost + 1;
+  const std::uint64_t width = length / kMax + 1;
   timeline_.start_ns = span.start_ns;
   timeline_.bucket_ns = static_cast<std::int64_t>(width);
   timeline_.buckets.resize(static_cast<std::size_t>(length / width) + 1,

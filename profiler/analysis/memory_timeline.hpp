@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "traces/intervals.hpp"
-#include "traces/memory_replay.hpp"
+#include "traces/memory_tally.hpp"
 
 namespace foreshard::profiler {
 

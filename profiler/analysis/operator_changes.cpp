@@ -18,15 +18,15 @@ std::int64_t steps_of(const traces::Trace& trace) {
 }  // namespace
 
 std::string_view OperatorChange::what() const {
-  if (measured_count == 0) return "appeared";
-  if (predicted_count == 0) return "vanished";
-  const std::int64_t difference = predicted_ns - measured_ns;
-  if (std::abs(difference) <= measured_ns / 100) return "same";
+  if (baseline_count == 0) return "appeared";
+  if (candidate_count == 0) return "vanished";
+  const std::int64_t difference = candidate_ns - baseline_ns;
+  if (std::abs(difference) <= baseline_ns / 100) return "same";
   return difference > 0 ? "grew" : "shrank";
 }
 
-std::vector<OperatorChange> operator_changes(const traces::Trace& measured,
-                                             const traces::Trace& predicted) {
+std::vector<OperatorChange> operator_changes(const traces::Trace& baseline,
+                                             const traces::Trace& candidate) {
   std::map<std::pair<std::string, std::string>, OperatorChange> changes;
   const auto of = [&](const OperatorTotal& one) -> OperatorChange& {
     OperatorChange& change = changes[{one.name, one.category}];
@@ -34,22 +34,22 @@ std::vector<OperatorChange> operator_changes(const traces::Trace& measured,
     change.category = one.category;
     return change;
   };
-  const std::int64_t before = steps_of(measured), after = steps_of(predicted);
-  for (const OperatorTotal& one : operator_totals(measured)) {
+  const std::int64_t before = steps_of(baseline), after = steps_of(candidate);
+  for (const OperatorTotal& one : operator_totals(baseline)) {
     OperatorChange& change = of(one);
-    change.measured_count = static_cast<double>(one.count) / static_cast<double>(before);
-    change.measured_ns = one.self_ns / before;
+    change.baseline_count = static_cast<double>(one.count) / static_cast<double>(before);
+    change.baseline_ns = one.self_ns / before;
   }
-  for (const OperatorTotal& one : operator_totals(predicted)) {
+  for (const OperatorTotal& one : operator_totals(candidate)) {
     OperatorChange& change = of(one);
-    change.predicted_count = static_cast<double>(one.count) / static_cast<double>(after);
-    change.predicted_ns = one.self_ns / after;
+    change.candidate_count = static_cast<double>(one.count) / static_cast<double>(after);
+    change.candidate_ns = one.self_ns / after;
   }
   std::vector<OperatorChange> result;
   for (auto& [key, change] : changes) result.push_back(std::move(change));
   std::stable_sort(
       result.begin(), result.end(), [](const OperatorChange& a, const OperatorChange& b) {
-        return std::abs(a.predicted_ns - a.measured_ns) > std::abs(b.predicted_ns - b.measured_ns);
+        return std::abs(a.candidate_ns - a.baseline_ns) > std::abs(b.candidate_ns - b.baseline_ns);
       });
   return result;
 }

@@ -1,4 +1,4 @@
-// What each operator cost, over all ranks.
+// Total and self time of each operator, over all ranks.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace foreshard::profiler {
 
-// Work of devices and the host's own arithmetic; in recordings of others, whose operators run on the
+// Device work and computation on the host; in imported recordings, whose operators run on the
 // host too, also those and the calls of the runtime. Costliest first.
 std::vector<OperatorTotal> operator_totals(const traces::Trace& trace);
 

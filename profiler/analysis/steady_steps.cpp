@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "models/base/statistics.hpp"
@@ -11,12 +12,22 @@ namespace {
 
 constexpr std::int32_t kFirstSteadyStep = 3;
 
+// Steps that were cut short by running out of memory, or retried part of their work.
+std::set<std::int32_t> steps_out_of_memory(const traces::Trace& trace) {
+  std::set<std::int32_t> steps;
+  for (const traces::MemoryEvent& event : trace.memory) {
+    if (event.action == traces::MemoryAction::out_of_memory) steps.insert(event.step);
+  }
+  return steps;
+}
+
 }  // namespace
 
 std::vector<std::int32_t> steady_steps(const traces::Trace& trace) {
   std::vector<std::int32_t> steps;
+  const std::set<std::int32_t> interrupted = steps_out_of_memory(trace);
   for (const traces::Step& step : trace.steps) {
-    if (step.step > 0) steps.push_back(step.step);
+    if (step.step > 0 && !interrupted.contains(step.step)) steps.push_back(step.step);
   }
   std::sort(steps.begin(), steps.end());
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());

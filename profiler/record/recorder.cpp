@@ -142,7 +142,7 @@ struct Recorder::State {
   }
 
   void drain_until_stopped() {
-    // Only time nobody else wants: a rank must never wait for the recorder's processor.
+    // Only idle processor time: a rank must never wait for the recorder's processor.
     const sched_param priority{};
     ::pthread_setschedparam(::pthread_self(), SCHED_IDLE, &priority);
     ::pthread_setname_np(::pthread_self(), "foreshard-trace");

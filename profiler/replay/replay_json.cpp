@@ -12,7 +12,7 @@ ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json();
 }
 
-ordered_json group_json(const ContentsGroup& group) {
+ordered_json group_json(const HolderGroup& group) {
   return {{"category", group.category},
           {"role", group.role},
           {"blocks", group.blocks},
@@ -27,7 +27,7 @@ ordered_json fragmentation_json(const Fragmentation& f) {
           {"largest_free_block_bytes", f.largest_free}};
 }
 
-ordered_json contents_json(const Contents& contents) {
+ordered_json contents_json(const MemoryHolders& contents) {
   ordered_json json = {{"time_ns", contents.time_ns},
                        {"out_of_memory", contents.out_of_memory},
                        {"requested_bytes", contents.requested},
@@ -41,7 +41,7 @@ ordered_json contents_json(const Contents& contents) {
   for (const auto& group : contents.groups) json["groups"].push_back(group_json(group));
   for (const auto& group : contents.gathered) {
     ordered_json entry = group_json(group.made);
-    entry["most_blocks_at_once"] = group.most_at_once;
+    entry["most_blocks_at_once"] = group.peak_live;
     entry["blocks_left"] = group.left;
     json["gathered"].push_back(std::move(entry));
   }
@@ -56,7 +56,7 @@ ordered_json what_if_json(const WhatIf& what_if) {
           {"ooms", o.failures},
           {"peak_reserved_bytes", o.peak_reserved},
           {"peak_allocated_bytes", o.peak_allocated},
-          {"spare_bytes", or_null(o.spare)},
+          {"spare_bytes", or_null(o.headroom)},
           {"first_failure_event", or_null(o.failed_at)}};
 }
 
@@ -64,33 +64,34 @@ ordered_json what_if_json(const WhatIf& what_if) {
 
 std::string to_json(const ReplayAnswer& a) {
   const AllocatorStatistics& statistics = a.result.statistics;
-  ordered_json json = {{"events", a.events},
-                       {"peak_allocated_bytes", statistics.peak_allocated},
-                       {"peak_reserved_bytes", statistics.peak_reserved},
-                       {"segments_allocated", statistics.segments_allocated},
-                       {"segments_released", statistics.segments_released},
-                       {"ooms", a.result.failures.size()},
-                       {"addresses_equal", a.result.addresses_equal},
-                       {"addresses_total", a.result.addresses_total},
-                       {"peak_active_bytes", statistics.peak_active},
-                       {"answer", replay_sentences(a)},
-                       {"fits", !a.outcome.failure.has_value()},
-                       {"spare_bytes", or_null(a.outcome.spare)},
-                       {"first_failure_event", or_null(a.outcome.failed_at)},
-                       {"complete", a.trouble.empty()},
-                       {"trouble", a.trouble.empty() ? ordered_json() : ordered_json(a.trouble)},
-                       {"contradictions", a.misfits},
-                       {"events_left_out", a.left_out},
-                       {"device", or_null(a.device)},
-                       {"settings", a.settings},
-                       {"capacity_bytes", or_null(a.capacity)}};
+  ordered_json json = {
+      {"events", a.events},
+      {"peak_allocated_bytes", statistics.peak_allocated},
+      {"peak_reserved_bytes", statistics.peak_reserved},
+      {"segments_allocated", statistics.segments_allocated},
+      {"segments_released", statistics.segments_released},
+      {"ooms", a.result.failures.size()},
+      {"addresses_equal", a.result.addresses_equal},
+      {"addresses_total", a.result.addresses_total},
+      {"peak_active_bytes", statistics.peak_active},
+      {"answer", replay_sentences(a)},
+      {"fits", !a.outcome.failure.has_value()},
+      {"spare_bytes", or_null(a.outcome.headroom)},
+      {"first_failure_event", or_null(a.outcome.failed_at)},
+      {"complete", a.incomplete_reason.empty()},
+      {"trouble", a.incomplete_reason.empty() ? ordered_json() : ordered_json(a.incomplete_reason)},
+      {"contradictions", a.inconsistent_events},
+      {"events_left_out", a.skipped_events},
+      {"device", or_null(a.device)},
+      {"settings", a.settings},
+      {"capacity_bytes", or_null(a.capacity)}};
   json["recorded"] = {{"peak_reserved_bytes", a.recorded.peak_reserved},
                       {"segments_allocated", a.recorded.segments_allocated},
                       {"segments_released", a.recorded.segments_released},
                       {"ooms", a.recorded.out_of_memory},
                       {"first_failure_event", or_null(a.recorded_failure)},
-                      {"addresses_equal", a.proof.addresses_equal},
-                      {"is_reproduced", a.is_proven()}};
+                      {"addresses_equal", a.recorded_replay.addresses_equal},
+                      {"is_reproduced", a.reproduces_recording()}};
   json["at_peak_reserved"] = fragmentation_json(a.at_peak);
   json["failures"] = ordered_json::array();
   for (const OutOfMemory& failure : a.result.failures) {

@@ -1,4 +1,4 @@
-// What `foreshard replay` answers: the JSON of the contract, and text for people.
+// The answer of `foreshard replay` as JSON and as text.
 #pragma once
 
 #include <optional>
@@ -14,26 +14,27 @@ struct ReplayAnswer {
   std::optional<int> device;  // of a snapshot
   std::vector<int> devices;   // all that it recorded
   std::size_t events = 0;
-  std::string trouble;             // why the file is not whole, or empty
+  std::string incomplete_reason;   // why the file is not whole, or empty
   std::string settings;            // other than the recorded ones, as asked for
   bool has_other_device = false;   // another capacity than the recorded one
   bool ends_with_failure = false;  // no request was recorded after memory ran out
-  std::int64_t misfits = 0, left_out = 0;
+  std::int64_t inconsistent_events = 0, skipped_events = 0;
   std::optional<std::int64_t> capacity;
   traces::RecordedFigures recorded;
   traces::ReplayResult result;
   Outcome outcome;                              // of that result
-  traces::ReplayResult proof;                   // of the recorded settings and device
+  traces::ReplayResult recorded_replay;         // of the recorded settings and device
   std::optional<std::size_t> recorded_failure;  // the first one's event
   Fragmentation at_peak;
   std::optional<Fragmentation> at_failure;  // the first one
   std::vector<WhatIf> what_ifs;
-  std::optional<Contents> contents;  // of a snapshot
+  std::optional<MemoryHolders> contents;  // of a snapshot
 
   bool is_as_recorded() const { return settings.empty() && !has_other_device; }
-  bool is_proven() const {
-    return proof.addresses_total > 0 && proof.addresses_equal == proof.addresses_total &&
-           static_cast<std::int64_t>(proof.failures.size()) == recorded.out_of_memory;
+  bool reproduces_recording() const {
+    return recorded_replay.addresses_total > 0 &&
+           recorded_replay.addresses_equal == recorded_replay.addresses_total &&
+           static_cast<std::int64_t>(recorded_replay.failures.size()) == recorded.out_of_memory;
   }
 };
 

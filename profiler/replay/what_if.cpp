@@ -66,10 +66,10 @@ Outcome outcome_of(const traces::ReplayResult& result, std::optional<std::int64_
     outcome.failure = result.failures.front();
     if (capacity) {
       const auto& f = *outcome.failure;
-      outcome.spare = std::min<std::int64_t>(*capacity - f.reserved - f.requested, -1);
+      outcome.headroom = std::min<std::int64_t>(*capacity - f.reserved - f.requested, -1);
     }
   } else if (capacity) {
-    outcome.spare = *capacity - outcome.peak_reserved;
+    outcome.headroom = *capacity - outcome.peak_reserved;
   }
   return outcome;
 }
@@ -84,7 +84,7 @@ Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const ReplayOpt
                        const AllocatorRules& changed) -> Result<void> {
     ReplayOptions options = asked;
     options.rules = changed;
-    options.hears_refusals = false;
+    options.honor_recorded_oom = false;
     const auto result = traces::replay(history, options);
     if (!result) return tl::unexpected(result.error());
     found.push_back({change, how, outcome_of(*result, asked.capacity)});
@@ -103,10 +103,10 @@ Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const ReplayOpt
                                           [](const auto& group) { return group.left > 0; });
   if (!holds_gathered) return found;
   const AllocatorHistory freed =
-      without_gathered(recording.history, *recording.trace, recording.device);
+      with_unsharded_freed(recording.history, *recording.trace, recording.device);
   auto done =
-      ask("gathered parameters freed after the forward",
-          "give reshard_after_forward=True to the unit that still holds them", freed, rules);
+      ask("unsharded parameters freed after forward",
+          "set reshard_after_forward=True for the unit that still holds them", freed, rules);
   if (!done) return tl::unexpected(done.error());
   found.back().is_of_program = true;
   return found;

@@ -1,5 +1,5 @@
-// What a replay is compared with: the recording itself, and the same requests under the settings
-// that usually help against running out of memory.
+// What-if replays: the recorded requests under the allocator settings that commonly avoid
+// out-of-memory errors.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/replay/contents.hpp"
+#include "profiler/replay/memory_holders.hpp"
 #include "traces/allocator/allocator_replay.hpp"
 
 namespace foreshard::profiler {
@@ -26,7 +26,7 @@ struct Outcome {
   std::optional<OutOfMemory> failure;    // the first one
   std::optional<std::size_t> failed_at;  // its event
   // Of the device: what was never reserved, or, below 0, what the first failure lacked.
-  std::optional<std::int64_t> spare;
+  std::optional<std::int64_t> headroom;
 };
 Outcome outcome_of(const traces::ReplayResult& result, std::optional<std::int64_t> capacity);
 
@@ -40,7 +40,7 @@ struct WhatIf {
 struct Recording {
   traces::AllocatorHistory history;
   std::optional<traces::Trace> trace;  // of a snapshot
-  std::optional<Contents> contents;
+  std::optional<MemoryHolders> contents;
   int device = 0;
 };
 

@@ -13,16 +13,16 @@ namespace foreshard::profiler {
 
 std::string report_text(const Analysis& analysis) {
   std::string text;
-  for (const std::string& alarm : report_alarms(analysis)) text += wrapped("warning: " + alarm, 9);
+  for (const std::string& alarm : report_alarms(analysis)) text += wrap("warning: " + alarm, 9);
   std::vector<std::string> sentences = report_sentences(analysis);
   if (analysis.predicted) sentences.front().insert(0, "This is a prediction. ");
-  for (const std::string& sentence : sentences) text += wrapped(sentence, 2);
+  for (const std::string& sentence : sentences) text += wrap(sentence, 2);
   text += times_table(analysis) + gaps_lines(analysis) + work_tables(analysis);
   if (const RankAnalysis* const rank = fullest_rank(analysis)) {
     text += memory_over_time(*rank) + memory_at_the_peak(*rank);
   }
   std::string notes;
-  for (const std::string& note : report_notes(analysis)) notes += wrapped(note, 2);
+  for (const std::string& note : report_notes(analysis)) notes += wrap(note, 2);
   return notes.empty() ? text : text + "\n" + notes;
 }
 

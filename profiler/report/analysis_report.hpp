@@ -1,4 +1,4 @@
-// What `foreshard inspect` says of a trace.
+// The report of `foreshard inspect`, as text and JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `foreshard compare` says of two traces.
+// The report of `foreshard compare`, as text and JSON.
 #pragma once
 
 #include <string>

@@ -13,17 +13,17 @@ std::size_t width(std::string_view text) {
   }));
 }
 
-std::string joined(const std::vector<std::string>& parts, const std::string& between) {
+std::string join(const std::vector<std::string>& parts, const std::string& between) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : between) + parts[i];
   return text;
 }
 
-std::string cut(const std::string& text, std::size_t most, std::size_t kept_at_end) {
+std::string truncate(const std::string& text, std::size_t most, std::size_t kept_at_end) {
   return shortened(text, most, kept_at_end);
 }
 
-std::string wrapped(const std::string& given, std::size_t indent) {
+std::string wrap(const std::string& given, std::size_t indent) {
   const std::string text = printable(given);  // names keep to the line
   // A figure stays with its unit.
   const auto is_unit = [&](std::size_t begin) {

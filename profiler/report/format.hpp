@@ -1,4 +1,4 @@
-// Sentences and tables for people, the same in every locale.
+// Formatting of report text and tables, independent of the locale.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace foreshard::profiler {
 
 constexpr std::size_t kReportWidth = 100;
 
-std::string joined(const std::vector<std::string>& parts, const std::string& between);
+std::string join(const std::vector<std::string>& parts, const std::string& between);
 
 // In characters rather than bytes: names may be UTF-8.
 std::size_t width(std::string_view text);
 
 // At most `most` characters, of which "…" stands for those left out.
-std::string cut(const std::string& text, std::size_t most, std::size_t kept_at_end = 0);
+std::string truncate(const std::string& text, std::size_t most, std::size_t kept_at_end = 0);
 
 // Lines of at most kReportWidth characters, those after the first indented.
-std::string wrapped(const std::string& text, std::size_t indent = 0);
+std::string wrap(const std::string& text, std::size_t indent = 0);
 
 // The highest of the values that fall into each of `columns` as a bar of eight heights, of which the
 // full one is `most`; nothing is blank.

@@ -1,4 +1,4 @@
-// The parts of a kernel's name that say which kernel it is.
+// The parts of a kernel's name that identify the kernel.
 #pragma once
 
 #include <string>

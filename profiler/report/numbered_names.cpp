@@ -10,7 +10,7 @@ namespace foreshard::profiler {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
-constexpr std::size_t kMostDigits = 9;  // more are no layer's number
+constexpr std::size_t kMaxDigits = 9;  // more digits are not a layer's number
 
 NumberedName split_at(const std::string& name, std::size_t begin, std::size_t end) {
   NumberedName split{name.substr(0, begin), name.substr(end), 0};
@@ -26,7 +26,7 @@ NumberedName split_number(const std::string& name) {
     const std::size_t begin = name.find_first_of(kDigits, end);
     if (begin == std::string::npos) break;
     end = std::min(name.find_first_not_of(kDigits, begin), name.size());
-    if (end - begin > kMostDigits) continue;
+    if (end - begin > kMaxDigits) continue;
     last = begin;
     last_end = end;
     const bool begins_part = begin == 0 || name[begin - 1] == '.';
@@ -37,7 +37,7 @@ NumberedName split_number(const std::string& name) {
   return last == name.size() ? NumberedName{name, "", -1} : split_at(name, last, last_end);
 }
 
-std::vector<std::string> runs(std::vector<std::int64_t> numbers) {
+std::vector<std::string> number_ranges(std::vector<std::int64_t> numbers) {
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::vector<std::string> texts;
@@ -67,7 +67,7 @@ std::string joined_units(const std::vector<std::string>& units, std::size_t most
     }
   }
   for (const auto& [family, numbers] : families) {
-    for (const std::string& run : runs(numbers)) {
+    for (const std::string& run : number_ranges(numbers)) {
       names.push_back(family.first + run + family.second);
     }
   }

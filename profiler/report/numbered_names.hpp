@@ -1,4 +1,4 @@
-// Names that differ in a number, as those of a model's layers do, said together.
+// Merges names that differ in a number, such as those of a model's layers.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct NumberedName {
 NumberedName split_number(const std::string& name);
 
 // "0 to 3", "8", "10 to 30 by 2": the same numbers in order.
-std::vector<std::string> runs(std::vector<std::int64_t> numbers);
+std::vector<std::string> number_ranges(std::vector<std::int64_t> numbers);
 
 // "model.layers.0 to 3, model.norm" for units that differ in a number; at most `most` runs.
 std::string joined_units(const std::vector<std::string>& units, std::size_t most);

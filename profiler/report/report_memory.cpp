@@ -70,11 +70,11 @@ std::vector<Owner> grouped_owners(const std::vector<Owner>& owners) {
   }
   std::vector<Owner> result;
   for (auto& [name, family] : families) {
-    std::vector<std::string> parts = runs(std::move(family.numbers));
+    std::vector<std::string> parts = number_ranges(std::move(family.numbers));
     const bool are_many = parts.size() > kRunsShown;
     if (are_many) parts.resize(kRunsShown);
     family.owner.name =
-        name.first + joined(parts, ", ") + (are_many ? " and others" : "") + name.second;
+        name.first + join(parts, ", ") + (are_many ? " and others" : "") + name.second;
     result.push_back(std::move(family.owner));
   }
   std::stable_sort(result.begin(), result.end(),
@@ -124,7 +124,7 @@ std::string memory_at_the_peak(const RankAnalysis& rank) {
       }
       row[0] = category.name;
       row[1] = binary_bytes(category.bytes);
-      row[2] = share(category.bytes, peak.allocated_bytes);
+      row[2] = percent(category.bytes, peak.allocated_bytes);
     }
     if (i < owners.size()) {
       row[3] = std::to_string(owners[i].blocks);
@@ -139,7 +139,7 @@ std::string memory_at_the_peak(const RankAnalysis& rank) {
   for (std::size_t k = 0; k < 5; ++k) room -= std::min(room, widths[k]);
   TextTable table({kTitle, "bytes", "share", "blocks", "bytes", "held by"}, {0, 5});
   for (auto& row : table_rows) {
-    row[5] = cut(row[5], std::max(room, 2 * kRoleWidth), kRoleWidth);
+    row[5] = truncate(row[5], std::max(room, 2 * kRoleWidth), kRoleWidth);
     table.add(std::move(row));
   }
   return "\n" + table.text();

@@ -1,4 +1,4 @@
-// What a report says of one rank's memory.
+// The memory section of a report, for one rank.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ std::string dropped_by_reason(const Analysis& analysis) {
   for (const auto& [reason, records] : analysis.dropped) {
     reasons.push_back(reason + " (" + std::to_string(records) + ")");
   }
-  return joined(reasons, ", ");
+  return join(reasons, ", ");
 }
 
 std::string ranks_without_work(const Analysis& analysis) {
@@ -22,20 +22,20 @@ std::string ranks_without_work(const Analysis& analysis) {
     if (rank.time.device_events == 0) idle.push_back(rank.rank);
   }
   if (idle.empty()) return "";
-  return "No work of devices was recorded on " +
-         std::string(idle.size() == 1 ? "rank " : "ranks ") + joined(runs(idle), ", ") + ".";
+  return "No device work was recorded on " + std::string(idle.size() == 1 ? "rank " : "ranks ") +
+         join(number_ranges(idle), ", ") + ".";
 }
 
 std::string misfits(const Analysis& analysis) {
   std::vector<std::string> parts;
   for (const RankAnalysis& rank : analysis.ranks) {
     if (rank.misfit_memory_events == 0) continue;
-    parts.push_back(std::to_string(rank.misfit_memory_events) + " of rank " +
+    parts.push_back(std::to_string(rank.misfit_memory_events) + " on rank " +
                     std::to_string(rank.rank));
   }
   if (parts.empty()) return "";
-  return "Memory events that do not fit those before them: " + joined(parts, ", ") +
-         ". What is said of memory may be too low or too high by as many blocks.";
+  return "Memory events inconsistent with earlier ones: " + join(parts, ", ") +
+         ". Reported memory may be too low or too high by as many blocks.";
 }
 
 std::string how_to_record_memory(const Analysis& analysis) {
@@ -44,7 +44,8 @@ std::string how_to_record_memory(const Analysis& analysis) {
                   [](const RankAnalysis& rank) { return !rank.memory_timeline.buckets.empty(); });
   if (has_memory || analysis.ranks.empty()) return "";
   if (analysis.source == "kineto") {
-    return "No memory was recorded; torch.profiler does with profile_memory=True.";
+    return "The recording has no memory events; torch.profiler records them with "
+           "profile_memory=True.";
   }
   return "";
 }
@@ -57,20 +58,18 @@ bool has_work(const Analysis& analysis) {
 }  // namespace
 
 std::string incomplete_until(std::int64_t ns) {
-  return "incomplete: nothing is missing before " + milliseconds(ns) + ", what came later may be";
+  return "incomplete: complete up to " + milliseconds(ns) + ", later records may be missing";
 }
 
 std::string out_of_memory_sentence(const Analysis& analysis) {
   for (const RankAnalysis& rank : analysis.ranks) {
     if (!rank.ran_out) continue;
     const OutOfMemory& then = rank.ran_out->request;
-    return "Rank " + std::to_string(rank.rank) +
-           " ran out of device memory: " + binary_bytes(then.requested) +
-           " could not be had while " + binary_bytes(then.allocated) + " were allocated and " +
-           binary_bytes(then.reserved) + " reserved." +
+    return "Rank " + std::to_string(rank.rank) + " ran out of device memory: allocating " +
+           binary_bytes(then.requested) + " failed with " + binary_bytes(then.allocated) +
+           " allocated and " + binary_bytes(then.reserved) + " reserved." +
            (analysis.source == "snapshot"
-                ? " `foreshard replay` of the snapshot says what other allocator settings would "
-                  "have done."
+                ? " `foreshard replay` replays the snapshot under other allocator settings."
                 : "");
   }
   return "";
@@ -82,12 +81,12 @@ std::vector<std::string> report_alarms(const Analysis& analysis) {
     alarms.push_back("this recording is " + incomplete_until(analysis.complete_until_ns));
   }
   if (analysis.unknown_costs > 0) {
-    alarms.push_back(
-        "the costs of " + std::to_string(analysis.unknown_costs) +
-        " pieces of work a step were unknown to this prediction: its times say nothing");
+    alarms.push_back("this prediction has no cost for " +
+                     plural(analysis.unknown_costs, "operation") +
+                     " per step; its times are not meaningful");
   }
   if (!analysis.end_reason.empty()) alarms.push_back("the run ended early: " + analysis.end_reason);
-  // What an importer leaves out it does not understand or need; our own recorder loses what happened.
+  // An importer skips records that it does not understand or need; our own recorder loses events.
   if (analysis.source.empty() && !analysis.dropped.empty()) {
     alarms.push_back("records were lost: " + dropped_by_reason(analysis));
   }
@@ -98,14 +97,15 @@ std::vector<std::string> report_notes(const Analysis& analysis) {
   std::vector<std::string> notes;
   if (analysis.missing_ranks > 0) {
     const auto here = static_cast<std::int64_t>(analysis.ranks.size());
-    notes.push_back("The run has " + counted(here + analysis.missing_ranks, "rank") +
-                    ", this trace holds " + std::to_string(here) + ".");
+    notes.push_back("The run has " + plural(here + analysis.missing_ranks, "rank") +
+                    "; this trace contains " + std::to_string(here) + ".");
   }
-  if (has_work(analysis)) notes.push_back(ranks_without_work(analysis));  // else a sentence says so
+  if (has_work(analysis))
+    notes.push_back(ranks_without_work(analysis));  // otherwise a sentence states it
   notes.push_back(misfits(analysis));
   notes.push_back(how_to_record_memory(analysis));
   if (!analysis.source.empty() && !analysis.dropped.empty()) {
-    notes.push_back("Left out: " + dropped_by_reason(analysis) + ".");
+    notes.push_back("Skipped records: " + dropped_by_reason(analysis) + ".");
   }
   std::erase(notes, "");
   return notes;

@@ -1,4 +1,4 @@
-// What a reader of a report must know of the recording itself.
+// Warnings and notes about the recording that a report is based on.
 #pragma once
 
 #include <map>

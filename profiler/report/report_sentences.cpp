@@ -17,7 +17,7 @@ namespace {
 using traces::bounded_sum;
 
 constexpr double kMuch = 0.05;  // of a step: worth a sentence
-constexpr std::size_t kUnitsNamed = 3, kHoldersNamed = 3, kMostSentences = 5;
+constexpr std::size_t kUnitsNamed = 3, kHoldersNamed = 3, kMaxSentences = 5;
 
 bool is_much(std::int64_t part, std::int64_t whole) {
   return part > 0 && static_cast<double>(part) >= kMuch * static_cast<double>(whole);
@@ -34,38 +34,33 @@ std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
     const std::int64_t hosts_ns = analysis.path.end_ns - analysis.path.start_ns;
     if (has_steps) {
       return "A steady step takes " + duration(analysis.step_time_ns) +
-             " on the host; no work of devices was recorded.";
+             " on the host; no device work was recorded.";
     }
     return analysis.operators.empty()
                ? ""
-               : "Only work of hosts was recorded, over " + duration(hosts_ns) + ".";
+               : "Only host work was recorded, over " + duration(hosts_ns) + ".";
   }
   const auto busy = static_cast<std::int64_t>(
       std::count_if(analysis.ranks.begin(), analysis.ranks.end(),
                     [](const RankAnalysis& rank) { return rank.time.device_events > 0; }));
   std::string text = has_steps ? "A steady step takes " + duration(analysis.step_time_ns)
-                               : "The device's work spans " + duration(t.span_ns);
-  // Work that a step issues may go on beyond its end.
+                               : "Device work spans " + duration(t.span_ns);
+  // Work that a step issues may continue beyond its end.
   if (has_steps && t.span_ns - analysis.step_time_ns > analysis.step_time_ns / 20) {
-    text += ", the device's work of one spans " + duration(t.span_ns);
+    text += "; its device work spans " + duration(t.span_ns);
   }
-  text += busy > 1 ? ": the devices compute " : ": the device computes ";
-  text += share(t.compute_ns, t.span_ns) + " of that";
-  if (busy > 1) text += " (mean of " + counted(busy, "rank") + ")";
-  std::vector<std::string> rest;
+  std::vector<std::string> parts{percent(t.compute_ns, t.span_ns) + " compute"};
   if (t.communication_ns > 0) {
-    rest.push_back((busy > 1 ? "communicate " : "communicates ") +
-                   share(t.communication_ns, t.span_ns) + " (" +
-                   (t.overlap_ns > 0 ? share(t.overlap_ns, t.communication_ns) : "none") +
-                   " of it hidden behind computation)");
+    parts.push_back(percent(t.communication_ns, t.span_ns) + " communication (" +
+                    (t.overlap_ns > 0 ? percent(t.overlap_ns, t.communication_ns) : "none") +
+                    " of it overlapped with compute)");
   }
   if (is_much(t.memory_operation_ns, t.span_ns)) {
-    rest.push_back((busy > 1 ? "copy " : "copies ") + share(t.memory_operation_ns, t.span_ns));
+    parts.push_back(percent(t.memory_operation_ns, t.span_ns) + " copies");
   }
-  rest.push_back((busy > 1 ? "idle " : "idles ") + share(t.idle_ns, t.span_ns));
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    text += (i + 1 == rest.size() ? " and " : ", ") + rest[i];
-  }
+  parts.push_back(percent(t.idle_ns, t.span_ns) + " idle");
+  text += ": " + join(parts, ", ");
+  if (busy > 1) text += " (mean of " + plural(busy, "rank") + ")";
   return text + ".";
 }
 
@@ -76,7 +71,7 @@ std::string plain(std::string category) {
   return category;
 }
 
-// Categories where they are known for most of it, or else who asked for it.
+// Categories where they are known for most of the memory, otherwise the owners.
 std::string largest_holders(const MemoryPeak& peak) {
   std::vector<std::pair<std::int64_t, std::string>> holders;
   std::int64_t unknown = 0;
@@ -98,9 +93,9 @@ std::string largest_holders(const MemoryPeak& peak) {
   std::vector<std::string> parts;
   for (const auto& [bytes, name] : holders) {
     if (parts.size() == kHoldersNamed || !is_much(bytes, peak.allocated_bytes)) break;
-    parts.push_back(share(bytes, peak.allocated_bytes) + " " + name);
+    parts.push_back(percent(bytes, peak.allocated_bytes) + " " + name);
   }
-  return parts.empty() ? "" : ": " + joined(parts, ", ");
+  return parts.empty() ? "" : ": " + join(parts, ", ");
 }
 
 std::string memory_sentence(const Analysis& analysis) {
@@ -112,13 +107,13 @@ std::string memory_sentence(const Analysis& analysis) {
   if (peak.allocated_bytes == 0) {
     return peak.host_bytes == 0
                ? ""
-               : "Memory of the host peaks at " + binary_bytes(peak.host_bytes) + whose + ".";
+               : "Host memory peaks at " + binary_bytes(peak.host_bytes) + whose + ".";
   }
   std::string text = "Memory peaks at " + binary_bytes(peak.allocated_bytes) + " allocated";
   if (peak.reserved_bytes > 0) {
     const bool is_then = peak.reserved_then_bytes == peak.reserved_bytes;
     text += " (" + binary_bytes(peak.reserved_then_bytes) + " reserved" +
-            (is_then ? ")" : " then, " + binary_bytes(peak.reserved_bytes) + " at most)");
+            (is_then ? ")" : " at that time, " + binary_bytes(peak.reserved_bytes) + " at most)");
   }
   text += whose;
   if (!rank->steps.empty()) text += " in step " + std::to_string(peak.step);
@@ -132,11 +127,11 @@ std::string fragmentation_sentence(const Analysis& analysis) {
   const std::int64_t reserved = rank->peak.reserved_then_bytes,
                      unused = reserved - rank->peak.allocated_bytes;
   if (!is_much(unused, reserved)) return "";
-  return "Of the memory reserved at the peak " + binary_bytes(unused) + " (" +
-         share(unused, reserved) + ") is not allocated: cached blocks and fragments.";
+  return "At the peak, " + binary_bytes(unused) + " (" + percent(unused, reserved) +
+         ") of the reserved memory is not allocated: cached blocks and fragmentation.";
 }
 
-// The collective that nothing hides longest, with the units that make up most of it.
+// The collective with the longest exposed time, and the units that make up most of it.
 struct Exposed {
   std::string name;
   std::vector<std::string> units;
@@ -160,7 +155,7 @@ Exposed most_exposed(const Analysis& analysis) {
   return result;
 }
 
-// FSDP's own, which can be issued earlier.
+// Collectives of FSDP itself, which can be issued earlier.
 bool can_be_prefetched(const std::string& collective) {
   for (const char* name :
        {"all_gather", "allgather", "AllGather", "reduce_scatter", "ReduceScatter"}) {
@@ -170,7 +165,7 @@ bool can_be_prefetched(const std::string& collective) {
 }
 
 struct Straggler {
-  const RankWaits* last = nullptr;  // who comes last
+  const RankWaits* last = nullptr;  // the rank that arrives last
   const RankWaits* waiter = nullptr;
   std::int64_t lost_ns = 0;
 };
@@ -188,20 +183,20 @@ std::string waiting_sentence(const Analysis& analysis) {
   std::int64_t span = 0;
   for (const RankAnalysis& rank : analysis.ranks) span = std::max(span, rank.time.span_ns);
   if (!straggler.last || !is_much(straggler.lost_ns, span)) return "";
-  return "Rank " + std::to_string(straggler.last->rank) + " comes last to " +
+  return "Rank " + std::to_string(straggler.last->rank) + " arrives last at " +
          std::to_string(straggler.last->arrived_last) + " of " +
-         std::to_string(straggler.last->collectives) + " collectives: rank " +
-         std::to_string(straggler.waiter->rank) + " waits " + duration(straggler.lost_ns) +
-         " longer in them.";
+         plural(straggler.last->collectives, "collective") + "; rank " +
+         std::to_string(straggler.waiter->rank) + " loses " + duration(straggler.lost_ns) +
+         " waiting.";
 }
 
 std::string exposed_sentence(const Analysis& analysis, const TimeBreakdown& t) {
   const Exposed worst = most_exposed(analysis);
-  std::string text = share(t.exposed_communication_ns, t.span_ns) + " of the " +
-                     whole_of(analysis) + " waits for communication (" +
-                     duration(t.exposed_communication_ns) + ")";
+  std::string text = "Exposed communication takes " + duration(t.exposed_communication_ns) + " (" +
+                     percent(t.exposed_communication_ns, t.span_ns) + " of the " +
+                     whole_of(analysis) + ")";
   if (!worst.name.empty()) {
-    text += ", most of it for " + short_name(worst.name);
+    text += ", mostly " + short_name(worst.name);
     if (!worst.units.empty()) text += " of " + joined_units(worst.units, kUnitsNamed);
   }
   std::int64_t exposed = 0;
@@ -212,7 +207,7 @@ std::string exposed_sentence(const Analysis& analysis, const TimeBreakdown& t) {
       straggler_of(analysis).lost_ns >
       exposed / static_cast<std::int64_t>(std::max<std::size_t>(analysis.ranks.size(), 1)) / 2;
   if (can_be_prefetched(worst.name) && !is_imbalance) {
-    text += "; more prefetch, fewer reshards or larger units would hide some of it";
+    text += "; more prefetching, less resharding or larger units would hide some of it";
   }
   return text + ".";
 }
@@ -225,20 +220,21 @@ std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
     }
   }
   constexpr std::pair<GapCause, const char*> kReasons[] = {
-      {GapCause::host_blocked,
-       "mostly because the host waits for the device before it issues what is next"},
-      {GapCause::launch_bound, "mostly because the host issues work too late (launch-bound)"},
-      {GapCause::other_ranks, "mostly waiting for other ranks to come to a collective"},
+      {GapCause::host_blocked, "mostly because of host-device synchronisation"},
+      {GapCause::launch_bound, "mostly because the host launches work too late (launch-bound)"},
+      {GapCause::other_ranks, "mostly waiting for other ranks to join a collective"},
       {GapCause::between_kernels, "mostly in short gaps between kernels"},
-      {GapCause::dependency, "mostly because work that was issued in time waits for other streams"},
+      {GapCause::dependency,
+       "mostly because work that was launched in time waits for other streams"},
       {GapCause::unknown,
-       "and why is not known: the launches of what comes next are not in the trace"}};
+       "for an unknown reason: the launches of the work that follows are not in the trace"}};
   const auto* const worst =
       std::max_element(std::begin(kReasons), std::end(kReasons), [&](const auto& a, const auto& b) {
         return sum[static_cast<std::size_t>(a.first)] < sum[static_cast<std::size_t>(b.first)];
       });
-  return std::string(analysis.ranks.size() > 1 ? "A device idles " : "The device idles ") +
-         duration(t.idle_ns) + " (" + share(t.idle_ns, t.span_ns) + " of the " +
+  return std::string(analysis.ranks.size() > 1 ? "A device is idle for "
+                                               : "The device is idle for ") +
+         duration(t.idle_ns) + " (" + percent(t.idle_ns, t.span_ns) + " of the " +
          whole_of(analysis) + "), " + worst->second + ".";
 }
 
@@ -251,13 +247,14 @@ std::string costliest_sentence(const Analysis& analysis, bool on_device) {
     if (!top || one.self_ns > top->self_ns) top = &one;
   }
   if (!top || top->self_ns <= 0) return "";
-  return (on_device ? "The costliest work of the device is " : "The costliest operator is ") +
-         short_name(top->name) + ": " + share(top->self_ns, total) + " of all " +
-         (on_device ? "kernels' and copies' time (" : "operators' time (") +
-         counted(top->count, "call") + ").";
+  return (on_device ? "The most expensive device operation is "
+                    : "The most expensive CPU operator is ") +
+         short_name(top->name) + ": " + percent(top->self_ns, total) + " of " +
+         (on_device ? "all device time (" : "all operator time (") + plural(top->count, "call") +
+         ").";
 }
 
-// The caching allocator asks the device only for what it does not hold.
+// The caching allocator requests memory from the device only when its cache has no fitting block.
 std::string device_allocation_sentence(const Analysis& analysis) {
   std::int64_t ns = 0, calls = 0, span = 0;
   for (const OperatorTotal& one : analysis.operators) {
@@ -267,13 +264,14 @@ std::string device_allocation_sentence(const Analysis& analysis) {
   }
   for (const RankAnalysis& rank : analysis.ranks) span = bounded_sum(span, rank.time.span_ns);
   if (analysis.step_time_ns == 0 || !is_much(ns, span)) return "";
-  return "cudaMalloc and cudaFree take " + duration(ns) + " (" + share(ns, span) +
-         " of all ranks' "
+  return "cudaMalloc and cudaFree take " + duration(ns) + " (" + percent(ns, span) +
+         " of the ranks' "
          "time, " +
-         counted(calls, "call") + "): the allocator has to ask the device for memory.";
+         plural(calls, "call") +
+         "): the caching allocator requests memory from the device during the steps.";
 }
 
-// What a person should look at first, and then.
+// The largest losses of time, most important first.
 std::vector<std::string> advice(const Analysis& analysis, const TimeBreakdown& t) {
   std::vector<std::string> sentences;
   if (is_much(t.idle_ns, t.span_ns)) sentences.push_back(idle_sentence(analysis, t));
@@ -345,8 +343,9 @@ std::vector<std::string> report_sentences(const Analysis& analysis) {
                                      losses.size() > 1 ? losses[1] : "",
                                      fragmentation_sentence(analysis)};
   std::erase(sentences, "");
-  if (sentences.size() > kMostSentences) sentences.resize(kMostSentences);
-  if (sentences.empty()) sentences.emplace_back("Nothing that takes time or memory was recorded.");
+  if (sentences.size() > kMaxSentences) sentences.resize(kMaxSentences);
+  if (sentences.empty())
+    sentences.emplace_back("The trace contains no timed work and no memory events.");
   return sentences;
 }
 

@@ -1,4 +1,4 @@
-// The few sentences with which a report begins: what a person should know before any table.
+// The summary at the top of a report.
 #pragma once
 
 #include <string>

@@ -24,9 +24,9 @@ void add_times(TextTable& table, const std::string& what, std::int64_t ns,
                std::int64_t host) {
   constexpr std::int64_t kLong = 10'000'000;
   table.add({what, ns == 0 ? "-" : in_milliseconds(ns, ns < kLong ? 3 : 1),
-             share(time.compute_ns, time.span_ns), share(time.communication_ns, time.span_ns),
-             share(time.exposed_communication_ns, time.span_ns),
-             share(time.memory_operation_ns, time.span_ns), share(time.idle_ns, time.span_ns),
+             percent(time.compute_ns, time.span_ns), percent(time.communication_ns, time.span_ns),
+             percent(time.exposed_communication_ns, time.span_ns),
+             percent(time.memory_operation_ns, time.span_ns), percent(time.idle_ns, time.span_ns),
              binary_bytes(allocated), binary_bytes(reserved), binary_bytes(host)});
 }
 
@@ -44,7 +44,7 @@ std::string other_ranks(const Analysis& analysis, std::size_t first) {
           return static_cast<double>(rank.time.*field) /
                  static_cast<double>(std::max<std::int64_t>(rank.time.span_ns, 1));
         },
-        [field](const RankAnalysis& rank) { return share(rank.time.*field, rank.time.span_ns); }};
+        [field](const RankAnalysis& rank) { return percent(rank.time.*field, rank.time.span_ns); }};
   };
   std::vector<std::string> ranges;
   if (analysis.ranks[first].time.span_ns > 0) {
@@ -56,14 +56,14 @@ std::string other_ranks(const Analysis& analysis, std::size_t first) {
   ranges.push_back(range(
       "allocated", [](const RankAnalysis& rank) { return rank.peak.allocated_bytes; },
       [](const RankAnalysis& rank) { return binary_bytes(rank.peak.allocated_bytes); }));
-  return "  and " + std::to_string(analysis.ranks.size() - first) +
-         " more: " + joined(ranges, ", ") + "\n";
+  return "  and " + std::to_string(analysis.ranks.size() - first) + " more: " + join(ranges, ", ") +
+         "\n";
 }
 
 const char* text_of(GapCause cause) {
   switch (cause) {
     case GapCause::communication: return "waiting for communication";
-    case GapCause::copies: return "only copying";
+    case GapCause::copies: return "copies only";
     case GapCause::host_blocked: return "host blocked";
     case GapCause::launch_bound: return "launch-bound";
     case GapCause::other_ranks: return "waiting for other ranks";
@@ -75,7 +75,7 @@ const char* text_of(GapCause cause) {
   return "unknown";
 }
 
-// What the tables show, chosen before any name is shortened.
+// The rows of the tables, chosen before any name is shortened.
 struct Shown {
   std::vector<const PathPart*> path;
   std::vector<const CollectiveCost*> collectives;
@@ -104,7 +104,7 @@ struct Shown {
     std::stable_sort(host.begin(), host.end(), costlier);
     device.resize(std::min(device.size(), kDeviceOperatorsShown));
     host.resize(std::min(host.size(), kHostOperatorsShown));
-    // Hosts of our own runs only issue work, unless they do an offloaded optimizer's.
+    // The hosts of our own runs only launch work, except for an offloaded optimizer.
     if (analysis.source.empty() && host_ns < device_ns / 5) host.clear();
     std::erase_if(host, [&](const OperatorTotal* one) { return one->self_ns < host_ns / 2000; });
     shorten();
@@ -126,19 +126,19 @@ std::string path_table(const Analysis& analysis, const Shown& shown) {
   const std::int64_t length = analysis.path.end_ns - analysis.path.start_ns;
   TextTable table({"share", "ms", "count", "kind", "critical path, " + duration(length)}, {3, 4});
   for (const PathPart* part : shown.path) {
-    table.add({share(part->ns, length), in_milliseconds(part->ns), std::to_string(part->count),
-               part->kind == "waiting" ? "wait before" : part->kind, shown.names.at(part->name)});
+    table.add({percent(part->ns, length), in_milliseconds(part->ns), std::to_string(part->count),
+               part->kind == "waiting" ? "waiting for" : part->kind, shown.names.at(part->name)});
   }
   return table.text();
 }
 
 std::string collectives_table(const Shown& shown) {
-  TextTable table({"exposed ms", "ms", "count", "collectives that nothing hid"}, {3});
+  TextTable table({"exposed ms", "ms", "count", "exposed collectives"}, {3});
   for (const CollectiveCost* one : shown.collectives) {
     table.add({in_milliseconds(one->exposed_ns), in_milliseconds(one->total_ns),
                std::to_string(one->count),
-               cut(shown.names.at(one->name) + (one->unit.empty() ? "" : " of " + one->unit),
-                   kCollectiveWidth, kCollectiveWidth / 2)});
+               truncate(shown.names.at(one->name) + (one->unit.empty() ? "" : " of " + one->unit),
+                        kCollectiveWidth, kCollectiveWidth / 2)});
   }
   return table.text();
 }
@@ -149,8 +149,8 @@ std::string operators_table(const std::vector<const OperatorTotal*>& operators,
   for (const OperatorTotal* one : operators) {
     const double mean = static_cast<double>(one->self_ns) /
                         static_cast<double>(std::max<std::int64_t>(one->count, 1));
-    table.add({share(one->self_ns, total_ns), in_milliseconds(one->self_ns),
-               std::to_string(one->count), fixed(mean / 1e3, mean < 1e6 ? 1 : 0), one->category,
+    table.add({percent(one->self_ns, total_ns), in_milliseconds(one->self_ns),
+               std::to_string(one->count), to_fixed(mean / 1e3, mean < 1e6 ? 1 : 0), one->category,
                shown.names.at(one->name)});
   }
   return table.text();
@@ -197,7 +197,7 @@ std::string gaps_lines(const Analysis& analysis) {
   for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
     if (sum[cause] < span / 2000) continue;  // would read 0.0 %
     causes.emplace_back(sum[cause],
-                        share(sum[cause], span) + " " + text_of(static_cast<GapCause>(cause)));
+                        percent(sum[cause], span) + " " + text_of(static_cast<GapCause>(cause)));
   }
   if (without == 0 || causes.empty()) return "";
   std::stable_sort(causes.begin(), causes.end(),
@@ -205,7 +205,7 @@ std::string gaps_lines(const Analysis& analysis) {
   std::vector<std::string> parts;
   parts.reserve(causes.size());
   for (auto& [ns, text] : causes) parts.push_back(std::move(text));
-  return wrapped("  not computing " + share(without, span) + ": " + joined(parts, ", "), 4);
+  return wrap("  not computing " + percent(without, span) + ": " + join(parts, ", "), 4);
 }
 
 std::string work_tables(const Analysis& analysis) {
@@ -213,8 +213,8 @@ std::string work_tables(const Analysis& analysis) {
   std::string text;
   for (const std::string& table :
        {path_table(analysis, shown), collectives_table(shown),
-        operators_table(shown.device, shown.device_ns, "work of devices", shown),
-        operators_table(shown.host, shown.host_ns, "operators of hosts, by themselves", shown)}) {
+        operators_table(shown.device, shown.device_ns, "device kernels and copies", shown),
+        operators_table(shown.host, shown.host_ns, "CPU operators (self time)", shown)}) {
     if (!table.empty()) text += "\n" + table;
   }
   return text;

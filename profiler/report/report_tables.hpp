@@ -1,4 +1,4 @@
-// The tables of a report: where the time went.
+// The time tables of a report.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 namespace foreshard::profiler {
 namespace {
 
-constexpr std::size_t kMostFunctors = 2;
+constexpr std::size_t kMaxFunctors = 2;
 constexpr std::size_t kDifferenceShown = 16;
 
 // Kernels of which the template arguments say what they do.
@@ -36,7 +36,7 @@ std::string what_it_is(std::string_view name) {
   std::vector<std::string> words;
   if (is_generic(signature.name)) {
     const bool is_cutlass = signature.name.starts_with("cutlass::");
-    words = functors(signature.template_arguments, is_cutlass ? 1 : kMostFunctors);
+    words = functors(signature.template_arguments, is_cutlass ? 1 : kMaxFunctors);
     if (is_cutlass && !words.empty() && words[0].starts_with("cutlass")) return words[0];
   }
   if (auto type = element_type(signature.template_arguments); !type.empty()) {
@@ -75,13 +75,13 @@ std::vector<std::string> with_differences(const std::vector<std::string>& names,
     const std::string& name = names[i];
     std::size_t end = std::max(same, name.size() - std::min(name.size(), same_end));
     while (end < name.size() && is_word(name[end])) ++end;
-    std::string difference = cut(name.substr(same, end - same), kDifferenceShown);
+    std::string difference = truncate(name.substr(same, end - same), kDifferenceShown);
     if (difference.empty()) difference = "-";
     if (!taken.insert(difference).second) {
       difference = "#" + std::to_string(i + 1);
       taken.insert(difference);
     }
-    texts.push_back(cut(alike, most - width(difference) - 3) + " [" + difference + "]");
+    texts.push_back(truncate(alike, most - width(difference) - 3) + " [" + difference + "]");
   }
   return texts;
 }
@@ -91,7 +91,7 @@ std::vector<std::string> with_differences(const std::vector<std::string>& names,
 std::string short_name(std::string_view name, std::size_t most) {
   // Inductor's names list the operators that were fused and end with the number of the kernel.
   constexpr std::size_t kNumber = 8;
-  return cut(what_it_is(name), most, name.starts_with("triton_") ? kNumber : 0);
+  return truncate(what_it_is(name), most, name.starts_with("triton_") ? kNumber : 0);
 }
 
 std::vector<std::string> short_names(const std::vector<std::string>& names, std::size_t most) {
@@ -118,7 +118,7 @@ std::vector<std::string> short_names(const std::vector<std::string>& names, std:
       std::string& one = shown[same[i]] = longer[i];
       for (int number = 2; !taken.insert(one).second; ++number) {
         const std::string suffix = " (" + std::to_string(number) + ")";
-        one = cut(longer[i], most - suffix.size()) + suffix;
+        one = truncate(longer[i], most - suffix.size()) + suffix;
       }
     }
   }

@@ -1,4 +1,4 @@
-// Names of kernels and operators as a person would say them, in a row of a table.
+// Short names of kernels and operators for tables.
 //
 // The name of a templated kernel is its whole C++ signature, hundreds of characters of which few tell
 // it from others: the functor of PyTorch's elementwise and reduce kernels, the type of the elements.

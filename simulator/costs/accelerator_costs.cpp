@@ -10,7 +10,7 @@
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/data_sheet.hpp"
 #include "simulator/costs/key_facts.hpp"
-#include "simulator/costs/regime_costs.hpp"
+#include "simulator/costs/thread_count_estimates.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -127,7 +127,7 @@ class AcceleratorCosts final : public CostModel {
   std::vector<std::string> warnings() const override {
     if (other_device_.empty()) return {};
     return {"the recordings are of " + table_.machine_name + ", not of " + other_device_ +
-            ": what they show is taken as it was there"};
+            "; their costs are used unchanged"};
   }
 
  private:
@@ -167,7 +167,7 @@ class AcceleratorCosts final : public CostModel {
   }
 
   CostTable table_;
-  RegimeCosts recorded_;
+  ThreadCountEstimates recorded_;
   HostCosts host_;
   HostSamples samples_;
   Machine part_;                        // what bounds the estimates

@@ -1,4 +1,4 @@
-// What is gone from a device before PyTorch's allocator, or ours, sees it: the context with its
+// Device memory that is in use before PyTorch's allocator, or ours, starts: the context with its
 // kernels, and the buffers of NCCL's communicators. Without it plans would be said to fit that end a
 // few hundred megabytes short.
 #pragma once

@@ -1,13 +1,13 @@
-// What a task costs: one question, asked of the best source at hand.
+// The cost of a task, from the best available source.
 //
 //   measured  the cost key was seen in a recording of this machine
 //   fitted    a model of its operator, fitted to recordings of this machine, was asked
 //   modelled  nothing of the kind was measured; the figure comes from the hardware's data sheet
-//   unknown   not even that: the task is charged nothing, and the answer says so
+//   unknown   no data sheet either: the task costs nothing, and the prediction reports it
 //
 // Three sources of costs: a table fitted to recordings (TableCosts), a machine of the hardware
-// catalogue (MachineCosts) and, when neither is given, this machine as a stranger would guess it
-// (processor_costs). Every answer says which kind of source served.
+// catalogue (MachineCosts) and, when neither is given, a default CPU model
+// (processor_costs). Every cost carries the kind of its source.
 #pragma once
 
 #include <array>

@@ -17,15 +17,15 @@ double fitted_ns(const CollectiveFit& fit, const CostKey& key) {
   return fit.base_ns + fit.ns_per_root_byte * std::sqrt(bytes) + fit.ns_per_byte * bytes;
 }
 
-const OperatorFit* Regime::fit_of(const CostKey& key, bool on_host) const {
+const OperatorFit* ThreadCountCosts::fit_of(const CostKey& key, bool on_host) const {
   for (const OperatorFit& fit : operators) {
     if (fit.op == key.op && fit.dtype == key.dtype && fit.on_host == on_host) return &fit;
   }
   return nullptr;
 }
 
-const Regime* CostTable::regime(int threads) const {
-  for (const Regime& r : regimes) {
+const ThreadCountCosts* CostTable::regime(int threads) const {
+  for (const ThreadCountCosts& r : regimes) {
     if (r.threads == threads) return &r;
   }
   return nullptr;

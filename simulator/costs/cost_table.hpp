@@ -1,10 +1,10 @@
-// What was learnt about a machine from recordings of it, as kept in a cost file (costs.json).
+// The costs fitted to recordings of a machine, as stored in a cost file (costs.json).
 //
 // A regime is a number of threads per rank: a kernel that owns one thread and one that owns two are
 // different things, so every table exists once per regime. Within a regime:
 //
 //   measured     median processor time of every cost key that was seen; a collective's is that of
-//                its last arriver, which waits for nobody
+//                its last arriver, which does not wait
 //   operators    for each operator and dtype: time = overhead + max(flops x a, bytes x b)
 //   collectives  for each of them, dtype, group and nodes: time = a + c sqrt(bytes) + b x bytes
 //   host         what each kind of instruction costs the host thread, and the latencies of threads
@@ -28,9 +28,9 @@
 namespace foreshard::simulator {
 
 // What recordings and cost files may say of a run.
-constexpr int kMostRanks = 1 << 24;
-constexpr int kMostThreads = 1 << 20;  // of a rank
-constexpr int kMostCores = 1 << 20;
+constexpr int kMaxRanks = 1 << 24;
+constexpr int kMaxThreads = 1 << 20;  // of a rank
+constexpr int kMaxCores = 1 << 20;
 
 struct MeasuredCost {
   double ns = 0;
@@ -87,7 +87,7 @@ struct HostSamples {
 
 using MeasuredCosts = std::unordered_map<CostKey, MeasuredCost, CostKeyHash>;
 
-struct Regime {
+struct ThreadCountCosts {
   int threads = 1;
   MeasuredCosts measured;          // on streams
   MeasuredCosts measured_on_host;  // by the host thread itself, whose memory and caches are others
@@ -125,15 +125,15 @@ struct Calibration {
 // Whole steps may move the factor by a third. What they miss beyond that is the simulation's fault,
 // not the tasks': a factor on every task would carry it to plans that have other tasks. It stays an
 // error of the recorded runs, which widens the band, and a warning.
-struct Crowding {
-  static constexpr double kLeastMissed = 0.75, kMostMissed = 1.33;
+struct Oversubscription {
+  static constexpr double kLeastMissed = 0.75, kMaxMissed = 1.33;
 
   int threads = 1;
   int ranks = 1;
   double factor = 1;
   double missed = 1;  // whole steps as recorded / as their tasks explain them
 
-  bool is_beyond_belief() const { return missed < kLeastMissed || missed > kMostMissed; }
+  bool is_beyond_belief() const { return missed < kLeastMissed || missed > kMaxMissed; }
 };
 
 struct CostTable {
@@ -141,15 +141,15 @@ struct CostTable {
   bool is_accelerator = false;     // each rank has a device of its own, and nothing is shared
   int cores = 1;                   // of the machine; says nothing about accelerators
   double memory_bytes_per_ns = 0;  // 0: no limit was seen
-  std::vector<Regime> regimes;
-  std::vector<Crowding> crowding;
+  std::vector<ThreadCountCosts> regimes;
+  std::vector<Oversubscription> crowding;
   std::vector<Calibration> calibration;
   std::int64_t impossible_keys = 0;  // left out: they took less time than the data sheet allows
   double slowness_spread = 0;  // relative standard deviation of the machine's speed between runs
   double band = 0.1;           // a step takes predicted x (1 +- band) with a probability of 90 %
   double doubt_scale = 1;      // how much further off than they admitted to unsure predictions were
 
-  const Regime* regime(int threads) const;
+  const ThreadCountCosts* regime(int threads) const;
 };
 
 std::string to_json(const CostTable& table);

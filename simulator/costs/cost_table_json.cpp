@@ -42,7 +42,7 @@ class Reader {
 
   std::int64_t integer(const char* key, std::int64_t least, std::int64_t most) {
     const double x = number(key, static_cast<double>(least), static_cast<double>(most));
-    if (x != std::floor(x)) wrong(key, "is not an integer; expected one");
+    if (x != std::floor(x)) wrong(key, "is not an integer; expected an integer");
     return std::llround(x);
   }
 
@@ -58,7 +58,7 @@ class Reader {
     const Json* value = find(key);
     if (value == nullptr) return false;
     if (value->is_boolean()) return value->get<bool>();
-    wrong(key, "is neither true nor false");
+    wrong(key, "is not a boolean; expected true or false");
     return false;
   }
 
@@ -70,7 +70,8 @@ class Reader {
     if (!value->is_array()) return wrong(key, "is not a list; expected a list of objects");
     for (std::size_t i = 0; i < value->size() && !error_; ++i) {
       const std::string name = prefix_ + key + "[" + std::to_string(i) + "]";
-      if (!(*value)[i].is_object()) return wrong(key, "holds something else than objects");
+      if (!(*value)[i].is_object())
+        return wrong(key, "contains a value that is not an object; expected objects");
       Reader item((*value)[i], name + ".", error_, file_);
       read(item);
     }
@@ -80,7 +81,7 @@ class Reader {
     static const Json empty = Json::object();
     const Json* value = find(key);
     if (value != nullptr && !value->is_object()) {
-      wrong(key, "is not an object; expected one");
+      wrong(key, "is not an object; expected an object");
       value = nullptr;
     }
     return {value == nullptr ? empty : *value, prefix_ + key + ".", error_, file_};
@@ -97,7 +98,7 @@ class Reader {
     if (error_) return nullptr;
     const auto found = object_.find(key);
     if (found != object_.end()) return &*found;
-    wrong(key, "is missing; cost files written by `foreshard fit` have it");
+    wrong(key, "is missing; expected it, as in files written by `foreshard fit`");
     return nullptr;
   }
 
@@ -119,7 +120,7 @@ Operator read_operator(Reader& reader) {
 
 DType read_dtype(Reader& reader) {
   const std::optional<DType> type = dtype_named(reader.word("dtype"));
-  if (!type) reader.wrong("dtype", "is none of fp32, bf16, fp64, int32, fp16, fp8");
+  if (!type) reader.wrong("dtype", "is not a dtype; expected fp32, bf16, fp64, int32, fp16 or fp8");
   return type.value_or(DType::fp32);
 }
 
@@ -134,7 +135,7 @@ IssueNumbers read_issue(Reader issue, std::int64_t most) {
   return result;
 }
 
-void read_host(Reader host, Regime& regime) {
+void read_host(Reader host, ThreadCountCosts& regime) {
   regime.host.uses_core = true;
   regime.host.issue_ns = read_issue(host.object("issue_ns"), kMaxHostTime);
   for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
@@ -149,14 +150,14 @@ void read_host(Reader host, Regime& regime) {
 }
 
 FitRange read_range(Reader& reader) {
-  constexpr double kMostWork = 1e24;  // operations or bytes: a thousand years of any device
+  constexpr double kMaxWork = 1e24;  // operations or bytes: a thousand years of any device
   FitRange range;
   range.samples = reader.integer("samples", 0, kMaxCount);
   range.sizes = reader.integer("sizes", 0, kMaxCount);
-  range.least_work = reader.number("least_work", 0, kMostWork);
-  range.most_work = reader.number("most_work", 0, kMostWork);
-  range.least_intensity = reader.number("least_intensity", 0, kMostWork);
-  range.most_intensity = reader.number("most_intensity", 0, kMostWork);
+  range.least_work = reader.number("least_work", 0, kMaxWork);
+  range.most_work = reader.number("most_work", 0, kMaxWork);
+  range.least_intensity = reader.number("least_intensity", 0, kMaxWork);
+  range.most_intensity = reader.number("most_intensity", 0, kMaxWork);
   range.longest_ns = reader.number("longest_ns", 0, kMaxTime);
   return range;
 }
@@ -171,9 +172,9 @@ void add_range(Json& fit, const FitRange& range) {
   fit["longest_ns"] = range.longest_ns;
 }
 
-Regime read_regime(Reader& reader) {
-  Regime regime;
-  regime.threads = static_cast<int>(reader.integer("threads_per_rank", 1, kMostThreads));
+ThreadCountCosts read_regime(Reader& reader) {
+  ThreadCountCosts regime;
+  regime.threads = static_cast<int>(reader.integer("threads_per_rank", 1, kMaxThreads));
   read_host(reader.object("host"), regime);
   reader.list("measured", [&](Reader& item) {
     CostKey key;
@@ -231,7 +232,7 @@ Json host_json(const HostCosts& host, const HostSamples& samples) {
   return json;
 }
 
-Json regime_json(const Regime& regime) {
+Json regime_json(const ThreadCountCosts& regime) {
   Json measured = Json::array(), operators = Json::array(), collectives = Json::array();
   for (const bool on_host : {false, true}) {
     // By text, so that equal tables are equal files.
@@ -276,8 +277,8 @@ Json regime_json(const Regime& regime) {
 
 std::string to_json(const CostTable& table) {
   Json regimes = Json::array(), crowding = Json::array(), calibration = Json::array();
-  for (const Regime& regime : table.regimes) regimes.push_back(regime_json(regime));
-  for (const Crowding& c : table.crowding) {
+  for (const ThreadCountCosts& regime : table.regimes) regimes.push_back(regime_json(regime));
+  for (const Oversubscription& c : table.crowding) {
     crowding.push_back({{"threads_per_rank", c.threads},
                         {"ranks", c.ranks},
                         {"factor", c.factor},
@@ -331,7 +332,7 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
   }
   Reader machine = reader.object("machine");
   table.machine_name = machine.word("name");
-  table.cores = static_cast<int>(machine.integer("cores", 1, kMostCores));
+  table.cores = static_cast<int>(machine.integer("cores", 1, kMaxCores));
   table.is_accelerator = machine.truth("accelerator");
   table.memory_bytes_per_ns = reader.number("memory_bytes_per_ns", 0, 1e9);
   table.impossible_keys = reader.integer("impossible_keys", 0, kMaxCount);
@@ -340,8 +341,8 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
   table.doubt_scale = reader.number("doubt_scale", 1, 1e3);
   reader.list("regimes", [&](Reader& item) { table.regimes.push_back(read_regime(item)); });
   reader.list("crowding", [&](Reader& item) {
-    const auto threads = static_cast<int>(item.integer("threads_per_rank", 1, kMostThreads));
-    const auto ranks = static_cast<int>(item.integer("ranks", 1, kMostRanks));
+    const auto threads = static_cast<int>(item.integer("threads_per_rank", 1, kMaxThreads));
+    const auto ranks = static_cast<int>(item.integer("ranks", 1, kMaxRanks));
     const double factor = item.number("factor", 0.01, 100);
     const double missed = item.has("missed") ? item.number("missed", 0, 1e6) : 1;
     table.crowding.push_back({threads, ranks, factor, missed});
@@ -351,8 +352,8 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
     c.trace = item.word("trace");
     c.model = item.word("model");
     c.plan = item.word("plan");
-    c.ranks = static_cast<int>(item.integer("ranks", 1, kMostRanks));
-    c.threads = static_cast<int>(item.integer("threads_per_rank", 1, kMostThreads));
+    c.ranks = static_cast<int>(item.integer("ranks", 1, kMaxRanks));
+    c.threads = static_cast<int>(item.integer("threads_per_rank", 1, kMaxThreads));
     c.measured_ns = item.integer("measured_ns", 0, kMaxCount);
     c.recorder_share = item.number("recorder_share", 0, 1);
     c.slowness = item.number("slowness", 0, 1e3);

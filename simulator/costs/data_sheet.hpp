@@ -1,4 +1,4 @@
-// What a device's data sheet rules out: no work is done faster than these rates allow, whatever its
+// Bounds from a device's data sheet: no work is done faster than these rates allow, whatever its
 // software does. Estimates learnt from recordings are held against it, because a recording says
 // little about sizes it does not hold, and nothing about what its cost keys leave out.
 #pragma once

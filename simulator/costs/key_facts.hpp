@@ -1,4 +1,4 @@
-// What kinds of work cost keys are, as far as their costs follow different rules.
+// Classification of cost keys by the rules that their costs follow.
 #pragma once
 
 #include "models/program/operators.hpp"

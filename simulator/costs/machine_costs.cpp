@@ -11,7 +11,7 @@ namespace foreshard::simulator {
 namespace {
 
 // Shares of the vendor's peak that good kernels reach at the sizes of training.
-constexpr double kMatmulEfficiency = 0.70;     // where nobody has published a measured peak
+constexpr double kMatmulEfficiency = 0.70;     // where no measured peak is published
 constexpr double kMatmulOfMeasured = 0.80;     // of the best matrix product anyone reports
 constexpr double kAttentionEfficiency = 0.45;  // fused, forward
 constexpr double kAttentionBackwardEfficiency = 0.38;

@@ -1,4 +1,4 @@
-// This machine as a stranger would guess it from its number of cores: figures that any server core
+// A default CPU model that depends only on the number of cores: figures that any server core
 // of the last decade reaches. They are there so that `predict` answers something before the first
 // recording, and are marked "modelled".
 #include <algorithm>
@@ -59,7 +59,8 @@ class ProcessorCosts final : public CostModel {
 
   std::vector<std::string> warnings() const override {
     return {
-        "times are a guess from the number of cores; `foreshard fit` learns them from recordings"};
+        "times are estimated from the number of cores; `foreshard fit` measures them from "
+        "recordings"};
   }
 
  private:

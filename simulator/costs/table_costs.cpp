@@ -9,7 +9,7 @@
 #include "models/base/statistics.hpp"
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/key_facts.hpp"
-#include "simulator/costs/regime_costs.hpp"
+#include "simulator/costs/thread_count_estimates.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -39,10 +39,11 @@ class TableCosts final : public CostModel {
   TableCosts(CostTable table, int ranks)
       : table_(std::move(table)), ranks_(ranks), threads_(threads_per_rank(table_.cores, ranks)) {
     // The regime of these threads first, then the others by nearness.
-    std::sort(table_.regimes.begin(), table_.regimes.end(), [&](const Regime& a, const Regime& b) {
-      return std::abs(a.threads - threads_) < std::abs(b.threads - threads_);
-    });
-    for (const Regime& regime : table_.regimes) {
+    std::sort(table_.regimes.begin(), table_.regimes.end(),
+              [&](const ThreadCountCosts& a, const ThreadCountCosts& b) {
+                return std::abs(a.threads - threads_) < std::abs(b.threads - threads_);
+              });
+    for (const ThreadCountCosts& regime : table_.regimes) {
       regimes_.emplace_back(regime);
       for (const auto& [key, cost] : regime.measured) {
         if (cost.ns <= 0 || is_transfer(key.op)) continue;
@@ -128,8 +129,8 @@ class TableCosts final : public CostModel {
     return guess;
   }
 
-  static CostEstimate modelled_by(const RegimeAnswer& answer, const CostEstimate& guess) {
-    RegimeAnswer unsure = answer;
+  static CostEstimate modelled_by(const ThreadCountEstimate& answer, const CostEstimate& guess) {
+    ThreadCountEstimate unsure = answer;
     unsure.source = CostSource::modelled;
     unsure.error = std::hypot(answer.error, kModelledError);
     return within_reason(unsure, guess);
@@ -137,7 +138,7 @@ class TableCosts final : public CostModel {
 
   // What the samples do not carry is still the best one has of this very processor, as long as it is
   // not ten times off what any core does.
-  static CostEstimate within_reason(const RegimeAnswer& answer, const CostEstimate& guess) {
+  static CostEstimate within_reason(const ThreadCountEstimate& answer, const CostEstimate& guess) {
     if (answer.is_carried) return {answer.ns, {}, answer.source, answer.error};
     constexpr double kReason = 10;
     return {std::clamp(answer.ns, guess.ns / kReason, guess.ns * kReason),
@@ -147,10 +148,10 @@ class TableCosts final : public CostModel {
   }
 
   // The regime of these threads, else another one corrected by what threads do to such operators.
-  std::optional<RegimeAnswer> ask_all(const CostKey& key, const TaskPlace& place) const {
-    std::optional<RegimeAnswer> best;
-    const RegimeCosts& home = regimes_.front();
-    for (const RegimeCosts& regime : regimes_) {
+  std::optional<ThreadCountEstimate> ask_all(const CostKey& key, const TaskPlace& place) const {
+    std::optional<ThreadCountEstimate> best;
+    const ThreadCountEstimates& home = regimes_.front();
+    for (const ThreadCountEstimates& regime : regimes_) {
       auto known = ask_near(regime, key, place);
       if (!known || (best && !known->is_carried)) continue;
       if (regime.regime().threads != threads_) {
@@ -176,9 +177,9 @@ class TableCosts final : public CostModel {
   }
 
   // Where it was asked for or, failing that, in the other of host and streams, or another group.
-  static std::optional<RegimeAnswer> ask_near(const RegimeCosts& regime, const CostKey& key,
-                                              const TaskPlace& place) {
-    const auto from_elsewhere = [](std::optional<RegimeAnswer> there, double error) {
+  static std::optional<ThreadCountEstimate> ask_near(const ThreadCountEstimates& regime,
+                                                     const CostKey& key, const TaskPlace& place) {
+    const auto from_elsewhere = [](std::optional<ThreadCountEstimate> there, double error) {
       if (!there) return there;
       there->source = CostSource::modelled;
       there->error = std::hypot(there->error, error);
@@ -195,7 +196,8 @@ class TableCosts final : public CostModel {
 
   // Time with the threads of `home` over time with those of `other`: as the same operator shows it
   // in another type, else as all operators do together.
-  static double speed_ratio(const CostKey& key, const RegimeCosts& home, const RegimeCosts& other) {
+  static double speed_ratio(const CostKey& key, const ThreadCountEstimates& home,
+                            const ThreadCountEstimates& other) {
     if (is_transfer(key.op)) return 1;
     for (const DType type : {DType::fp32, DType::bf16}) {
       const CostKey twin = in_type(key, type);
@@ -215,11 +217,11 @@ class TableCosts final : public CostModel {
 
   // The factor of these threads or else of any, at the nearest number of ranks.
   static double crowding(const CostTable& table, int threads, int ranks) {
-    const Crowding* best = nullptr;
-    const auto distance = [&](const Crowding& c) {
+    const Oversubscription* best = nullptr;
+    const auto distance = [&](const Oversubscription& c) {
       return std::pair(c.threads != threads, std::abs(c.ranks - ranks));
     };
-    for (const Crowding& c : table.crowding) {
+    for (const Oversubscription& c : table.crowding) {
       if (best == nullptr || distance(c) < distance(*best)) best = &c;
     }
     return best == nullptr ? 1 : best->factor;
@@ -228,7 +230,7 @@ class TableCosts final : public CostModel {
   CostTable table_;
   int ranks_;
   int threads_;
-  std::vector<RegimeCosts> regimes_;
+  std::vector<ThreadCountEstimates> regimes_;
   double quickest_bytes_ = 0;  // that any recorded kernel moved, in a nanosecond
   double crowding_ = 1;
   std::unique_ptr<CostModel> fallback_;

@@ -93,7 +93,7 @@ Factors crowding_of_tasks(const Runs& runs, const Speeds& speeds, const CostTabl
   std::map<int, std::map<int, Misses>> misses;  // by threads, then ranks
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const RunSamples& samples = runs[r]->samples;
-    const Regime* regime = table.regime(samples.threads);
+    const ThreadCountCosts* regime = table.regime(samples.threads);
     Misses& of_kind = misses[samples.threads][samples.ranks];
     ++of_kind.runs;
     for (const TaskSample& task : samples.tasks) {
@@ -143,7 +143,7 @@ void add_missing_time(const Runs& runs, const Speeds& speeds, CostTable& table) 
   }
   if (count == 0) return;
   const double common = all / count;
-  for (Crowding& crowding : table.crowding) {
+  for (Oversubscription& crowding : table.crowding) {
     double special = 0;
     const auto found = misses.find({crowding.threads, crowding.ranks});
     if (found != misses.end()) {
@@ -151,18 +151,20 @@ void add_missing_time(const Runs& runs, const Speeds& speeds, CostTable& table) 
       special /= static_cast<double>(found->second.size()) + kDoubt;
     }
     crowding.missed = std::exp(common + special);
-    crowding.factor *= std::clamp(crowding.missed, Crowding::kLeastMissed, Crowding::kMostMissed);
+    crowding.factor *=
+        std::clamp(crowding.missed, Oversubscription::kLeastMissed, Oversubscription::kMaxMissed);
   }
 }
 
 void warn_of_missing_time(const CostTable& table, std::vector<std::string>& warnings) {
-  for (const Crowding& crowding : table.crowding) {
+  for (const Oversubscription& crowding : table.crowding) {
     if (!crowding.is_beyond_belief()) continue;
     warnings.push_back(formatted(
-        "steps of %s with %s each take %.2f times what their tasks explain; %.2f is taken, so "
+        "steps of %s with %s each take %.2f times the sum of their tasks; %.2f is used, so "
         "predictions of such runs are too %s",
-        counted(crowding.ranks, "rank").c_str(), counted(crowding.threads, "thread").c_str(),
-        crowding.missed, std::clamp(crowding.missed, Crowding::kLeastMissed, Crowding::kMostMissed),
+        plural(crowding.ranks, "rank").c_str(), plural(crowding.threads, "thread").c_str(),
+        crowding.missed,
+        std::clamp(crowding.missed, Oversubscription::kLeastMissed, Oversubscription::kMaxMissed),
         crowding.missed > 1 ? "short" : "long"));
   }
 }
@@ -204,10 +206,10 @@ Result<void> check(const std::vector<Run>& runs) {
   if (runs.empty()) return fail("", "", "no recording given; expected at least one .fst file");
   for (const Run& run : runs) {
     if (run.samples.tasks.empty()) {
-      return fail(
-          run.samples.file, "",
-          "holds no device work with a cost key; expected a recording of `foreshard train`, or of "
-          "PyTorch's profiler with record_shapes");
+      return fail(run.samples.file, "",
+                  "contains no device work with a cost key; expected a recording of `foreshard "
+                  "train`, or of "
+                  "PyTorch's profiler with record_shapes");
     }
     if (run.samples.machine_name != runs[0].samples.machine_name ||
         run.samples.cores != runs[0].samples.cores) {
@@ -304,22 +306,22 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
                                 " of " +
                                 std::to_string(samples.tasks_without_key +
                                                static_cast<std::int64_t>(samples.tasks.size())) +
-                                " pieces of work have no cost key and taught nothing");
+                                " operations have no cost key and were not used");
     }
     if (is_comparable(run)) {
       c.fitted_ns = replay(run, result.table).step_time.count();
       if (runs.size() > 1) hold_out(runs, speeds, r, c);
     } else {
       result.warnings.push_back(samples.file +
-                                ": could not be simulated, so it says nothing about "
+                                ": could not be simulated, so it is not used to estimate "
                                 "the error of predictions");
     }
     result.table.calibration.push_back(c);
   }
   if (result.table.impossible_keys > 0) {
     result.warnings.push_back(std::to_string(result.table.impossible_keys) +
-                              " cost keys took less time than the data sheet allows, so that part "
-                              "of their work is not in the recordings; they taught nothing");
+                              " cost keys took less time than the data sheet allows, so the "
+                              "recordings lack part of their work; they were not used");
   }
   const Band band = band_of(result.table);
   result.table.band = band.half_width;

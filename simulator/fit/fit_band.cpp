@@ -36,7 +36,7 @@ Band band_without(const CostTable& table, const Calibration* left_out) {
     ++band.errors;
   }
   int degrees = kPriorErrors + band.errors;
-  // What even a table that learnt from the run misses is nobody's doubt. Such errors are known to be
+  // Errors that remain in a table fitted to the run itself are not doubt. Such errors are known to be
   // too small, so they may widen the band, never narrow it.
   for (const Calibration& run : table.calibration) {
     if (&run == left_out || run.fitted_ns <= 0 || run.held_out_doubt <= kSure) continue;

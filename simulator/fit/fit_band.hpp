@@ -1,4 +1,4 @@
-// How far off predictions by a table are, from recordings it was not fitted to.
+// The error band of predictions by a table, from recordings it was not fitted to.
 //
 // Each recording that the others can predict gives one error. Few errors know their spread badly, so
 // they are joined to what was known beforehand, and the band is that of Student's distribution for as

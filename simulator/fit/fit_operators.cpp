@@ -285,7 +285,7 @@ OperatorFit scaled_fit(const OperatorFit& shape, const Points& points) {
   return fit;
 }
 
-Points points_of(const Regime& regime) {
+Points points_of(const ThreadCountCosts& regime) {
   Points points;
   for (const bool on_host : {false, true}) {
     for (const auto& [key, cost] : regime.measured_where(on_host)) {
@@ -318,14 +318,14 @@ std::int64_t least_nodes(std::int64_t group, const Machine* part) {
   return (group + part->gpus_per_node - 1) / part->gpus_per_node;
 }
 
-void fit_operators(std::vector<Regime>& regimes, const Machine* part) {
+void fit_operators(std::vector<ThreadCountCosts>& regimes, const Machine* part) {
   std::vector<OperatorPoints> all;
   struct Shape {
     std::size_t lengths = 0;
     OperatorFit fit;
   };
   std::map<Operator, Shape> shapes;
-  for (Regime& regime : regimes) {
+  for (ThreadCountCosts& regime : regimes) {
     OperatorPoints& operators = all.emplace_back();
     std::map<std::tuple<Operator, DType, std::int64_t>, Points> collectives;
     for (const Point& p : points_of(regime)) {

@@ -15,7 +15,7 @@ namespace foreshard::simulator {
 
 // Fills `operators` and `collectives` of each regime from its measured costs. `part`: the device's
 // data sheet, or that of the fastest part where the catalogue has none; nullptr for processors.
-void fit_operators(std::vector<Regime>& regimes, const Machine* part);
+void fit_operators(std::vector<ThreadCountCosts>& regimes, const Machine* part);
 
 // Nodes that a group of so many devices is spread over at least. A recording does not say; devices
 // that a node holds are taken to be in the group first.

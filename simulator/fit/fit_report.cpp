@@ -15,7 +15,7 @@ namespace {
 
 // What accelerators reached of the data sheet's rates, over all launches and in the best case. Small
 // operands may come from caches, which are faster than the memory.
-void add_efficiencies(std::string& text, const Regime& regime, const Machine& machine) {
+void add_efficiencies(std::string& text, const ThreadCountCosts& regime, const Machine& machine) {
   struct Sum {
     double least = 0, taken = 0, best = 0;
   };
@@ -28,39 +28,40 @@ void add_efficiencies(std::string& text, const Regime& regime, const Machine& ma
     sum.taken += cost.ns * static_cast<double>(cost.count);
     sum.best = std::max(sum.best, least / cost.ns);
   }
-  text += formatted("  of what the data sheet of %s allows:\n", machine.name.c_str());
+  text += formatted("  efficiency relative to the data sheet of %s:\n", machine.name.c_str());
   for (const auto& [what, sum] : sums) {
-    text += formatted("  %-24s %-5s %8.1f %% of the time needed, %.1f %% at best\n",
+    text += formatted("  %-24s %-5s %8.1f %% on average, %.1f %% at best\n",
                       std::string(name(what.first)).c_str(), std::string(name(what.second)).c_str(),
                       100 * sum.least / sum.taken, 100 * sum.best);
   }
 }
 
-void add_regime(std::string& text, const Regime& regime) {
-  text += "\n" + counted(regime.threads, "thread") +
+void add_regime(std::string& text, const ThreadCountCosts& regime) {
+  text += "\n" + plural(regime.threads, "thread") +
           " per rank: " + std::to_string(regime.measured.size()) + " cost keys measured\n";
   text += formatted("  %-24s %-5s %8s %12s %12s %12s %9s\n", "operator", "dtype", "samples",
                     "overhead us", "GFLOP/s", "GB/s", "residual");
-  const auto rate = [](double ns) { return ns > 0 ? 1 / ns : 0.0; };
+  const auto rate = [](double ns) { return ns > 0 ? to_fixed(1 / ns, 1) : "not fitted"; };
   for (const OperatorFit& fit : regime.operators) {
     const std::string where = std::string(name(fit.op)) + (fit.on_host ? " (host)" : "");
-    text += formatted("  %-24s %-5s %8lld %12.1f %12.1f %12.1f %7.1f %%\n", where.c_str(),
-                      std::string(name(fit.dtype)).c_str(),
-                      static_cast<long long>(fit.range.samples), fit.overhead_ns / 1e3,
-                      rate(fit.ns_per_flop), rate(fit.ns_per_byte), fit.residual * 100);
+    text +=
+        formatted("  %-24s %-5s %8lld %12.1f %12s %12s %7.1f %%\n", where.c_str(),
+                  std::string(name(fit.dtype)).c_str(), static_cast<long long>(fit.range.samples),
+                  fit.overhead_ns / 1e3, rate(fit.ns_per_flop).c_str(),
+                  rate(fit.ns_per_byte).c_str(), fit.residual * 100);
   }
   for (const CollectiveFit& fit : regime.collectives) {
     const std::string where = std::string(name(fit.op)) + " of " + std::to_string(fit.group) +
                               (fit.nodes > 1 ? " on " + std::to_string(fit.nodes) : "");
     text +=
-        formatted("  %-24s %-5s %8lld %12.1f %12s %12.1f %7.1f %%\n", where.c_str(),
+        formatted("  %-24s %-5s %8lld %12.1f %12s %12s %7.1f %%\n", where.c_str(),
                   std::string(name(fit.dtype)).c_str(), static_cast<long long>(fit.range.samples),
-                  fit.base_ns / 1e3, "", rate(fit.ns_per_byte), fit.residual * 100);
+                  fit.base_ns / 1e3, "", rate(fit.ns_per_byte).c_str(), fit.residual * 100);
   }
   const HostCosts& host = regime.host;
   text += formatted(
-      "  host: launch %.2f us, collective %.2f us, alloc %.2f us; waking a stream %.1f us, "
-      "after an event %.1f us, the host %.1f us; gap %.2f us; rendezvous %.1f us\n",
+      "  host: launch %.2f us, collective %.2f us, alloc %.2f us; latency of a stream %.1f us, "
+      "of an event %.1f us, of a host wait %.1f us; gap %.2f us; rendezvous %.1f us\n",
       static_cast<double>(host.issue_ns[static_cast<std::size_t>(Kind::launch)]) / 1e3,
       static_cast<double>(host.issue_ns[static_cast<std::size_t>(Kind::collective)]) / 1e3,
       static_cast<double>(host.issue_ns[static_cast<std::size_t>(Kind::alloc)]) / 1e3,
@@ -90,22 +91,23 @@ void add_recordings(std::string& text, const CostTable& table) {
   }
   if (table.slowness_spread > 0) {
     text += formatted(
-        "the machine's speed varied by %.1f %% (standard deviation) between recordings alike\n",
+        "the machine's speed varied by %.1f %% (standard deviation) between similar recordings\n",
         100 * table.slowness_spread);
   }
-  text +=
-      formatted("band: a step takes the prediction +- %.1f %% with a probability of 90 %%%s\n",
-                table.band * 100,
-                is_checked ? "" : " (assumed: no recording's step could be predicted to check it)");
+  text += formatted(
+      "error band: with a probability of 90 %% a step is within +- %.1f %% of its prediction%s\n",
+      table.band * 100,
+      is_checked ? "" : " (assumed: no recorded step could be predicted to check it)");
   const BandCheck check = check_band(table);
   if (check.tried > 0) {
     text += formatted(
-        "held out: each recording predicted from the others alone; %d of %d lie, at the speed they "
-        "were recorded, inside the band that the other errors make\n",
+        "held out: each recording is predicted from the others alone; at their recorded speed, %d "
+        "of "
+        "%d are within the error band of the others\n",
         check.inside, check.tried);
   }
   if (table.doubt_scale > 1) {
-    text += formatted("costs that no recording carries were further off than assumed: %.1f times\n",
+    text += formatted("errors of costs without a recording were %.1f times the assumed errors\n",
                       table.doubt_scale);
   }
 }
@@ -115,29 +117,30 @@ void add_recordings(std::string& text, const CostTable& table) {
 std::string fit_report(const CostTable& table) {
   std::string text;
   if (table.is_accelerator) {
-    text += formatted("device: %s, one of each rank's own\n",
-                      table.machine_name.empty() ? "not named" : table.machine_name.c_str());
+    text += formatted("device: %s (one per rank)\n",
+                      table.machine_name.empty() ? "unnamed" : table.machine_name.c_str());
   } else {
     text += formatted("machine: %s, %d cores\n", table.machine_name.c_str(), table.cores);
   }
   if (table.memory_bytes_per_ns > 0) {
-    text += formatted("memory bandwidth that tasks share: %.1f GB/s\n", table.memory_bytes_per_ns);
+    text += formatted("shared memory bandwidth: %.1f GB/s\n", table.memory_bytes_per_ns);
   }
-  for (const Crowding& c : table.crowding)
+  for (const Oversubscription& c : table.crowding)
     if (!table.is_accelerator)
       text += formatted(
-          "%s with %s each: tasks take %.2f times as long%s\n", counted(c.ranks, "rank").c_str(),
-          counted(c.threads, "thread").c_str(), c.factor,
+          "%s with %s each: tasks take %.2f times as long as alone%s\n",
+          plural(c.ranks, "rank").c_str(), plural(c.threads, "thread").c_str(), c.factor,
           c.is_beyond_belief() ? formatted(", and whole steps %.2f times", c.missed).c_str() : "");
   const auto machine =
       table.is_accelerator ? machine_reported_as(table.machine_name) : std::nullopt;
-  for (const Regime& regime : table.regimes) {
+  for (const ThreadCountCosts& regime : table.regimes) {
     add_regime(text, regime);
     if (machine) add_efficiencies(text, regime, *machine);
   }
 
   add_recordings(text, table);
-  text += "(\"recorder\": its share of the step, taken out; \"-\": could not be simulated)\n";
+  text +=
+      "(recorder: share of the step spent on recording, subtracted; -: could not be simulated)\n";
   return text;
 }
 

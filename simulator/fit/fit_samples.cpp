@@ -195,7 +195,7 @@ class Reader {
 
   void read_host(std::size_t lane) {
     const auto& events = by_lane_[lane];
-    std::int64_t issued_until = INT64_MIN;  // an operator's parts are no instructions of their own
+    std::int64_t issued_until = INT64_MIN;  // an operator's parts are not instructions
     for (const Event* event : events) {
       if (event->kind == EventKind::range || event->step < first_step_) continue;
       if (event->start_ns >= issued_until) {
@@ -281,7 +281,7 @@ class Reader {
 
   // --- collectives ------------------------------------------------------------------------------
 
-  // Ranks that take part; 0 of what is no collective or says too little of itself.
+  // Ranks that take part; 0 where it is not a collective or is not described well enough.
   std::int64_t group_size(const Event& event) {
     if (event.kind != EventKind::communication) return 0;
     const std::int32_t key = key_of(event);
@@ -361,14 +361,14 @@ double quantile(std::vector<double>& values, double share) {
 
 Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& file) {
   if (text_of(trace, "predicted") == "1") {
-    return fail(file, "predicted", "is a prediction, which teaches nothing; expected a recording");
+    return fail(file, "predicted", "is a prediction; expected a recording of a real run");
   }
   RunSamples out;
   out.file = file;
   out.model_json = text_of(trace, "model");
   out.plan_toml = text_of(trace, "plan");
   out.machine_name = text_of(trace, "cpu_model");
-  // Recordings of others come from devices, and say which.
+  // Imported recordings name their devices.
   const std::string source = text_of(trace, "source");
   out.is_accelerator = source == "kineto" || source == "nsys";
   if (out.is_accelerator) {
@@ -377,21 +377,21 @@ Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& fil
     out.machine_name = is_named ? device->second : "";
   }
   std::optional<Error> error;
-  const auto count = [&](const char* key, int otherwise, int most) {
-    const auto number = traces::integer_between(trace.metadata, key, 1, most, otherwise, file);
+  const auto count = [&](const char* key, int fallback, int most) {
+    const auto number = traces::integer_between(trace.metadata, key, 1, most, fallback, file);
     if (!number && !error) error = number.error();
-    return number ? static_cast<int>(*number) : otherwise;
+    return number ? static_cast<int>(*number) : fallback;
   };
-  out.ranks = count("ranks", 1, kMostRanks);
-  out.threads = count("threads_per_rank", 1, kMostThreads);
-  out.cores = out.is_accelerator ? 1 : count("cores", traces::cores(), kMostCores);
+  out.ranks = count("ranks", 1, kMaxRanks);
+  out.threads = count("threads_per_rank", 1, kMaxThreads);
+  out.cores = out.is_accelerator ? 1 : count("cores", traces::cores(), kMaxCores);
   if (error) return tl::unexpected<Error>(*error);
   std::set<std::int32_t> recorded;
   for (const traces::Lane& lane : trace.lanes) recorded.insert(lane.rank);
   out.has_all_ranks = std::ssize(recorded) >= out.ranks;
-  constexpr double kMostRecording = 0.5;  // more is no figure to correct anything by
+  constexpr double kMaxRecording = 0.5;  // larger values are not plausible
   out.recorder_share = std::clamp(traces::number(trace.metadata, "recorder_overhead_fraction", 0),
-                                  0.0, kMostRecording);
+                                  0.0, kMaxRecording);
   Reader(trace, out).read();
   return out;
 }

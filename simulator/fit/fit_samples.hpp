@@ -1,4 +1,4 @@
-// What `fit` needs of one recording, read out of it once.
+// Samples that `fit` takes from one recording.
 #pragma once
 
 #include <array>

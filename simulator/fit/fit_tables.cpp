@@ -58,12 +58,12 @@ MeasuredCost summary(KeySamples& samples) {
 // What a host thread pays where no recording shows it: assumed figures of a server core.
 constexpr double kIssueGuess = 300, kBookkeepingGuess = 60, kLatencyGuess = 8000, kGapGuess = 300;
 
-double middle_of(std::vector<double> values, double otherwise) {
-  return values.empty() ? otherwise : quantile(values, 0.5);
+double middle_of(std::vector<double> values, double fallback) {
+  return values.empty() ? fallback : quantile(values, 0.5);
 }
 
 // And how many samples say so.
-void fit_host(const std::vector<const RunSamples*>& runs, Regime& regime) {
+void fit_host(const std::vector<const RunSamples*>& runs, ThreadCountCosts& regime) {
   HostCosts& host = regime.host;
   host.uses_core = true;
   const auto joined = [&](auto member) {
@@ -84,7 +84,7 @@ void fit_host(const std::vector<const RunSamples*>& runs, Regime& regime) {
   // Waiting for a core looks like rendezvous; the quicker meetings are the undisturbed ones.
   constexpr struct {
     std::vector<double> RunSamples::*samples;
-    double quantile, otherwise;
+    double quantile, fallback;
   } kLatencies[] = {{&RunSamples::launch_latency, 0.5, kLatencyGuess},
                     {&RunSamples::stream_gap, 0.5, kGapGuess},
                     {&RunSamples::event_latency, 0.5, kLatencyGuess},
@@ -95,7 +95,7 @@ void fit_host(const std::vector<const RunSamples*>& runs, Regime& regime) {
     const auto& of = kLatencies[i];
     auto all = joined(
         [&](const RunSamples& run) -> const std::vector<double>& { return run.*of.samples; });
-    host.*kHostLatencies[i] = std::llround(all.empty() ? of.otherwise : quantile(all, of.quantile));
+    host.*kHostLatencies[i] = std::llround(all.empty() ? of.fallback : quantile(all, of.quantile));
     regime.host_samples.latencies[i] = std::ssize(all);
   }
 }
@@ -135,7 +135,7 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
   const Machine* bound = part ? &*part : nullptr;
   table.memory_bytes_per_ns = fit_memory_bandwidth(runs);
   for (const int count : threads) {
-    Regime regime;
+    ThreadCountCosts regime;
     regime.threads = count;
     std::vector<const RunSamples*> same;
     std::array<Samples, 2> samples;  // on streams, on the host

@@ -77,8 +77,8 @@ class Grouping {
 std::vector<Meeting> meetings_of(const Trace& trace, std::int64_t ranks, std::int32_t first_step,
                                  const std::function<std::int64_t(const Event&)>& group_size) {
   // Step, instruction, cost key, occurrence.
-  using Place = std::tuple<std::int32_t, std::int32_t, traces::StringId, std::int64_t>;
-  std::map<Place, Members> places;
+  using MeetingKey = std::tuple<std::int32_t, std::int32_t, traces::StringId, std::int64_t>;
+  std::map<MeetingKey, Members> places;
   std::map<std::tuple<std::int32_t, std::int32_t, traces::StringId>, std::int64_t> occurrences;
   std::vector<const Event*> collectives;
   for (const Event& event : trace.events) {

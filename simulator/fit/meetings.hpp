@@ -1,7 +1,7 @@
-// Which collectives on different ranks are one and the same, and how long it took.
+// Matches the collectives of different ranks, and computes how long each took.
 //
 // Ranks arrive at a collective at different times and the early ones wait inside it, so that what
-// their recordings show is mostly waiting. The last to arrive waits for nobody: its time is the
+// their recordings show is mostly waiting. The last to arrive does not wait: its time is the
 // collective's own.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Device work that one operator launched in several pieces. Recordings of others give every kernel
+// Device work that one operator launched as several kernels. Imported recordings give every kernel
 // the cost key of its operator, and only the sum of them is the operator's cost.
 #pragma once
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 #include "models/program/oom_report.hpp"
 #include "simulator/predict/model_flops.hpp"
@@ -235,6 +236,7 @@ class Predictor {
     if (peak > 0) {
       const double needed = tokens * model_flops_per_token(job_.model, job_.plan.batch.sequence);
       result_.mfu = needed / (static_cast<double>(step_ns) * peak);
+      if (result_.mfu > 1) warn_of_mfu();
     }
     result_.exposed_communication = Nanoseconds(
         exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
@@ -242,6 +244,15 @@ class Predictor {
       result_.path =
           step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
     }
+  }
+
+  // Costs of another precision than the plan's, such as fp32 costs for a bf16 plan, can be faster than
+  // the peak rate that MFU is relative to.
+  void warn_of_mfu() {
+    result_.warnings.push_back(formatted(
+        "no MFU: it would be %.0f %%, because the costs are faster than the peak rate that "
+        "is assumed for the plan's precision",
+        100 * result_.mfu));
   }
 
   // The model's band, widened by how unsure single costs are: an operator's estimates are wrong

@@ -23,8 +23,13 @@ std::string text_of(const ordered_json& json, int indent) {
   return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+// Beyond it the warnings have the figure.
+bool has_plausible_mfu(const Prediction& p) {
+  return p.mfu <= 1;
+}
+
 constexpr const char* kMfuConvention =
-    "6 N + 12 L H Q T model FLOPs a token, causal mask not deducted, as PaLM and torchtitan count";
+    "6 N + 12 L H Q T model FLOPs per token, causal mask not deducted, as in PaLM and torchtitan";
 
 ordered_json shares_json(const std::vector<PathPart>& parts, std::int64_t length) {
   ordered_json out = ordered_json::array();
@@ -67,10 +72,10 @@ std::string text_of(const StepPath& path) {
     }
     return text;
   };
-  std::string text = formatted("On its critical path: %s; communication %.1f %%.\n",
+  std::string text = formatted("Critical path: %s; communication %.1f %%.\n",
                                list(path.parts, kShown).c_str(), share(path.communication_ns));
   if (!path.units.empty()) {
-    text += "Units on it: " + list(path.units, kUnitsShown) +
+    text += "Units on the critical path: " + list(path.units, kUnitsShown) +
             (path.units.size() > kUnitsShown ? ", and others" : "") + ".\n";
   }
   // What has slack could be slower, or later, by so much without the step taking longer.
@@ -80,7 +85,7 @@ std::string text_of(const StepPath& path) {
     if (s.ns == 0 || shown == kSlackShown) continue;
     slack += (shown++ == 0 ? "" : ", ") + s.name + " " + duration(s.ns);
   }
-  if (shown > 0) text += "Least slack beside it: " + slack + ".\n";
+  if (shown > 0) text += "Least slack off the critical path: " + slack + ".\n";
   return text;
 }
 
@@ -96,7 +101,7 @@ std::string prediction_json(const Job& job, const Prediction& p) {
   out["step_time_low_ns"] = if_timed(p.step_time_low.count());
   out["step_time_high_ns"] = if_timed(p.step_time_high.count());
   out["tokens_per_s"] = if_timed(p.tokens_per_s);
-  out["mfu"] = if_timed(p.mfu);
+  out["mfu"] = has_plausible_mfu(p) ? if_timed(p.mfu) : ordered_json();
   out["mfu_convention"] = kMfuConvention;
   out["exposed_communication_ns"] = if_timed(p.exposed_communication.count());
   out["ranks_memory"] = ordered_json::array();
@@ -128,31 +133,37 @@ std::string prediction_text(const Job& job, const Prediction& p) {
   std::string text;
   const auto& top = p.ranks_memory[static_cast<std::size_t>(p.peak.rank)];
   if (p.fits) {
-    text += formatted(
-        "%s on %d ranks fits: %s allocated, %s reserved at the peak of rank %d (%s%s%s).\n",
-        job.model.name.c_str(), job.ranks, binary_bytes(top.peaks.allocated).c_str(),
-        binary_bytes(top.peaks.reserved).c_str(), p.peak.rank, p.peak.phase.c_str(),
-        p.peak.unit.empty() ? "" : ", ", p.peak.unit.c_str());
+    text += formatted("%s on %s fits: %s allocated, %s reserved at the peak of rank %d (%s%s%s).\n",
+                      job.model.name.c_str(), plural(job.ranks, "rank").c_str(),
+                      binary_bytes(top.peaks.allocated).c_str(),
+                      binary_bytes(top.peaks.reserved).c_str(), p.peak.rank, p.peak.phase.c_str(),
+                      p.peak.unit.empty() ? "" : ", ", p.peak.unit.c_str());
   } else {
     text += formatted(
-        "%s on %d ranks does not fit: in step %lld rank %d cannot allocate %s for %s (%s%s%s);\n"
-        "%s are allocated and %s reserved by then.\n",
-        job.model.name.c_str(), job.ranks, static_cast<long long>(p.oom->step), p.oom->rank,
+        "%s on %s does not fit: in step %lld rank %d cannot allocate %s for %s (%s%s%s)\n"
+        "with %s allocated and %s reserved.\n",
+        job.model.name.c_str(), plural(job.ranks, "rank").c_str(),
+        static_cast<long long>(p.oom->step), p.oom->rank,
         binary_bytes(p.oom->request.requested).c_str(), p.oom->operator_name.c_str(),
         p.oom->phase.c_str(), p.oom->unit.empty() ? "" : ", ", p.oom->unit.c_str(),
         binary_bytes(p.oom->request.allocated).c_str(),
         binary_bytes(p.oom->request.reserved).c_str());
   }
   if (p.step_time.count() > 0) {
-    text += formatted(
-        "A step takes %s (90 %%: %s to %s): %.0f tokens/s, %.1f %% MFU (PaLM's and torchtitan's "
-        "count), %s of it waiting for communication.\n",
-        duration(p.step_time.count()).c_str(), duration(p.step_time_low.count()).c_str(),
-        duration(p.step_time_high.count()).c_str(), p.tokens_per_s, 100 * p.mfu,
-        duration(p.exposed_communication.count()).c_str());
+    text +=
+        formatted("A step takes %s (90 %%: %s to %s): %.0f tokens/s",
+                  duration(p.step_time.count()).c_str(), duration(p.step_time_low.count()).c_str(),
+                  duration(p.step_time_high.count()).c_str(), p.tokens_per_s);
+    if (has_plausible_mfu(p)) {
+      text += formatted(", %.1f %% MFU (as counted by PaLM and torchtitan)", 100 * p.mfu);
+    }
+    if (p.exposed_communication.count() > 0) {
+      text += ", " + duration(p.exposed_communication.count()) + " of exposed communication";
+    }
+    text += ".\n";
     text += text_of(*p.path);
   } else if (p.fits) {
-    text += "How long a step takes is unknown.\n";
+    text += "The step time is unknown.\n";
   }
   text +=
       formatted("Costs: %lld measured, %lld fitted, %lld modelled, %lld unknown.\n\nAt the peak:\n",

@@ -1,4 +1,4 @@
-// How fast a recording of PyTorch's profiler becomes a trace, in memory and on disk. The recording is
+// How fast a PyTorch profiler recording becomes a trace, in memory and on disk. The recording is
 // made once: 256 MB of operators, launches, kernels and their flows, laid out as the profiler does.
 #include <cstdio>
 #include <filesystem>

@@ -229,6 +229,7 @@ TEST(Contract, MemoryThatBelongsToNoUnitIsNotTheRoots) {
   const Outcome outcome =
       place.run(job("train", 2, {"--steps", "1", "--device-memory", "2300000"}));
   EXPECT_EQ(outcome.status, 3);
+  EXPECT_EQ(outcome.err.find(" \n"), std::string::npos) << outcome.err;
   std::istringstream lines(outcome.err);
   std::map<std::string, std::set<std::string>> units;  // by category
   for (std::string line; std::getline(lines, line);) {

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         Input{"Kineto",
               "in/t.json",
               {"import", "kineto", "in/t.json", "-o", "out.fst"},
-              "a recording of PyTorch's profiler",
+              "a PyTorch profiler recording",
               true},
         Input{"Nsys",
               "in/t.sqlite",
@@ -110,11 +110,11 @@ INSTANTIATE_TEST_SUITE_P(
         Input{"Snapshot",
               "in/t.pickle",
               {"import", "snapshot", "in/t.pickle", "-o", "out.fst"},
-              "a snapshot's pickle"},
+              "a memory snapshot (pickle)"},
         Input{"Replay",
               "in/h.jsonl",
               {"replay", "in/h.jsonl"},
-              "a CUDA memory snapshot (pickle), an allocator's event list"}),
+              "a CUDA memory snapshot (pickle), an allocator event list"}),
     kCaseName);
 
 // A model's name is looked up among the bundled ones where no such file is there.

@@ -37,7 +37,7 @@ TEST(InstructionSets, OneThatIsNoneIsBadInput) {
       place.run(job("train", 1, {"--steps", "1"}), {{"FORESHARD_SIMD", "avx1024"}});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_TRUE(
-      contains(wrong.err, "FORESHARD_SIMD: 'avx1024' is no instruction set; expected one of"))
+      contains(wrong.err, "FORESHARD_SIMD: 'avx1024' is not an instruction set; expected one of"))
       << wrong.err;
   EXPECT_TRUE(contains(wrong.err, "baseline")) << wrong.err;
 }

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = parse_cost_table(text, "again");
   if (!again || to_json(*again) != text) std::abort();
   const auto costs = table_costs(*table, 2);
-  for (const Regime& regime : table->regimes) {
+  for (const ThreadCountCosts& regime : table->regimes) {
     for (const auto& [key, cost] : regime.measured) {
       if (!(costs->estimate(key, {}).ns >= 0)) std::abort();
     }

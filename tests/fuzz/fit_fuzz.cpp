@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto fitted = simulator::fit({{path, &*trace}});
   if (!fitted || !simulator::check_cost_table(fitted->table, path)) return 0;
   const auto costs = simulator::table_costs(fitted->table, 2);
-  for (const simulator::Regime& regime : fitted->table.regimes) {
+  for (const simulator::ThreadCountCosts& regime : fitted->table.regimes) {
     for (const auto& [key, cost] : regime.measured) {
       if (!(costs->estimate(key, {}).ns >= 0)) std::abort();
     }

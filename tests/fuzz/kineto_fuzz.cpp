@@ -1,4 +1,4 @@
-// Any bytes as a recording of PyTorch's profiler: an error, or a trace that keeps its laws.
+// Any bytes as a PyTorch profiler recording: an error, or a trace that keeps its laws.
 #include <cstdint>
 #include <string>
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "profiler/analysis/analysis.hpp"
-#include "profiler/replay/contents.hpp"
+#include "profiler/replay/memory_holders.hpp"
 #include "traces/allocator/allocator_replay.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/snapshot/snapshot.hpp"
@@ -21,13 +21,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   foreshard::profiler::analyse(trace);  // its JSON, of any trace, is fst_fuzz's
   for (const int device : traces::recorded_devices(*snapshot)) {
     const auto found = traces::history_of(*snapshot, device);
-    const auto contents = foreshard::profiler::contents(trace, device);
+    const auto contents = foreshard::profiler::memory_holders(trace, device);
     if (contents.allocated < 0) std::abort();
     traces::ReplayOptions options;
     if (found.history.capacity) options.capacity = *found.history.capacity;
     // A history made from a snapshot can always be replayed, whatever contradicts itself in it.
     if (!traces::replay(found.history, options)) std::abort();
-    const auto freed = foreshard::profiler::without_gathered(found.history, trace, device);
+    const auto freed = foreshard::profiler::with_unsharded_freed(found.history, trace, device);
     if (!traces::replay(freed, options)) std::abort();
   }
   return 0;

@@ -43,7 +43,7 @@ struct Edit {
   std::size_t old_line = 0, new_line = 0;  // how many lines of each come before
 };
 
-constexpr std::size_t kMostCells = 16'000'000;
+constexpr std::size_t kMaxCells = 16'000'000;
 
 // The shortest way from one text to the other, by their longest common subsequence of lines. Where
 // what differs is too long for that, all of it is taken as replaced.
@@ -57,7 +57,7 @@ std::vector<Edit> edits(const std::vector<std::string>& before,
     ++last;
   }
   const std::size_t rows = before.size() - first - last, columns = after.size() - first - last;
-  const bool is_small = (rows + 1) * (columns + 1) <= kMostCells;
+  const bool is_small = (rows + 1) * (columns + 1) <= kMaxCells;
   std::vector<std::uint32_t> common(is_small ? (rows + 1) * (columns + 1) : 0);
   const auto at = [&](std::size_t row, std::size_t column) -> std::uint32_t& {
     return common[row * (columns + 1) + column];

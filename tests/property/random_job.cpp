@@ -7,9 +7,9 @@
 
 namespace foreshard::tests {
 
-int draws(int otherwise) {
+int draws(int fallback) {
   const char* wanted = std::getenv("FORESHARD_PROPERTY_DRAWS");
-  return wanted == nullptr ? otherwise : std::atoi(wanted);
+  return wanted == nullptr ? fallback : std::atoi(wanted);
 }
 
 LlamaConfig JobDrawer::model() {

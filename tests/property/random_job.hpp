@@ -35,6 +35,6 @@ class JobDrawer {
 };
 
 // How many draws a property makes: FORESHARD_PROPERTY_DRAWS, or the number given.
-int draws(int otherwise);
+int draws(int fallback);
 
 }  // namespace foreshard::tests

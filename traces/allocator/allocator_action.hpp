@@ -1,4 +1,4 @@
-// What happens to a caching allocator, in the words of its recordings.
+// Actions of a caching allocator, named as in PyTorch's recordings.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ constexpr std::optional<AllocatorAction> allocator_action(std::string_view word)
   return static_cast<AllocatorAction>(found - kAllocatorActions.begin());
 }
 
-constexpr bool is_from_outside(AllocatorAction action) {
+constexpr bool is_external_event(AllocatorAction action) {
   return action >= AllocatorAction::empty_cache;
 }
 constexpr bool reserves(AllocatorAction action) {

@@ -26,7 +26,7 @@ void number_streams(AllocatorHistory& history, const std::vector<RecordedStream>
       history.pool_ids.push_back(all[i].pool);
       history.private_pools.push_back(
           {.first_stream = static_cast<int>(i),
-           .releases_cache = events_name_pools && all[i].pool.of_graph == 0});
+           .releases_cache = events_name_pools && all[i].pool.graph_id == 0});
     }
     ++history.private_pools.back().streams;
   }
@@ -45,7 +45,7 @@ void number_streams(AllocatorHistory& history, const std::vector<RecordedStream>
   }
   for (std::size_t i = 0; i < of_events.size(); ++i) {
     HistoryEvent& event = history.events[i];
-    if (is_from_outside(event.action) && of_events[i].pool.is_private()) {
+    if (is_external_event(event.action) && of_events[i].pool.is_private()) {
       event.pool = pool_of(of_events[i]);
     } else if (reserves(event.action)) {
       see_segment(of_events[i], event.action == AllocatorAction::segment_map);
@@ -90,8 +90,12 @@ std::optional<std::int64_t> recorded_capacity(const AllocatorHistory& history) {
     has_sizes &= !is_new || event.bytes > 0;
     was_full |= event.action == AllocatorAction::device_full;
     if (event.action != AllocatorAction::oom) continue;
-    const std::int64_t room =
-        event.device_free >= 0 ? event.device_free : std::max<std::int64_t>(event.bytes, 1) - 1;
+    // A device with enough free memory did not refuse the segment: the limit is one of the process
+    // (torch.cuda.set_per_process_memory_fraction), and what is free says nothing about it.
+    const std::int64_t too_much = AllocatorRules::segment_size(
+        history.rules.round_size(std::max<std::int64_t>(event.bytes, 1)));
+    const std::int64_t room = event.device_free < 0 ? std::max<std::int64_t>(event.bytes, 1) - 1
+                                                    : std::min(event.device_free, too_much - 1);
     capacity = std::min(capacity.value_or(AllocatorRules::kUnlimited), bounded_sum(reserved, room));
   }
   if (!capacity && !(was_full && has_sizes)) return std::nullopt;

@@ -31,7 +31,7 @@ namespace foreshard::traces {
 
 // {0, 0}: the default pool; {n, 0}: of one CUDA graph; {0, n}: a MemPool, which graphs may share.
 struct PoolId {
-  std::int64_t of_graph = 0, of_program = 0;
+  std::int64_t graph_id = 0, mempool_id = 0;
   auto operator<=>(const PoolId&) const = default;  // NOLINT(modernize-use-nullptr)
   bool is_private() const { return *this != PoolId{}; }
 };
@@ -72,7 +72,7 @@ struct RecordedStream {
   auto operator<=>(const RecordedStream&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-constexpr std::size_t kMostStreams = 1024;
+constexpr std::size_t kMaxStreams = 1024;
 
 // Numbers the recorded streams, noted in reading order, and describes the private pools.
 // `events_name_pools`: by what is known of their PyTorch, a request to a MemPool that fails may have

@@ -13,9 +13,9 @@
 #include "models/base/utf8.hpp"
 #include "traces/allocator/allocator_history.hpp"
 #include "traces/input/byte_source.hpp"
-#include "traces/input/foreign_file.hpp"
 #include "traces/input/json_object.hpp"
 #include "traces/input/line_reader.hpp"
+#include "traces/input/sniff_file_type.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -23,10 +23,10 @@ namespace {
 using Json = nlohmann::json;
 using Action = AllocatorAction;
 
-constexpr std::size_t kMostEvents = 3'000'000;
+constexpr std::size_t kMaxEvents = 3'000'000;
 constexpr int kDeepest = 16;
-constexpr std::size_t kMostValuesOfAnEvent = std::size_t{1} << 16;  // stacks may stand in it
-constexpr const char* kWhat = "an event list or a snapshot's pickle";
+constexpr std::size_t kMaxValuesOfAnEvent = std::size_t{1} << 16;  // stacks may stand in it
+constexpr const char* kWhat = "an allocator event list (JSON lines) or a memory snapshot (pickle)";
 constexpr std::array<std::string_view, 3> kHeaderKeys{"device", "settings", "initial_segments"};
 
 #define TRY(target, expression)               \
@@ -40,8 +40,8 @@ Result<AllocatorRules> read_rules(const JsonObject& header) {
   AllocatorRules rules;
   const auto found = header.json().find("settings");
   if (found == header.json().end()) return rules;
-  if (!found->is_object()) return header.wrong("settings", "is no object; expected one");
-  const JsonObject settings(header.file(), header.place() + ": settings", *found);
+  if (!found->is_object()) return header.wrong("settings", "is not an object; expected one");
+  const JsonObject settings(header.file(), header.path() + ": settings", *found);
 
   TRY(rules.expandable_segments, settings.boolean("expandable_segments", false));
   std::int64_t split = -1;
@@ -56,9 +56,9 @@ Result<AllocatorRules> read_rules(const JsonObject& header) {
   }
   if (const auto table = found->find("roundup_power2_divisions"); table != found->end()) {
     if (!table->is_object()) {
-      return settings.wrong("roundup_power2_divisions", "is no object; expected one");
+      return settings.wrong("roundup_power2_divisions", "is not an object; expected one");
     }
-    const JsonObject divisions(header.file(), settings.place() + ": roundup_power2_divisions",
+    const JsonObject divisions(header.file(), settings.path() + ": roundup_power2_divisions",
                                *table);
     AllocatorRules::Divisions values{};
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -141,17 +141,18 @@ Result<HistoryEvent> read_event(const JsonObject& reader, std::vector<RecordedSt
   const auto known = allocator_action(action);
   if (!known) {
     const std::string near = nearest(action, kAllocatorActions);
-    return reader.wrong(
-        "action", "is \"" + excerpt(action) + "\"; expected " +
-                      (near.empty() ? "an action of the allocator's history" : "perhaps " + near));
+    return reader.wrong("action",
+                        "is \"" + excerpt(action) + "\"; expected " +
+                            (near.empty() ? "an action of PyTorch's allocator" : "'" + near + "'"));
   }
   event.action = *known;
   RecordedStream stream;
   TRY(stream.pool, read_pool(reader, "pool_id"));
   if (event.action == Action::release_pool && !stream.pool.is_private()) {
-    return reader.wrong("pool_id", "names no private pool; expected the one that is released");
+    return reader.wrong("pool_id",
+                        "does not name a private pool; expected the pool that is released");
   }
-  if (!is_from_outside(event.action)) {
+  if (!is_external_event(event.action)) {
     TRY(stream.stream, reader.integer("stream", 0));
     TRY(event.address, reader.integer("addr", 0));
     TRY(event.bytes, reader.integer("size", 0));
@@ -163,40 +164,41 @@ Result<HistoryEvent> read_event(const JsonObject& reader, std::vector<RecordedSt
   return event;
 }
 
-// What no header says may be anything, above all a recording of another kind.
+// A first line that is not a header usually belongs to a recording of another kind.
 Result<void> check_header(const JsonObject& header, std::string_view line) {
   const auto& json = header.json();
   if (json.contains("action")) {
     return header.wrong("", "is an event; expected a header with the settings");
   }
   if (!json.contains("settings") && !json.contains("initial_segments")) {
-    return header.wrong("", looks_like(line) +
-                                ", and no header with settings or initial_segments; " +
-                                "expected " + kWhat);
+    return header.wrong("", sniff_content(line) +
+                                ", not a header with settings or initial_segments; " + "expected " +
+                                kWhat);
   }
   for (const auto& [key, value] : json.items()) {
     if (std::find(kHeaderKeys.begin(), kHeaderKeys.end(), key) != kHeaderKeys.end()) continue;
     return header.wrong(excerpt(key),
-                        "is no key of a header; expected device, settings and initial_segments");
+                        "is not a key of a header; expected device, settings and initial_segments");
   }
   return {};
 }
 
 // One object, parsed within bounds.
 Result<Json> parsed(std::string_view line, bool is_header, const std::string& name,
-                    const std::string& place) {
+                    const std::string& path) {
   if (line.find('\0') != std::string_view::npos) {
-    return fail(name, place, "is no text; expected one JSON object");
+    return fail(name, path, "is not text; expected one JSON object");
   }
   const std::string excess =
-      json_excess(line, kDeepest, is_header ? kMostJsonValues : kMostValuesOfAnEvent);
-  if (!excess.empty()) return fail(name, place, excess + "; expected one JSON object");
+      json_excess(line, kDeepest, is_header ? kMaxJsonValues : kMaxValuesOfAnEvent);
+  if (!excess.empty()) return fail(name, path, excess + "; expected one JSON object");
   Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (json.is_object()) return json;
-  return fail(name, place,
-              (is_header ? looks_like(line) + ", and not on one line" : "is not valid") +
-                  "; expected one JSON object" +
-                  (is_header ? " that begins an event list, or a snapshot's pickle" : ""));
+  return fail(
+      name, path,
+      (is_header ? sniff_content(line) + ", but not on one line" : "is not valid") +
+          "; expected one JSON object" +
+          (is_header ? " as the header of an event list, or a memory snapshot (pickle)" : ""));
 }
 
 Result<AllocatorHistory> read_history(ByteSource& bytes, const std::string& name) {
@@ -206,14 +208,14 @@ Result<AllocatorHistory> read_history(ByteSource& bytes, const std::string& name
   bool events_name_pools = false;
   std::string_view line;
   while (lines.next(line)) {
-    const std::string place = "line " + std::to_string(lines.number());
+    const std::string path = "line " + std::to_string(lines.number());
     const bool is_header = lines.number() == 1;
-    if (history.events.size() == kMostEvents) {
-      return fail(name, place, "is beyond 3 million events; expected a shorter recording");
+    if (history.events.size() == kMaxEvents) {
+      return fail(name, path, "exceeds 3 million events; expected a shorter recording");
     }
     Json json;
-    TRY(json, parsed(line, is_header, name, place));
-    const JsonObject reader(name, place, json);
+    TRY(json, parsed(line, is_header, name, path));
+    const JsonObject reader(name, path, json);
     if (is_header) {
       if (auto checked = check_header(reader, line); !checked) {
         return tl::unexpected(checked.error());
@@ -229,20 +231,20 @@ Result<AllocatorHistory> read_history(ByteSource& bytes, const std::string& name
     } else {
       HistoryEvent event;
       TRY(event, read_event(reader, event_streams));
-      events_name_pools |= !is_from_outside(event.action) && json.contains("pool_id");
+      events_name_pools |= !is_external_event(event.action) && json.contains("pool_id");
       history.events.push_back(event);
     }
   }
   if (const std::string trouble = lines.trouble(); !trouble.empty()) {
     return fail(name, "line " + std::to_string(lines.number()),
-                trouble + "; expected a whole file of JSON lines");
+                trouble + "; expected a complete file of JSON lines");
   }
   if (lines.number() <= 1) return fail(name, "", "is empty; expected a header line");
   number_streams(history, segment_streams, event_streams, events_name_pools);
-  if (history.streams.size() > kMostStreams) {
+  if (history.streams.size() > kMaxStreams) {
     return fail(name, "",
-                "names " + std::to_string(history.streams.size()) + " streams; expected at most " +
-                    std::to_string(kMostStreams));
+                "has " + std::to_string(history.streams.size()) + " streams; expected at most " +
+                    std::to_string(kMaxStreams));
   }
   history.capacity = recorded_capacity(history);
   return history;

@@ -176,7 +176,7 @@ class Replay final : public AllocatorListener {
         if (event.pool) allocator_.release_pool(*event.pool);
         break;
       case Action::device_full:
-        if (options_.hears_refusals) driver_.refuse_next();
+        if (options_.honor_recorded_oom) driver_.refuse_next();
         break;
       case Action::segment_free:
       case Action::segment_unmap: break;

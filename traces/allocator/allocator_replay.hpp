@@ -1,10 +1,10 @@
-// A recorded allocation history asked again: its requests, frees and empty_cache calls go through
+// Replay of a recorded allocation history: its requests, frees and empty_cache calls are served by
 // our caching allocator, which chooses every block, every new segment's size, every release and
-// every failure by itself, under the recorded settings or others.
+// every failure itself, under the recorded settings or others.
 //
-// Given are only what comes from outside the allocator: the state at the start, the requests in
-// their order, the address the driver gave each new segment, and when it refused one. Where other
-// settings lead to more or other segments than were recorded, addresses are made up.
+// The only inputs are those from outside the allocator: the state at the start, the requests in
+// order, the address the driver assigned to each new segment, and when the driver refused one. Where
+// other settings lead to segments that were not recorded, addresses are invented.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct ReplayOptions {
   std::int64_t capacity = AllocatorRules::kUnlimited;
   // The recorded driver's refusals (device_full) answer the recorded requests. Under other settings
   // or on another device the capacity alone decides.
-  bool hears_refusals = true;
+  bool honor_recorded_oom = true;
   std::size_t events = SIZE_MAX;  // replays so many at most
 };
 

@@ -111,16 +111,19 @@ Result<void> apply(std::string_view key, std::string_view value, AllocatorRules&
   } else if (key == "roundup_power2_divisions") {
     const auto values = divisions(value);
     if (!values)
-      return wrong("a power of two such as 8, or [256:1,512:2,>:4] (from so many MiB on)");
+      return wrong("a power of two such as 8, or a list by size in MiB such as [256:1,512:2,>:4]");
     rules.round_to_power2_divisions(*values);
   } else {
     const std::string near = nearest(std::string(key), kKeys);
-    std::string expected = near.empty() ? "one of" : near + ", perhaps; there are";
+    std::string expected = "one of";
     for (const auto known : kKeys) {
       expected += known == kKeys.front() ? " " : ", ";
       expected += known;
     }
-    return fail("", flag, quoted(key) + " is no setting of the allocator; expected " + expected);
+    const std::string hint =
+        near.empty() ? "" : "; did you mean " + quoted(std::string_view(near)) + "?";
+    return fail("", flag,
+                quoted(key) + " is not an allocator setting; expected " + expected + hint);
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// The allocator's settings as people write them: PYTORCH_CUDA_ALLOC_CONF.
+// Parser of allocator settings in the syntax of PYTORCH_CUDA_ALLOC_CONF.
 #pragma once
 
 #include <string>

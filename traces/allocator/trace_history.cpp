@@ -36,9 +36,9 @@ Result<AllocatorHistory> history_of(const Trace& trace, int rank, const std::str
   const auto plan_toml = trace.metadata.find("plan");
   if (plan_toml == trace.metadata.end() || plan_toml->second.empty()) {
     return fail(file, "",
-                "is a trace that does not hold its allocator's segments from the beginning on; "
-                "expected a trace of foreshard train or predict, a CUDA memory snapshot or an "
-                "allocator's event list");
+                "is a trace without the allocator's segments from the start of the run; expected a "
+                "trace written by foreshard train or predict, a CUDA memory snapshot or an "
+                "allocator event list");
   }
   const auto plan = parse_plan(plan_toml->second, file + ": plan");
   if (!plan) return tl::unexpected(plan.error());

@@ -1,5 +1,5 @@
-// The allocation history that stands in a trace of ours, recorded or predicted, to be replayed. Other
-// traces lack what a replay needs: the segments from the beginning on.
+// The allocation history of a foreshard trace, recorded or predicted, for replay. Other traces lack
+// the segments from the start of the run, which a replay needs.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 #include "traces/export/chrome_rows.hpp"
 #include "traces/export/text_output.hpp"
 #include "traces/launches.hpp"
-#include "traces/memory_replay.hpp"
+#include "traces/memory_tally.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -125,7 +125,7 @@ class ChromeWriter {
     return rows_.row_of_event[static_cast<std::size_t>(&event - trace_.events.data())];
   }
 
-  // Opens the next object: {"ph":"X","pid":..,"tid":..,"ts":.. Thread 0 is nobody to viewers.
+  // Opens the next object: {"ph":"X","pid":..,"tid":..,"ts":.. Viewers ignore thread 0.
   TextOutput& object(const char* phase, std::int32_t rank, std::int32_t row, std::int64_t time_ns) {
     out_ << (is_first_ ? "\n" : ",\n") << "{\"ph\":\"" << phase << "\",\"pid\":" << rank
          << ",\"tid\":" << row + 1 << ",\"ts\":";
@@ -206,12 +206,12 @@ class ChromeWriter {
   }
 
   void counters() {
-    std::map<std::int32_t, MemoryReplay> ranks;
+    std::map<std::int32_t, MemoryTally> ranks;
     for (const MemoryEvent& e : trace_.memory) {
       if (e.action == MemoryAction::free_completed || e.action == MemoryAction::out_of_memory) {
         continue;
       }
-      MemoryReplay& replay = ranks[e.rank];
+      MemoryTally& replay = ranks[e.rank];
       replay.apply(e);
       const MemoryLevels& level = replay.levels();
       object("C", e.rank, -1, e.time_ns);

@@ -25,12 +25,12 @@ class Reader {
   Result<Trace> read() {
     std::string_view line;
     if (!lines_.next(line) || !line.starts_with(kOpening)) {
-      return fail(path_, "", std::string("is no export of foreshard; expected ") + kWhat);
+      return fail(path_, "", std::string("was not written by foreshard export; expected ") + kWhat);
     }
     if (auto read = header(line); !read) return tl::unexpected(read.error());
     while (lines_.next(line)) this->line(line);
-    if (damaged_ > 0) trace_.dropped["damaged file: lines that cannot be read"] += damaged_;
-    if (section_ != Section::end) trace_.dropped["damaged file: cut short"] += 1;
+    if (damaged_ > 0) trace_.dropped["unreadable lines (damaged file)"] += damaged_;
+    if (section_ != Section::end) trace_.dropped["end of the file (truncated)"] += 1;
     if (damaged_ > 0 || section_ != Section::end) {
       trace_.complete = false;
       trace_.complete_until_ns = 0;
@@ -61,7 +61,8 @@ class Reader {
     if (format_ == kChromeFormatVersion) return {};
     return fail(path_, "foreshard.format",
                 "is " + std::to_string(format_) + "; expected " +
-                    std::to_string(kChromeFormatVersion) + ", which is what this foreshard reads");
+                    std::to_string(kChromeFormatVersion) +
+                    ", the version that this foreshard reads");
   }
 
   void header_field(json::field& field) {
@@ -81,7 +82,7 @@ class Reader {
         if (key == "metadata") {
           trace_.metadata[name] = text(pair.next());
         } else {
-          trace_.dropped[name] = integer_in<std::int64_t>(pair.next(), 0, kMostBytes);
+          trace_.dropped[name] = integer_in<std::int64_t>(pair.next(), 0, kMaxBytes);
         }
       }
     }
@@ -158,8 +159,8 @@ class Reader {
     m.on_host = integer(values.next()) != 0;
     m.step = step_number(values.next());
     m.address = integer(values.next());
-    m.bytes = integer_in<std::int64_t>(values.next(), 0, kMostBytes);
-    m.requested = integer_in<std::int64_t>(values.next(), -kMostBytes, kMostBytes);
+    m.bytes = integer_in<std::int64_t>(values.next(), 0, kMaxBytes);
+    m.requested = integer_in<std::int64_t>(values.next(), -kMaxBytes, kMaxBytes);
     m.lane = integer_in<std::int32_t>(values.next(), kNone, last_lane());
     m.category = string(values.next());
     m.owner = string(values.next());
@@ -212,14 +213,12 @@ class Reader {
     if (key == "micro_step") e.micro_step = integer_of<std::int16_t>(value);
     if (key == "lane") e.lane = integer_of<std::int32_t>(value);
     if (key == "instruction") e.instruction = integer_of<std::int32_t>(value);
-    if (key == "bytes") e.bytes = integer_in<std::int64_t>(value, -kMostBytes, kMostBytes);
+    if (key == "bytes") e.bytes = integer_in<std::int64_t>(value, -kMaxBytes, kMaxBytes);
     if (key == "correlation") e.correlation = integer(value);
     if (key == "cpu_ns") e.cpu_ns = time(integer(value));
   }
 
-  std::int32_t rank(json::value value) {
-    return integer_in<std::int32_t>(value, 0, kMostRanks - 1);
-  }
+  std::int32_t rank(json::value value) { return integer_in<std::int32_t>(value, 0, kMaxRanks - 1); }
   std::int32_t step_number(json::value value) {
     return integer_in<std::int32_t>(value, 0, std::numeric_limits<std::int32_t>::max());
   }

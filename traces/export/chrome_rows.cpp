@@ -15,7 +15,7 @@ bool fits(std::vector<Open>& open, const Event& e) {
   return e.end_ns <= open.back().end_ns && !(open.back().is_work && is_device_work(e.kind));
 }
 
-constexpr std::int32_t kMostRowsOfALane = 64;  // beyond, the last one takes all
+constexpr std::int32_t kMaxRowsOfALane = 64;  // beyond, the last one takes all
 
 }  // namespace
 
@@ -38,7 +38,7 @@ ChromeRows chrome_rows(const Trace& trace) {
     }
     std::size_t at = 0;
     while (at < of_lane.size() && !fits(of_lane[at].open, e)) ++at;
-    if (at == of_lane.size() && at == kMostRowsOfALane) --at;
+    if (at == of_lane.size() && at == kMaxRowsOfALane) --at;
     if (at == of_lane.size()) {
       of_lane.push_back({static_cast<std::int32_t>(result.rows.size()), {}});
       result.rows.push_back({lane, static_cast<std::int32_t>(at)});

@@ -1,5 +1,5 @@
-// Rows of a viewer: a thread of Chrome's format shows events that nest, and viewers drop those that
-// overlap otherwise. Only for the sources of this folder.
+// Rows of a trace viewer: events of one thread must nest in Chrome's format; viewers drop events that
+// overlap in another way. Only for the sources of this folder.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 #include "models/base/atomic_file.hpp"
 #include "traces/export/text_output.hpp"
-#include "traces/memory_replay.hpp"
+#include "traces/memory_tally.hpp"
 
 namespace foreshard::traces {
 
@@ -57,7 +57,7 @@ void write_memory_timeline_csv(const Trace& trace, std::ostream& stream) {
   TextOutput out(stream);
   out << "rank,time_ns,allocated_bytes,reserved_bytes,host_bytes\n";
   std::optional<std::int32_t> rank;
-  MemoryReplay replay;
+  MemoryTally replay;
   for (const MemoryEvent& e : trace.memory) {
     if (e.rank != rank) replay = {};
     rank = e.rank;

@@ -2,7 +2,7 @@
 // memory_timeline.csv, steps.csv, and metadata.csv, which also says what the trace lacks.
 // Comma-separated UTF-8, quoted as RFC 4180 says, a header line each, times in nanoseconds; a number
 // that is not known is an empty field. Names stand as they are recorded: a spreadsheet takes those that
-// begin with = + - or @ for formulas, so import the columns of a stranger's trace as text.
+// begin with = + - or @ for formulas, so import the columns of an untrusted trace as text.
 #pragma once
 
 #include <iosfwd>

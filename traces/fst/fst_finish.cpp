@@ -68,7 +68,7 @@ Result<AtomicFile> with_rows(const std::string& path) {
   Database rows = open_own(file->temporary());
   const auto failed = [&]() {
     return fail(path, "",
-                "its rows cannot be written (" + rows.error() + "); expected room for them");
+                "its rows cannot be written (" + rows.error() + "); expected enough disk space");
   };
   // Nobody else knows this file yet: no journal is needed, and it is synchronised at the end.
   if (!rows.is_open() || !rows.run("PRAGMA page_size=16384; PRAGMA journal_mode=OFF;"

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kExpected =
-    "a trace (.fst) written by foreshard, or first foreshard import for another recording";
+    "a trace (.fst) written by foreshard; convert other recordings with `foreshard import`";
 
 // Reads the tables one after another into a trace, leaving out and counting what is damaged.
 class Reader {
@@ -31,8 +31,8 @@ class Reader {
     packed();
     steps();
     dropped();
-    if (unreadable_ > 0) trace_.dropped["damaged file: tables that end early"] += unreadable_;
-    if (invalid_ > 0) trace_.dropped["damaged file: impossible records"] += invalid_;
+    if (unreadable_ > 0) trace_.dropped["truncated tables (damaged file)"] += unreadable_;
+    if (invalid_ > 0) trace_.dropped["impossible records (damaged file)"] += invalid_;
     if (unreadable_ > 0 || invalid_ > 0) {
       trace_.complete = false;
       trace_.complete_until_ns = 0;
@@ -57,6 +57,11 @@ class Reader {
   }
 
   Result<void> metadata() {
+    if (file_.is_schema_whole() && !file_.has("EVENT_RECORDS") && !file_.has("EVENT_FACTS")) {
+      return fail(
+          path_, "",
+          std::string("is an SQLite database, but not a foreshard trace; expected ") + kExpected);
+    }
     for (const auto& [table, columns] : required_columns()) {
       if (!file_.has(table)) {
         return fail(path_, "",
@@ -67,7 +72,7 @@ class Reader {
       for (const std::string& column : columns) {
         if (file_.has(table, column)) continue;
         return fail(path_, table + "." + column,
-                    std::string("this column is missing, or no plain one; expected ") + kExpected);
+                    std::string("is missing or not a plain column; expected ") + kExpected);
       }
     }
     if (!each("META_DATA_EXPORT", [&](Statement& row) {
@@ -79,7 +84,7 @@ class Reader {
     if (version != kFormatVersion) {
       return fail(path_, "format_version",
                   "is " + std::to_string(version) + "; expected " + std::to_string(kFormatVersion) +
-                      ", which is what this foreshard reads");
+                      ", the version that this foreshard reads");
     }
     trace_.metadata.erase("format_version");
     trace_.complete = trace_.metadata["complete"] == "1";
@@ -89,11 +94,11 @@ class Reader {
 
   void strings() {
     // Ids are dense: one that is not next has lost those before it, which then read as empty.
-    constexpr std::int64_t kMostLost = 1 << 16;  // a few pages
+    constexpr std::int64_t kMaxLost = 1 << 16;  // a few pages
     std::int64_t rows = 0;
     each("StringIds", [&](Statement& row) {
       const std::int64_t id = row.integer(0);
-      if (id < 0 || id > rows++ + kMostLost) return void(++invalid_);
+      if (id < 0 || id > rows++ + kMaxLost) return void(++invalid_);
       text_.resize(std::max(text_.size(), static_cast<std::size_t>(id) + 1), 0);
       text_[static_cast<std::size_t>(id)] = trace_.strings.intern(row.text(1));
     });
@@ -102,7 +107,7 @@ class Reader {
   void lanes() {
     each("LANES", [&](Statement& row) {
       const std::int64_t id = row.integer(0), rank = row.integer(1);
-      if (id != static_cast<std::int64_t>(trace_.lanes.size()) || rank < 0 || rank >= kMostRanks) {
+      if (id != static_cast<std::int64_t>(trace_.lanes.size()) || rank < 0 || rank >= kMaxRanks) {
         return void(++invalid_);
       }
       trace_.lanes.push_back(
@@ -172,7 +177,7 @@ class Reader {
     each("STEPS", [&](Statement& row) {
       const std::int64_t rank = row.integer(0), step = row.integer(1), start = row.integer(2),
                          end = row.integer(3);
-      if (rank < 0 || rank >= kMostRanks || !is_step(step) || !is_interval(start, end)) {
+      if (rank < 0 || rank >= kMaxRanks || !is_step(step) || !is_interval(start, end)) {
         return void(++invalid_);
       }
       trace_.steps.push_back({static_cast<std::int32_t>(rank), static_cast<std::int32_t>(step),
@@ -183,7 +188,7 @@ class Reader {
   void dropped() {
     each("DROPPED", [&](Statement& row) {
       trace_.dropped[std::string(row.text(0))] =
-          std::clamp(row.integer(1), std::int64_t{0}, kMostBytes);
+          std::clamp(row.integer(1), std::int64_t{0}, kMaxBytes);
     });
   }
 
@@ -202,10 +207,9 @@ class Reader {
 
   void add_memory(std::int64_t time, std::int64_t rank, std::int64_t action, std::int64_t step,
                   std::int64_t address, std::int64_t size, std::int64_t facts) {
-    if (!is_interval(time, time) || rank < 0 || rank >= kMostRanks || action < 0 ||
+    if (!is_interval(time, time) || rank < 0 || rank >= kMaxRanks || action < 0 ||
         action >= static_cast<std::int64_t>(MemoryAction::kCount) || !is_step(step) || size < 0 ||
-        size > kMostBytes || facts < 0 ||
-        facts >= static_cast<std::int64_t>(memory_facts_.size())) {
+        size > kMaxBytes || facts < 0 || facts >= static_cast<std::int64_t>(memory_facts_.size())) {
       return void(++invalid_);
     }
     const MemoryFacts& f = memory_facts_[static_cast<std::size_t>(facts)];
@@ -223,7 +227,7 @@ class Reader {
     ++invalid_;
     return 0;
   }
-  static std::int64_t bytes(std::int64_t n) { return std::clamp(n, -kMostBytes, kMostBytes); }
+  static std::int64_t bytes(std::int64_t n) { return std::clamp(n, -kMaxBytes, kMaxBytes); }
   // SQLite stores what is not a number as nothing.
   static double real(Statement& row, int column) {
     return row.is_null(column) ? std::numeric_limits<double>::quiet_NaN() : row.real(column);
@@ -288,7 +292,7 @@ Result<Trace> read_fst(const std::string& path) {
   }
   Trace whole = merge(std::move(parts));
   if (missing > 0) {
-    whole.dropped["processes whose part is missing"] += missing;
+    whole.dropped["processes without their part file"] += missing;
     whole.complete = false;
     whole.complete_until_ns = 0;
   }

@@ -45,11 +45,11 @@ Result<void> check_target(const std::string& path) {
   std::error_code error;
   const fs::path folder = fs::absolute(path, error).parent_path();
   if (path.empty() || !fs::path(path).has_filename()) {
-    return fail(path, "", "is no file name; expected a path such as run.fst");
+    return fail(path, "", "is not a file name; expected a path such as run.fst");
   }
   if (!fs::is_directory(folder, error)) {
     return fail(path, "",
-                "the folder " + folder.string() + " does not exist; expected one that does");
+                "the folder " + folder.string() + " does not exist; expected an existing folder");
   }
   if (fs::is_directory(path, error)) {
     return fail(path, "", "is a folder; expected a file to write the trace to");
@@ -116,7 +116,7 @@ struct FstWriter::State {
   Result<void> error() const {
     return fail(path, "",
                 "writing the trace failed (" + failure + "), " + std::to_string(lost) +
-                    " records are lost; expected a file that can be written and room for it");
+                    " records were lost; expected a writable file and enough disk space");
   }
 
   // Whoever has put another file under the name must not have it overwritten, and this recording
@@ -125,8 +125,8 @@ struct FstWriter::State {
     if (!recorded || identity_of(path) == recorded) return {};
     return fail(
         path, "",
-        "was removed or replaced while it was recorded, and the recording is lost; expected "
-        "nobody else to write to it");
+        "was removed or replaced during the recording, which is lost; expected a file that no "
+        "other process writes to");
   }
 
   void end_transaction() {

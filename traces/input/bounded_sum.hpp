@@ -9,7 +9,7 @@
 namespace foreshard::traces {
 
 constexpr std::int64_t bounded_sum(std::int64_t a, std::int64_t b) {
-  const auto bounded = [](std::int64_t n) { return std::clamp(n, -kMostSum, kMostSum); };
+  const auto bounded = [](std::int64_t n) { return std::clamp(n, -kMaxSum, kMaxSum); };
   return bounded(bounded(a) + bounded(b));
 }
 

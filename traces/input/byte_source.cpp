@@ -98,7 +98,7 @@ class Inflated : public ByteSource {
     while (stream_.avail_out > 0 && !is_over_) {
       if (stream_.avail_in == 0 && !refill()) {
         is_over_ = true;
-        if (is_in_member_) trouble_ = "the compressed data is cut off";
+        if (is_in_member_) trouble_ = "the compressed data is truncated";
         break;
       }
       const int status = inflate(&stream_, Z_NO_FLUSH);

@@ -1,4 +1,4 @@
-// One JSON object of a stranger's file, whose members are read with errors that name file, line and key.
+// One JSON object of an untrusted file, whose members are read with errors that name file, line and key.
 // It has been parsed within the bounds of json_limits.hpp, so that writing a value for a message does
 // not recurse far. Private to this folder's readers.
 #pragma once
@@ -19,11 +19,11 @@ namespace foreshard::traces {
 
 class JsonObject {
  public:
-  JsonObject(std::string file, std::string place, const nlohmann::json& json)
-      : file_(std::move(file)), place_(std::move(place)), json_(&json) {}
+  JsonObject(std::string file, std::string path, const nlohmann::json& json)
+      : file_(std::move(file)), path_(std::move(path)), json_(&json) {}
 
   tl::unexpected<Error> wrong(const std::string& key, const std::string& message) const {
-    return fail(file_, place_ + (key.empty() ? "" : ": " + key), message);
+    return fail(file_, path_ + (key.empty() ? "" : ": " + key), message);
   }
 
   // "is [1,2,3]": how messages name what was found.
@@ -57,7 +57,7 @@ class JsonObject {
     const auto found = json_->find(key);
     if (found == json_->end() || !found->is_string()) {
       return wrong(key, (found == json_->end() ? "is missing" : is(*found)) +
-                            std::string("; expected a word"));
+                            std::string("; expected a string"));
     }
     return found->get<std::string>();
   }
@@ -67,23 +67,23 @@ class JsonObject {
                     const std::function<Result<void>(const JsonObject&)>& use) const {
     const auto found = json_->find(key);
     if (found == json_->end()) return {};
-    if (!found->is_array()) return wrong(key, "is no list; expected a list of objects");
+    if (!found->is_array()) return wrong(key, "is not a list; expected a list of objects");
     for (std::size_t i = 0; i < found->size(); ++i) {
-      const std::string place = place_ + ": " + key + "[" + std::to_string(i) + "]";
-      if (!(*found)[i].is_object()) return fail(file_, place, "is no object; expected one");
-      if (auto used = use(JsonObject(file_, place, (*found)[i])); !used) return used;
+      const std::string path = path_ + ": " + key + "[" + std::to_string(i) + "]";
+      if (!(*found)[i].is_object()) return fail(file_, path, "is not an object; expected one");
+      if (auto used = use(JsonObject(file_, path, (*found)[i])); !used) return used;
     }
     return {};
   }
 
   const nlohmann::json& json() const { return *json_; }
   const std::string& file() const { return file_; }
-  const std::string& place() const { return place_; }
+  const std::string& path() const { return path_; }
 
  private:
   static constexpr auto kHighest = static_cast<std::uint64_t>(kHighestAddress);
 
-  std::string file_, place_;
+  std::string file_, path_;
   const nlohmann::json* json_;
 };
 

@@ -8,14 +8,14 @@
 namespace foreshard::traces {
 
 // Bytes of one allocation, copy or message: 64 PiB, more than any machine has.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 56;
 // Nanoseconds from the beginning of a trace, before or after it: half a year.
 constexpr std::int64_t kLatestNs = std::int64_t{1} << 54;
 // Ranks are numbered below it.
-constexpr std::int64_t kMostRanks = 10'000'000;
+constexpr std::int64_t kMaxRanks = 10'000'000;
 // Addresses, and whatever a history of an allocator counts in bytes.
 constexpr std::int64_t kHighestAddress = std::int64_t{1} << 60;
 // Sums of bytes: two of them can be added.
-constexpr std::int64_t kMostSum = std::int64_t{1} << 61;
+constexpr std::int64_t kMaxSum = std::int64_t{1} << 61;
 
 }  // namespace foreshard::traces

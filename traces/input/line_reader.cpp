@@ -25,7 +25,7 @@ bool LineReader::next(std::string_view& line) {
         end == nullptr ? size : static_cast<std::size_t>(static_cast<const char*>(end) - start);
     line = {buffer_.get() + begin_, length};
     begin_ += std::min(length + 1, size);
-    if (length > kLongest) trouble_ = "has more than 64 MiB";
+    if (length > kLongest) trouble_ = "is longer than 64 MiB";
     return trouble_.empty() && (end != nullptr || length > 0);
   }
 }

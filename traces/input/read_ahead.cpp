@@ -65,7 +65,7 @@ class ReadAhead : public ByteSource {
       while (read_block()) {
       }
     } catch (const std::bad_alloc&) {
-      finish("there is no memory left to read it");
+      finish("out of memory while reading it");
     }
   }
 

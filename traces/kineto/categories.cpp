@@ -53,7 +53,8 @@ EventKind kind_of(Category category, std::string_view name) {
   switch (category) {
     case Category::host:
       return name.starts_with("ProfilerStep#") ? EventKind::range : EventKind::host;
-    case Category::runtime: return blocks(name) ? EventKind::host_wait : EventKind::runtime;
+    case Category::runtime:
+      return is_blocking_call(name) ? EventKind::host_wait : EventKind::runtime;
     case Category::stack: return EventKind::stack;
     case Category::kernel:
       if (name.starts_with("Memcpy") || name.starts_with("Memset")) return EventKind::memory;

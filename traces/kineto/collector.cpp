@@ -7,7 +7,7 @@
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/categories.hpp"
 #include "traces/kineto/costs/transfer_keys.hpp"
-#include "traces/kineto/json/decimal.hpp"
+#include "traces/kineto/json/exact_time.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {
@@ -25,10 +25,10 @@ std::int64_t or_zero(std::int64_t value) {
 }  // namespace
 
 void Collector::drop(std::string_view reason, std::string_view detail) {
-  constexpr std::size_t kMostReasons = 100, kLongestDetail = 60;
+  constexpr std::size_t kMaxReasons = 100, kLongestDetail = 60;
   std::string text(reason);
   if (!detail.empty()) text += " " + shortened(detail, kLongestDetail);
-  if (out_.dropped.size() >= kMostReasons && !out_.dropped.contains(text)) text = "other events";
+  if (out_.dropped.size() >= kMaxReasons && !out_.dropped.contains(text)) text = "other events";
   ++out_.dropped[text];
 }
 
@@ -60,7 +60,7 @@ void Collector::use(const RawEvent& raw) {
     case 'f':
       // From a launch to what it launched: Event::correlation says the same.
       if (!raw.category.starts_with("ac2g") && !raw.category.starts_with("async")) {
-        drop("flows of category", raw.category);
+        drop("flow events of category", raw.category);
       }
       return;
     default: return drop("events of phase", raw.phase);
@@ -70,14 +70,15 @@ void Collector::use(const RawEvent& raw) {
 void Collector::use_complete(const RawEvent& raw) {
   const Category category = category_of(raw.category);
   if (category == Category::unknown) return drop("events of category", raw.category);
-  if (category == Category::profiler) return drop("spans of the profiler itself");
-  if (category == Category::stack && !keeps_stacks_) return drop("functions, as was asked for");
-  Nanoseconds start, duration;
-  if (!parse_microseconds(raw.timestamp, start)) return drop("events without a time");
+  if (category == Category::profiler) return drop("profiler spans");
+  if (category == Category::stack && !keeps_stacks_)
+    return drop("python_function events (--no-stacks)");
+  ExactTime start, duration;
+  if (!parse_time(raw.timestamp, start)) return drop("events without a timestamp");
   if (raw.duration.empty()) return drop("events without a duration");
-  if (!parse_microseconds(raw.duration, duration) || duration.whole < 0 ||
-      duration.whole > kLatestNs || start.whole < kEarliest) {
-    return drop("events of an impossible duration or time");
+  if (!parse_time(raw.duration, duration) || duration.whole < 0 || duration.whole > kLatestNs ||
+      start.whole < kEarliest) {
+    return drop("events with an impossible time or duration");
   }
   const bool on_device = is_on_device(category);
   auto& [event, links] = add(on_device ? stream_of(raw) : lanes_.thread(raw.process, raw.thread));
@@ -98,10 +99,10 @@ void Collector::use_complete(const RawEvent& raw) {
 }
 
 std::int32_t Collector::stream_of(const RawEvent& raw) {
-  constexpr std::int64_t kMostStreams = std::int64_t{1} << 31;  // more is CUDA's word for all
+  constexpr std::int64_t kMaxStreams = std::int64_t{1} << 31;  // more is CUDA's word for all
   const std::int64_t device = raw.device != kAbsent ? raw.device : LaneTable::number(raw.process);
   std::int64_t stream = raw.stream != kAbsent ? raw.stream : LaneTable::number(raw.thread);
-  if (stream < 0 || stream >= kMostStreams) stream = -1;
+  if (stream < 0 || stream >= kMaxStreams) stream = -1;
   if (device_ < 0) device_ = device;
   return lanes_.stream(device, stream);
 }
@@ -131,16 +132,16 @@ void Collector::describe_host(const RawEvent& raw, Event& event, EventLinks& lin
 void Collector::use_instant(const RawEvent& raw) {
   const bool is_out_of_memory = raw.name == "[OutOfMemory]";
   if (raw.name.starts_with("Iteration Start") || raw.name == "Record Window End") {
-    return drop("marks of the profiler itself");
+    return drop("profiler markers");
   }
-  if (raw.name != "[memory]" && !is_out_of_memory) return drop("instants called", raw.name);
-  Nanoseconds time;
-  if (!parse_microseconds(raw.timestamp, time) || time.whole < kEarliest) {
-    return drop("events without a time");
+  if (raw.name != "[memory]" && !is_out_of_memory) return drop("instant events named", raw.name);
+  ExactTime time;
+  if (!parse_time(raw.timestamp, time) || time.whole < kEarliest) {
+    return drop("events without a timestamp");
   }
-  const auto is_size = [](std::int64_t n) { return n >= -kMostBytes && n <= kMostBytes; };
+  const auto is_size = [](std::int64_t n) { return n >= -kMaxBytes && n <= kMaxBytes; };
   if ((raw.bytes == kAbsent && !is_out_of_memory) || !is_size(or_zero(raw.bytes))) {
-    return drop("instants of the allocator without a size");
+    return drop("[memory] events without a size");
   }
   AllocatorInstant& instant = out_.memory.emplace_back();
   instant.time_ns = last_end_ns_ = time.rounded();

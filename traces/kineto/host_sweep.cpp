@@ -39,7 +39,7 @@ void HostSweep::visit(std::uint32_t index) {
   const EventLinks& links = recording_.links[index];
   Open now = around(event.start_ns);
   if (event.kind == EventKind::range || event.kind == EventKind::host) {
-    const NameFacts& facts = names_[event.name];
+    const NameInfo& facts = names_[event.name];
     if (facts.unit != 0) now.unit = facts.unit;
     if (facts.phase != 0) now.phase = facts.phase;
     scopes_.change(facts.scope, facts.unit, facts.phase);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "traces/fsdp_scopes.hpp"
-#include "traces/kineto/attribution.hpp"
-#include "traces/kineto/name_facts.hpp"
+#include "traces/kineto/event_context.hpp"
+#include "traces/kineto/name_info.hpp"
 
 namespace foreshard::traces::kineto {
 
@@ -25,7 +25,7 @@ constexpr std::uint32_t kNoEvent = ~std::uint32_t{0};
 
 class HostSweep {
  public:
-  HostSweep(Collected& recording, NameTable& names, Attribution& out)
+  HostSweep(Collected& recording, NameTable& names, EventContexts& out)
       : recording_(recording), names_(names), out_(out) {}
 
   // `instants`: indices of the thread's instants of the allocator, by time.
@@ -49,7 +49,7 @@ class HostSweep {
 
   Collected& recording_;
   NameTable& names_;
-  Attribution& out_;
+  EventContexts& out_;
   std::vector<Open> open_;
   FsdpScopes<StringId> scopes_;
 };

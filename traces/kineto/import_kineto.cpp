@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExpected = "a recording of PyTorch's profiler";
+constexpr const char* kExpected = "a PyTorch profiler recording";
 
 bool may_be_recording(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -26,7 +26,7 @@ Result<std::vector<std::string>> recordings_in(const std::string& folder) {
   std::erase_if(*files, [](const fs::path& path) { return !may_be_recording(path); });
   if (files->empty()) {
     return fail(folder, "",
-                "holds no .json or .json.gz; expected recordings of PyTorch's profiler");
+                "contains no .json or .json.gz file; expected PyTorch profiler recordings");
   }
   return files;
 }
@@ -71,7 +71,7 @@ Result<kineto::Recording> read_file(const std::string& file, const ImportOptions
     if (!bytes) return tl::unexpected(bytes.error());
     return kineto::read_recording(**bytes, file, options);
   } catch (const std::bad_alloc&) {
-    return fail(file, "", "holds more than fits into memory; expected fewer events");
+    return fail(file, "", "does not fit into memory; expected fewer events");
   }
 }
 
@@ -93,7 +93,7 @@ Result<void> read_folder(const std::string& folder, const ImportOptions& options
   if (recordings.size() == before) return tl::unexpected(first);
   if (!first.message.empty()) {
     const std::size_t others = files->size() - (recordings.size() - before);
-    recordings.back().trace.dropped["files that are no recordings"] =
+    recordings.back().trace.dropped["files that are not recordings"] =
         static_cast<std::int64_t>(others);
   }
   return {};
@@ -117,14 +117,14 @@ Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
     if (!recording) return tl::unexpected(recording.error());
     recordings.push_back(std::move(*recording));
   }
-  if (recordings.empty()) return fail("", "", "no file is given; expected one or more recordings");
+  if (recordings.empty()) return fail("", "", "no file was given; expected one or more recordings");
   std::vector<Trace> traces;
   try {
-    for (const auto& run : kineto::runs_of(recordings)) {
-      traces.push_back(kineto::join(recordings, run));
+    for (const auto& run : kineto::group_by_run(recordings)) {
+      traces.push_back(kineto::merge_ranks(recordings, run));
     }
   } catch (const std::bad_alloc&) {
-    return fail(paths.front(), "", "holds more than fits into memory; expected fewer events");
+    return fail(paths.front(), "", "does not fit into memory; expected fewer events");
   }
   return traces;
 }

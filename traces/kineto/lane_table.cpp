@@ -8,7 +8,7 @@ namespace foreshard::traces::kineto {
 namespace {
 
 // A recording of thousands of threads is damaged; further names are of no use.
-constexpr std::size_t kMostNames = 100'000;
+constexpr std::size_t kMaxNames = 100'000;
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -28,7 +28,7 @@ std::int64_t LaneTable::number(std::string_view word) {
   return -2 - static_cast<std::int64_t>(std::hash<std::string_view>()(word) & (kPositive >> 1));
 }
 
-std::int32_t LaneTable::add(const Key& key) {
+std::int32_t LaneTable::add(const LaneKey& key) {
   const auto [found, is_new] = index_.try_emplace(key, static_cast<std::int32_t>(keys_.size()));
   if (is_new) keys_.push_back(key);
   return found->second;
@@ -44,22 +44,22 @@ std::int32_t LaneTable::thread(std::string_view process, std::string_view thread
 }
 
 std::int32_t LaneTable::stream(std::int64_t device, std::int64_t stream) {
-  const Place place{device, stream};
-  if (last_stream_lane_ == kNone || place != last_stream_) {
-    last_stream_lane_ = add({true, place});
-    last_stream_ = place;
+  const Location location{device, stream};
+  if (last_stream_lane_ == kNone || location != last_stream_) {
+    last_stream_lane_ = add({true, location});
+    last_stream_ = location;
   }
   return last_stream_lane_;
 }
 
 void LaneTable::name_process(std::string_view process, std::string_view name) {
-  if (process_names_.size() < kMostNames) process_names_[number(process)] = trimmed(name);
+  if (process_names_.size() < kMaxNames) process_names_[number(process)] = trimmed(name);
 }
 
 // A thread may be named twice, once by the process' name only.
 void LaneTable::name_thread(std::string_view process, std::string_view thread,
                             std::string_view name) {
-  if (thread_names_.size() >= kMostNames) return;
+  if (thread_names_.size() >= kMaxNames) return;
   const std::int64_t id = number(process);
   std::string& known = thread_names_[{id, number(thread)}];
   const auto of_process = process_names_.find(id);
@@ -70,17 +70,17 @@ void LaneTable::name_thread(std::string_view process, std::string_view thread,
 
 std::vector<Lane> LaneTable::lanes(Strings& strings) const {
   std::set<std::int64_t> devices;
-  for (const Key& key : keys_) {
-    if (key.is_device) devices.insert(key.place.first);
+  for (const LaneKey& key : keys_) {
+    if (key.is_device) devices.insert(key.location.first);
   }
   std::vector<Lane> out;
-  for (const Key& key : keys_) {
-    const auto& [process, thread] = key.place;
+  for (const LaneKey& key : keys_) {
+    const auto& [process, thread] = key.location;
     std::string name;
     if (key.is_device) {
       if (devices.size() > 1) name = "device " + std::to_string(process) + " ";
       name += thread < 0 ? "all streams" : "stream " + std::to_string(thread);
-    } else if (const auto named = thread_names_.find(key.place); named != thread_names_.end()) {
+    } else if (const auto named = thread_names_.find(key.location); named != thread_names_.end()) {
       name = named->second;
     } else {
       name = process == -1 ? "profiler" : "thread " + std::to_string(thread);

@@ -28,22 +28,23 @@ class LaneTable {
   std::vector<Lane> lanes(Strings& strings) const;
 
  private:
-  using Place = std::pair<std::int64_t, std::int64_t>;  // process and thread, or device and stream
-  struct Key {
+  using Location =
+      std::pair<std::int64_t, std::int64_t>;  // process and thread, or device and stream
+  struct LaneKey {
     bool is_device;
-    Place place;
-    auto operator<=>(const Key&) const = default;
+    Location location;
+    auto operator<=>(const LaneKey&) const = default;
   };
-  std::int32_t add(const Key& key);
+  std::int32_t add(const LaneKey& key);
 
-  std::map<Key, std::int32_t> index_;
-  std::vector<Key> keys_;
+  std::map<LaneKey, std::int32_t> index_;
+  std::vector<LaneKey> keys_;
   std::map<std::int64_t, std::string> process_names_;
-  std::map<Place, std::string> thread_names_;
+  std::map<Location, std::string> thread_names_;
   // The last ones asked for: most events follow one of their own lane.
   std::string last_process_, last_thread_;
   std::int32_t last_host_lane_ = kNone, last_stream_lane_ = kNone;
-  Place last_stream_{};
+  Location last_stream_{};
 };
 
 }  // namespace foreshard::traces::kineto

@@ -27,7 +27,7 @@ struct Pool {
 
 class History {
  public:
-  History(Collected& recording, const Attribution& places)
+  History(Collected& recording, const EventContexts& places)
       : recording_(recording), places_(places), order_(recording.memory.size()) {
     std::iota(order_.begin(), order_.end(), 0U);
     const auto& all = recording_.memory;
@@ -63,8 +63,8 @@ class History {
       std::size_t last = first + 1;
       while (last < order_.size() && all[order_[last]].time_ns == all[order_[first]].time_ns)
         ++last;
-      constexpr std::size_t kMostAtOnce = 256;
-      const bool can_search = last - first > 1 && last - first <= kMostAtOnce;
+      constexpr std::size_t kMaxAtOnce = 256;
+      const bool can_search = last - first > 1 && last - first <= kMaxAtOnce;
       for (std::size_t at = first; at < last; ++at) {
         auto next = order_.begin() + static_cast<std::ptrdiff_t>(at);
         const auto end = order_.begin() + static_cast<std::ptrdiff_t>(last);
@@ -135,7 +135,7 @@ class History {
 
   void replay(std::uint32_t index) {
     const AllocatorInstant& instant = recording_.memory[index];
-    const InstantPlace& place = places_.memory[index];
+    const EventContext& place = places_.memory[index];
     Pool& pool = pool_of(instant);
     MemoryEvent event;
     event.time_ns = instant.time_ns;
@@ -171,7 +171,7 @@ class History {
 
   void make_up(Pool& pool, std::int64_t missing, MemoryEvent event) {
     if (missing == 0) return;
-    ++recording_.dropped["instants of the allocator that the recording lacks, at least"];
+    ++recording_.dropped["missing [memory] events (lower bound)"];
     event.category = recording_.strings.intern(kNotRecorded);
     event.bytes = event.requested = std::max(missing, -missing);
     change(pool, missing, event);
@@ -196,7 +196,7 @@ class History {
   }
 
   // "layers.0: aten::mm", from the innermost operator that asked.
-  StringId owner_of(const InstantPlace& place) {
+  StringId owner_of(const EventContext& place) {
     if (place.unit == 0) return place.inside;
     const auto [found, is_new] = owners_.try_emplace({place.unit, place.inside}, 0);
     if (is_new) {
@@ -208,7 +208,7 @@ class History {
   }
 
   Collected& recording_;
-  const Attribution& places_;
+  const EventContexts& places_;
   std::vector<std::uint32_t> order_;
   std::map<std::pair<bool, std::int32_t>, Pool> pools_;
   std::unordered_set<std::int64_t> older_;  // addresses of blocks from before, as long as they live
@@ -218,7 +218,7 @@ class History {
 
 }  // namespace
 
-std::vector<MemoryEvent> memory_history(Collected& recording, const Attribution& places) {
+std::vector<MemoryEvent> memory_history(Collected& recording, const EventContexts& places) {
   return History(recording, places).run();
 }
 

@@ -1,18 +1,18 @@
 // From the allocator's instants to a trace's memory events, such that the sum of what was allocated
 // and freed is at every instant the total that the recording says there.
 //
-// What was there before the recording stands at its beginning: each block that is freed without
+// Memory allocated before the recording is added at its beginning: each block that is freed without
 // having been allocated, and the rest in one. Where totals jump, instants are missing; an event of
 // the category "not recorded" makes up for them, and they are counted. Before 2022 instants have
 // neither totals nor addresses; then levels count from zero.
 #pragma once
 
-#include "traces/kineto/attribution.hpp"
 #include "traces/kineto/collected.hpp"
+#include "traces/kineto/event_context.hpp"
 
 namespace foreshard::traces::kineto {
 
 // In the order of time; their rank is not set. May add to strings and dropped.
-std::vector<MemoryEvent> memory_history(Collected& recording, const Attribution& places);
+std::vector<MemoryEvent> memory_history(Collected& recording, const EventContexts& places);
 
 }  // namespace foreshard::traces::kineto

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "traces/kineto/attribution.hpp"
 #include "traces/kineto/collector.hpp"
-#include "traces/kineto/file_facts.hpp"
+#include "traces/kineto/event_context.hpp"
+#include "traces/kineto/file_metadata.hpp"
 #include "traces/kineto/json/recording_reader.hpp"
 #include "traces/kineto/memory_history.hpp"
 
@@ -59,7 +59,7 @@ std::optional<std::int32_t> rank_in_name(const std::string& file) {
 Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
                                  const ImportOptions& options) {
   Collector collector(options);
-  FileFacts facts;
+  FileMetadata facts;
   RecordingReader reader(
       bytes, [&](const RawEvent& event) { collector.use(event); },
       [&](std::string_view key, std::string_view value) { facts.use(key, value); });
@@ -70,15 +70,15 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   out.device = facts.device(collector.device());
   const std::int64_t last_ns = collector.last_end_ns() + facts.base_ns();
   Collected collected = collector.finish(facts.base_ns());
-  Attribution attribution = attribute(collected);
-  out.trace.memory = memory_history(collected, attribution);
+  EventContexts contexts = attribute(collected);
+  out.trace.memory = memory_history(collected, contexts);
   out.trace.strings = std::move(collected.strings);
   out.trace.lanes = std::move(collected.lanes);
   out.trace.events = std::move(collected.events);
-  out.trace.steps = std::move(attribution.steps);
+  out.trace.steps = std::move(contexts.steps);
   out.trace.dropped = std::move(collected.dropped);
   out.trace.metadata = facts.other();
-  if (reader.damaged() > 0) out.trace.dropped["damaged stretches of the file"] = reader.damaged();
+  if (reader.damaged() > 0) out.trace.dropped["damaged parts of the file"] = reader.damaged();
   if (reader.other_objects() > 0)
     out.trace.dropped["objects without a phase"] = reader.other_objects();
   set_span(out);
@@ -89,9 +89,9 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   out.rank = facts.rank().has_value() ? facts.rank() : rank_in_name(file);
   out.world_size = facts.world_size();
   out.host = facts.host().empty() ? host_in_name(file) : facts.host();
-  out.cost_keys_mapped = attribution.cost_keys_mapped;
-  out.cost_keys_unmapped = attribution.cost_keys_unmapped;
-  out.unrelated_collectives = attribution.unrelated_collectives;
+  out.cost_keys_mapped = contexts.cost_keys_mapped;
+  out.cost_keys_unmapped = contexts.cost_keys_unmapped;
+  out.unrelated_collectives = contexts.unrelated_collectives;
   return out;
 }
 

@@ -1,4 +1,4 @@
-// One file's recording as a trace of one rank, with what says which run it is of.
+// One file's recording as a trace of one rank, with the data that identifies its run.
 #pragma once
 
 #include <cstdint>

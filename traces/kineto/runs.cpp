@@ -11,7 +11,7 @@ namespace foreshard::traces::kineto {
 namespace {
 
 // Ranks are recorded in the same step, but clocks of different machines may differ.
-constexpr std::int64_t kMostApart = 60'000'000'000;
+constexpr std::int64_t kMaxApart = 60'000'000'000;
 // Times before 2001 count from a machine's start: they cannot be compared.
 constexpr std::int64_t kEarliestDate = 1'000'000'000'000'000'000;
 
@@ -28,8 +28,8 @@ bool belongs(const Recording& recording, const Run& run) {
     if (recording.world_size != run.world_size) return false;
   }
   if (recording.start_ns < kEarliestDate || run.start_ns < kEarliestDate) return true;
-  return recording.start_ns - kMostApart <= run.end_ns &&
-         run.start_ns - kMostApart <= recording.end_ns;
+  return recording.start_ns - kMaxApart <= run.end_ns &&
+         run.start_ns - kMaxApart <= recording.end_ns;
 }
 
 void join_run(Run& run, const Recording& recording, std::size_t index) {
@@ -122,7 +122,7 @@ Metadata describe(const std::vector<Recording>& recordings, const std::vector<st
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> runs_of(std::vector<Recording>& recordings) {
+std::vector<std::vector<std::size_t>> group_by_run(std::vector<Recording>& recordings) {
   std::vector<std::size_t> by_time(recordings.size());
   std::iota(by_time.begin(), by_time.end(), std::size_t{0});
   std::stable_sort(by_time.begin(), by_time.end(), [&](std::size_t a, std::size_t b) {
@@ -144,7 +144,7 @@ std::vector<std::vector<std::size_t>> runs_of(std::vector<Recording>& recordings
   return out;
 }
 
-Trace join(std::vector<Recording>& recordings, const std::vector<std::size_t>& run) {
+Trace merge_ranks(std::vector<Recording>& recordings, const std::vector<std::size_t>& run) {
   std::int64_t origin_ns = INT64_MAX;
   for (const std::size_t index : run) {
     const Recording& recording = recordings[index];

@@ -1,5 +1,5 @@
-// Which recordings are of one run: ranks of one world that were recorded at the same time. A rank
-// that comes twice begins another run; where files say no rank, their order does.
+// Groups recordings into runs: ranks of one world that were recorded at the same time. A rank that
+// occurs twice begins another run; files without a rank are numbered in order.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 namespace foreshard::traces::kineto {
 
 // Indices of each run's recordings by rank, which every recording has afterwards. Runs by time.
-std::vector<std::vector<std::size_t>> runs_of(std::vector<Recording>& recordings);
+std::vector<std::vector<std::size_t>> group_by_run(std::vector<Recording>& recordings);
 
 // One run's ranks as one trace; takes the recordings' traces.
-Trace join(std::vector<Recording>& recordings, const std::vector<std::size_t>& run);
+Trace merge_ranks(std::vector<Recording>& recordings, const std::vector<std::size_t>& run);
 
 }  // namespace foreshard::traces::kineto

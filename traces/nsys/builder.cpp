@@ -8,41 +8,42 @@
 namespace foreshard::traces::nsys {
 namespace {
 
-constexpr std::size_t kMostPlaces = 100'000;
+constexpr std::size_t kMaxPlaces = 100'000;
 constexpr std::int64_t kLongest = std::int64_t{1} << 53;  // ns: a hundred days
 constexpr std::int64_t kOpen = -2;  // as an event's processor time: its end is not known yet
-constexpr const char* kImpossible = "impossible records: times";
+constexpr const char* kImpossible = "records with impossible times";
 
 }  // namespace
 
-std::int32_t Builder::number(const Place& place) {
-  const auto found = numbers_.find(place);
+std::int32_t Builder::number(const Location& location) {
+  const auto found = numbers_.find(location);
   if (found != numbers_.end()) return found->second;
-  if (places_.size() >= kMostPlaces) return kNone;
-  places_.push_back(place);
-  if (place.device) device_of_context_.try_emplace({place.process, place.context}, place.unit);
-  return numbers_[place] = static_cast<std::int32_t>(places_.size()) - 1;
+  if (locations_.size() >= kMaxPlaces) return kNone;
+  locations_.push_back(location);
+  if (location.device)
+    device_of_context_.try_emplace({location.process, location.context}, location.unit);
+  return numbers_[location] = static_cast<std::int32_t>(locations_.size()) - 1;
 }
 
-bool Builder::add(const Place& place, Event event) {
+bool Builder::add(const Location& location, Event event) {
   if (event.end_ns < event.start_ns || event.start_ns < -kLongest * 256 ||
       event.end_ns > kLongest * 256) {
     drop(kImpossible);
     return false;
   }
-  event.lane = number(place);
+  event.lane = number(location);
   if (event.lane == kNone) {
-    drop("more threads and streams than " + std::to_string(kMostPlaces));
+    drop("events beyond the maximum number of threads and streams, " + std::to_string(kMaxPlaces));
     return false;
   }
   trace_.events.push_back(event);
   return true;
 }
 
-void Builder::add_open(const Place& place, Event event) {
+void Builder::add_open(const Location& location, Event event) {
   event.end_ns = event.start_ns;
   event.cpu_ns = kOpen;
-  add(place, event);
+  add(location, event);
 }
 
 void Builder::add(std::int64_t process, std::int64_t device, MemoryEvent event) {
@@ -52,13 +53,13 @@ void Builder::add(std::int64_t process, std::int64_t device, MemoryEvent event) 
 }
 
 std::int64_t Builder::device_of(std::int64_t process, std::int64_t context,
-                                std::int64_t otherwise) const {
+                                std::int64_t fallback) const {
   const auto found = device_of_context_.find({process, context});
-  return found == device_of_context_.end() ? otherwise : found->second;
+  return found == device_of_context_.end() ? fallback : found->second;
 }
 
 void Builder::name_thread(std::int64_t process, std::int64_t thread, StringId name) {
-  if (thread_names_.size() < kMostPlaces) thread_names_[{process, thread}] = name;
+  if (thread_names_.size() < kMaxPlaces) thread_names_[{process, thread}] = name;
 }
 
 void Builder::close_open() {
@@ -70,7 +71,7 @@ void Builder::close_open() {
     e.cpu_ns = -1;
     ++open;
   }
-  drop("ranges without an end, closed at the end of the recording", open);
+  drop("unclosed ranges, ended with the recording", open);
 }
 
 // One damaged time must not move all others: what is far from most of them is damage.
@@ -114,20 +115,20 @@ std::int64_t Builder::count_from_first() {
 void Builder::find_ranks() {
   std::set<Key> devices;  // device first: ranks of one machine stand in their devices' order
   for (const Event& e : trace_.events) {
-    const Place& place = places_[static_cast<std::size_t>(e.lane)];
-    if (place.device) devices.emplace(place.unit, place.process);
+    const Location& location = locations_[static_cast<std::size_t>(e.lane)];
+    if (location.device) devices.emplace(location.unit, location.process);
   }
   for (std::size_t i = 0; i < trace_.memory.size(); ++i) {
     devices.emplace(trace_.memory[i].rank, memory_process_[i]);
   }
   for (const auto& [device, process] : devices) {
-    if (ranks_.size() >= kMostPlaces) break;
+    if (ranks_.size() >= kMaxPlaces) break;
     rank_of_device_[{process, device}] = static_cast<std::int32_t>(ranks_.size());
     ranks_.push_back({process, device});
   }
   if (!ranks_.empty()) return;
   std::set<std::int64_t> processes;
-  for (const Place& place : places_) processes.insert(place.process);
+  for (const Location& location : locations_) processes.insert(location.process);
   for (const std::int64_t process : processes) ranks_.push_back({process, kNone});
 }
 
@@ -138,23 +139,23 @@ std::string Builder::what_ranks_are() const {
   return processes.size() == ranks_.size() ? "processes" : "devices of processes";
 }
 
-// thread's place -> rank -> launches of its that ran there.
+// thread's location -> rank -> launches of its that ran there.
 std::map<std::int32_t, std::map<std::int32_t, std::int64_t>> Builder::count_launches() const {
   std::vector<std::pair<Key, std::int32_t>> effects;  // (process, correlation) -> rank
   for (const Event& e : trace_.events) {
-    const Place& place = places_[static_cast<std::size_t>(e.lane)];
-    if (!place.device || e.correlation == 0) continue;
-    const auto rank = rank_of_device_.find({place.process, place.unit});
+    const Location& location = locations_[static_cast<std::size_t>(e.lane)];
+    if (!location.device || e.correlation == 0) continue;
+    const auto rank = rank_of_device_.find({location.process, location.unit});
     if (rank != rank_of_device_.end()) {
-      effects.push_back({{place.process, e.correlation}, rank->second});
+      effects.push_back({{location.process, e.correlation}, rank->second});
     }
   }
   std::sort(effects.begin(), effects.end());
   std::map<std::int32_t, std::map<std::int32_t, std::int64_t>> launches;
   for (const Event& e : trace_.events) {
-    const Place& place = places_[static_cast<std::size_t>(e.lane)];
-    if (place.device || !can_launch(e)) continue;
-    for (const std::int64_t process : {place.process, kNoProcess}) {
+    const Location& location = locations_[static_cast<std::size_t>(e.lane)];
+    if (location.device || !can_launch(e)) continue;
+    for (const std::int64_t process : {location.process, kNoProcess}) {
       const std::pair<Key, std::int32_t> cause{{process, e.correlation}, 0};
       const auto effect = std::lower_bound(effects.begin(), effects.end(), cause);
       if (effect == effects.end() || effect->first != cause.first) continue;
@@ -166,22 +167,22 @@ std::map<std::int32_t, std::map<std::int32_t, std::int64_t>> Builder::count_laun
 }
 
 // A thread belongs to the rank most of its launches ran on, else to its process's first.
-std::vector<std::int32_t> Builder::ranks_of_places() const {
+std::vector<std::int32_t> Builder::ranks_of_locations() const {
   const auto launches = count_launches();
   std::map<std::int64_t, std::int32_t> first_of_process;
   for (std::size_t rank = ranks_.size(); rank-- > 0;) {
     first_of_process[ranks_[rank].process] = static_cast<std::int32_t>(rank);
   }
-  std::vector<std::int32_t> result(places_.size(), kNone);
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const Place& place = places_[i];
-    if (place.device) {
-      const auto rank = rank_of_device_.find({place.process, place.unit});
+  std::vector<std::int32_t> result(locations_.size(), kNone);
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    const Location& location = locations_[i];
+    if (location.device) {
+      const auto rank = rank_of_device_.find({location.process, location.unit});
       if (rank != rank_of_device_.end()) result[i] = rank->second;
       continue;
     }
     const auto counts = launches.find(static_cast<std::int32_t>(i));
-    const auto of_process = first_of_process.find(place.process);
+    const auto of_process = first_of_process.find(location.process);
     const auto unsaid = first_of_process.find(kNoProcess);
     if (counts != launches.end()) {
       result[i] =
@@ -198,38 +199,38 @@ std::vector<std::int32_t> Builder::ranks_of_places() const {
 }
 
 void Builder::make_lanes() {
-  const std::vector<std::int32_t> rank_of_place = ranks_of_places();
+  const std::vector<std::int32_t> rank_of_location = ranks_of_locations();
   std::map<std::int32_t, std::set<std::int64_t>> contexts;
-  std::vector<std::pair<std::tuple<std::int32_t, Place>, std::size_t>> order;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (rank_of_place[i] == kNone) continue;
-    order.push_back({{rank_of_place[i], places_[i]}, i});
-    if (places_[i].device) contexts[rank_of_place[i]].insert(places_[i].context);
+  std::vector<std::pair<std::tuple<std::int32_t, Location>, std::size_t>> order;
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    if (rank_of_location[i] == kNone) continue;
+    order.push_back({{rank_of_location[i], locations_[i]}, i});
+    if (locations_[i].device) contexts[rank_of_location[i]].insert(locations_[i].context);
   }
   std::sort(order.begin(), order.end());
-  std::vector<std::int32_t> lane_of_place(places_.size(), kNone);
+  std::vector<std::int32_t> lane_of_location(locations_.size(), kNone);
   for (const auto& [key, i] : order) {
-    const Place& place = places_[i];
-    const std::int32_t rank = rank_of_place[i];
+    const Location& location = locations_[i];
+    const std::int32_t rank = rank_of_location[i];
     std::string name;
-    if (!place.device && place.unit == kNone) {
+    if (!location.device && location.unit == kNone) {
       name = "synchronization";
-    } else if (!place.device) {
-      const auto named = thread_names_.find({place.process, place.unit});
-      const std::string number = std::to_string(place.unit);
+    } else if (!location.device) {
+      const auto named = thread_names_.find({location.process, location.unit});
+      const std::string number = std::to_string(location.unit);
       name = named == thread_names_.end() ? "thread " + number
                                           : trace_.strings[named->second] + " " + number;
     } else {
-      name = place.stream == kNone ? "device" : "stream " + std::to_string(place.stream);
+      name = location.stream == kNone ? "device" : "stream " + std::to_string(location.stream);
       if (contexts[rank].size() > 1) {
-        name += " of context " + std::to_string(place.context);
+        name += " of context " + std::to_string(location.context);
       }
     }
-    lane_of_place[i] = static_cast<std::int32_t>(trace_.lanes.size());
-    trace_.lanes.push_back({rank, place.device, trace_.strings.intern(name)});
+    lane_of_location[i] = static_cast<std::int32_t>(trace_.lanes.size());
+    trace_.lanes.push_back({rank, location.device, trace_.strings.intern(name)});
   }
-  for (Event& e : trace_.events) e.lane = lane_of_place[static_cast<std::size_t>(e.lane)];
-  drop("host events of processes that use no device",
+  for (Event& e : trace_.events) e.lane = lane_of_location[static_cast<std::size_t>(e.lane)];
+  drop("host events of processes without a device",
        static_cast<std::int64_t>(
            std::erase_if(trace_.events, [](const Event& e) { return e.lane == kNone; })));
   for (std::size_t i = 0; i < trace_.memory.size(); ++i) {

@@ -1,5 +1,5 @@
-// Collects the events of an export and, once all are known, gives them lanes: who is a rank is only
-// clear when every device event has been seen. Only for the sources of this folder.
+// Collects the events of an export and then assigns lanes: ranks are only known after all device
+// events have been read. Only for the sources of this folder.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ constexpr std::int64_t thread_of(std::int64_t global) {
 }
 
 // Where an event happened, before ranks are known.
-struct Place {
+struct Location {
   bool device = false;
   std::int64_t process = kNoProcess;
   std::int64_t unit = 0;  // the thread (kNone: not said), or the device
   std::int64_t context = 0;
   std::int64_t stream = kNone;  // kNone: the whole device
-  bool operator<(const Place& other) const {
+  bool operator<(const Location& other) const {
     return std::tie(device, process, unit, context, stream) <
            std::tie(other.device, other.process, other.unit, other.context, other.stream);
   }
@@ -51,12 +51,12 @@ class Builder {
   }
 
   // `event.lane` is filled in. False where the event was impossible and is left out.
-  bool add(const Place& place, Event event);
+  bool add(const Location& location, Event event);
   // A range without an end lasts until the recording ends.
-  void add_open(const Place& place, Event event);
+  void add_open(const Location& location, Event event);
   void add(std::int64_t process, std::int64_t device, MemoryEvent event);
-  // The device of a process's context, as far as work on it was added; else `otherwise`.
-  std::int64_t device_of(std::int64_t process, std::int64_t context, std::int64_t otherwise) const;
+  // The device of a process's context, as far as work on it was added; else `fallback`.
+  std::int64_t device_of(std::int64_t process, std::int64_t context, std::int64_t fallback) const;
   void name_thread(std::int64_t process, std::int64_t thread, StringId name);
 
   // Counts times from the first event, makes lanes and sorts. Returns the first event's time.
@@ -69,18 +69,18 @@ class Builder {
   // A process and its device, thread, context or correlation.
   using Key = std::pair<std::int64_t, std::int64_t>;
 
-  std::int32_t number(const Place& place);
+  std::int32_t number(const Location& location);
   void close_open();
   std::int64_t count_from_first();
   void find_ranks();
   std::map<std::int32_t, std::map<std::int32_t, std::int64_t>> count_launches() const;
-  std::vector<std::int32_t> ranks_of_places() const;
+  std::vector<std::int32_t> ranks_of_locations() const;
   void make_lanes();
 
   Trace& trace_;
-  std::map<Place, std::int32_t> numbers_;
+  std::map<Location, std::int32_t> numbers_;
   std::map<Key, std::int64_t> device_of_context_;  // process and context
-  std::vector<Place> places_;
+  std::vector<Location> locations_;
   std::vector<std::int64_t> memory_process_;
   std::map<Key, StringId> thread_names_;
   std::vector<RankDescription> ranks_;

@@ -7,7 +7,7 @@ namespace foreshard::traces::nsys {
 namespace {
 
 constexpr std::int64_t kWarning = 2, kError = 3;  // ENUM_DIAGNOSTIC_SEVERITY_LEVEL
-constexpr std::size_t kMostDiagnostics = 200;
+constexpr std::size_t kMaxDiagnostics = 200;
 constexpr std::size_t kLongestText = 10'000;
 
 std::string text(Import& in, const Source::Row& row, int column) {
@@ -23,13 +23,13 @@ void diagnostics(Import& in, Metadata& metadata) {
     if (severity != kWarning && severity != kError) return;
     const std::string said = text(in, row, 1);
     if (said.find("lost") != std::string::npos || said.find("dropped") != std::string::npos) {
-      in.builder.drop("losses that the tool reported; see diagnostics");
+      in.builder.drop("losses reported by Nsight Systems (see diagnostics)");
     }
-    if (++count > kMostDiagnostics) return;
+    if (++count > kMaxDiagnostics) return;
     lines += (severity == kError ? "error: " : "warning: ") + said + "\n";
   });
-  if (count > kMostDiagnostics) {
-    lines += std::to_string(count - kMostDiagnostics) + " more\n";
+  if (count > kMaxDiagnostics) {
+    lines += std::to_string(count - kMaxDiagnostics) + " more\n";
   }
   if (!lines.empty()) metadata["diagnostics"] = lines;
 }

@@ -1,5 +1,5 @@
-// What an export says about its recording: the tool, machines, devices, processes and threads, and
-// the problems that the tool itself had. Only for the sources of this folder.
+// Metadata of an export: the tool, machines, devices, processes and threads, and problems that the
+// tool reported. Only for the sources of this folder.
 #pragma once
 
 #include <cstdint>

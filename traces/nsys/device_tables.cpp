@@ -35,7 +35,7 @@ std::vector<std::string> common_and(std::initializer_list<const char*> more) {
   return columns;
 }
 
-Place place_of(const Source::Row& row) {
+Location location_of(const Source::Row& row) {
   return {true, row.is_null(2) ? kNoProcess : process_of(row.integer(2)), row.integer(3),
           row.integer(4), row.integer(5)};
 }
@@ -46,7 +46,7 @@ void read(Import& in, const std::string& table, std::initializer_list<const char
   in.read.insert(table);
   in.source.each(table, common_and(more), [&](const Source::Row& row) {
     if (row.is_null(0) || row.is_null(1)) {
-      return in.builder.drop("records without start or end");
+      return in.builder.drop("records without a start or an end");
     }
     Event event;
     event.start_ns = row.integer(0);
@@ -54,8 +54,8 @@ void read(Import& in, const std::string& table, std::initializer_list<const char
     event.kind = EventKind::memory;
     event.correlation = row.integer(6);
     fill(row, event);
-    event.bytes = std::clamp<std::int64_t>(event.bytes, 0, kMostBytes);
-    in.builder.add(place_of(row), event);
+    event.bytes = std::clamp<std::int64_t>(event.bytes, 0, kMaxBytes);
+    in.builder.add(location_of(row), event);
   });
 }
 
@@ -81,7 +81,7 @@ void read_allocations(Import& in) {
       table,
       {"start", "globalPid", "deviceId", "address", "bytes", "memKind", "memoryOperationType"},
       [&](const Source::Row& row) {
-        if (row.is_null(0)) return in.builder.drop("records without start or end");
+        if (row.is_null(0)) return in.builder.drop("records without a start or an end");
         const std::int64_t kind = row.integer(5, 2);
         MemoryEvent event;
         event.time_ns = row.integer(0);
@@ -89,7 +89,7 @@ void read_allocations(Import& in) {
             row.integer(6) == 0 ? MemoryAction::segment_alloc : MemoryAction::segment_free;
         event.on_host = kind == kPageable || kind == kPinned;
         event.address = row.integer(3);
-        event.bytes = std::clamp<std::int64_t>(row.integer(4), 0, kMostBytes);
+        event.bytes = std::clamp<std::int64_t>(row.integer(4), 0, kMaxBytes);
         event.requested = event.bytes;
         event.category = in.names.of(text_of(kMemories, kind));
         in.builder.add(row.is_null(1) ? kNoProcess : process_of(row.integer(1)), row.integer(2),

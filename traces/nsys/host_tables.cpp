@@ -60,13 +60,13 @@ constexpr std::string_view kHostWaits[] = {"MPI_Barrier",
                                            "waitid",
                                            "waitpid"};
 
-template <typename Names>
-bool contains(const Names& names, std::string_view name) {
+template <typename StringTable>
+bool contains(const StringTable& names, std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 bool waits_for_device(std::string_view call) {
-  if (blocks(call)) return true;
+  if (is_blocking_call(call)) return true;
   for (const std::string_view variant : {"_ptsz", "_ptds"}) {
     if (call.ends_with(variant)) call.remove_suffix(variant.size());
   }
@@ -84,7 +84,7 @@ void read_calls(Import& in, const std::string& table, KindOf&& kind_of) {
                   "textId", "name", "text", "size"},
                  [&](const Source::Row& row) {
                    if (row.is_null(0) || row.is_null(1)) {
-                     return in.builder.drop("records without start or end");
+                     return in.builder.drop("records without a start or an end");
                    }
                    Event event;
                    event.start_ns = row.integer(0);
@@ -99,7 +99,7 @@ void read_calls(Import& in, const std::string& table, KindOf&& kind_of) {
                      found->second = {in.builder.strings().intern(name), kind_of(name)};
                    }
                    std::tie(event.name, event.kind) = found->second;
-                   event.bytes = std::clamp<std::int64_t>(row.integer(8), 0, kMostBytes);
+                   event.bytes = std::clamp<std::int64_t>(row.integer(8), 0, kMaxBytes);
                    const std::int64_t global = row.integer(2);
                    in.builder.add({false, row.is_null(2) ? kNoProcess : process_of(global),
                                    thread_of(global), 0, 0},
@@ -115,7 +115,7 @@ constexpr std::int64_t kNoEvent = 0xFFFFFFFF;
 
 // `has_calls`: the call that waited stands in the trace and says what the record of its wait says.
 void add_synchronization(Import& in, const Source::Row& row, bool has_calls) {
-  if (row.is_null(0) || row.is_null(1)) return in.builder.drop("records without start or end");
+  if (row.is_null(0) || row.is_null(1)) return in.builder.drop("records without a start or an end");
   // Some versions give waits for a stream the number of waits of a stream, which need an event.
   const bool has_event = row.integer(8) != kNoEvent;
   const std::int64_t type =

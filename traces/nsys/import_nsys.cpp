@@ -2,8 +2,8 @@
 
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"
+#include "traces/nsys/context.hpp"
 #include "traces/nsys/description.hpp"
-#include "traces/nsys/phases.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces {
@@ -16,7 +16,7 @@ void count_the_rest(nsys::Import& in) {
     if (!in.source.has(table, "start") && !in.source.has(table, "timestamp")) continue;
     std::int64_t rows = 0;
     in.source.each(table, {}, [&](const nsys::Source::Row&) { ++rows; });
-    in.builder.drop("table not read: " + table, rows);
+    in.builder.drop("rows of unsupported table " + table, rows);
   }
 }
 
@@ -24,7 +24,7 @@ void count_the_rest(nsys::Import& in) {
 
 Trace nsys::read_export(Source& source, const std::string& name) {
   Trace trace;
-  Names names(source, trace.strings);
+  StringTable names(source, trace.strings);
   Builder builder(trace);
   Import in{source, names, builder, {}};
   read_device_tables(in);
@@ -33,20 +33,20 @@ Trace nsys::read_export(Source& source, const std::string& name) {
   read_nvtx(in);
   name_threads(in);
   const std::int64_t first = builder.finish();
-  assign_phases(trace);
+  assign_context(trace);
 
   RunDescription run;
   run.ranks = std::max(1, static_cast<int>(builder.ranks().size()));
   run.more = describe(in, name, first);
   trace.metadata = run_metadata(run);
   count_the_rest(in);
-  builder.drop("names that the file lacks", names.unknown());
-  builder.drop("names that are too long", names.too_long());
+  builder.drop("names missing from the file", names.unknown());
+  builder.drop("overlong names", names.too_long());
 
   for (const auto& [table, stretches] : source.damage()) {
-    builder.drop("damaged file: unreadable parts of " + table, stretches);
+    builder.drop("unreadable parts (damaged file) of " + table, stretches);
   }
-  if (source.is_cut_short()) builder.drop("damaged file: cut short");
+  if (source.is_cut_short()) builder.drop("end of the file (truncated)");
   trace.complete = source.damage().empty() && !source.is_cut_short();
   for (const Event& e : trace.events) {
     trace.complete_until_ns = std::max(trace.complete_until_ns, e.end_ns);

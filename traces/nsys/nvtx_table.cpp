@@ -1,6 +1,6 @@
 #include <unordered_map>
 
-#include "traces/nsys/range_meaning.hpp"
+#include "traces/nsys/classify_range.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {
@@ -26,7 +26,7 @@ bool is_description(std::int64_t type) {
 
 // Ranges as they were read: the name of a domain may stand behind its ranges.
 struct Range {
-  Place place;
+  Location location;
   Event event;
   std::int64_t domain = 0;
   bool is_open = false;
@@ -45,9 +45,9 @@ class Reader {
     for (Range& range : ranges_) {
       range.event.name = full_name(range);
       if (range.is_open) {
-        in_.builder.add_open(range.place, range.event);
+        in_.builder.add_open(range.location, range.event);
       } else {
-        in_.builder.add(range.place, range.event);
+        in_.builder.add(range.location, range.event);
       }
     }
   }
@@ -62,14 +62,14 @@ class Reader {
     const StringId name = in_.names.of(plain);
     const std::int64_t global = row.integer(5), domain = row.integer(6);
     const std::int64_t process = row.is_null(5) ? kNoProcess : process_of(global);
-    const std::int64_t otherwise = row.is_null(1) ? kMark : kPushPop;
-    const std::int64_t type = row.integer(2, otherwise);
+    const std::int64_t fallback = row.is_null(1) ? kMark : kPushPop;
+    const std::int64_t type = row.integer(2, fallback);
     if (type == kDomain) {
       domains_[process][domain] = name;
     } else if (type == kThreadName) {
       in_.builder.name_thread(process, thread_of(global), name);
     } else if (is_range(type) || type == kMark || type == kTextMark) {
-      if (row.is_null(0)) return in_.builder.drop("records without start or end");
+      if (row.is_null(0)) return in_.builder.drop("records without a start or an end");
       Range range{{false, process, thread_of(global), 0, 0}, {}, domain, false};
       range.event.kind = plain == text ? EventKind::range : EventKind::host;
       range.event.name = name;
@@ -83,7 +83,7 @@ class Reader {
   }
 
   StringId full_name(const Range& range) {
-    const auto domains = domains_.find(range.place.process);
+    const auto domains = domains_.find(range.location.process);
     if (range.domain == 0 || domains == domains_.end()) return range.event.name;
     const auto domain = domains->second.find(range.domain);
     if (domain == domains->second.end()) return range.event.name;

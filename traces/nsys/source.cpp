@@ -41,9 +41,8 @@ Result<Source> Source::open(const std::string& path) {
   std::error_code ignored;
   const bool is_report = path.ends_with(".nsys-rep") || path.ends_with(".qdrep");
   if (!file && is_report && std::filesystem::is_regular_file(path, ignored)) {
-    return fail(
-        path, "",
-        std::string("is the tool's own format, which only it reads; expected ") + kExpected);
+    return fail(path, "",
+                std::string("is a report in Nsight Systems' own format; expected ") + kExpected);
   }
   return of(std::move(file), path);
 }
@@ -61,15 +60,15 @@ Result<Source> Source::of(Result<UntrustedDatabase> file, const std::string& nam
   source.rows_left_ = source.bytes() / kLeastBytesOfARow;
   if (!source.file_.is_schema_whole()) ++source.damage_["sqlite_schema"];
   if (source.has("EVENT_RECORDS") && source.has("EVENT_FACTS")) {
-    return fail(name, "", std::string("is a trace of foreshard already; expected ") + kExpected);
+    return fail(name, "", std::string("is already a foreshard trace; expected ") + kExpected);
   }
   for (const auto& [table, columns] : source.file_.tables()) {
     if (is_of_the_tool(table)) return source;
   }
   return fail(name, "",
               std::string(source.file_.tables().empty()
-                              ? "has no tables that can be read; expected "
-                              : "is a database without tables of the tool; expected ") +
+                              ? "has no readable tables; expected "
+                              : "is a database without Nsight Systems tables; expected ") +
                   kExpected);
 }
 

@@ -25,8 +25,8 @@ class Source {
     explicit Row(const Statement& statement) : statement_(statement) {}
     bool is_null(int column) const { return statement_.is_null(column + 1); }
     bool is_text(int column) const { return statement_.is_text(column + 1); }
-    std::int64_t integer(int column, std::int64_t otherwise = 0) const {
-      return is_null(column) ? otherwise : statement_.integer(column + 1);
+    std::int64_t integer(int column, std::int64_t fallback = 0) const {
+      return is_null(column) ? fallback : statement_.integer(column + 1);
     }
     std::string_view text(int column) const { return statement_.text(column + 1); }
 

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "traces/nsys/builder.hpp"
-#include "traces/nsys/names.hpp"
 #include "traces/nsys/source.hpp"
+#include "traces/nsys/string_table.hpp"
 
 namespace foreshard::traces::nsys {
 
 struct Import {
   Source& source;
-  Names& names;
+  StringTable& names;
   Builder& builder;
   std::set<std::string> read;  // tables that are in the trace or need not be
 };

@@ -11,8 +11,7 @@ namespace foreshard::traces {
 namespace {
 
 constexpr const char* kExpected =
-    "a trace (.fst), a recording of PyTorch's profiler (JSON, or a folder of it), an Nsight "
-    "Systems "
+    "a trace (.fst), a PyTorch profiler recording (JSON, or a folder of them), an Nsight Systems "
     "export (SQLite) or a CUDA memory snapshot";
 
 Result<Trace> one_run(const std::string& path, const ImportOptions& options) {
@@ -20,9 +19,8 @@ Result<Trace> one_run(const std::string& path, const ImportOptions& options) {
   if (!runs) return tl::unexpected(runs.error());
   if (runs->size() == 1) return std::move(runs->front());
   return fail(path, "",
-              "holds " + std::to_string(runs->size()) +
-                  " runs; expected one, or first `foreshard import kineto`, which writes a trace "
-                  "for each");
+              "contains " + std::to_string(runs->size()) +
+                  " runs; expected one; `foreshard import kineto` writes a trace for each");
 }
 
 }  // namespace
@@ -40,7 +38,7 @@ Result<Trace> read_trace(const std::string& path, const ImportOptions& options) 
       default: return wrong_kind(path, *kind, kExpected);
     }
   } catch (const std::bad_alloc&) {
-    return fail(path, "", "takes more memory than there is; expected a smaller recording");
+    return fail(path, "", "does not fit into memory; expected a smaller recording");
   }
 }
 

@@ -1,4 +1,4 @@
-// A trace from whichever recording it stands in: a .fst file, the JSON that `foreshard export
+// Reads a trace from any supported recording: a .fst file, the JSON that `foreshard export
 // --perfetto` writes, a recording of PyTorch's profiler (a file or a folder with one of each rank), an
 // Nsight Systems export or a CUDA memory snapshot. The content decides, not the name. Recordings of
 // others are imported into memory as import.hpp says.

@@ -7,7 +7,7 @@
 
 #include "traces/export/chrome_import.hpp"
 #include "traces/input/byte_source.hpp"
-#include "traces/input/foreign_file.hpp"
+#include "traces/input/sniff_file_type.hpp"
 #include "traces/sqlite/untrusted_database.hpp"
 
 namespace foreshard::traces {
@@ -73,9 +73,9 @@ Result<RecordingKind> recording_kind(const std::string& path, const std::string&
 tl::unexpected<Error> wrong_kind(const std::string& path, RecordingKind kind,
                                  const std::string& expected) {
   std::error_code ignored;
-  std::string what = kind == RecordingKind::nsys ? "is an export of Nsight Systems (SQLite)" : "";
+  std::string what = kind == RecordingKind::nsys ? "is an Nsight Systems export (SQLite)" : "";
   if (std::filesystem::is_directory(path, ignored)) what = "is a folder";
-  if (what.empty()) what = file_looks_like(path);
+  if (what.empty()) what = sniff_file(path);
   return fail(path, "", what + "; expected " + expected);
 }
 

@@ -1,4 +1,4 @@
-// What kind of recording a file is, by its content: names and endings do not count.
+// The kind of a recording, detected from its content; file names are ignored.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Queries that answer common questions of a trace. Each is a file of queries/, whose first line is a
-// comment of what it answers, and a view of its name in every database that SQL is asked of.
+// Built-in queries for common questions about a trace. Each is a file of queries/, whose first line
+// is a comment that describes it, and a view of the same name in every database that SQL runs on.
 #pragma once
 
 #include <string_view>

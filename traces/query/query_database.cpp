@@ -98,8 +98,7 @@ QueryDatabase::~QueryDatabase() = default;
 Result<QueryDatabase> QueryDatabase::create(const Trace& trace) {
   const TemporaryFolder folder;
   if (!folder.exists()) {
-    return fail("", "TMPDIR",
-                "no temporary folder can be made; expected one that can be written to");
+    return fail("", "TMPDIR", "no temporary folder can be created; expected a writable one");
   }
   // Open files outlive their names: nothing is left behind, however the program ends.
   const std::string path = folder.file("trace.fst");
@@ -114,7 +113,8 @@ Result<QueryDatabase> QueryDatabase::create(const Trace& trace) {
     is_ready = is_ready && database.run(view.c_str());
   }
   if (!is_ready)
-    return fail(path, "", database.error() + "; expected room for a copy of the trace");
+    return fail(path, "",
+                database.error() + "; expected enough disk space for a copy of the trace");
   sqlite3_limit(database.handle(), SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_set_authorizer(database.handle(), only_select, nullptr);
@@ -145,7 +145,7 @@ Result<void> QueryDatabase::run(
   }
   if (compiled == nullptr) return fail("", "SQL", "is empty; expected a SELECT");
   if (std::string_view(rest).find_first_not_of(" \t\r\n;") != std::string_view::npos) {
-    return fail("", "SQL", "holds more than one statement; expected one SELECT");
+    return fail("", "SQL", "contains more than one statement; expected one SELECT");
   }
   const int columns = sqlite3_column_count(compiled);
   std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// SQL asked of a trace. Any recording that read_trace opens is written into a temporary database with
-// the schema of a .fst file (fst_file.hpp), so that nothing that stands in a stranger's file is run;
+// SQL queries on a trace. Any recording that read_trace opens is written into a temporary database
+// with the schema of a .fst file (fst_file.hpp), so that no SQL of an untrusted file is run;
 // the built-in queries are views in it. Only one SELECT at a time is allowed: SQL can neither change
 // anything nor reach other files.
 #pragma once

@@ -72,7 +72,7 @@ class Conversion {
   PoolId pool_id(PoolIndex pool) const { return snapshot_.pools[static_cast<std::size_t>(pool)]; }
 
   bool is_among_the_first(const RecordedStream& stream) {
-    if (streams_.size() < kMostStreams) streams_.insert(stream);
+    if (streams_.size() < kMaxStreams) streams_.insert(stream);
     return streams_.contains(stream);
   }
 
@@ -88,7 +88,7 @@ class Conversion {
       ++result_.left_out;
       return;
     }
-    // Only a damaged file has a stretch that is no whole number of granules.
+    // Only a damaged file has a range that is not a whole number of granules.
     if (segment.expandable && segment.bytes % AllocatorRules::granule(segment.small) != 0) {
       ++result_.misfits;
       return;
@@ -105,7 +105,7 @@ class Conversion {
     segment_streams_.push_back(stream);
   }
 
-  // Says what led to the run of releases that begins here.
+  // What led to the run of releases that begins here.
   void infer(std::size_t first) {
     std::set<PoolIndex> pools;
     std::size_t next = first;

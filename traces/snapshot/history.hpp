@@ -1,6 +1,6 @@
 // A snapshot's recording of one device as an allocation history, to be replayed.
 //
-// A snapshot does not say what came from outside the allocator. It is inferred here:
+// A snapshot does not record events from outside the allocator. They are inferred here:
 //
 //   empty_cache  a run of released segments that no request asked for: neither a new segment nor an
 //                out-of-memory follows

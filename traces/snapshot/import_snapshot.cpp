@@ -9,12 +9,12 @@
 #include "traces/annotations.hpp"
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"
-#include "traces/snapshot/attribution.hpp"
+#include "traces/snapshot/allocation_cause.hpp"
+#include "traces/snapshot/fsdp_unit_tracker.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/snapshot/parameter_sizes.hpp"
 #include "traces/snapshot/recorded_blocks.hpp"
 #include "traces/snapshot/snapshot.hpp"
-#include "traces/snapshot/units.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 using Action = AllocatorAction;
 
 // Stacks that share their frames in the file do not in the trace.
-constexpr std::size_t kMostStackText = std::size_t{256} << 20;
+constexpr std::size_t kMaxStackText = std::size_t{256} << 20;
 
 class SnapshotImport {
  public:
@@ -45,7 +45,12 @@ class SnapshotImport {
     run.more = {{"source", "snapshot"},
                 {"files", path},
                 {"allocator_settings", snapshot_.settings},
-                {"clock_origin_ns", std::to_string(clamped_ns(origin_us_))}};
+                {"clock_origin_ns", std::to_string(clamped_ns(origin_us_))},
+                // A snapshot does not describe its machine, and this one is another.
+                {"clock", ""},
+                {"cpu_model", ""},
+                {"cores", ""},
+                {"threads_per_rank", ""}};
     if (!snapshot_.trouble.empty()) {
       for (const int device : devices) {
         run.more["trouble." + std::to_string(device)] = snapshot_.trouble;
@@ -58,7 +63,7 @@ class SnapshotImport {
 
  private:
   struct Facts {
-    const Attribution* attribution = nullptr;
+    const AllocationCause* attribution = nullptr;
     StringId category = 0, phase = 0, stack = 0;
   };
 
@@ -95,12 +100,12 @@ class SnapshotImport {
   const Facts& facts(StackId stack) {
     auto& known = facts_[static_cast<std::size_t>(stack)];
     if (known) return *known;
-    const Attribution& found = attributions_.of(stack);
+    const AllocationCause& found = attributions_.of(stack);
     known =
         Facts{&found, trace_.strings.intern(found.category), trace_.strings.intern(found.phase)};
     if (!options_.keeps_stacks) return *known;
     const std::string text = stack_text(snapshot_, snapshot_.stack(stack));
-    if (stack_text_ + text.size() > kMostStackText) {
+    if (stack_text_ + text.size() > kMaxStackText) {
       ++trace_.dropped["stacks beyond 256 MiB of text"];
     } else {
       stack_text_ += text.size();
@@ -126,7 +131,8 @@ class SnapshotImport {
 
   void read_device(int device) {
     const StartState start = start_state(snapshot_, device);
-    if (start.misfits > 0) trace_.dropped["events that contradict the end state"] += start.misfits;
+    if (start.misfits > 0)
+      trace_.dropped["events that do not fit the final segment list"] += start.misfits;
     live_.clear();
     backward_.clear();
     const ParameterSizes sizes(snapshot_, device, start, attributions_);
@@ -145,7 +151,7 @@ class SnapshotImport {
     const auto index = static_cast<std::size_t>(device);
     if (index >= snapshot_.devices.size()) return;
     RecordedBlocks blocks(snapshot_.rules, start);
-    Units units(snapshot_, device);
+    FsdpUnitTracker units(snapshot_, device);
     for (const SnapshotEvent& recorded : snapshot_.devices[index]) {
       units.advance(recorded.time_us);
       read_event(device, recorded, blocks, units);
@@ -174,7 +180,7 @@ class SnapshotImport {
   }
 
   void read_event(int device, const SnapshotEvent& recorded, RecordedBlocks& blocks,
-                  const Units& units) {
+                  const FsdpUnitTracker& units) {
     MemoryEvent event;
     event.rank = device;
     event.time_ns = since_origin(recorded.time_us);
@@ -277,7 +283,7 @@ class SnapshotImport {
   Trace trace_;
   std::int64_t origin_us_ = 0;
   std::map<std::tuple<int, bool, std::string>, std::int32_t> lanes_;
-  Attributions attributions_;
+  AllocationCauses attributions_;
   std::vector<std::optional<Facts>> facts_;  // by stack
   std::size_t stack_text_ = 0;
   std::unordered_map<Address, std::size_t> live_;  // the alloc event of each block

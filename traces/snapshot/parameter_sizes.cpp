@@ -4,7 +4,7 @@
 
 namespace foreshard::traces {
 ParameterSizes::ParameterSizes(const Snapshot& snapshot, int device, const StartState& start,
-                               Attributions& attributions) {
+                               AllocationCauses& attributions) {
   Counts blocks, gathered, states;
   for (const SnapshotSegment& segment : start.segments) {
     for (const SnapshotBlock& block : segment.blocks) {

@@ -1,4 +1,4 @@
-// What blocks without a stack are, told by their sizes, where the recording proves it.
+// Categories of blocks without a stack, inferred from their sizes where these are conclusive.
 //
 // FSDP's shards: each parameter it gathers for the first time during the recording is allocated
 // unsharded, at k times the bytes of its shard with one k for all (ranks, or half of them where
@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "traces/snapshot/attribution.hpp"
+#include "traces/snapshot/allocation_cause.hpp"
 #include "traces/snapshot/snapshot.hpp"
 #include "traces/snapshot/start_state.hpp"
 
@@ -26,7 +26,7 @@ namespace foreshard::traces {
 class ParameterSizes {
  public:
   ParameterSizes(const Snapshot& snapshot, int device, const StartState& start,
-                 Attributions& attributions);
+                 AllocationCauses& attributions);
 
   std::string_view category(std::int64_t requested) const;
   std::string_view owner(std::int64_t requested) const;

@@ -9,8 +9,8 @@
 #include "models/base/mapped_file.hpp"
 #include "models/base/units.hpp"
 #include "traces/input/byte_source.hpp"
-#include "traces/input/foreign_file.hpp"
 #include "traces/input/limits.hpp"
+#include "traces/input/sniff_file_type.hpp"
 #include "traces/snapshot/pickle/pickle.hpp"
 #include "traces/snapshot/recorded_segments.hpp"
 #include "traces/snapshot/snapshot.hpp"
@@ -21,16 +21,16 @@ namespace {
 using Use = SegmentState::Use;
 using Action = AllocatorAction;
 
-constexpr std::int32_t kMostDevices = 1024;
+constexpr std::int32_t kMaxDevices = 1024;
 // A pickle can name one event again and again: no more are read than stand in a file of its size.
 constexpr std::size_t kEventsOfAnySize = 3'000'000, kLeastBytesOfAnEvent = 32;
-constexpr const char* kWhat = "a snapshot's pickle";
+constexpr const char* kWhat = "a memory snapshot (pickle)";
 
 std::string no_pickle(std::string_view bytes, const std::string& problem) {
   constexpr std::size_t kIs = 3;
-  return "is no pickle (" + looks_like(bytes).substr(kIs) + ": " +
+  return "is not a pickle (" + sniff_content(bytes).substr(kIs) + ": " +
          problem.substr(0, problem.find(';')) +
-         "); expected a CUDA memory snapshot, as torch.cuda.memory._dump_snapshot writes it";
+         "); expected a CUDA memory snapshot from torch.cuda.memory._dump_snapshot";
 }
 
 class SnapshotReader {
@@ -50,9 +50,8 @@ class SnapshotReader {
     const PickleId traces = values_.find(root, "device_traces");
     if (!values_.is(segments, PickleType::list) && !values_.is(traces, PickleType::list)) {
       if (damage_) return damaged();
-      return fail(
-          file_, "",
-          "holds neither segments nor device_traces; expected a memory snapshot of PyTorch");
+      return fail(file_, "",
+                  "has neither segments nor device_traces; expected a PyTorch memory snapshot");
     }
     for (const auto& entry : values_.entries(segments)) {
       if (!has_budget()) break;
@@ -60,7 +59,7 @@ class SnapshotReader {
     }
     for (const auto& entry : values_.entries(traces)) {
       if (!has_budget()) break;
-      if (snapshot_.devices.size() == static_cast<std::size_t>(kMostDevices)) {
+      if (snapshot_.devices.size() == static_cast<std::size_t>(kMaxDevices)) {
         ++snapshot_.dropped["devices beyond the first 1024"];
         continue;
       }
@@ -76,7 +75,7 @@ class SnapshotReader {
     note_damage();
     if (budget_ == 0 && ran_out_) {
       return fail(file_, "",
-                  "repeats its records more often than it holds any; expected each once");
+                  "refers to its records more often than it has records; expected each once");
     }
     if (!snapshot_.events_name_pools && snapshot_.pools.size() > 1) find_pools(snapshot_);
     std::stable_sort(snapshot_.segments.begin(), snapshot_.segments.end(),
@@ -125,7 +124,7 @@ class SnapshotReader {
     const std::string& problem = damage_->problem;
     snapshot_.trouble =
         "byte " + std::to_string(damage_->byte) + ": " + problem.substr(0, problem.find(';'));
-    snapshot_.dropped["bytes from the damage or cut on"] =
+    snapshot_.dropped["bytes after the damage"] =
         static_cast<std::int64_t>(bytes_.size() - damage_->byte);
   }
 
@@ -160,7 +159,7 @@ class SnapshotReader {
     SnapshotSegment segment;
     const auto device = integer(record, "device").value_or(-1);
     const auto address = amount(record, "address"), bytes = amount(record, "total_size");
-    if (!address || !bytes || *bytes == 0 || device < 0 || device >= kMostDevices) {
+    if (!address || !bytes || *bytes == 0 || device < 0 || device >= kMaxDevices) {
       return drop("segments without address, size or device");
     }
     segment.device = static_cast<std::int32_t>(device);
@@ -210,7 +209,7 @@ class SnapshotReader {
   // Of a tuple, or a list, of two numbers; nothing of anything else.
   std::optional<PoolIndex> read_pool(PickleId pair) {
     PoolId id;
-    std::int64_t* parts[] = {&id.of_graph, &id.of_program};
+    std::int64_t* parts[] = {&id.graph_id, &id.mempool_id};
     std::size_t n = 0;
     for (const auto& entry : values_.entries(pair)) {
       if (n == 2 || !values_.is(entry.value, PickleType::integer)) return std::nullopt;
@@ -227,12 +226,12 @@ class SnapshotReader {
     for (const auto& entry : values_.entries(list)) {
       if (!has_budget()) break;
       if (++events_ > most_events_) {
-        drop("events that stand in the file more than once");
+        drop("repeated events");
         continue;
       }
       const std::string_view word = text(entry.value, "action");
       const auto known = allocator_action(word);
-      if (!known || is_from_outside(*known)) {
+      if (!known || is_external_event(*known)) {
         if (word != "snapshot") drop("events of an unknown action");
         continue;
       }
@@ -271,8 +270,8 @@ class SnapshotReader {
     annotation.name = share(values_.find(record, "name"));
     annotation.is_end = stage == "END";
     annotation.time_us = *time;
-    annotation.device = static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(device.value_or(0), 0, kMostDevices - 1));
+    annotation.device =
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(device.value_or(0), 0, kMaxDevices - 1));
     snapshot_.annotations.push_back(annotation);
   }
 

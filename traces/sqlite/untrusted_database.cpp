@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "models/base/input_file.hpp"
-#include "traces/input/foreign_file.hpp"
+#include "traces/input/sniff_file_type.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -18,7 +18,7 @@ const std::string kRowNumber = "rowid";
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
 // The longest value that is read, and the longest row. A trace's longest is a plan, a model or a
 // packed block of records; SQLite's own statements need the lower bound.
-constexpr std::int64_t kLeastLongest = 64 << 10, kMostLongest = 16 << 20;
+constexpr std::int64_t kLeastLongest = 64 << 10, kMaxLongest = 16 << 20;
 // A row takes at least this many bytes of its page; more rows mean pages that are read twice.
 constexpr std::int64_t kLeastBytesOfARow = 4;
 // Steps of SQLite's machine between two counts of them, and how many all queries together may take:
@@ -47,7 +47,7 @@ Result<void> check_is_database(const std::string& path, const std::string& expec
   if (std::string_view(magic, sizeof magic) == kMagic) return {};
   const bool is_gzip = std::string_view(magic, 2) == "\x1f\x8b";
   return fail(path, "",
-              file_looks_like(path) + (is_gzip ? " in gzip; expected " : "; expected ") + expected);
+              sniff_file(path) + (is_gzip ? " in gzip; expected " : "; expected ") + expected);
 }
 
 // A path as SQLite's URI of a file that does not change.
@@ -106,7 +106,7 @@ void UntrustedDatabase::make_safe() {
 
 void UntrustedDatabase::set_limits() {
   // No value is longer than its file, whatever it says of itself.
-  const auto longest = std::clamp(bytes_, kLeastLongest, kMostLongest);
+  const auto longest = std::clamp(bytes_, kLeastLongest, kMaxLongest);
   sqlite3_limit(database_.handle(), SQLITE_LIMIT_LENGTH, static_cast<int>(longest));
   *patience_ = kSteps + kStepsPerByte * bytes_;
 }
@@ -186,7 +186,9 @@ Result<UntrustedDatabase> UntrustedDatabase::open(const std::string& path,
   if (size_of(log) == 0) return opened(as_it_stands, bytes, nullptr, path, expected, cut_short);
   std::string folder = (fs::temp_directory_path(error) / "foreshard-XXXXXX").string();
   if (error || ::mkdtemp(folder.data()) == nullptr) {
-    return fail(path, "", "cannot be read where it is, nor copied; expected a temporary folder");
+    return fail(
+        path, "",
+        "cannot be read in place, and not copied either; expected a writable temporary folder");
   }
   Copy copy(new std::string(folder));
   const std::string copied = (fs::path(folder) / "copy.fst").string();
@@ -194,8 +196,8 @@ Result<UntrustedDatabase> UntrustedDatabase::open(const std::string& path,
   if (!error) fs::copy_file(log, copied + "-wal", error);
   if (error) {
     return fail(path, "",
-                "cannot be read where it is, nor copied (" + error.message() +
-                    "); expected room in the temporary folder");
+                "cannot be read in place, and not copied either (" + error.message() +
+                    "); expected enough space in the temporary folder");
   }
   return opened([&copied] { return Database(copied, SQLITE_OPEN_READWRITE); }, bytes,
                 std::move(copy), path, expected, cut_short);

@@ -1,5 +1,5 @@
-// An SQLite file of a stranger: damaged, cut short, hostile, still being written, or in a folder where
-// nothing can be written. Nothing that stands in it is run or computed: only plain columns of tables
+// An untrusted SQLite file: damaged, truncated, hostile, still being written, or in a read-only
+// folder. Nothing in it is run or computed: only plain columns of tables
 // with pages of their own are read, never views, virtual tables or generated columns; there are no
 // triggers, no functions, no endless queries and no values longer than any that is written on purpose.
 // Nothing is written beside a file that nobody else writes. Only for traces/.

@@ -153,26 +153,26 @@ std::optional<std::string> Conversion::string(std::string_view path) {
 }
 
 void Conversion::take(std::string_view path, std::int64_t& field, Integers bounds,
-                      std::optional<std::int64_t> otherwise, std::string_view plan_key) {
+                      std::optional<std::int64_t> fallback, std::string_view plan_key) {
   const std::optional<std::int64_t> value = integer(path, bounds);
-  if (is_auto(path) || !(value || otherwise)) return leave_unsaid({plan_key});
-  field = value.value_or(otherwise.value_or(field));
+  if (is_auto(path) || !(value || fallback)) return leave_unsaid({plan_key});
+  field = value.value_or(fallback.value_or(field));
   carry(path, {plan_key});
 }
 
 void Conversion::take(std::string_view path, double& field, Numbers bounds,
-                      std::optional<double> otherwise, std::string_view plan_key) {
+                      std::optional<double> fallback, std::string_view plan_key) {
   const std::optional<double> value = number(path, bounds);
-  if (is_auto(path) || !(value || otherwise)) return leave_unsaid({plan_key});
-  field = value.value_or(otherwise.value_or(field));
+  if (is_auto(path) || !(value || fallback)) return leave_unsaid({plan_key});
+  field = value.value_or(fallback.value_or(field));
   carry(path, {plan_key});
 }
 
-void Conversion::take(std::string_view path, bool& field, bool otherwise,
+void Conversion::take(std::string_view path, bool& field, bool fallback,
                       std::string_view plan_key) {
   const std::optional<bool> value = flag(path);
   if (is_auto(path)) return leave_unsaid({plan_key});
-  field = value.value_or(otherwise);
+  field = value.value_or(fallback);
   carry(path, {plan_key});
 }
 

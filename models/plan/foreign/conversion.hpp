@@ -1,6 +1,6 @@
 // The work of turning another tool's configuration into a plan, and the record of it: each value is
 // looked up, checked and either taken over, dropped with a reason or set aside as having no effect.
-// What nobody asked for is dropped as not understood. Keeps the first thing wrong. Only for the sources
+// Keys that are never looked up are dropped as not understood. Keeps the first thing wrong. Only for the sources
 // of this folder.
 //
 // Keys are written as paths: "zero_optimization.stage". A null is a key that is not there.
@@ -43,7 +43,7 @@ class Conversion {
 
   // The value at a path, which is understood from now on.
   const Value* find(std::string_view path) const;
-  // Whether it is there; that alone is no understanding.
+  // Whether it is present; this does not mark it as understood.
   bool has(std::string_view path) const { return at(path) != nullptr; }
   // Whether true or false stands there.
   bool is_flag(std::string_view path) const {
@@ -67,10 +67,10 @@ class Conversion {
   // Sets a field from the value where there is one, else from the tool's own default. The plan keeps
   // its default, which is said, where the tool has none and where the value is "auto".
   void take(std::string_view path, std::int64_t& field, Integers bounds,
-            std::optional<std::int64_t> otherwise, std::string_view plan_key);
-  void take(std::string_view path, double& field, Numbers bounds, std::optional<double> otherwise,
+            std::optional<std::int64_t> fallback, std::string_view plan_key);
+  void take(std::string_view path, double& field, Numbers bounds, std::optional<double> fallback,
             std::string_view plan_key);
-  void take(std::string_view path, bool& field, bool otherwise, std::string_view plan_key);
+  void take(std::string_view path, bool& field, bool fallback, std::string_view plan_key);
 
   // Records what a key (or, where it is not there, its default) became.
   void carry(std::string_view path, PlanKeys plan_keys, std::string note = "");

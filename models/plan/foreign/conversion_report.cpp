@@ -93,11 +93,11 @@ std::string unsaid_line(const ConvertedPlan& converted) {
 std::string facts_line(const NamedFacts& facts) {
   std::vector<std::string> words;
   if (!facts.model.empty()) words.push_back("model " + facts.model);
-  if (facts.ranks) words.push_back(counted(*facts.ranks, "rank") + " (--ranks)");
-  if (facts.nodes) words.push_back(counted(*facts.nodes, "node") + " (--nodes)");
-  if (facts.steps) words.push_back(counted(*facts.steps, "step") + " (--steps)");
+  if (facts.ranks) words.push_back(plural(*facts.ranks, "rank") + " (--ranks)");
+  if (facts.nodes) words.push_back(plural(*facts.nodes, "node") + " (--nodes)");
+  if (facts.steps) words.push_back(plural(*facts.steps, "step") + " (--steps)");
   if (facts.sequences_per_step) {
-    words.push_back(counted(*facts.sequences_per_step, "sequence") + " a step, of all ranks");
+    words.push_back(plural(*facts.sequences_per_step, "sequence") + " a step, of all ranks");
   }
   return words.empty() ? "" : wrapped(listed(words), 2);
 }

@@ -9,8 +9,8 @@
 namespace foreshard::foreign {
 namespace {
 
-constexpr std::size_t kMostNesting = 16;
-constexpr std::size_t kMostValues = 4096;
+constexpr std::size_t kMaxNesting = 16;
+constexpr std::size_t kMaxValues = 4096;
 
 }  // namespace
 
@@ -84,8 +84,8 @@ void DocumentBuilder::scalar(Value value, int line) {
 }
 
 void DocumentBuilder::open(Value::Kind kind, int line) {
-  if (open_.size() == kMostNesting) {
-    throw BadDocument("nests deeper than " + std::to_string(kMostNesting) + " levels", line);
+  if (open_.size() == kMaxNesting) {
+    throw BadDocument("nests deeper than " + std::to_string(kMaxNesting) + " levels", line);
   }
   Value& value = place(line);
   value.kind = kind;
@@ -96,8 +96,8 @@ void DocumentBuilder::open(Value::Kind kind, int line) {
 // Only the innermost open value grows, and it is the last of the one around it: pointers to open
 // values stay good.
 Value& DocumentBuilder::place(int line) {
-  if (++values_ > kMostValues) {
-    throw BadDocument("holds more than " + grouped(kMostValues) + " values", line);
+  if (++values_ > kMaxValues) {
+    throw BadDocument("holds more than " + with_thousands(kMaxValues) + " values", line);
   }
   if (open_.empty()) return root_;
   Value& around = *open_.back();

@@ -1,5 +1,5 @@
 // A configuration file as a tree of values, whichever language it is written in, so that what a key
-// means is decided once. Files come from strangers: the tree is built while the file is parsed, and
+// means is decided once. Files are untrusted: the tree is built while the file is parsed, and
 // parsing ends where it nests too deeply or holds too much. Only for the sources of this folder.
 #pragma once
 

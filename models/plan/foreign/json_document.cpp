@@ -1,7 +1,7 @@
 // parse_json_document: through the library's events, so that no tree of its own is built.
 #include <nlohmann/json.hpp>
 
-#include "models/base/utf8.hpp"
+#include "models/base/json_limits.hpp"
 #include "models/plan/foreign/document.hpp"
 
 namespace foreshard::foreign {
@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 
 class Events : public nlohmann::json_sax<Json> {
  public:
-  explicit Events(DocumentBuilder& builder) : builder_(builder) {}
+  Events(DocumentBuilder& builder, std::string_view text) : builder_(builder), text_(text) {}
 
   bool null() override { return scalar({}); }
   bool boolean(bool value) override { return scalar(Value::of(value)); }
@@ -46,9 +46,9 @@ class Events : public nlohmann::json_sax<Json> {
     builder_.end();
     return true;
   }
-  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
-                   const nlohmann::detail::exception& error) override {
-    throw BadDocument("is not valid JSON (" + printable(error.what()) + ")", 0);
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    throw BadDocument("is not valid JSON at " + line_and_column(text_, position), 0);
   }
 
  private:
@@ -58,13 +58,14 @@ class Events : public nlohmann::json_sax<Json> {
   }
 
   DocumentBuilder& builder_;
+  std::string_view text_;
 };
 
 }  // namespace
 
 Result<Value> parse_json_document(std::string_view text, const std::string& file) {
   DocumentBuilder builder;
-  Events events(builder);
+  Events events(builder, text);
   constexpr bool kToTheEnd = true, kSkipComments = true;
   try {
     Json::sax_parse(text, &events, Json::input_format_t::json, kToTheEnd, kSkipComments);

@@ -116,8 +116,8 @@ class Events : public YAML::EventHandler {
 
 Result<Value> parse_yaml_document(std::string_view text, const std::string& file) {
   static const std::string kExpected = "; expected an Accelerate configuration";
-  constexpr std::size_t kMostBytes = std::size_t{256} << 10;  // the library needs 240 times as many
-  if (text.size() > kMostBytes) return fail(file, "", "is larger than 256 KiB" + kExpected);
+  constexpr std::size_t kMaxBytes = std::size_t{256} << 10;  // the library needs 240 times as many
+  if (text.size() > kMaxBytes) return fail(file, "", "is larger than 256 KiB" + kExpected);
   std::istringstream stream{std::string(text)};
   DocumentBuilder builder;
   Events events(builder);

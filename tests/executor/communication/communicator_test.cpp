@@ -162,7 +162,7 @@ TEST(MessageCommunicator, WhoHasTooMuchToSayFailsTheRun) {
   other.send(std::as_bytes(std::span(&length, 1)), 0, kExchangeChannel);
   EXPECT_THROW(exchange(run, transport, "here"), Aborted);
   EXPECT_EQ(run.failure()->text(),
-            "rank 1: it has 1152921504606846976 bytes to say where at most 1048576 were expected");
+            "rank 1: it sends 1152921504606846976 bytes where at most 1048576 were expected");
 }
 
 TEST(MessageCommunicator, OtherBuildsAreRefused) {

@@ -46,7 +46,7 @@ TEST_F(HeartbeatOfTwo, NamesOnlyRanksThatThereAre) {
     EXPECT_TRUE(waits_.empty());
     const auto failure = heartbeat->check_peers();
     ASSERT_TRUE(failure) << awaited;
-    EXPECT_EQ(failure->text(), "rank 1: it sent what is no heartbeat");
+    EXPECT_EQ(failure->text(), "rank 1: it sent something that is not a heartbeat");
   }
 }
 

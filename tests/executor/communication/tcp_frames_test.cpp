@@ -261,14 +261,15 @@ TEST(TcpFrames, WhatNobodyWouldSendIsRefused) {
     return TcpFrame{TcpFrame::Kind::data, 0, bytes, whole};
   };
   EXPECT_EQ(complaint({data(9, 9)}, 9), "");
-  EXPECT_EQ(complaint({data(8, 8)}, 9), "a message of 8 bytes came where 9 were expected");
-  EXPECT_EQ(complaint({data(1 << 20, 1 << 20)}), "a long message came unasked");
+  EXPECT_EQ(complaint({data(8, 8)}, 9), "a message of 8 bytes arrived where 9 were expected");
+  EXPECT_EQ(complaint({data(1 << 20, 1 << 20)}), "an unexpected long message arrived");
   EXPECT_EQ(complaint({data(4, 9), data(4, 8)}, 9),
-            "a message of 8 bytes came where 9 were expected");
+            "a message of 8 bytes arrived where 9 were expected");
   EXPECT_EQ(complaint({data(4, 9), data(6, 9)}, 9), "a message is too long");
   EXPECT_EQ(complaint({{TcpFrame::Kind::withdrawn, 0}}, 9),
-            "it gave up a message that it had not begun");
-  EXPECT_EQ(complaint(std::vector(1000, data(1 << 16, 1 << 16))), "too many messages came unasked");
+            "it cancelled a message that it had not started");
+  EXPECT_EQ(complaint(std::vector(1000, data(1 << 16, 1 << 16))),
+            "too many unexpected messages arrived");
   TcpOutgoing out;
   EXPECT_THROW(for (int i = 0; i < 1 << 21; ++i) out.add_credit(0), TcpProtocolError);
 }

@@ -49,7 +49,7 @@ TEST(TcpHandshake, RefusalsSayWhy) {
   for (const int rank : {0, 3, 1 << 30}) {
     bad = good;
     bad.rank = rank;
-    EXPECT_EQ(refused(bad), "rank " + std::to_string(rank) + " is none of this run");
+    EXPECT_EQ(refused(bad), "rank " + std::to_string(rank) + " is not a rank of this run");
   }
 }
 

@@ -59,7 +59,7 @@ TEST(TcpRendezvous, SomebodyElseAtTheMeetingPoint) {
   const auto joined = connect_by_tcp(rendezvous(1, port));
   server.join();
   ASSERT_FALSE(joined);
-  EXPECT_NE(joined.error().message.find("is not rank 0 of a run of foreshard"), std::string::npos);
+  EXPECT_NE(joined.error().message.find("is not rank 0 of a foreshard run"), std::string::npos);
 }
 
 TEST(TcpRendezvous, HostsThatAreNotHere) {
@@ -80,8 +80,8 @@ TEST(TcpRendezvous, WhoDoesNotComeIsNamed) {
     place.point.timeout = Nanoseconds(rank == 0 ? 500'000'000 : 20'000'000'000);
     connect_by_tcp(place).value();
   });
-  EXPECT_EQ(errors[0].find("ranks 1 and 3 have not come to 127.0.0.1:"), 0u) << errors[0];
-  EXPECT_EQ(errors[2].find("rank 0 has left before all ranks had come"), 0u) << errors[2];
+  EXPECT_EQ(errors[0].find("ranks 1 and 3 have not connected to 127.0.0.1:"), 0u) << errors[0];
+  EXPECT_EQ(errors[2].find("rank 0 disconnected before all ranks had connected"), 0u) << errors[2];
   Rendezvous alone = rendezvous(1, free_port());
   alone.point.timeout = Nanoseconds{200'000'000};
   EXPECT_THROW(
@@ -89,7 +89,7 @@ TEST(TcpRendezvous, WhoDoesNotComeIsNamed) {
         try {
           connect_by_tcp(alone).value();
         } catch (const std::runtime_error& error) {
-          EXPECT_EQ(std::string(error.what()).find("rank 0 has not come to 127.0.0.1:"), 0u);
+          EXPECT_EQ(std::string(error.what()).find("rank 0 has not connected to 127.0.0.1:"), 0u);
           throw;
         }
       },
@@ -106,7 +106,7 @@ TEST(TcpRendezvous, WhoComesTwiceIsRefused) {
       ++members;
     } else {
       ++refusals;
-      EXPECT_NE(transport.error().message.find("rank 2 came twice"), std::string::npos);
+      EXPECT_NE(transport.error().message.find("rank 2 connected twice"), std::string::npos);
     }
   });
   EXPECT_EQ(members, 3);
@@ -164,7 +164,7 @@ TEST(TcpRendezvous, TooFewFilesAreToldAtOnce) {
   } catch (const std::runtime_error& error) {
     what = error.what();
   }
-  EXPECT_NE(what.find("this process may have " + std::to_string(next) + " (ulimit -n)"),
+  EXPECT_NE(what.find("this process can open " + std::to_string(next) + " files (ulimit -n)"),
             std::string::npos)
       << what;
 }

@@ -167,13 +167,13 @@ std::string loss(const std::function<void(std::unique_ptr<Transport>& transport)
 TEST(TcpTransport, WhoFailsEndsTheRunOfTheOthers) {
   EXPECT_EQ(loss([](std::unique_ptr<Transport>&) { throw std::runtime_error("out of paper"); },
                  "out of paper"),
-            "rank 1: has ended the run; its own message says why");
+            "rank 1: has ended the run; see its own error message");
 }
 
 // Rank 2 sees nothing of rank 1's end but what rank 0 says.
 TEST(TcpTransport, TheBlameIsPassedOn) {
   const auto frame = encode(TcpFrame{TcpFrame::Kind::abort, 0, 0, 1});
-  EXPECT_EQ(loss_after(frame), "rank 1: has ended the run; its own message says why");
+  EXPECT_EQ(loss_after(frame), "rank 1: has ended the run; see its own error message");
   const int port = free_port();
   std::string failure;
   std::latch all_have_met(1);  // rank 1 is the last to know
@@ -263,14 +263,15 @@ TEST(TcpTransport, AMessageOfAnotherSizeEndsTheRun) {
     wait_for(transport, {transport.receive(std::span(bytes).first(1), 1, 0)});
     Transport::Ticket ticket = transport.receive(bytes, 1, 5);
     ASSERT_TRUE(transport.lost());
-    EXPECT_EQ(transport.lost()->text(), "rank 1: a message of 3 bytes came where 8 were expected");
+    EXPECT_EQ(transport.lost()->text(),
+              "rank 1: a message of 3 bytes arrived where 8 were expected");
     transport.cancel(ticket);
   });
 }
 
 TEST(TcpTransport, WhatIsNoMessageEndsTheRun) {
   const auto text = std::as_bytes(std::span("this is no frame at all"));
-  EXPECT_EQ(loss_after(text), "rank 1: it sent what is no message");
+  EXPECT_EQ(loss_after(text), "rank 1: it sent something that is not a message");
 }
 
 }  // namespace

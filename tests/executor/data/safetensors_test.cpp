@@ -160,10 +160,10 @@ TEST(Safetensors, RefusesDamagedFilesAndNamesTheField) {
       {file_of(tensor(type + shape + "\"data_offsets\": [8, 0]"), data), "t", "data_offsets"},
       {file_of(tensor(type + shape + "\"data_offsets\": [0]"), data), "t", "data_offsets"},
       {file_of(tensor(type + shape + "\"data_offsets\": [4, 12]"), data), "t", "begins at byte 4"},
-      {file_of(tensor(type + shape + offsets), data.substr(1)), "t", "cut off"},
+      {file_of(tensor(type + shape + offsets), data.substr(1)), "t", "expected a complete file"},
       {file_of(tensor(type + shape + offsets), data + "x"), "data", "9 bytes"},
       {file_of("{\"__metadata__\": 1}", ""), "__metadata__", "object"},
-      {file_of("{\"__metadata__\": {\"a\": 1}}", ""), "__metadata__", "a is not a text"},
+      {file_of("{\"__metadata__\": {\"a\": 1}}", ""), "__metadata__", "a is not text"},
   };
   for (const auto& c : cases) {
     const auto contents = parse(c.file);

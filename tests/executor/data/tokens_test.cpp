@@ -144,8 +144,8 @@ TEST(Tokens, NamesWhatIsWrong) {
     std::string field, message;
   };
   const Case cases[] = {
-      {"t.txt", "hi", 256, 64, "", "no whole sample"},
-      {"e.txt", "", 256, 1, "", "no whole sample"},
+      {"t.txt", "hi", 256, 64, "", "less than one sample"},
+      {"e.txt", "", 256, 1, "", "less than one sample"},
       {"b.txt", std::string(9000, '!') + "z", 40, 8, "token 9000", "is 122"},
       {"o.bin", "abc", 300, 1, "", "3 bytes"},
       {"w.bin", "abcdef", 70000, 1, "", "multiple of 4"},
@@ -239,7 +239,7 @@ TEST(Tokens, TheShippedTextServesEveryVocabulary) {
   for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(inputs[i], shipped_text()[i] % 7);
   const auto too_long = TokenData::shipped_text(256, 1 << 20);
   ASSERT_FALSE(too_long);
-  EXPECT_NE(too_long.error().text().find("no whole sample"), std::string::npos);
+  EXPECT_NE(too_long.error().text().find("less than one sample"), std::string::npos);
 }
 
 TEST(Tokens, ReadsTheReferenceTokens) {

@@ -82,7 +82,7 @@ TEST(Processor, AUserMayForceOneItHas) {
   const auto unknown = choose_instruction_set(kHaswell, "AVX-9");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().text(),
-            "FORESHARD_SIMD: 'AVX-9' is no instruction set; expected one of avx2, baseline");
+            "FORESHARD_SIMD: 'AVX-9' is not an instruction set; expected one of avx2, baseline");
 }
 
 TEST(Processor, ThisOneRunsAtLeastTheBaseline) {

@@ -20,21 +20,23 @@ TEST(Figures, HaveOneFormEach) {
   EXPECT_EQ(duration(0), "0 ms");
   EXPECT_EQ(duration(45'600), "45.6 us");
   EXPECT_EQ(duration(12'300'000), "12.3 ms");
+  EXPECT_EQ(duration(1'673'000), "1.67 ms");
+  EXPECT_EQ(duration(4'560), "4.56 us");
   EXPECT_EQ(duration(1'230'000'000), "1.23 s");
   EXPECT_EQ(milliseconds(12'345'678), "12.346 ms");
   EXPECT_EQ(in_milliseconds(12'345'678), "12.346");
   EXPECT_EQ(in_milliseconds(12'345'678, 1), "12.3");
-  EXPECT_EQ(share(1, 8), "12.5 %");
+  EXPECT_EQ(percent(1.0, 8.0), "12.5 %");
   EXPECT_EQ(signed_percent(1, 8), "+12.5 %");
   EXPECT_EQ(signed_percent(-1, 8), "-12.5 %");
   EXPECT_EQ(signed_percent(0, 8), "0.0 %");
   EXPECT_EQ(signed_percent(1, 0), "-");
-  EXPECT_EQ(share(1, 0), "-");
-  EXPECT_EQ(counted(1, "rank"), "1 rank");
-  EXPECT_EQ(counted(0, "rank"), "0 ranks");
-  EXPECT_EQ(grouped(1'234'567), "1,234,567");
-  EXPECT_EQ(grouped(-123), "-123");
-  EXPECT_EQ(grouped(-1234), "-1,234");
+  EXPECT_EQ(percent(std::int64_t{1}, std::int64_t{0}), "-");
+  EXPECT_EQ(plural(1, "rank"), "1 rank");
+  EXPECT_EQ(plural(0, "rank"), "0 ranks");
+  EXPECT_EQ(with_thousands(1'234'567), "1,234,567");
+  EXPECT_EQ(with_thousands(-123), "-123");
+  EXPECT_EQ(with_thousands(-1234), "-1,234");
 }
 
 TEST(Figures, HaveAPointWhateverTheLocale) {
@@ -43,7 +45,7 @@ TEST(Figures, HaveAPointWhateverTheLocale) {
     GTEST_SKIP() << "no locale with a decimal comma is installed";
   }
   EXPECT_EQ(formatted("%.2f of %s", 1.5, "all"), "1.50 of all");
-  EXPECT_EQ(fixed(1.5, 2), "1.50");
+  EXPECT_EQ(to_fixed(1.5, 2), "1.50");
   std::setlocale(LC_NUMERIC, before.c_str());
 }
 

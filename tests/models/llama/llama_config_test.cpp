@@ -73,7 +73,8 @@ std::string one(const std::string& key, const std::string& value) {
 INSTANTIATE_TEST_SUITE_P(
     LlamaConfig, RefusesBadConfig,
     testing::Values(
-        BadConfig{"", "", "JSON"}, BadConfig{"{\"hidden_size\": 12,", "", "JSON"},
+        BadConfig{"", "line 1, column 1", "JSON"},
+        BadConfig{"{\"hidden_size\":\n 12,", "line 2, column 5", "JSON"},
         BadConfig{std::string(100000, '['), "", "deeper"},
         BadConfig{"{\"a\":" + std::string(100000, '{'), "", "deeper"},
         BadConfig{"[]", "", "object"}, BadConfig{one("hidden_size", "-4"), "hidden_size", "-4"},

@@ -53,7 +53,7 @@ TEST(Breakdown, IsZeroWithoutDeviceEvents) {
   const Analysis analysis = analyse(t.trace);
   EXPECT_EQ(analysis.ranks[0].time.span_ns, 0);
   EXPECT_EQ(recording_warnings(analysis),
-            std::vector<std::string>{"No work of devices was recorded on rank 0."});
+            std::vector<std::string>{"No device work was recorded on rank 0."});
 }
 
 TEST(Breakdown, IsGivenForEachStep) {
@@ -129,7 +129,7 @@ TEST(Memory, SaysWhatDoesNotFit) {
   EXPECT_EQ(analysis.ranks[0].peak.allocated_bytes, 1024);
   const std::vector<std::string> warnings = recording_warnings(analysis);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_TRUE(warnings[0].starts_with("Memory events that do not fit"));
+  EXPECT_TRUE(warnings[0].starts_with("Memory events inconsistent with earlier ones: "));
 }
 
 TEST(Operators, AreSummedOverRanksCostliestFirst) {
@@ -161,7 +161,11 @@ TEST(SteadySteps, AreTheThirdToTheLast) {
   t.step(0, 3, 700, 800).step(1, 3, 700, 810).step(0, 4, 800, 930);
   EXPECT_EQ(steady_steps(t.trace), (std::vector<std::int32_t>{3, 4}));
   EXPECT_EQ(steady_step_time(t.trace), 120);  // of 110, the slower rank's, and 130
-  t.trace.metadata["unknown_costs"] = "3";    // of a prediction that could not know
+  HandMadeTrace interrupted = t;
+  interrupted.memory(0, MemoryAction::out_of_memory, 850, 0, 1);
+  interrupted.trace.memory.back().step = 4;
+  EXPECT_EQ(steady_steps(interrupted.trace), std::vector<std::int32_t>{3});
+  t.trace.metadata["unknown_costs"] = "3";  // of a prediction that could not know
   EXPECT_EQ(steady_step_time(t.trace), 0);
 }
 
@@ -176,12 +180,11 @@ TEST(Warnings, SayWhatIsMissing) {
   const Analysis analysis = analyse(t.trace);
   EXPECT_EQ(analysis.dropped_records, 12);
   const std::vector<std::string> warnings = recording_warnings(analysis);
-  EXPECT_EQ(warnings,
-            (std::vector<std::string>{
-                "this recording is incomplete: nothing is missing before 1.500 ms, what came later "
-                "may be",
-                "the run ended early: interrupted", "records were lost: ring full (12)",
-                "The run has 4 ranks, this trace holds 1."}));
+  EXPECT_EQ(warnings, (std::vector<std::string>{
+                          "this recording is incomplete: complete up to 1.500 ms, later records "
+                          "may be missing",
+                          "the run ended early: interrupted", "records were lost: ring full (12)",
+                          "The run has 4 ranks; this trace contains 1."}));
   // What the report says, in its words.
   EXPECT_EQ(report_alarms(analysis),
             std::vector<std::string>(warnings.begin(), warnings.end() - 1));

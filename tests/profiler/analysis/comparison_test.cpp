@@ -14,7 +14,7 @@ using traces::EventKind;
 using traces::MemoryAction;
 
 // Two ranks, five steps of 100, 100, 90, 100, 120 us: the median of the last three is 100.
-HandMadeTrace measured() {
+HandMadeTrace baseline() {
   HandMadeTrace t(2);
   std::int64_t at = 0;
   for (int step = 1; step <= 5; ++step) {
@@ -33,7 +33,7 @@ HandMadeTrace measured() {
 }
 
 // One rank stands for both; two steps of which the second counts.
-HandMadeTrace predicted() {
+HandMadeTrace candidate() {
   HandMadeTrace t(1, true);
   t.trace.metadata["ranks"] = "2";
   t.trace.metadata["rank_classes"] = "0,0";
@@ -45,9 +45,9 @@ HandMadeTrace predicted() {
 }
 
 TEST(Comparison, OfStepTimeMemoryAndEvents) {
-  const Comparison c = compare(measured().trace, predicted().trace);
-  EXPECT_EQ(c.measured_step_ns, 100'000);
-  EXPECT_EQ(c.predicted_step_ns, 90'000);
+  const Comparison c = compare(baseline().trace, candidate().trace);
+  EXPECT_EQ(c.baseline_step_ns, 100'000);
+  EXPECT_EQ(c.candidate_step_ns, 90'000);
   EXPECT_DOUBLE_EQ(c.step_time_error, 0.1);
   EXPECT_EQ(c.peak_allocated_error_bytes, 300);
   EXPECT_EQ(c.peak_reserved_error_bytes, 0);
@@ -56,17 +56,17 @@ TEST(Comparison, OfStepTimeMemoryAndEvents) {
   EXPECT_EQ(c.events_matched, 2);
   EXPECT_EQ(c.events_unmatched, 3);
   ASSERT_EQ(c.operators.size(), 1u);
-  EXPECT_EQ(c.operators[0].measured_ns, 100'000);   // 2 x the median of 45, 50 and 60 us
-  EXPECT_EQ(c.operators[0].predicted_ns, 110'000);  // 2 x 55 us
+  EXPECT_EQ(c.operators[0].baseline_ns, 100'000);   // 2 x the median of 45, 50 and 60 us
+  EXPECT_EQ(c.operators[0].candidate_ns, 110'000);  // 2 x 55 us
   ASSERT_EQ(c.by_category.size(), 5u);
   EXPECT_EQ(c.by_category[0].category, "compute");
-  EXPECT_EQ(c.by_category[0].measured_ns, 50'000);
-  EXPECT_EQ(c.by_category[0].predicted_ns, 56'000);
+  EXPECT_EQ(c.by_category[0].baseline_ns, 50'000);
+  EXPECT_EQ(c.by_category[0].candidate_ns, 56'000);
   EXPECT_FALSE(c.same_program) << "a program that is not known is not the same";
 }
 
 TEST(Comparison, OfATraceWithItselfHasNoError) {
-  HandMadeTrace t = measured();
+  HandMadeTrace t = baseline();
   t.trace.metadata["program_hash"] = "0123456789abcdef";
   const Comparison c = compare(t.trace, t.trace);
   EXPECT_EQ(c.step_time_error, 0);
@@ -86,14 +86,14 @@ TEST(Comparison, TakesTheMedianThatTheStepTimeIs) {
     t.event(0, 0, EventKind::compute, start, start + length, step, "matmul", "a matmul");
   }
   const Comparison c = compare(t.trace, t.trace);
-  EXPECT_EQ(c.measured_step_ns, 120);
+  EXPECT_EQ(c.baseline_step_ns, 120);
   ASSERT_EQ(c.operators.size(), 1u);
-  EXPECT_EQ(c.operators[0].measured_ns, 120);
-  EXPECT_EQ(c.by_category[0].measured_ns, 120);
+  EXPECT_EQ(c.operators[0].baseline_ns, 120);
+  EXPECT_EQ(c.by_category[0].baseline_ns, 120);
 }
 
 TEST(Comparison, JsonKeepsTheContract) {
-  const auto json = nlohmann::json::parse(to_json(compare(measured().trace, predicted().trace)));
+  const auto json = nlohmann::json::parse(to_json(compare(baseline().trace, candidate().trace)));
   for (const char* key :
        {"step_time_error", "peak_allocated_error_bytes", "peak_reserved_error_bytes", "by_category",
         "events_matched", "events_unmatched"}) {
@@ -127,15 +127,19 @@ TEST(Comparison, OfOperatorsByName) {
   ASSERT_EQ(changes.size(), 4u);
   EXPECT_EQ(changes[0].name, "grows");
   EXPECT_EQ(changes[0].what(), "grew");
-  EXPECT_EQ(changes[0].measured_ns, 40) << "a step";
-  EXPECT_EQ(changes[0].measured_count, 1);
+  EXPECT_EQ(changes[0].baseline_ns, 40) << "a step";
+  EXPECT_EQ(changes[0].baseline_count, 1);
   EXPECT_EQ(changes[1].what(), "vanished");
   EXPECT_EQ(changes[2].what(), "appeared");
   EXPECT_EQ(changes[3].what(), "same");
   const std::string text = report_text(compare(before.trace, after.trace));
-  EXPECT_TRUE(text.starts_with("A steady step takes 0.1 us in the first and 0.1 us in the second"))
+  EXPECT_TRUE(
+      text.starts_with("A steady step takes 0.10 us in the first trace and 0.10 us in the second"))
       << text;
-  EXPECT_NE(text.find("Of 4 operators 1 appeared, 1 vanished, 1 grew"), std::string::npos) << text;
+  EXPECT_NE(text.find("4 operators: 1 only in the second trace, 1 only in the first, 1 slower, 1 "
+                      "unchanged within 1 %."),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("vanished"), std::string::npos) << text;
 }
 
@@ -159,11 +163,22 @@ TEST(Comparison, OfRecordingsOfOneRankEach) {
       << text;
 }
 
+TEST(Comparison, NamesATraceWithoutMemoryEvents) {
+  HandMadeTrace with, without;
+  with.event(0, 0, EventKind::compute, 0, 10).memory(0, MemoryAction::alloc, 0, 16, 1 << 20);
+  without.event(0, 0, EventKind::compute, 0, 10);
+  EXPECT_NE(report_text(compare(with.trace, without.trace))
+                .find("Memory cannot be compared: the second trace has no memory events."),
+            std::string::npos);
+  EXPECT_NE(report_text(compare(without.trace, with.trace)).find("the first trace has no memory"),
+            std::string::npos);
+}
+
 TEST(Comparison, ReportStartsWithTheAnswer) {
-  const std::string text = report_text(compare(measured().trace, predicted().trace));
+  const std::string text = report_text(compare(baseline().trace, candidate().trace));
   EXPECT_TRUE(
-      text.starts_with("Predicted 90.0 us a step, measured 100.0 us: -10.0 %.\n"
-                       "What differs most is compute: 50.0 us a step measured, 56.0 us "
+      text.starts_with("Predicted 90.0 us per step, measured 100.0 us: -10.0 %.\n"
+                       "The largest difference is in compute: 50.0 us per step measured, 56.0 us "
                        "predicted.\nPeak memory is off by 300 bytes allocated"))
       << text;
 }

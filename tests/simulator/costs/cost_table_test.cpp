@@ -21,7 +21,7 @@ CostTable example() {
   table.cores = 2;
   table.memory_bytes_per_ns = 12.5;
   table.band = 0.08;
-  Regime regime;
+  ThreadCountCosts regime;
   regime.threads = 1;
   regime.measured[matmul(512, 384, 384)] = {1'500'000, 84};
   const FitRange operators{9, 4, 1e6, 1e9, 10, 1e3, 2e7};

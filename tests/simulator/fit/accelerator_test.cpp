@@ -355,7 +355,7 @@ TEST(Accelerator, ReportSaysWhatShareOfTheDataSheetWasReached) {
   ASSERT_TRUE(result);
   const std::string report = fit_report(result->table);
   EXPECT_NE(report.find(kDevice), std::string::npos) << report;
-  EXPECT_NE(report.find("of what the data sheet of H100"), std::string::npos) << report;
+  EXPECT_NE(report.find("relative to the data sheet of H100"), std::string::npos) << report;
 }
 
 TEST(DeviceNames, AreThoseOfDrivers) {

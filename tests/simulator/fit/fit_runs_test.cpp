@@ -44,7 +44,7 @@ const CostTable& true_costs() {
     table.cores = kCores;
     const FitRange everywhere{99, 99, 1, 1e15, 0, 1e9, 1e9};
     for (const int threads : {1, 4}) {
-      Regime& regime = table.regimes.emplace_back();
+      ThreadCountCosts& regime = table.regimes.emplace_back();
       regime.threads = threads;
       regime.host.issue_ns.fill(300);
       regime.host.launch_latency_ns = regime.host.event_latency_ns = 5000;
@@ -236,7 +236,7 @@ TEST(FitOfRuns, CrowdingIsThatOfItsNumberOfRanks) {
   const auto [traces, table] =
       fit_of({{.ranks = 5}, {.ranks = 5, .sequence = 96}, {.ranks = 6, .slowness = 1.25}});
   double of_five = 0, of_six = 0;
-  for (const Crowding& crowding : table.crowding) {
+  for (const Oversubscription& crowding : table.crowding) {
     EXPECT_EQ(crowding.threads, 1);
     (crowding.ranks == 5 ? of_five : of_six) = crowding.factor;
   }
@@ -257,8 +257,8 @@ TEST(FitOfRuns, StepsThatTheirTasksDoNotExplainAreAWarning) {
   EXPECT_TRUE(none.empty()) << none[0];
   EXPECT_EQ(explained.find("whole steps"), std::string::npos);
   for (const auto& [longer, words] :
-       {std::pair(1.6, "1.33 is taken, so predictions of such runs are too short"),
-        {0.6, "0.75 is taken, so predictions of such runs are too long"}}) {
+       {std::pair(1.6, "1.33 is used, so predictions of such runs are too short"),
+        {0.6, "0.75 is used, so predictions of such runs are too long"}}) {
     const auto [warnings, report] = warnings_of(longer);
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_TRUE(warnings[0].starts_with("steps of 2 ranks with 4 threads each take "))

@@ -163,7 +163,7 @@ TEST(Fit, RefusesPredictionsAndMetadataThatNoRunHas) {
     return result ? "" : result.error().text();
   };
   EXPECT_EQ(error_of("predicted", "1"),
-            "run.fst: predicted: is a prediction, which teaches nothing; expected a recording");
+            "run.fst: predicted: is a prediction; expected a recording of a real run");
   for (const char* value : {"0", "-3", "4294967296", "5000000000", "99999999999999999999", "two"}) {
     for (const char* key : {"ranks", "threads_per_rank", "cores"}) {
       EXPECT_TRUE(error_of(key, value)
@@ -204,7 +204,7 @@ TEST(Fit, WhatIsTinyAndSlowHasAnOverheadNotARate) {
   }
   const auto result = fit({{"run.fst", &run.trace}});
   ASSERT_TRUE(result) << result.error().text();
-  const Regime& regime = result->table.regimes.at(0);
+  const ThreadCountCosts& regime = result->table.regimes.at(0);
   EXPECT_NEAR(regime.operators.at(0).overhead_ns, 2e7, 1);
   EXPECT_EQ(regime.operators.at(0).ns_per_byte, 0);
   EXPECT_NEAR(regime.collectives.at(0).base_ns, 2e7, 1);

@@ -48,7 +48,7 @@ Prediction predict_h100(const std::string& model, const Plan& plan, int ranks) {
 TEST(Prediction, CostsOfThirtyYearsAreNoStepTime) {
   CostTable costs;
   costs.cores = 2;
-  Regime& regime = costs.regimes.emplace_back();
+  ThreadCountCosts& regime = costs.regimes.emplace_back();
   const FitRange everywhere{99, 99, 1, 1e15, 0, 1e9, 1e9};
   // Both within what a cost file may say.
   regime.operators.push_back({Operator::matmul, DType::fp32, false, 1e15, 0, 0, 0, everywhere});
@@ -221,7 +221,7 @@ CostTable costs_of_an_unknown_device() {
   CostTable table;
   table.machine_name = "Nobody's Device";
   table.is_accelerator = true;
-  Regime& regime = table.regimes.emplace_back();
+  ThreadCountCosts& regime = table.regimes.emplace_back();
   regime.operators.push_back(
       {Operator::matmul, DType::bf16, false, 2000, 1e-6, 0, 0, {3, 3, 1e5, 1e9, 1, 1e3, 3e3}});
   return table;

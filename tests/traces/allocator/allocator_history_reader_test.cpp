@@ -24,7 +24,7 @@ TEST(AllocatorHistoryReader, NamesWhatIsWrong) {
       {"{\"settings\":{}}\nnonsense\n", "line 2", "JSON object"},
       {"{\"action\":\"alloc\"}\n", "line 1", "header"},
       {"{\"settings\":{}}\n{\"action\":\"aloc\",\"addr\":1,\"size\":1,\"stream\":0}\n",
-       "line 2: action", "perhaps alloc"},
+       "line 2: action", "expected 'alloc'"},
       {"{\"settings\":{}}\n{\"action\":\"alloc\",\"addr\":1,\"size\":-1,\"stream\":0}\n",
        "line 2: size", "-1"},
       {"{\"settings\":{}}\n{\"action\":\"alloc\",\"addr\":1,\"stream\":0}\n", "line 2: size",
@@ -32,7 +32,8 @@ TEST(AllocatorHistoryReader, NamesWhatIsWrong) {
       {"{\"settings\":{}}\n{\"action\":\"alloc\",\"addr\":18446744073709551615,\"size\":1,"
        "\"stream\":0}\n",
        "line 2: addr", "whole number"},
-      {"{\"settings\":{}}\n{\"action\":\"release_pool\"}\n", "line 2: pool_id", "no private pool"},
+      {"{\"settings\":{}}\n{\"action\":\"release_pool\"}\n", "line 2: pool_id",
+       "not name a private pool"},
       {"{\"settings\":{}}\n{\"action\":\"empty_cache\",\"pool_id\":[1]}\n", "line 2: pool_id",
        "two whole numbers"},
       {"{\"settings\":{\"garbage_collection_threshold\":7}}\n",
@@ -113,11 +114,11 @@ TEST(AllocatorHistoryReader, RefusesMoreValuesThanItWouldParse) {
 
 TEST(AllocatorHistoryReader, TakesNothingElseForAHeader) {
   const std::pair<std::string, std::string> cases[] = {
-      {"{\"schemaVersion\":1,\"traceEvents\":[{\"ph\":\"X\"}]}", "JSON of PyTorch's profiler"},
-      {"{\"hidden_size\":16}", "a model's config"},
-      {"{}", "expected an event list"},
-      {"{\n", "is JSON, and not on one line"},
-      {"{\"settings\":{},\"initial_segment\":[]}", "initial_segment: is no key"},
+      {"{\"schemaVersion\":1,\"traceEvents\":[{\"ph\":\"X\"}]}", "JSON from PyTorch's profiler"},
+      {"{\"hidden_size\":16}", "a model config"},
+      {"{}", "expected an allocator event list"},
+      {"{\n", "is JSON, but not on one line"},
+      {"{\"settings\":{},\"initial_segment\":[]}", "initial_segment: is not a key"},
   };
   for (const auto& [text, words] : cases) {
     EXPECT_NE(message_of(text).find(words), std::string::npos) << message_of(text);
@@ -145,6 +146,21 @@ TEST(AllocatorHistoryReader, ReadsTextAsItReadsFiles) {
     EXPECT_EQ(read->events.size(), parsed->events.size());
   }
   EXPECT_EQ(parse_allocator_history(many, file)->events.size(), 5000u);
+}
+
+// torch.cuda.set_per_process_memory_fraction refuses requests while the device has memory left.
+TEST(AllocatorHistoryReader, CapacityOfALimitedProcessIsItsLimit) {
+  const std::string header = "{\"settings\":{}}\n";
+  const std::string segment = R"({"action":"segment_alloc","addr":4096,"size":41943040,"stream":0})"
+                              "\n";
+  const auto capacity = [&](const std::string& oom) {
+    return parse_allocator_history(header + segment + oom + "\n", "list")->capacity;
+  };
+  EXPECT_EQ(capacity(R"({"action":"oom","addr":0,"size":33554432,"stream":0,)"
+                     R"("device_free":1099511627776})"),
+            41943040 + 33554432 - 1);
+  EXPECT_EQ(capacity(R"({"action":"oom","addr":0,"size":33554432,"stream":0,"device_free":512})"),
+            41943040 + 512);
 }
 
 }  // namespace

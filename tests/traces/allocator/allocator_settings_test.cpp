@@ -46,7 +46,7 @@ TEST(AllocatorSettingsTest, RoundsByDivisionsOfEachSize) {
 }
 
 TEST(AllocatorSettingsTest, SuggestsAndExplains) {
-  EXPECT_NE(complaint("expandable_segment=true").find("expandable_segments, perhaps"),
+  EXPECT_NE(complaint("expandable_segment=true").find("did you mean 'expandable_segments'?"),
             std::string::npos);
   EXPECT_NE(complaint("backend=native").find("max_split_size_mb"), std::string::npos);
   for (const char* text :

@@ -144,7 +144,7 @@ TEST(ChromeImport, CutAndDamagedFilesAreSalvaged) {
     }
     if (length + 3 >= whole.size()) continue;  // nothing but the end is missing
     EXPECT_FALSE(trace->complete) << length;
-    EXPECT_EQ(trace->dropped.at("damaged file: cut short"), 1);
+    EXPECT_EQ(trace->dropped.at("end of the file (truncated)"), 1);
   }
   std::string damaged = whole;
   damaged.replace(damaged.find("\"cat\":\"compute\""), 15, "\"cat\":\"compote\"");
@@ -152,7 +152,7 @@ TEST(ChromeImport, CutAndDamagedFilesAreSalvaged) {
   const auto trace = read_chrome(path);
   ASSERT_TRUE(trace) << trace.error().text();
   EXPECT_EQ(trace->events.size(), sample_trace().events.size() - 1);
-  EXPECT_EQ(trace->dropped.at("damaged file: lines that cannot be read"), 1);
+  EXPECT_EQ(trace->dropped.at("unreadable lines (damaged file)"), 1);
   EXPECT_FALSE(trace->complete);
   for (std::size_t at = 0; at < whole.size(); at += 17) {
     std::string flipped = whole;

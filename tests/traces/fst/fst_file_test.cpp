@@ -281,7 +281,7 @@ TEST(FstFile, FindsThePartsOfAKilledRun) {
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->events.size(), 2 * part.events.size());
   EXPECT_EQ(whole->complete_until_ns, 0) << "nothing is known of the third process";
-  EXPECT_EQ(whole->dropped.at("processes whose part is missing"), 1);
+  EXPECT_EQ(whole->dropped.at("processes without their part file"), 1);
 }
 
 TEST(FstFile, FollowsNoLinkThatStandsUnderItsNames) {
@@ -343,7 +343,7 @@ TEST(FstFile, DevicesAreNotReplaced) {
       writer->append(records);  // goes on without effect
       const std::string message = writer->close(n).error().text();
       ::_exit(message.find(path) != std::string::npos &&
-                      message.find("2000 records are lost") != std::string::npos
+                      message.find("2000 records were lost") != std::string::npos
                   ? 0
                   : 2);
     }

@@ -74,7 +74,7 @@ TEST(LineReader, AnEndlessLineIsTrouble) {
   std::string trouble;
   const auto bytes = bytes_in_memory(endless);
   EXPECT_EQ(lines_of(*bytes, trouble), std::vector<std::string>{"first"});
-  EXPECT_EQ(trouble, "has more than 64 MiB");
+  EXPECT_EQ(trouble, "is longer than 64 MiB");
 }
 
 TEST(LineReader, KnowsWhatIsALine) {

@@ -54,7 +54,7 @@ TEST(KinetoDamage, CutCompressedFiles) {
   const auto traces = import_kineto({path});
   ASSERT_TRUE(traces) << traces.error().text();
   EXPECT_FALSE(traces->at(0).complete);
-  EXPECT_EQ(traces->at(0).metadata.at("trouble.0"), "the compressed data is cut off");
+  EXPECT_EQ(traces->at(0).metadata.at("trouble.0"), "the compressed data is truncated");
   EXPECT_GT(traces->at(0).events.size(), 3000U);
   EXPECT_LT(traces->at(0).events.size(), 5000U);
 }
@@ -87,12 +87,12 @@ TEST(KinetoDamage, EventsThatMakeNoSenseAreCounted) {
       {"ph":"X","cat":"kernel","name":"kept","pid":0,"tid":1,"ts":1,"dur":5},{"ph":"i","name":"odd","ts":1})"));
   EXPECT_EQ(trace.events.size(), 1U);
   const std::map<std::string, std::int64_t> expected{
-      {"events of an impossible duration or time", 1},
+      {"events with an impossible time or duration", 1},
       {"events of category new", 1},
       {"events of phase C", 1},
       {"events without a duration", 1},
-      {"events without a time", 2},
-      {"instants called odd", 1},
+      {"events without a timestamp", 2},
+      {"instant events named odd", 1},
       {"objects without a phase", 1}};
   EXPECT_EQ(trace.dropped, expected);
 }
@@ -114,7 +114,7 @@ TEST(KinetoDamage, MissingInstantsOfTheAllocatorAreMadeUpFor) {
     levels[event.time_ns] = level;
   }
   EXPECT_EQ(levels, (std::map<std::int64_t, std::int64_t>{{0, 100}, {1000, 450}, {2000, 20}}));
-  EXPECT_EQ(trace.dropped.at("instants of the allocator that the recording lacks, at least"), 2);
+  EXPECT_EQ(trace.dropped.at("missing [memory] events (lower bound)"), 2);
 }
 
 // Looking for ends that are not there must not take longer the more of them there are.
@@ -139,9 +139,9 @@ TEST(KinetoDamage, WhatIsNoRecordingIsAnError) {
       {std::string("\x01\x02\x03", 3), "binary data"},
       {"{}", "without traceEvents"},
       {R"({"traceEvents": 7})", "without traceEvents"},
-      {R"({"schemaVersion": 1, "devi)", "breaks off"},
-      {"[[1, 2], [3, 4]]", "no list of events"},
-      {R"([{"a": 1}, {"b": 2}])", "without any event"},
+      {R"({"schemaVersion": 1, "devi)", "truncated"},
+      {"[[1, 2], [3, 4]]", "not a list of events"},
+      {R"([{"a": 1}, {"b": 2}])", "JSON without events"},
       {"{" + std::string(100'000, '['), "traceEvents"}};
   const TemporaryFolder folder;
   for (const auto& [content, message] : cases) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "traces/annotations.hpp"
-#include "traces/kineto/json/decimal.hpp"
+#include "traces/kineto/json/exact_time.hpp"
 #include "traces/kineto/json/json_text.hpp"
 #include "traces/kineto/recording.hpp"
 
@@ -12,8 +12,8 @@ namespace foreshard::traces::kineto {
 namespace {
 
 std::int64_t nanoseconds(std::string_view text) {
-  Nanoseconds out;
-  return parse_microseconds(text, out) ? out.rounded() : -1;
+  ExactTime out;
+  return parse_time(text, out) ? out.rounded() : -1;
 }
 
 TEST(KinetoDecimal, ReadsAllFormsExactly) {
@@ -36,9 +36,9 @@ TEST(KinetoDecimal, ReadsAllFormsExactly) {
 }
 
 TEST(KinetoDecimal, SumsKeepWhatIsBelowANanosecond) {
-  Nanoseconds start, duration;
-  ASSERT_TRUE(parse_microseconds("1.0004", start));
-  ASSERT_TRUE(parse_microseconds("2.0004", duration));
+  ExactTime start, duration;
+  ASSERT_TRUE(parse_time("1.0004", start));
+  ASSERT_TRUE(parse_time("2.0004", duration));
   EXPECT_EQ(start.rounded(), 1'000);
   EXPECT_EQ((start + duration).rounded(), 3'001);
 }
@@ -100,10 +100,10 @@ TEST(KinetoAnnotations, KnowCollectivesAndWaits) {
   EXPECT_TRUE(is_collective_kernel("void RcclKernel"));
   EXPECT_FALSE(is_collective_kernel("gemm"));
   EXPECT_FALSE(is_collective_kernel("nc"));
-  EXPECT_TRUE(blocks("cudaStreamSynchronize"));
-  EXPECT_TRUE(blocks("hipDeviceSynchronize"));
-  EXPECT_TRUE(blocks("cuCtxSynchronize"));
-  EXPECT_FALSE(blocks("cudaStreamWaitEvent"));
+  EXPECT_TRUE(is_blocking_call("cudaStreamSynchronize"));
+  EXPECT_TRUE(is_blocking_call("hipDeviceSynchronize"));
+  EXPECT_TRUE(is_blocking_call("cuCtxSynchronize"));
+  EXPECT_FALSE(is_blocking_call("cudaStreamWaitEvent"));
 }
 
 TEST(KinetoRuns, RanksInNames) {

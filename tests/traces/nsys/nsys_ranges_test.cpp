@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "traces/nsys/phases.hpp"
-#include "traces/nsys/range_meaning.hpp"
+#include "traces/nsys/classify_range.hpp"
+#include "traces/nsys/context.hpp"
 
 namespace foreshard::traces::nsys {
 namespace {
@@ -18,7 +18,7 @@ struct Case {
 class RangeMeanings : public testing::TestWithParam<Case> {};
 
 TEST_P(RangeMeanings, AreUnderstood) {
-  const Annotation meaning = meaning_of(GetParam().name);
+  const Annotation meaning = classify_range(GetParam().name);
   EXPECT_EQ(meaning.phase, GetParam().phase);
   EXPECT_EQ(meaning.unit, GetParam().unit);
   EXPECT_EQ(meaning.step.value_or(-1), GetParam().step);
@@ -67,7 +67,7 @@ class PhasesOfEvents : public testing::Test {
   // "step/phase/unit" of an event by its name.
   std::string of(const std::string& name) {
     sort(trace_);
-    assign_phases(trace_);
+    assign_context(trace_);
     for (const Event& e : trace_.events) {
       if (trace_.strings[e.name] != name) continue;
       return std::to_string(e.step) + "/" + trace_.strings[e.phase] + "/" + trace_.strings[e.unit];

@@ -142,9 +142,9 @@ TEST_F(Nsys, TodaysSchema) {
   EXPECT_EQ(trace->memory[1].bytes, 2097152);
   const std::map<std::string, std::int64_t> dropped{
       {"NVTX events of unknown types", 1},
-      {"losses that the tool reported; see diagnostics", 1},
-      {"ranges without an end, closed at the end of the recording", 1},
-      {"table not read: SCHED_EVENTS", 2}};
+      {"losses reported by Nsight Systems (see diagnostics)", 1},
+      {"unclosed ranges, ended with the recording", 1},
+      {"rows of unsupported table SCHED_EVENTS", 2}};
   EXPECT_EQ(trace->dropped, dropped);
   const auto& m = trace->metadata;
   EXPECT_EQ(m.at("source"), "nsys");
@@ -203,9 +203,9 @@ TEST_F(Nsys, ImpossibleRecordsAreCounted) {
       (NULL,3,0,7,'c'), (1<<60,(1<<60)+1,0,7,'d'), (50,60,0,7,12);)");
   ASSERT_TRUE(trace) << trace.error().text();
   EXPECT_EQ(all(*trace), "0/stream 7 compute a 0-10\n0/stream 7 compute  30-40\n");
-  EXPECT_EQ(trace->dropped.at("impossible records: times"), 2);
-  EXPECT_EQ(trace->dropped.at("records without start or end"), 1);
-  EXPECT_EQ(trace->dropped.at("names that the file lacks"), 1);
+  EXPECT_EQ(trace->dropped.at("records with impossible times"), 2);
+  EXPECT_EQ(trace->dropped.at("records without a start or an end"), 1);
+  EXPECT_EQ(trace->dropped.at("names missing from the file"), 1);
 }
 
 TEST_F(Nsys, MislabelledFilesAreErrors) {
@@ -219,15 +219,15 @@ TEST_F(Nsys, MislabelledFilesAreErrors) {
     return message;
   };
   EXPECT_NE(error("absent.sqlite", "").find("no such file"), std::string::npos);
-  EXPECT_NE(error("a.json", "{\"traceEvents\":[]}").find("is JSON of PyTorch's profiler"),
+  EXPECT_NE(error("a.json", "{\"traceEvents\":[]}").find("is JSON from PyTorch's profiler"),
             std::string::npos);
-  EXPECT_NE(error("a.nsys-rep", "whatever").find("tool's own format"), std::string::npos);
+  EXPECT_NE(error("a.nsys-rep", "whatever").find("Nsight Systems' own format"), std::string::npos);
   EXPECT_NE(error("short.sqlite", std::string("SQLite format 3\0", 16)).find("expected"),
             std::string::npos);
   ASSERT_TRUE(write_fst(folder_.path("a.fst"), sample_trace()));
   EXPECT_NE(error("a.fst", "").find("already"), std::string::npos);
   make_database(folder_.path("other.sqlite"), "CREATE TABLE t (start INTEGER)");
-  EXPECT_NE(error("other.sqlite", "").find("without tables of the tool"), std::string::npos);
+  EXPECT_NE(error("other.sqlite", "").find("without Nsight Systems tables"), std::string::npos);
 }
 
 TEST_F(Nsys, NothingOfTheSchemaIsRun) {
@@ -275,7 +275,7 @@ TEST_F(DamagedNsys, RowsBehindABrokenPageAreRead) {
   EXPECT_EQ(trace.events.back().end_ns, (kRows - 1) * 1000 + 500);  // counted from the first
   EXPECT_FALSE(trace.complete);
   EXPECT_EQ(trace.complete_until_ns, 0);
-  EXPECT_EQ(trace.dropped.at("damaged file: unreadable parts of CUPTI_ACTIVITY_KIND_KERNEL"), 1);
+  EXPECT_EQ(trace.dropped.at("unreadable parts (damaged file) of CUPTI_ACTIVITY_KIND_KERNEL"), 1);
 }
 
 TEST_F(DamagedNsys, WhatIsLeftOfATruncatedFileIsRead) {
@@ -283,7 +283,7 @@ TEST_F(DamagedNsys, WhatIsLeftOfATruncatedFileIsRead) {
   const Trace trace = salvage(whole.substr(0, whole.size() * 6 / 10));
   EXPECT_GT(trace.events.size(), static_cast<std::size_t>(kRows / 2));
   EXPECT_FALSE(trace.complete);
-  EXPECT_EQ(trace.dropped.at("damaged file: cut short"), 1);
+  EXPECT_EQ(trace.dropped.at("end of the file (truncated)"), 1);
 }
 
 // Whatever is cut off or flipped: an answer, and an error that names the file.

@@ -106,16 +106,15 @@ TEST(PickleTest, RunsNothing) {
 }
 
 TEST(PickleTest, NamesWhatIsWrong) {
-  EXPECT_NE(complaint("\x80\x04\xff.").find("byte 2: is 0xff"), std::string::npos);
-  EXPECT_NE(complaint("h\x05.").find("number 5 is used again but was never there"),
-            std::string::npos);
+  EXPECT_NE(complaint("\x80\x04\xff.").find("byte 2: unknown opcode 0xff"), std::string::npos);
+  EXPECT_NE(complaint("h\x05.").find("number 5 is used before it was defined"), std::string::npos);
   EXPECT_NE(complaint("}(K\x01u.").find("a key without a value"), std::string::npos);
   EXPECT_NE(complaint("K\x01"
                       "a.")
                 .find("value is missing"),
             std::string::npos);
-  EXPECT_NE(complaint("e").find("ends here that never began"), std::string::npos);
-  EXPECT_NE(complaint("").find("the file ends here"), std::string::npos);
+  EXPECT_NE(complaint("e").find("without its start"), std::string::npos);
+  EXPECT_NE(complaint("").find("truncated"), std::string::npos);
 }
 
 TEST(PickleTest, HoldsCyclesAndDeepNests) {
@@ -179,7 +178,8 @@ TEST(PickleTest, KeepsWhatStandsBeforeDamage) {
 }
 
 TEST(PickleTest, BoundsWhatWaitsForAContainer) {
-  EXPECT_NE(complaint(std::string(2'000'000, '(')).find("too many values wait"), std::string::npos);
+  EXPECT_NE(complaint(std::string(2'000'000, '(')).find("too many values on the stack"),
+            std::string::npos);
 }
 
 // A large job's snapshot has more values than the 16 million that any file may have; what a byte each

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "profiler/replay/contents.hpp"
+#include "profiler/replay/memory_holders.hpp"
 #include "tests/outside_data.hpp"
 #include "traces/allocator/allocator_replay.hpp"
 #include "traces/snapshot/history.hpp"
@@ -16,8 +16,8 @@
 namespace foreshard::traces {
 namespace {
 
-using profiler::Contents;
-using profiler::without_gathered;
+using profiler::MemoryHolders;
+using profiler::with_unsharded_freed;
 
 namespace fs = std::filesystem;
 
@@ -102,7 +102,8 @@ TEST(RealSnapshotTest, ImportsAddUp) {
     EXPECT_TRUE(trace.complete);
     const bool is_mini = entry.path().filename() == "mini_snapshot.pickle";
     // Its segments are newer than its trace.
-    EXPECT_EQ(trace.dropped.count("events that contradict the end state"), is_mini ? 1u : 0u);
+    EXPECT_EQ(trace.dropped.count("events that do not fit the final segment list"),
+              is_mini ? 1u : 0u);
     EXPECT_EQ(trace.dropped.count("memory events that fit no segment or block"), 0u);
     for (const int device : recorded_devices(*snapshot)) {
       std::int64_t allocated = 0, reserved = 0;
@@ -165,7 +166,7 @@ class LlamaSnapshotTest : public testing::Test {
 };
 
 TEST_F(LlamaSnapshotTest, CategoriesAddUpWhenMemoryRanOut) {
-  const Contents found = profiler::contents(trace_, 0);
+  const MemoryHolders found = profiler::memory_holders(trace_, 0);
   EXPECT_TRUE(found.out_of_memory);
   EXPECT_EQ(found.requested, 4'202'692'608);
   EXPECT_EQ(found.allocated, 36'227'704'832);
@@ -182,7 +183,7 @@ TEST_F(LlamaSnapshotTest, CategoriesAddUpWhenMemoryRanOut) {
 }
 
 TEST_F(LlamaSnapshotTest, NamesWhatWasGathered) {
-  const Contents found = profiler::contents(trace_, 0);
+  const MemoryHolders found = profiler::memory_holders(trace_, 0);
   const auto layers = std::find_if(found.gathered.begin(), found.gathered.end(),
                                    [](const auto& g) { return g.made.block_bytes == 436'224'000; });
   ASSERT_NE(layers, found.gathered.end());
@@ -205,7 +206,7 @@ TEST_F(LlamaSnapshotTest, WouldHaveFittedWithoutFragmentation) {
   ReplayOptions options;
   options.capacity = *history.capacity;
   EXPECT_EQ(replay(history, options)->failures.size(), 1u);
-  EXPECT_TRUE(replay(without_gathered(history, trace_, 0), options)->failures.empty());
+  EXPECT_TRUE(replay(with_unsharded_freed(history, trace_, 0), options)->failures.empty());
   options.rules = history.rules;
   options.rules->expandable_segments = true;
   EXPECT_TRUE(replay(history, options)->failures.empty());

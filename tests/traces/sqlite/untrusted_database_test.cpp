@@ -59,6 +59,14 @@ TEST_F(UntrustedDatabase, ViewsAndVirtualTablesAreNone) {
   }
 }
 
+TEST_F(UntrustedDatabase, AnotherProgramsDatabaseIsNamedAsOne) {
+  const auto trace = changed({"DROP TABLE EVENT_RECORDS", "DROP TABLE EVENT_FACTS"});
+  ASSERT_FALSE(trace);
+  EXPECT_NE(trace.error().text().find("is an SQLite database, but not a foreshard trace"),
+            std::string::npos)
+      << trace.error().text();
+}
+
 TEST_F(UntrustedDatabase, NoQueryIsEndless) {
   EXPECT_TRUE(changed({"DROP VIEW EVENTS", std::string("CREATE VIEW EVENTS AS ") + kEndless}));
   EXPECT_FALSE(changed({"DROP TABLE STEPS", std::string("CREATE VIEW STEPS AS ") + kEndless,
@@ -74,7 +82,7 @@ TEST_F(UntrustedDatabase, ValuesOfAbsurdLengthAreDamage) {
     const auto trace = changed({statement});
     ASSERT_TRUE(trace) << what;
     EXPECT_FALSE(trace->complete) << what;
-    EXPECT_EQ(trace->dropped.count("damaged file: tables that end early"), 1u) << what;
+    EXPECT_EQ(trace->dropped.count("truncated tables (damaged file)"), 1u) << what;
   }
 }
 
@@ -85,7 +93,7 @@ TEST_F(UntrustedDatabase, TextIsNumberedAsFarAsThereAreRows) {
   std::filesystem::resize_file(path, 100 << 20);
   const auto trace = read_fst(path);
   ASSERT_TRUE(trace) << trace.error().text();
-  EXPECT_EQ(trace->dropped.at("damaged file: impossible records"), 1);
+  EXPECT_EQ(trace->dropped.at("impossible records (damaged file)"), 1);
   const auto near = changed({"INSERT INTO StringIds SELECT max(id) + 1000, 'x' FROM StringIds"});
   ASSERT_TRUE(near);
   EXPECT_TRUE(near->complete);
@@ -97,7 +105,7 @@ TEST_F(UntrustedDatabase, NumbersThatATraceHasNoRoomForAreDamage) {
     const auto trace = changed({"UPDATE " + column + " = 4294967297 WHERE id = 0"});
     ASSERT_TRUE(trace) << column;
     EXPECT_FALSE(trace->complete) << column;
-    EXPECT_EQ(trace->dropped.count("damaged file: impossible records"), 1u) << column;
+    EXPECT_EQ(trace->dropped.count("impossible records (damaged file)"), 1u) << column;
   }
 }
 

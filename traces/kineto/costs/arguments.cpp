@@ -78,7 +78,7 @@ ElementType element_type_numbered(std::string_view number) {
 }
 
 bool Dims::add(std::int64_t value) {
-  if (rank_ == kMost) return false;
+  if (rank_ == kMax) return false;
   values_[rank_++] = value;
   return true;
 }

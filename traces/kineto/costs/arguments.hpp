@@ -30,7 +30,7 @@ ElementType element_type_numbered(std::string_view number);
 
 class Dims {
  public:
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMax = 8;
 
   std::size_t rank() const { return rank_; }
   std::int64_t operator[](std::size_t i) const { return values_[i]; }
@@ -40,7 +40,7 @@ class Dims {
   bool operator==(const Dims&) const = default;
 
  private:
-  std::array<std::int64_t, kMost> values_{};
+  std::array<std::int64_t, kMax> values_{};
   std::size_t rank_ = 0;
 };
 
@@ -79,7 +79,7 @@ class Arguments {
 // Nothing of no dimensions, of an empty tensor, or where it is too large to be true.
 std::optional<std::int64_t> product(const Dims& dims);
 
-// "[2, -1]"; nothing where it is no list of integers.
+// "[2, -1]"; nothing where it is not a list of integers.
 std::optional<Dims> integers(std::string_view list);
 
 }  // namespace foreshard::traces::kineto

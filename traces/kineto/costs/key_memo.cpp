@@ -50,9 +50,9 @@ KeyMemo::Known KeyMemo::of(StringId name, const RawEvent& event) {
     out.key = strings_.intern(text(key->key));
     if (key->in_backward != key->key.op) out.in_backward = key->in_backward;
   }
-  constexpr std::size_t kMostKnown = 1 << 16;  // more of them are damage, or all different
+  constexpr std::size_t kMaxKnown = 1 << 16;  // more of them are damage, or all different
   constexpr std::size_t kLongest = 1 << 12;
-  if (known_.size() < kMostKnown && call.arguments.size() < kLongest) {
+  if (known_.size() < kMaxKnown && call.arguments.size() < kLongest) {
     known_.emplace(Call<std::string>{name, std::string(call.arguments)}, out);
   }
   return out;

@@ -99,7 +99,7 @@ Key reduction(const Arguments& arguments) {
   const auto over = integers(arguments.value(at));
   if (!input || !input->type.is_floating || !over) return {};
   if (!arguments.value(at + 2).empty()) return {};  // another type
-  std::array<bool, Dims::kMost> is_summed{};
+  std::array<bool, Dims::kMax> is_summed{};
   if (over->rank() == 0) is_summed.fill(true);
   const auto rank = static_cast<std::int64_t>(input->dims.rank());
   for (const std::int64_t dim : over->all()) {

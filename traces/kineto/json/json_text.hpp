@@ -1,4 +1,4 @@
-// Finding one's way in JSON text that may be cut off or damaged: where a value ends, and where the
+// Navigation in JSON text that may be truncated or damaged: where a value ends, and where the
 // next event may begin. Offsets into the text; kNotThere where there is no such place.
 #pragma once
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "traces/input/foreign_file.hpp"
+#include "traces/input/sniff_file_type.hpp"
 #include "traces/kineto/json/json_text.hpp"
 
 namespace foreshard::traces::kineto {
@@ -20,7 +20,7 @@ constexpr std::int64_t kPatiencePerByte = 8;
 constexpr std::size_t kShortLook = 4096;
 
 constexpr const char* kExpected =
-    "; expected a recording of PyTorch's profiler: JSON with traceEvents, plain or gzip";
+    "; expected a PyTorch profiler recording: JSON with traceEvents, plain or gzip";
 
 }  // namespace
 
@@ -93,7 +93,7 @@ Result<void> RecordingReader::read(const std::string& file) {
   refill();
   if (window().starts_with("\xef\xbb\xbf")) begin_ += 3;
   const std::size_t first = skip_space(window(), 0);
-  const std::string what = looks_like(window());
+  const std::string what = sniff_content(window());
   const bool is_json =
       first < window().size() && (window()[first] == '{' || window()[first] == '[');
   if (!is_json) {
@@ -104,14 +104,14 @@ Result<void> RecordingReader::read(const std::string& file) {
   if (buffer_[begin_ - 1] == '[') {
     has_events_ = true;
     if (skip_separators() && buffer_[begin_] != '{' && buffer_[begin_] != ']') {
-      return fail(file, "", what + ", but no list of events" + kExpected);
+      return fail(file, "", what + ", but not a list of events" + kExpected);
     }
     read_events();
   } else if (auto read = read_object(file); !read) {
     return read;
   }
   if (events_ == 0 && other_objects_ > 0) {
-    return fail(file, "", std::string("is JSON, but without any event") + kExpected);
+    return fail(file, "", std::string("is JSON without events") + kExpected);
   }
   return {};
 }
@@ -148,7 +148,8 @@ Result<void> RecordingReader::read_object(const std::string& file) {
   is_closed_ = begin_ < end_ && buffer_[begin_] == '}';
   if (!has_events_) {
     const std::string trouble = bytes_.trouble();
-    const char* what = is_closed_ ? "is JSON without traceEvents" : "breaks off before traceEvents";
+    const char* what =
+        is_closed_ ? "is JSON without traceEvents" : "is truncated before traceEvents";
     return fail(file, "", (trouble.empty() ? what : trouble) + kExpected);
   }
   return {};
@@ -269,8 +270,8 @@ void RecordingReader::resynchronise(std::size_t plausible) {
 
 std::string RecordingReader::trouble() const {
   if (const std::string trouble = bytes_.trouble(); !trouble.empty()) return trouble;
-  if (damaged_ > 0) return "some of it is damaged";
-  return is_closed_ ? "" : "it breaks off";
+  if (damaged_ > 0) return "damaged";
+  return is_closed_ ? "" : "truncated";
 }
 
 }  // namespace foreshard::traces::kineto

@@ -42,8 +42,7 @@ class PickleReader : PickleStack {
       if (const auto opcode = input_.number(1)) step(static_cast<unsigned char>(*opcode));
       check_size();
     }
-    if (input_.ended_early())
-      wrong("the file ends here, before the pickle does; expected a whole file");
+    if (input_.ended_early()) wrong("the pickle is truncated; expected a complete file");
     std::optional<PickleDamage> damage;
     if (!problem().empty()) damage = {opcode_at_, problem()};
     if (damage) gather_what_is_there();
@@ -89,7 +88,7 @@ class PickleReader : PickleStack {
     const auto read = std::from_chars(text->data(), text->data() + text->size(), n);
     if (read.ec == std::errc::result_out_of_range) return push(PickleType::large_integer);
     if (read.ec != std::errc() || read.ptr != text->data() + text->size()) {
-      return wrong("a line that is no number; expected a whole number");
+      return wrong("a line that is not a number; expected a whole number");
     }
     push(PickleType::integer, n);
   }
@@ -100,7 +99,7 @@ class PickleReader : PickleStack {
     double n = 0;
     const auto read = std::from_chars(text->data(), text->data() + text->size(), n);
     if (read.ptr != text->data() + text->size()) {
-      return wrong("a line that is no number; expected a real number");
+      return wrong("a line that is not a number; expected a real number");
     }
     push_real(n);
   }
@@ -110,7 +109,7 @@ class PickleReader : PickleStack {
     if (!text) return;
     const bool is_quoted = text->size() >= 2 && text->front() == text->back() &&
                            (text->front() == '\'' || text->front() == '"');
-    if (!is_quoted) return wrong("text without quotes; expected a string of protocol 0");
+    if (!is_quoted) return wrong("unquoted text; expected a string of protocol 0");
     push_escaped(text->substr(1, text->size() - 2));
   }
 
@@ -120,7 +119,7 @@ class PickleReader : PickleStack {
     std::uint64_t n = 0;
     const auto read = std::from_chars(text->data(), text->data() + text->size(), n);
     if (read.ec == std::errc() && read.ptr == text->data() + text->size()) return n;
-    wrong("a line that is no memo number; expected a whole number");
+    wrong("a line that is not a memo number; expected a whole number");
     return std::nullopt;
   }
 
@@ -250,9 +249,9 @@ class PickleReader : PickleStack {
     const std::string code = "0x" + hexadecimal(opcode, 2);
     if (const char* name = forbidden_opcode(opcode)) {
       return wrong(std::string("opcode ") + name + " (" + code +
-                   ") asks to run or import something; expected plain data");
+                   ") runs or imports code; expected plain data");
     }
-    wrong("is " + code + ", which begins nothing; expected a value, a list or a dict");
+    wrong("unknown opcode " + code + "; expected a value, a list or a dict");
   }
 
   PickleInput input_;

@@ -53,7 +53,7 @@ class PickleInput {
   bool ended_early_ = false;
 };
 
-// The name of an opcode that would run or import something, or that holds what is no plain data;
+// The name of an opcode that would run or import something, or that is not plain data;
 // null for all others.
 const char* forbidden_opcode(unsigned char opcode);
 

@@ -12,15 +12,15 @@ namespace {
 // size, beside what a small file may have in any case. Both are numbered in 32 bits.
 constexpr std::size_t kValuesOfAnySize = std::size_t{1} << 24, kBytesPerValue = 8;
 constexpr std::size_t kEntriesOfAnySize = std::size_t{1} << 25, kBytesPerEntry = 4;
-constexpr std::size_t kMostNumbered = UINT32_MAX - 1;
-constexpr std::size_t kMostMarks = std::size_t{1} << 20;
-constexpr std::size_t kMostScatteredMemos = std::size_t{1} << 20;
+constexpr std::size_t kMaxNumbered = UINT32_MAX - 1;
+constexpr std::size_t kMaxMarks = std::size_t{1} << 20;
+constexpr std::size_t kMaxScatteredMemos = std::size_t{1} << 20;
 
 }  // namespace
 
 PickleStack::PickleStack(std::size_t bytes)
-    : most_values_(std::min(kValuesOfAnySize + bytes / kBytesPerValue, kMostNumbered)),
-      most_entries_(std::min(kEntriesOfAnySize + bytes / kBytesPerEntry, kMostNumbered)) {}
+    : most_values_(std::min(kValuesOfAnySize + bytes / kBytesPerValue, kMaxNumbered)),
+      most_entries_(std::min(kEntriesOfAnySize + bytes / kBytesPerEntry, kMaxNumbered)) {}
 
 void PickleStack::wrong(std::string problem) {
   if (problem_.empty()) problem_ = std::move(problem);
@@ -59,13 +59,13 @@ void PickleStack::push_text(std::string_view text) {
 bool PickleStack::has(std::size_t n) {
   const std::size_t floor = marks_.empty() ? 0 : marks_.back();
   if (stack_.size() >= floor + n) return true;
-  wrong("a value is missing before this; expected a whole pickle");
+  wrong("a value is missing before this; expected a complete pickle");
   return false;
 }
 
 std::optional<std::size_t> PickleStack::pop_mark() {
   if (marks_.empty()) {
-    wrong("a list or dict ends here that never began; expected a whole pickle");
+    wrong("the end of a list or dict without its start; expected a complete pickle");
     return std::nullopt;
   }
   popped_mark_ = marks_.back();
@@ -109,7 +109,7 @@ void PickleStack::fill(PickleId container, std::size_t first) {
 void PickleStack::fill_below(std::size_t first, PickleType type) {
   const std::size_t floor = marks_.empty() ? 0 : marks_.back();
   if (first <= floor || !values_.is(stack_[first - 1], type)) {
-    return wrong("values for a container that is not there; expected a list or a dict below");
+    return wrong("values without a container; expected a list or a dict below them");
   }
   fill(stack_[first - 1], first);
 }
@@ -129,10 +129,10 @@ void PickleStack::memoize(std::uint64_t index) {
     memo_[index] = stack_.back();
   } else if (index == memo_.size() && memo_.size() < most_entries_) {
     memo_.push_back(stack_.back());
-  } else if (index > memo_.size() && scattered_memo_.size() < kMostScatteredMemos) {
+  } else if (index > memo_.size() && scattered_memo_.size() < kMaxScatteredMemos) {
     scattered_memo_[index] = stack_.back();
   } else {
-    wrong("too many values are kept for later, or none in order; expected them numbered in order");
+    wrong("too many memo entries, or memo numbers out of order; expected them numbered in order");
   }
 }
 
@@ -141,7 +141,7 @@ void PickleStack::recall(std::uint64_t index) {
   const auto found = scattered_memo_.find(index);
   if (found == scattered_memo_.end()) {
     return wrong("value number " + std::to_string(index) +
-                 " is used again but was never there; expected one before this");
+                 " is used before it was defined; expected an earlier definition");
   }
   stack_.push_back(found->second);
 }
@@ -180,8 +180,8 @@ void PickleStack::push_decoded(std::string text) {
 }
 
 void PickleStack::check_size() {
-  if (stack_.size() > most_entries_ || marks_.size() > kMostMarks) {
-    wrong("too many values wait on the stack; expected them to be put into lists");
+  if (stack_.size() > most_entries_ || marks_.size() > kMaxMarks) {
+    wrong("too many values on the stack; expected them in lists");
   }
 }
 

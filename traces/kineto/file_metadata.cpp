@@ -1,4 +1,4 @@
-#include "traces/kineto/file_facts.hpp"
+#include "traces/kineto/file_metadata.hpp"
 
 #include <charconv>
 #include <set>
@@ -49,7 +49,7 @@ const std::set<std::string_view> kOtherKeys{
 
 }  // namespace
 
-void FileFacts::use(std::string_view key, std::string_view json) {
+void FileMetadata::use(std::string_view key, std::string_view json) {
   if (key == "distributedInfo") {
     use_distributed(json);
   } else if (key == "deviceProperties") {
@@ -65,16 +65,16 @@ void FileFacts::use(std::string_view key, std::string_view json) {
   }
 }
 
-void FileFacts::use_distributed(std::string_view json) {
+void FileMetadata::use_distributed(std::string_view json) {
   const Json info = parsed(json);
   if (!info.is_object()) return;
   const std::int64_t rank = integer_of(info, "rank").value_or(-1);
-  if (rank >= 0 && rank < kMostRanks) rank_ = static_cast<std::int32_t>(rank);
+  if (rank >= 0 && rank < kMaxRanks) rank_ = static_cast<std::int32_t>(rank);
   const std::int64_t size = integer_of(info, "world_size").value_or(0);
-  if (size > 0 && size <= kMostRanks) world_size_ = static_cast<std::int32_t>(size);
+  if (size > 0 && size <= kMaxRanks) world_size_ = static_cast<std::int32_t>(size);
 }
 
-void FileFacts::use_devices(std::string_view json) {
+void FileMetadata::use_devices(std::string_view json) {
   const Json devices = parsed(json);
   if (!devices.is_array()) return;
   for (const Json& device : devices) {
@@ -85,7 +85,7 @@ void FileFacts::use_devices(std::string_view json) {
   }
 }
 
-std::string FileFacts::device(std::int64_t id) const {
+std::string FileMetadata::device(std::int64_t id) const {
   const auto found = devices_.find(id);
   if (found != devices_.end()) return found->second;
   return devices_.size() == 1 ? devices_.begin()->second : std::string();

@@ -1,4 +1,4 @@
-// What the names of one recording's events mean, each looked into once.
+// Meanings of the event names of one recording, each computed once.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace foreshard::traces::kineto {
 
-struct NameFacts {
+struct NameInfo {
   StringId unit = 0, phase = 0;
   Annotation::Scope scope = Annotation::Scope::none;
   std::int32_t step = -1;
@@ -23,7 +23,7 @@ class NameTable {
  public:
   explicit NameTable(Strings& strings) : strings_(strings) {}
 
-  const NameFacts& operator[](StringId name) {
+  const NameInfo& operator[](StringId name) {
     const auto index = static_cast<std::size_t>(name);
     if (index >= facts_.size()) facts_.resize(strings_.size());
     if (!facts_[index].is_known) look_into(name);
@@ -44,7 +44,7 @@ class NameTable {
   }
 
   Strings& strings_;
-  std::vector<NameFacts> facts_;
+  std::vector<NameInfo> facts_;
 };
 
 }  // namespace foreshard::traces::kineto

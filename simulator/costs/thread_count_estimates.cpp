@@ -1,4 +1,4 @@
-#include "simulator/costs/regime_costs.hpp"
+#include "simulator/costs/thread_count_estimates.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +59,7 @@ double distance(const CostKey& a, const CostKey& b) {
 
 constexpr std::int64_t kAnyNodes = 0;
 
-const CollectiveFit* find_collective(const Regime& regime, const CostKey& key,
+const CollectiveFit* find_collective(const ThreadCountCosts& regime, const CostKey& key,
                                      const TaskPlace& place, GroupMatch match) {
   const CollectiveFit* best = nullptr;
   const auto distance = [&](const CollectiveFit& fit) { return std::abs(fit.group - key.dims[1]); };
@@ -74,7 +74,7 @@ const CollectiveFit* find_collective(const Regime& regime, const CostKey& key,
 
 }  // namespace
 
-RegimeCosts::RegimeCosts(const Regime& regime) : regime_(regime) {
+ThreadCountEstimates::ThreadCountEstimates(const ThreadCountCosts& regime) : regime_(regime) {
   for (const bool on_host : {false, true}) {
     for (const auto& [key, cost] : regime.measured_where(on_host)) {
       const std::optional<Fitted> fit = by_fit(key, {on_host, kAnyNodes}, GroupMatch::exact);
@@ -89,8 +89,9 @@ RegimeCosts::RegimeCosts(const Regime& regime) : regime_(regime) {
   });
 }
 
-std::optional<RegimeCosts::Fitted> RegimeCosts::by_fit(const CostKey& key, const TaskPlace& place,
-                                                       GroupMatch match) const {
+std::optional<ThreadCountEstimates::Fitted> ThreadCountEstimates::by_fit(const CostKey& key,
+                                                                         const TaskPlace& place,
+                                                                         GroupMatch match) const {
   if (is_collective(key.op)) {
     const CollectiveFit* fit = find_collective(regime_, key, place, match);
     if (fit == nullptr) return {};
@@ -101,7 +102,7 @@ std::optional<RegimeCosts::Fitted> RegimeCosts::by_fit(const CostKey& key, const
   return Fitted{fitted_ns(*fit, key), fit->overhead_ns, fit->residual, &fit->range};
 }
 
-double RegimeCosts::leaning(double ns, const CostKey& key, bool on_host) const {
+double ThreadCountEstimates::leaning(double ns, const CostKey& key, bool on_host) const {
   // What a kernel misses of its fit it misses at neighbouring sizes too, for it is the same code:
   // wholly at the same size, half of it a doubling away, hardly anything two away.
   constexpr double kReach = 0.7;   // doublings
@@ -117,27 +118,28 @@ double RegimeCosts::leaning(double ns, const CostKey& key, bool on_host) const {
   return ns * std::exp(sum / weights);
 }
 
-std::optional<double> RegimeCosts::fitted(const CostKey& key, const TaskPlace& place,
-                                          GroupMatch match) const {
+std::optional<double> ThreadCountEstimates::fitted(const CostKey& key, const TaskPlace& place,
+                                                   GroupMatch match) const {
   const std::optional<Fitted> fit = by_fit(key, place, match);
   if (!fit) return {};
   return leaning(fit->ns, key, place.on_host);
 }
 
-std::optional<RegimeAnswer> RegimeCosts::ask(const CostKey& key, const TaskPlace& place,
-                                             GroupMatch match) const {
+std::optional<ThreadCountEstimate> ThreadCountEstimates::ask(const CostKey& key,
+                                                             const TaskPlace& place,
+                                                             GroupMatch match) const {
   const MeasuredCosts& costs = regime_.measured_where(place.on_host);
   const auto found = costs.find(key);
   const bool is_there =
       !is_collective(key.op) || find_collective(regime_, key, place, GroupMatch::exact) != nullptr;
   if (found != costs.end() && is_there) {
-    return RegimeAnswer{found->second.ns, CostSource::measured, 0, true, 0};
+    return ThreadCountEstimate{found->second.ns, CostSource::measured, 0, true, 0};
   }
   const std::optional<Fitted> fit = by_fit(key, place, match);
   if (!fit) return {};
   const double size = work(key);
-  RegimeAnswer answer{leaning(fit->ns, key, place.on_host), CostSource::fitted,
-                      std::max(kLeastFitError, fit->residual), carries(*fit->range, key), 0};
+  ThreadCountEstimate answer{leaning(fit->ns, key, place.on_host), CostSource::fitted,
+                             std::max(kLeastFitError, fit->residual), carries(*fit->range, key), 0};
   if (answer.is_carried) answer.error += kErrorPerDoubling * doublings_outside(*fit->range, size);
   if (size > fit->range->most_work) {
     const double work_ns = std::max(0.0, fit->range->longest_ns - fit->start_ns);

@@ -1,4 +1,4 @@
-// What stands in a recording beside its events: whose it is, on what machine, from when times count.
+// Metadata of a recording beside its events: rank, machine, time origin.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace foreshard::traces::kineto {
 
-class FileFacts {
+class FileMetadata {
  public:
   void use(std::string_view key, std::string_view json);
 

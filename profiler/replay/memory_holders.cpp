@@ -1,4 +1,4 @@
-#include "profiler/replay/contents.hpp"
+#include "profiler/replay/memory_holders.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "traces/input/bounded_sum.hpp"
-#include "traces/memory_replay.hpp"
+#include "traces/memory_tally.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -17,7 +17,7 @@ using traces::bounded_sum;
 using traces::HistoryEvent;
 using traces::MemoryAction;
 using traces::MemoryEvent;
-using traces::MemoryReplay;
+using traces::MemoryTally;
 using traces::StringId;
 using traces::Trace;
 
@@ -31,7 +31,7 @@ std::span<const MemoryEvent> events_of(const Trace& trace, int rank) {
 
 // The number of events up to the moment that matters.
 std::size_t moment(std::span<const MemoryEvent> events) {
-  MemoryReplay replay;
+  MemoryTally replay;
   std::int64_t peak = -1;
   std::size_t at_peak = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -54,42 +54,41 @@ std::string role_of(const std::string& owner) {
   return colon == std::string::npos ? owner : owner.substr(colon + 2);
 }
 
-void add(ContentsGroup& group, const MemoryEvent& block) {
+void add(HolderGroup& group, const MemoryEvent& block) {
   group.block_bytes = std::max(group.block_bytes, block.bytes);
   group.bytes = bounded_sum(group.bytes, block.bytes);
   ++group.blocks;
 }
 
 template <typename Groups>
-std::vector<ContentsGroup> by_size(const Groups& groups) {
-  std::vector<ContentsGroup> sorted;
+std::vector<HolderGroup> by_size(const Groups& groups) {
+  std::vector<HolderGroup> sorted;
   sorted.reserve(groups.size());
   for (const auto& [key, group] : groups) sorted.push_back(group);
-  std::stable_sort(
-      sorted.begin(), sorted.end(),
-      [](const ContentsGroup& a, const ContentsGroup& b) { return a.bytes > b.bytes; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const HolderGroup& a, const HolderGroup& b) { return a.bytes > b.bytes; });
   return sorted;
 }
 
 }  // namespace
 
-Contents contents(const Trace& trace, int rank) {
+MemoryHolders memory_holders(const Trace& trace, int rank) {
   const auto events = events_of(trace, rank);
   const std::size_t count = moment(events);
-  Contents result;
+  MemoryHolders result;
   if (count == 0) return result;
   result.time_ns = events[count - 1].time_ns;
-  MemoryReplay replay;
+  MemoryTally replay;
   using Key = std::tuple<StringId, std::string, std::int64_t>;
   const auto key = [&](const MemoryEvent& e) {
     return Key{e.category, role_of(trace.strings[e.owner]), e.bytes};
   };
-  std::map<Key, GatheredGroup> gathered;
+  std::map<Key, UnshardedGroup> gathered;
   for (const MemoryEvent& e : events.first(count)) {
     if (e.action == MemoryAction::alloc && is_gathered(trace.strings[e.category])) {
-      GatheredGroup& group = gathered[key(e)];
+      UnshardedGroup& group = gathered[key(e)];
       add(group.made, e);
-      group.most_at_once = std::max(group.most_at_once, ++group.left);
+      group.peak_live = std::max(group.peak_live, ++group.left);
     } else if (e.action == MemoryAction::free_requested) {
       const auto block = replay.device_blocks().find(e.address);
       const bool is_live = block != replay.device_blocks().end();
@@ -102,14 +101,14 @@ Contents contents(const Trace& trace, int rank) {
     }
     replay.apply(e);
   }
-  std::map<StringId, ContentsGroup> categories;
-  std::map<Key, ContentsGroup> groups;
+  std::map<StringId, HolderGroup> categories;
+  std::map<Key, HolderGroup> groups;
   for (const auto& [address, block] : replay.device_blocks()) {
     result.allocated = bounded_sum(result.allocated, block->bytes);
-    ContentsGroup& category = categories[block->category];
+    HolderGroup& category = categories[block->category];
     category.category = trace.strings[block->category];
     add(category, *block);
-    ContentsGroup& group = groups[key(*block)];
+    HolderGroup& group = groups[key(*block)];
     group.category = category.category;
     group.role = std::get<1>(key(*block));
     add(group, *block);
@@ -126,8 +125,9 @@ Contents contents(const Trace& trace, int rank) {
   return result;
 }
 
-AllocatorHistory without_gathered(const AllocatorHistory& history, const Trace& trace, int rank) {
-  MemoryReplay replay;
+AllocatorHistory with_unsharded_freed(const AllocatorHistory& history, const Trace& trace,
+                                      int rank) {
+  MemoryTally replay;
   for (const MemoryEvent& e : events_of(trace, rank)) {
     if (e.action == MemoryAction::out_of_memory) break;
     replay.apply(e);

@@ -1,5 +1,5 @@
-// What the recordings of one regime know of a cost key: that it was measured, or what the fit of its
-// operator makes of it, and whether the fit's samples carry so far.
+// Cost estimates from the recordings with one number of threads per rank: the measured cost of a key,
+// or the fit of its operator, and whether the fit's samples extend that far.
 //
 // A fit is carried within the sizes it was made from and a few times beyond, further the more sizes
 // there were. Beyond the largest it is also carried where that one took so long that no overhead can
@@ -18,10 +18,10 @@
 namespace foreshard::simulator {
 
 // Relative standard deviation of what no recording carries: published steps are about a third from
-// what data sheets say, and a processor nobody measured is no better known.
+// what data sheets say, and an unmeasured processor is not better known.
 constexpr double kModelledError = 0.3;
 
-struct RegimeAnswer {
+struct ThreadCountEstimate {
   double ns = 0;
   CostSource source = CostSource::fitted;
   double error = 0;        // standard deviation, relative
@@ -32,16 +32,16 @@ struct RegimeAnswer {
 // Of a collective's fit: which group it has to be of.
 enum class GroupMatch : std::uint8_t { exact, nearest };
 
-class RegimeCosts {
+class ThreadCountEstimates {
  public:
-  explicit RegimeCosts(const Regime& regime);
+  explicit ThreadCountEstimates(const ThreadCountCosts& regime);
 
-  const Regime& regime() const { return regime_; }
+  const ThreadCountCosts& regime() const { return regime_; }
 
   // Nothing where the operator was not seen in this type and place. A collective was seen where it
   // was in this group, over as many nodes; with `nearest`, in any group on one node.
-  std::optional<RegimeAnswer> ask(const CostKey& key, const TaskPlace& place,
-                                  GroupMatch match = GroupMatch::exact) const;
+  std::optional<ThreadCountEstimate> ask(const CostKey& key, const TaskPlace& place,
+                                         GroupMatch match = GroupMatch::exact) const;
 
   // By the fit alone, however far away; near measured keys it leans on what it misses of them.
   std::optional<double> fitted(const CostKey& key, const TaskPlace& place,
@@ -63,7 +63,7 @@ class RegimeCosts {
   std::optional<Fitted> by_fit(const CostKey& key, const TaskPlace& place, GroupMatch match) const;
   double leaning(double ns, const CostKey& key, bool on_host) const;
 
-  const Regime& regime_;
+  const ThreadCountCosts& regime_;
   std::vector<Miss> misses_;
 };
 

@@ -12,9 +12,9 @@
 
 namespace foreshard::traces::nsys {
 
-class Names {
+class StringTable {
  public:
-  Names(Source& source, Strings& strings);
+  StringTable(Source& source, Strings& strings);
 
   // The text of a column, empty where it is null or has none in the file; until the next row.
   std::string_view text(const Source::Row& row, int column);

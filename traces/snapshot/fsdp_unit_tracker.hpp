@@ -1,4 +1,4 @@
-// Which FSDP unit a device's program was in at each moment, from the ranges that FSDP records
+// Tracks the FSDP unit that a device's program is in over time, from the ranges that FSDP records
 // around its phases: "FSDP::pre_forward (layers.3)".
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace foreshard::traces {
 
-class Units {
+class FsdpUnitTracker {
  public:
-  Units(const Snapshot& snapshot, int device);
+  FsdpUnitTracker(const Snapshot& snapshot, int device);
 
   // Moves on to a later moment.
   void advance(std::int64_t time_us);

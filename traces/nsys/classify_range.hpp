@@ -1,5 +1,5 @@
-// What the name of a range says about training: the phase, the FSDP unit, the step. Only for the
-// sources of this folder.
+// Phase, FSDP unit and step of an NVTX range, derived from its name. Only for the sources of this
+// folder.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace foreshard::traces::nsys {
 
 // Views into `name`, or of constants. Besides the annotations of PyTorch it knows autograd's
 // "MmBackward0", module paths ("model.layers.3.mlp"), plain words such as "backward" and "step 3".
-Annotation meaning_of(std::string_view name);
+Annotation classify_range(std::string_view name);
 
 // The name of an operator without what torch.autograd.profiler.emit_nvtx adds to it:
 // "aten::mm, seq = 7, op_id = 9" is "aten::mm". Equal to `name` for every other range.

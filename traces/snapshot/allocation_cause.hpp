@@ -1,12 +1,12 @@
-// What an allocation was for, told from the stack that asked for it: a category (the words of
+// The cause of an allocation, derived from the stack that requested it: a category (the words of
 // models/program/step_program.hpp, and "loss"), a role, and the phase of the step. The rules know functions
-// and files of torch, FSDP, torchtitan, transformers and of loops written by hand; what they do not
-// know is "unattributed", with the innermost function of the program as its role.
+// and files of torch, FSDP, torchtitan, transformers and of loops written by hand; others are
+// "unattributed", with the innermost function of the program as the role.
 //
-// The innermost frame that says something does not always win: an all-gather inside a module's
+// The innermost frame with a known meaning does not always decide: an all-gather inside a module's
 // forward is an all-gather, what a checkpoint computes again in the backward is an activation. Hence
-// the order of the rules in attribution.cpp. What a frame says is found out once for each frame, of
-// which a snapshot has some thousands, and not for each of its many more stacks.
+// the order of the rules in allocation_cause.cpp. Frames, of which a snapshot has some
+// thousands, are classified once each, not once for each of the many more stacks.
 #pragma once
 
 #include <cstdint>
@@ -23,32 +23,32 @@ constexpr std::string_view kUnattributed = "unattributed";
 // What was there already when the recording began, and says nothing of itself.
 constexpr std::string_view kBeforeRecording = "before the recording";
 
-struct Attribution {
+struct AllocationCause {
   std::string_view category = kUnattributed;
   std::string_view phase;
   std::string role;
 };
 
-class Attributions {
+class AllocationCauses {
  public:
-  explicit Attributions(const Snapshot& snapshot);
+  explicit AllocationCauses(const Snapshot& snapshot);
 
-  const Attribution& of(StackId stack);
+  const AllocationCause& of(StackId stack);
   // Whether the stack passes FSDP's first allocation of an unsharded parameter.
   bool gathers_first(StackId stack);
 
  private:
-  using Says = std::uint32_t;  // bits: attribution.cpp has the list
+  using FrameTags = std::uint32_t;  // bits: allocation_cause.cpp has the list
 
-  Says said_by(std::int32_t frame);
-  Says said_by_all(const std::vector<std::int32_t>& stack);
-  Attribution attribute(const std::vector<std::int32_t>& stack);
+  FrameTags classify_frame(std::int32_t frame);
+  FrameTags classify_stack(const std::vector<std::int32_t>& stack);
+  AllocationCause attribute(const std::vector<std::int32_t>& stack);
   std::string role(const std::vector<std::int32_t>& stack);
   std::string node(const std::vector<std::int32_t>& stack);
 
   const Snapshot& snapshot_;
-  std::vector<Says> frames_;                       // 0: not looked at yet
-  std::vector<std::optional<Attribution>> known_;  // by stack
+  std::vector<FrameTags> frames_;                      // 0: not looked at yet
+  std::vector<std::optional<AllocationCause>> known_;  // by stack
 };
 
 // "function file:line" for each frame, innermost first, without those of the recording itself; at

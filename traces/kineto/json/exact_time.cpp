@@ -1,4 +1,4 @@
-#include "traces/kineto/json/decimal.hpp"
+#include "traces/kineto/json/exact_time.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,22 +8,22 @@ namespace foreshard::traces::kineto {
 namespace {
 
 constexpr std::int64_t kMillion = 1'000'000;
-constexpr std::int64_t kMostMicroseconds = 4'000'000'000'000'000;  // twice that still fits, as ns
+constexpr std::int64_t kMaxMicroseconds = 4'000'000'000'000'000;  // twice that still fits, as ns
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// The same number without its exponent, or empty where it is no number of reasonable size.
+// The same number without its exponent, or empty where it is not a number of reasonable size.
 std::string without_exponent(std::string_view text, std::size_t exponent_at) {
-  constexpr int kMostShift = 40;
+  constexpr int kMaxShift = 40;
   std::string_view shift_text = text.substr(exponent_at + 1);
   if (shift_text.starts_with('+')) shift_text.remove_prefix(1);
   int shift = 0;
   const auto parsed =
       std::from_chars(shift_text.data(), shift_text.data() + shift_text.size(), shift);
   if (parsed.ec != std::errc() || parsed.ptr != shift_text.data() + shift_text.size() ||
-      shift > kMostShift || shift < -kMostShift) {
+      shift > kMaxShift || shift < -kMaxShift) {
     return {};
   }
   std::string out;
@@ -48,12 +48,12 @@ std::string without_exponent(std::string_view text, std::size_t exponent_at) {
 
 }  // namespace
 
-std::int64_t Nanoseconds::rounded() const {
+std::int64_t ExactTime::rounded() const {
   const std::int64_t carry = millionths / kMillion, rest = millionths % kMillion;
   return whole + carry + (rest >= kMillion / 2 ? 1 : rest <= -kMillion / 2 ? -1 : 0);
 }
 
-bool parse_microseconds(std::string_view text, Nanoseconds& out) {
+bool parse_time(std::string_view text, ExactTime& out) {
   const char* at = text.data();
   const char* const end = at + text.size();
   const bool is_negative = at != end && *at == '-';
@@ -61,7 +61,7 @@ bool parse_microseconds(std::string_view text, Nanoseconds& out) {
   const char* const first = at;
   std::int64_t microseconds = 0;
   for (; at != end && is_digit(*at); ++at) {
-    if (microseconds > kMostMicroseconds) return false;
+    if (microseconds > kMaxMicroseconds) return false;
     microseconds = microseconds * 10 + (*at - '0');
   }
   bool has_digits = at != first;
@@ -76,9 +76,9 @@ bool parse_microseconds(std::string_view text, Nanoseconds& out) {
   if (!has_digits) return false;
   if (at != end && (*at == 'e' || *at == 'E')) {
     const std::string plain = without_exponent(text, static_cast<std::size_t>(at - text.data()));
-    return !plain.empty() && parse_microseconds(plain, out);
+    return !plain.empty() && parse_time(plain, out);
   }
-  if (at != end || microseconds > kMostMicroseconds) return false;
+  if (at != end || microseconds > kMaxMicroseconds) return false;
   out = {microseconds * 1'000 + fraction / kMillion, fraction % kMillion};
   if (is_negative) out = {-out.whole, -out.millionths};
   return true;

@@ -1,4 +1,4 @@
-#include "traces/nsys/phases.hpp"
+#include "traces/nsys/context.hpp"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include "traces/fsdp_scopes.hpp"
 #include "traces/launches.hpp"
-#include "traces/nsys/range_meaning.hpp"
+#include "traces/nsys/classify_range.hpp"
 
 namespace foreshard::traces::nsys {
 namespace {
@@ -27,13 +27,13 @@ struct Span {
   std::int32_t value = 0;  // a phase or a step
 };
 
-// The value of the span a moment lies in, `otherwise` where it lies in none.
-std::int32_t at(const std::vector<Span>& spans, std::int64_t time_ns, std::int32_t otherwise) {
+// The value of the span a moment lies in, `fallback` where it lies in none.
+std::int32_t at(const std::vector<Span>& spans, std::int64_t time_ns, std::int32_t fallback) {
   auto next = std::upper_bound(spans.begin(), spans.end(), time_ns,
                                [](std::int64_t t, const Span& s) { return t < s.start_ns; });
-  if (next == spans.begin()) return otherwise;
+  if (next == spans.begin()) return fallback;
   --next;
-  return time_ns <= next->end_ns ? next->value : otherwise;
+  return time_ns <= next->end_ns ? next->value : fallback;
 }
 
 class Phases {
@@ -66,7 +66,7 @@ class Phases {
     const auto [found, is_new] = meanings_.try_emplace(name);
     if (is_new) {
       const std::string text = trace_.strings[name];
-      const Annotation range = meaning_of(text);
+      const Annotation range = classify_range(text);
       found->second = {trace_.strings.intern(range.phase), trace_.strings.intern(range.unit),
                        range.step.value_or(kNone), range.scope};
     }
@@ -148,7 +148,7 @@ class Phases {
 
 }  // namespace
 
-void assign_phases(Trace& trace) {
+void assign_context(Trace& trace) {
   Phases(trace).assign();
 }
 

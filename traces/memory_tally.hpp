@@ -1,7 +1,7 @@
-// What memory events come to: the levels of memory they leave, and the blocks that are live.
+// Memory levels and live blocks after a list of memory events.
 //
-// A recording may not know where a block lies (address 0); such blocks count towards the levels, but
-// cannot be told apart. Damaged recordings free what was never allocated and allocate what is not
+// A recording may lack the address of a block (address 0); such blocks count towards the levels, but
+// cannot be distinguished. Damaged recordings free what was never allocated and allocate what is not
 // free: the former changes nothing, the latter replaces the block.
 #pragma once
 
@@ -21,7 +21,7 @@ struct MemoryLevels {
 };
 
 // Of one rank; takes its events in their order and points to those that made the live blocks.
-class MemoryReplay {
+class MemoryTally {
  public:
   // False where the event does not fit those before it.
   bool apply(const MemoryEvent& event);

@@ -1,5 +1,5 @@
-// Microseconds as decimal text, exact to the nanosecond: a double has too few digits for the moments
-// of a recording.
+// Times in microseconds as decimal text, exact to the nanosecond: a double has too few digits for the
+// timestamps of a recording.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace foreshard::traces::kineto {
 
-struct Nanoseconds {
+struct ExactTime {
   std::int64_t whole = 0;
   std::int64_t millionths = 0;  // of a nanosecond, of the same sign; further digits are cut off
 
-  Nanoseconds operator+(const Nanoseconds& other) const {
+  ExactTime operator+(const ExactTime& other) const {
     return {whole + other.whole, millionths + other.millionths};
   }
   std::int64_t rounded() const;  // half away from zero
 };
 
-// "4364157268927.519", "-1.5", "1623143093496523", "1.5e3". False where the text is no number or the
+// "4364157268927.519", "-1.5", "1623143093496523", "1.5e3". False where the text is not a number or the
 // time does not fit some two hundred years.
-bool parse_microseconds(std::string_view text, Nanoseconds& out);
+bool parse_time(std::string_view text, ExactTime& out);
 
 }  // namespace foreshard::traces::kineto

@@ -1,5 +1,5 @@
 // What messages call a file that was given to the wrong command.
-#include "traces/input/foreign_file.hpp"
+#include "traces/input/sniff_file_type.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,11 +11,11 @@ namespace {
 
 const std::pair<std::string, std::string> kFiles[] = {
     {"", "is empty"},
-    {"{\"schemaVersion\": 1, \"traceEvents\": [", "JSON of PyTorch's profiler"},
-    {"{\n  \"traceEvents\": [\n", "JSON of PyTorch's profiler"},
-    {"{\"hidden_size\": 16}", "a model's config"},
+    {"{\"schemaVersion\": 1, \"traceEvents\": [", "JSON from PyTorch's profiler"},
+    {"{\n  \"traceEvents\": [\n", "JSON from PyTorch's profiler"},
+    {"{\"hidden_size\": 16}", "a model config"},
     {"{\"format\":\"foreshard-costs\"", "written by foreshard fit"},
-    {"{\"device\": 0, \"settings\": {}}\n", "an allocator's event list"},
+    {"{\"device\": 0, \"settings\": {}}\n", "an allocator event list"},
     {"{\"a\": 1}", "is JSON"},
     {"[1, 2]", "is JSON"},
     {"[[true]]", "is JSON"},
@@ -32,8 +32,8 @@ const std::pair<std::string, std::string> kFiles[] = {
 
 TEST(ForeignFile, IsNamedByItsBeginning) {
   for (const auto& [bytes, word] : kFiles) {
-    EXPECT_NE(looks_like(bytes).find(word), std::string::npos)
-        << bytes << ": " << looks_like(bytes);
+    EXPECT_NE(sniff_content(bytes).find(word), std::string::npos)
+        << bytes << ": " << sniff_content(bytes);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "traces/kineto/attribution.hpp"
+#include "traces/kineto/event_context.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/host_sweep.hpp"
 #include "traces/kineto/kernel_costs.hpp"
-#include "traces/kineto/name_facts.hpp"
+#include "traces/kineto/name_info.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {
@@ -50,7 +50,7 @@ class Attributor {
   explicit Attributor(Collected& recording)
       : recording_(recording), names_(recording.strings), sweep_(recording, names_, out_) {}
 
-  Attribution run() {
+  EventContexts run() {
     for (std::size_t lane = 0; lane < recording_.lanes.size(); ++lane) sort_lane(recording_, lane);
     find_steps();
     sweep_threads();
@@ -123,7 +123,7 @@ class Attributor {
     const bool has_call = cause != nullptr;
     if (!has_call) cause = find(sweep_.operators, recording_.links[index].external_id);
     if (event.kind == EventKind::range) {
-      const NameFacts& facts = names_[event.name];
+      const NameInfo& facts = names_[event.name];
       event.unit = facts.unit;
       event.phase = facts.phase;
     }
@@ -156,7 +156,7 @@ class Attributor {
   }
 
   Collected& recording_;
-  Attribution out_;
+  EventContexts out_;
   NameTable names_;
   HostSweep sweep_;
   std::vector<LaunchedKernel> launched_;
@@ -164,7 +164,7 @@ class Attributor {
 
 }  // namespace
 
-std::int32_t Attribution::step_at(std::int64_t time_ns) const {
+std::int32_t EventContexts::step_at(std::int64_t time_ns) const {
   const auto next =
       std::upper_bound(steps.begin(), steps.end(), time_ns,
                        [](std::int64_t time, const Step& step) { return time < step.start_ns; });
@@ -173,7 +173,7 @@ std::int32_t Attribution::step_at(std::int64_t time_ns) const {
   return time_ns < step.end_ns ? step.step : 0;
 }
 
-Attribution attribute(Collected& recording) {
+EventContexts attribute(Collected& recording) {
   return Attributor(recording).run();
 }
 

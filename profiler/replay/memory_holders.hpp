@@ -1,6 +1,6 @@
-// What held a device's memory at one moment of an imported snapshot: by category, and as groups of
-// equal blocks for one purpose ("32 x 234,881,024 B linear"); and what FSDP gathered on the way
-// there.
+// Memory holders of a device at one moment of an imported snapshot: by category, and as groups of
+// equal blocks for one purpose ("32 x 234,881,024 B linear"); and the parameters that FSDP unsharded
+// until then.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace foreshard::profiler {
 
-struct ContentsGroup {
+struct HolderGroup {
   std::string category, role;
   std::int64_t block_bytes = 0;  // of each; of the largest one in a category's sum
   std::int64_t blocks = 0;
@@ -21,26 +21,26 @@ struct ContentsGroup {
 };
 
 // Blocks that came, and in part went, before the moment.
-struct GatheredGroup {
-  ContentsGroup made;
-  std::int64_t most_at_once = 0, left = 0;  // blocks
+struct UnshardedGroup {
+  HolderGroup made;
+  std::int64_t peak_live = 0, left = 0;  // blocks
 };
 
-struct Contents {
+struct MemoryHolders {
   std::int64_t time_ns = 0;
   bool out_of_memory = false;
   std::int64_t allocated = 0, requested = 0;  // requested: what could not be had
-  std::vector<ContentsGroup> categories;      // largest first
-  std::vector<ContentsGroup> groups;          // the same
-  std::vector<GatheredGroup> gathered;        // of all_gather and unsharded_parameters
+  std::vector<HolderGroup> categories;        // largest first
+  std::vector<HolderGroup> groups;            // the same
+  std::vector<UnshardedGroup> gathered;       // of all_gather and unsharded_parameters
 };
 
 // At the first out-of-memory of a rank, or else when its allocated memory first reached its peak.
-Contents contents(const traces::Trace& trace, int rank);
+MemoryHolders memory_holders(const traces::Trace& trace, int rank);
 
 // The history had the program freed what FSDP had gathered (and nothing used any more) before the
 // first request that failed: those blocks' frees are put before it.
-traces::AllocatorHistory without_gathered(const traces::AllocatorHistory& history,
-                                          const traces::Trace& trace, int rank);
+traces::AllocatorHistory with_unsharded_freed(const traces::AllocatorHistory& history,
+                                              const traces::Trace& trace, int rank);
 
 }  // namespace foreshard::profiler

@@ -1,4 +1,4 @@
-#include "traces/snapshot/attribution.hpp"
+#include "traces/snapshot/allocation_cause.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -6,9 +6,9 @@
 namespace foreshard::traces {
 namespace {
 
-constexpr std::size_t kMostFrames = 256, kMostLines = 64, kMostText = 256;
+constexpr std::size_t kMaxFrames = 256, kMaxLines = 64, kMaxText = 256;
 
-// What a frame says of the stacks it is in.
+// What a frame indicates about the stacks that it is in.
 enum : std::uint32_t {
   kLookedAt = 1u << 0,
   kWorkspace = 1u << 1,
@@ -63,106 +63,108 @@ std::string_view backward_node(std::string_view function) {
 
 // Frames of C++ and of the interpreter.
 std::uint32_t native_frame(std::string_view function) {
-  std::uint32_t says = 0;
+  std::uint32_t tags = 0;
   if (holds_any(function, {"WorkspaceForHandle", "Workspace(", "getCUDABlasLtWorkspace",
                            "CUDABlasHandle", "chooseAlgorithm"})) {
-    says |= kWorkspace;
+    tags |= kWorkspace;
   }
-  if (holds_any(function, {"at::zeros_like", "at::_ops::zeros_like"})) says |= kMakesState;
-  if (holds(function, "fsdp::all_gather_copy_in")) says |= kGather;
-  if (holds(function, "c10d::Reducer")) says |= kBucket;
-  if (holds(function, "torch::autograd::AccumulateGrad")) says |= kAccumulate;
+  if (holds_any(function, {"at::zeros_like", "at::_ops::zeros_like"})) tags |= kMakesState;
+  if (holds(function, "fsdp::all_gather_copy_in")) tags |= kGather;
+  if (holds(function, "c10d::Reducer")) tags |= kBucket;
+  if (holds(function, "torch::autograd::AccumulateGrad")) tags |= kAccumulate;
   if (holds_any(function, {"torch::autograd::Node::operator()", "torch::autograd::Engine",
                            "torch::autograd::python::PythonEngine"})) {
-    says |= kBackward;
+    tags |= kBackward;
   }
-  if (!backward_node(function).empty()) says |= kNode;
-  return says;
+  if (!backward_node(function).empty()) tags |= kNode;
+  return tags;
 }
 
 std::uint32_t function_of_program(std::string_view function) {
-  std::uint32_t says = 0;
-  if (holds_any(function, {"clip_grad", "get_total_norm"})) says |= kClipping;
-  if (is_any(function, {"_init_group", "init_state"})) says |= kMakesState;
-  if (function == "init_all_gather_outputs") says |= kFirstUnshard;
+  std::uint32_t tags = 0;
+  if (holds_any(function, {"clip_grad", "get_total_norm"})) tags |= kClipping;
+  if (is_any(function, {"_init_group", "init_state"})) tags |= kMakesState;
+  if (function == "init_all_gather_outputs") tags |= kFirstUnshard;
   if (is_any(function, {"init_all_gather_outputs", "alloc_all_gather_outputs",
                         "init_unsharded_param", "_alloc_padded_unsharded_flat_param"})) {
-    says |= kUnshard;
+    tags |= kUnshard;
   }
-  if (is_any(function, {"foreach_all_gather_copy_out", "split_with_sizes_copy"})) says |= kCopyOut;
+  if (is_any(function, {"foreach_all_gather_copy_out", "split_with_sizes_copy"})) tags |= kCopyOut;
   if (is_any(function, {"foreach_all_gather", "all_gather_copy_in", "_all_gather_flat_param",
                         "all_gather_into_tensor"})) {
-    says |= kGather;
+    tags |= kGather;
   }
   if (is_any(function, {"foreach_reduce", "foreach_reduce_scatter_copy_in", "_reduce_grad",
                         "reduce_scatter_tensor"})) {
-    says |= kReduce;
+    tags |= kReduce;
   }
-  if (is_any(function, {"recompute_fn", "unpack_hook", "checkpoint_backward"})) says |= kRecompute;
-  if (function == "_engine_run_backward") says |= kBackward;
-  if (is_any(function, {"inputs_to_device", "_to_kwargs"})) says |= kInputs;
+  if (is_any(function, {"recompute_fn", "unpack_hook", "checkpoint_backward"})) tags |= kRecompute;
+  if (function == "_engine_run_backward") tags |= kBackward;
+  if (is_any(function, {"inputs_to_device", "_to_kwargs"})) tags |= kInputs;
   if (is_any(function, {"convert", "to_empty", "load_state_dict", "from_pretrained",
                         "distribute_tensor", "_init_sharded_param", "reset_sharded_param"})) {
-    says |= kPlacesParameters;
+    tags |= kPlacesParameters;
   }
-  if (holds_any(function, {"loss", "Loss", "cross_entropy"})) says |= kLoss;
-  if (function == "forward") says |= kForward;
-  if (holds_any(function, {"batch", "next_data", "pin_memory"})) says |= kBatch;
-  return says;
+  if (holds_any(function, {"loss", "Loss", "cross_entropy"})) tags |= kLoss;
+  if (function == "forward") tags |= kForward;
+  if (holds_any(function, {"batch", "next_data", "pin_memory"})) tags |= kBatch;
+  return tags;
 }
 
 std::uint32_t file_of_program(std::string_view file) {
-  std::uint32_t says = 0;
+  std::uint32_t tags = 0;
   const bool is_module = holds(file, "torch/nn/modules/module.py");
-  if (!is_module && !holds_any(file, {"torch/_dynamo/", "torch/utils/"})) says |= kOfProgram;
-  if (is_module) says |= kForward;
-  if (holds(file, "torch/optim/")) says |= holds(file, "lr_scheduler") ? kSchedule : kOptimizer;
-  if (holds_any(file_name(file), {"loss.py", "loss_utils.py"})) says |= kLoss;
-  if (holds(file, "dataloader")) says |= kBatch;
+  if (!is_module && !holds_any(file, {"torch/_dynamo/", "torch/utils/"})) tags |= kOfProgram;
+  if (is_module) tags |= kForward;
+  if (holds(file, "torch/optim/")) tags |= holds(file, "lr_scheduler") ? kSchedule : kOptimizer;
+  if (holds_any(file_name(file), {"loss.py", "loss_utils.py"})) tags |= kLoss;
+  if (holds(file, "dataloader")) tags |= kBatch;
   if (holds_any(file, {"torch/nn/modules/", "torch/nn/parameter.py", "torch/nn/init.py"})) {
-    says |= kModuleFile;
+    tags |= kModuleFile;
   }
-  return says;
+  return tags;
 }
 
 }  // namespace
 
-Attributions::Attributions(const Snapshot& snapshot)
+AllocationCauses::AllocationCauses(const Snapshot& snapshot)
     : snapshot_(snapshot), frames_(snapshot.frames.size()), known_(snapshot.stacks.size()) {}
 
-const Attribution& Attributions::of(StackId stack) {
+const AllocationCause& AllocationCauses::of(StackId stack) {
   auto& known = known_[static_cast<std::size_t>(stack)];
   if (!known) known = attribute(snapshot_.stack(stack));
   return *known;
 }
 
-bool Attributions::gathers_first(StackId stack) {
-  return (said_by_all(snapshot_.stack(stack)) & kFirstUnshard) != 0;
+bool AllocationCauses::gathers_first(StackId stack) {
+  return (classify_stack(snapshot_.stack(stack)) & kFirstUnshard) != 0;
 }
 
-Attributions::Says Attributions::said_by(std::int32_t frame) {
-  Says& says = frames_[static_cast<std::size_t>(frame)];
-  if (says != 0) return says;
+AllocationCauses::FrameTags AllocationCauses::classify_frame(std::int32_t frame) {
+  FrameTags& tags = frames_[static_cast<std::size_t>(frame)];
+  if (tags != 0) return tags;
   const auto cut = [&](TextId id) {
-    return std::string_view(snapshot_.text(id)).substr(0, kMostText);
+    return std::string_view(snapshot_.text(id)).substr(0, kMaxText);
   };
   const std::string_view function = cut(snapshot_.frame(frame).function);
   const std::string_view file = snapshot_.text(snapshot_.frame(frame).file);
   const bool is_python = file.ends_with(".py");
-  return says = kLookedAt | (is_python ? function_of_program(function) |
-                                             file_of_program(file.substr(0, 4 * kMostText))
+  return tags = kLookedAt | (is_python ? function_of_program(function) |
+                                             file_of_program(file.substr(0, 4 * kMaxText))
                                        : native_frame(function));
 }
 
-Attributions::Says Attributions::said_by_all(const std::vector<std::int32_t>& stack) {
-  Says says = 0;
-  for (std::size_t i = 0; i < std::min(stack.size(), kMostFrames); ++i) says |= said_by(stack[i]);
-  return says;
+AllocationCauses::FrameTags AllocationCauses::classify_stack(
+    const std::vector<std::int32_t>& stack) {
+  FrameTags tags = 0;
+  for (std::size_t i = 0; i < std::min(stack.size(), kMaxFrames); ++i)
+    tags |= classify_frame(stack[i]);
+  return tags;
 }
 
-Attribution Attributions::attribute(const std::vector<std::int32_t>& stack) {
-  const Says says = said_by_all(stack);
-  const auto has = [&](Says bits) { return (says & bits) != 0; };
+AllocationCause AllocationCauses::attribute(const std::vector<std::int32_t>& stack) {
+  const FrameTags tags = classify_stack(stack);
+  const auto has = [&](FrameTags bits) { return (tags & bits) != 0; };
   if (has(kWorkspace)) return {"workspaces", "", "workspace"};
   if (has(kClipping)) return {"temporaries", "optimizer", "gradient clipping"};
   if (has(kOptimizer) && !has(kSchedule)) {
@@ -182,9 +184,10 @@ Attribution Attributions::attribute(const std::vector<std::int32_t>& stack) {
   // Which of the two is innermost: a trainer's compute_loss runs the whole model, a model's forward
   // may compute its loss.
   const auto work = std::find_if(stack.begin(), stack.end(), [&](std::int32_t frame) {
-    return (said_by(frame) & (kLoss | kForward)) != 0;
+    return (classify_frame(frame) & (kLoss | kForward)) != 0;
   });
-  if (work != stack.end() && (said_by(*work) & kLoss) != 0) return {"loss", "loss", role(stack)};
+  if (work != stack.end() && (classify_frame(*work) & kLoss) != 0)
+    return {"loss", "loss", role(stack)};
   if (work != stack.end()) return {"activations", "forward", role(stack)};
   if (has(kBatch)) return {"inputs", "", role(stack)};
   if (has(kModuleFile)) return {"parameters", "setup", role(stack)};
@@ -192,25 +195,25 @@ Attribution Attributions::attribute(const std::vector<std::int32_t>& stack) {
 }
 
 // The innermost function of the program; of a module's forward its file, and where in it.
-std::string Attributions::role(const std::vector<std::int32_t>& stack) {
+std::string AllocationCauses::role(const std::vector<std::int32_t>& stack) {
   const auto found = std::find_if(stack.begin(), stack.end(), [&](std::int32_t frame) {
-    return (said_by(frame) & kOfProgram) != 0;
+    return (classify_frame(frame) & kOfProgram) != 0;
   });
   if (found == stack.end()) return {};
   const SnapshotFrame& frame = snapshot_.frame(*found);
-  const std::string function = snapshot_.text(frame.function).substr(0, kMostText);
+  const std::string function = snapshot_.text(frame.function).substr(0, kMaxText);
   if (function != "forward") return function;
   const std::string& file = snapshot_.text(frame.file);
-  const std::string name(file_name(file).substr(0, kMostText));
+  const std::string name(file_name(file).substr(0, kMaxText));
   if (holds(file, "torch/nn/modules/")) return name.substr(0, name.rfind('.'));
   return name + ":" + std::to_string(frame.line);
 }
 
-std::string Attributions::node(const std::vector<std::int32_t>& stack) {
+std::string AllocationCauses::node(const std::vector<std::int32_t>& stack) {
   for (const std::int32_t frame : stack) {
-    if ((said_by(frame) & kNode) != 0) {
+    if ((classify_frame(frame) & kNode) != 0) {
       const std::string& function = snapshot_.text(snapshot_.frame(frame).function);
-      return std::string(backward_node(std::string_view(function).substr(0, kMostText)));
+      return std::string(backward_node(std::string_view(function).substr(0, kMaxText)));
     }
   }
   const std::string program = role(stack);
@@ -223,13 +226,13 @@ std::string stack_text(const Snapshot& snapshot, const std::vector<std::int32_t>
   for (const std::int32_t id : stack) {
     const SnapshotFrame& frame = snapshot.frame(id);
     const auto cut = [&](TextId part) {
-      return std::string_view(snapshot.text(part)).substr(0, kMostText);
+      return std::string_view(snapshot.text(part)).substr(0, kMaxText);
     };
     const std::string_view function = cut(frame.function), file = cut(frame.file);
     if (holds_any(function, {"torch::unwind::", "CapturedTraceback::gather", "gather_with_cpp"})) {
       continue;
     }
-    if (lines++ == kMostLines) break;
+    if (lines++ == kMaxLines) break;
     if (!text.empty()) text += '\n';
     text += function;
     if (file.empty() || file == "??") continue;

@@ -1,4 +1,4 @@
-#include "traces/input/foreign_file.hpp"
+#include "traces/input/sniff_file_type.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,12 +31,12 @@ constexpr std::array<Magic, 8> kMagics{
 
 // JSON by a key that stands in its beginning.
 constexpr std::array<Magic, 6> kKeys{
-    {{"\"traceEvents\"", "is JSON of PyTorch's profiler, or another Chrome trace"},
-     {"\"schemaVersion\"", "is JSON of PyTorch's profiler"},
+    {{"\"traceEvents\"", "is JSON from PyTorch's profiler or another Chrome trace"},
+     {"\"schemaVersion\"", "is JSON from PyTorch's profiler"},
      {"\"foreshard-costs\"", "is JSON written by foreshard fit"},
-     {"\"initial_segments\"", "is an allocator's event list (JSON lines)"},
-     {"\"hidden_size\"", "is a model's config in JSON"},
-     {"\"settings\"", "is an allocator's event list (JSON lines)"}}};
+     {"\"initial_segments\"", "is an allocator event list (JSON lines)"},
+     {"\"hidden_size\"", "is a model config (JSON)"},
+     {"\"settings\"", "is an allocator event list (JSON lines)"}}};
 
 bool is_safetensors(std::string_view text) {
   constexpr std::size_t kLengthBytes = 8;  // little-endian, the last ones of any real header zero
@@ -60,14 +60,14 @@ bool begins_as_json(std::string_view text) {
   return text.starts_with('{');
 }
 
-std::string looks_like(std::string_view text) {
+std::string sniff_content(std::string_view text) {
   text = text.substr(0, kLooked);
   if (text.empty()) return "is empty";
   for (const Magic& magic : kMagics) {
     if (text.starts_with(magic.bytes)) return magic.what;
   }
   if (text[0] == '\x80' && text.size() > 1 && text[1] >= 2 && text[1] <= 5) {
-    return "is a pickle (a memory snapshot?)";
+    return "is a pickle, perhaps a memory snapshot";
   }
   if (is_safetensors(text)) return "is a safetensors file";
   const bool is_text =
@@ -81,12 +81,12 @@ std::string looks_like(std::string_view text) {
   return "is JSON";
 }
 
-std::string file_looks_like(const std::string& path) {
+std::string sniff_file(const std::string& path) {
   const auto first = first_bytes(path, kLooked, "");
   if (!first) return "cannot be read";
   std::error_code error;
   const bool is_lost = first->empty() && std::filesystem::file_size(path, error) > 0 && !error;
-  return is_lost ? "is gzip that cannot be inflated" : looks_like(*first);
+  return is_lost ? "is gzip that cannot be inflated" : sniff_content(*first);
 }
 
 }  // namespace foreshard::traces

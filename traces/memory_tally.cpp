@@ -1,10 +1,10 @@
-#include "traces/memory_replay.hpp"
+#include "traces/memory_tally.hpp"
 
 #include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::traces {
 
-bool MemoryReplay::apply(const MemoryEvent& event) {
+bool MemoryTally::apply(const MemoryEvent& event) {
   std::int64_t& level = event.on_host ? levels_.host : levels_.allocated;
   switch (event.action) {
     case MemoryAction::alloc: return allocate(event, level);
@@ -22,7 +22,7 @@ bool MemoryReplay::apply(const MemoryEvent& event) {
   return true;
 }
 
-bool MemoryReplay::allocate(const MemoryEvent& event, std::int64_t& level) {
+bool MemoryTally::allocate(const MemoryEvent& event, std::int64_t& level) {
   level = bounded_sum(level, event.bytes);
   if (event.address == 0) {
     if (!event.on_host) {
@@ -40,7 +40,7 @@ bool MemoryReplay::allocate(const MemoryEvent& event, std::int64_t& level) {
   return false;
 }
 
-bool MemoryReplay::free(const MemoryEvent& event, std::int64_t& level) {
+bool MemoryTally::free(const MemoryEvent& event, std::int64_t& level) {
   if (event.address == 0) {
     level = bounded_sum(level, -event.bytes);
     if (!event.on_host) {

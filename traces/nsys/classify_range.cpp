@@ -1,4 +1,4 @@
-#include "traces/nsys/range_meaning.hpp"
+#include "traces/nsys/classify_range.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -72,7 +72,7 @@ std::string_view phase_of_word(std::string_view name) {
 
 }  // namespace
 
-Annotation meaning_of(std::string_view name) {
+Annotation classify_range(std::string_view name) {
   Annotation meaning = annotation_of(name);
   if (name.empty() || !meaning.phase.empty() || !meaning.unit.empty() || meaning.step) {
     return meaning;
