@@ -35,11 +35,30 @@ std::optional<Address> DescendingAddresses::take(std::int64_t bytes) {
   } else {
     address = highest_gap(bytes);
   }
-  if (address) taken_.emplace_hint(taken_.end(), *address, bytes);
+  if (address) taken_.insert(find(*address), {*address, bytes});
   return address;
 }
 
-std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) const {
+void DescendingAddresses::give_back(Address address) {
+  const auto taken = find(address);
+  if (taken == taken_.end() || taken->address != address || taken->bytes == 0) return;
+  taken->bytes = 0;
+  if (++given_back_ > taken_.size() / 2) drop_given_back();
+}
+
+std::vector<AddressRange>::iterator DescendingAddresses::find(Address address) {
+  return std::partition_point(taken_.begin(), taken_.end(), [address](const AddressRange& taken) {
+    return taken.address > address;
+  });
+}
+
+void DescendingAddresses::drop_given_back() {
+  std::erase_if(taken_, [](const AddressRange& taken) { return taken.bytes == 0; });
+  given_back_ = 0;
+}
+
+std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) {
+  drop_given_back();
   Address end = top_;
   for (const auto& [address, size] : taken_) {
     if (end - (address + size) >= bytes) return end - bytes;
