@@ -204,11 +204,6 @@ void CachingAllocator::reset_peaks() {
   statistics_.peak_active = statistics_.active;
 }
 
-void CachingAllocator::ensure_stream(int stream) {
-  const std::size_t pools = index(2 * (stream + 1));
-  if (pools_.size() < pools) pools_.resize(pools);
-}
-
 BlockId CachingAllocator::new_block(const Block& value) {
   BlockId id = unused_;
   if (id == kNoBlock) {

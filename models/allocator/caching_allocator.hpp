@@ -134,7 +134,10 @@ class CachingAllocator {
   Block& block(BlockId id) { return blocks_[index(id)]; }
   Pool& pool(int stream, bool small) { return pools_[index(2 * stream + (small ? 1 : 0))]; }
   Pool& pool_of(const Block& b) { return pool(b.stream, b.small); }
-  void ensure_stream(int stream);
+  void ensure_stream(int stream) {
+    const std::size_t pools = index(2 * (stream + 1));
+    if (pools_.size() < pools) pools_.resize(pools);
+  }
   bool is_private(int stream) const { return stream >= default_streams_; }
   void apply_pool(Request& request) const;
 
