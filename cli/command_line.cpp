@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/common/output.hpp"
 #include "cli/help.hpp"
-#include "cli/output.hpp"
 #include "models/base/nearest_names.hpp"
 
 namespace foreshard::cli {

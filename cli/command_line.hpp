@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.hpp"
-#include "cli/options.hpp"
+#include "cli/common/command.hpp"
+#include "cli/common/options.hpp"
 
 namespace foreshard::cli {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cli/command.hpp"
+#include "cli/common/command.hpp"
 
 namespace foreshard::cli {
 

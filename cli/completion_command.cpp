@@ -1,7 +1,7 @@
 // foreshard completion: prints a completion script.
 #include "cli/commands.hpp"
+#include "cli/common/output.hpp"
 #include "cli/completion.hpp"
-#include "cli/output.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -1,15 +1,24 @@
 #include "cli/completion_values.hpp"
 
+#include "cli/commands.hpp"
 #include "models/hardware/hardware.hpp"
 #include "models/llama/llama_config.hpp"
+#include "traces/query/builtin_queries.hpp"
 
 namespace foreshard::cli {
 
 std::vector<std::string> words_of(const OptionInfo& option) {
   if (option.kind == ValueKind::model) return bundled_models();
-  if (option.kind != ValueKind::machine) return option.choices;
-  std::vector<std::string> names;
-  for (const Machine& machine : bundled_machines()) names.push_back(machine.id);
+  std::vector<std::string> names = option.choices;
+  if (option.kind == ValueKind::machine) {
+    for (const Machine& machine : bundled_machines()) names.push_back(machine.id);
+  } else if (option.kind == ValueKind::command) {
+    for (const auto& command : all_commands()) names.push_back(command->text().name);
+  } else if (option.kind == ValueKind::query) {
+    for (const traces::BuiltinQuery& query : traces::builtin_queries()) {
+      names.emplace_back(query.name);
+    }
+  }
   return names;
 }
 

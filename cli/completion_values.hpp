@@ -3,11 +3,12 @@
 
 #include <string>
 
-#include "cli/options.hpp"
+#include "cli/common/options.hpp"
 
 namespace foreshard::cli {
 
-// The words of a choice, the bundled models or the catalogue's machines; none for other kinds.
+// The words of a choice, the bundled models, the catalogue's machines, the commands or the built-in
+// queries; none for other kinds.
 std::vector<std::string> words_of(const OptionInfo& option);
 // Whether it may also be a file.
 bool takes_file(const OptionInfo& option);

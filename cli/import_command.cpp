@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
+#include "cli/common/output.hpp"
+#include "cli/common/progress.hpp"
 #include "models/base/figures.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "traces/export/chrome_import.hpp"

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/common/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/hardware/hardware.hpp"
 #include "models/llama/llama_config.hpp"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/command_line.hpp"
-#include "cli/output.hpp"
+#include "cli/common/output.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -1,7 +1,7 @@
 // foreshard manual: prints manual pages, or writes all of them.
 #include "cli/commands.hpp"
+#include "cli/common/output.hpp"
 #include "cli/manual.hpp"
-#include "cli/output.hpp"
 #include "models/base/atomic_file.hpp"
 #include "models/base/nearest_names.hpp"
 
@@ -18,7 +18,8 @@ class Manual : public Command {
             {"foreshard manual predict | man -l -", "foreshard manual --all share/man/man1"}};
   }
   void add_to(Options& options) override {
-    options.text("COMMAND", command_, {"COMMAND", "the command whose page to print"});
+    options.text("COMMAND", command_, {"COMMAND", "the command whose page to print"},
+                 ValueKind::command);
     options.folder("--all", folder_,
                    {"DIR", "write every page into DIR, as foreshard.1 and foreshard-COMMAND.1"});
   }

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/common/output.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
 #include "models/plan/plan_effects.hpp"
 #include "models/plan/plan_reference.hpp"

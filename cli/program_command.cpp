@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/job_options.hpp"
-#include "cli/output.hpp"
+#include "cli/common/job_options.hpp"
+#include "cli/common/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 
@@ -33,8 +33,8 @@ ordered_json to_json(const Job& job, const RankProgram& program, std::int64_t nu
                               {"persistent", b.persistent},
                               {"pool", name(b.pool)},
                               {"category", name(b.category)},
-                              {"owner", program.names[static_cast<std::size_t>(b.owner)]},
-                              {"role", program.names[static_cast<std::size_t>(b.role)]}});
+                              {"owner", program.name(b.owner)},
+                              {"role", program.name(b.role)}});
   }
   const auto keys = stable_keys(program, step, std::to_string(number), job.tree);
   for (std::size_t n = 0; n < step.instructions.size(); ++n) {
@@ -49,7 +49,7 @@ ordered_json to_json(const Job& job, const RankProgram& program, std::int64_t nu
       line["reads"] = buffers_json(step.reads(i));
       line["writes"] = buffers_json(step.writes(i));
     } else if (i.kind == Kind::range_begin || i.kind == Kind::range_end) {
-      line["name"] = program.names[static_cast<std::size_t>(i.target)];
+      line["name"] = program.name(i.target);
     } else {
       line[i.kind == Kind::alloc || i.kind == Kind::free ? "buffer" : "event"] = i.target;
     }

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/open_trace.hpp"
-#include "cli/output.hpp"
+#include "cli/common/open_trace.hpp"
+#include "cli/common/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/utf8.hpp"
 #include "profiler/report/format.hpp"
@@ -152,7 +152,8 @@ void Query::add_to(Options& options) {
                 {"TRACE",
                  "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each "
                  "rank), Nsight Systems export (SQLite) or CUDA memory snapshot"});
-  options.text("QUERY", query_, {"QUERY", "SQL, or the name of a built-in query"});
+  options.text("QUERY", query_, {"QUERY", "SQL, or the name of a built-in query"},
+               ValueKind::query);
   options.flag("--list", lists_, "list the built-in queries");
   options.output("--csv", csv_, {"FILE", "write the rows as CSV to FILE; - is standard output"});
   options.quiet(is_quiet_);

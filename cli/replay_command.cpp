@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/open_trace.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
+#include "cli/common/open_trace.hpp"
+#include "cli/common/output.hpp"
+#include "cli/common/progress.hpp"
 #include "profiler/replay/replay_report.hpp"
 #include "traces/allocator/allocator_settings.hpp"
 #include "traces/allocator/trace_history.hpp"

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/open_trace.hpp"
-#include "cli/output.hpp"
+#include "cli/common/open_trace.hpp"
+#include "cli/common/output.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
 #include "profiler/report/analysis_report.hpp"

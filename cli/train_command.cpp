@@ -10,15 +10,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/host_memory_check.hpp"
-#include "cli/job_options.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
+#include "cli/common/host_memory_check.hpp"
+#include "cli/common/job_options.hpp"
+#include "cli/common/output.hpp"
+#include "cli/common/progress.hpp"
 #include "cli/train_processes.hpp"
-#include "cli/train_report.hpp"
 #include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
 #include "executor/run/training.hpp"
+#include "executor/run/training_report.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 
@@ -192,14 +192,15 @@ Result<Inputs> Train::load_inputs() const {
 
 int Train::finish(const Job& job, const TrainingResult& result,
                   executor::Transport* transport) const {
-  if (result.oom) print_out_of_memory(result);
-  const MemoryReport memory = memory_report(result, transport);
+  if (result.oom) std::fputs(executor::out_of_memory_text(result).c_str(), stderr);
+  const std::string memory = executor::memory_json(result, transport);
   if (transport == nullptr || transport->rank() == 0) {
-    if (auto ok = json_.write(train_json(job, result, memory, trace_)); !ok) {
+    if (auto ok = json_.write(executor::training_json(job, result, memory, trace_)); !ok) {
       return complain(ok.error(), kRunFailed);
     }
     if (!json_.is_standard_output()) {
-      if (auto ok = show(train_summary(job, result)); !ok) return complain(ok.error(), kRunFailed);
+      if (auto ok = show(executor::training_text(job, result)); !ok)
+        return complain(ok.error(), kRunFailed);
     }
   }
   return result.ran_out_of_memory ? kOutOfMemory : kSuccess;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "executor/communication/launch.hpp"
+#include "executor/communication/launcher.hpp"
 #include "executor/communication/meeting_point.hpp"
 #include "executor/communication/tcp_transport.hpp"
 #include "models/sharding/job.hpp"

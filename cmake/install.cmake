@@ -1,5 +1,5 @@
-# What an installation has: the program, the modules that it loads, completion for shells, plans to
-# start from, pages to read; and packages of it (`cpack`): an archive and a Debian package.
+# What an installation has: the program, the modules that it loads, completion for shells, manual
+# pages, plans to start from, pages to read; and packages of it (`cpack`): an archive and a Debian package.
 install(TARGETS foreshard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET foreshard_mpi)
   install(TARGETS foreshard_mpi LIBRARY DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
@@ -16,7 +16,10 @@ foreach(shell bash zsh fish)
   list(APPEND scripts ${completion}/foreshard.${shell})
 endforeach()
 add_custom_target(completion ALL DEPENDS ${scripts})
-# Optional: a build of the program alone has none.
+add_dependencies(completion man)
+# Optional: a build of the program alone has none of them.
+install(DIRECTORY ${PROJECT_BINARY_DIR}/cli/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL
+  FILES_MATCHING PATTERN "*.1")
 install(FILES ${completion}/foreshard.bash RENAME foreshard OPTIONAL
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${completion}/foreshard.zsh RENAME _foreshard OPTIONAL

@@ -68,10 +68,13 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
 
     {"gui",
      {"simulator/fit", "profiler/replay", "traces/open", "models/hardware", "models/lowering"}},
+    {"cli/common",
+     {"simulator/predict", "traces/open", "models/hardware", "models/lowering",
+      "models/plan/foreign"}},
     {"cli",
-     {"executor/run", "simulator/fit", "profiler/record", "profiler/replay", "traces/kineto",
-      "traces/nsys", "traces/open", "traces/query", "traces/snapshot", "models/hardware",
-      "models/lowering", "models/plan/foreign"}},
+     {"cli/common", "executor/run", "simulator/fit", "profiler/record", "profiler/replay",
+      "traces/kineto", "traces/nsys", "traces/open", "traces/query", "traces/snapshot",
+      "models/hardware", "models/lowering", "models/plan/foreign"}},
 };
 
 struct ThirdParty {

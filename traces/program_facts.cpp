@@ -51,9 +51,7 @@ EventKind host_kind(const Instruction& instruction) {
 }
 
 std::string owner_text(const RankProgram& rank, const Buffer& buffer) {
-  const auto text = [&](NameId id) {
-    return id < 0 ? std::string() : rank.names[static_cast<std::size_t>(id)];
-  };
+  const auto text = [&](NameId id) { return id < 0 ? std::string() : rank.name(id); };
   const std::string owner = text(buffer.owner), role = text(buffer.role);
   if (owner.empty() || role.empty()) return owner + role;
   return owner + ": " + role;
@@ -79,7 +77,7 @@ ProgramFacts program_facts(const RankProgram& rank, std::size_t number, const Mo
     event.kind = host_kind(instruction);
     event.micro_step = instruction.micro_step;
     if (event.kind == EventKind::range && instruction.target >= 0) {
-      event.name = strings.intern(rank.names[static_cast<std::size_t>(instruction.target)]);
+      event.name = strings.intern(rank.name(instruction.target));
     } else if (has_cost(instruction)) {
       const auto key = static_cast<std::size_t>(instruction.cost_key);
       event.name = strings.intern(foreshard::name(rank.cost_keys[key].op));

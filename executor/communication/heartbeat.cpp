@@ -51,8 +51,8 @@ class MessageHeartbeat final : public Heartbeat {
     return failure ? failure : processes_.check();
   }
 
-  void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits, Nanoseconds now,
-                bool is_due) override {
+  void update(std::vector<RankStatus>& ranks, std::vector<Wait>& waits, Nanoseconds now,
+              bool is_due) override {
     const RankStatus& own = ranks[static_cast<std::size_t>(rank())];
     // What is done before the limit, see OutOfMemoryAgreement::is_settled.
     const OutOfMemoryAgreement::Position done = agreements_.memory.done(rank());

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "executor/communication/launch.hpp"
+#include "executor/communication/launcher.hpp"
 #include "models/base/units.hpp"
 
 namespace foreshard::executor {

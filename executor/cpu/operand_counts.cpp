@@ -49,6 +49,11 @@ Counts fewest_operands(const CostKey& key, std::int32_t parameters) {
     case Operator::clip_coefficient: return {1, 1};
     case Operator::adamw: return {2, 3 * parameters};
     case Operator::sgd: return {2, parameters};
+    case Operator::initialize_shards: return {0, parameters};
+    case Operator::restore_states: return {0, 2 * parameters};
+    case Operator::export_gradients: return {1, 0};
+    case Operator::load_batch: return {0, 2};
+    case Operator::report: return {2, 0};
     default: return {};
   }
 }

@@ -10,17 +10,18 @@
 // returns. The work itself may run much later, when the host has long freed the buffers and given
 // their memory to others. That is right, because stream order keeps the two apart:
 //   - The caching allocator has a pool for each stream, and hands freed memory only to requests of the
-//     same pool. Whoever gets the memory next uses it first on the pool's own stream, or on a stream
-//     that waits for an event recorded there after the allocation: after everything that was issued
-//     before the free on the pool's stream.
-//   - Work on another stream that uses the buffer has been waited for on the pool's stream before the
-//     free. That is a law of step programs (models/program/step_program.hpp).
-//   - Memory that goes back to the driver is given up only after `synchronize`, as cudaFree does.
-//   - Host buffers have no stream. The program frees one only when the host knows that the work on it
-//     is done, or that later work is ordered behind it.
-// An address looked up late, when the work runs, could be wrong: the next step allocates the same
-// buffer again, elsewhere. Poison mode fills memory in stream order, so it shows what it always did: a
-// kernel that runs after the free of its operand, or before its operand was written, reads NaNs.
+//     same pool. Whoever gets the memory next uses it on the pool's own stream, or on a stream that
+//     waits for an event recorded there after the allocation: after everything that was issued before
+//     the free on the pool's stream.
+//   - Work on other streams that uses the buffer has been waited for on the pool's stream before the
+//     free; ranks that read the buffer do so within a collective, which ends when all have.
+//   - A host buffer has no stream. It is freed when the host knows that all work on it is done.
+//   - Memory goes back to the driver only after `synchronize`, as with cudaFree.
+// What this asks of step programs is among the laws that the lowering's tests check (vector clocks). An
+// address looked up late, when the work runs, could be wrong: the next step may have allocated the
+// same buffer again, elsewhere. Poison mode fills memory in stream order, so it shows what it always
+// did: a kernel that runs after the free of its operand, or before its operand was written, reads
+// NaNs.
 //
 // What a device of CUDA must implement, each with the calls that it is made of:
 //   launch        the operator's kernels on the stream; pointers and KernelScalars are kernel arguments
@@ -31,22 +32,24 @@
 //                 HostCommunicator do both, so it needs communicators of its own. NCCL's run in issue
 //                 order anyway; ranks that share a GPU publish pointer and event to each other, then
 //                 cudaStreamWaitEvent and copies or kernels that reduce in our order
-//   begin         nothing but events enough: cudaStreamWaitEvent takes the last record in issue order
+//   begin         synchronize where it is another program, and events enough: which record a wait means
+//                 is settled when it is issued, so they are recorded again without a reset
 //   record, wait  cudaEventRecord, cudaStreamWaitEvent (events without timing)
 //   host_wait     polling cudaEventQuery with RunControl::sleep_for between, so that an abort ends it
 //   synchronize   the same for one event on each stream
 //   stop          nothing where work is drained; after an abort ncclCommAbort, or streams never drain
-//   backing       cudaMalloc for segments, cuMemAddressReserve, cuMemCreate and cuMemMap for ranges;
-//                 false where they say that memory is short
+//   backing       cudaMalloc for segments; cuMemAddressReserve, cuMemCreate and cuMemMap for ranges;
+//                 false where they say that memory is short; synchronize before it goes back
 //   pointer       from the allocator's logical address to the device's
 //   allocate_host cudaHostAlloc
-//   read, write   a staging buffer of pinned memory and a copy that is waited for
+//   read          a staging buffer of pinned memory and a copy that is waited for
 //   has_finished  cudaEventQuery on events recorded every few instructions
 //   progress      the same, counted; and what RunControl has counted of the host
 //   set_observer  nothing: CUPTI tells the recorder of kernels, by the tag as external correlation id
 //   range_begin, range_end   nvtxDomainRangePushEx, nvtxDomainRangePop
 // And a table of kernels beside executor/cpu's, which goes on computing host_compute instructions.
-// What CUDA refuses otherwise is thrown as std::runtime_error, which ends the run.
+// The current device is set on every thread that calls it. What else CUDA refuses is thrown as
+// std::runtime_error, which ends the run.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +70,6 @@ class Device {
  public:
   // Called with memory as the host sees it, for the time of the call.
   using Reader = std::function<void(std::span<const std::byte>)>;
-  using Writer = std::function<void(std::span<std::byte>)>;
 
   explicit Device(int rank) : rank_(rank) {}
   virtual ~Device() = default;  // as stop()
@@ -108,10 +110,9 @@ class Device {
   // there is none.
   virtual std::byte* allocate_host(Bytes bytes) = 0;
   virtual void free_host(std::byte* memory, Bytes bytes) = 0;
-  // The host's access to memory that no work uses which was issued and is not finished. A task on a
-  // stream may use them too, for memory that is the stream's at that moment.
+  // The host's view of memory that no work uses which was issued and is not finished: for checkpoints
+  // and exports after the last step. All else that the host reads or writes is copied by the program.
   virtual void read(std::span<const std::byte> memory, const Reader& reader) = 0;
-  virtual void write(std::span<std::byte> memory, const Writer& writer) = 0;
 
   // Watching, from any thread.
 

@@ -37,7 +37,7 @@ class PlainFunction<void(Arguments...), kCapacity> {
 
  private:
   void (*invoke_)(std::byte* payload, Arguments... arguments) = nullptr;
-  alignas(void*) std::array<std::byte, kCapacity> payload_{};
+  alignas(void*) std::array<std::byte, kCapacity> payload_;  // as much of it as the callable takes
 };
 
 }  // namespace foreshard::executor

@@ -108,14 +108,6 @@ void StreamWorker::check() {
   run_.throw_if_aborted();
 }
 
-void StreamWorker::submit(Tag tag, const StreamTask& task) {
-  check();
-  Slot& slot = new_slot();
-  slot.tag = tag;
-  slot.task = task;
-  publish();
-}
-
 void StreamWorker::record(Event& event, Epoch epoch, Tag tag) {
   submit(tag, [&event, epoch] { event.fire(epoch); });
 }

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,7 +52,8 @@ class StreamWorker {
   StreamWorker& operator=(const StreamWorker&) = delete;
 
   // Runs `task()` on the worker after everything submitted before. Host thread only.
-  void submit(Tag tag, const StreamTask& task);
+  template <typename Task>
+  void submit(Tag tag, const Task& task);
   void record(Event& event, Epoch epoch, Tag tag = kNoTag);
   // Later tasks run after the event; costs nothing when it has fired already.
   void wait(Event& event, Epoch epoch, Tag tag = kNoTag);
@@ -118,5 +120,14 @@ class StreamWorker {
   std::uint32_t seen_ = 0;
   bool has_begun_ = false;
 };
+
+template <typename Task>
+void StreamWorker::submit(Tag tag, const Task& task) {
+  check();
+  Slot& slot = new_slot();
+  slot.tag = tag;
+  new (&slot.task) StreamTask(task);
+  publish();
+}
 
 }  // namespace foreshard::executor

@@ -83,7 +83,7 @@ std::optional<Failure> Watchdog::State::look(Nanoseconds now) {
   if (options.heartbeat != nullptr) {
     const bool is_due = now - told >= std::min(options.hang_timeout / 10, kLongestSilence);
     if (is_due) told = now;
-    options.heartbeat->exchange(ranks, waits, now, is_due);
+    options.heartbeat->update(ranks, waits, now, is_due);
     failure = options.heartbeat->check_peers();
   }
   if (options.at_look) options.at_look(waits);

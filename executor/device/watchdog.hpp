@@ -54,8 +54,8 @@ class Heartbeat {
   virtual int rank() const = 0;  // this process'
   // Sends what is known of this process' rank, if it is due or cannot wait, and fills in what has
   // arrived about the others.
-  virtual void exchange(std::vector<RankStatus>& ranks, std::vector<Wait>& waits, Nanoseconds now,
-                        bool is_due) = 0;
+  virtual void update(std::vector<RankStatus>& ranks, std::vector<Wait>& waits, Nanoseconds now,
+                      bool is_due) = 0;
   // A failure that needs no patience: a process that is gone.
   virtual std::optional<Failure> check_peers() = 0;
 };

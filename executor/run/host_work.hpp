@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "executor/data/checkpoint.hpp"
 #include "models/base/dtype.hpp"
 #include "models/program/step_program.hpp"
 
@@ -19,14 +20,12 @@ class HostWork {
                                 std::span<std::byte> bytes) = 0;
   virtual void load_batch(std::int64_t step, int micro_step, std::span<std::int32_t> tokens,
                           std::span<std::int32_t> targets) = 0;
-  // Whether a resumed run goes on with this optimizer state instead of zeros.
-  virtual bool has_state(BufferId state) const = 0;
-  // Fills such a state. Called on the stream whose memory it is.
-  virtual void restore_state(BufferId state, std::span<std::byte> bytes) = 0;
-  // The averaged gradient of a unit before clipping, with the streams idle; see wants_gradients.
+  // Fills this rank's shard of an optimizer state from the checkpoint that the run goes on from.
+  virtual void restore_state(const ParameterShard& shard, ValueRole role, DType type,
+                             std::span<std::byte> bytes) = 0;
+  // The averaged gradient of a unit before clipping.
   virtual void take_gradient(const UnitLayout& unit, DType type,
                              std::span<const std::byte> gradient) = 0;
-  virtual bool wants_gradients(std::int64_t step) const = 0;
 };
 
 }  // namespace foreshard::executor

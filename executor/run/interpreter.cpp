@@ -72,7 +72,7 @@ void Interpreter::issue(const Instruction& i) {
       throw std::logic_error(
           "the program defers a free (record_stream), which is not supported yet");
     case Kind::range_begin:
-      return device_.range_begin(parts_.program.names[static_cast<std::size_t>(i.target)]);
+      return device_.range_begin(parts_.program.name(i.target));
     case Kind::range_end: return device_.range_end();
   }
 }
@@ -118,15 +118,7 @@ KernelLaunch Interpreter::resolved(const Instruction& i) {
 }
 
 void Interpreter::launch(const Instruction& i) {
-  if (key_of(i).op == Operator::gradient_norm && parts_.host_work.wants_gradients(step_)) {
-    export_gradient(i);
-  }
-  if (!restores(i)) return device_.launch(i.stream, tag(), resolved(i));
-  const BufferId state = current_->writes(i)[0];
-  device_.call(i.stream, tag(), [this, state, memory = memory_.bytes(state)] {
-    device_.write(
-        memory, [&](std::span<std::byte> bytes) { parts_.host_work.restore_state(state, bytes); });
-  });
+  device_.launch(i.stream, tag(), resolved(i));
 }
 
 void Interpreter::copy(const Instruction& i) {
@@ -152,13 +144,6 @@ void Interpreter::issue_collective(const Instruction& i) {
   }
 }
 
-bool Interpreter::restores(const Instruction& i) const {
-  if (key_of(i).op != Operator::fill_zero) return false;
-  const BufferId target = current_->writes(i)[0];
-  return memory_.buffer(target).category == Category::optimizer_states &&
-         parts_.host_work.has_state(target);
-}
-
 void Interpreter::host_compute(const Instruction& i) {
   const CostKey& key = key_of(i);
   HostWork& work = parts_.host_work;
@@ -167,11 +152,21 @@ void Interpreter::host_compute(const Instruction& i) {
   switch (key.op) {
     case Operator::initialize_shards:
       for (std::size_t p = 0; p < writes.size(); ++p) {
-        memory_.write(writes[p], [&](std::span<std::byte> shard) {
-          work.initialize_shard(unit_of(i)->parameters[p], key.dtype, shard);
-        });
+        work.initialize_shard(unit_of(i)->parameters[p], key.dtype, memory_.bytes(writes[p]));
       }
       return;
+    case Operator::restore_states: {
+      const auto& parameters = unit_of(i)->parameters;
+      for (std::size_t w = 0; w < writes.size(); ++w) {
+        const bool is_first = w < parameters.size();
+        work.restore_state(parameters[w % parameters.size()],
+                           is_first ? ValueRole::exp_avg : ValueRole::exp_avg_sq, key.dtype,
+                           memory_.bytes(writes[w]));
+      }
+      return;
+    }
+    case Operator::export_gradients:
+      return work.take_gradient(*unit_of(i), key.dtype, memory_.bytes(reads[0]));
     case Operator::load_batch: {
       const auto ints = [this](BufferId b) {
         const auto bytes = memory_.bytes(b);
@@ -183,32 +178,16 @@ void Interpreter::host_compute(const Instruction& i) {
       loss_ = number_in(reads[0]);
       gradient_norm_ = number_in(reads[1]);
       return;
-    case Operator::fill_zero:
-      if (!restores(i)) break;
-      return memory_.write(
-          writes[0], [&](std::span<std::byte> state) { work.restore_state(writes[0], state); });
-    case Operator::gradient_norm:
-      if (work.wants_gradients(step_)) export_gradient(i);
-      break;
     default: break;
   }
   cpu_kernels().run({resolved(i), host_workers_});
 }
 
-// The fp64 that a buffer begins with.
+// The fp64 that a buffer of the host begins with.
 double Interpreter::number_in(BufferId buffer) {
   double number = 0;
-  memory_.read(buffer, [&](std::span<const std::byte> bytes) {
-    std::memcpy(&number, bytes.data(), sizeof number);
-  });
+  std::memcpy(&number, memory_.bytes(buffer).data(), sizeof number);
   return number;
-}
-
-void Interpreter::export_gradient(const Instruction& i) {
-  device_.synchronize();
-  memory_.read(current_->reads(i)[0], [&](std::span<const std::byte> gradient) {
-    parts_.host_work.take_gradient(*unit_of(i), key_of(i).dtype, gradient);
-  });
 }
 
 }  // namespace foreshard::executor

@@ -59,10 +59,7 @@ class Interpreter {
   void launch(const Instruction& instruction);
   void copy(const Instruction& instruction);
   void issue_collective(const Instruction& instruction);
-  // Whether a state that the instruction zeroes is one that a resumed run goes on with.
-  bool restores(const Instruction& instruction) const;
   void host_compute(const Instruction& instruction);
-  void export_gradient(const Instruction& instruction);
   double number_in(BufferId buffer);
 
   const CostKey& key_of(const Instruction& i) const {

@@ -49,9 +49,4 @@ void RankMemory::read(BufferId id, const Device::Reader& reader) const {
   buffer(id).on_host ? reader(memory) : device_.read(memory, reader);
 }
 
-void RankMemory::write(BufferId id, const Device::Writer& writer) const {
-  const auto memory = bytes(id);
-  buffer(id).on_host ? writer(memory) : device_.write(memory, writer);
-}
-
 }  // namespace foreshard::executor

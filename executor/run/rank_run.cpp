@@ -20,8 +20,19 @@ bool RunShared::may_begin(std::int64_t step) {
   return agreements.last_step.may_begin(step, run);
 }
 
+namespace {
+
+RunVariant variant_of(const TrainingOptions& options) {
+  return {options.resume.has_value(), !options.export_gradients.empty()};
+}
+
+}  // namespace
+
 RankRun::RankRun(RunShared& shared, int rank)
-    : shared_(shared), rank_(rank), program_(lower(shared.job, rank)), state_(program_) {
+    : shared_(shared),
+      rank_(rank),
+      program_(lower(shared.job, rank, variant_of(shared.options))),
+      state_(program_) {
   memory_report_.rank = rank;
   const OptimizerPlan& optimizer = shared_.job.plan.optimizer;
   scalars_.rms_norm_eps = shared_.job.model.rms_norm_eps;
@@ -122,19 +133,11 @@ void RankRun::load_batch(std::int64_t step, int micro_step, std::span<std::int32
       shared_.order, tokens.data(), targets.data());
 }
 
-bool RankRun::has_state(BufferId state) const {
-  return shared_.options.resume && state_.find(state) != nullptr;
-}
-
-void RankRun::restore_state(BufferId state, std::span<std::byte> bytes) {
-  const RankState::Value& value = *state_.find(state);
-  const auto read = shared_.options.resume->read(shared_.job.tree, *value.shard, value.role,
-                                                 value.type, value.shard->local, bytes.data());
+void RankRun::restore_state(const ParameterShard& shard, ValueRole role, DType type,
+                            std::span<std::byte> bytes) {
+  const auto read =
+      shared_.options.resume->read(shared_.job.tree, shard, role, type, shard.local, bytes.data());
   if (!read) throw std::runtime_error(read.error().text());
-}
-
-bool RankRun::wants_gradients(std::int64_t step) const {
-  return step == shared_.first_step && !shared_.options.export_gradients.empty();
 }
 
 void RankRun::take_gradient(const UnitLayout& unit, DType type,

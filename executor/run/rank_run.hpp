@@ -78,11 +78,10 @@ class RankRun final : public HostWork {
                         std::span<std::byte> bytes) override;
   void load_batch(std::int64_t step, int micro_step, std::span<std::int32_t> tokens,
                   std::span<std::int32_t> targets) override;
-  bool has_state(BufferId state) const override;
-  void restore_state(BufferId state, std::span<std::byte> bytes) override;
+  void restore_state(const ParameterShard& shard, ValueRole role, DType type,
+                     std::span<std::byte> bytes) override;
   void take_gradient(const UnitLayout& unit, DType type,
                      std::span<const std::byte> gradient) override;
-  bool wants_gradients(std::int64_t step) const override;
 
  private:
   void run_steps();

@@ -9,14 +9,15 @@ namespace {
 
 class TreeBuilder {
  public:
-  explicit TreeBuilder(ModuleTree& tree) : tree_(tree) {}
+  std::vector<Module> modules;
+  std::vector<Parameter> parameters;
 
   ModuleId module(ModuleId parent, const std::string& name, ModuleKind kind, std::string_view type,
                   std::int32_t layer = kNone) {
-    const ModuleId id = narrow<ModuleId>(tree_.modules.size());
+    const ModuleId id = narrow<ModuleId>(modules.size());
     Module added;
     if (parent != kNone) {
-      Module& above = tree_.modules[static_cast<std::size_t>(parent)];
+      Module& above = modules[static_cast<std::size_t>(parent)];
       above.children.push_back(id);
       added.path = above.path.empty() ? name : above.path + "." + name;
     }
@@ -24,14 +25,14 @@ class TreeBuilder {
     added.kind = kind;
     added.parent = parent;
     added.layer = layer;
-    tree_.modules.push_back(std::move(added));
+    modules.push_back(std::move(added));
     return id;
   }
 
   void parameter(ModuleId module, const char* name, std::int64_t rows, std::int64_t columns) {
-    Module& owner = tree_.modules[static_cast<std::size_t>(module)];
-    owner.parameters.push_back(narrow<ParameterId>(tree_.parameters.size()));
-    tree_.parameters.push_back(
+    Module& owner = modules[static_cast<std::size_t>(module)];
+    owner.parameters.push_back(narrow<ParameterId>(parameters.size()));
+    parameters.push_back(
         {owner.path + "." + name, module, rows, columns == 0 ? 1 : columns, columns == 0});
   }
 
@@ -46,20 +47,18 @@ class TreeBuilder {
     parameter(module(parent, name, ModuleKind::norm, "LlamaRMSNorm", layer), "weight", size, 0);
   }
 
- private:
-  ModuleTree& tree_;
+  ModuleTree build() { return {std::move(modules), std::move(parameters)}; }
 };
 
 // Copies what torchtitan has of a tree, module by module.
 class TorchtitanTree {
  public:
-  explicit TorchtitanTree(const ModuleTree& from) : from_(from) {
-    out_.parameters = from.parameters;
-  }
+  explicit TorchtitanTree(const ModuleTree& from)
+      : from_(from), parameters_(from.parameters.begin(), from.parameters.end()) {}
 
   ModuleTree build() {
     add(0, kNone);
-    return std::move(out_);
+    return {std::move(modules_), std::move(parameters_)};
   }
 
  private:
@@ -68,14 +67,14 @@ class TorchtitanTree {
     if (module.kind == ModuleKind::activation || module.kind == ModuleKind::rotary) return;
     ModuleId below = parent;
     if (module.kind != ModuleKind::model) {
-      below = static_cast<ModuleId>(out_.modules.size());
-      if (parent != kNone) out_.modules[static_cast<std::size_t>(parent)].children.push_back(below);
+      below = static_cast<ModuleId>(modules_.size());
+      if (parent != kNone) modules_[static_cast<std::size_t>(parent)].children.push_back(below);
       Module copy = module;
       copy.parent = parent;
       copy.children.clear();
-      out_.modules.push_back(std::move(copy));
+      modules_.push_back(std::move(copy));
       for (const ParameterId p : module.parameters) {
-        Parameter& parameter = out_.parameters[static_cast<std::size_t>(p)];
+        Parameter& parameter = parameters_[static_cast<std::size_t>(p)];
         if (from_.parameters[static_cast<std::size_t>(p)].module == id) parameter.module = below;
       }
     }
@@ -85,10 +84,23 @@ class TorchtitanTree {
   }
 
   const ModuleTree& from_;
-  ModuleTree out_;
+  std::vector<Module> modules_;
+  std::vector<Parameter> parameters_;
 };
 
 }  // namespace
+
+ModuleTree::ModuleTree(std::vector<Module> all_modules, std::vector<Parameter> all_parameters) {
+  struct Content {
+    std::vector<Module> modules;
+    std::vector<Parameter> parameters;
+  };
+  const auto content =
+      std::make_shared<const Content>(Content{std::move(all_modules), std::move(all_parameters)});
+  modules = content->modules;
+  parameters = content->parameters;
+  owner_ = content;
+}
 
 ModuleId ModuleTree::find(std::string_view path) const {
   for (std::size_t i = 0; i < modules.size(); ++i) {
@@ -98,10 +110,9 @@ ModuleId ModuleTree::find(std::string_view path) const {
 }
 
 ModuleTree llama_modules(const LlamaConfig& c) {
-  ModuleTree tree;
-  tree.modules.reserve(static_cast<std::size_t>(13 * c.layers + 8));
-  tree.parameters.reserve(static_cast<std::size_t>(16 * c.layers + 4));
-  TreeBuilder add(tree);
+  TreeBuilder add;
+  add.modules.reserve(static_cast<std::size_t>(13 * c.layers + 8));
+  add.parameters.reserve(static_cast<std::size_t>(16 * c.layers + 4));
   const ModuleId root = add.module(kNone, "", ModuleKind::root, "LlamaForCausalLM");
   const ModuleId model = add.module(root, "model", ModuleKind::model, "LlamaModel");
   const ModuleId embedding = add.module(model, "embed_tokens", ModuleKind::embedding, "Embedding");
@@ -128,12 +139,12 @@ ModuleTree llama_modules(const LlamaConfig& c) {
   add.module(model, "rotary_emb", ModuleKind::rotary, "LlamaRotaryEmbedding");
   const ModuleId head = add.module(root, "lm_head", ModuleKind::linear, "Linear");
   if (c.tied_embeddings) {
-    tree.modules[static_cast<std::size_t>(head)].parameters =
-        tree.modules[static_cast<std::size_t>(embedding)].parameters;
+    add.modules[static_cast<std::size_t>(head)].parameters =
+        add.modules[static_cast<std::size_t>(embedding)].parameters;
   } else {
     add.parameter(head, "weight", c.vocabulary, c.hidden);
   }
-  return tree;
+  return add.build();
 }
 
 ModuleTree torchtitan_modules(const LlamaConfig& config) {

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,11 +56,19 @@ struct Parameter {
   std::int64_t numel() const { return rows * columns; }
 };
 
-struct ModuleTree {
-  std::vector<Module> modules;
-  std::vector<Parameter> parameters;  // in Hugging Face's named_parameters() order
+// It never changes once it is built, so that copies share it.
+class ModuleTree {
+ public:
+  ModuleTree() = default;
+  ModuleTree(std::vector<Module> all_modules, std::vector<Parameter> all_parameters);
+
+  std::span<const Module> modules;
+  std::span<const Parameter> parameters;  // in Hugging Face's named_parameters() order
 
   ModuleId find(std::string_view path) const;  // kNone when there is none
+
+ private:
+  std::shared_ptr<const void> owner_;
 };
 
 // The tree that transformers builds.

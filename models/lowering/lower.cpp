@@ -5,6 +5,7 @@
 #include "models/lowering/operators/foreshard.hpp"
 #include "models/lowering/runtimes/fsdp2.hpp"
 #include "models/lowering/training/training_loop.hpp"
+#include "models/sharding/program_size.hpp"
 
 namespace foreshard {
 namespace {
@@ -29,20 +30,45 @@ void warn_of_prefetch(const Job& job, std::vector<std::string>& warnings) {
   }
 }
 
+RankProgram emptied(RankProgram memory) {
+  RankProgram program;
+  program.programs = std::move(memory.programs);
+  for (Program& step : program.programs) {
+    step.instructions.clear();
+    step.operands.clear();
+    step.events = 0;
+  }
+  program.buffers = std::move(memory.buffers);
+  program.buffers.clear();
+  program.cost_keys = std::move(memory.cost_keys);
+  program.cost_keys.clear();
+  return program;
+}
+
+// What the first step takes is not moved about while it grows: the estimate is mostly within a third.
+void reserve_first_step(RankProgram& program, std::int64_t estimated_instructions) {
+  const auto most = static_cast<std::size_t>(estimated_instructions * 4 / 3);
+  Program& first = program.programs[1];
+  first.instructions.reserve(most);
+  first.operands.reserve(most);
+  program.buffers.reserve(most / 2);
+}
+
 }  // namespace
 
-RankProgram lower(const Job& job, int rank) {
-  RankProgram program;
+RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram memory) {
+  RankProgram program = emptied(std::move(memory));
   program.device = job.device;
   program.place = place_of(job, rank);
   program.units = unit_layouts(job, program.place);
   program.programs.resize(3);  // the set-up, the step that creates the optimizer's state, any later
+  reserve_first_step(program, estimated_instructions(job));
   lowering::Emitter emit(program, job.tree);
   lowering::Fsdp2 runtime(job, program, emit);
-  lowering::TrainingLoop loop(job, program, emit, runtime, lowering::foreshard_operators(job));
+  lowering::TrainingLoop loop(job, program, emit, runtime, lowering::foreshard_operators(job), run);
   loop.setup(program.programs[0]);
-  loop.step(program.programs[1], true);
-  loop.step(program.programs[2], false);
+  loop.step(program.programs[1]);
+  emit.repeat(program.programs[1], program.programs[2]);
   warn_of_prefetch(job, program.warnings);
   return program;
 }

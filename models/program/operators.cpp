@@ -38,6 +38,8 @@ constexpr std::string_view kNames[] = {"embedding",
                                        "adamw",
                                        "sgd",
                                        "initialize_shards",
+                                       "restore_states",
+                                       "export_gradients",
                                        "load_batch",
                                        "report",
                                        "copy_host_to_device",
@@ -221,7 +223,9 @@ double bytes_moved(const CostKey& key) {
     case Operator::gradient_norm: return e * d(0);
     case Operator::adamw: return (2 * e + e2 + 4 * e3) * d(0);
     case Operator::sgd: return (2 * e + e2) * d(0);
-    case Operator::initialize_shards: return e * d(0);
+    case Operator::initialize_shards:
+    case Operator::restore_states:
+    case Operator::export_gradients: return e * d(0);
     case Operator::load_batch: return 8 * d(0);
     case Operator::clip_coefficient:
     case Operator::report: return 8 * d(0);

@@ -38,6 +38,8 @@
 //   adamw                   n                        gradient (dtype2) clip -> shards+ (dtype) exp_avg+ exp_avg_sq+ (dtype3), one each
 //   sgd                     n                        gradient (dtype2) clip -> shards+ (dtype), one each
 //   initialize_shards       n                        -> shards (host work: drawn, or read from a file)
+//   restore_states          n                        -> exp_avg and exp_avg_sq (host work: of a checkpoint)
+//   export_gradients        n                        gradient (host work: kept for a file)
 //   load_batch              T                        -> tokens[T] targets[T] on the host (host work, int32)
 //   report                  n                        loss clip (host work: the host reads what the step returns)
 //
@@ -98,6 +100,8 @@ enum class Operator : std::uint8_t {
   adamw,
   sgd,
   initialize_shards,
+  restore_states,
+  export_gradients,
   load_batch,
   report,
   // Not computed by kernels: their dims are {bytes}, for collectives {bytes of the whole buffer, N}.

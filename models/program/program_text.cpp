@@ -75,8 +75,8 @@ bool belongs_to_unit(const RankProgram& program, const Instruction& i) {
 
 std::string buffer_text(const RankProgram& program, BufferId id) {
   const Buffer& buffer = program.buffers[static_cast<std::size_t>(id)];
-  const std::string& owner = program.names[static_cast<std::size_t>(buffer.owner)];
-  const std::string& role = program.names[static_cast<std::size_t>(buffer.role)];
+  const std::string& owner = program.name(buffer.owner);
+  const std::string& role = program.name(buffer.role);
   return "%" + std::to_string(id) + " " + role + (owner.empty() ? "" : " of " + owner);
 }
 
@@ -108,6 +108,14 @@ std::string_view name(Kind v) {
   return kKindNames[static_cast<std::size_t>(v)];
 }
 
+const std::string& RankProgram::name(NameId id) const {
+  auto n = static_cast<std::size_t>(id);
+  if (n < tree.modules.size()) return tree.modules[n].path;
+  n -= tree.modules.size();
+  if (n < tree.parameters.size()) return tree.parameters[n].name;
+  return own_names[n - tree.parameters.size()];
+}
+
 std::uint64_t program_hash(const RankProgram& program) {
   Hash hash;
   hash.add(static_cast<std::uint64_t>(program.device.kind));
@@ -116,7 +124,9 @@ std::uint64_t program_hash(const RankProgram& program) {
         std::int64_t{program.device.multiprocessors}, program.device.matmul_workspace.count}) {
     hash.add(static_cast<std::uint64_t>(size));
   }
-  for (const std::string& name : program.names) hash.add(name);
+  for (std::size_t n = 0; n < program.name_count(); ++n) {
+    hash.add(program.name(static_cast<NameId>(n)));
+  }
   for (const Buffer& b : program.buffers) {
     hash.add(static_cast<std::uint64_t>(b.bytes));
     hash.add(static_cast<std::uint64_t>(b.pool) | static_cast<std::uint64_t>(b.category) << 8 |
@@ -192,7 +202,7 @@ std::string to_text(const RankProgram& program, const Program& step_program,
       case Kind::wait_event:
       case Kind::host_wait: out += "wait for event " + std::to_string(i.target); break;
       case Kind::range_begin:
-        out += "{ " + program.names[static_cast<std::size_t>(i.target)];
+        out += "{ " + program.name(i.target);
         ++depth;
         break;
       case Kind::record_stream: out += "record stream for %" + std::to_string(i.target); break;

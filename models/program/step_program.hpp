@@ -84,7 +84,7 @@ enum class Kind : std::uint8_t {
   host_wait,      // the host blocks until event `target` is reached
   record_stream,  // buffer `target` is also used by `stream`: its free is deferred (FSDP1)
   empty_cache,
-  range_begin,  // named range `target` (an index into RankProgram::names)
+  range_begin,  // named range `target` (see RankProgram::name)
   range_end,
 };
 std::string_view name(Kind kind);
@@ -142,11 +142,10 @@ struct RankProgram {
   std::vector<Program> programs;
   std::vector<Buffer> buffers;
   std::vector<CostKey> cost_keys;
-  std::vector<std::string> names;
+  // A name's number counts the tree's modules, then its parameters, then the program's own names.
+  ModuleTree tree;
+  std::vector<std::string> own_names;
   std::vector<UnitLayout> units;
-  BufferId loss =
-      kNone;  // device buffer with the step's mean loss (fp64) once the host may read it
-  BufferId clip = kNone;              // device or host buffer: total gradient norm, factor (fp64)
   std::vector<std::string> warnings;  // settings of the plan that have no effect here
 
   // Number of the program that a step runs; step 0 is the set-up.
@@ -154,6 +153,11 @@ struct RankProgram {
     return std::min(static_cast<std::size_t>(step), programs.size() - 1);
   }
   const Program& step(std::int64_t n) const { return programs[number_of(n)]; }
+
+  std::size_t name_count() const {
+    return tree.modules.size() + tree.parameters.size() + own_names.size();
+  }
+  const std::string& name(NameId id) const;
 };
 
 // "setup", "first", "step 2", ..., "steady": what the numbers of a rank's programs are called.

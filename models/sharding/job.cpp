@@ -68,7 +68,7 @@ bool is_named(const Job& job, UnitId unit, const std::vector<std::string>& globs
   });
 }
 
-// Globs select FSDP units; modules inside a unit do not count.
+// FSDP asks each unit; modules inside a unit are never asked.
 void warn_of_globs_without_unit(Job& job, const std::vector<std::string>& globs,
                                 const std::string& field) {
   for (const std::string& glob : globs) {
@@ -103,17 +103,13 @@ Result<void> check_sharded_units(const Job& job, const std::string& file) {
   return {};
 }
 
-}  // namespace
-
-int shard_group_size(const Job& job) {
-  if (job.plan.sharding.strategy == Strategy::no_shard) return 1;
-  if (!is_hybrid(job.plan)) return job.ranks;
-  if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);
-  return job.ranks / job.nodes;
+bool is_torchtitan(const Plan& plan) {
+  return plan.pytorch.implementation == "torchtitan";
 }
 
-Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
-                     int ranks, int nodes) {
+// Completes a job that has all but its units and warnings.
+Result<Job> checked(Job job, const std::string& plan_file) {
+  const Plan& plan = job.plan;
   if (plan.operators != OperatorSetName::foreshard) {
     return fail(plan_file, "operators",
                 "PyTorch's operators are not supported here yet; expected \"foreshard\"");
@@ -121,15 +117,11 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
   if (plan.runtime != RuntimeName::fsdp2) {
     return fail(plan_file, "runtime", "only \"fsdp2\" is supported here yet; expected \"fsdp2\"");
   }
-  const bool is_torchtitan = plan.pytorch.implementation == "torchtitan";
-  Job job{model, plan,
-          ranks, nodes,
-          {},    is_torchtitan ? torchtitan_modules(model) : llama_modules(model),
-          {},    settings_without_effect(plan)};
-  if (plan.batch.sequence > model.context) {
+  job.warnings = settings_without_effect(plan);
+  if (plan.batch.sequence > job.model.context) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
                            " exceeds the model's max_position_embeddings, " +
-                           std::to_string(model.context));
+                           std::to_string(job.model.context));
   }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
@@ -142,7 +134,7 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
       !ok) {
     return tl::unexpected(ok.error());
   }
-  auto units = wrap_units(job.tree, model, plan, plan_file);
+  auto units = wrap_units(job.tree, job.model, plan, plan_file);
   if (!units) return tl::unexpected(units.error());
   job.units = std::move(*units);
   if (auto ok = check_sharded_units(job, plan_file); !ok) return tl::unexpected(ok.error());
@@ -151,6 +143,39 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
   warn_of_globs_without_unit(job, plan.pytorch.keep_sharded_in_backward,
                              "pytorch.keep_sharded_in_backward");
   return job;
+}
+
+}  // namespace
+
+std::int64_t tokens_per_step(const Job& job) {
+  return job.plan.tokens() * job.plan.batch.accumulation * job.ranks;
+}
+
+int shard_group_size(const Job& job) {
+  if (job.plan.sharding.strategy == Strategy::no_shard) return 1;
+  if (!is_hybrid(job.plan)) return job.ranks;
+  if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);
+  return job.ranks / job.nodes;
+}
+
+Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
+                     int ranks, int nodes) {
+  return checked({model,
+                  plan,
+                  ranks,
+                  nodes,
+                  {},
+                  is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
+                  {},
+                  {}},
+                 plan_file);
+}
+
+Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_file) {
+  if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
+    return make_job(job.model, plan, plan_file, job.ranks, job.nodes);
+  }
+  return checked({job.model, plan, job.ranks, job.nodes, job.device, job.tree, {}, {}}, plan_file);
 }
 
 AfterForward after_forward(const Job& job, UnitId unit) {

@@ -30,6 +30,12 @@ struct Job {
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
                      int ranks, int nodes = 0);
 
+// A job of the same model and ranks by another plan. It shares what plans do not change: the tree.
+Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_file);
+
+// Of all ranks and micro-steps.
+std::int64_t tokens_per_step(const Job& job);
+
 // Ranks that share one copy of the parameters.
 int shard_group_size(const Job& job);
 

@@ -3,19 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace foreshard::simulator {
 
-ProgramCosts program_costs(const RankProgram& program, const CostModel& model) {
+ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
+                           ProgramCosts memory) {
   std::array<std::int64_t, static_cast<std::size_t>(Group::kCount)> nodes{};
   for (std::size_t g = 0; g < nodes.size(); ++g) {
     nodes[g] = nodes_of(program.place.groups[g], model.ranks_per_node());
   }
   const std::size_t count = program.cost_keys.size() * kCostPlaces;
-  ProgramCosts result;
-  result.costs.resize(count);
-  result.sources.resize(count, CostSource::unknown);
-  result.errors.resize(count);
+  ProgramCosts result = std::move(memory);
+  result.costs.assign(count, {});
+  result.sources.assign(count, CostSource::unknown);
+  result.errors.assign(count, 0);
   std::vector<bool> is_known(count);
   for (const Program& step : program.programs) {
     for (const Instruction& i : step.instructions) {

@@ -83,13 +83,14 @@ class CostModel {
 constexpr double kForeverNs = 1e18;
 
 // Costs of everything a program does, by cost_index; entries that no instruction asks for are 0, and
-// none is longer than forever.
+// none is longer than forever. `memory`: costs that are no longer wanted, whose memory these take over.
 struct ProgramCosts {
   std::vector<TaskCost> costs;
   std::vector<CostSource> sources;
   std::vector<double> errors;
 };
-ProgramCosts program_costs(const RankProgram& program, const CostModel& model);
+ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
+                           ProgramCosts memory = {});
 
 // Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
 // as `train` sets them unless told otherwise. For accelerators: `nodes` 0: as few as hold them;

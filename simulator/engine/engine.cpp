@@ -1,5 +1,7 @@
 #include "simulator/engine/engine.hpp"
 
+#include <utility>
+
 #include "simulator/engine/engine_in_order.hpp"
 #include "simulator/engine/engine_shared.hpp"
 
@@ -12,8 +14,9 @@ std::int32_t communicator_id(const RankPlace& place, Group group, bool one_per_c
 }
 
 std::vector<RankTimeline> simulate(std::span<const SimulatedRank> ranks,
-                                   const EngineOptions& options) {
-  return options.shares ? simulate_shared(ranks, options) : simulate_in_order(ranks, options);
+                                   const EngineOptions& options, std::vector<RankTimeline> memory) {
+  return options.shares ? simulate_shared(ranks, options)
+                        : simulate_in_order(ranks, options, std::move(memory));
 }
 
 }  // namespace foreshard::simulator

@@ -110,9 +110,11 @@ struct RankTimeline {
   }
 };
 
-// Throws std::logic_error when a program can never finish (ranks wait for each other).
+// Throws std::logic_error when a program can never finish (ranks wait for each other). `memory`:
+// timelines that are no longer wanted, whose memory these take over.
 std::vector<RankTimeline> simulate(std::span<const SimulatedRank> ranks,
-                                   const EngineOptions& options);
+                                   const EngineOptions& options,
+                                   std::vector<RankTimeline> memory = {});
 
 // Whether an instruction is work of a stream.
 constexpr bool runs_on_stream(Kind kind) {

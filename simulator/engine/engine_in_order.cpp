@@ -13,12 +13,15 @@ constexpr std::int64_t kUnrecorded = -1;
 // settles with the other members; everything else depends on what was walked already.
 class Walk {
  public:
-  Walk(const SimulatedRank& rank, const EngineOptions& options) : rank_(rank), options_(options) {
+  Walk(const SimulatedRank& rank, const EngineOptions& options, RankTimeline memory)
+      : rank_(rank), options_(options), timeline_(std::move(memory)) {
     std::size_t spans = 0;
     for (std::int64_t s = 0; s <= last_step(); ++s)
       spans += rank.program->step(s).instructions.size();
-    timeline_.spans.resize(spans);
-    timeline_.first_span.push_back(0);
+    timeline_.spans.clear();
+    timeline_.spans.reserve(spans);
+    timeline_.first_span.assign(1, 0);
+    timeline_.step_end_ns.clear();
     enter_step();
   }
 
@@ -28,8 +31,7 @@ class Walk {
   std::int64_t collective_ns() const { return cost(*current_).ns; }
 
   RankTimeline take() {
-    timeline_.spans.resize(span_);
-    timeline_.first_span.resize(static_cast<std::size_t>(last_step()) + 2, span_);
+    timeline_.first_span.resize(static_cast<std::size_t>(last_step()) + 2, timeline_.spans.size());
     timeline_.step_end_ns.resize(static_cast<std::size_t>(last_step()) + 1, host_);
     return std::move(timeline_);
   }
@@ -44,7 +46,7 @@ class Walk {
         }
       }
       timeline_.step_end_ns.push_back(host_);
-      timeline_.first_span.push_back(span_);
+      timeline_.first_span.push_back(timeline_.spans.size());
       if (++step_ <= last_step()) enter_step();
     }
     at_collective_ = false;
@@ -53,7 +55,7 @@ class Walk {
   // The collective this rank stands at runs from `start` to `end`.
   void pass_collective(std::int64_t start, std::int64_t end) {
     finish_task(static_cast<std::size_t>(current_->stream), end);
-    timeline_.spans[span_++] = {issued_, start, end};
+    timeline_.spans.push_back({issued_, start, end});
     ++current_;
   }
 
@@ -133,7 +135,7 @@ class Walk {
       }
       default: break;
     }
-    timeline_.spans[span_++] = span;
+    timeline_.spans.push_back(span);
     return false;
   }
 
@@ -145,7 +147,7 @@ class Walk {
   std::vector<std::int64_t> events_;
   const Instruction* begin_ = nullptr;
   const Instruction* current_ = nullptr;
-  std::size_t count_ = 0, span_ = 0, delay_ = 0;
+  std::size_t count_ = 0, delay_ = 0;
   std::int64_t step_ = 0;
   std::int64_t host_ = 0, issued_ = 0, arrival_ = 0;
   std::int32_t communicator_ = 0;
@@ -168,12 +170,14 @@ Communicator& find(std::vector<Communicator>& communicators, std::int32_t id) {
 }  // namespace
 
 std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks,
-                                            const EngineOptions& options) {
+                                            const EngineOptions& options,
+                                            std::vector<RankTimeline> memory) {
   std::vector<Communicator> communicators;
   std::vector<Walk> walks;
   walks.reserve(ranks.size());
+  memory.resize(ranks.size());
   for (const SimulatedRank& rank : ranks) {
-    walks.emplace_back(rank, options);
+    walks.emplace_back(rank, options, std::move(memory[walks.size()]));
     for (int g = 0; g < static_cast<int>(Group::kCount); ++g) {
       const auto group = static_cast<Group>(g);
       ++find(communicators, communicator_id(rank.place, group, options.one_per_class)).members;
@@ -211,9 +215,8 @@ std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks
       throw std::logic_error("the ranks' programs wait for each other's collectives forever");
     }
   }
-  std::vector<RankTimeline> timelines;
-  for (Walk& walk : walks) timelines.push_back(walk.take());
-  return timelines;
+  for (std::size_t w = 0; w < walks.size(); ++w) memory[w] = walks[w].take();
+  return memory;
 }
 
 }  // namespace foreshard::simulator

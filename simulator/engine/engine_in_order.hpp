@@ -9,6 +9,7 @@
 namespace foreshard::simulator {
 
 std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks,
-                                            const EngineOptions& options);
+                                            const EngineOptions& options,
+                                            std::vector<RankTimeline> memory);
 
 }  // namespace foreshard::simulator

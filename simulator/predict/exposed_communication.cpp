@@ -1,5 +1,7 @@
 // Exposed communication of one step, with Holistic Trace Analysis' definition: the time in which
 // some collective runs on the rank and no kernel does.
+#include <algorithm>
+
 #include "simulator/predict/prediction.hpp"
 #include "traces/intervals.hpp"
 
@@ -27,10 +29,12 @@ std::int64_t exposed_communication_ns(const RankProgram& program, const RankTime
   }
   compute = united(std::move(compute));
   others = united(std::move(others));
-  compute.insert(compute.end(), others.begin(), others.end());
-  compute = united(std::move(compute));
+  std::vector<Interval> kernels(compute.size() + others.size());
+  std::merge(compute.begin(), compute.end(), others.begin(), others.end(), kernels.begin(),
+             [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
+  kernels = united(std::move(kernels));
   communication = united(std::move(communication));
-  return length(communication) - overlap(communication, compute);
+  return length(communication) - overlap(communication, kernels);
 }
 
 }  // namespace foreshard::simulator

@@ -2,10 +2,6 @@
 
 namespace foreshard::simulator {
 
-std::int64_t tokens_per_step(const Job& job) {
-  return job.plan.tokens() * job.plan.batch.accumulation * job.ranks;
-}
-
 double model_flops_per_token(const LlamaConfig& model, std::int64_t sequence) {
   // A tied table is looked up and multiplied by, and is one parameter: it stays.
   const std::int64_t looked_up = model.tied_embeddings ? 0 : model.vocabulary * model.hidden;

@@ -5,12 +5,8 @@
 #include <cstdint>
 
 #include "models/llama/llama_config.hpp"
-#include "models/sharding/job.hpp"
 
 namespace foreshard::simulator {
-
-// Of all ranks and micro-steps.
-std::int64_t tokens_per_step(const Job& job);
 
 // For one token of a sequence of `sequence`: 6 N + 12 L H Q T, where N are the parameters that
 // products take (all but the embedding table, which is looked up), L layers, H heads of Q elements,

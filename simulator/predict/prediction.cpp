@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 #include "models/program/oom_report.hpp"
 #include "simulator/predict/model_flops.hpp"
@@ -43,14 +44,19 @@ bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
 
 class Predictor {
  public:
-  Predictor(const Job& job, const PredictionOptions& options)
-      : job_(job), options_(options), costs_(choose_costs(job, options)) {}
+  Predictor(const Job& job, const PredictionOptions& options, Prediction memory)
+      : job_(job),
+        options_(options),
+        costs_(choose_costs(job, options)),
+        memory_(std::move(memory)) {}
 
   Prediction run() {
     result_.class_of_rank = class_indices(rank_classes(job_, costs_->ranks_per_node()), lowest_);
     result_.classes.resize(lowest_.size());
+    memory_.classes.resize(lowest_.size());
     for (std::size_t c = 0; c < lowest_.size(); ++c) {
-      result_.classes[c].program = lower(job_, lowest_[c]);
+      result_.classes[c].program =
+          lower(job_, lowest_[c], {}, std::move(memory_.classes[c].program));
     }
     result_.warnings = job_.warnings;
     const auto& lowered = result_.classes[0].program.warnings;
@@ -58,8 +64,10 @@ class Predictor {
     simulate_memories();
     report_memory();
     if (options_.wants_time) {
-      for (RankClass& rank_class : result_.classes) {
-        rank_class.costs = program_costs(rank_class.program, *costs_);
+      for (std::size_t c = 0; c < lowest_.size(); ++c) {
+        RankClass& rank_class = result_.classes[c];
+        rank_class.costs =
+            program_costs(rank_class.program, *costs_, std::move(memory_.classes[c].costs));
       }
       if (longest_ns() >= kForeverNs) forget_costs();
       count_sources();
@@ -205,7 +213,7 @@ class Predictor {
     } else {
       for (int rank = 0; rank < job_.ranks; ++rank) simulate_rank(rank);
     }
-    result_.timelines = simulate(simulated_ranks(result_), engine);
+    result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
   }
 
   void report_time() {
@@ -228,6 +236,7 @@ class Predictor {
     if (peak > 0) {
       const double needed = tokens * model_flops_per_token(job_.model, job_.plan.batch.sequence);
       result_.mfu = needed / (static_cast<double>(step_ns) * peak);
+      if (result_.mfu > 1) warn_of_mfu();
     }
     result_.exposed_communication = Nanoseconds(
         exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
@@ -235,6 +244,15 @@ class Predictor {
       result_.path =
           step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
     }
+  }
+
+  // Costs of another precision than the plan's, such as fp32 costs for a bf16 plan, can be faster than
+  // the peak rate that MFU is relative to.
+  void warn_of_mfu() {
+    result_.warnings.push_back(formatted(
+        "no MFU: it would be %.0f %%, because the costs are faster than the peak rate that "
+        "is assumed for the plan's precision",
+        100 * result_.mfu));
   }
 
   // The model's band, widened by how unsure single costs are: an operator's estimates are wrong
@@ -303,7 +321,8 @@ class Predictor {
   std::vector<int> lowest_;  // rank of each class
   std::optional<MemoryFailure> failure_;
   std::map<std::string_view, std::int64_t>
-      unknown_;  // what has no cost, how often in the last step
+      unknown_;        // what has no cost, how often in the last step
+  Prediction memory_;  // what it holds is moved into the result
   Prediction result_;
 };
 
@@ -321,9 +340,9 @@ std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
   return ranks;
 }
 
-Prediction predict(const Job& job, const PredictionOptions& options) {
+Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory) {
   const auto start = std::chrono::steady_clock::now();
-  Prediction prediction = Predictor(job, options).run();
+  Prediction prediction = Predictor(job, options, std::move(memory)).run();
   prediction.prediction_time =
       std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now() - start);
   return prediction;

@@ -92,7 +92,8 @@ struct Prediction {
   std::vector<RankTimeline> timelines;  // of those; empty without time
 };
 
-Prediction predict(const Job& job, const PredictionOptions& options);
+// `memory`: a prediction that is no longer wanted, whose memory this one takes over.
+Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory = {});
 
 // The ranks of a prediction as the engine saw them, for a TaskGraph.
 std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction);

@@ -93,6 +93,9 @@ TEST(Completion, BashOffersArgumentsByTheirPlace) {
   EXPECT_TRUE(bash_offers(place, "foreshard import kineto \"\"", 3).contains("plan.toml"));
   EXPECT_TRUE(bash_offers(place, "foreshard import kineto a b \"\"", 5).contains("plan.toml"));
   EXPECT_TRUE(bash_offers(place, "foreshard inspect pl", 2).contains("plan.toml"));
+  EXPECT_EQ(bash_offers(place, "foreshard query run.fst opera", 3), Words{"operators"});
+  EXPECT_EQ(bash_offers(place, "foreshard manual pred", 2), Words{"predict"});
+  EXPECT_EQ(bash_offers(place, "foreshard list \"\"", 2), (Words{"models", "machines"}));
 }
 
 // What zsh's own function for options is given, with its other functions left out.

@@ -1,5 +1,6 @@
 // The contract of the command line: the fields of each JSON answer, exit statuses, and that one
 // command's files are what the next one takes.
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
@@ -315,6 +316,47 @@ TEST(Contract, HelpShowsAnExampleOfEachCommand) {
     const Outcome outcome = place.run({command, "--help"});
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_NE(outcome.out.find("foreshard " + command + " "), std::string::npos) << outcome.out;
+  }
+}
+
+TEST(Contract, QuietLeavesWarningsOnly) {
+  const Workplace place;
+  const Outcome quiet = place.run(job("train", 2, {"--steps", "2", "--quiet"}));
+  EXPECT_EQ(quiet.status, 0);
+  EXPECT_EQ(quiet.err, "");
+  EXPECT_NE(quiet.out.find("loss"), std::string::npos) << quiet.out;
+  place.write("plan.toml", place.read("plan.toml") + "[checkpointing]\nevery = 3\n");
+  const Outcome warned = place.run(job("train", 2, {"--steps", "2", "-q"}));
+  EXPECT_TRUE(warned.err.starts_with("foreshard: warning: ")) << warned.err;
+  EXPECT_EQ(std::count(warned.err.begin(), warned.err.end(), '\n'), 1) << warned.err;
+}
+
+TEST(Contract, WithoutAPlanEveryKeyHasItsDefault) {
+  const Workplace place;
+  place.write("defaults.toml", place.run({"plan", "--defaults"}).out);
+  const auto program = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"program", "--model", "model", "--ranks", "2"});
+    return place.run_json(more);
+  };
+  EXPECT_EQ(program({}), program({"--plan", "defaults.toml"}));
+  EXPECT_NE(program({}), program({"--plan", "plan.toml"}));
+}
+
+TEST(Contract, ListsWhatModelAndMachineTake) {
+  const Workplace place;
+  const json machines = place.run_json({"list", "machines"});
+  ASSERT_GT(machines.at("machines").size(), 20u);
+  for (const json& machine : machines["machines"]) {
+    expect_fields(machine,
+                  {"id", "name", "gpus_per_node", "memory_bytes", "link_gb_s", "network_gb_s"});
+    EXPECT_GT(machine.at("memory_bytes"), 0) << machine;
+  }
+  for (const json& model : place.run_json({"list", "models"}).at("models")) {
+    EXPECT_EQ(
+        place.run({"program", "--model", model.at("name"), "--ranks", "1", "--json", "p.json"})
+            .status,
+        0)
+        << model;
   }
 }
 

@@ -69,6 +69,10 @@ TEST(Schema, AnswersHaveTheFormThatIsDescribed) {
       {"import", {"import", "snapshot", kSamples + "snapshot.pickle", "-o", "memory.fst"}},
       {"inspect", {"inspect", "memory.fst"}},
       {"compare", {"compare", "gpu.fst", "memory.fst"}},
+      {"query",
+       {"query", "run.fst", "SELECT kind, count(*), avg(bytes), NULL FROM EVENTS GROUP BY 1"}},
+      {"list", {"list", "models"}},
+      {"list", {"list", "machines"}},
       {"replay", {"replay", kSamples + "snapshot.pickle"}},
       {"replay", {"replay", kSamples + "history.jsonl.gz", "--capacity", "40GiB"}},
   };

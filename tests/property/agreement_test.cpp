@@ -139,7 +139,7 @@ TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonAndCheckpointingChangeNothing) 
 // that does everything in the order of the program.
 TEST(Agreement, NoDeviceChangesAnything) {
   const std::uint64_t first_seed = 20'000;
-  for (int draw = 0; draw < tests::draws(40) && !HasFailure(); ++draw) {
+  for (int draw = 0; draw < tests::draws(25) && !HasFailure(); ++draw) {
     const std::uint64_t seed = first_seed + static_cast<std::uint64_t>(draw);
     tests::JobDrawer drawer(seed);
     const Job job = drawer.draw();

@@ -38,9 +38,8 @@ void describe_programs(std::ostream& out, const Job& job) {
     }
     for (const Buffer& b : program.buffers) {
       out << b.bytes << ' ' << b.on_host << ' ' << b.persistent << ' ' << name(b.pool) << ' '
-          << name(b.category) << ' ' << b.unit << ' '
-          << program.names[static_cast<std::size_t>(b.owner)] << ": "
-          << program.names[static_cast<std::size_t>(b.role)] << '\n';
+          << name(b.category) << ' ' << b.unit << ' ' << program.name(b.owner) << ": "
+          << program.name(b.role) << '\n';
     }
   }
 }

@@ -12,20 +12,16 @@
 namespace foreshard::executor {
 namespace {
 
-// Remembers on which thread an optimizer's state was restored.
+// Fills states with what tells them apart.
 class Restorer final : public HostWork {
  public:
   void initialize_shard(const ParameterShard&, DType, std::span<std::byte>) override {}
   void load_batch(std::int64_t, int, std::span<std::int32_t>, std::span<std::int32_t>) override {}
-  bool has_state(BufferId) const override { return true; }
-  void restore_state(BufferId, std::span<std::byte> bytes) override {
-    thread = std::this_thread::get_id();
-    std::ranges::fill(bytes, std::byte{7});
+  void restore_state(const ParameterShard& shard, ValueRole role, DType,
+                     std::span<std::byte> bytes) override {
+    std::ranges::fill(bytes, std::byte(10 * static_cast<int>(role) + shard.parameter));
   }
   void take_gradient(const UnitLayout&, DType, std::span<const std::byte>) override {}
-  bool wants_gradients(std::int64_t) const override { return false; }
-
-  std::thread::id thread;
 };
 
 class HandMadeProgram : public testing::Test {
@@ -37,7 +33,7 @@ class HandMadeProgram : public testing::Test {
     state.category = Category::optimizer_states;
     program_.programs.resize(1);
     program_.buffers = {state};
-    program_.names = {""};
+    program_.own_names = {""};
     program_.place.groups[0] = {};
   }
 
@@ -63,21 +59,37 @@ TEST_F(HandMadeProgram, ADeferredFreeIsRefusedNotIgnored) {
   EXPECT_THROW(interpreter.run(0, 0, {}), std::logic_error);
 }
 
-// The stream itself puts the state where zeros would go, so the first step waits for nothing that
-// its program does not name.
-TEST_F(HandMadeProgram, AStateIsRestoredByItsStream) {
-  program_.cost_keys = {{Operator::fill_zero, DType::fp32, DType::fp32, DType::fp32, {64}}};
-  program_.programs[0].operands = {0};
-  add(Kind::alloc, 0);
-  Instruction& fill = add(Kind::launch, kNone);
-  fill.cost_key = 0;
-  fill.writes = 1;
+// Two parameters: their exp_avg, then their exp_avg_sq, through the host's memory to the device's.
+TEST_F(HandMadeProgram, StatesAreRestoredInTheOrderOfTheUpdate) {
+  program_.units = {UnitLayout{}};
+  program_.units[0].parameters = {ParameterShard{.parameter = 3}, ParameterShard{.parameter = 4}};
+  Buffer host = program_.buffers[0];
+  host.on_host = true;
+  program_.buffers = {host, host, host, host, program_.buffers[0]};
+  program_.cost_keys = {
+      {Operator::restore_states, DType::fp32, DType::fp32, DType::fp32, {64}},
+      {Operator::copy_host_to_device, DType::fp32, DType::fp32, DType::fp32, {64}}};
+  program_.programs[0].operands = {0, 1, 2, 3, 3, 4};
+  for (BufferId b = 0; b < 5; ++b) add(Kind::alloc, b);
+  Instruction& restore = add(Kind::host_compute, kNone);
+  restore.cost_key = 0;
+  restore.unit = 0;
+  restore.writes = 4;
+  Instruction& copy = add(Kind::copy, kNone);
+  copy.cost_key = 1;
+  copy.operands = 4;
+  copy.reads = copy.writes = 1;
   Interpreter interpreter(parts_, {});
   interpreter.run(0, 0, {});
   device_.synchronize();
-  EXPECT_NE(host_.thread, std::thread::id());
-  EXPECT_NE(host_.thread, std::this_thread::get_id());
-  EXPECT_EQ(interpreter.memory().bytes(0)[5], std::byte{7});
+  const int avg = static_cast<int>(ValueRole::exp_avg),
+            sq = static_cast<int>(ValueRole::exp_avg_sq);
+  const int expected[] = {10 * avg + 3, 10 * avg + 4, 10 * sq + 3, 10 * sq + 4, 10 * sq + 4};
+  for (BufferId b = 0; b < 5; ++b) {
+    interpreter.memory().read(b, [&](std::span<const std::byte> bytes) {
+      EXPECT_EQ(bytes[5], std::byte(expected[b])) << "buffer " << b;
+    });
+  }
 }
 
 // Named ranges are told to the device, for tools that show them.

@@ -1,5 +1,7 @@
 #include "models/lowering/script/emitter.hpp"
 
+#include <algorithm>
+
 #include "models/base/assertion.hpp"
 
 namespace foreshard::lowering {
@@ -62,18 +64,17 @@ std::string_view name(Role role) {
   return kRoles[static_cast<std::size_t>(role)];
 }
 
-Emitter::Emitter(RankProgram& program, const ModuleTree& tree) : program_(program) {
-  auto& names = program_.names;
-  names.reserve(tree.modules.size() + tree.parameters.size() + std::size(kRoles) + 512);
-  for (const Module& m : tree.modules) names.push_back(m.path);
-  parameters_begin_ = narrow<NameId>(names.size());
-  for (const Parameter& p : tree.parameters) names.push_back(p.name);
-  roles_begin_ = narrow<NameId>(names.size());
-  for (const std::string_view role : kRoles) names.emplace_back(role);
+Emitter::Emitter(RankProgram& program, const ModuleTree& tree)
+    : program_(program), parameters_begin_(narrow<NameId>(tree.modules.size())) {
+  program_.tree = tree;
+  roles_begin_ = narrow<NameId>(program_.name_count());
+  program_.own_names.assign(std::begin(kRoles), std::end(kRoles));
 }
 
 void Emitter::begin(Program& target) {
   target_ = &target;
+  begin_ = position();
+  once_.clear();
 }
 
 BufferId Emitter::declare(const BufferSpec& spec) {
@@ -180,18 +181,23 @@ void Emitter::host_wait(EventId event) {
 }
 
 NameId Emitter::range_name(Range range, UnitId of_unit) {
-  const std::int64_t key =
-      static_cast<std::int64_t>(range) << 32 | static_cast<std::uint32_t>(of_unit);
-  const auto [found, added] = ranges_.try_emplace(key, narrow<NameId>(program_.names.size()));
-  if (added) {
+  const auto place = static_cast<std::size_t>(of_unit + 1);
+  if (ranges_.size() <= place) {
+    RangeNames unnamed;
+    unnamed.fill(kNone);
+    ranges_.resize(std::max(place, program_.units.size()) + 1, unnamed);
+  }
+  NameId& name = ranges_[place][static_cast<std::size_t>(range)];
+  if (name == kNone) {
+    name = narrow<NameId>(program_.name_count());
     std::string text(kRanges[static_cast<std::size_t>(range)]);
     if (of_unit != kNone && !program_.units[static_cast<std::size_t>(of_unit)].name.empty()) {
       const std::string& of = program_.units[static_cast<std::size_t>(of_unit)].name;
       text += range == Range::backward_prefetch ? " " + of : " (" + of + ")";
     }
-    program_.names.push_back(std::move(text));
+    program_.own_names.push_back(std::move(text));
   }
-  return found->second;
+  return name;
 }
 
 Emitter::OpenRange::OpenRange(Emitter& emitter, Range range, UnitId of_unit)

@@ -2,10 +2,13 @@
 // micro-step, unit, module), so that the lowering reads like the host code it describes.
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "models/lowering/script/later_step.hpp"
 #include "models/program/step_program.hpp"
 
 namespace foreshard::lowering {
@@ -75,6 +78,24 @@ class Emitter {
   // All that follows goes to this program.
   void begin(Program& target);
 
+  // What is emitted while the returned object lives is done in the first step alone.
+  class OnlyOnce {
+   public:
+    explicit OnlyOnce(Emitter& emitter) : emitter_(emitter), begin_(emitter.position()) {}
+    ~OnlyOnce() { emitter_.once_.push_back({begin_, emitter_.position()}); }
+    OnlyOnce(const OnlyOnce&) = delete;
+    OnlyOnce& operator=(const OnlyOnce&) = delete;
+
+   private:
+    Emitter& emitter_;
+    ProgramPosition begin_;
+  };
+  OnlyOnce only_once() { return OnlyOnce(*this); }
+  // The step after the one that is complete in `first`, which was the last to begin.
+  void repeat(const Program& first, Program& next) const {
+    append_later_step(program_, first, begin_, once_, next);
+  }
+
   Phase phase = Phase::setup;
   int micro_step = 0;
   // What follows belongs to this unit and module.
@@ -96,6 +117,7 @@ class Emitter {
     bool persistent = false;
   };
   BufferId declare(const BufferSpec& spec);
+  const Buffer& buffer(BufferId id) const { return program_.buffers[static_cast<std::size_t>(id)]; }
   BufferId allocate(const BufferSpec& spec);
   // One that was declared, or freed since: a step may free what the one before it allocated.
   void allocate(BufferId buffer);
@@ -146,17 +168,23 @@ class Emitter {
   NameId parameter_name(ParameterId id) const { return parameters_begin_ + id; }
 
  private:
+  ProgramPosition position() const {
+    return {target_->instructions.size(), target_->operands.size(), program_.buffers.size()};
+  }
   Instruction& append(Kind kind, Stream stream, std::int32_t target = kNone);
   void set_operands(Instruction& instruction, Buffers reads, Buffers writes);
   NameId range_name(Range range, UnitId of_unit);
 
   RankProgram& program_;
   Program* target_ = nullptr;
+  ProgramPosition begin_;             // of the target
+  std::vector<ProgramStretch> once_;  // of the target: what is in no later step
   UnitId unit_ = kNone;
   ModuleId module_ = 0;
   std::unordered_map<CostKey, CostKeyId, CostKeyHash> keys_;
-  std::unordered_map<std::int64_t, NameId> ranges_;
-  NameId parameters_begin_ = 0, roles_begin_ = 0;
+  using RangeNames = std::array<NameId, static_cast<std::size_t>(Range::kCount)>;
+  std::vector<RangeNames> ranges_;  // of no unit, of unit 0, of unit 1, ...; kNone: not used yet
+  NameId parameters_begin_, roles_begin_ = 0;
 };
 
 }  // namespace foreshard::lowering

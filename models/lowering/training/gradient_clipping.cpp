@@ -5,13 +5,13 @@ namespace {
 
 class Clipping {
  public:
-  Clipping(const Job& job, const RankProgram& program, Emitter& emit,
+  Clipping(const Job& job, const RankPlace& place, Emitter& emit,
            const std::vector<OptimizerTensors>& tensors, const TrainingBuffers& buffers)
       : job_(job),
         emit_(emit),
         tensors_(tensors),
         buffers_(buffers),
-        ranks_(program.place.groups[static_cast<int>(Group::shard)].size),
+        ranks_(place.groups[static_cast<int>(Group::shard)].size),
         bytes_(8 * static_cast<std::int64_t>(tensors.size())),
         on_host_(job.plan.offload.parameters) {}
 
@@ -81,9 +81,9 @@ class Clipping {
 
 }  // namespace
 
-void clip_gradients(const Job& job, const RankProgram& program, Emitter& emit,
+void clip_gradients(const Job& job, const RankPlace& place, Emitter& emit,
                     const std::vector<OptimizerTensors>& tensors, const TrainingBuffers& buffers) {
-  Clipping(job, program, emit, tensors, buffers).run();
+  Clipping(job, place, emit, tensors, buffers).run();
 }
 
 }  // namespace foreshard::lowering

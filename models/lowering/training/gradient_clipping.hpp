@@ -12,7 +12,7 @@
 namespace foreshard::lowering {
 
 // The norm and the factor go to `buffers.clip`, or `host_clip` where the host optimizes.
-void clip_gradients(const Job& job, const RankProgram& program, Emitter& emit,
+void clip_gradients(const Job& job, const RankPlace& place, Emitter& emit,
                     const std::vector<OptimizerTensors>& tensors, const TrainingBuffers& buffers);
 
 }  // namespace foreshard::lowering

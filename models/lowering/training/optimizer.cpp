@@ -1,28 +1,50 @@
 #include "models/lowering/training/optimizer.hpp"
 
 #include "models/lowering/training/gradient_clipping.hpp"
+#include "models/lowering/training/staging.hpp"
 
 namespace foreshard::lowering {
+namespace {
 
-Optimizer::Optimizer(const Job& job, RankProgram& program, Emitter& emit, ShardingRuntime& runtime,
-                     const TrainingBuffers& buffers)
+// The averaged gradients of all units before clipping, for the host to keep.
+void export_gradients(const Job& job, Emitter& emit, const std::vector<OptimizerTensors>& all) {
+  const auto once = emit.only_once();
+  for (const OptimizerTensors& t : all) {
+    emit.focus(t.unit, job.units[static_cast<std::size_t>(t.unit)].modules[0]);
+    const BufferId gradient = job.plan.offload.parameters ? t.host_gradient : t.gradient;
+    Staging staging(emit, {&gradient, 1});
+    staging.copy_to_host();
+    emit.host_compute(key_of(Operator::export_gradients, job.plan.precision.storage, t.padded),
+                      staging.host(), {});
+    staging.free();
+  }
+  emit.focus_on_step();
+}
+
+}  // namespace
+
+Optimizer::Optimizer(const Job& job, const RankPlace& place, Emitter& emit,
+                     ShardingRuntime& runtime, const TrainingBuffers& buffers,
+                     const RunVariant& run)
     : job_(job),
       plan_(job.plan),
-      program_(program),
+      place_(place),
       emit_(emit),
       runtime_(runtime),
       buffers_(buffers),
+      run_(run),
       states_(job.units.size()) {}
 
-void Optimizer::step(bool is_first) {
+void Optimizer::step() {
   emit_.phase = Phase::optimizer;
   emit_.focus_on_step();
   const auto range = emit_.range(Range::optimizer);
   const std::vector<OptimizerTensors> all = runtime_.optimizer_tensors();
-  clip_gradients(job_, program_, emit_, all, buffers_);
+  if (run_.exports_gradients) export_gradients(job_, emit_, all);
+  clip_gradients(job_, place_, emit_, all, buffers_);
   for (const OptimizerTensors& tensors : all) {
     emit_.focus(tensors.unit, job_.units[static_cast<std::size_t>(tensors.unit)].modules[0]);
-    if (is_first && plan_.optimizer.name == OptimizerName::adamw) create_states(tensors);
+    if (plan_.optimizer.name == OptimizerName::adamw) create_states(tensors);
     update(tensors);
   }
   emit_.focus_on_step();
@@ -35,6 +57,8 @@ void Optimizer::step(bool is_first) {
 
 void Optimizer::create_states(const OptimizerTensors& tensors) {
   States& states = states_[static_cast<std::size_t>(tensors.unit)];
+  if (!states.exp_avg.empty()) return;
+  const auto once = emit_.only_once();
   const DType type = plan_.precision.optimizer_state;
   const bool on_host = optimizes_on_host(plan_);
   for (const ParameterShard& p : tensors.parameters) {
@@ -44,7 +68,7 @@ void Optimizer::create_states(const OptimizerTensors& tensors) {
           emit_.allocate({bytes, Category::optimizer_states, role,
                           emit_.parameter_name(p.parameter), Stream::compute, on_host, true});
       (role == Role::exp_avg ? states.exp_avg : states.exp_avg_sq).push_back(state);
-      if (bytes == 0) continue;
+      if (bytes == 0 || run_.resumes) continue;
       const CostKey zero = key_of(Operator::fill_zero, type, bytes);
       if (on_host) {
         emit_.host_compute(zero, {}, {&state, 1});
@@ -53,6 +77,20 @@ void Optimizer::create_states(const OptimizerTensors& tensors) {
       }
     }
   }
+  if (run_.resumes) restore_states(tensors);
+}
+
+// In the order in which the update takes them.
+void Optimizer::restore_states(const OptimizerTensors& tensors) {
+  const States& states = states_[static_cast<std::size_t>(tensors.unit)];
+  std::vector<BufferId> all = states.exp_avg;
+  all.insert(all.end(), states.exp_avg_sq.begin(), states.exp_avg_sq.end());
+  Staging staging(emit_, all);
+  emit_.host_compute(
+      key_of(Operator::restore_states, plan_.precision.optimizer_state, 2 * tensors.local), {},
+      staging.host());
+  staging.copy_to_device();
+  staging.free();
 }
 
 void Optimizer::update(const OptimizerTensors& tensors) {

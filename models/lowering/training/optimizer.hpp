@@ -6,6 +6,7 @@
 
 #include "models/lowering/script/emitter.hpp"
 #include "models/lowering/script/sharding_runtime.hpp"
+#include "models/lowering/training/run_variant.hpp"
 #include "models/lowering/training/training_buffers.hpp"
 #include "models/sharding/job.hpp"
 
@@ -13,11 +14,11 @@ namespace foreshard::lowering {
 
 class Optimizer {
  public:
-  Optimizer(const Job& job, RankProgram& program, Emitter& emit, ShardingRuntime& runtime,
-            const TrainingBuffers& buffers);
+  Optimizer(const Job& job, const RankPlace& place, Emitter& emit, ShardingRuntime& runtime,
+            const TrainingBuffers& buffers, const RunVariant& run);
 
-  // The first step creates the states.
-  void step(bool is_first);
+  // The first one creates the states, as zeros or those of the checkpoint that the run goes on from.
+  void step();
 
  private:
   struct States {
@@ -25,14 +26,16 @@ class Optimizer {
   };
 
   void create_states(const OptimizerTensors& tensors);
+  void restore_states(const OptimizerTensors& tensors);
   void update(const OptimizerTensors& tensors);
 
   const Job& job_;
   const Plan& plan_;
-  RankProgram& program_;
+  const RankPlace& place_;
   Emitter& emit_;
   ShardingRuntime& runtime_;
   const TrainingBuffers& buffers_;
+  const RunVariant run_;
   std::vector<States> states_;  // by unit
 };
 

@@ -1,4 +1,5 @@
 // The training loop's set-up: persistent buffers, and the parameters' first values.
+#include "models/lowering/training/staging.hpp"
 #include "models/lowering/training/training_loop.hpp"
 
 namespace foreshard::lowering {
@@ -13,8 +14,6 @@ void TrainingLoop::setup(Program& target) {
   if (offload_) offload_->allocate_host_copies();
   emit_.focus_on_step();
   emit_.host_wait(emit_.record(Stream::compute));
-  program_.loss = buffers_.loss;
-  program_.clip = optimizes_on_host(plan_) ? buffers_.host_clip : buffers_.clip;
 }
 
 void TrainingLoop::allocate_buffers() {
@@ -35,22 +34,23 @@ void TrainingLoop::allocate_buffers() {
       staging->push_back(persistent(4 * plan_.tokens(), Category::inputs, Role::staging, true));
     }
   }
-  if (optimizes_on_host(plan_)) {
-    buffers_.host_clip = persistent(16, Category::workspaces, Role::clip, true);
-  }
+  buffers_.host_loss = persistent(8, Category::workspaces, Role::loss, true);
+  buffers_.host_clip = persistent(16, Category::workspaces, Role::clip, true);
   runner_[Shared::workspace] = buffers_.workspace;
   runner_[Shared::rope_table] = buffers_.rope_table;
   runner_[Shared::loss] = buffers_.loss;
 }
 
-// The host writes every rank's shards; its masters first, where it keeps them.
+// The host makes this rank's shards, unit by unit: where it keeps them or masters of them in place,
+// else in staging memory.
 void TrainingLoop::initialize_shards() {
   const DType storage = plan_.precision.storage;
-  emit_.host_wait(emit_.record(Stream::compute));  // the shards' memory is the compute stream's
   for (const OptimizerTensors& t : runtime_.optimizer_tensors()) {
     emit_.focus(t.unit, job_.units[static_cast<std::size_t>(t.unit)].modules[0]);
-    emit_.host_compute(key_of(Operator::initialize_shards, storage, t.padded), {},
-                       t.master_shards.empty() ? t.shards : t.master_shards);
+    Staging staging(emit_, t.master_shards.empty() ? t.shards : t.master_shards);
+    emit_.host_compute(key_of(Operator::initialize_shards, storage, t.padded), {}, staging.host());
+    staging.copy_to_device();
+    staging.free();
     for (std::size_t i = 0; i < t.master_shards.size(); ++i) {
       emit_.copy(Stream::compute, Operator::copy_host_to_device,
                  t.parameters[i].padded * item_size(storage), t.master_shards[i], t.shards[i]);

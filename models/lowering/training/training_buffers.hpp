@@ -8,9 +8,9 @@
 namespace foreshard::lowering {
 
 struct TrainingBuffers {
-  BufferId workspace = kNone, rope_table = kNone, loss = kNone;
-  BufferId clip = kNone;                                  // gradient norm and factor, on the device
-  BufferId host_clip = kNone;                             // the same where the host optimizes
+  BufferId workspace = kNone, rope_table = kNone;
+  BufferId loss = kNone, host_loss = kNone;  // of the step, and where the host reads it
+  BufferId clip = kNone, host_clip = kNone;  // gradient norm and factor, likewise
   std::vector<BufferId> staging_tokens, staging_targets;  // on the host, by micro-step
 };
 

@@ -3,14 +3,13 @@
 namespace foreshard::lowering {
 
 TrainingLoop::TrainingLoop(const Job& job, RankProgram& program, Emitter& emit,
-                           ShardingRuntime& runtime, OperatorSet operators)
+                           ShardingRuntime& runtime, OperatorSet operators, const RunVariant& run)
     : job_(job),
       plan_(job.plan),
-      program_(program),
       emit_(emit),
       runtime_(runtime),
       operators_(std::move(operators)),
-      optimizer_(job, program, emit, runtime, buffers_),
+      optimizer_(job, program.place, emit, runtime, buffers_, run),
       hooks_(job),
       walk_(job, hooks_, emit, runtime),
       recompute_walk_(job, hooks_, emit, runtime),
@@ -63,7 +62,7 @@ Frame TrainingLoop::frame(const Segment& segment, const Placement& placement) co
   return {&segment, &placement, std::vector<BufferId>(segment.slots.size(), kNone)};
 }
 
-void TrainingLoop::step(Program& target, bool is_first) {
+void TrainingLoop::step(Program& target) {
   emit_.begin(target);
   runtime_.begin_step();
   emit_.focus_on_step();
@@ -72,7 +71,7 @@ void TrainingLoop::step(Program& target, bool is_first) {
   const auto range = emit_.range(Range::step);
   emit_.launch(Stream::compute, key_of(Operator::fill_zero, DType::fp64, 8), {}, {buffers_.loss});
   for (int m = 0; m < plan_.batch.accumulation; ++m) micro_step(m);
-  optimizer_.step(is_first);
+  optimizer_.step();
   report();
   runtime_.end_step();
 }
@@ -180,8 +179,13 @@ void TrainingLoop::report() {
                      key_of(Operator::all_reduce, DType::fp64, 8, job_.ranks), buffers_.loss,
                      buffers_.loss, true);
   }
+  emit_.copy(Stream::compute, Operator::copy_device_to_host, 8, buffers_.loss, buffers_.host_loss);
+  if (!optimizes_on_host(plan_)) {
+    emit_.copy(Stream::compute, Operator::copy_device_to_host, 16, buffers_.clip,
+               buffers_.host_clip);
+  }
   emit_.host_wait(emit_.record(Stream::compute));
-  const BufferId reads[] = {program_.loss, program_.clip};
+  const BufferId reads[] = {buffers_.host_loss, buffers_.host_clip};
   emit_.host_compute(key_of(Operator::report, DType::fp64, 2), reads, {});
 }
 

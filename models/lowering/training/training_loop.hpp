@@ -16,10 +16,10 @@ class TrainingLoop {
  public:
   // `program` is filled; the runtime emits through `emit` into it.
   TrainingLoop(const Job& job, RankProgram& program, Emitter& emit, ShardingRuntime& runtime,
-               OperatorSet operators);
+               OperatorSet operators, const RunVariant& run);
 
   void setup(Program& target);
-  void step(Program& target, bool is_first);
+  void step(Program& target);
 
  private:
   void place_segments();
@@ -38,7 +38,6 @@ class TrainingLoop {
 
   const Job& job_;
   const Plan& plan_;
-  RankProgram& program_;
   Emitter& emit_;
   ShardingRuntime& runtime_;
   OperatorSet operators_;

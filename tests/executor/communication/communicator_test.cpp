@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "executor/communication/communicators.hpp"
 #include "executor/communication/local_communicator.hpp"
 #include "executor/communication/message_communicator.hpp"
 #include "executor/communication/reduction.hpp"
@@ -64,6 +65,67 @@ TEST(MessageCommunicator, GroupsShareAWorld) {
     device.synchronize();
     EXPECT_EQ(a[0], static_cast<float>(first) + 0.5F);
     EXPECT_EQ(b[0], static_cast<float>(rank % 2) + 1.0F);
+  });
+}
+
+// Two groups of two that share parameters, and two of those that hold the same shard.
+std::vector<RankPlace> places_of_hybrid_sharding() {
+  std::vector<RankPlace> places(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    auto& place = places[static_cast<std::size_t>(rank)];
+    const auto set = [&place](Group group, RankPlace::Membership membership) {
+      place.groups[static_cast<int>(group)] = membership;
+    };
+    place.rank = rank;
+    set(Group::shard, {2, rank % 2, rank / 2 * 2, 1});
+    set(Group::replicate, {2, rank / 2, rank % 2, 2});
+    set(Group::post_forward, {1, 0, rank, 1});
+    set(Group::world, {4, rank, 0, 1});
+  }
+  return places;
+}
+
+// What reaches a rank from the groups it is in.
+void check_groups(const GroupCommunicators& groups, Device& device) {
+  const auto sum_over = [&](Group group) {
+    std::vector<float> value{static_cast<float>(1 << device.rank())};
+    groups[static_cast<std::size_t>(group)]->all_reduce(Stream::all_reduce, 0, DType::fp32,
+                                                        Reduction::sum, bytes_of(value), 1);
+    device.synchronize();
+    return static_cast<int>(value[0]);
+  };
+  const int rank = device.rank();
+  EXPECT_EQ(sum_over(Group::shard), rank < 2 ? 0b0011 : 0b1100);
+  EXPECT_EQ(sum_over(Group::replicate), rank % 2 == 0 ? 0b0101 : 0b1010);
+  EXPECT_EQ(sum_over(Group::post_forward), 1 << rank);
+  EXPECT_EQ(sum_over(Group::world), 0b1111);
+}
+
+TEST(Communicators, ThreadsMeetByGroup) {
+  RunControl run(4);
+  const auto places = places_of_hybrid_sharding();
+  CpuDevices devices(run);
+  std::vector<Communicators::Member> members;
+  for (int rank = 0; rank < 4; ++rank) {
+    members.push_back({devices[rank], places[static_cast<std::size_t>(rank)]});
+  }
+  const Communicators communicators(run, members, nullptr);
+  EXPECT_EQ(communicators.wait_sources().size(), 16U);
+  on_threads(4, [&](int rank) {
+    check_groups(communicators.of(static_cast<std::size_t>(rank)), devices[rank]);
+  });
+}
+
+TEST(Communicators, ProcessesSendMessagesByGroup) {
+  RunControl run(4);
+  const auto places = places_of_hybrid_sharding();
+  PostOffice office;
+  on_threads(4, [&](int rank) {
+    ThreadTransport transport(office, rank, 4);
+    CpuDevice device(run, rank);
+    const Communicators::Member only[] = {{device, places[static_cast<std::size_t>(rank)]}};
+    const Communicators communicators(run, only, &transport);
+    check_groups(communicators.of(0), device);
   });
 }
 

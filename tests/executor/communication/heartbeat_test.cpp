@@ -42,7 +42,7 @@ TEST_F(HeartbeatOfTwo, NamesOnlyRanksThatThereAre) {
     const auto heartbeat = heartbeat_of_rank_0("elsewhere");
     waits_.clear();
     other_.send(pulse(awaited), 0, kHeartbeatChannel);
-    heartbeat->exchange(ranks_, waits_, Nanoseconds{1}, true);
+    heartbeat->update(ranks_, waits_, Nanoseconds{1}, true);
     EXPECT_TRUE(waits_.empty());
     const auto failure = heartbeat->check_peers();
     ASSERT_TRUE(failure) << awaited;
@@ -53,7 +53,7 @@ TEST_F(HeartbeatOfTwo, NamesOnlyRanksThatThereAre) {
 TEST_F(HeartbeatOfTwo, OperationsEndSomewhere) {
   const auto heartbeat = heartbeat_of_rank_0("elsewhere");
   other_.send(pulse(0), 0, kHeartbeatChannel);
-  heartbeat->exchange(ranks_, waits_, Nanoseconds{1}, true);
+  heartbeat->update(ranks_, waits_, Nanoseconds{1}, true);
   ASSERT_EQ(waits_.size(), 1U);
   EXPECT_EQ(waits_[0].waiter, 1);
   EXPECT_EQ(waits_[0].awaited, 0);

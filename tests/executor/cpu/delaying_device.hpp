@@ -16,7 +16,7 @@ class DelayingDevice final : public CpuDevice {
       : CpuDevice(run, rank, threads), random_(seed * 64 + static_cast<unsigned>(rank)) {
     for (double& chance : chances_) {
       chance =
-          std::array{0.0, 0.02, 0.2}[std::uniform_int_distribution<std::size_t>(0, 2)(random_)];
+          std::array{0.0, 0.02, 0.1}[std::uniform_int_distribution<std::size_t>(0, 2)(random_)];
     }
   }
 
@@ -31,7 +31,7 @@ class DelayingDevice final : public CpuDevice {
 
  private:
   Nanoseconds any_time() {
-    return Nanoseconds{std::uniform_int_distribution<std::int64_t>(1'000, 300'000)(random_)};
+    return Nanoseconds{std::uniform_int_distribution<std::int64_t>(1'000, 200'000)(random_)};
   }
   bool happens(double chance) { return std::bernoulli_distribution(chance)(random_); }
   void delay(Stream stream) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/base/nearest_names.hpp"
+
 namespace foreshard {
 namespace {
 
@@ -27,6 +29,22 @@ TEST(Error, NearestSuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("microbatch", words), "micro_batch");
   EXPECT_EQ(nearest("secuence", words), "sequence");
   EXPECT_EQ(nearest("potatoes", words), "");
+}
+
+TEST(NearestNames, AreSimilarOrHoldTheWord) {
+  const std::vector<std::string> words = {"h100-sxm", "H100-pcie", "h200", "a100", "gpu_8x_h100"};
+  EXPECT_EQ(nearest_names("h100-sxn", words), std::vector<std::string>{"h100-sxm"});
+  EXPECT_EQ(nearest_names("h100", words),
+            (std::vector<std::string>{"h100-sxm", "H100-pcie", "gpu_8x_h100"}));
+  EXPECT_EQ(nearest_names("h100", words, 1), std::vector<std::string>{"h100-sxm"});
+  EXPECT_TRUE(nearest_names("potatoes", words).empty());
+  EXPECT_TRUE(nearest_names("", words).empty());
+}
+
+TEST(NearestNames, AreSaidAsAQuestion) {
+  EXPECT_EQ(did_you_mean({}), "");
+  EXPECT_EQ(did_you_mean({"a"}), "; did you mean 'a'?");
+  EXPECT_EQ(did_you_mean({"a", "b", "c"}), "; did you mean 'a', 'b' or 'c'?");
 }
 
 TEST(Error, TextShowsNoControlCharacterAndNoEndlessName) {

@@ -91,7 +91,7 @@ Names ranges(const RankProgram& program, const std::string& beginning) {
   Names found;
   for (const Instruction& i : program.programs[2].instructions) {
     if (i.kind != Kind::range_begin) continue;
-    const std::string& name = program.names[static_cast<std::size_t>(i.target)];
+    const std::string& name = program.name(i.target);
     if (name.starts_with(beginning)) found.push_back(name.substr(beginning.size()));
   }
   return found;

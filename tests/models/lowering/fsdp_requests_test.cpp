@@ -135,7 +135,7 @@ std::vector<Request> requests(const RankProgram& program) {
   for (const Instruction& i : program.step(kStep).instructions) {
     if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
     const Buffer& buffer = program.buffers[static_cast<std::size_t>(i.target)];
-    const auto kind = kKinds.find(program.names[static_cast<std::size_t>(buffer.role)]);
+    const auto kind = kKinds.find(program.name(buffer.role));
     if (kind == kKinds.end() || buffer.on_host) continue;
     const bool is_alloc = i.kind == Kind::alloc;
     if (kind->second == (is_alloc ? "gradient" : "reduced")) continue;

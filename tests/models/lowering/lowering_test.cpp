@@ -108,7 +108,7 @@ class WorkedExample : public testing::Test {
 
   std::string role(BufferId id) const {
     const Buffer& b = program_.buffers[static_cast<std::size_t>(id)];
-    return program_.names[static_cast<std::size_t>(b.role)];
+    return program_.name(b.role);
   }
   bool is_fsdp_buffer(BufferId id) const {
     const std::string r = role(id);
@@ -154,8 +154,7 @@ TEST_F(WorkedExample, PeaksOfFsdpsBuffersAreTheReferences) {
   bool in_callback = false;
   for (const Instruction& i : program_.programs[2].instructions) {
     if (i.kind == Kind::range_begin || i.kind == Kind::range_end) {
-      const bool is_callback =
-          program_.names[static_cast<std::size_t>(i.target)] == "FSDP::root_post_backward_callback";
+      const bool is_callback = program_.name(i.target) == "FSDP::root_post_backward_callback";
       if (is_callback) in_callback = i.kind == Kind::range_begin;
     }
     if ((i.kind != Kind::alloc && i.kind != Kind::free) || !is_fsdp_buffer(i.target)) continue;

@@ -37,11 +37,6 @@ class Walk {
     events_.clear();
     recomputation_ = 0;
     int depth = 0;
-    if (name == "steady again") {  // its buffers come to life a second time
-      for (const Instruction& i : step.instructions) {
-        if (i.kind == Kind::alloc) buffers_[static_cast<std::size_t>(i.target)] = {};
-      }
-    }
     for (index_ = 0; index_ < step.instructions.size(); ++index_) {
       const Instruction& i = step.instructions[index_];
       if (i.kind == Kind::range_begin) ++depth;
@@ -66,7 +61,8 @@ class Walk {
     switch (i.kind) {
       case Kind::alloc: {
         BufferState& b = buffers_[static_cast<std::size_t>(i.target)];
-        if (b.allocated) complain("allocated twice: " + describe(i.target));
+        if (b.allocated && !b.freed) complain("allocated twice: " + describe(i.target));
+        b = {};
         b.allocated = true;
         b.recomputation = i.phase == Phase::recompute ? recomputation_ : 0;
         // Memory may have been used on its pool's stream until now: users must come after that.
@@ -113,7 +109,7 @@ class Walk {
 
   bool begins_recomputation(const Instruction& i) const {
     return i.kind == Kind::range_begin && i.phase == Phase::recompute &&
-           program_.names[static_cast<std::size_t>(i.target)] == "recompute";
+           program_.name(i.target) == "recompute";
   }
 
   // What a stream's next task comes after: its own past and what the host knew when it issued it.
@@ -126,6 +122,13 @@ class Walk {
     if (lane != kHost) after_issue(lane);
     Clock& clock = clocks_[static_cast<std::size_t>(lane)];
     const int now = ++clock[static_cast<std::size_t>(lane)];
+    for (const auto operands : {step.reads(i), step.writes(i)}) {
+      for (const BufferId id : operands) {
+        if (lane == kHost && !program_.buffers[static_cast<std::size_t>(id)].on_host) {
+          complain("the host touches memory of the device: " + describe(id));
+        }
+      }
+    }
     for (const BufferId id : step.reads(i)) {
       if (BufferState* b = alive(id)) {
         expect_seen(clock, b->written, id, "read before it was written");
@@ -161,8 +164,8 @@ class Walk {
 
   std::string describe(BufferId id) const {
     const Buffer& b = program_.buffers[static_cast<std::size_t>(id)];
-    return std::to_string(id) + " (" + program_.names[static_cast<std::size_t>(b.role)] + " of " +
-           program_.names[static_cast<std::size_t>(b.owner)] + ")";
+    return std::to_string(id) + " (" + program_.name(b.role) + " of " + program_.name(b.owner) +
+           ")";
   }
 
   void complain(const std::string& what) {

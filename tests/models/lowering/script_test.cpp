@@ -192,8 +192,7 @@ TEST_F(Scripts, AGradientIsSummedInAThirdBuffer) {
   EXPECT_EQ(runtime_.ready[0].first, gate);
   EXPECT_EQ(frame_[weight], kNone);
   const Buffer& handed = program_.buffers[static_cast<std::size_t>(runtime_.ready[0].second)];
-  EXPECT_EQ(program_.names[static_cast<std::size_t>(handed.owner)],
-            "model.layers.0.mlp.gate_proj.weight");
+  EXPECT_EQ(program_.name(handed.owner), "model.layers.0.mlp.gate_proj.weight");
 }
 
 // The input of a module may die after the module's hook, as transformers' does.

@@ -1,9 +1,10 @@
 // The reference of the plan's keys is whole, and docs/plan.md holds it.
+#include "models/plan/plan_reference.hpp"
+
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "models/plan/plan_reference.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace foreshard {

@@ -1,6 +1,6 @@
-#include "cli/open_trace.hpp"
+#include "cli/common/open_trace.hpp"
 
-#include "cli/progress.hpp"
+#include "cli/common/progress.hpp"
 #include "traces/open/read_trace.hpp"
 
 namespace foreshard::cli {

@@ -1,4 +1,4 @@
-#include "cli/options.hpp"
+#include "cli/common/options.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/byte_size.hpp"
+#include "cli/common/byte_size.hpp"
 #include "models/base/atomic_file.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/utf8.hpp"
@@ -92,8 +92,8 @@ void Options::quiet(bool& value) {
   flag("-q,--quiet", value, "print no progress and no notes; warnings stay");
 }
 
-void Options::text(const std::string& names, std::string& value, OptionText text) {
-  add(names, std::move(text), ValueKind::text, [&value](const auto& given) { value = given; });
+void Options::text(const std::string& names, std::string& value, OptionText text, ValueKind kind) {
+  add(names, std::move(text), kind, [&value](const auto& given) { value = given; });
 }
 
 void Options::integer(const std::string& names, Range range, OptionText text,

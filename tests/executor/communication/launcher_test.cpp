@@ -1,5 +1,5 @@
 // Ranks from the variables of launchers, what they talk by, and where they meet.
-#include "executor/communication/launch.hpp"
+#include "executor/communication/launcher.hpp"
 
 #include <map>
 

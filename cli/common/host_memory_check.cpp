@@ -1,8 +1,8 @@
-#include "cli/host_memory_check.hpp"
+#include "cli/common/host_memory_check.hpp"
 
 #include <algorithm>
 
-#include "cli/output.hpp"
+#include "cli/common/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/host_memory.hpp"
 #include "models/sharding/job.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/options.hpp"
+#include "cli/common/options.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::cli {

@@ -1,4 +1,4 @@
-#include "cli/byte_size.hpp"
+#include "cli/common/byte_size.hpp"
 
 #include <charconv>
 

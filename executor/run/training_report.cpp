@@ -1,26 +1,22 @@
-#include "cli/train_report.hpp"
+#include "executor/run/training_report.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
-#include "cli/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/statistics.hpp"
 #include "models/sharding/job.hpp"
-#include "simulator/predict/model_flops.hpp"
 
-namespace foreshard::cli {
+namespace foreshard::executor {
 namespace {
 
-using executor::TrainingResult;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kHeldLines = 12;
 
 // Median of steps 3 to S; the last step where there are fewer.
-std::int64_t steady_step_ns(const std::vector<executor::StepReport>& steps) {
+std::int64_t steady_step_ns(const std::vector<StepReport>& steps) {
   std::vector<std::int64_t> times;
   for (const auto& s : steps) {
     if (s.step >= 3) times.push_back((s.end - s.start).count());
@@ -30,21 +26,28 @@ std::int64_t steady_step_ns(const std::vector<executor::StepReport>& steps) {
 }
 
 double tokens_per_second(const Job& job, std::int64_t step_ns) {
-  return step_ns > 0 ? static_cast<double>(simulator::tokens_per_step(job)) /
-                           (static_cast<double>(step_ns) * 1e-9)
-                     : 0.0;
+  return step_ns > 0
+             ? static_cast<double>(tokens_per_step(job)) / (static_cast<double>(step_ns) * 1e-9)
+             : 0.0;
 }
 
-ordered_json json_of(const executor::RankMemoryReport::Peaks& peaks) {
-  return peaks_json(peaks.allocated, peaks.reserved, peaks.active);
+ordered_json json_of(const RankMemoryReport::Peaks& peaks) {
+  return {{"peak_allocated_bytes", peaks.allocated},
+          {"peak_reserved_bytes", peaks.reserved},
+          {"peak_active_bytes", peaks.active}};
+}
+
+// Always UTF-8, whatever names stand in it.
+std::string text_of(const ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 // Of the ranks of this process.
-MemoryReport own_memory(const TrainingResult& result) {
-  MemoryReport out = {
+ordered_json own_memory(const TrainingResult& result) {
+  ordered_json out = {
       {"ranks_memory", ordered_json::array()},
       {"steps_memory", ordered_json::array()},
-      {"oom", result.oom ? ordered_json::parse(to_json(*result.oom)) : ordered_json()}};
+      {"oom", result.oom ? ordered_json::parse(foreshard::to_json(*result.oom)) : ordered_json()}};
   for (const auto& rank : result.memory) {
     ordered_json entry = {{"rank", rank.rank}};
     entry.update(json_of(rank.run));
@@ -62,14 +65,13 @@ MemoryReport own_memory(const TrainingResult& result) {
 
 }  // namespace
 
-MemoryReport memory_report(const TrainingResult& result, executor::Transport* transport) {
-  MemoryReport report = own_memory(result);
+std::string memory_json(const TrainingResult& result, Transport* transport) {
+  ordered_json report = own_memory(result);
   if (transport != nullptr) {
-    executor::RunControl control(transport->size());
-    const std::string mine = json_text(report);
+    RunControl control(transport->size());
+    const std::string mine = text_of(report, -1);
     // All have done the same steps, so others have about as much to say.
-    const auto all =
-        executor::exchange(control, *transport, mine, 2 * mine.size() + executor::kLongestText);
+    const auto all = exchange(control, *transport, mine, 2 * mine.size() + kLongestText);
     for (int rank = 0; rank < transport->size(); ++rank) {
       if (rank == transport->rank()) continue;
       const auto theirs = ordered_json::parse(all[static_cast<std::size_t>(rank)]);
@@ -86,11 +88,11 @@ MemoryReport memory_report(const TrainingResult& result, executor::Transport* tr
   for (const char* list : {"ranks_memory", "steps_memory"}) {
     std::sort(report[list].begin(), report[list].end(), by_step_and_rank);
   }
-  return report;
+  return text_of(report, -1);
 }
 
-ordered_json train_json(const Job& job, const TrainingResult& result, const MemoryReport& memory,
-                        const std::string& trace) {
+std::string training_json(const Job& job, const TrainingResult& result, const std::string& memory,
+                          const std::string& trace) {
   const std::int64_t step_ns = steady_step_ns(result.steps);
   ordered_json out = {
       {"model", job.model.name}, {"ranks", job.ranks}, {"steps", ordered_json::array()}};
@@ -98,36 +100,35 @@ ordered_json train_json(const Job& job, const TrainingResult& result, const Memo
     out["steps"].push_back({{"step", s.step},
                             {"loss", s.loss},
                             {"grad_norm", s.gradient_norm},
-                            {"tokens", simulator::tokens_per_step(job)},
+                            {"tokens", tokens_per_step(job)},
                             {"time_ns", (s.end - s.start).count()}});
   }
   out["step_time_ns"] = step_ns;
   out["tokens_per_s"] = tokens_per_second(job, step_ns);
-  out.update(memory);
+  out.update(ordered_json::parse(memory));
   out["trace"] = trace.empty() ? ordered_json(nullptr) : ordered_json(trace);
-  return out;
+  return text_of(out, 2);
 }
 
-void print_out_of_memory(const TrainingResult& result) {
+std::string out_of_memory_text(const TrainingResult& result) {
   const OomReport& oom = *result.oom;
-  std::fprintf(stderr,
-               "foreshard: error: rank %d is out of device memory in step %lld (instruction %lld, "
-               "%s%s%s, %s):\n  requested %s, allocated %s, reserved %s\n",
-               oom.rank, static_cast<long long>(oom.step), static_cast<long long>(oom.instruction),
-               oom.phase.c_str(), oom.unit.empty() ? "" : ", ", oom.unit.c_str(),
-               oom.operator_name.c_str(), binary_bytes(oom.request.requested).c_str(),
-               binary_bytes(oom.request.allocated).c_str(),
-               binary_bytes(oom.request.reserved).c_str());
-  if (!result.held.empty()) std::fputs("  memory in use:\n", stderr);
+  std::string text = formatted(
+      "foreshard: error: rank %d is out of device memory in step %lld (instruction %lld, "
+      "%s%s%s, %s):\n  requested %s, allocated %s, reserved %s\n",
+      oom.rank, static_cast<long long>(oom.step), static_cast<long long>(oom.instruction),
+      oom.phase.c_str(), oom.unit.empty() ? "" : ", ", oom.unit.c_str(), oom.operator_name.c_str(),
+      binary_bytes(oom.request.requested).c_str(), binary_bytes(oom.request.allocated).c_str(),
+      binary_bytes(oom.request.reserved).c_str());
+  if (!result.held.empty()) text += "  memory in use:\n";
   for (std::size_t i = 0; i < std::min(result.held.size(), kHeldLines); ++i) {
-    std::string line = formatted("    %12s  %-22s %s", binary_bytes(result.held[i].bytes).c_str(),
-                                 result.held[i].category.c_str(), result.held[i].owner.c_str());
-    line.erase(line.find_last_not_of(' ') + 1);
-    std::fprintf(stderr, "%s\n", line.c_str());
+    text += formatted("    %12s  %-22s %s\n", binary_bytes(result.held[i].bytes).c_str(),
+                      result.held[i].category.c_str(), result.held[i].owner.c_str());
+    while (text.ends_with(" \n")) text.erase(text.size() - 2, 1);
   }
+  return text;
 }
 
-std::string train_summary(const Job& job, const TrainingResult& result) {
+std::string training_text(const Job& job, const TrainingResult& result) {
   if (result.steps.empty()) return {};
   const std::int64_t step_ns = steady_step_ns(result.steps);
   std::string text =
@@ -142,4 +143,4 @@ std::string train_summary(const Job& job, const TrainingResult& result) {
   return text;
 }
 
-}  // namespace foreshard::cli
+}  // namespace foreshard::executor

@@ -1,4 +1,4 @@
-#include "cli/progress.hpp"
+#include "cli/common/progress.hpp"
 
 #include <algorithm>
 #include <cstdio>

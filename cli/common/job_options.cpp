@@ -1,6 +1,6 @@
-#include "cli/job_options.hpp"
+#include "cli/common/job_options.hpp"
 
-#include "cli/output.hpp"
+#include "cli/common/output.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
 
 namespace foreshard::cli {

@@ -11,8 +11,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "cli/command.hpp"
-#include "cli/options.hpp"
+#include "cli/common/command.hpp"
+#include "cli/common/options.hpp"
 
 namespace foreshard::cli {
 
@@ -27,12 +27,6 @@ void warn(const std::string& warning);
 // The exit status of what was written: what cannot be is a failure of the run, not of its input.
 int written(const Result<void>& done);
 
-// The peaks of a rank's allocator, as all answers name them.
-nlohmann::ordered_json peaks_json(std::int64_t allocated, std::int64_t reserved,
-                                  std::int64_t active);
-// JSON as text on one line, or indented: always UTF-8, whatever names stand in it.
-std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
-
 // Where a command's JSON goes: nowhere, standard output ("-"), or a file.
 class JsonOutput {
  public:
@@ -43,12 +37,11 @@ class JsonOutput {
   // Before any work: a folder that is not there is an error now.
   Result<void> check() const;
   Result<void> write(const nlohmann::ordered_json& json, int indent = 2) const;
+  Result<void> write(const std::string& json) const;
   // Both answers, each where it is wanted.
   Result<void> answer(const std::string& json, const std::string& text) const;
 
  private:
-  Result<void> write_text(const std::string& json) const;
-
   std::string path_;
 };
 

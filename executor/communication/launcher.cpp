@@ -1,4 +1,4 @@
-#include "executor/communication/launch.hpp"
+#include "executor/communication/launcher.hpp"
 
 #include <charconv>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "cli/output.hpp"
+#include "cli/common/output.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -50,17 +50,6 @@ void warn(const std::string& warning) {
   std::fprintf(stderr, "foreshard: warning: %s\n", Error{"", "", warning}.text().c_str());
 }
 
-nlohmann::ordered_json peaks_json(std::int64_t allocated, std::int64_t reserved,
-                                  std::int64_t active) {
-  return {{"peak_allocated_bytes", allocated},
-          {"peak_reserved_bytes", reserved},
-          {"peak_active_bytes", active}};
-}
-
-std::string json_text(const nlohmann::ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
 int written(const Result<void>& done) {
   return done ? kSuccess : complain(done.error(), kRunFailed);
 }
@@ -110,10 +99,11 @@ Result<void> JsonOutput::check() const {
 }
 
 Result<void> JsonOutput::write(const nlohmann::ordered_json& json, int indent) const {
-  return is_wanted() ? write_text(json_text(json, indent)) : Result<void>();
+  constexpr auto kAlwaysUtf8 = nlohmann::ordered_json::error_handler_t::replace;
+  return is_wanted() ? write(json.dump(indent, ' ', false, kAlwaysUtf8)) : Result<void>();
 }
 
-Result<void> JsonOutput::write_text(const std::string& json) const {
+Result<void> JsonOutput::write(const std::string& json) const {
   if (path_.empty()) return {};
   const std::string answer = with_schema_version(json);
   if (!is_standard_output()) {
@@ -127,7 +117,7 @@ Result<void> JsonOutput::write_text(const std::string& json) const {
 }
 
 Result<void> JsonOutput::answer(const std::string& json, const std::string& text) const {
-  if (auto ok = write_text(json); !ok) return ok;
+  if (auto ok = write(json); !ok) return ok;
   return is_standard_output() ? Result<void>() : show(text);
 }
 

@@ -20,7 +20,7 @@ class Option;
 namespace foreshard::cli {
 
 // What completion offers for a value.
-enum class ValueKind { flag, text, file, folder, model, machine, choice };
+enum class ValueKind { flag, text, file, folder, model, machine, choice, command, query };
 
 // How an option is described. `fallback` says what holds without it where that is not a value.
 struct OptionText {
@@ -52,7 +52,8 @@ class Options {
   void quiet(bool& value);
   // `names` as CLI11 takes them, "-o,--output"; an argument without a name is its metavar alone.
   void flag(const std::string& names, bool& value, const std::string& help);
-  void text(const std::string& names, std::string& value, OptionText text);
+  void text(const std::string& names, std::string& value, OptionText text,
+            ValueKind kind = ValueKind::text);
   void whole_number(const std::string& names, int& value, Range range, OptionText text);
   void whole_number(const std::string& names, std::int64_t& value, Range range, OptionText text);
   void whole_number(const std::string& names, std::optional<int>& value, Range range,

@@ -1,0 +1,79 @@
+#include "models/lowering/script/later_step.hpp"
+
+#include "models/base/assertion.hpp"
+
+namespace foreshard::lowering {
+namespace {
+
+class Repetition {
+ public:
+  Repetition(RankProgram& program, const Program& first, const ProgramPosition& begin,
+             Program& next)
+      : program_(program), first_(first), next_(next), reached_(begin), begin_(begin.buffers) {
+    const std::size_t end = program.buffers.size();
+    FORESHARD_ASSERT(&first != &next && next.instructions.empty(),
+                     "a step is repeated into itself");
+    number_.reserve(end - begin.buffers);
+    program.buffers.reserve(2 * end - begin.buffers);
+    next.instructions.reserve(first.instructions.size());
+    next.operands.reserve(first.operands.size());
+    next.events = first.events;
+  }
+
+  // Goes on to `end` with what is done again, or with what is not.
+  void repeat(const ProgramPosition& end) {
+    for (std::size_t b = reached_.buffers; b < end.buffers; ++b) {
+      number_.push_back(narrow<BufferId>(program_.buffers.size()));
+      program_.buffers.push_back(program_.buffers[b]);
+    }
+    for (std::size_t o = reached_.operands; o < end.operands; ++o) {
+      next_.operands.push_back(renumbered(first_.operands[o]));
+    }
+    for (std::size_t n = reached_.instructions; n < end.instructions; ++n) {
+      Instruction& i = next_.instructions.emplace_back(first_.instructions[n]);
+      if (i.cost_key != kNone) i.operands -= left_out_;
+      if (i.kind == Kind::alloc || i.kind == Kind::free || i.kind == Kind::record_stream) {
+        i.target = renumbered(i.target);
+      }
+    }
+    reached_ = end;
+  }
+  void leave_out(const ProgramPosition& end) {
+    for (std::size_t b = reached_.buffers; b < end.buffers; ++b) {
+      number_.push_back(narrow<BufferId>(b));
+    }
+    left_out_ += narrow<std::int32_t>(end.operands - reached_.operands);
+    reached_ = end;
+  }
+
+ private:
+  // Of a buffer of `first`; those of the set-up and those that are not made again keep theirs.
+  BufferId renumbered(BufferId buffer) const {
+    const auto number = static_cast<std::size_t>(buffer);
+    return number < begin_ ? buffer : number_[number - begin_];
+  }
+
+  RankProgram& program_;
+  const Program& first_;
+  Program& next_;
+  ProgramPosition reached_;
+  std::size_t begin_;             // first buffer of the step
+  std::vector<BufferId> number_;  // in the later step, by number from there on
+  std::int32_t left_out_ = 0;     // operands
+};
+
+}  // namespace
+
+void append_later_step(RankProgram& program, const Program& first, const ProgramPosition& begin,
+                       std::span<const ProgramStretch> once, Program& next) {
+  const ProgramPosition end{first.instructions.size(), first.operands.size(),
+                            program.buffers.size()};
+  Repetition repetition(program, first, begin, next);
+  for (const ProgramStretch& stretch : once) {
+    repetition.repeat(stretch.begin);
+    repetition.leave_out(stretch.end);
+  }
+  repetition.repeat(end);
+}
+
+}  // namespace foreshard::lowering
