@@ -52,7 +52,7 @@ TEST_P(InputFiles, ThatAreFolders) {
   if (GetParam().takes_folders) {
     const Outcome outcome = place_.run(GetParam().arguments);
     EXPECT_EQ(outcome.status, 2);
-    EXPECT_NE(outcome.err.find(GetParam().file + ": holds no "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(GetParam().file + ": contains no "), std::string::npos) << outcome.err;
   } else {
     expect_refused("is a folder");
   }
@@ -136,7 +136,7 @@ TEST(InputFolders, OfCheckpoints) {
     return place.run(job("train", 2, {"--steps", "1", "--resume", folder})).err;
   };
   EXPECT_EQ(resumed("none"), "foreshard: error: none: no such folder; expected a checkpoint\n");
-  EXPECT_EQ(resumed("file"), "foreshard: error: file: is no folder; expected a checkpoint\n");
+  EXPECT_EQ(resumed("file"), "foreshard: error: file: is not a folder; expected a checkpoint\n");
   EXPECT_EQ(resumed("model"),
             "foreshard: error: model/index.json: no such file; expected a checkpoint\n");
 }

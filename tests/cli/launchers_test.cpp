@@ -182,7 +182,7 @@ TEST_F(Launchers, RanksThatDoNotComeAreNamed) {
       place.run(job("train", 3, {"--steps", "1"}),
                 with(torchrun(0, 3, free_port()), {{"FORESHARD_RENDEZVOUS_TIMEOUT", "0.3"}}));
   EXPECT_EQ(alone.status, 1);
-  EXPECT_NE(alone.err.find("ranks 1 and 2 have not come"), std::string::npos) << alone.err;
+  EXPECT_NE(alone.err.find("ranks 1 and 2 have not connected"), std::string::npos) << alone.err;
 }
 
 TEST_F(Launchers, OneJobMeansOneJob) {

@@ -75,8 +75,8 @@ TEST(Replay, SaysWhatASnapshotHeld) {
   EXPECT_EQ(held.at("gathered").size(), 2u);
   const Outcome text = place.run({"replay", kSnapshot});
   EXPECT_EQ(text.status, 0);
-  EXPECT_NE(unwrapped(text.out).find("all 3 addresses are equal"), std::string::npos) << text.out;
-  EXPECT_NE(unwrapped(text.out).find("Too much was held, it was not fragmentation"),
+  EXPECT_NE(unwrapped(text.out).find("all 3 addresses match"), std::string::npos) << text.out;
+  EXPECT_NE(unwrapped(text.out).find("The cause is not fragmentation"),
             std::string::npos)
       << text.out;
   EXPECT_NE(text.out.find("1 block of 4,194,304 B"), std::string::npos) << text.out;
@@ -165,7 +165,7 @@ TEST(Replay, RefusesWhatMakesNoSense) {
   place.write("deep.jsonl", "{\"settings\": {}}\n{\"action\": \"alloc\", \"stream\": " +
                                 std::string(400'000, '[') + std::string(400'000, ']') + "}\n");
   const std::pair<std::vector<std::string>, std::string> cases[] = {
-      {{kList, "--allocator", "expandable_segment=1"}, "expandable_segments, perhaps"},
+      {{kList, "--allocator", "expandable_segment=1"}, "did you mean 'expandable_segments'?"},
       {{kList, "--allocator", "max_split_size_mb=3"}, "more than 20"},
       {{kList, "--capacity", "many"}, "--capacity"},
       {{kList, "--device", "0"}, "--device"},
@@ -174,7 +174,7 @@ TEST(Replay, RefusesWhatMakesNoSense) {
       {{"missing.pickle"}, "missing.pickle"},
       {{"empty.jsonl"}, "empty.jsonl"},
       {{"text.pickle"}, "text, but not JSON"},
-      {{"kineto.json"}, "JSON of PyTorch's profiler"},
+      {{"kineto.json"}, "JSON from PyTorch's profiler"},
       {{"deep.jsonl"}, "nests deeper"},
       {{"model"}, "folder"},
   };
