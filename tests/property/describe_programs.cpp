@@ -45,7 +45,7 @@ void describe_programs(std::ostream& out, const Job& job) {
 }
 
 void describe_prediction(std::ostream& out, const Job& job) {
-  const auto machine = load_machine("dgx-h100");
+  const auto machine = load_machine("h100-sxm");
   simulator::PredictionOptions options;
   options.steps = kSteps;
   options.machine = machine ? &*machine : nullptr;

@@ -101,7 +101,7 @@ TEST_F(HandMadeProgram, RangesAreToldToTheDevice) {
     void range_end() override { told += ")"; }
     std::string told;
   };
-  program_.names = {"step", "forward"};
+  program_.own_names = {"step", "forward"};
   add(Kind::range_begin, 0);
   add(Kind::range_begin, 1);
   add(Kind::range_end, 1);
