@@ -22,35 +22,35 @@ tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate(std::int64_t by
   request.expands = rules_.expandable_segments;
   if (is_private(stream)) apply_pool(request);
   ensure_stream(stream);
-  if (const auto entry = best_fit(request)) return take_cached(request, *entry);
+  if (const auto place = best_fit(request)) return take_cached(request, *place);
   return allocate_new(request);
 }
 
-std::optional<std::size_t> CachingAllocator::best_fit(const Request& request) {
+std::optional<FreeBlocks::Place> CachingAllocator::best_fit(const Request& request) {
   if (collects_garbage() && !is_private(request.stream)) ++lookups_[request.small];
   const FreeBlocks& free = pool(request.stream, request.small).free;
-  std::size_t entry = free.lower_bound(request.size);
-  if (entry == free.size()) return std::nullopt;
+  FreeBlocks::Place place = free.lower_bound(request.size);
+  if (free.is_end(place)) return std::nullopt;
   if (request.expands) {
     // A block at the end of the mapped part counts with what it could grow by: prefer a later block
     // that wastes less of it.
-    const auto reach = [&](std::size_t i) {
-      const Block& b = block(free[i].block);
+    const auto reach = [&](FreeBlocks::Place at) {
+      const Block& b = block(free[at].block);
       const bool grows = b.next != kNoBlock && block(b.next).state == State::unmapped;
       return b.size + (grows ? block(b.next).size : 0);
     };
-    while (block(free[entry].block).range >= 0 && entry + 1 < free.size() &&
-           reach(entry + 1) < reach(entry)) {
-      ++entry;
+    while (block(free[place].block).range >= 0 && !free.is_end(free.next(place)) &&
+           reach(free.next(place)) < reach(place)) {
+      place = free.next(place);
     }
   }
-  if (!rules_.may_serve(request.size, free[entry].size)) return std::nullopt;
-  return entry;
+  if (!rules_.may_serve(request.size, free[place].size)) return std::nullopt;
+  return place;
 }
 
-Allocation CachingAllocator::take_cached(const Request& request, std::size_t entry) {
+Allocation CachingAllocator::take_cached(const Request& request, FreeBlocks::Place place) {
   FreeBlocks& free = pool(request.stream, request.small).free;
-  const BlockId id = free[entry].block;
+  const BlockId id = free[place].block;
   const std::int64_t remaining = block(id).size - request.size;
   if (rules_.splits(request.size, remaining, request.small || request.expands)) {
     const Block& whole = block(id);
@@ -63,9 +63,9 @@ Allocation CachingAllocator::take_cached(const Request& request, std::size_t ent
                                     .small = whole.small});
     link_after(rest, id);
     block(id).size = request.size;
-    free.shrink(entry, {remaining, block(rest).address, rest});
+    free.replace(place, {remaining, block(rest).address, rest});
   } else {
-    free.erase(entry);
+    free.erase(place);
   }
   return hand_out(id, request);
 }
@@ -137,33 +137,7 @@ void CachingAllocator::complete(BlockId id) {
   b.state = State::free;
   b.requested = 0;
 
-  const auto is_free = [this](BlockId neighbour) {
-    return neighbour != kNoBlock && block(neighbour).state == State::free;
-  };
-  FreeBlocks& free = pool_of(b).free;
-  // The entry of one free neighbour grows into that of the merged block, which saves moving the
-  // array twice.
-  std::optional<AddressRange> grown;
-  if (is_free(b.previous)) {
-    grown = AddressRange{block(b.previous).address, block(b.previous).size};
-    absorb(id, b.previous);
-  }
-  if (is_free(b.next)) {
-    const Block& next = block(b.next);
-    if (grown) {
-      free.erase(next.size, next.address);
-    } else {
-      grown = AddressRange{next.address, next.size};
-    }
-    absorb(id, b.next);
-  }
-  b.free_since = lookups_[b.small];
-  const FreeBlocks::Entry entry{b.size, b.address, id};
-  if (grown) {
-    free.grow(free.lower_bound(grown->bytes, grown->address), entry);
-  } else {
-    free.insert(entry);
-  }
+  insert_merged(id);
 }
 
 void CachingAllocator::process_events() {
@@ -202,11 +176,6 @@ void CachingAllocator::reset_peaks() {
   statistics_.peak_allocated = statistics_.allocated;
   statistics_.peak_reserved = statistics_.reserved;
   statistics_.peak_active = statistics_.active;
-}
-
-void CachingAllocator::ensure_stream(int stream) {
-  const std::size_t pools = index(2 * (stream + 1));
-  if (pools_.size() < pools) pools_.resize(pools);
 }
 
 BlockId CachingAllocator::new_block(const Block& value) {
@@ -257,6 +226,26 @@ void CachingAllocator::insert_free(BlockId id) {
   Block& b = block(id);
   b.free_since = lookups_[b.small];
   pool_of(b).free.insert({b.size, b.address, id});
+}
+
+// Of a block that has become free: one with its free neighbours from now on.
+void CachingAllocator::insert_merged(BlockId id) {
+  Block& b = block(id);
+  FreeBlocks& free = pool_of(b).free;
+  std::optional<FreeBlocks::Entry> part;  // a neighbour, whose place the whole takes
+  for (const BlockId neighbour : {b.previous, b.next}) {
+    if (neighbour == kNoBlock || block(neighbour).state != State::free) continue;
+    if (part) free.erase(free.find(part->size, part->address));
+    part = {block(neighbour).size, block(neighbour).address, neighbour};
+    absorb(id, neighbour);
+  }
+  b.free_since = lookups_[b.small];
+  const FreeBlocks::Entry whole{b.size, b.address, id};
+  if (part) {
+    free.replace(free.find(part->size, part->address), whole);
+  } else {
+    free.insert(whole);
+  }
 }
 
 void CachingAllocator::took(std::int64_t bytes) {

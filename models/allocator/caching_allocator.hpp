@@ -134,7 +134,10 @@ class CachingAllocator {
   Block& block(BlockId id) { return blocks_[index(id)]; }
   Pool& pool(int stream, bool small) { return pools_[index(2 * stream + (small ? 1 : 0))]; }
   Pool& pool_of(const Block& b) { return pool(b.stream, b.small); }
-  void ensure_stream(int stream);
+  void ensure_stream(int stream) {
+    const std::size_t pools = index(2 * (stream + 1));
+    if (pools_.size() < pools) pools_.resize(pools);
+  }
   bool is_private(int stream) const { return stream >= default_streams_; }
   void apply_pool(Request& request) const;
 
@@ -142,15 +145,19 @@ class CachingAllocator {
   void delete_block(BlockId id);
   void link_after(BlockId id, BlockId neighbour);
   void insert_free(BlockId id);
-  void erase_free(const Block& b) { pool_of(b).free.erase(b.size, b.address); }
+  void erase_free(const Block& b) {
+    FreeBlocks& free = pool_of(b).free;
+    free.erase(free.find(b.size, b.address));
+  }
+  void insert_merged(BlockId id);
   void insert_unmapped(BlockId id);
   void erase_unmapped(BlockId id);
   void absorb(BlockId id, BlockId neighbour);
   bool collects_garbage() const { return limit_ && rules_.garbage_collection_threshold > 0.0; }
 
   // The request's path: a cached block, else new memory, else new memory after a release.
-  std::optional<std::size_t> best_fit(const Request& request);
-  Allocation take_cached(const Request& request, std::size_t entry);
+  std::optional<FreeBlocks::Place> best_fit(const Request& request);
+  Allocation take_cached(const Request& request, FreeBlocks::Place place);
   tl::expected<Allocation, OutOfMemory> allocate_new(const Request& request);
   Allocation hand_out(BlockId id, const Request& request);
   BlockId new_memory(const Request& request);

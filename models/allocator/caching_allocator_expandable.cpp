@@ -80,12 +80,7 @@ bool CachingAllocator::map_front(BlockId id, std::int64_t bytes) {
   Block& b = block(id);
   b.size = mapped;
   b.state = State::free;
-  for (const BlockId neighbour : {b.previous, b.next}) {
-    if (neighbour == kNoBlock || block(neighbour).state != State::free) continue;
-    erase_free(block(neighbour));
-    absorb(id, neighbour);
-  }
-  insert_free(id);
+  insert_merged(id);
   took(mapped);
   notify_segment(Action::segment_map, whole.stream, {whole.address, mapped});
   return true;

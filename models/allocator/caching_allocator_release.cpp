@@ -19,8 +19,7 @@ tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate_new(const Reque
   }
   if (id == kNoBlock) return tl::unexpected(fail_request(request));
   const Block& b = block(id);
-  return take_cached(request,
-                     pool(request.stream, request.small).free.lower_bound(b.size, b.address));
+  return take_cached(request, pool(request.stream, request.small).free.find(b.size, b.address));
 }
 
 OutOfMemory CachingAllocator::fail_request(const Request& request) {
@@ -64,12 +63,12 @@ void CachingAllocator::collect_garbage() {
   std::vector<BlockId> candidates;  // ordered by stream, size and address
   std::int64_t total_age = 0;
   for (std::size_t p = 0; p < pools_.size() && !is_private(static_cast<int>(p / 2)); p += 2) {
-    for (const auto& entry : pools_[p].free) {
-      const Block& b = block(entry.block);
-      if (b.is_split()) continue;
-      candidates.push_back(entry.block);
+    pools_[p].free.for_each([&](BlockId id) {
+      const Block& b = block(id);
+      if (b.is_split()) return;
+      candidates.push_back(id);
       total_age += now - b.free_since;
-    }
+    });
   }
 
   bool has_freed = true;
@@ -95,18 +94,22 @@ bool CachingAllocator::release_oversize(const Request& request) {
   if (rules_.max_split_size == AllocatorRules::kUnlimited) return false;
   const std::int64_t wanted = std::max(request.size, rules_.max_split_size);
   const FreeBlocks& free = pool(request.stream, request.small).free;
-  std::size_t entry = free.lower_bound(wanted);
-  if (entry < free.size() && block(free[entry].block).range < 0) {
-    release_segment(free[entry].block);
+  FreeBlocks::Place place = free.lower_bound(wanted);
+  if (!free.is_end(place) && block(free[place].block).range < 0) {
+    release_segment(free[place].block);
     return true;
   }
   std::int64_t released = 0;
-  while (entry > 0 && released < wanted && free[entry - 1].size >= rules_.max_split_size) {
-    --entry;
-    if (block(free[entry].block).range >= 0) continue;
-    released += free[entry].size;
-    release_segment(free[entry].block);
+  std::vector<BlockId> largest;
+  while (released < wanted && !free.is_first(place)) {
+    place = free.previous(place);
+    const FreeBlocks::Entry entry = free[place];
+    if (entry.size < rules_.max_split_size) break;
+    if (block(entry.block).range >= 0) continue;
+    released += entry.size;
+    largest.push_back(entry.block);
   }
+  for (const BlockId id : largest) release_segment(id);
   return released >= wanted;
 }
 
@@ -160,14 +163,14 @@ void CachingAllocator::release_pools(bool small, int first_stream, int end_strea
   std::vector<BlockId> to_release, to_unmap;
   const int streams = std::min(end_stream, static_cast<int>(pools_.size() / 2));
   for (int stream = first_stream; stream < streams; ++stream) {
-    for (const auto& entry : pool(stream, small).free) {
-      const Block& b = block(entry.block);
+    pool(stream, small).free.for_each([&](BlockId id) {
+      const Block& b = block(id);
       if (b.range >= 0) {
-        to_unmap.push_back(entry.block);
+        to_unmap.push_back(id);
       } else if (!b.is_split()) {
-        to_release.push_back(entry.block);
+        to_release.push_back(id);
       }
-    }
+    });
   }
   for (const BlockId id : to_release) release_segment(id);
   for (const BlockId id : to_unmap) unmap_granules(id);

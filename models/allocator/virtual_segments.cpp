@@ -44,17 +44,36 @@ std::optional<Address> DescendingAddresses::take(std::int64_t bytes) {
   return address;
 }
 
-std::optional<Address> DescendingAddresses::next(std::int64_t bytes) const {
+std::optional<Address> DescendingAddresses::next(std::int64_t bytes) {
   const std::int64_t size = rounded(bytes);
   return size <= next_ - floor_ ? next_ - size : highest_gap(size);
 }
 
 void DescendingAddresses::take(Address next, std::int64_t bytes) {
   next_ = std::min(next_, next);
-  taken_.emplace_hint(taken_.end(), next, rounded(bytes));
+  taken_.insert(find(next), {next, rounded(bytes)});
 }
 
-std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) const {
+void DescendingAddresses::give_back(Address address) {
+  const auto taken = find(address);
+  if (taken == taken_.end() || taken->address != address || taken->bytes == 0) return;
+  taken->bytes = 0;
+  if (++given_back_ > taken_.size() / 2) drop_given_back();
+}
+
+std::vector<AddressRange>::iterator DescendingAddresses::find(Address address) {
+  return std::partition_point(taken_.begin(), taken_.end(), [address](const AddressRange& taken) {
+    return taken.address > address;
+  });
+}
+
+void DescendingAddresses::drop_given_back() {
+  std::erase_if(taken_, [](const AddressRange& taken) { return taken.bytes == 0; });
+  given_back_ = 0;
+}
+
+std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) {
+  drop_given_back();
   Address end = top_;
   for (const auto& [address, size] : taken_) {
     if (end - (address + size) >= bytes) return end - bytes;

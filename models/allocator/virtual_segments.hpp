@@ -14,10 +14,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <optional>
+#include <vector>
 
 #include "models/allocator/segment_source.hpp"
 
@@ -42,16 +41,20 @@ class DescendingAddresses {
   DescendingAddresses(Address top, Address floor) : top_(top), floor_(floor), next_(top) {}
 
   std::optional<Address> take(std::int64_t bytes);
-  // The same in two steps: what the next `bytes` would get, which changes nothing, and taking it.
-  std::optional<Address> next(std::int64_t bytes) const;
+  // The same in two steps: what the next `bytes` would get, and taking it.
+  std::optional<Address> next(std::int64_t bytes);
   void take(Address next, std::int64_t bytes);
-  void give_back(Address address) { taken_.erase(address); }
+  void give_back(Address address);
 
  private:
-  std::optional<Address> highest_gap(std::int64_t bytes) const;
+  std::optional<Address> highest_gap(std::int64_t bytes);
+  std::vector<AddressRange>::iterator find(Address address);
+  void drop_given_back();
 
   Address top_, floor_, next_;
-  std::map<Address, std::int64_t, std::greater<>> taken_;
+  // Descending. One that was given back is left empty, until half of them are.
+  std::vector<AddressRange> taken_;
+  std::size_t given_back_ = 0;
 };
 
 class VirtualSegments final : public SegmentSource {

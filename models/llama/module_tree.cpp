@@ -7,19 +7,31 @@
 namespace foreshard {
 namespace {
 
+constexpr std::size_t kMostChildren = 5;  // of all modules but the list of layers
+
+std::string joined(std::string_view above, std::string_view name) {
+  std::string path;
+  path.reserve(above.size() + 1 + name.size());
+  path += above;
+  if (!above.empty()) path += '.';
+  path += name;
+  return path;
+}
+
 class TreeBuilder {
  public:
   std::vector<Module> modules;
   std::vector<Parameter> parameters;
 
-  ModuleId module(ModuleId parent, const std::string& name, ModuleKind kind, std::string_view type,
+  ModuleId module(ModuleId parent, std::string_view name, ModuleKind kind, std::string_view type,
                   std::int32_t layer = kNone) {
     const ModuleId id = narrow<ModuleId>(modules.size());
     Module added;
     if (parent != kNone) {
       Module& above = modules[static_cast<std::size_t>(parent)];
+      if (above.children.empty()) above.children.reserve(kMostChildren);
       above.children.push_back(id);
-      added.path = above.path.empty() ? name : above.path + "." + name;
+      added.path = joined(above.path, name);
     }
     added.class_name = type;
     added.kind = kind;
@@ -29,21 +41,21 @@ class TreeBuilder {
     return id;
   }
 
-  void parameter(ModuleId module, const char* name, std::int64_t rows, std::int64_t columns) {
+  void parameter(ModuleId module, std::string_view name, std::int64_t rows, std::int64_t columns) {
     Module& owner = modules[static_cast<std::size_t>(module)];
     owner.parameters.push_back(narrow<ParameterId>(parameters.size()));
     parameters.push_back(
-        {owner.path + "." + name, module, rows, columns == 0 ? 1 : columns, columns == 0});
+        {joined(owner.path, name), module, rows, columns == 0 ? 1 : columns, columns == 0});
   }
 
-  void linear(ModuleId parent, const char* name, std::int64_t out, std::int64_t in, bool bias,
+  void linear(ModuleId parent, std::string_view name, std::int64_t out, std::int64_t in, bool bias,
               std::int32_t layer) {
     const ModuleId id = module(parent, name, ModuleKind::linear, "Linear", layer);
     parameter(id, "weight", out, in);
     if (bias) parameter(id, "bias", out, 0);
   }
 
-  void norm(ModuleId parent, const char* name, std::int64_t size, std::int32_t layer = kNone) {
+  void norm(ModuleId parent, std::string_view name, std::int64_t size, std::int32_t layer = kNone) {
     parameter(module(parent, name, ModuleKind::norm, "LlamaRMSNorm", layer), "weight", size, 0);
   }
 

@@ -107,7 +107,7 @@ bool is_torchtitan(const Plan& plan) {
   return plan.pytorch.implementation == "torchtitan";
 }
 
-// Completes a job that has all but its units and warnings.
+// Completes a job that has all but its warnings, and perhaps its units.
 Result<Job> checked(Job job, const std::string& plan_file) {
   const Plan& plan = job.plan;
   if (plan.operators != OperatorSetName::foreshard) {
@@ -134,9 +134,11 @@ Result<Job> checked(Job job, const std::string& plan_file) {
       !ok) {
     return tl::unexpected(ok.error());
   }
-  auto units = wrap_units(job.tree, job.model, plan, plan_file);
-  if (!units) return tl::unexpected(units.error());
-  job.units = std::move(*units);
+  if (job.units.empty()) {
+    auto units = wrap_units(job.tree, job.model, plan, plan_file);
+    if (!units) return tl::unexpected(units.error());
+    job.units = std::move(*units);
+  }
   if (auto ok = check_sharded_units(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_program_size(job, plan_file); !ok) return tl::unexpected(ok.error());
   warn_of_globs_without_unit(job, plan.sharding.keep_after_forward, "sharding.keep_after_forward");
@@ -175,7 +177,16 @@ Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_fil
   if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
     return make_job(job.model, plan, plan_file, job.ranks, job.nodes);
   }
-  return checked({job.model, plan, job.ranks, job.nodes, job.device, job.tree, {}, {}}, plan_file);
+  const bool wraps_alike = plan.wrap == job.plan.wrap;
+  return checked({job.model,
+                  plan,
+                  job.ranks,
+                  job.nodes,
+                  job.device,
+                  job.tree,
+                  wraps_alike ? job.units : std::vector<Unit>(),
+                  {}},
+                 plan_file);
 }
 
 AfterForward after_forward(const Job& job, UnitId unit) {

@@ -1,5 +1,7 @@
-// How long a prediction takes: from parsed inputs to two steps with timeline and memory. One
-// iteration of `replan` is one plan; 64 different ones in turn, nothing remembered in between.
+// How long a prediction takes: from parsed inputs to two steps with timeline and memory, in the memory
+// of the prediction before. One iteration of `replan` is one plan of a model whose tree is there; 64
+// different ones in turn, nothing else remembered in between. `replan-all` makes all 64 on two threads,
+// and `predict-once` a prediction in memory of its own.
 #include <cstdlib>
 #include <iostream>
 #include <vector>
@@ -7,7 +9,7 @@
 #include <benchmark/benchmark.h>
 
 #include "models/lowering/lower.hpp"
-#include "simulator/predict/prediction.hpp"
+#include "simulator/predict/predict_all.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -23,20 +25,21 @@ Job job_of(const std::string& model, const Plan& plan, int ranks) {
   return must(make_job(must(load_llama_config(model)), plan, "benchmark", ranks));
 }
 
-void predict_model(benchmark::State& state, const std::string& model, int ranks) {
+void predict_model(benchmark::State& state, const std::string& model, int ranks, bool keeps) {
   const LlamaConfig config = must(load_llama_config(model));
   const Machine machine = must(load_machine("h100-sxm"));
   PredictionOptions options;
   options.machine = &machine;
+  Prediction prediction;
   for (auto _ : state) {
+    if (!keeps) prediction = {};
     const Job job = must(make_job(config, Plan{}, "benchmark", ranks));
-    benchmark::DoNotOptimize(predict(job, options).step_time);
+    prediction = predict(job, options, std::move(prediction));
+    benchmark::DoNotOptimize(prediction.step_time);
   }
 }
 
-void replan(benchmark::State& state) {
-  const LlamaConfig config = must(load_llama_config("llama-3.1-8b"));
-  const Machine machine = must(load_machine("h100-sxm"));
+std::vector<Plan> plans_of_a_search() {
   std::vector<Plan> plans;
   for (int i = 0; i < 64; ++i) {
     Plan plan;
@@ -49,6 +52,13 @@ void replan(benchmark::State& state) {
     plan.precision.reduce = i / 32 == 0 ? DType::fp32 : DType::bf16;
     plans.push_back(plan);
   }
+  return plans;
+}
+
+void replan_model(benchmark::State& state) {
+  const LlamaConfig config = must(load_llama_config("llama-3.1-8b"));
+  const Machine machine = must(load_machine("h100-sxm"));
+  const std::vector<Plan> plans = plans_of_a_search();
   PredictionOptions options;
   options.machine = &machine;
   const Job first = must(make_job(config, Plan{}, "benchmark", 8));
@@ -61,13 +71,38 @@ void replan(benchmark::State& state) {
   }
 }
 
-BENCHMARK_CAPTURE(predict_model, 8b, std::string("llama-3.1-8b"), 8)
+void replan_all(benchmark::State& state) {
+  const LlamaConfig config = must(load_llama_config("llama-3.1-8b"));
+  const Machine machine = must(load_machine("h100-sxm"));
+  const std::vector<Plan> plans = plans_of_a_search();
+  PredictionOptions options;
+  options.machine = &machine;
+  const Job first = must(make_job(config, Plan{}, "benchmark", 8));
+  std::vector<Nanoseconds> times(plans.size());
+  for (auto _ : state) {
+    predict_all(
+        plans.size(), [&](std::size_t n) { return must(replan(first, plans[n], "benchmark")); },
+        options, 2,
+        [&](std::size_t n, const Job&, const Prediction& p) { times[n] = p.step_time; });
+    benchmark::DoNotOptimize(times.data());
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plans.size()));
+}
+
+BENCHMARK_CAPTURE(predict_model, 8b, std::string("llama-3.1-8b"), 8, true)
     ->Name("predict/llama-3.1-8b/8")
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(predict_model, 405b, std::string("llama-3.1-405b"), 512)
+BENCHMARK_CAPTURE(predict_model, 405b, std::string("llama-3.1-405b"), 512, true)
     ->Name("predict/llama-3.1-405b/512")
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(replan)->Name("replan/llama-3.1-8b/8")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(predict_model, once, std::string("llama-3.1-8b"), 8, false)
+    ->Name("predict-once/llama-3.1-8b/8")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(replan_model)->Name("replan/llama-3.1-8b/8")->Unit(benchmark::kMillisecond);
+BENCHMARK(replan_all)
+    ->Name("replan-all/llama-3.1-8b/8")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 // Where the time of a prediction goes.
 void lower_only(benchmark::State& state) {

@@ -114,7 +114,7 @@ CostKeyId Emitter::intern(const CostKey& key) {
 }
 
 Instruction& Emitter::append(Kind kind, Stream stream, std::int32_t target) {
-  Instruction& out = target_->instructions.emplace_back();
+  Instruction out;
   out.kind = kind;
   out.stream = stream;
   out.phase = phase;
@@ -122,7 +122,7 @@ Instruction& Emitter::append(Kind kind, Stream stream, std::int32_t target) {
   out.unit = unit_;
   out.target = target;
   out.module = module_;
-  return out;
+  return target_->instructions.emplace_back(out);
 }
 
 void Emitter::set_operands(Instruction& instruction, Buffers reads, Buffers writes) {

@@ -26,14 +26,18 @@ class Repetition {
       number_.push_back(narrow<BufferId>(program_.buffers.size()));
       program_.buffers.push_back(program_.buffers[b]);
     }
-    for (std::size_t o = reached_.operands; o < end.operands; ++o) {
-      next_.operands.push_back(renumbered(first_.operands[o]));
-    }
-    for (std::size_t n = reached_.instructions; n < end.instructions; ++n) {
-      Instruction& i = next_.instructions.emplace_back(first_.instructions[n]);
-      if (i.cost_key != kNone) i.operands -= left_out_;
-      if (i.kind == Kind::alloc || i.kind == Kind::free || i.kind == Kind::record_stream) {
-        i.target = renumbered(i.target);
+    const auto operands =
+        std::span(first_.operands).subspan(reached_.operands, end.operands - reached_.operands);
+    for (const BufferId operand : operands) next_.operands.push_back(renumbered(operand));
+    const auto instructions =
+        std::span(first_.instructions)
+            .subspan(reached_.instructions, end.instructions - reached_.instructions);
+    const auto added = static_cast<std::ptrdiff_t>(next_.instructions.size());
+    next_.instructions.insert(next_.instructions.end(), instructions.begin(), instructions.end());
+    for (auto i = next_.instructions.begin() + added; i != next_.instructions.end(); ++i) {
+      if (i->cost_key != kNone) i->operands -= left_out_;
+      if (i->kind == Kind::alloc || i->kind == Kind::free || i->kind == Kind::record_stream) {
+        i->target = renumbered(i->target);
       }
     }
     reached_ = end;

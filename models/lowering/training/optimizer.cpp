@@ -61,6 +61,8 @@ void Optimizer::create_states(const OptimizerTensors& tensors) {
   const auto once = emit_.only_once();
   const DType type = plan_.precision.optimizer_state;
   const bool on_host = optimizes_on_host(plan_);
+  states.exp_avg.reserve(tensors.parameters.size());
+  states.exp_avg_sq.reserve(tensors.parameters.size());
   for (const ParameterShard& p : tensors.parameters) {
     for (const Role role : {Role::exp_avg, Role::exp_avg_sq}) {
       const std::int64_t bytes = p.local * item_size(type);
