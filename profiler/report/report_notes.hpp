@@ -22,7 +22,7 @@ std::string out_of_memory_sentence(const Analysis& analysis);
 // the JSON.
 std::vector<std::string> recording_warnings(const Analysis& analysis);
 
-// "incomplete: nothing is missing before 2.000 ms, what came later may be"
+// "incomplete: complete up to 2.000 ms, later records may be missing"
 std::string incomplete_until(std::int64_t ns);
 
 }  // namespace foreshard::profiler

@@ -22,7 +22,7 @@ struct Recording {
   std::int64_t cost_keys_mapped = 0, cost_keys_unmapped = 0;
   std::int64_t unrelated_collectives = 0;  // ranges of a backend's own threads
   std::int64_t mended = 0;                 // events whose text had to be mended
-  std::string trouble;                     // why the trace is not complete, empty where it is
+  std::string incomplete_reason;           // why the trace is not complete, empty where it is
 };
 
 Result<Recording> read_recording(ByteSource& bytes, const std::string& file,

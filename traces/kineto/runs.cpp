@@ -95,8 +95,8 @@ Metadata describe(const std::vector<Recording>& recordings, const std::vector<st
     more["files"] += (more["files"].empty() ? "" : "\n") + recording.file;
     if (!recording.device.empty()) more["device." + rank] = recording.device;
     if (!recording.host.empty()) more["host." + rank] = recording.host;
-    if (!recording.trouble.empty()) {
-      more["trouble." + rank] = recording.trouble;
+    if (!recording.incomplete_reason.empty()) {
+      more["trouble." + rank] = recording.incomplete_reason;
       is_complete = 0;
     }
     mapped += recording.cost_keys_mapped;
