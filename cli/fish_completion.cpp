@@ -13,7 +13,7 @@ std::string fish_quoted(const std::string& text) {
   return out + "'";
 }
 
-// What a value may be: -x forbids files, -r wants a value of any kind.
+// What a value may be: -x forbids files, -r requires a value.
 std::string value_of(const OptionInfo& option) {
   if (option.kind == ValueKind::flag) return "";
   std::string text = takes_file(option) || option.kind == ValueKind::folder ? " -r -F" : " -x";

@@ -128,11 +128,12 @@ Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
   if (!snapshot) return tl::unexpected(snapshot.error());
   answer.devices = traces::recorded_devices(*snapshot);
   if (answer.devices.empty()) {
-    return fail(
-        history_, "",
-        "holds no segments and no events" +
-            (snapshot->trouble.empty() ? "" : " before its damage (" + snapshot->trouble + ")") +
-            "; expected a device's memory");
+    return fail(history_, "",
+                "holds no segments and no events" +
+                    (snapshot->incomplete_reason.empty()
+                         ? ""
+                         : " before its damage (" + snapshot->incomplete_reason + ")") +
+                    "; expected a device's memory");
   }
   const auto chosen_device =
       chosen(answer.devices, [&](int device) { return weight(*snapshot, device); });
@@ -140,7 +141,7 @@ Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
   const int device = *chosen_device;
   traces::SnapshotHistory found = traces::history_of(*snapshot, device);
   answer.device = device;
-  answer.incomplete_reason = snapshot->trouble;
+  answer.incomplete_reason = snapshot->incomplete_reason;
   answer.inconsistent_events = found.misfits;
   answer.skipped_events = found.left_out;
   Recording recording;

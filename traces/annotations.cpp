@@ -61,7 +61,7 @@ Annotation fsdp2(std::string_view text) {
   return out;
 }
 
-// FSDP1 does not say which module it speaks of.
+// FSDP1's annotations do not contain the module.
 Annotation fsdp1(std::string_view word) {
   Annotation out;
   if (word.find("backward") != std::string_view::npos) {

@@ -21,7 +21,7 @@ class FsdpScopes {
     Text unit{}, phase{};
   };
 
-  // A range that says this about a unit is over.
+  // A range with this meaning for a unit has ended.
   void change(Annotation::Scope scope, const Text& unit, const Text& phase) {
     switch (scope) {
       case Annotation::Scope::none: break;

@@ -14,7 +14,7 @@
 //
 // Units and phases come from FSDP's annotations; a kernel has those of the call that launched it
 // (Event::correlation). So do cost keys: an operator's key is that of all kernels that it launched,
-// and only their sum is its cost. Metadata says `source` (kineto, nsys, snapshot), `files`, and of
+// and only their sum is its cost. Metadata contains `source` (kineto, nsys, snapshot), `files`, and of
 // each rank what is known: `device.R`, `host.R`, and `trouble.R` where its recording is not whole. How
 // many events have a cost key, and how many might have had one, is `cost_keys_mapped` and
 // `cost_keys_unmapped`; how many collectives of gloo's threads could not be related to their calls,
@@ -31,7 +31,7 @@
 
 namespace foreshard::traces {
 
-// Is told how much of a recording has been read, in a unit of the importer's own, by one thread at a
+// Receives how much of a recording has been read, in a unit of the importer's own, by one thread at a
 // time, which need not be the caller's.
 using ReportProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 

@@ -49,7 +49,7 @@ struct RunDescription {
   Metadata more;  // further keys, which win over those above
 };
 
-// All keys that are always there, with what this machine and build say of themselves.
+// All keys that are always there, with values for this machine and build.
 Metadata run_metadata(const RunDescription& run);
 
 // The value of a key as an integer, or `fallback` where it is absent or no number.
@@ -64,7 +64,7 @@ Result<std::int64_t> integer_between(const Metadata& metadata, const std::string
 // The value of a key as a decimal number, such as a share, or `fallback`.
 double number(const Metadata& metadata, const std::string& key, double fallback);
 
-// "Intel(R) Xeon(R) ...", or empty where the system does not say.
+// "Intel(R) Xeon(R) ...", or empty where unknown.
 std::string cpu_model();
 
 // The same for all processes that share a monotonic clock: one boot of one machine. Empty where the

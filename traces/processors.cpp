@@ -69,7 +69,7 @@ double cpu_quota(const fs::path& root) {
 Processors own_processors() {
   Processors own;
   own.node = clock_id();
-  // Machines with more processors than a fixed set holds need a larger one; the kernel says so.
+  // Machines with more processors than a fixed set holds need a larger one; the kernel reports it.
   for (int room = CPU_SETSIZE; room <= 1 << 20 && own.usable.empty(); room *= 2) {
     cpu_set_t* const set = CPU_ALLOC(static_cast<std::size_t>(room));
     const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(room));

@@ -22,7 +22,7 @@ namespace foreshard::cli {
 // What completion offers for a value.
 enum class ValueKind { flag, text, file, folder, model, machine, choice, command, query };
 
-// How an option is described. `fallback` says what holds without it where that is not a value.
+// How an option is described. `fallback` describes the behaviour without it where there is no default value.
 struct OptionText {
   std::string metavar;
   std::string help;

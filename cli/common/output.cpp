@@ -17,7 +17,7 @@ namespace foreshard::cli {
 
 namespace {
 
-// The version of the form of all answers: docs/json.md says when it changes.
+// The version of the form of all answers: see docs/json.md for when it changes.
 constexpr int kSchemaVersion = 1;
 
 // An answer begins with its version. It can be large, so that its text is not parsed again.

@@ -16,7 +16,7 @@
 
 namespace foreshard::cli {
 
-// Prints an error as the contract says and returns its exit status.
+// Prints an error in the form above and returns its exit status.
 int complain(const Error& error, int status = kBadInput);
 int complain(const std::exception& error);  // of a failure that users cannot cause
 // Text for people on standard output: the only way there, since what files and options hold must not

@@ -11,7 +11,7 @@ struct DeviceName {
   std::string_view id;
 };
 
-// As torch.cuda.get_device_name says them, newer drivers with the vendor's name before.
+// As returned by torch.cuda.get_device_name, newer drivers with the vendor's name before.
 constexpr std::array kNames{DeviceName{"Tesla V100-SXM2-32GB", "v100-sxm2-32"},
                             DeviceName{"Tesla V100-SXM2-16GB", "v100-sxm2-16"},
                             DeviceName{"Tesla T4", "t4"},

@@ -38,7 +38,7 @@ struct Machine {
   Bytes l2_cache;
 
   double link_bandwidth = 0;       // inside a node, all links together; 0: through the host
-  double host_bandwidth = 31.5e9;  // PCIe 4 x16 unless said otherwise
+  double host_bandwidth = 31.5e9;  // default: PCIe 4 x16
   std::int64_t gpus_per_node = 8;  // devices that reach each other without the network
   double network_bandwidth = 12.5e9;
   double watts = 0;

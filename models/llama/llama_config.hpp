@@ -31,7 +31,7 @@ struct LlamaConfig {
   std::int64_t layers = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
-  std::int64_t head_dim = 0;  // hidden / heads unless the config says otherwise
+  std::int64_t head_dim = 0;  // default: hidden / heads
   std::int64_t vocabulary = 0;
   std::int64_t context = 0;  // max_position_embeddings
   double rms_norm_eps = 1e-6;

@@ -13,7 +13,7 @@ namespace {
 struct Effect {
   std::string_view key;
   bool (*counts)(const Plan&);
-  std::string_view needed;  // what the plan would have to say for the key to count
+  std::string_view needed;  // what the plan would need for the key to have an effect
 };
 
 bool runs_foreshard(const Plan& p) {

@@ -74,7 +74,7 @@ std::string spelt(const ReshardAfterForward& reshard) {
   }
 }
 
-// Nothing where the key is not written: it has no value that says so.
+// Nothing where the key is not written: it has no value for that.
 std::string spelt(const std::optional<std::string>& value) {
   return value ? spelt(*value) : "";
 }

@@ -15,7 +15,7 @@ struct OomReport {
   int rank = 0;
   std::int64_t instruction = 0;
   std::string operator_name;  // empty: nothing in this step ever uses the buffer, or not recorded
-  std::string unit;           // of the instruction, as unit_name says it
+  std::string unit;           // of the instruction, as unit_name returns it
   std::string phase;
   OutOfMemory request;
 };

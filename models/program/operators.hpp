@@ -1,4 +1,4 @@
-// The operators a step program launches, and the cost key that says how large each launch is.
+// The operators a step program launches, and the cost key that describes the size of each launch.
 //
 // Letters: T tokens of a micro-batch (B sequences of S), D hidden size, H query heads, K key/value
 // heads, d head size, F feed-forward size, V vocabulary, N ranks of a group, S_u padded shard

@@ -78,7 +78,7 @@ enum class Kind : std::uint8_t {
   launch,        // kernel `cost_key.op` on `stream`
   host_compute,  // the same, done by the host thread itself, which waits for nothing but itself
   collective,  // on `stream`, over `group`; operands: input and output, in place where they are one
-  copy,        // `cost_key.op` says which way; on `stream`
+  copy,        // `cost_key.op` is the direction; on `stream`
   record_event,   // event `target` on `stream`
   wait_event,     // `stream` waits for event `target`
   host_wait,      // the host blocks until event `target` is reached

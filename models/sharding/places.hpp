@@ -40,7 +40,7 @@ struct UnitLayout {
   std::int64_t local = 0;                  // sum of local
 };
 
-// One rank's place: `groups` says for each Group how many ranks it has and which one this is.
+// One rank's place: `groups` holds for each Group its number of ranks and this rank's number.
 struct RankPlace {
   int rank = 0;
   struct Membership {

@@ -15,7 +15,7 @@ namespace {
 using traces::bounded_sum;
 using traces::EventKind;
 
-// What a trace's events say about one rank, before anything is counted.
+// The events of one rank, before anything is counted.
 struct RankEvents {
   std::int64_t events = 0;
   BreakdownBuilder all;

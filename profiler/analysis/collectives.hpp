@@ -16,7 +16,7 @@ struct CollectiveCost {
   std::string name;
   std::string unit;
   std::int64_t count = 0;
-  std::int64_t bytes = 0;  // of all of them, where the trace says
+  std::int64_t bytes = 0;  // of all of them, where the trace has it
   std::int64_t total_ns = 0;
   std::int64_t exposed_ns = 0;
 };

@@ -2,7 +2,7 @@
 // it was over, that ends with the last event and reaches back to the beginning. What is not on it
 // could have been faster without the stretch ending any sooner.
 //
-// A trace says what ran when and not why, so the chain is followed backwards from the end by rules.
+// A trace records what ran when, not why, so the chain is followed backwards from the end by rules.
 // What an event waited for is whichever of these was over last:
 //
 //   the event before it on its stream, or on any host thread of its rank
@@ -10,7 +10,7 @@
 //   only while nothing it called was at work
 //   the call that launched it (Launches), for work of the device
 //   for a collective, on all ranks together: what the rank that came last did before it
-//   for work that began when its stream had been told to wait, or when the host had been blocked:
+//   for work that began when its stream had to wait, or when the host had been blocked:
 //   the work of the rank's other streams that was over last
 //
 // The time between two events of the chain belongs to the later one, as waiting.

@@ -24,7 +24,7 @@ constexpr MemoryLevels all(std::int64_t bytes) {
   return {bytes, bytes, bytes};
 }
 
-// Times of damaged recordings may lie further apart than an integer with a sign can say.
+// Times of damaged recordings may differ by more than a signed integer can hold.
 std::uint64_t distance(std::int64_t from, std::int64_t to) {
   return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
 }

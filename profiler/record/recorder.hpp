@@ -34,7 +34,7 @@ using traces::MemoryAction;
 class LaneRecorder {
  public:
   // Something an instruction of the rank's program of that number caused has ended. `cpu_ns`: processor time, where it was measured. Of a
-  // range both the beginning and the end are told; they become one event.
+  // range both the beginning and the end are recorded; they become one event.
   void event(std::size_t program, std::int32_t instruction, std::int64_t step,
              std::int64_t start_ns, std::int64_t end_ns, std::int64_t cpu_ns = -1) {
     buffer_.push({start_ns, end_ns, cpu_ns, first_facts_[program] + instruction, lane_,
@@ -90,7 +90,7 @@ class Recorder {
   // merge_parts() brings their times together where they share a clock.
   static Result<std::unique_ptr<Recorder>> create(const std::string& path,
                                                   const traces::RunDescription& run);
-  ~Recorder();  // without close() the file says it is incomplete
+  ~Recorder();  // without close() the file is marked incomplete
 
   // The recorder of a rank, for as long as this object lives. From any thread, once per rank.
   RankRecorder& add_rank(int rank, const RankProgram& program, const ModuleTree& tree);

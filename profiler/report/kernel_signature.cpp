@@ -109,7 +109,7 @@ std::string_view renamed(const Renamings& renamings, std::string_view word) {
   return found == renamings.end() ? std::string_view() : found->second;
 }
 
-// What stands in the arguments of kernels of every kind and tells none from another.
+// Arguments that kernels of every kind have, and that do not distinguish them.
 bool is_wrapping(std::string_view word) {
   static constexpr std::array<std::string_view, 37> kWrapping{"AUnaryFunctor",
                                                               "Array",

@@ -8,7 +8,7 @@
 namespace foreshard::profiler {
 
 struct KernelSignature {
-  std::string name;                     // without return type, and namespaces that say nothing
+  std::string name;                     // without return type, and uninformative namespaces
   std::string_view template_arguments;  // what is between the angle brackets
 };
 

@@ -9,10 +9,10 @@
 
 namespace foreshard::profiler {
 
-// What makes the figures those of another run than the one that was meant: to be said first.
+// Warnings that affect how the whole report is to be read; printed first.
 std::vector<std::string> report_alarms(const Analysis& analysis);
 
-// What is not in the trace and does not change what is: to be said last.
+// Notes on what is missing from the trace without affecting the rest; printed last.
 std::vector<std::string> report_notes(const Analysis& analysis);
 
 // "Rank 0 ran out of device memory: ...", of the first rank that did; empty where none did.
@@ -22,7 +22,7 @@ std::string out_of_memory_sentence(const Analysis& analysis);
 // the JSON.
 std::vector<std::string> recording_warnings(const Analysis& analysis);
 
-// "incomplete: nothing is missing before 2.000 ms, what came later may be"
+// "incomplete: complete up to 2.000 ms, later records may be missing"
 std::string incomplete_until(std::int64_t ns);
 
 }  // namespace foreshard::profiler

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxFunctors = 2;
 constexpr std::size_t kDifferenceShown = 16;
 
-// Kernels of which the template arguments say what they do.
+// Kernels whose template arguments identify what they do.
 bool is_generic(std::string_view name) {
   for (const std::string_view part :
        {"elementwise_kernel", "elementwise_grid_stride", "reduce_kernel", "multi_tensor_apply",

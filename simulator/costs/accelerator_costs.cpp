@@ -173,7 +173,7 @@ class AcceleratorCosts final : public CostModel {
   Machine part_;                        // what bounds the estimates
   std::unique_ptr<CostModel> machine_;  // null for devices that the catalogue lacks
   std::string other_device_;            // that of the machine, where it is not the recorded one
-  int ranks_per_node_;                  // as the user says; 0: unknown
+  int ranks_per_node_;                  // as given by the user; 0: unknown
 };
 
 }  // namespace

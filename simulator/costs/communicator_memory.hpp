@@ -1,5 +1,5 @@
 // Device memory that is in use before PyTorch's allocator, or ours, starts: the context with its
-// kernels, and the buffers of NCCL's communicators. Without it plans would be said to fit that end a
+// kernels, and the buffers of NCCL's communicators. Without it, plans would be reported to fit that end a
 // few hundred megabytes short.
 #pragma once
 

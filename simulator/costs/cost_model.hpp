@@ -63,7 +63,7 @@ class CostModel {
   // Floating-point operations per nanosecond one rank can do at best; 0: unknown.
   virtual double peak_flops_per_ns(DType type) const = 0;
 
-  // Bytes of one rank's device where the machine says so; 0: unlimited.
+  // Bytes of one rank's device where the machine has a limit; 0: unlimited.
   virtual std::int64_t device_bytes() const { return 0; }
   // What of those is gone before the allocator sees them, for a rank that runs this program.
   virtual std::int64_t bytes_outside_allocator(const RankProgram&) const { return 0; }
@@ -93,7 +93,7 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
                            ProgramCosts memory = {});
 
 // Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
-// as `train` sets them unless told otherwise. For accelerators: `nodes` 0: as few as hold them;
+// as `train` sets them by default. For accelerators: `nodes` 0: as few as hold them;
 // `machine` answers what the recordings did not show, and is the recorded device where it is null.
 std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes = 0,
                                        const Machine* machine = nullptr);

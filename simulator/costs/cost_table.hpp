@@ -27,7 +27,7 @@
 
 namespace foreshard::simulator {
 
-// What recordings and cost files may say of a run.
+// Bounds of what recordings and cost files contain.
 constexpr int kMaxRanks = 1 << 24;
 constexpr int kMaxThreads = 1 << 20;  // of a rank
 constexpr int kMaxCores = 1 << 20;
@@ -139,7 +139,7 @@ struct Oversubscription {
 struct CostTable {
   std::string machine_name;        // of the processor or, for accelerators, of the device
   bool is_accelerator = false;     // each rank has a device of its own, and nothing is shared
-  int cores = 1;                   // of the machine; says nothing about accelerators
+  int cores = 1;                   // of the machine; unused for accelerators
   double memory_bytes_per_ns = 0;  // 0: no limit was seen
   std::vector<ThreadCountCosts> regimes;
   std::vector<Oversubscription> crowding;

@@ -141,7 +141,7 @@ void read_host(Reader host, ThreadCountCosts& regime) {
   for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
     regime.host.*kHostLatencies[i] = host.integer(kLatencies[i], 0, kMaxHostTime);
   }
-  if (!host.has("samples")) return;  // files of earlier versions do not say
+  if (!host.has("samples")) return;  // absent from files of earlier versions
   Reader samples = host.object("samples");
   regime.host_samples.issue = read_issue(samples.object("issue"), kMaxCount);
   for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {

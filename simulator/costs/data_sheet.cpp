@@ -56,7 +56,7 @@ bool is_impossible(double ns, const CostKey& key, const Machine& machine, std::i
   const LeastRates rates = least_rates(key.op, key.dtype, machine);
   if (ns < kDoubt * rates.ns_per_flop * flops(key)) return true;
   // Twice the cache: part of larger operands may still be in it.
-  constexpr double kCacheOfParts = 50e6;  // where the catalogue does not say: an H100's
+  constexpr double kCacheOfParts = 50e6;  // where the catalogue has none: an H100's
   const auto known = static_cast<double>(machine.l2_cache.count);
   const double cache = 2 * (known > 0 ? known : kCacheOfParts);
   return bytes_moved(key) > cache && ns < kDoubt * rates.ns_per_byte * bytes_moved(key);

@@ -18,7 +18,7 @@
 namespace foreshard::simulator {
 
 // Relative standard deviation of what no recording carries: published steps are about a third from
-// what data sheets say, and an unmeasured processor is not better known.
+// data sheets, and an unmeasured processor is not better known.
 constexpr double kModelledError = 0.3;
 
 struct ThreadCountEstimate {

@@ -19,7 +19,7 @@
 namespace foreshard::simulator {
 namespace {
 
-// A recorded run, and its job where the recording says enough to simulate it.
+// A recorded run, and its job where the recording contains enough to simulate it.
 struct Run {
   RunSamples samples;
   std::optional<Job> job;

@@ -40,7 +40,7 @@ struct RunSamples {
 
   std::vector<CostKey> keys;
   std::vector<TaskSample> tasks;
-  std::int64_t tasks_without_key = 0;  // work that the recording does not say enough about
+  std::int64_t tasks_without_key = 0;  // work that the recording does not describe well enough
 
   // Durations by kind of instruction, and what latencies were seen, all in nanoseconds.
   std::array<std::vector<double>, static_cast<std::size_t>(kKinds)> issue;

@@ -62,7 +62,7 @@ double middle_of(std::vector<double> values, double fallback) {
   return values.empty() ? fallback : quantile(values, 0.5);
 }
 
-// And how many samples say so.
+// And the number of samples it rests on.
 void fit_host(const std::vector<const RunSamples*>& runs, ThreadCountCosts& regime) {
   HostCosts& host = regime.host;
   host.uses_core = true;

@@ -20,7 +20,7 @@ enum class AllocatorAction : std::uint8_t {
   segment_map,
   segment_unmap,
   oom,
-  // From outside the allocator, which no recording tells.
+  // From outside the allocator, which recordings do not contain.
   empty_cache,   // the program asked for it
   device_full,   // the driver refused the next segment
   release_pool,  // the last user of a private pool is gone

@@ -91,7 +91,7 @@ std::optional<std::int64_t> recorded_capacity(const AllocatorHistory& history) {
     was_full |= event.action == AllocatorAction::device_full;
     if (event.action != AllocatorAction::oom) continue;
     // A device with enough free memory did not refuse the segment: the limit is one of the process
-    // (torch.cuda.set_per_process_memory_fraction), and what is free says nothing about it.
+    // (torch.cuda.set_per_process_memory_fraction), and the device's free memory is unrelated to it.
     const std::int64_t too_much = AllocatorRules::segment_size(
         history.rules.round_size(std::max<std::int64_t>(event.bytes, 1)));
     const std::int64_t room = event.device_free < 0 ? std::max<std::int64_t>(event.bytes, 1) - 1

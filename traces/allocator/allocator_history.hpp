@@ -54,7 +54,7 @@ struct AllocatorHistory {
   std::vector<std::int64_t> streams;  // recorded values, ascending in each pool
   std::vector<PoolId> pool_ids;       // of private_pools, ascending
   std::vector<PrivatePool> private_pools;
-  // What the device had for this allocator, where the recording tells: recorded_capacity().
+  // What the device had for this allocator, where the recording shows it: recorded_capacity().
   std::optional<std::int64_t> capacity;
 };
 
@@ -80,7 +80,7 @@ constexpr std::size_t kMaxStreams = 1024;
 void number_streams(AllocatorHistory& history, const std::vector<RecordedStream>& of_segments,
                     const std::vector<RecordedStream>& of_events, bool events_name_pools);
 
-// What the recording itself says, without a replay.
+// Figures of the recording itself, without a replay.
 struct RecordedFigures {
   std::int64_t peak_reserved = 0;
   std::int64_t segments_allocated = 0, segments_released = 0;  // mappings too

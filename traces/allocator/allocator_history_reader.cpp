@@ -235,9 +235,9 @@ Result<AllocatorHistory> read_history(ByteSource& bytes, const std::string& name
       history.events.push_back(event);
     }
   }
-  if (const std::string trouble = lines.trouble(); !trouble.empty()) {
+  if (const std::string incomplete_reason = lines.incomplete_reason(); !incomplete_reason.empty()) {
     return fail(name, "line " + std::to_string(lines.number()),
-                trouble + "; expected a complete file of JSON lines");
+                incomplete_reason + "; expected a complete file of JSON lines");
   }
   if (lines.number() <= 1) return fail(name, "", "is empty; expected a header line");
   number_streams(history, segment_streams, event_streams, events_name_pools);

@@ -8,7 +8,7 @@
 //                 [rank, step, start, end, loss, gradient norm], foreshardStrings, foreshardMemory
 //                 [time, rank, action, on host, step, address, bytes, requested, lane, category,
 //                 owner, phase, instruction, stack] (texts by their place in foreshardStrings)
-//   traceEvents   X: events; thread id - 1 is the lane, unless args.lane says otherwise
+//   traceEvents   X: events; thread id - 1 is the lane, unless args.lane is present
 //
 // Text that is not UTF-8, which JSON cannot hold, is {"bytes":"hexadecimal digits"}.
 #pragma once

@@ -1,6 +1,6 @@
 // A trace as a folder of tables for spreadsheets and pandas: events.csv, memory.csv,
-// memory_timeline.csv, steps.csv, and metadata.csv, which also says what the trace lacks.
-// Comma-separated UTF-8, quoted as RFC 4180 says, a header line each, times in nanoseconds; a number
+// memory_timeline.csv, steps.csv, and metadata.csv, which also lists what the trace lacks.
+// Comma-separated UTF-8, quoted as in RFC 4180, a header line each, times in nanoseconds; a number
 // that is not known is an empty field. Names stand as they are recorded: a spreadsheet takes those that
 // begin with = + - or @ for formulas, so import the columns of an untrusted trace as text.
 #pragma once

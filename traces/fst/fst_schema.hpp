@@ -1,4 +1,4 @@
-// The tables and views of a `.fst` file as SQL; fst_file.hpp says what they hold.
+// The tables and views of a `.fst` file as SQL; fst_file.hpp describes their contents.
 #pragma once
 
 #include <map>

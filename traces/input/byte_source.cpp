@@ -42,7 +42,7 @@ class File : public ByteSource {
     if (on_read_) on_read_(size);
     return size;
   }
-  std::string trouble() const override { return file_.trouble(); }
+  std::string incomplete_reason() const override { return file_.trouble(); }
 
  private:
   InputFile file_;
@@ -67,13 +67,16 @@ class Inflated : public ByteSource {
     std::size_t size = is_gzip_ ? inflate_into(to, room) : copy_into(to, room);
     written_ += static_cast<std::int64_t>(size);
     if (is_gzip_ && written_ > kBombSize && written_ / kBombRatio > read_) {
-      trouble_ = "inflates to more than " + std::to_string(kBombRatio) + " times its size";
+      incomplete_reason_ =
+          "inflates to more than " + std::to_string(kBombRatio) + " times its size";
       size = 0;
     }
     return size;
   }
 
-  std::string trouble() const override { return trouble_.empty() ? from_->trouble() : trouble_; }
+  std::string incomplete_reason() const override {
+    return incomplete_reason_.empty() ? from_->incomplete_reason() : incomplete_reason_;
+  }
 
  private:
   bool refill() {
@@ -98,7 +101,7 @@ class Inflated : public ByteSource {
     while (stream_.avail_out > 0 && !is_over_) {
       if (stream_.avail_in == 0 && !refill()) {
         is_over_ = true;
-        if (is_in_member_) trouble_ = "the compressed data is truncated";
+        if (is_in_member_) incomplete_reason_ = "the compressed data is truncated";
         break;
       }
       const int status = inflate(&stream_, Z_NO_FLUSH);
@@ -107,7 +110,7 @@ class Inflated : public ByteSource {
         inflateReset(&stream_);  // another member may follow
       } else if (status != Z_OK && status != Z_BUF_ERROR) {
         is_over_ = true;
-        trouble_ = "the compressed data is damaged";
+        incomplete_reason_ = "the compressed data is damaged";
       }
     }
     return room - stream_.avail_out;
@@ -120,7 +123,7 @@ class Inflated : public ByteSource {
   bool is_in_member_ = true;
   bool is_over_ = false;
   std::int64_t read_ = 0, written_ = 0;
-  std::string trouble_;
+  std::string incomplete_reason_;
 };
 
 // A file's content, inflated.

@@ -21,14 +21,14 @@ class ByteSource {
   virtual std::size_t read(char* to, std::size_t room) = 0;
 
   // Why it ended before it should have: a sentence about the input, empty where it did not.
-  virtual std::string trouble() const { return {}; }
+  virtual std::string incomplete_reason() const { return {}; }
 };
 
 // The bytes must outlive the source.
 std::unique_ptr<ByteSource> bytes_in_memory(std::string_view data);
 
 // Whatever `compressed` inflates to, where it begins like gzip; else its bytes as they are. Stops
-// with trouble where no recording would compress that well.
+// as incomplete where no recording would compress that well.
 std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> compressed);
 
 // A file's content, inflated, read ahead. Errors as of InputFile::open; `expected`

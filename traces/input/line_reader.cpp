@@ -13,7 +13,7 @@ constexpr std::size_t kChunk = std::size_t{1} << 18;
 
 bool LineReader::next(std::string_view& line) {
   ++number_;
-  if (!trouble_.empty()) return false;
+  if (!incomplete_reason_.empty()) return false;
   for (std::size_t searched = 0;;) {
     const char* const start = buffer_.get() + begin_;
     const std::size_t size = end_ - begin_;
@@ -25,8 +25,8 @@ bool LineReader::next(std::string_view& line) {
         end == nullptr ? size : static_cast<std::size_t>(static_cast<const char*>(end) - start);
     line = {buffer_.get() + begin_, length};
     begin_ += std::min(length + 1, size);
-    if (length > kLongest) trouble_ = "is longer than 64 MiB";
-    return trouble_.empty() && (end != nullptr || length > 0);
+    if (length > kLongest) incomplete_reason_ = "is longer than 64 MiB";
+    return incomplete_reason_.empty() && (end != nullptr || length > 0);
   }
 }
 

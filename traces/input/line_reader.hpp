@@ -27,7 +27,9 @@ class LineReader {
   std::int64_t number() const { return number_; }
 
   // Why there are no further lines, where that is not the end of the source: "has more than 64 MiB".
-  std::string trouble() const { return trouble_.empty() ? in_.trouble() : trouble_; }
+  std::string incomplete_reason() const {
+    return incomplete_reason_.empty() ? in_.incomplete_reason() : incomplete_reason_;
+  }
 
  private:
   bool fill();
@@ -37,7 +39,7 @@ class LineReader {
   std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0, end_ = 0;
   std::int64_t number_ = 0;
-  std::string trouble_;
+  std::string incomplete_reason_;
 };
 
 }  // namespace foreshard::traces

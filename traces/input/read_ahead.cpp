@@ -43,9 +43,9 @@ class ReadAhead : public ByteSource {
     return size;
   }
 
-  std::string trouble() const override {
+  std::string incomplete_reason() const override {
     const std::lock_guard lock(mutex_);
-    return trouble_;
+    return incomplete_reason_;
   }
 
  private:
@@ -88,17 +88,17 @@ class ReadAhead : public ByteSource {
       if (!block.empty()) blocks_.push_back(std::move(block));
     }
     if (is_last) {
-      finish(from_->trouble());
+      finish(from_->incomplete_reason());
     } else {
       changed_.notify_all();
     }
     return !is_last;
   }
 
-  void finish(std::string trouble) {
+  void finish(std::string incomplete_reason) {
     {
       const std::lock_guard lock(mutex_);
-      trouble_ = std::move(trouble);
+      incomplete_reason_ = std::move(incomplete_reason);
       is_at_end_ = true;
     }
     changed_.notify_all();
@@ -111,7 +111,7 @@ class ReadAhead : public ByteSource {
   std::condition_variable changed_;
   std::deque<std::vector<char>> blocks_;
   std::vector<std::vector<char>> spare_;
-  std::string trouble_;
+  std::string incomplete_reason_;
   bool is_at_end_ = false;
   bool is_stopped_ = false;
   std::thread thread_;  // last: it uses all of the above

@@ -18,7 +18,7 @@ struct EventLinks {
   std::uint32_t collective_size = 0;        // see background_collectives.hpp
 };
 
-// An instant of the allocator. What it does not say is kUnknown.
+// An instant of the allocator. Absent values are kUnknown.
 struct AllocatorInstant {
   static constexpr std::int64_t kUnknown = INT64_MIN;
   std::int64_t time_ns = 0;

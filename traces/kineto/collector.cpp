@@ -58,7 +58,7 @@ void Collector::use(const RawEvent& raw) {
     case 's':
     case 't':
     case 'f':
-      // From a launch to what it launched: Event::correlation says the same.
+      // From a launch to what it launched: Event::correlation holds the same.
       if (!raw.category.starts_with("ac2g") && !raw.category.starts_with("async")) {
         drop("flow events of category", raw.category);
       }

@@ -26,7 +26,7 @@ class Collector {
   // That the streams seen so far are of, -1 without any.
   std::int64_t device() const { return device_; }
 
-  // All events in order; times as the file says plus `base_ns`. The collector is empty afterwards.
+  // All events in order; times of the file plus `base_ns`. The collector is empty afterwards.
   Collected finish(std::int64_t base_ns);
 
  private:

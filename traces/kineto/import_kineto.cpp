@@ -37,7 +37,7 @@ std::int64_t bytes_of(const std::string& file) {
   return error ? 0 : static_cast<std::int64_t>(bytes);
 }
 
-// How much of all files has been read, for whoever wants to know.
+// How much of all files has been read, for progress reports.
 class FilesRead {
  public:
   explicit FilesRead(const std::vector<std::string>& paths, const ImportOptions& options)

@@ -56,7 +56,7 @@ class History {
            instant.allocated - instant.bytes == pool.allocated;
   }
 
-  // Threads' instants of one moment are in an order that only the totals tell.
+  // Threads' instants of one moment are in an order that only the totals determine.
   void order_equal_times() {
     const auto& all = recording_.memory;
     for (std::size_t first = 0; first < order_.size();) {

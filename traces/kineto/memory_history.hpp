@@ -1,5 +1,5 @@
 // From the allocator's instants to a trace's memory events, such that the sum of what was allocated
-// and freed is at every instant the total that the recording says there.
+// and freed is at every instant the recorded total.
 //
 // Memory allocated before the recording is added at its beginning: each block that is freed without
 // having been allocated, and the rest in one. Where totals jump, instants are missing; an event of

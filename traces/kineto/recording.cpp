@@ -82,8 +82,8 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   if (reader.other_objects() > 0)
     out.trace.dropped["objects without a phase"] = reader.other_objects();
   set_span(out);
-  out.trouble = reader.trouble();
-  out.trace.complete = out.trouble.empty();
+  out.incomplete_reason = reader.incomplete_reason();
+  out.trace.complete = out.incomplete_reason.empty();
   out.trace.complete_until_ns = out.trace.complete ? out.end_ns : last_ns;
   out.mended = reader.mended();
   out.rank = facts.rank().has_value() ? facts.rank() : rank_in_name(file);

@@ -14,15 +14,15 @@ namespace foreshard::traces::kineto {
 
 struct Recording {
   std::string file;
-  Trace trace;  // times are absolute, lanes have no rank yet; the metadata is what the file says
+  Trace trace;  // times are absolute, lanes have no rank yet; the metadata is that of the file
   std::int64_t start_ns = 0, end_ns = 0;  // of its events; equal where there are none
-  std::optional<std::int32_t> rank;       // as the file or its name says
+  std::optional<std::int32_t> rank;       // from the file or its name
   std::int32_t world_size = 0;            // 0: unknown
   std::string host, device;               // empty where unknown
   std::int64_t cost_keys_mapped = 0, cost_keys_unmapped = 0;
   std::int64_t unrelated_collectives = 0;  // ranges of a backend's own threads
   std::int64_t mended = 0;                 // events whose text had to be mended
-  std::string trouble;                     // why the trace is not complete, empty where it is
+  std::string incomplete_reason;           // why the trace is not complete, empty where it is
 };
 
 Result<Recording> read_recording(ByteSource& bytes, const std::string& file,

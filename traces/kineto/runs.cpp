@@ -44,7 +44,7 @@ void join_run(Run& run, const Recording& recording, std::size_t index) {
   if (recording.rank) run.ranks.insert(*recording.rank);
 }
 
-// Those that say no rank have the free ones, in the order of the files.
+// Those without a rank get the free ones, in the order of the files.
 void give_ranks(std::vector<Recording>& recordings, Run& run) {
   std::sort(run.members.begin(), run.members.end());
   std::int32_t next = 0;
@@ -95,8 +95,8 @@ Metadata describe(const std::vector<Recording>& recordings, const std::vector<st
     more["files"] += (more["files"].empty() ? "" : "\n") + recording.file;
     if (!recording.device.empty()) more["device." + rank] = recording.device;
     if (!recording.host.empty()) more["host." + rank] = recording.host;
-    if (!recording.trouble.empty()) {
-      more["trouble." + rank] = recording.trouble;
+    if (!recording.incomplete_reason.empty()) {
+      more["trouble." + rank] = recording.incomplete_reason;
       is_complete = 0;
     }
     mapped += recording.cost_keys_mapped;
@@ -112,7 +112,7 @@ Metadata describe(const std::vector<Recording>& recordings, const std::vector<st
   more["clock"] = "CLOCK_REALTIME";
   more["clock_id"] = "realtime";
   more["clock_origin_ns"] = std::to_string(origin_ns);
-  // Of this machine they would say nothing about the run.
+  // Values of this machine would not describe the run.
   more["cpu_model"] = more["cores"] = more["threads_per_rank"] = "";
   more["complete"] = std::to_string(is_complete);
   for (const auto& [key, value] : recordings[run.front()].trace.metadata)

@@ -13,7 +13,7 @@
 
 namespace foreshard::traces::nsys {
 
-constexpr std::int64_t kNoProcess = -1;  // the table does not say
+constexpr std::int64_t kNoProcess = -1;  // not in the table
 
 // The tool packs hardware, machine, process and thread into one number.
 constexpr std::int64_t process_of(std::int64_t global) {
@@ -27,7 +27,7 @@ constexpr std::int64_t thread_of(std::int64_t global) {
 struct Location {
   bool device = false;
   std::int64_t process = kNoProcess;
-  std::int64_t unit = 0;  // the thread (kNone: not said), or the device
+  std::int64_t unit = 0;  // the thread (kNone: unknown), or the device
   std::int64_t context = 0;
   std::int64_t stream = kNone;  // kNone: the whole device
   bool operator<(const Location& other) const {

@@ -16,7 +16,7 @@ void name_threads(Import& in);
 //   rank_is          what a rank is in this recording: a process, or one of a process's devices
 //   process.R        name and number of the rank's process
 //   diagnostics      warnings and errors of the tool, a line each
-//   start_utc_ns     the moment times count from, where the file says it
+//   start_utc_ns     the moment times count from, where the file contains it
 Metadata describe(Import& in, const std::string& path, std::int64_t first_ns);
 
 }  // namespace foreshard::traces::nsys

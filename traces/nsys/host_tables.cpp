@@ -73,7 +73,7 @@ bool waits_for_device(std::string_view call) {
   return contains(kDeviceWaits, call);
 }
 
-// A table of calls made by host threads. `kind_of` says what a call of a name is.
+// A table of calls made by host threads. `kind_of` maps the name of a call to its kind.
 template <typename KindOf>
 void read_calls(Import& in, const std::string& table, KindOf&& kind_of) {
   in.read.insert(table);
@@ -113,7 +113,7 @@ constexpr std::array<std::string_view, 5> kSynchronizations{
 constexpr std::int64_t kStreamWait = 2, kStreamSync = 3;
 constexpr std::int64_t kNoEvent = 0xFFFFFFFF;
 
-// `has_calls`: the call that waited stands in the trace and says what the record of its wait says.
+// `has_calls`: the call that waited is in the trace and replaces the record of its wait.
 void add_synchronization(Import& in, const Source::Row& row, bool has_calls) {
   if (row.is_null(0) || row.is_null(1)) return in.builder.drop("records without a start or an end");
   // Some versions give waits for a stream the number of waits of a stream, which need an event.

@@ -28,7 +28,7 @@ void read_host_tables(Import& in);
 void read_synchronization(Import& in);
 void read_nvtx(Import& in);
 
-// All tables of an export called `name`, and what it says about itself.
+// All tables of an export called `name`, and its metadata.
 Trace read_export(Source& source, const std::string& name);
 
 }  // namespace foreshard::traces::nsys

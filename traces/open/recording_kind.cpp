@@ -30,7 +30,7 @@ RecordingKind kind_of_json(std::string_view text) {
 
 RecordingKind kind_of_database(const std::string& path) {
   const auto file = UntrustedDatabase::open(path, "a trace", UntrustedDatabase::CutShort::read);
-  // Its reader says what is wrong with a damaged one.
+  // Its reader reports what is wrong with a damaged one.
   if (!file || file->tables().empty() || file->has("EVENT_FACTS")) return RecordingKind::fst;
   return RecordingKind::nsys;
 }

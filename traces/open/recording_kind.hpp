@@ -21,7 +21,7 @@ enum class RecordingKind : std::uint8_t {
 // `expected` ends the message where the file cannot be read.
 Result<RecordingKind> recording_kind(const std::string& path, const std::string& expected);
 
-// An error that says what the file, of this kind, is instead.
+// An error that names the type of the file.
 tl::unexpected<Error> wrong_kind(const std::string& path, RecordingKind kind,
                                  const std::string& expected);
 

@@ -20,7 +20,7 @@
 namespace foreshard::traces {
 
 constexpr std::string_view kUnattributed = "unattributed";
-// What was there already when the recording began, and says nothing of itself.
+// Allocated before the recording began, of unknown cause.
 constexpr std::string_view kBeforeRecording = "before the recording";
 
 struct AllocationCause {

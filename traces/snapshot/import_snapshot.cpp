@@ -32,7 +32,7 @@ class SnapshotImport {
         attributions_(snapshot),
         facts_(snapshot.stacks.size()) {
     trace_.dropped = snapshot.dropped;
-    trace_.complete = snapshot.trouble.empty();
+    trace_.complete = snapshot.incomplete_reason.empty();
   }
 
   Trace run(const std::string& path) {
@@ -51,9 +51,9 @@ class SnapshotImport {
                 {"cpu_model", ""},
                 {"cores", ""},
                 {"threads_per_rank", ""}};
-    if (!snapshot_.trouble.empty()) {
+    if (!snapshot_.incomplete_reason.empty()) {
       for (const int device : devices) {
-        run.more["trouble." + std::to_string(device)] = snapshot_.trouble;
+        run.more["trouble." + std::to_string(device)] = snapshot_.incomplete_reason;
       }
     }
     trace_.metadata = run_metadata(run);

@@ -1,6 +1,6 @@
 // The blocks of a recorded allocator as events come: how large the block behind each request is.
 //
-// A recording says where each block lies and how many bytes were asked for. The block is the rounded
+// A recording contains the address of each block and the requested bytes. The block is the rounded
 // request, or all the free memory from its address on where the allocator would not have cut off the
 // rest; free neighbours being always merged, that memory ends at the next block in use.
 #pragma once

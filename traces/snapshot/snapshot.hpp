@@ -82,7 +82,8 @@ struct Snapshot {
   std::vector<SnapshotFrame> frames;
   std::vector<std::vector<std::int32_t>> stacks;  // frames, innermost first
   std::map<std::string, std::int64_t> dropped;
-  std::string trouble;  // why the recording is not whole, and from which byte on; or empty
+  std::string
+      incomplete_reason;  // why the recording is not whole, and from which byte on; or empty
 
   const std::string& text(TextId id) const { return texts[static_cast<std::size_t>(id)]; }
   const std::vector<std::int32_t>& stack(StackId id) const {

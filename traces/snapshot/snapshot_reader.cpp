@@ -122,7 +122,7 @@ class SnapshotReader {
   void note_damage() {
     if (!damage_) return;
     const std::string& problem = damage_->problem;
-    snapshot_.trouble =
+    snapshot_.incomplete_reason =
         "byte " + std::to_string(damage_->byte) + ": " + problem.substr(0, problem.find(';'));
     snapshot_.dropped["bytes after the damage"] =
         static_cast<std::int64_t>(bytes_.size() - damage_->byte);

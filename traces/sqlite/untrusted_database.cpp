@@ -105,7 +105,7 @@ void UntrustedDatabase::make_safe() {
 }
 
 void UntrustedDatabase::set_limits() {
-  // No value is longer than its file, whatever it says of itself.
+  // No value is longer than its file, whatever length it claims.
   const auto longest = std::clamp(bytes_, kLeastLongest, kMaxLongest);
   sqlite3_limit(database_.handle(), SQLITE_LIMIT_LENGTH, static_cast<int>(longest));
   *patience_ = kSteps + kStepsPerByte * bytes_;

@@ -24,7 +24,7 @@ class UntrustedDatabase {
   // What is done with a file that has fewer pages than its header says.
   enum class CutShort { refused, read };
 
-  // Errors as of InputFile::open_regular, and where the file is no SQLite database, which says what
+  // Errors as of InputFile::open_regular, and where the file is not an SQLite database, which says what
   // it looks like; `expected` ends the message.
   static Result<UntrustedDatabase> open(const std::string& path, const std::string& expected,
                                         CutShort cut_short);

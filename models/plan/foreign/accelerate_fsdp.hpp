@@ -1,6 +1,6 @@
 // The sections fsdp_config and parallelism_config of an Accelerate configuration. What a missing key
 // means is what `accelerate launch` makes of it, which is not always what the class
-// FullyShardedDataParallelPlugin says of its defaults. Only for the sources of this folder.
+// FullyShardedDataParallelPlugin documents. Only for the sources of this folder.
 #pragma once
 
 #include "models/plan/foreign/conversion.hpp"

@@ -74,7 +74,7 @@ class Conversion {
 
   // Records what a key (or, where it is not there, its default) became.
   void carry(std::string_view path, PlanKeys plan_keys, std::string note = "");
-  // Records what the tool does whatever the file says.
+  // Records what the tool does regardless of the file.
   void imply(PlanKeys plan_keys, std::string note);
   void leave_unsaid(PlanKeys plan_keys);
 

@@ -7,7 +7,7 @@ namespace foreshard::foreign {
 namespace {
 
 // train_batch_size = micro batch x accumulation x ranks: two of them give the third for a number of
-// ranks, which the file does not say.
+// ranks, which the file does not contain.
 void read_batch(Conversion& c) {
   BatchPlan& batch = c.plan.batch;
   const std::string_view micro = "train_micro_batch_size_per_gpu";

@@ -3,11 +3,11 @@
 // a plan already is read as parse_plan reads it.
 //
 // What a key becomes follows the tools' own source: where the file leaves a key out, the plan has the
-// tool's default and not Foreshard's. Whatever the plan cannot say is named with the reason, never
+// tool's default and not Foreshard's. Whatever has no equivalent in a plan is named with the reason, never
 // dropped in silence; values that no run of the tool could have are errors. docs/other-configurations.md
 // has the tables.
 //
-// The plan says what the tool runs, PyTorch's operators and its sharding runtime, whether or not this
+// The plan describes what the tool runs, PyTorch's operators and its sharding runtime, whether or not this
 // version of Foreshard can predict them.
 #pragma once
 
@@ -36,7 +36,7 @@ struct DroppedKey {
   std::string key, value, why;
 };
 
-// What the file says of the job and a plan does not: flags of the commands.
+// Parts of the job in the file that a plan does not contain: flags of the commands.
 struct NamedFacts {
   std::optional<std::int64_t> ranks, nodes, steps, sequences_per_step;
   std::string model;

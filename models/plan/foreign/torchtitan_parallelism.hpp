@@ -9,7 +9,7 @@
 
 namespace foreshard::foreign {
 
-// How many ranks take different sequences, where the file says.
+// How many ranks take different sequences, where the file specifies it.
 std::optional<std::int64_t> read_torchtitan_parallelism(Conversion& c);
 
 }  // namespace foreshard::foreign

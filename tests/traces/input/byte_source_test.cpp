@@ -18,12 +18,12 @@ std::string gzipped(const tests::TemporaryFolder& folder, const std::string& tex
   return path;
 }
 
-std::vector<std::string> lines_of(ByteSource& bytes, std::string& trouble) {
+std::vector<std::string> lines_of(ByteSource& bytes, std::string& incomplete_reason) {
   LineReader reader(bytes);
   std::vector<std::string> lines;
   std::string_view line;
   while (reader.next(line)) lines.emplace_back(line);
-  trouble = reader.trouble();
+  incomplete_reason = reader.incomplete_reason();
   return lines;
 }
 
@@ -35,9 +35,9 @@ TEST(ByteSource, PlainAndGzipFilesAreReadAlike) {
   for (const std::string& path : {folder.write("plain", text), gzipped(folder, text)}) {
     const auto bytes = open_bytes(path, "text");
     ASSERT_TRUE(bytes) << bytes.error().text();
-    std::string trouble;
-    const auto lines = lines_of(**bytes, trouble);
-    EXPECT_EQ(trouble, "");
+    std::string incomplete_reason;
+    const auto lines = lines_of(**bytes, incomplete_reason);
+    EXPECT_EQ(incomplete_reason, "");
     ASSERT_EQ(lines.size(), 200'001u);
     EXPECT_EQ(lines[123'456], "line 123456");
     EXPECT_EQ(lines.back(), "the last one, without its end");
@@ -66,25 +66,25 @@ TEST(ByteSource, NothingInflatesWithoutBound) {
   std::size_t size = 0, read = 0;
   while ((read = (*bytes)->read(part.data(), part.size())) == part.size()) size += read;
   EXPECT_LE(size, std::size_t{66} << 20);
-  EXPECT_NE((*bytes)->trouble().find("times its size"), std::string::npos);
+  EXPECT_NE((*bytes)->incomplete_reason().find("times its size"), std::string::npos);
 }
 
 TEST(LineReader, AnEndlessLineIsTrouble) {
   const std::string endless = "first\n" + std::string(LineReader::kLongest + 1, 'a') + "\nlast\n";
-  std::string trouble;
+  std::string incomplete_reason;
   const auto bytes = bytes_in_memory(endless);
-  EXPECT_EQ(lines_of(*bytes, trouble), std::vector<std::string>{"first"});
-  EXPECT_EQ(trouble, "is longer than 64 MiB");
+  EXPECT_EQ(lines_of(*bytes, incomplete_reason), std::vector<std::string>{"first"});
+  EXPECT_EQ(incomplete_reason, "is longer than 64 MiB");
 }
 
 TEST(LineReader, KnowsWhatIsALine) {
   const std::pair<std::string, std::vector<std::string>> cases[] = {
       {"", {}}, {"\n", {""}}, {"a", {"a"}}, {"a\n", {"a"}}, {"a\n\nb", {"a", "", "b"}}};
   for (const auto& [text, lines] : cases) {
-    std::string trouble;
+    std::string incomplete_reason;
     const auto bytes = bytes_in_memory(text);
-    EXPECT_EQ(lines_of(*bytes, trouble), lines) << text;
-    EXPECT_EQ(trouble, "");
+    EXPECT_EQ(lines_of(*bytes, incomplete_reason), lines) << text;
+    EXPECT_EQ(incomplete_reason, "");
   }
 }
 

@@ -277,7 +277,7 @@ TEST(SnapshotTest, EveryCutIsSalvagedOrRefused) {
       EXPECT_EQ(most, 0u) << "nothing is left of what a shorter cut had, at " << n;
       continue;
     }
-    EXPECT_NE(snapshot->trouble.find("truncated"), std::string::npos);
+    EXPECT_NE(snapshot->incomplete_reason.find("truncated"), std::string::npos);
     const std::size_t records = records_of(*snapshot);
     EXPECT_GE(records + 1, most) << "at " << n;  // the last record may lose a part again
     most = std::max(most, records);
@@ -300,9 +300,9 @@ TEST(SnapshotTest, EveryDamageIsSalvagedOrRefused) {
         EXPECT_NE(snapshot.error().text().find("bad.pickle"), std::string::npos);
         continue;
       }
-      if (snapshot->trouble.empty()) continue;
-      ASSERT_TRUE(snapshot->trouble.starts_with("byte "));
-      const std::size_t at = std::stoul(snapshot->trouble.substr(5));
+      if (snapshot->incomplete_reason.empty()) continue;
+      ASSERT_TRUE(snapshot->incomplete_reason.starts_with("byte "));
+      const std::size_t at = std::stoul(snapshot->incomplete_reason.substr(5));
       EXPECT_EQ(snapshot->dropped.at("bytes after the damage"),
                 static_cast<std::int64_t>(damaged.size() - at));
       const auto cut = parse_snapshot(std::string_view(damaged).substr(0, at), "cut.pickle");

@@ -65,7 +65,7 @@ class Arguments {
   std::optional<std::int64_t> elements_of_only(int n) const;
   // No tensor was given: nothing, a number, or a tensor without dimensions.
   bool is_scalar(int n) const;
-  // Without quotes; empty where the recording does not say.
+  // Without quotes; empty where the recording does not contain it.
   std::string_view value(int n) const;
   std::optional<std::int64_t> integer(int n) const;
   // Whether it is a transposed view of a matrix: its rows are contiguous columns.

@@ -1,4 +1,4 @@
-// The cost key of models (operators.hpp) that says how large an operator was, by its name and the
+// The cost key of models (operators.hpp) that describes the size of an operator, by its name and the
 // shapes and types of its arguments, where these are recorded.
 //
 // Only what computes the same has the same key: attention with a window, dropout or sequences of
@@ -20,7 +20,7 @@ struct OperatorKey {
   Operator in_backward = Operator::kCount;  // what it is where autograd launched it
 };
 
-// Looks at an operator's arguments; nothing where they do not say enough.
+// Looks at an operator's arguments; nothing where they are not sufficient.
 using KeyRule = std::optional<OperatorKey> (*)(const Arguments&);
 
 // Null for operators without a key.

@@ -1,4 +1,4 @@
-// Cost keys of copies, fills and collectives, which say themselves how large they are.
+// Cost keys of copies, fills and collectives, which carry their own size.
 #pragma once
 
 #include <cstdint>

@@ -97,8 +97,8 @@ Result<void> RecordingReader::read(const std::string& file) {
   const bool is_json =
       first < window().size() && (window()[first] == '{' || window()[first] == '[');
   if (!is_json) {
-    const std::string trouble = bytes_.trouble();
-    return fail(file, "", (trouble.empty() ? what : trouble) + kExpected);
+    const std::string incomplete_reason = bytes_.incomplete_reason();
+    return fail(file, "", (incomplete_reason.empty() ? what : incomplete_reason) + kExpected);
   }
   begin_ += first + 1;
   if (buffer_[begin_ - 1] == '[') {
@@ -147,10 +147,10 @@ Result<void> RecordingReader::read_object(const std::string& file) {
   }
   is_closed_ = begin_ < end_ && buffer_[begin_] == '}';
   if (!has_events_) {
-    const std::string trouble = bytes_.trouble();
+    const std::string incomplete_reason = bytes_.incomplete_reason();
     const char* what =
         is_closed_ ? "is JSON without traceEvents" : "is truncated before traceEvents";
-    return fail(file, "", (trouble.empty() ? what : trouble) + kExpected);
+    return fail(file, "", (incomplete_reason.empty() ? what : incomplete_reason) + kExpected);
   }
   return {};
 }
@@ -268,8 +268,9 @@ void RecordingReader::resynchronise(std::size_t plausible) {
   begin_ = end_;
 }
 
-std::string RecordingReader::trouble() const {
-  if (const std::string trouble = bytes_.trouble(); !trouble.empty()) return trouble;
+std::string RecordingReader::incomplete_reason() const {
+  if (const std::string incomplete_reason = bytes_.incomplete_reason(); !incomplete_reason.empty())
+    return incomplete_reason;
   if (damaged_ > 0) return "damaged";
   return is_closed_ ? "" : "truncated";
 }

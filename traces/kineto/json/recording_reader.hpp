@@ -31,7 +31,7 @@ class RecordingReader {
   std::int64_t events() const { return events_; }
   std::int64_t other_objects() const { return other_objects_; }  // in the place of events
   // What went wrong first, empty where nothing did.
-  std::string trouble() const;
+  std::string incomplete_reason() const;
 
  private:
   std::string_view window() const;

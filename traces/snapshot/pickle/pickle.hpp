@@ -116,7 +116,7 @@ struct Pickle {
 };
 
 // Text stays in `bytes`, which must live as long as the values. An error, which names `file`, is
-// only what holds no value at all. `at` is told now and then which byte has been reached.
+// only what holds no value at all. `at` receives the byte reached, now and then.
 Result<Pickle> read_pickle(std::string_view bytes, const std::string& file,
                            const std::function<void(std::size_t byte)>& at = {});
 

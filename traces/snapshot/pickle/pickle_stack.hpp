@@ -1,5 +1,5 @@
-// The machine behind a pickle's opcodes: values wait on a stack until they are put into containers;
-// marks say where the values of a container begin; a memo names values to be used again.
+// The machine behind a pickle's opcodes: values stay on a stack until they are put into containers;
+// marks are where the values of a container begin; a memo names values to be used again.
 //
 // What the opcodes have wrong is remembered as a problem: the first one, with which reading ends.
 // Problems are worded for someone who has the file and not the opcodes.
