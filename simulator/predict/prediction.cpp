@@ -7,35 +7,16 @@
 #include <tuple>
 
 #include "models/base/figures.hpp"
-#include "models/lowering/lower.hpp"
 #include "models/program/oom_report.hpp"
-#include "simulator/predict/model_flops.hpp"
 #include "traces/processors.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-// Index of each rank's class, numbered by their lowest ranks.
-std::vector<int> class_indices(const std::vector<int>& representatives, std::vector<int>& lowest) {
-  std::vector<int> index(representatives.size(), -1);
-  for (std::size_t r = 0; r < representatives.size(); ++r) {
-    const auto rep = static_cast<std::size_t>(representatives[r]);
-    if (rep == r) {
-      index[r] = static_cast<int>(lowest.size());
-      lowest.push_back(static_cast<int>(r));
-    } else {
-      index[r] = index[rep];
-    }
-  }
-  return index;
-}
-
-std::unique_ptr<CostModel> choose_costs(const Job& job, const PredictionOptions& options) {
-  if (options.costs != nullptr) {
-    return table_costs(*options.costs, job.ranks, job.nodes, options.machine);
-  }
-  if (options.machine != nullptr) return machine_costs(*options.machine, job.ranks, job.nodes);
-  return processor_costs(traces::cores(), job.ranks);
+std::unique_ptr<CostModel> choose_costs(int ranks, int nodes, const PredictionOptions& options) {
+  if (options.costs != nullptr) return table_costs(*options.costs, ranks, nodes, options.machine);
+  if (options.machine != nullptr) return machine_costs(*options.machine, ranks, nodes);
+  return processor_costs(traces::cores(), ranks);
 }
 
 bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
@@ -44,23 +25,27 @@ bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
 
 class Predictor {
  public:
-  Predictor(const Job& job, const PredictionOptions& options, Prediction memory)
-      : job_(job),
+  Predictor(ProgramSet set, std::unique_ptr<CostModel> costs, const PredictionOptions& options,
+            Prediction memory)
+      : set_(std::move(set)),
         options_(options),
-        costs_(choose_costs(job, options)),
+        costs_(std::move(costs)),
         memory_(std::move(memory)) {}
 
   Prediction run() {
-    result_.class_of_rank = class_indices(rank_classes(job_, costs_->ranks_per_node()), lowest_);
-    result_.classes.resize(lowest_.size());
-    memory_.classes.resize(lowest_.size());
-    for (std::size_t c = 0; c < lowest_.size(); ++c) {
-      result_.classes[c].program =
-          lower(job_, lowest_[c], {}, std::move(memory_.classes[c].program));
+    const std::size_t classes = set_.programs.size();
+    result_.class_of_rank = set_.class_of_rank;
+    result_.warnings = set_.warnings;
+    result_.classes.resize(classes);
+    memory_.classes.resize(classes);
+    lowest_.assign(classes, -1);
+    for (std::size_t r = 0; r < set_.class_of_rank.size(); ++r) {
+      int& lowest = lowest_[static_cast<std::size_t>(set_.class_of_rank[r])];
+      if (lowest < 0) lowest = static_cast<int>(r);
     }
-    result_.warnings = job_.warnings;
-    const auto& lowered = result_.classes[0].program.warnings;
-    result_.warnings.insert(result_.warnings.end(), lowered.begin(), lowered.end());
+    for (std::size_t c = 0; c < classes; ++c) {
+      result_.classes[c].program = std::move(set_.programs[c]);
+    }
     simulate_memories();
     report_memory();
     if (options_.wants_time) {
@@ -107,7 +92,7 @@ class Predictor {
     std::size_t first_to_fail = 0;
     const auto walk = [&](RankClass& rank_class) {
       memory.stop = failure_;
-      rank_class.memory = simulate_memory(rank_class.program, job_.plan.allocator, memory);
+      rank_class.memory = simulate_memory(rank_class.program, set_.allocator, memory);
       return rank_class.memory.failure;
     };
     for (std::size_t c = 0; c < result_.classes.size(); ++c) {
@@ -205,13 +190,13 @@ class Predictor {
     }
     const auto simulate_rank = [&](int rank) {
       result_.simulated_ranks.push_back(rank);
-      result_.places.push_back(place_of(job_, rank));
+      result_.places.push_back(set_.places[static_cast<std::size_t>(rank)]);
     };
     result_.engine = engine;
     if (engine.one_per_class) {
       for (const int rank : lowest_) simulate_rank(rank);
     } else {
-      for (int rank = 0; rank < job_.ranks; ++rank) simulate_rank(rank);
+      for (int rank = 0; rank < set_.ranks(); ++rank) simulate_rank(rank);
     }
     result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
   }
@@ -230,12 +215,10 @@ class Predictor {
     result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
     result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
-    const auto tokens = static_cast<double>(tokens_per_step(job_));
-    result_.tokens_per_s = tokens / static_cast<double>(step_ns) * 1e9;
-    const double peak = costs_->peak_flops_per_ns(job_.plan.precision.param) * job_.ranks;
+    result_.tokens_per_s = set_.tokens_per_step / static_cast<double>(step_ns) * 1e9;
+    const double peak = costs_->peak_flops_per_ns(set_.compute_type) * set_.ranks();
     if (peak > 0) {
-      const double needed = tokens * model_flops_per_token(job_.model, job_.plan.batch.sequence);
-      result_.mfu = needed / (static_cast<double>(step_ns) * peak);
+      result_.mfu = set_.model_flops_per_step / (static_cast<double>(step_ns) * peak);
       if (result_.mfu > 1) warn_of_mfu();
     }
     result_.exposed_communication = Nanoseconds(
@@ -315,7 +298,7 @@ class Predictor {
     result_.warnings.push_back(text);
   }
 
-  const Job& job_;
+  ProgramSet set_;
   const PredictionOptions& options_;
   std::unique_ptr<CostModel> costs_;
   std::vector<int> lowest_;  // rank of each class
@@ -340,12 +323,33 @@ std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
   return ranks;
 }
 
-Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory) {
-  const auto start = std::chrono::steady_clock::now();
-  Prediction prediction = Predictor(job, options, std::move(memory)).run();
-  prediction.prediction_time =
-      std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now() - start);
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Prediction predict(ProgramSet set, std::unique_ptr<CostModel> costs,
+                   const PredictionOptions& options, Prediction memory, Clock::time_point start) {
+  Prediction prediction =
+      Predictor(std::move(set), std::move(costs), options, std::move(memory)).run();
+  prediction.prediction_time = std::chrono::duration_cast<Nanoseconds>(Clock::now() - start);
   return prediction;
+}
+
+}  // namespace
+
+Prediction predict(ProgramSet set, const PredictionOptions& options, Prediction memory) {
+  const auto start = Clock::now();
+  auto costs = choose_costs(set.ranks(), set.nodes, options);
+  return predict(std::move(set), std::move(costs), options, std::move(memory), start);
+}
+
+Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory) {
+  const auto start = Clock::now();
+  auto costs = choose_costs(job.ranks, job.nodes, options);
+  std::vector<RankProgram> reused;
+  for (RankClass& of : memory.classes) reused.push_back(std::move(of.program));
+  ProgramSet set = lower_all(job, costs->ranks_per_node(), std::move(reused));
+  return predict(std::move(set), std::move(costs), options, std::move(memory), start);
 }
 
 }  // namespace foreshard::simulator

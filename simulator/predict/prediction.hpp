@@ -20,6 +20,7 @@
 #include "simulator/engine/critical_path.hpp"
 #include "simulator/engine/engine.hpp"
 #include "simulator/predict/memory.hpp"
+#include "simulator/predict/program_set.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::simulator {
@@ -92,7 +93,9 @@ struct Prediction {
   std::vector<RankTimeline> timelines;  // of those; empty without time
 };
 
-// `memory`: a prediction that is no longer wanted, whose memory this one takes over.
+// Of programs, and of the job that is lowered to them first. `memory`: a prediction that is no longer
+// wanted, whose memory this one takes over.
+Prediction predict(ProgramSet set, const PredictionOptions& options, Prediction memory = {});
 Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory = {});
 
 // The ranks of a prediction as the engine saw them, for a TaskGraph.

@@ -1,0 +1,35 @@
+#include "simulator/predict/program_set.hpp"
+
+#include "models/lowering/lower.hpp"
+#include "simulator/predict/model_flops.hpp"
+
+namespace foreshard::simulator {
+
+ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram> memory) {
+  ProgramSet set;
+  set.nodes = job.nodes;
+  set.allocator = job.plan.allocator;
+  set.tokens_per_step = static_cast<double>(tokens_per_step(job));
+  set.model_flops_per_step =
+      set.tokens_per_step * model_flops_per_token(job.model, job.plan.batch.sequence);
+  set.compute_type = job.plan.precision.param;
+  set.warnings = job.warnings;
+  const std::vector<int> lowest_of = rank_classes(job, ranks_per_node);
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    set.places.push_back(place_of(job, rank));
+    const int lowest = lowest_of[static_cast<std::size_t>(rank)];
+    if (lowest != rank) {
+      set.class_of_rank.push_back(set.class_of_rank[static_cast<std::size_t>(lowest)]);
+      continue;
+    }
+    const std::size_t number = set.programs.size();
+    set.class_of_rank.push_back(static_cast<int>(number));
+    RankProgram reused = number < memory.size() ? std::move(memory[number]) : RankProgram();
+    set.programs.push_back(lower(job, rank, {}, std::move(reused)));
+  }
+  const auto& lowered = set.programs[0].warnings;
+  set.warnings.insert(set.warnings.end(), lowered.begin(), lowered.end());
+  return set;
+}
+
+}  // namespace foreshard::simulator
