@@ -11,6 +11,7 @@
 #include "simulator/fit/fit.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/export/csv_export.hpp"
+#include "traces/open/recording_kind.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -114,6 +115,20 @@ class Export : public Command {
   bool is_quiet_ = false;
 };
 
+// Costs belong to operators of known shapes, which some kinds of recordings never contain.
+Result<void> check_has_shapes(const std::string& path) {
+  const std::string expected =
+      "a trace of `foreshard train`, or a recording of PyTorch's profiler with record_shapes";
+  const auto kind = traces::recording_kind(path, expected);
+  if (!kind) return tl::unexpected(kind.error());
+  switch (*kind) {
+    case traces::RecordingKind::nsys:
+    case traces::RecordingKind::snapshot:
+    case traces::RecordingKind::event_list: return traces::wrong_kind(path, *kind, expected);
+    default: return {};
+  }
+}
+
 class Fit : public Command {
  public:
   CommandText text() const override {
@@ -145,6 +160,7 @@ Result<int> Fit::run() {
   std::vector<std::unique_ptr<traces::Trace>> traces;
   std::vector<simulator::Recording> recordings;
   for (const std::string& path : traces_) {
+    if (auto ok = check_has_shapes(path); !ok) return tl::unexpected(ok.error());
     auto trace = open_trace(path, is_quiet_);
     if (!trace) return tl::unexpected(trace.error());
     traces.push_back(std::make_unique<traces::Trace>(std::move(*trace)));
