@@ -118,7 +118,8 @@ class Export : public Command {
 // Costs belong to operators of known shapes, which some kinds of recordings never contain.
 Result<void> check_has_shapes(const std::string& path) {
   const std::string expected =
-      "a trace of `foreshard train`, or a recording of PyTorch's profiler with record_shapes";
+      "a trace (.fst) of `foreshard train`, or a recording of PyTorch's profiler with "
+      "record_shapes";
   const auto kind = traces::recording_kind(path, expected);
   if (!kind) return tl::unexpected(kind.error());
   switch (*kind) {
