@@ -52,7 +52,8 @@ TEST_P(InputFiles, ThatAreFolders) {
   if (GetParam().takes_folders) {
     const Outcome outcome = place_.run(GetParam().arguments);
     EXPECT_EQ(outcome.status, 2);
-    EXPECT_NE(outcome.err.find(GetParam().file + ": contains no "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(GetParam().file + ": contains no "), std::string::npos)
+        << outcome.err;
   } else {
     expect_refused("is a folder");
   }

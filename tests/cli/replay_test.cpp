@@ -76,8 +76,7 @@ TEST(Replay, SaysWhatASnapshotHeld) {
   const Outcome text = place.run({"replay", kSnapshot});
   EXPECT_EQ(text.status, 0);
   EXPECT_NE(unwrapped(text.out).find("all 3 addresses match"), std::string::npos) << text.out;
-  EXPECT_NE(unwrapped(text.out).find("The cause is not fragmentation"),
-            std::string::npos)
+  EXPECT_NE(unwrapped(text.out).find("The cause is not fragmentation"), std::string::npos)
       << text.out;
   EXPECT_NE(text.out.find("1 block of 4,194,304 B"), std::string::npos) << text.out;
 }
