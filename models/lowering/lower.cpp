@@ -65,7 +65,8 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   reserve_first_step(program, estimated_instructions(job));
   lowering::Emitter emit(program, job.tree);
   lowering::Fsdp2 runtime(job, program, emit);
-  lowering::TrainingLoop loop(job, program, emit, runtime, lowering::foreshard_operators(job), run);
+  lowering::TrainingLoop loop(job, program.place, emit, runtime, lowering::foreshard_operators(job),
+                              run);
   loop.setup(program.programs[0]);
   loop.step(program.programs[1]);
   emit.repeat(program.programs[1], program.programs[2]);

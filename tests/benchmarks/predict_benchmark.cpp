@@ -55,38 +55,39 @@ std::vector<Plan> plans_of_a_search() {
   return plans;
 }
 
-void replan_model(benchmark::State& state) {
-  const LlamaConfig config = must(load_llama_config("llama-3.1-8b"));
-  const Machine machine = must(load_machine("h100-sxm"));
-  const std::vector<Plan> plans = plans_of_a_search();
+// What a search starts from.
+struct SearchInput {
+  LlamaConfig config = must(load_llama_config("llama-3.1-8b"));
+  Machine machine = must(load_machine("h100-sxm"));
+  std::vector<Plan> plans = plans_of_a_search();
+  Job first = must(make_job(config, Plan{}, "benchmark", 8));
   PredictionOptions options;
-  options.machine = &machine;
-  const Job first = must(make_job(config, Plan{}, "benchmark", 8));
+
+  SearchInput() { options.machine = &machine; }
+  Job job(std::size_t n) const { return must(replan(first, plans[n % plans.size()], "benchmark")); }
+};
+
+void replan_model(benchmark::State& state) {
+  const SearchInput input;
   std::size_t next = 0;
   Prediction prediction;
   for (auto _ : state) {
-    const Job job = must(replan(first, plans[next++ % plans.size()], "benchmark"));
-    prediction = predict(job, options, std::move(prediction));
+    const Job job = input.job(next++);
+    prediction = predict(job, input.options, std::move(prediction));
     benchmark::DoNotOptimize(prediction.step_time);
   }
 }
 
 void replan_all(benchmark::State& state) {
-  const LlamaConfig config = must(load_llama_config("llama-3.1-8b"));
-  const Machine machine = must(load_machine("h100-sxm"));
-  const std::vector<Plan> plans = plans_of_a_search();
-  PredictionOptions options;
-  options.machine = &machine;
-  const Job first = must(make_job(config, Plan{}, "benchmark", 8));
-  std::vector<Nanoseconds> times(plans.size());
+  const SearchInput input;
+  std::vector<Nanoseconds> times(input.plans.size());
   for (auto _ : state) {
     predict_all(
-        plans.size(), [&](std::size_t n) { return must(replan(first, plans[n], "benchmark")); },
-        options, 2,
+        times.size(), [&](std::size_t n) { return input.job(n); }, input.options, 2,
         [&](std::size_t n, const Job&, const Prediction& p) { times[n] = p.step_time; });
     benchmark::DoNotOptimize(times.data());
   }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plans.size()));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(times.size()));
 }
 
 BENCHMARK_CAPTURE(predict_model, 8b, std::string("llama-3.1-8b"), 8, true)

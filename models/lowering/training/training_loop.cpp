@@ -2,14 +2,14 @@
 
 namespace foreshard::lowering {
 
-TrainingLoop::TrainingLoop(const Job& job, RankProgram& program, Emitter& emit,
+TrainingLoop::TrainingLoop(const Job& job, const RankPlace& place, Emitter& emit,
                            ShardingRuntime& runtime, OperatorSet operators, const RunVariant& run)
     : job_(job),
       plan_(job.plan),
       emit_(emit),
       runtime_(runtime),
       operators_(std::move(operators)),
-      optimizer_(job, program.place, emit, runtime, buffers_, run),
+      optimizer_(job, place, emit, runtime, buffers_, run),
       hooks_(job),
       walk_(job, hooks_, emit, runtime),
       recompute_walk_(job, hooks_, emit, runtime),

@@ -14,8 +14,8 @@ namespace foreshard::lowering {
 
 class TrainingLoop {
  public:
-  // `program` is filled; the runtime emits through `emit` into it.
-  TrainingLoop(const Job& job, RankProgram& program, Emitter& emit, ShardingRuntime& runtime,
+  // Of the rank at `place`. The runtime emits through `emit` as well.
+  TrainingLoop(const Job& job, const RankPlace& place, Emitter& emit, ShardingRuntime& runtime,
                OperatorSet operators, const RunVariant& run);
 
   void setup(Program& target);

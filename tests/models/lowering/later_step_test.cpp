@@ -40,7 +40,7 @@ TEST_P(LaterStep, IsWhatLoweringAgainMakes) {
   program.programs.resize(4);
   Emitter emit(program, job->tree);
   Fsdp2 runtime(*job, program, emit);
-  TrainingLoop loop(*job, program, emit, runtime, foreshard_operators(*job), {});
+  TrainingLoop loop(*job, program.place, emit, runtime, foreshard_operators(*job), {});
   loop.setup(program.programs[0]);
   loop.step(program.programs[1]);
   const std::size_t begin = program.buffers.size();

@@ -15,7 +15,7 @@ namespace {
 using Lines = std::vector<std::string>;
 using enum Action::Kind;
 
-// Writes down what it is told; parameters are numbered from 100, gradients are kept or added to.
+// A runtime that does nothing but list the hooks that fire and the gradients that it is given.
 class RecordingRuntime final : public ShardingRuntime {
  public:
   explicit RecordingRuntime(Emitter& emit) : emit_(emit) {}
@@ -42,17 +42,16 @@ class RecordingRuntime final : public ShardingRuntime {
 
   BufferId weight = kNone;
   std::vector<std::pair<ParameterId, BufferId>> ready;
+  std::vector<std::pair<std::string, UnitId>> hooks;
 
  private:
-  // A range without an end marks the hook's place in the program.
+  // A recorded event marks the hook's place in the program.
   void hook(const char* name, UnitId unit) {
     hooks.emplace_back(name, unit);
     emit_.record(Stream::all_gather);
   }
-  Emitter& emit_;
 
- public:
-  std::vector<std::pair<std::string, UnitId>> hooks;
+  Emitter& emit_;
 };
 
 // A model of one layer whose attention and MLP are units, and one segment: the block.
