@@ -13,9 +13,6 @@ std::string_view word(const std::string_view (&words)[n], Enum value) {
   return words[static_cast<std::size_t>(value)];
 }
 
-constexpr std::string_view kStreamNames[] = {
-    "compute",    "all_gather_copy_in", "all_gather",    "reduce_scatter",
-    "all_reduce", "host_to_device",     "device_to_host"};
 constexpr std::string_view kPhaseNames[] = {"setup",    "forward",   "loss",  "recompute",
                                             "backward", "optimizer", "report"};
 constexpr std::string_view kCategoryNames[] = {
@@ -95,9 +92,6 @@ std::string operands_text(const Program& step, const Instruction& i) {
 
 }  // namespace
 
-std::string_view name(Stream v) {
-  return word(kStreamNames, v);
-}
 std::string_view name(Phase v) {
   return word(kPhaseNames, v);
 }
@@ -124,6 +118,8 @@ std::uint64_t program_hash(const RankProgram& program) {
         std::int64_t{program.device.multiprocessors}, program.device.matmul_workspace.count}) {
     hash.add(static_cast<std::uint64_t>(size));
   }
+  for (const StreamInfo& stream : program.streams) hash.add(stream.name);
+  for (const std::string& group : program.groups) hash.add(group);
   for (std::size_t n = 0; n < program.name_count(); ++n) {
     hash.add(program.name(static_cast<NameId>(n)));
   }
@@ -188,7 +184,7 @@ std::string to_text(const RankProgram& program, const Program& step_program,
     }
     const bool is_of_host = i.kind == Kind::host_wait || i.kind == Kind::host_compute;
     out += formatted("%6zu  %-9s %-18s ", n, std::string(name(i.phase)).c_str(),
-                     is_of_host ? "host" : std::string(name(i.stream)).c_str()) +
+                     is_of_host ? "host" : program.name(i.stream).c_str()) +
            std::string(2 * depth, ' ');
     switch (i.kind) {
       case Kind::alloc:
@@ -209,7 +205,7 @@ std::string to_text(const RankProgram& program, const Program& step_program,
       case Kind::empty_cache: out += "empty cache"; break;
       default:
         out += text(program.cost_keys[static_cast<std::size_t>(i.cost_key)]);
-        if (i.kind == Kind::collective) out += " over " + std::string(name(i.group));
+        if (i.kind == Kind::collective) out += " over " + program.name(i.group);
         out += operands_text(step_program, i);
         if (!tree.modules[static_cast<std::size_t>(i.module)].path.empty()) {
           out += "  (" + tree.modules[static_cast<std::size_t>(i.module)].path + ")";

@@ -7,8 +7,8 @@
 //
 // A rank's whole run is a list of programs: a set-up, then as many steps as differ (the first creates
 // the optimizer's state); the last one repeats. They share one table of buffers, so a buffer created
-// in one keeps its number in the others. Everything else that is shared (cost keys, names, units)
-// lives in the RankProgram beside them.
+// in one keeps its number in the others. Everything else that is shared (streams, groups, cost keys,
+// names, units) lives in tables of the RankProgram beside them, and instructions hold row numbers.
 //
 // The host runs ahead of the device: an instruction only *issues* work on its stream, in order. A
 // free is ordered after everything issued before it on the buffer's own stream; other streams that
@@ -25,23 +25,10 @@
 #include "models/base/device_traits.hpp"
 #include "models/base/units.hpp"
 #include "models/program/operators.hpp"
+#include "models/program/streams.hpp"
 #include "models/sharding/places.hpp"
 
 namespace foreshard {
-
-// Streams as in PyTorch FSDP2. Each has its own pool in the caching allocator.
-enum class Stream : std::uint8_t {
-  compute,
-  all_gather_copy_in,
-  all_gather,
-  reduce_scatter,
-  all_reduce,
-  host_to_device,
-  device_to_host,
-  kCount
-};
-constexpr int kStreams = static_cast<int>(Stream::kCount);
-std::string_view name(Stream stream);
 
 enum class Phase : std::uint8_t {
   setup,
@@ -138,6 +125,8 @@ struct Program {
 struct RankProgram {
   RankPlace place;
   DeviceTraits device;
+  std::vector<StreamInfo> streams;
+  std::vector<std::string> groups;  // names; the ranks are in `place`
   // 0: the set-up, 1: step 1, and so on as far as steps differ; never empty once it is lowered.
   std::vector<Program> programs;
   std::vector<Buffer> buffers;
@@ -158,6 +147,10 @@ struct RankProgram {
     return tree.modules.size() + tree.parameters.size() + own_names.size();
   }
   const std::string& name(NameId id) const;
+  const std::string& name(Stream stream) const {
+    return streams[static_cast<std::size_t>(stream)].name;
+  }
+  const std::string& name(Group group) const { return groups[static_cast<std::size_t>(group)]; }
 };
 
 // "setup", "first", "step 2", ..., "steady": what the numbers of a rank's programs are called.

@@ -35,9 +35,8 @@ ParameterShard cut(const Parameter& parameter, ParameterId id, int wanted_dim,
 
 }  // namespace
 
-std::string_view name(Group group) {
-  static_assert(std::size(kGroupNames) == static_cast<std::size_t>(Group::kCount));
-  return kGroupNames[static_cast<std::size_t>(group)];
+std::span<const std::string_view> group_names() {
+  return kGroupNames;
 }
 
 RankPlace place_of(const Job& job, int rank) {
@@ -50,19 +49,17 @@ RankPlace place_of(const Job& job, int rank) {
   };
   RankPlace place;
   place.rank = rank;
-  const auto set = [&place](Group group, RankPlace::Membership m) {
-    place.groups[static_cast<int>(group)] = m;
-  };
-  set(Group::shard, block(shard_ranks));
-  set(Group::replicate,
-      {job.ranks / shard_ranks, rank / shard_ranks, rank % shard_ranks, shard_ranks});
-  set(Group::post_forward, block(kept));
-  set(Group::world, block(job.ranks));
+  place.groups.resize(std::size(kGroupNames));
+  place[Group::shard] = block(shard_ranks);
+  place[Group::replicate] = {job.ranks / shard_ranks, rank / shard_ranks, rank % shard_ranks,
+                             shard_ranks};
+  place[Group::post_forward] = block(kept);
+  place[Group::world] = block(job.ranks);
   return place;
 }
 
 std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place) {
-  const auto& shard = place.groups[static_cast<int>(Group::shard)];
+  const auto& shard = place[Group::shard];
   std::vector<UnitLayout> layouts;
   layouts.reserve(job.units.size());
   for (const Unit& unit : job.units) {
@@ -105,7 +102,7 @@ std::vector<int> rank_classes(const Job& job, int ranks_per_node) {
   std::vector<int> classes;
   for (int rank = 0; rank < job.ranks; ++rank) {
     const RankPlace place = place_of(job, rank);
-    const auto& shard = place.groups[static_cast<int>(Group::shard)];
+    const auto& shard = place[Group::shard];
     std::vector<std::int64_t> traits;
     for (const std::int64_t rows : row_counts) {
       const std::int64_t chunk = ceil_divide(rows, shard.size);

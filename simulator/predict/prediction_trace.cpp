@@ -36,8 +36,8 @@ class RankWriter {
              const RankTimeline& timeline, int rank)
       : trace_(trace), rank_class_(rank_class), timeline_(timeline), rank_(rank) {
     host_lane_ = add_lane(false, "host");
-    for (int s = 0; s < kStreams; ++s) {
-      lanes_.push_back(add_lane(true, name(static_cast<Stream>(s))));
+    for (const StreamInfo& stream : rank_class.program.streams) {
+      lanes_.push_back(add_lane(true, stream.name));
     }
     for (std::size_t n = 0; n < rank_class.program.programs.size(); ++n) {
       facts_.push_back(

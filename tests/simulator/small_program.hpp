@@ -17,7 +17,9 @@ class SmallProgram {
   explicit SmallProgram(int rank = 0, int ranks = 1) {
     program.programs.resize(3);
     program.place.rank = rank;
-    for (auto& group : program.place.groups) group = {ranks, rank, 0, 1};
+    program.streams.assign(fsdp2_streams().begin(), fsdp2_streams().end());
+    program.groups.assign(group_names().begin(), group_names().end());
+    program.place.groups.assign(program.groups.size(), {ranks, rank, 0, 1});
   }
 
   SmallProgram& launch(Stream stream, std::int64_t ns, float cores = 1, float memory = 0) {
@@ -52,6 +54,7 @@ class SmallProgram {
   }
 
   Program& step() { return program.programs[1]; }
+  TaskCost& cost(const Instruction& i) { return costs[cost_index(i, cost_places(program.place))]; }
 
   RankProgram program;
   std::vector<TaskCost> costs;
@@ -65,8 +68,8 @@ class SmallProgram {
     i.group = group;
     i.cost_key = static_cast<CostKeyId>(program.cost_keys.size());
     program.cost_keys.emplace_back();
-    costs.resize(program.cost_keys.size() * kCostPlaces);
-    costs[cost_index(i)] = {ns, {cores, memory}};
+    costs.resize(program.cost_keys.size() * cost_places(program.place));
+    cost(i) = {ns, {cores, memory}};
     step().instructions.push_back(i);
     return *this;
   }

@@ -10,6 +10,8 @@
 
 namespace foreshard::simulator {
 
+constexpr int kStreams = 7;  // of a small program
+
 // What happens, on which stream, and a number of nanoseconds or of an event.
 using RandomScript = std::vector<std::array<int, 3>>;
 
