@@ -41,7 +41,6 @@ RankProgram emptied(RankProgram memory) {
   program.buffers = std::move(memory.buffers);
   program.buffers.clear();
   program.streams = std::move(memory.streams);
-  program.groups = std::move(memory.groups);
   program.cost_keys = std::move(memory.cost_keys);
   program.cost_keys.clear();
   return program;
@@ -63,9 +62,8 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   program.device = job.device;
   const auto streams = fsdp2_streams();
   program.streams.assign(streams.begin(), streams.end());
-  const auto groups = group_names();
-  program.groups.assign(groups.begin(), groups.end());
-  program.place = place_of(job, rank);
+  program.groups = groups_of(job);
+  program.place = place_in(program.groups, rank);
   program.units = unit_layouts(job, program.place);
   program.programs.resize(3);  // the set-up, the step that creates the optimizer's state, any later
   reserve_first_step(program, estimated_instructions(job));

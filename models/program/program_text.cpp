@@ -48,8 +48,8 @@ void add_program(Hash& hash, const RankProgram& program, const Program& step) {
   for (const Instruction& i : step.instructions) {
     hash.add(static_cast<std::uint64_t>(i.kind) | static_cast<std::uint64_t>(i.stream) << 8 |
              static_cast<std::uint64_t>(i.phase) << 16 | static_cast<std::uint64_t>(i.group) << 24);
-    for (const std::int32_t field :
-         {std::int32_t{i.micro_step}, i.unit, i.target, i.module, i.aux, i.reads, i.writes}) {
+    for (const std::int32_t field : {std::int32_t{i.micro_step}, std::int32_t{i.op}, i.unit,
+                                     i.target, i.module, i.aux, i.reads, i.writes}) {
       hash.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(field)));
     }
     if (i.cost_key != kNone) hash.add(program.cost_keys[static_cast<std::size_t>(i.cost_key)]);
@@ -99,15 +99,29 @@ std::string_view name(Category v) {
   return word(kCategoryNames, v);
 }
 std::string_view name(Kind v) {
+  static_assert(std::size(kKindNames) == static_cast<std::size_t>(kKinds));
   return kKindNames[static_cast<std::size_t>(v)];
 }
 
 const std::string& RankProgram::name(NameId id) const {
+  static const std::string kNoName;
+  if (id == kNone) return kNoName;
   auto n = static_cast<std::size_t>(id);
   if (n < tree.modules.size()) return tree.modules[n].path;
   n -= tree.modules.size();
   if (n < tree.parameters.size()) return tree.parameters[n].name;
   return own_names[n - tree.parameters.size()];
+}
+
+std::string_view RankProgram::operator_name(const Instruction& i) const {
+  if (i.op != kNone) return operators[static_cast<std::size_t>(i.op)].name;
+  return foreshard::name(cost_keys[static_cast<std::size_t>(i.cost_key)].op);
+}
+
+bool RankProgram::computes(const Instruction& i) const {
+  if (i.kind != Kind::launch) return false;
+  if (i.op != kNone) return !operators[static_cast<std::size_t>(i.op)].only_moves_data;
+  return cost_keys[static_cast<std::size_t>(i.cost_key)].op != Operator::fill_zero;
 }
 
 std::uint64_t program_hash(const RankProgram& program) {
@@ -119,7 +133,8 @@ std::uint64_t program_hash(const RankProgram& program) {
     hash.add(static_cast<std::uint64_t>(size));
   }
   for (const StreamInfo& stream : program.streams) hash.add(stream.name);
-  for (const std::string& group : program.groups) hash.add(group);
+  for (const GroupInfo& group : program.groups) hash.add(group.name);
+  for (const OperatorInfo& op : program.operators) hash.add(op.name);
   for (std::size_t n = 0; n < program.name_count(); ++n) {
     hash.add(program.name(static_cast<NameId>(n)));
   }
@@ -164,8 +179,7 @@ std::vector<std::string> stable_keys(const RankProgram& program, const Program& 
       key += tree.modules[static_cast<std::size_t>(i.module)].path;
     }
     key += '/';
-    key += i.cost_key == kNone ? name(i.kind)
-                               : name(program.cost_keys[static_cast<std::size_t>(i.cost_key)].op);
+    key += i.cost_key == kNone ? name(i.kind) : program.operator_name(i);
     const int ordinal = ordinals[key]++;
     keys.push_back(key + "/" + std::to_string(ordinal));
   }
@@ -204,10 +218,11 @@ std::string to_text(const RankProgram& program, const Program& step_program,
       case Kind::record_stream: out += "record stream for %" + std::to_string(i.target); break;
       case Kind::empty_cache: out += "empty cache"; break;
       default:
+        if (i.op != kNone) out += std::string(program.operator_name(i)) + ": ";
         out += text(program.cost_keys[static_cast<std::size_t>(i.cost_key)]);
         if (i.kind == Kind::collective) out += " over " + program.name(i.group);
         out += operands_text(step_program, i);
-        if (!tree.modules[static_cast<std::size_t>(i.module)].path.empty()) {
+        if (i.module != kNone && !tree.modules[static_cast<std::size_t>(i.module)].path.empty()) {
           out += "  (" + tree.modules[static_cast<std::size_t>(i.module)].path + ")";
         }
     }

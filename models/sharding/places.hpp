@@ -13,16 +13,26 @@ namespace foreshard {
 
 struct Job;
 
-// A set of ranks with a communicator of its own: a row of RankPlace::groups. The named ones are the
-// groups that our own lowering makes; in a program from elsewhere those rows may be anything.
+// A row of a program's table of groups. The named ones are those that our own lowering makes; in a
+// program from elsewhere those rows may be anything.
 //   shard         the ranks that share one copy of the parameters
 //   replicate     the ranks that hold the same shard (hybrid sharding)
 //   post_forward  the ranks that keep parameters together after forward (reshard to k ranks)
 //   world         all
 enum class Group : std::uint8_t { shard, replicate, post_forward, world };
 
-// Names of the groups that place_of() makes, in their order.
-std::span<const std::string_view> group_names();
+// Every rank is in one group of each row, which has a communicator of its own: `ranks` ranks that are
+// `stride` apart. The first group holds ranks 0, stride, 2 stride, ..., the second begins at rank 1.
+struct GroupInfo {
+  std::string name;
+  int ranks = 1;
+  int stride = 1;
+
+  bool operator==(const GroupInfo&) const = default;
+};
+
+// The table of a job, in the order of Group's names.
+std::vector<GroupInfo> groups_of(const Job& job);
 
 // How one parameter of a unit is cut over the N ranks of the shard group (reference: FSDP2's
 // per-parameter sharding, padded on dimension 0; dimension 1 only where it divides).
@@ -64,6 +74,7 @@ struct RankPlace {
 };
 
 // Where a rank stands in each group.
+RankPlace place_in(std::span<const GroupInfo> groups, int rank);
 RankPlace place_of(const Job& job, int rank);
 
 // How a rank's shards of every unit are cut.

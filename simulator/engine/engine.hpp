@@ -32,8 +32,6 @@
 
 namespace foreshard::simulator {
 
-constexpr int kKinds = static_cast<int>(Kind::range_end) + 1;
-
 // What the tasks of all ranks share.
 enum class Resource : std::uint8_t { cores, memory, kCount };
 constexpr int kResources = static_cast<int>(Resource::kCount);

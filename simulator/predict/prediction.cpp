@@ -274,7 +274,7 @@ class Predictor {
       const CostSource source = first.costs.sources[cost_index(i, places)];
       ++counts[static_cast<std::size_t>(source)];
       if (source != CostSource::unknown) continue;
-      ++unknown_[name(first.program.cost_keys[static_cast<std::size_t>(i.cost_key)].op)];
+      ++unknown_[first.program.operator_name(i)];
     }
     const CostSource segments = costs_->segments().source;
     for (const HostDelay& delay : first.memory.delays) {

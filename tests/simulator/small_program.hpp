@@ -16,10 +16,11 @@ class SmallProgram {
  public:
   explicit SmallProgram(int rank = 0, int ranks = 1) {
     program.programs.resize(3);
-    program.place.rank = rank;
     program.streams.assign(fsdp2_streams().begin(), fsdp2_streams().end());
-    program.groups.assign(group_names().begin(), group_names().end());
-    program.place.groups.assign(program.groups.size(), {ranks, rank, 0, 1});
+    for (const char* group : {"shard", "replicate", "post_forward", "world"}) {
+      program.groups.push_back({group, ranks, 1});
+    }
+    program.place = place_in(program.groups, rank);
   }
 
   SmallProgram& launch(Stream stream, std::int64_t ns, float cores = 1, float memory = 0) {

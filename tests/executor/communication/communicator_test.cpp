@@ -74,11 +74,10 @@ std::vector<RankPlace> places_of_hybrid_sharding() {
   for (int rank = 0; rank < 4; ++rank) {
     auto& place = places[static_cast<std::size_t>(rank)];
     place.rank = rank;
-    place.groups.resize(group_names().size());
-    place[Group::shard] = {2, rank % 2, rank / 2 * 2, 1};
-    place[Group::replicate] = {2, rank / 2, rank % 2, 2};
-    place[Group::post_forward] = {1, 0, rank, 1};
-    place[Group::world] = {4, rank, 0, 1};
+    place.groups = {{2, rank % 2, rank / 2 * 2, 1},  // shard
+                    {2, rank / 2, rank % 2, 2},      // replicate
+                    {1, 0, rank, 1},                 // post_forward
+                    {4, rank, 0, 1}};                // world
   }
   return places;
 }
