@@ -31,7 +31,7 @@ ordered_json to_json(const Job& job, const RankProgram& program, std::int64_t nu
     out["buffers"].push_back({{"bytes", b.bytes},
                               {"on_host", b.on_host},
                               {"persistent", b.persistent},
-                              {"pool", name(b.pool)},
+                              {"pool", program.name(b.pool)},
                               {"category", name(b.category)},
                               {"owner", program.name(b.owner)},
                               {"role", program.name(b.role)}});
@@ -40,7 +40,7 @@ ordered_json to_json(const Job& job, const RankProgram& program, std::int64_t nu
   for (std::size_t n = 0; n < step.instructions.size(); ++n) {
     const Instruction& i = step.instructions[n];
     ordered_json line = {{"kind", name(i.kind)},
-                         {"stream", name(i.stream)},
+                         {"stream", program.name(i.stream)},
                          {"phase", name(i.phase)},
                          {"stable_key", keys[n]}};
     if (i.unit != kNone) line["unit"] = program.units[static_cast<std::size_t>(i.unit)].name;

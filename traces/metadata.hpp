@@ -22,6 +22,8 @@
 //   instruction_set                 what the kernels of a run on the CPU were computed with
 //   processes, process              how many wrote parts of this recording, and which one this is
 //   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
+//   programs                        of a prediction of programs that were not lowered from a model and
+//                                   a plan: themselves, as JSON (program_json.hpp)
 //   rank_classes                    "0,0,2,2": for every rank the one that stands for it in here
 //   end_reason                      why the run ended where it was not its last step
 //   unknown_costs                   of a prediction: operations per step without a known cost;

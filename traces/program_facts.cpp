@@ -28,10 +28,8 @@ std::int64_t bytes_of(const RankProgram& rank, const Instruction& instruction) {
 std::optional<EventKind> device_kind(const RankProgram& rank, const Instruction& instruction) {
   switch (instruction.kind) {
     case Kind::launch: {
-      const bool fills =
-          has_cost(instruction) &&
-          rank.cost_keys[static_cast<std::size_t>(instruction.cost_key)].op == Operator::fill_zero;
-      return fills ? EventKind::memory : EventKind::compute;
+      const bool moves = has_cost(instruction) && !rank.computes(instruction);
+      return moves ? EventKind::memory : EventKind::compute;
     }
     case Kind::collective: return EventKind::communication;
     case Kind::copy: return EventKind::memory;
@@ -51,8 +49,7 @@ EventKind host_kind(const Instruction& instruction) {
 }
 
 std::string owner_text(const RankProgram& rank, const Buffer& buffer) {
-  const auto text = [&](NameId id) { return id < 0 ? std::string() : rank.name(id); };
-  const std::string owner = text(buffer.owner), role = text(buffer.role);
+  const std::string &owner = rank.name(buffer.owner), &role = rank.name(buffer.role);
   if (owner.empty() || role.empty()) return owner + role;
   return owner + ": " + role;
 }
@@ -80,7 +77,7 @@ ProgramFacts program_facts(const RankProgram& rank, std::size_t number, const Mo
       event.name = strings.intern(rank.name(instruction.target));
     } else if (has_cost(instruction)) {
       const auto key = static_cast<std::size_t>(instruction.cost_key);
-      event.name = strings.intern(foreshard::name(rank.cost_keys[key].op));
+      event.name = strings.intern(rank.operator_name(instruction));
       event.cost_key = cost_keys[key];
     } else {
       event.name = strings.intern(foreshard::name(instruction.kind));

@@ -8,8 +8,6 @@
 namespace foreshard::executor {
 namespace {
 
-constexpr std::size_t kGroups = static_cast<std::size_t>(Group::kCount);
-
 std::vector<int> ranks_of(const RankPlace::Membership& group) {
   std::vector<int> ranks;
   for (int i = 0; i < group.size; ++i) ranks.push_back(group.first_rank + i * group.stride);
@@ -20,7 +18,9 @@ std::vector<int> ranks_of(const RankPlace::Membership& group) {
 
 Communicators::Communicators(RunControl& run, std::span<const Member> members, Transport* transport)
     : groups_(members.size()) {
-  for (std::size_t group = 0; group < kGroups; ++group) {
+  const std::size_t groups = members[0].place.groups.size();
+  for (auto& of_member : groups_) of_member.resize(groups);
+  for (std::size_t group = 0; group < groups; ++group) {
     if (transport == nullptr) {
       meet_in_memory(run, members, group);
       continue;

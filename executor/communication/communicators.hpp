@@ -2,7 +2,6 @@
 // Ranks that are threads meet in memory; a rank that is a process sends messages.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,7 +14,7 @@
 namespace foreshard::executor {
 
 // One rank's, by group.
-using GroupCommunicators = std::array<Communicator*, static_cast<std::size_t>(Group::kCount)>;
+using GroupCommunicators = std::vector<Communicator*>;
 
 class Communicators {
  public:

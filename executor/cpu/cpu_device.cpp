@@ -7,15 +7,14 @@
 
 namespace foreshard::executor {
 
-CpuDevice::Lane::Lane(RunControl& run, int rank, Stream which, int threads)
-    : workers(which == Stream::compute ? threads : 1),
-      stream(run, rank, std::string(name(which))) {}
+CpuDevice::Lane::Lane(RunControl& run, int rank, const StreamInfo& of, int threads)
+    : workers(of.role == StreamRole::compute ? threads : 1), stream(run, rank, of.name) {}
 
-CpuDevice::CpuDevice(RunControl& run, int rank, int threads, const KernelTable& kernels)
+CpuDevice::CpuDevice(RunControl& run, int rank, std::span<const StreamInfo> streams, int threads,
+                     const KernelTable& kernels)
     : Device(rank), run_(run), kernels_(kernels), memory_([this] { synchronize(); }) {
-  for (int s = 0; s < kStreams; ++s) {
-    lanes_[static_cast<std::size_t>(s)] =
-        std::make_unique<Lane>(run, rank, static_cast<Stream>(s), threads);
+  for (const StreamInfo& stream : streams) {
+    lanes_.push_back(std::make_unique<Lane>(run, rank, stream, threads));
   }
 }
 

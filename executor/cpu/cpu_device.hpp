@@ -1,13 +1,13 @@
 // The CPU as a device: a stream is a thread (executor/device/stream.hpp), kernels are those of a table
 // and share their work among a pool of threads, and memory is the process' own.
 //
-// The compute stream's kernels have all of the rank's threads, those of the other streams, which copy
+// Kernels of a computing stream have all of the rank's threads, those of the other streams, which copy
 // and reduce, one each. A stream's thread starts with its first task.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "executor/cpu/kernels.hpp"
@@ -21,7 +21,8 @@ namespace foreshard::executor {
 class CpuDevice : public Device {
  public:
   // Throws std::runtime_error where the system lends no more threads.
-  CpuDevice(RunControl& run, int rank, int threads = 1, const KernelTable& kernels = cpu_kernels());
+  CpuDevice(RunControl& run, int rank, std::span<const StreamInfo> streams, int threads = 1,
+            const KernelTable& kernels = cpu_kernels());
   ~CpuDevice() override;
 
   // Launches, copies, fills and collectives all come to `call`.
@@ -51,7 +52,7 @@ class CpuDevice : public Device {
 
  private:
   struct Lane {
-    Lane(RunControl& run, int rank, Stream which, int threads);
+    Lane(RunControl& run, int rank, const StreamInfo& of, int threads);
 
     WorkerPool workers;
     LaunchQueue launches;
@@ -65,8 +66,8 @@ class CpuDevice : public Device {
   DeviceMemory memory_;
   const Program* program_ = nullptr;
   std::vector<Event> events_;
-  Epoch epoch_ = 0;  // of the events: one a step
-  std::array<std::unique_ptr<Lane>, kStreams> lanes_;
+  Epoch epoch_ = 0;                           // of the events: one a step
+  std::vector<std::unique_ptr<Lane>> lanes_;  // by stream
 };
 
 }  // namespace foreshard::executor

@@ -131,8 +131,9 @@ class Device {
   const int rank_;
 };
 
-// Makes the device of one rank of this process. `threads`: of the host, for its kernels.
-using DeviceFactory =
-    std::function<std::unique_ptr<Device>(RunControl& run, int rank, int threads)>;
+// Makes the device of one rank of this process, with these streams. `threads`: of the host, for its
+// kernels.
+using DeviceFactory = std::function<std::unique_ptr<Device>(
+    RunControl& run, int rank, std::span<const StreamInfo> streams, int threads)>;
 
 }  // namespace foreshard::executor

@@ -39,7 +39,7 @@ RankRecording::RankRecording(profiler::RankRecorder& recorder, const profiler::R
 RankRecording::~RankRecording() = default;
 
 void RankRecording::observe(Device& device) {
-  for (int s = 0; s < kStreams; ++s) {
+  for (std::size_t s = 0; s < recorder_.streams(); ++s) {
     const Stream stream = static_cast<Stream>(s);
     observers_.push_back(std::make_unique<StreamObserver>(*this, recorder_.lane(stream)));
     device.set_observer(stream, observers_.back().get());

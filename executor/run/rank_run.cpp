@@ -48,9 +48,10 @@ RankRun::RankRun(RunShared& shared, int rank)
 void RankRun::open_device() {
   const TrainingOptions& options = shared_.options;
   if (options.make_device) {
-    device_ = options.make_device(shared_.run, rank_, options.threads_per_rank);
+    device_ = options.make_device(shared_.run, rank_, program_.streams, options.threads_per_rank);
   } else {
-    device_ = std::make_unique<CpuDevice>(shared_.run, rank_, options.threads_per_rank);
+    device_ =
+        std::make_unique<CpuDevice>(shared_.run, rank_, program_.streams, options.threads_per_rank);
   }
 }
 

@@ -37,7 +37,7 @@ class Gatherer {
  public:
   Gatherer(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks)
       : shared_(shared), ranks_(ranks) {
-    const int members = place_of(shared.job, 0).groups[static_cast<int>(Group::shard)].size;
+    const int members = place_of(shared.job, 0)[Group::shard].size;
     for (int rank = 0; rank < members; ++rank) {
       shards_.push_back(shards_by_parameter(shared.job, rank));
     }
@@ -138,9 +138,9 @@ Result<void> fill_checkpoint(RunShared& shared, const std::vector<std::unique_pt
   };
   meet();
   for (const auto& rank : ranks) {
-    const auto& groups = rank->program().place.groups;
-    if (groups[static_cast<int>(Group::replicate)].index != 0) continue;
-    const auto& shard = groups[static_cast<int>(Group::shard)];
+    const RankPlace& place = rank->program().place;
+    if (place[Group::replicate].index != 0) continue;
+    const auto& shard = place[Group::shard];
     auto ok = write_checkpoint_shard(options.save, job.tree, shard.index, shard.size,
                                      rank->state().checkpoint_values(rank->memory()));
     if (!ok) return abandon_checkpoint(options.save), ok;

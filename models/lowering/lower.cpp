@@ -40,6 +40,7 @@ RankProgram emptied(RankProgram memory) {
   }
   program.buffers = std::move(memory.buffers);
   program.buffers.clear();
+  program.streams = std::move(memory.streams);
   program.cost_keys = std::move(memory.cost_keys);
   program.cost_keys.clear();
   return program;
@@ -59,7 +60,10 @@ void reserve_first_step(RankProgram& program, std::int64_t estimated_instruction
 RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram memory) {
   RankProgram program = emptied(std::move(memory));
   program.device = job.device;
-  program.place = place_of(job, rank);
+  const auto streams = fsdp2_streams();
+  program.streams.assign(streams.begin(), streams.end());
+  program.groups = groups_of(job);
+  program.place = place_in(program.groups, rank);
   program.units = unit_layouts(job, program.place);
   program.programs.resize(3);  // the set-up, the step that creates the optimizer's state, any later
   reserve_first_step(program, estimated_instructions(job));

@@ -24,7 +24,7 @@ OomReport oom_report(const RankProgram& program, std::int64_t step, std::int64_t
     return std::find(operands, end, first->target) != end;
   });
   if (user != code.instructions.end()) {
-    report.operator_name = name(program.cost_keys[static_cast<std::size_t>(user->cost_key)].op);
+    report.operator_name = program.operator_name(*user);
   }
   return report;
 }

@@ -13,9 +13,6 @@ std::string_view word(const std::string_view (&words)[n], Enum value) {
   return words[static_cast<std::size_t>(value)];
 }
 
-constexpr std::string_view kStreamNames[] = {
-    "compute",    "all_gather_copy_in", "all_gather",    "reduce_scatter",
-    "all_reduce", "host_to_device",     "device_to_host"};
 constexpr std::string_view kPhaseNames[] = {"setup",    "forward",   "loss",  "recompute",
                                             "backward", "optimizer", "report"};
 constexpr std::string_view kCategoryNames[] = {
@@ -51,8 +48,8 @@ void add_program(Hash& hash, const RankProgram& program, const Program& step) {
   for (const Instruction& i : step.instructions) {
     hash.add(static_cast<std::uint64_t>(i.kind) | static_cast<std::uint64_t>(i.stream) << 8 |
              static_cast<std::uint64_t>(i.phase) << 16 | static_cast<std::uint64_t>(i.group) << 24);
-    for (const std::int32_t field :
-         {std::int32_t{i.micro_step}, i.unit, i.target, i.module, i.aux, i.reads, i.writes}) {
+    for (const std::int32_t field : {std::int32_t{i.micro_step}, std::int32_t{i.op}, i.unit,
+                                     i.target, i.module, i.aux, i.reads, i.writes}) {
       hash.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(field)));
     }
     if (i.cost_key != kNone) hash.add(program.cost_keys[static_cast<std::size_t>(i.cost_key)]);
@@ -95,9 +92,6 @@ std::string operands_text(const Program& step, const Instruction& i) {
 
 }  // namespace
 
-std::string_view name(Stream v) {
-  return word(kStreamNames, v);
-}
 std::string_view name(Phase v) {
   return word(kPhaseNames, v);
 }
@@ -105,15 +99,29 @@ std::string_view name(Category v) {
   return word(kCategoryNames, v);
 }
 std::string_view name(Kind v) {
+  static_assert(std::size(kKindNames) == static_cast<std::size_t>(kKinds));
   return kKindNames[static_cast<std::size_t>(v)];
 }
 
 const std::string& RankProgram::name(NameId id) const {
+  static const std::string kNoName;
+  if (id == kNone) return kNoName;
   auto n = static_cast<std::size_t>(id);
   if (n < tree.modules.size()) return tree.modules[n].path;
   n -= tree.modules.size();
   if (n < tree.parameters.size()) return tree.parameters[n].name;
   return own_names[n - tree.parameters.size()];
+}
+
+std::string_view RankProgram::operator_name(const Instruction& i) const {
+  if (i.op != kNone) return operators[static_cast<std::size_t>(i.op)].name;
+  return foreshard::name(cost_keys[static_cast<std::size_t>(i.cost_key)].op);
+}
+
+bool RankProgram::computes(const Instruction& i) const {
+  if (i.kind != Kind::launch) return false;
+  if (i.op != kNone) return !operators[static_cast<std::size_t>(i.op)].only_moves_data;
+  return cost_keys[static_cast<std::size_t>(i.cost_key)].op != Operator::fill_zero;
 }
 
 std::uint64_t program_hash(const RankProgram& program) {
@@ -124,6 +132,9 @@ std::uint64_t program_hash(const RankProgram& program) {
         std::int64_t{program.device.multiprocessors}, program.device.matmul_workspace.count}) {
     hash.add(static_cast<std::uint64_t>(size));
   }
+  for (const StreamInfo& stream : program.streams) hash.add(stream.name);
+  for (const GroupInfo& group : program.groups) hash.add(group.name);
+  for (const OperatorInfo& op : program.operators) hash.add(op.name);
   for (std::size_t n = 0; n < program.name_count(); ++n) {
     hash.add(program.name(static_cast<NameId>(n)));
   }
@@ -168,8 +179,7 @@ std::vector<std::string> stable_keys(const RankProgram& program, const Program& 
       key += tree.modules[static_cast<std::size_t>(i.module)].path;
     }
     key += '/';
-    key += i.cost_key == kNone ? name(i.kind)
-                               : name(program.cost_keys[static_cast<std::size_t>(i.cost_key)].op);
+    key += i.cost_key == kNone ? name(i.kind) : program.operator_name(i);
     const int ordinal = ordinals[key]++;
     keys.push_back(key + "/" + std::to_string(ordinal));
   }
@@ -188,7 +198,7 @@ std::string to_text(const RankProgram& program, const Program& step_program,
     }
     const bool is_of_host = i.kind == Kind::host_wait || i.kind == Kind::host_compute;
     out += formatted("%6zu  %-9s %-18s ", n, std::string(name(i.phase)).c_str(),
-                     is_of_host ? "host" : std::string(name(i.stream)).c_str()) +
+                     is_of_host ? "host" : program.name(i.stream).c_str()) +
            std::string(2 * depth, ' ');
     switch (i.kind) {
       case Kind::alloc:
@@ -208,10 +218,11 @@ std::string to_text(const RankProgram& program, const Program& step_program,
       case Kind::record_stream: out += "record stream for %" + std::to_string(i.target); break;
       case Kind::empty_cache: out += "empty cache"; break;
       default:
+        if (i.op != kNone) out += std::string(program.operator_name(i)) + ": ";
         out += text(program.cost_keys[static_cast<std::size_t>(i.cost_key)]);
-        if (i.kind == Kind::collective) out += " over " + std::string(name(i.group));
+        if (i.kind == Kind::collective) out += " over " + program.name(i.group);
         out += operands_text(step_program, i);
-        if (!tree.modules[static_cast<std::size_t>(i.module)].path.empty()) {
+        if (i.module != kNone && !tree.modules[static_cast<std::size_t>(i.module)].path.empty()) {
           out += "  (" + tree.modules[static_cast<std::size_t>(i.module)].path + ")";
         }
     }

@@ -7,8 +7,8 @@
 //
 // A rank's whole run is a list of programs: a set-up, then as many steps as differ (the first creates
 // the optimizer's state); the last one repeats. They share one table of buffers, so a buffer created
-// in one keeps its number in the others. Everything else that is shared (cost keys, names, units)
-// lives in the RankProgram beside them.
+// in one keeps its number in the others. Everything else that is shared (streams, groups, operators,
+// cost keys, names, units) lives in tables of the RankProgram beside them, and instructions hold row numbers.
 //
 // The host runs ahead of the device: an instruction only *issues* work on its stream, in order. A
 // free is ordered after everything issued before it on the buffer's own stream; other streams that
@@ -25,23 +25,10 @@
 #include "models/base/device_traits.hpp"
 #include "models/base/units.hpp"
 #include "models/program/operators.hpp"
+#include "models/program/streams.hpp"
 #include "models/sharding/places.hpp"
 
 namespace foreshard {
-
-// Streams as in PyTorch FSDP2. Each has its own pool in the caching allocator.
-enum class Stream : std::uint8_t {
-  compute,
-  all_gather_copy_in,
-  all_gather,
-  reduce_scatter,
-  all_reduce,
-  host_to_device,
-  device_to_host,
-  kCount
-};
-constexpr int kStreams = static_cast<int>(Stream::kCount);
-std::string_view name(Stream stream);
 
 enum class Phase : std::uint8_t {
   setup,
@@ -87,12 +74,24 @@ enum class Kind : std::uint8_t {
   range_begin,  // named range `target` (see RankProgram::name)
   range_end,
 };
+constexpr int kKinds = static_cast<int>(Kind::range_end) + 1;
 std::string_view name(Kind kind);
 
 using BufferId = std::int32_t;
 using EventId = std::int32_t;
 using CostKeyId = std::int32_t;
 using NameId = std::int32_t;
+using OperatorId = std::int16_t;
+constexpr std::size_t kMostOperators = 1 << 15;  // that an OperatorId counts
+
+// An operator of somebody else's program. What it costs is described by its cost key, of the operator
+// here whose costs follow the same rule: memory_bound, batched_matmul, attention_full and so on.
+struct OperatorInfo {
+  std::string name;
+  bool only_moves_data = false;  // as copies and fills do
+
+  bool operator==(const OperatorInfo&) const = default;
+};
 
 struct Buffer {
   std::int64_t bytes = 0;  // requested; 0 is a buffer without memory, never allocated
@@ -111,6 +110,7 @@ struct Instruction {
   Phase phase = Phase::setup;
   Group group = Group::world;
   std::int16_t micro_step = 0;
+  OperatorId op = kNone;  // kNone: that of the cost key
   UnitId unit = kNone;
   std::int32_t target = kNone;  // buffer, event or name
   std::int32_t module = kNone;  // ModuleId the work belongs to
@@ -138,6 +138,9 @@ struct Program {
 struct RankProgram {
   RankPlace place;
   DeviceTraits device;
+  std::vector<StreamInfo> streams;
+  std::vector<GroupInfo> groups;
+  std::vector<OperatorInfo> operators;  // those that are not of our own
   // 0: the set-up, 1: step 1, and so on as far as steps differ; never empty once it is lowered.
   std::vector<Program> programs;
   std::vector<Buffer> buffers;
@@ -157,7 +160,16 @@ struct RankProgram {
   std::size_t name_count() const {
     return tree.modules.size() + tree.parameters.size() + own_names.size();
   }
-  const std::string& name(NameId id) const;
+  const std::string& name(NameId id) const;  // "" of kNone
+  // Of work: what its operator is called, and whether it is a kernel that computes.
+  std::string_view operator_name(const Instruction& i) const;
+  bool computes(const Instruction& i) const;
+  const std::string& name(Stream stream) const {
+    return streams[static_cast<std::size_t>(stream)].name;
+  }
+  const std::string& name(Group group) const {
+    return groups[static_cast<std::size_t>(group)].name;
+  }
 };
 
 // "setup", "first", "step 2", ..., "steady": what the numbers of a rank's programs are called.

@@ -9,8 +9,6 @@
 namespace foreshard {
 namespace {
 
-constexpr std::string_view kGroupNames[] = {"shard", "replicate", "post_forward", "world"};
-
 ParameterShard cut(const Parameter& parameter, ParameterId id, int wanted_dim,
                    const RankPlace::Membership& shard) {
   ParameterShard out;
@@ -35,34 +33,34 @@ ParameterShard cut(const Parameter& parameter, ParameterId id, int wanted_dim,
 
 }  // namespace
 
-std::string_view name(Group group) {
-  static_assert(std::size(kGroupNames) == static_cast<std::size_t>(Group::kCount));
-  return kGroupNames[static_cast<std::size_t>(group)];
-}
-
-RankPlace place_of(const Job& job, int rank) {
+std::vector<GroupInfo> groups_of(const Job& job) {
   const int shard_ranks = shard_group_size(job);
   const ReshardAfterForward& reshard = job.plan.sharding.reshard_after_forward;
   const int kept =
       reshard.kind == ReshardAfterForward::Kind::group ? static_cast<int>(reshard.group) : 1;
-  const auto block = [rank](int size) {  // consecutive ranks
-    return RankPlace::Membership{size, rank % size, rank / size * size, 1};
-  };
+  return {{"shard", shard_ranks, 1},
+          {"replicate", job.ranks / shard_ranks, shard_ranks},
+          {"post_forward", kept, 1},
+          {"world", job.ranks, 1}};
+}
+
+RankPlace place_in(std::span<const GroupInfo> groups, int rank) {
   RankPlace place;
   place.rank = rank;
-  const auto set = [&place](Group group, RankPlace::Membership m) {
-    place.groups[static_cast<int>(group)] = m;
-  };
-  set(Group::shard, block(shard_ranks));
-  set(Group::replicate,
-      {job.ranks / shard_ranks, rank / shard_ranks, rank % shard_ranks, shard_ranks});
-  set(Group::post_forward, block(kept));
-  set(Group::world, block(job.ranks));
+  place.groups.reserve(groups.size());
+  for (const auto& [name, ranks, stride] : groups) {
+    const int index = rank / stride % ranks;
+    place.groups.push_back({ranks, index, rank - index * stride, stride});
+  }
   return place;
 }
 
+RankPlace place_of(const Job& job, int rank) {
+  return place_in(groups_of(job), rank);
+}
+
 std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place) {
-  const auto& shard = place.groups[static_cast<int>(Group::shard)];
+  const auto& shard = place[Group::shard];
   std::vector<UnitLayout> layouts;
   layouts.reserve(job.units.size());
   for (const Unit& unit : job.units) {
@@ -103,9 +101,10 @@ std::vector<int> rank_classes(const Job& job, int ranks_per_node) {
   }
   std::map<std::vector<std::int64_t>, int> first_with;
   std::vector<int> classes;
+  const std::vector<GroupInfo> groups = groups_of(job);
   for (int rank = 0; rank < job.ranks; ++rank) {
-    const RankPlace place = place_of(job, rank);
-    const auto& shard = place.groups[static_cast<int>(Group::shard)];
+    const RankPlace place = place_in(groups, rank);
+    const auto& shard = place[Group::shard];
     std::vector<std::int64_t> traits;
     for (const std::int64_t rows : row_counts) {
       const std::int64_t chunk = ceil_divide(rows, shard.size);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,13 +13,26 @@ namespace foreshard {
 
 struct Job;
 
-// A set of ranks with a communicator of its own.
+// A row of a program's table of groups. The named ones are those that our own lowering makes; in a
+// program from elsewhere those rows may be anything.
 //   shard         the ranks that share one copy of the parameters
 //   replicate     the ranks that hold the same shard (hybrid sharding)
 //   post_forward  the ranks that keep parameters together after forward (reshard to k ranks)
 //   world         all
-enum class Group : std::uint8_t { shard, replicate, post_forward, world, kCount };
-std::string_view name(Group group);
+enum class Group : std::uint8_t { shard, replicate, post_forward, world };
+
+// Every rank is in one group of each row, which has a communicator of its own: `ranks` ranks that are
+// `stride` apart. The first group holds ranks 0, stride, 2 stride, ..., the second begins at rank 1.
+struct GroupInfo {
+  std::string name;
+  int ranks = 1;
+  int stride = 1;
+
+  bool operator==(const GroupInfo&) const = default;
+};
+
+// The table of a job, in the order of Group's names.
+std::vector<GroupInfo> groups_of(const Job& job);
 
 // How one parameter of a unit is cut over the N ranks of the shard group (reference: FSDP2's
 // per-parameter sharding, padded on dimension 0; dimension 1 only where it divides).
@@ -40,7 +54,7 @@ struct UnitLayout {
   std::int64_t local = 0;                  // sum of local
 };
 
-// One rank's place: `groups` holds for each Group its number of ranks and this rank's number.
+// One rank's place: for each group its number of ranks and this rank's number.
 struct RankPlace {
   int rank = 0;
   struct Membership {
@@ -48,11 +62,19 @@ struct RankPlace {
     int index = 0;
     int first_rank = 0;  // ranks of the group: first_rank + i * stride
     int stride = 1;
+
+    bool operator==(const Membership&) const = default;
   };
-  Membership groups[static_cast<int>(Group::kCount)];
+  std::vector<Membership> groups;
+
+  Membership& operator[](Group group) { return groups[static_cast<std::size_t>(group)]; }
+  const Membership& operator[](Group group) const {
+    return groups[static_cast<std::size_t>(group)];
+  }
 };
 
 // Where a rank stands in each group.
+RankPlace place_in(std::span<const GroupInfo> groups, int rank);
 RankPlace place_of(const Job& job, int rank);
 
 // How a rank's shards of every unit are cut.

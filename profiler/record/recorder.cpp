@@ -202,9 +202,10 @@ RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const Mod
   added.rank_ = rank;
   added.host_.lane_ = writer.add(traces::Lane{rank, false, strings.intern("host")});
   std::vector<std::int32_t> lanes;
-  for (int i = 0; i < kStreams; ++i) {
-    const auto stream = strings.intern(foreshard::name(static_cast<Stream>(i)));
-    lanes.push_back(added.streams_[i].lane_ = writer.add(traces::Lane{rank, true, stream}));
+  for (const StreamInfo& stream : program.streams) {
+    LaneRecorder& lane = added.streams_.emplace_back();
+    lane.lane_ = writer.add(traces::Lane{rank, true, strings.intern(stream.name)});
+    lanes.push_back(lane.lane_);
   }
   for (std::size_t n = 0; n < program.programs.size(); ++n) {
     const auto facts = traces::program_facts(program, n, tree, lanes, strings);

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,7 +61,8 @@ class LaneRecorder {
 class RankRecorder {
  public:
   LaneRecorder& host() { return host_; }
-  LaneRecorder& lane(Stream stream) { return streams_[static_cast<int>(stream)]; }
+  LaneRecorder& lane(Stream stream) { return streams_[static_cast<std::size_t>(stream)]; }
+  std::size_t streams() const { return streams_.size(); }
 
   // A step of this rank has ended. By one thread at a time.
   void step(std::int64_t step, std::int64_t start_ns, std::int64_t end_ns, double loss,
@@ -72,7 +74,7 @@ class RankRecorder {
   friend class Recorder;
   int rank_ = 0;
   LaneRecorder host_;
-  LaneRecorder streams_[kStreams];
+  std::deque<LaneRecorder> streams_;
   RecordBuffer<traces::Step, 64> steps_;
 };
 

@@ -29,7 +29,7 @@ std::int64_t bytes_outside_allocator(const NcclSystem& system, const RankProgram
   for (const Program& step : program.programs) {
     for (const Instruction& i : step.instructions) {
       if (i.kind != Kind::collective) continue;
-      const auto& group = program.place.groups[static_cast<std::size_t>(i.group)];
+      const auto& group = program.place[i.group];
       Use& use = communicators[{group.first_rank, group.stride, group.size}];
       use.group = &group;
       const Operator op = program.cost_keys[static_cast<std::size_t>(i.cost_key)].op;

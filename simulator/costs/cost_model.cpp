@@ -1,7 +1,6 @@
 #include "simulator/costs/cost_model.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -9,11 +8,12 @@ namespace foreshard::simulator {
 
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
                            ProgramCosts memory) {
-  std::array<std::int64_t, static_cast<std::size_t>(Group::kCount)> nodes{};
-  for (std::size_t g = 0; g < nodes.size(); ++g) {
-    nodes[g] = nodes_of(program.place.groups[g], model.ranks_per_node());
+  std::vector<std::int64_t> nodes;  // by group
+  for (const RankPlace::Membership& group : program.place.groups) {
+    nodes.push_back(nodes_of(group, model.ranks_per_node()));
   }
-  const std::size_t count = program.cost_keys.size() * kCostPlaces;
+  const std::size_t places = cost_places(program.place);
+  const std::size_t count = program.cost_keys.size() * places;
   ProgramCosts result = std::move(memory);
   result.costs.assign(count, {});
   result.sources.assign(count, CostSource::unknown);
@@ -21,8 +21,9 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
   std::vector<bool> is_known(count);
   for (const Program& step : program.programs) {
     for (const Instruction& i : step.instructions) {
-      if (i.cost_key == kNone || is_known[cost_index(i)]) continue;
-      const std::size_t at = cost_index(i);
+      if (i.cost_key == kNone) continue;
+      const std::size_t at = cost_index(i, places);
+      if (is_known[at]) continue;
       is_known[at] = true;
       TaskPlace place;
       place.on_host = i.kind == Kind::host_compute;

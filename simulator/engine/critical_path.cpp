@@ -56,8 +56,7 @@ class PathReader {
   }
 
   std::string_view operator_of(const TaskNode& node) const {
-    const CostKeyId key = instruction_of(node).cost_key;
-    return name(program_of(node).cost_keys[static_cast<std::size_t>(key)].op);
+    return program_of(node).operator_name(instruction_of(node));
   }
 
   std::string_view unit_of(const TaskNode& node) const {

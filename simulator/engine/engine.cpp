@@ -7,10 +7,10 @@
 
 namespace foreshard::simulator {
 
-std::int32_t communicator_id(const RankPlace& place, Group group, bool one_per_class) {
-  const int kind = static_cast<int>(group);
-  if (one_per_class) return kind;
-  return place.groups[kind].first_rank * static_cast<int>(Group::kCount) + kind;
+std::int64_t communicator_id(const RankPlace& place, Group group, bool one_per_class) {
+  const auto row = static_cast<std::int64_t>(group);
+  if (one_per_class) return row;
+  return place[group].first_rank * static_cast<std::int64_t>(place.groups.size()) + row;
 }
 
 std::vector<RankTimeline> simulate(std::span<const SimulatedRank> ranks,

@@ -32,8 +32,6 @@
 
 namespace foreshard::simulator {
 
-constexpr int kKinds = static_cast<int>(Kind::range_end) + 1;
-
 // What the tasks of all ranks share.
 enum class Resource : std::uint8_t { cores, memory, kCount };
 constexpr int kResources = static_cast<int>(Resource::kCount);
@@ -65,21 +63,25 @@ struct HostDelay {
 
 // Costs of a key, by where the work is done: on a stream, by the host itself, or by a collective of
 // one of the groups, whose ranks may be spread over more nodes than those of another.
-constexpr std::size_t kCostPlaces = 2 + static_cast<std::size_t>(Group::kCount);
+constexpr std::size_t cost_places(const RankPlace& place) {
+  return 2 + place.groups.size();
+}
 
-// Place of an instruction's cost in a list with kCostPlaces entries for each cost key.
-constexpr std::size_t cost_index(const Instruction& i) {
+// Where an instruction's cost stands in a list with so many places for each cost key.
+constexpr std::size_t cost_index(const Instruction& i, std::size_t places) {
   const std::size_t place = i.kind == Kind::collective     ? 2 + static_cast<std::size_t>(i.group)
                             : i.kind == Kind::host_compute ? 1
                                                            : 0;
-  return static_cast<std::size_t>(i.cost_key) * kCostPlaces + place;
+  return static_cast<std::size_t>(i.cost_key) * places + place;
 }
 
 struct SimulatedRank {
   const RankProgram* program = nullptr;
-  std::span<const TaskCost> costs;    // by cost_index
+  std::span<const TaskCost> costs;    // by cost_index, with the places of the program
   std::span<const HostDelay> delays;  // by step, then instruction
   RankPlace place;                    // of this rank; the program may be that of its class
+
+  std::size_t streams() const { return program->streams.size(); }
 };
 
 struct EngineOptions {
@@ -121,7 +123,8 @@ constexpr bool runs_on_stream(Kind kind) {
   return kind == Kind::launch || kind == Kind::collective || kind == Kind::copy;
 }
 
-// A number for the communicator that `group` is for the rank at `place`: equal on its members.
-std::int32_t communicator_id(const RankPlace& place, Group group, bool one_per_class);
+// A number for the communicator that `group` is for the rank at `place`: equal on its members. Groups
+// of all ranks stand in the same rows.
+std::int64_t communicator_id(const RankPlace& place, Group group, bool one_per_class);
 
 }  // namespace foreshard::simulator

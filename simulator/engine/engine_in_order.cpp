@@ -6,15 +6,23 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr auto kStreamCount = static_cast<std::size_t>(kStreams);
 constexpr std::int64_t kUnrecorded = -1;
+
+struct StreamTimes {
+  std::int64_t passed = 0;  // when the stream has passed all so far
+  std::int64_t ready = 0;   // when it can start its next task
+};
 
 // One rank's walk. `advance` goes on to the next collective (or the end), whose start the caller
 // settles with the other members; everything else depends on what was walked already.
 class Walk {
  public:
   Walk(const SimulatedRank& rank, const EngineOptions& options, RankTimeline memory)
-      : rank_(rank), options_(options), timeline_(std::move(memory)) {
+      : rank_(rank),
+        options_(options),
+        timeline_(std::move(memory)),
+        cost_places_(cost_places(rank.program->place)),
+        streams_(rank.streams()) {
     std::size_t spans = 0;
     for (std::int64_t s = 0; s <= last_step(); ++s)
       spans += rank.program->step(s).instructions.size();
@@ -26,7 +34,7 @@ class Walk {
   }
 
   bool at_collective() const { return at_collective_; }
-  std::int32_t communicator() const { return communicator_; }
+  std::int64_t communicator() const { return communicator_; }
   std::int64_t arrival() const { return arrival_; }
   std::int64_t collective_ns() const { return cost(*current_).ns; }
 
@@ -75,23 +83,26 @@ class Walk {
     events_.assign(static_cast<std::size_t>(program.events), kUnrecorded);
   }
 
-  const TaskCost& cost(const Instruction& i) const { return rank_.costs[cost_index(i)]; }
+  const TaskCost& cost(const Instruction& i) const {
+    return rank_.costs[cost_index(i, cost_places_)];
+  }
 
   // When a task issued now starts on its stream.
   std::int64_t stream_start(std::size_t stream) const {
-    return std::max(host_ + options_.host.launch_latency_ns, ready_[stream]);
+    return std::max(host_ + options_.host.launch_latency_ns, streams_[stream].ready);
   }
 
   void finish_task(std::size_t stream, std::int64_t end) {
-    passed_[stream] = end;
-    ready_[stream] = end + options_.host.stream_gap_ns;
+    streams_[stream] = {end, end + options_.host.stream_gap_ns};
   }
 
   void pay_delay(std::int32_t instruction) {
     const HostDelay& delay = rank_.delays[delay_];
     if (delay.step != step_ || delay.instruction != instruction) return;
     ++delay_;
-    if (delay.drains) host_ = std::max(host_, *std::max_element(passed_.begin(), passed_.end()));
+    if (delay.drains) {
+      for (const StreamTimes& stream : streams_) host_ = std::max(host_, stream.passed);
+    }
     host_ += delay.ns;
   }
 
@@ -117,12 +128,15 @@ class Walk {
         span.start = host_;
         span.end = host_ += cost(i).ns;
         break;
-      case Kind::record_event: events_[static_cast<std::size_t>(i.target)] = passed_[stream]; break;
+      case Kind::record_event:
+        events_[static_cast<std::size_t>(i.target)] = streams_[stream].passed;
+        break;
       case Kind::wait_event: {
         const std::int64_t event = events_[static_cast<std::size_t>(i.target)];
-        if (event > passed_[stream]) {
-          passed_[stream] = event;
-          ready_[stream] = std::max(ready_[stream], event + options_.host.event_latency_ns);
+        StreamTimes& waiting = streams_[stream];
+        if (event > waiting.passed) {
+          waiting.passed = event;
+          waiting.ready = std::max(waiting.ready, event + options_.host.event_latency_ns);
         }
         break;
       }
@@ -142,25 +156,25 @@ class Walk {
   const SimulatedRank& rank_;
   const EngineOptions& options_;
   RankTimeline timeline_;
-  std::array<std::int64_t, kStreamCount> passed_{};  // when each stream has passed all so far
-  std::array<std::int64_t, kStreamCount> ready_{};   // when it can start its next task
+  const std::size_t cost_places_;
+  std::vector<StreamTimes> streams_;
   std::vector<std::int64_t> events_;
   const Instruction* begin_ = nullptr;
   const Instruction* current_ = nullptr;
   std::size_t count_ = 0, delay_ = 0;
   std::int64_t step_ = 0;
   std::int64_t host_ = 0, issued_ = 0, arrival_ = 0;
-  std::int32_t communicator_ = 0;
+  std::int64_t communicator_ = 0;
   bool at_collective_ = false;
 };
 
 struct Communicator {
-  std::int32_t id = 0;
+  std::int64_t id = 0;
   std::size_t members = 0;
   std::int64_t free_at = 0;
 };
 
-Communicator& find(std::vector<Communicator>& communicators, std::int32_t id) {
+Communicator& find(std::vector<Communicator>& communicators, std::int64_t id) {
   for (Communicator& c : communicators) {
     if (c.id == id) return c;
   }
@@ -178,7 +192,7 @@ std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks
   memory.resize(ranks.size());
   for (const SimulatedRank& rank : ranks) {
     walks.emplace_back(rank, options, std::move(memory[walks.size()]));
-    for (int g = 0; g < static_cast<int>(Group::kCount); ++g) {
+    for (std::size_t g = 0; g < rank.place.groups.size(); ++g) {
       const auto group = static_cast<Group>(g);
       ++find(communicators, communicator_id(rank.place, group, options.one_per_class)).members;
     }

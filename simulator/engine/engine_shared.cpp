@@ -20,9 +20,8 @@ class SharedEngine {
   SharedEngine(std::span<const SimulatedRank> inputs, const EngineOptions& options)
       : options_(options),
         solver_(std::vector<double>(options.capacities.begin(), options.capacities.end())) {
-    ranks_.resize(inputs.size());
     for (std::size_t r = 0; r < inputs.size(); ++r) {
-      ranks_[r].input = &inputs[r];
+      ranks_.emplace_back(inputs[r]);
       ranks_[r].open_timeline(last_step());
       join_communicators(communicators_, ranks_[r], static_cast<std::int32_t>(r),
                          options_.one_per_class);
@@ -86,17 +85,17 @@ class SharedEngine {
         ns += delay->ns;
       }
     }
-    start_task(r, kHostLane, 0, static_cast<double>(ns));
+    start_task(r, rank.host_lane(), 0, static_cast<double>(ns));
   }
 
   // The host goes on with what it wanted an idle device for.
   void end_drain(std::size_t r) {
     Rank& rank = ranks_[r];
-    const bool waits = rank.host == Rank::Host::draining &&
-                       rank.lanes[kHostLane].state == LaneState::waits_for_event;
+    const bool waits =
+        rank.host == Rank::Host::draining && rank.host_task().state == LaneState::waits_for_event;
     if (!waits || rank.is_busy()) return;
     rank.host = Rank::Host::delayed;
-    start_task(r, kHostLane, 0, static_cast<double>(rank.delay_ns));
+    start_task(r, rank.host_lane(), 0, static_cast<double>(rank.delay_ns));
   }
 
   void next_instruction(std::size_t r) {
@@ -114,7 +113,7 @@ class SharedEngine {
     const Instruction& i = rank.program->instructions[rank.pc];
     Span& span = rank.timeline.spans[rank.span];
     if (rank.host == Rank::Host::draining) {
-      rank.lanes[kHostLane].state = LaneState::waits_for_event;
+      rank.host_task().state = LaneState::waits_for_event;
       return end_drain(r);
     }
     if (rank.host == Rank::Host::computing || rank.host == Rank::Host::waiting) {
@@ -127,7 +126,7 @@ class SharedEngine {
       case Kind::host_compute:
         span.start = now();
         rank.host = Rank::Host::computing;
-        start_task(r, kHostLane, 0, static_cast<double>(rank.cost(i).ns));
+        start_task(r, rank.host_lane(), 0, static_cast<double>(rank.cost(i).ns));
         return;
       case Kind::host_wait: {
         span.start = now();
@@ -136,8 +135,8 @@ class SharedEngine {
         rank.waits_since = time_;
         if (!rank.is_reached(rank.awaited)) {
           rank.host = Rank::Host::waiting;
-          rank.lanes[kHostLane].state = LaneState::waits_for_event;
-          event.waiters |= 1U << kHostLane;
+          rank.host_task().state = LaneState::waits_for_event;
+          event.waiters.push_back(static_cast<std::uint16_t>(rank.host_lane()));
           return;
         }
         break;
@@ -182,14 +181,14 @@ class SharedEngine {
       switch (item.instruction->kind) {
         case Kind::record_event:
           rank.reached[static_cast<std::size_t>(item.record)] = task.passed;
-          if (rank.events[item.event].waiters != 0) wake_waiters(r, rank.events[item.event]);
+          if (!rank.events[item.event].waiters.empty()) wake_waiters(r, rank.events[item.event]);
           continue;
         case Kind::wait_event:
           if (rank.is_reached(item.record)) {
             task.pass_event(rank.time_of(item.record), options_.host);
             continue;
           }
-          rank.events[item.event].waiters |= static_cast<std::uint8_t>(1U << lane);
+          rank.events[item.event].waiters.push_back(static_cast<std::uint16_t>(lane));
           task.state = LaneState::waits_for_event;
           return;
         case Kind::collective:
@@ -207,14 +206,13 @@ class SharedEngine {
   }
 
   void wake_waiters(std::size_t r, Event& event) {
-    const std::uint8_t waiters = event.waiters;
-    event.waiters = 0;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      if ((waiters >> lane & 1U) == 0) continue;
-      if (lane == kHostLane) {
+    std::vector<std::uint16_t> waiters = std::exchange(event.waiters, {});
+    std::sort(waiters.begin(), waiters.end());
+    for (const std::uint16_t lane : waiters) {
+      if (lane == ranks_[r].host_lane()) {
         wake_host(r, event);
       } else {
-        woken_.push_back({static_cast<std::int32_t>(r), static_cast<std::int32_t>(lane)});
+        woken_.push_back({static_cast<std::int32_t>(r), lane});
       }
     }
   }
@@ -224,11 +222,12 @@ class SharedEngine {
   void wake_host(std::size_t r, Event& event) {
     const Rank& rank = ranks_[r];
     if (!rank.is_reached(rank.awaited)) {
-      event.waiters |= 1U << kHostLane;
+      event.waiters.push_back(static_cast<std::uint16_t>(rank.host_lane()));
       return;
     }
     const bool waited = rank.time_of(rank.awaited) > rank.waits_since;
-    start_task(r, kHostLane, waited ? static_cast<double>(options_.host.wait_latency_ns) : 0, 0);
+    start_task(r, rank.host_lane(), waited ? static_cast<double>(options_.host.wait_latency_ns) : 0,
+               0);
   }
 
   // Starts the communicator's next collective when all its ranks stand at it.
@@ -306,11 +305,11 @@ class SharedEngine {
     const Rank& rank = ranks_[r];
     const LaneTask& task = rank.lanes[static_cast<std::size_t>(active.lane)];
     if (task.latency > 0) return {};
-    if (active.lane == kHostLane && rank.host != Rank::Host::computing) {
+    if (is_host(active) && rank.host != Rank::Host::computing) {
       return issuing_host(options_.host);
     }
-    const Instruction& i = active.lane == kHostLane ? rank.program->instructions[rank.pc]
-                                                    : *task.queue[task.head].instruction;
+    const Instruction& i =
+        is_host(active) ? rank.program->instructions[rank.pc] : *task.queue[task.head].instruction;
     return running_task(rank.cost(i));
   }
 
@@ -353,8 +352,13 @@ class SharedEngine {
     for (const Active& active : done_) task_done(active);
   }
 
+  bool is_host(const Active& active) const {
+    const Rank& rank = ranks_[static_cast<std::size_t>(active.rank)];
+    return static_cast<std::size_t>(active.lane) == rank.host_lane();
+  }
+
   void begin_work(const Active& active) {
-    if (active.lane == kHostLane) return;
+    if (is_host(active)) return;
     Rank& rank = ranks_[static_cast<std::size_t>(active.rank)];
     const LaneTask& task = lane_of(active);
     rank.timeline.spans[task.queue[task.head].span].start = now();
@@ -362,7 +366,7 @@ class SharedEngine {
 
   void task_done(const Active& active) {
     const auto r = static_cast<std::size_t>(active.rank);
-    if (active.lane == kHostLane) {
+    if (is_host(active)) {
       host_task_done(r);
     } else {
       stream_task_done(r, static_cast<std::size_t>(active.lane));

@@ -12,9 +12,6 @@
 
 namespace foreshard::simulator::shared_engine {
 
-constexpr int kHostLane = kStreams;  // lanes of a rank: its streams, then its host thread
-constexpr int kLanes = kStreams + 1;
-
 // A moment at which an event was recorded: an index into Rank::reached, which says when. An event
 // that is recorded twice has two; who waits for it means the last one issued before.
 using RecordId = std::int32_t;
@@ -32,9 +29,8 @@ struct Item {
 
 struct Event {
   RecordId last_issued = kNeverRecorded;
-  std::uint8_t waiters = 0;  // lanes that wait for it
+  std::vector<std::uint16_t> waiters;  // lanes that wait for it
 };
-static_assert(kLanes <= 8);
 
 enum class LaneState : std::uint8_t { idle, running, waits_for_event, waits_for_ranks };
 
@@ -65,22 +61,31 @@ struct LaneTask {
 };
 
 struct Communicator {
-  std::int32_t id = 0;
+  std::int64_t id = 0;
   std::vector<std::int32_t> members;  // index of the rank
   std::vector<std::int32_t> at;       // by member: lane that waits with this communicator, or -1
   std::int32_t running = 0;           // members whose part is not done
 };
 
 struct Rank {
+  explicit Rank(const SimulatedRank& of)
+      : input(&of),
+        lanes(of.streams() + 1),
+        communicators(of.place.groups.size()),
+        issued(communicators.size()),
+        next_issued(communicators.size()),
+        places(cost_places(of.program->place)) {}
+
   const SimulatedRank* input = nullptr;
   RankTimeline timeline;
-  std::array<LaneTask, kLanes> lanes;
+  std::vector<LaneTask> lanes;  // its streams, then its host thread
   std::vector<Event> events;
-  std::vector<double> reached;  // by RecordId: when, or kNotYet
-  std::array<std::int32_t, static_cast<std::size_t>(Group::kCount)> communicators{};
+  std::vector<double> reached;              // by RecordId: when, or kNotYet
+  std::vector<std::int32_t> communicators;  // by group
   // Collectives of a communicator run in issue order: per group, streams in that order.
-  std::array<std::vector<std::uint8_t>, static_cast<std::size_t>(Group::kCount)> issued;
-  std::array<std::size_t, static_cast<std::size_t>(Group::kCount)> next_issued{};
+  std::vector<std::vector<std::uint8_t>> issued;
+  std::vector<std::size_t> next_issued;
+  std::size_t places = 0;  // of the costs of a key
   std::int64_t step = 0;
   const Program* program = nullptr;
   std::size_t pc = 0, end = 0, span = 0, delay = 0, first_event = 0;
@@ -103,12 +108,14 @@ struct Rank {
     return record == kNeverRecorded ? kNotYet : reached[static_cast<std::size_t>(record)];
   }
 
+  std::size_t host_lane() const { return lanes.size() - 1; }
+  LaneTask& host_task() { return lanes.back(); }
   bool is_busy() const {
-    return std::any_of(lanes.begin(), lanes.begin() + kStreams,
+    return std::any_of(lanes.begin(), lanes.end() - 1,
                        [](const LaneTask& lane) { return lane.state != LaneState::idle; });
   }
 
-  const TaskCost& cost(const Instruction& i) const { return input->costs[cost_index(i)]; }
+  const TaskCost& cost(const Instruction& i) const { return input->costs[cost_index(i, places)]; }
 
   // What the allocator costs the host at the instruction that it is at; null: nothing.
   const HostDelay* take_delay() {

@@ -1,7 +1,6 @@
 #include "simulator/engine/task_graph.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -40,7 +39,7 @@ struct Communicator {
   std::int64_t before = kNobody;  // the last one of earlier steps
   std::vector<std::int64_t> meetings;
 };
-using Communicators = std::map<std::int32_t, Communicator>;
+using Communicators = std::map<std::int64_t, Communicator>;
 
 // Walks one rank's program and adds its nodes and edges.
 class RankBuilder {
@@ -57,11 +56,12 @@ class RankBuilder {
         step_(step),
         options_(options),
         index_(index),
-        reached_(static_cast<std::size_t>(program_.events)) {
+        reached_(static_cast<std::size_t>(program_.events)),
+        stream_(rank.streams(), kNobody),
+        passed_(rank.streams()),
+        awaited_(rank.streams()) {
     end_ = timeline.step_end_ns[static_cast<std::size_t>(step)];
     host_since_ = spans_.empty() ? end_ : spans_.front().issue;
-    stream_.fill(kNobody);
-    passed_.fill(0);
     add_earlier_work();
     // What is issued at once waits for the step to begin.
     host_ = parts_.add({index_, kNone, true, host_since_, host_since_});
@@ -88,7 +88,7 @@ class RankBuilder {
 
   // Streams and communicators may still be at work of earlier steps when this one begins.
   void add_earlier_work() {
-    std::array<bool, static_cast<std::size_t>(kStreams)> is_seen{};
+    std::vector<bool> is_seen(stream_.size());
     for (std::int64_t step = step_ - 1; step >= 0; --step) {
       const auto spans = timeline_.step(static_cast<std::size_t>(step));
       const auto& instructions = rank_.program->step(step).instructions;
@@ -235,11 +235,11 @@ class RankBuilder {
   std::int64_t step_;
   const EngineOptions& options_;
   std::int32_t index_;
-  std::vector<Reached> reached_;                                         // by event
-  std::array<std::int64_t, static_cast<std::size_t>(kStreams)> stream_;  // last task of each
-  std::array<std::int64_t, static_cast<std::size_t>(kStreams)> passed_;  // as the engine counts it
+  std::vector<Reached> reached_;      // by event
+  std::vector<std::int64_t> stream_;  // last task of each
+  std::vector<std::int64_t> passed_;  // of each, as the engine counts it
   // What a stream was told to wait for and has not started a task after yet.
-  std::array<std::vector<Awaited>, static_cast<std::size_t>(kStreams)> awaited_;
+  std::vector<std::vector<Awaited>> awaited_;
   std::map<const Communicator*, std::size_t> ordinals_;
   std::int64_t host_ = kNobody, host_since_ = 0, end_ = 0;
   std::size_t delay_ = 0;

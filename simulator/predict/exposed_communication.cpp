@@ -21,9 +21,7 @@ std::int64_t exposed_communication_ns(const RankProgram& program, const RankTime
     const Interval interval{spans[i].start, spans[i].end};
     if (instruction.kind == Kind::collective) {
       communication.push_back(interval);
-    } else if (instruction.kind == Kind::launch &&
-               program.cost_keys[static_cast<std::size_t>(instruction.cost_key)].op !=
-                   Operator::fill_zero) {
+    } else if (program.computes(instruction)) {
       (instruction.stream == Stream::compute ? compute : others).push_back(interval);
     }
   }

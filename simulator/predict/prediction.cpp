@@ -157,11 +157,12 @@ class Predictor {
   }
 
   double work_ns(const RankClass& rank_class) const {
+    const std::size_t places = cost_places(rank_class.program.place);
     const auto work_of = [&](const Program& program) {
       double sum = 0;
       for (const Instruction& i : program.instructions) {
         if (i.cost_key == kNone) continue;
-        sum += static_cast<double>(rank_class.costs.costs[cost_index(i)].ns);
+        sum += static_cast<double>(rank_class.costs.costs[cost_index(i, places)].ns);
       }
       return sum;
     };
@@ -243,10 +244,11 @@ class Predictor {
   double band() const {
     const RankClass& first = result_.classes[0];
     std::array<double, static_cast<std::size_t>(Operator::kCount)> unsure{};
+    const std::size_t places = cost_places(first.program.place);
     double total = 0;
     for (const Instruction& i : first.program.step(options_.steps).instructions) {
       if (i.cost_key == kNone) continue;
-      const std::size_t cost = cost_index(i);
+      const std::size_t cost = cost_index(i, places);
       const auto ns = static_cast<double>(first.costs.costs[cost].ns);
       total += ns;
       const CostKey& key = first.program.cost_keys[static_cast<std::size_t>(i.cost_key)];
@@ -265,13 +267,14 @@ class Predictor {
   // Of the last step: its work, and what its memory asked of the device's driver.
   void count_sources() {
     const RankClass& first = result_.classes[0];
+    const std::size_t places = cost_places(first.program.place);
     std::array<std::int64_t, static_cast<std::size_t>(CostSource::kCount)> counts{};
     for (const Instruction& i : first.program.step(options_.steps).instructions) {
       if (i.cost_key == kNone) continue;
-      const CostSource source = first.costs.sources[cost_index(i)];
+      const CostSource source = first.costs.sources[cost_index(i, places)];
       ++counts[static_cast<std::size_t>(source)];
       if (source != CostSource::unknown) continue;
-      ++unknown_[name(first.program.cost_keys[static_cast<std::size_t>(i.cost_key)].op)];
+      ++unknown_[first.program.operator_name(i)];
     }
     const CostSource segments = costs_->segments().source;
     for (const HostDelay& delay : first.memory.delays) {

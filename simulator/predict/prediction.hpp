@@ -104,6 +104,8 @@ std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction);
 // The prediction as a recording of the run would look; needs keeps_memory_records. `command` goes
 // into the metadata.
 traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::string& command);
+// Of programs from elsewhere, which cannot be lowered again: the trace carries them.
+traces::Trace to_trace(const Prediction& prediction, const std::string& command);
 
 // Length of the union of collectives' intervals that no kernel of the rank overlaps.
 std::int64_t exposed_communication_ns(const RankProgram& program, const RankTimeline& timeline,

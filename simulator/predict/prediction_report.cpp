@@ -197,7 +197,7 @@ void write_memory_events(const Prediction& p, int of_rank, std::ostream& out) {
     ordered_json line = {{"action", kActions[static_cast<std::size_t>(e.action)]},
                          {"addr", e.address},
                          {"size", is_request ? e.requested : e.bytes},
-                         {"stream", name(static_cast<Stream>(e.stream))},
+                         {"stream", rank.program.name(static_cast<Stream>(e.stream))},
                          {"step", record.step},
                          {"instruction", record.instruction}};
     out << text_of(line, -1) << '\n';

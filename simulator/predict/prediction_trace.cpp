@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "models/program/program_json.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/metadata.hpp"
@@ -32,16 +33,16 @@ MemoryAction action_of(AllocatorEvent::Action action) {
 // Writes one simulated rank into the trace.
 class RankWriter {
  public:
-  RankWriter(traces::Trace& trace, const Job& job, const RankClass& rank_class,
-             const RankTimeline& timeline, int rank)
+  RankWriter(traces::Trace& trace, const RankClass& rank_class, const RankTimeline& timeline,
+             int rank)
       : trace_(trace), rank_class_(rank_class), timeline_(timeline), rank_(rank) {
     host_lane_ = add_lane(false, "host");
-    for (int s = 0; s < kStreams; ++s) {
-      lanes_.push_back(add_lane(true, name(static_cast<Stream>(s))));
+    for (const StreamInfo& stream : rank_class.program.streams) {
+      lanes_.push_back(add_lane(true, stream.name));
     }
     for (std::size_t n = 0; n < rank_class.program.programs.size(); ++n) {
-      facts_.push_back(
-          traces::program_facts(rank_class.program, n, job.tree, lanes_, trace.strings));
+      facts_.push_back(traces::program_facts(rank_class.program, n, rank_class.program.tree, lanes_,
+                                             trace.strings));
     }
   }
 
@@ -155,21 +156,16 @@ class RankWriter {
   std::vector<ProgramFacts> facts_;  // by program
 };
 
-}  // namespace
-
-traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::string& command) {
+// `run` has what is not of the prediction itself.
+traces::Trace trace_of(const Prediction& prediction, traces::RunDescription run) {
   traces::Trace trace;
-  traces::RunDescription run;
   run.program_hash = program_hash(prediction.classes.at(0).program);
-  run.model_json = to_json(job.model);
-  run.plan_toml = to_toml(job.plan);
-  run.command = command;
-  run.ranks = job.ranks;
+  run.ranks = static_cast<int>(prediction.class_of_rank.size());
   run.predicted = true;
   if (prediction.cost_sources.unknown > 0) {
     run.more["unknown_costs"] = std::to_string(prediction.cost_sources.unknown);
   }
-  if (prediction.simulated_ranks.size() < static_cast<std::size_t>(job.ranks)) {
+  if (prediction.simulated_ranks.size() < prediction.class_of_rank.size()) {
     std::string classes;
     for (const int c : prediction.class_of_rank) {
       classes += (classes.empty() ? "" : ",") +
@@ -181,7 +177,7 @@ traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::
   for (std::size_t r = 0; r < prediction.timelines.size(); ++r) {
     const int rank = prediction.simulated_ranks[r];
     const int c = prediction.class_of_rank[static_cast<std::size_t>(rank)];
-    RankWriter(trace, job, prediction.classes[static_cast<std::size_t>(c)], prediction.timelines[r],
+    RankWriter(trace, prediction.classes[static_cast<std::size_t>(c)], prediction.timelines[r],
                rank)
         .write();
   }
@@ -193,6 +189,26 @@ traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::
     trace.complete_until_ns = std::max(trace.complete_until_ns, event.end_ns);
   }
   return trace;
+}
+
+}  // namespace
+
+traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::string& command) {
+  traces::RunDescription run;
+  run.model_json = to_json(job.model);
+  run.plan_toml = to_toml(job.plan);
+  run.command = command;
+  return trace_of(prediction, std::move(run));
+}
+
+traces::Trace to_trace(const Prediction& prediction, const std::string& command) {
+  RankPrograms programs;
+  for (const RankClass& c : prediction.classes) programs.programs.push_back(c.program);
+  programs.class_of_rank = prediction.class_of_rank;
+  traces::RunDescription run;
+  run.command = command;
+  run.more["programs"] = foreshard::to_json(programs);
+  return trace_of(prediction, std::move(run));
 }
 
 }  // namespace foreshard::simulator

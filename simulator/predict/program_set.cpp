@@ -5,6 +5,19 @@
 
 namespace foreshard::simulator {
 
+ProgramSet program_set(RankPrograms programs) {
+  ProgramSet set;
+  set.programs = std::move(programs.programs);
+  set.class_of_rank = std::move(programs.class_of_rank);
+  for (int rank = 0; rank < set.ranks(); ++rank) {
+    const int number = set.class_of_rank[static_cast<std::size_t>(rank)];
+    RankProgram& program = set.programs[static_cast<std::size_t>(number)];
+    set.places.push_back(place_in(program.groups, rank));
+    if (program.place.groups.empty()) program.place = set.places.back();
+  }
+  return set;
+}
+
 ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram> memory) {
   ProgramSet set;
   set.nodes = job.nodes;
@@ -15,8 +28,9 @@ ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram
   set.compute_type = job.plan.precision.param;
   set.warnings = job.warnings;
   const std::vector<int> lowest_of = rank_classes(job, ranks_per_node);
+  const std::vector<GroupInfo> groups = groups_of(job);
   for (int rank = 0; rank < job.ranks; ++rank) {
-    set.places.push_back(place_of(job, rank));
+    set.places.push_back(place_in(groups, rank));
     const int lowest = lowest_of[static_cast<std::size_t>(rank)];
     if (lowest != rank) {
       set.class_of_rank.push_back(set.class_of_rank[static_cast<std::size_t>(lowest)]);

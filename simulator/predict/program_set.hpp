@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/plan/plan.hpp"
+#include "models/program/program_json.hpp"
 #include "models/program/step_program.hpp"
 #include "models/sharding/job.hpp"
 
@@ -26,6 +27,10 @@ struct ProgramSet {
 
   int ranks() const { return static_cast<int>(class_of_rank.size()); }
 };
+
+// Of programs from elsewhere, each for the ranks of its class. What they leave open of the job is unknown, the allocator's settings are
+// the defaults.
+ProgramSet program_set(RankPrograms programs);
 
 // Every class lowered once. Ranks whose groups are spread over different numbers of nodes are of
 // different classes. `memory`: programs that are no longer wanted, whose memory these take over.

@@ -60,7 +60,8 @@ BENCHMARK(stream_hand_over)->UseRealTime();
 
 class TwoRanks {
  public:
-  TwoRanks() : run(2), devices{CpuDevice(run, 0), CpuDevice(run, 1)} {
+  TwoRanks()
+      : run(2), devices{CpuDevice(run, 0, fsdp2_streams()), CpuDevice(run, 1, fsdp2_streams())} {
     Device* const both[] = {&devices[0], &devices[1]};
     group = make_local_communicators(run, both);
   }

@@ -44,18 +44,21 @@ executor::TrainingResult run(const Job& job, const RunOptions& how = {}) {
 }
 
 executor::DeviceFactory delaying(unsigned seed) {
-  return [seed](executor::RunControl& control, int rank, int threads) {
-    return std::make_unique<executor::DelayingDevice>(control, rank, threads, seed);
+  return [seed](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
+                int threads) {
+    return std::make_unique<executor::DelayingDevice>(control, rank, streams, threads, seed);
   };
 }
 
-std::unique_ptr<executor::Device> immediate(executor::RunControl& control, int rank, int threads) {
-  return std::make_unique<executor::ImmediateDevice>(control, rank, threads);
+std::unique_ptr<executor::Device> immediate(executor::RunControl& control, int rank,
+                                            std::span<const StreamInfo> streams, int threads) {
+  return std::make_unique<executor::ImmediateDevice>(control, rank, streams, threads);
 }
 
 executor::DeviceFactory refusing(std::int64_t bytes) {
-  return [bytes](executor::RunControl& control, int rank, int threads) {
-    return std::make_unique<executor::RefusingDevice>(control, rank, threads, bytes);
+  return [bytes](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
+                 int threads) {
+    return std::make_unique<executor::RefusingDevice>(control, rank, streams, threads, bytes);
   };
 }
 

@@ -37,8 +37,8 @@ void describe_programs(std::ostream& out, const Job& job) {
       out << "step " << step << '\n' << to_text(program, program.step(step), job.tree);
     }
     for (const Buffer& b : program.buffers) {
-      out << b.bytes << ' ' << b.on_host << ' ' << b.persistent << ' ' << name(b.pool) << ' '
-          << name(b.category) << ' ' << b.unit << ' ' << program.name(b.owner) << ": "
+      out << b.bytes << ' ' << b.on_host << ' ' << b.persistent << ' ' << program.name(b.pool)
+          << ' ' << name(b.category) << ' ' << b.unit << ' ' << program.name(b.owner) << ": "
           << program.name(b.role) << '\n';
     }
   }

@@ -34,7 +34,7 @@ class HandMadeProgram : public testing::Test {
     program_.programs.resize(1);
     program_.buffers = {state};
     program_.own_names = {""};
-    program_.place.groups[0] = {};
+    program_.place.groups.resize(1);
   }
 
   Instruction& add(Kind kind, std::int32_t target) {
@@ -48,7 +48,7 @@ class HandMadeProgram : public testing::Test {
   RunControl run_{1};
   OutOfMemoryAgreement agreement_{1};
   Restorer host_;
-  CpuDevice device_{run_, 0};
+  CpuDevice device_{run_, 0, fsdp2_streams()};
   const RankParts parts_{program_, device_, run_, agreement_, host_};
 };
 
@@ -106,7 +106,7 @@ TEST_F(HandMadeProgram, RangesAreToldToTheDevice) {
   add(Kind::range_begin, 1);
   add(Kind::range_end, 1);
   add(Kind::range_end, 0);
-  Ranges device(run_, 0);
+  Ranges device(run_, 0, fsdp2_streams());
   const RankParts parts{program_, device, run_, agreement_, host_};
   Interpreter(parts, {}).run(0, 0, {});
   EXPECT_EQ(device.told, "(step(forward))");
@@ -159,7 +159,7 @@ TEST_F(TwoStreams, ADelayingDeviceShowsThatAnEventIsMissing) {
   const auto wrong_results = [&] {
     int wrong = 0;
     for (unsigned seed = 0; seed < 300 && wrong == 0; ++seed) {
-      DelayingDevice device(run_, 0, 1, seed);
+      DelayingDevice device(run_, 0, fsdp2_streams(), 1, seed);
       wrong += result_on(device) == std::byte{0} ? 0 : 1;
     }
     return wrong;
@@ -175,7 +175,7 @@ TEST_F(TwoStreams, ADelayingDeviceShowsThatAnEventIsMissing) {
 TEST_F(TwoStreams, AnImmediateDeviceKeepsTheOrderOfTheProgram) {
   add_zeroing();
   add_copying();
-  ImmediateDevice device(run_, 0);
+  ImmediateDevice device(run_, 0, fsdp2_streams());
   EXPECT_EQ(result_on(device), std::byte{0});
   add(Kind::wait_event, 0);
   EXPECT_THROW(result_on(device), std::logic_error);

@@ -16,8 +16,11 @@ class SmallProgram {
  public:
   explicit SmallProgram(int rank = 0, int ranks = 1) {
     program.programs.resize(3);
-    program.place.rank = rank;
-    for (auto& group : program.place.groups) group = {ranks, rank, 0, 1};
+    program.streams.assign(fsdp2_streams().begin(), fsdp2_streams().end());
+    for (const char* group : {"shard", "replicate", "post_forward", "world"}) {
+      program.groups.push_back({group, ranks, 1});
+    }
+    program.place = place_in(program.groups, rank);
   }
 
   SmallProgram& launch(Stream stream, std::int64_t ns, float cores = 1, float memory = 0) {
@@ -52,6 +55,7 @@ class SmallProgram {
   }
 
   Program& step() { return program.programs[1]; }
+  TaskCost& cost(const Instruction& i) { return costs[cost_index(i, cost_places(program.place))]; }
 
   RankProgram program;
   std::vector<TaskCost> costs;
@@ -65,8 +69,8 @@ class SmallProgram {
     i.group = group;
     i.cost_key = static_cast<CostKeyId>(program.cost_keys.size());
     program.cost_keys.emplace_back();
-    costs.resize(program.cost_keys.size() * kCostPlaces);
-    costs[cost_index(i)] = {ns, {cores, memory}};
+    costs.resize(program.cost_keys.size() * cost_places(program.place));
+    cost(i) = {ns, {cores, memory}};
     step().instructions.push_back(i);
     return *this;
   }

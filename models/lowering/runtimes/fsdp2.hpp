@@ -73,9 +73,7 @@ class Fsdp2 final : public ShardingRuntime {
   const UnitLayout& layout(UnitId unit) const {
     return program_.units[static_cast<std::size_t>(unit)];
   }
-  const RankPlace::Membership& group(Group g) const {
-    return program_.place.groups[static_cast<int>(g)];
-  }
+  const RankPlace::Membership& group(Group g) const { return program_.place[g]; }
   bool is_managed(UnitId unit) const { return !layout(unit).parameters.empty(); }
 
   // What stays from the set-up to the end of the run.

@@ -11,7 +11,7 @@ class Clipping {
         emit_(emit),
         tensors_(tensors),
         buffers_(buffers),
-        ranks_(place.groups[static_cast<int>(Group::shard)].size),
+        ranks_(place[Group::shard].size),
         bytes_(8 * static_cast<std::int64_t>(tensors.size())),
         on_host_(job.plan.offload.parameters) {}
 

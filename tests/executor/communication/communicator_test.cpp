@@ -32,7 +32,7 @@ TEST_P(CommunicatorsOf, MessagesKeepTheirPromises) {
   PostOffice office;
   on_threads(GetParam(), [&](int rank) {
     ThreadTransport transport(office, rank, GetParam());
-    CpuDevice device(run, rank);
+    CpuDevice device(run, rank, fsdp2_streams());
     const auto group =
         make_message_communicator(run, device, transport, first_ranks(GetParam()), 0);
     check_communicator(run, *group, device);
@@ -51,7 +51,7 @@ TEST(MessageCommunicator, GroupsShareAWorld) {
   on_threads(kRanks, [&](int rank) {
     ThreadTransport transport(office, rank, kRanks);
     const int first = rank / 2 * 2;
-    CpuDevice device(run, rank);
+    CpuDevice device(run, rank, fsdp2_streams());
     const auto shard = make_message_communicator(run, device, transport, {first, first + 1}, 0);
     const auto replicate =
         make_message_communicator(run, device, transport, {rank % 2, rank % 2 + 2}, 1);
@@ -73,14 +73,11 @@ std::vector<RankPlace> places_of_hybrid_sharding() {
   std::vector<RankPlace> places(4);
   for (int rank = 0; rank < 4; ++rank) {
     auto& place = places[static_cast<std::size_t>(rank)];
-    const auto set = [&place](Group group, RankPlace::Membership membership) {
-      place.groups[static_cast<int>(group)] = membership;
-    };
     place.rank = rank;
-    set(Group::shard, {2, rank % 2, rank / 2 * 2, 1});
-    set(Group::replicate, {2, rank / 2, rank % 2, 2});
-    set(Group::post_forward, {1, 0, rank, 1});
-    set(Group::world, {4, rank, 0, 1});
+    place.groups = {{2, rank % 2, rank / 2 * 2, 1},  // shard
+                    {2, rank / 2, rank % 2, 2},      // replicate
+                    {1, 0, rank, 1},                 // post_forward
+                    {4, rank, 0, 1}};                // world
   }
   return places;
 }
@@ -122,7 +119,7 @@ TEST(Communicators, ProcessesSendMessagesByGroup) {
   PostOffice office;
   on_threads(4, [&](int rank) {
     ThreadTransport transport(office, rank, 4);
-    CpuDevice device(run, rank);
+    CpuDevice device(run, rank, fsdp2_streams());
     const Communicators::Member only[] = {{device, places[static_cast<std::size_t>(rank)]}};
     const Communicators communicators(run, only, &transport);
     check_groups(communicators.of(0), device);
@@ -189,7 +186,7 @@ TEST(MessageCommunicator, HeartbeatNamesTheHungRank) {
   on_threads(kRanks, [&](int rank) {
     RunControl run(kRanks);
     ThreadTransport transport(office, rank, kRanks);
-    CpuDevice device(run, rank);
+    CpuDevice device(run, rank, fsdp2_streams());
     const auto group = make_message_communicator(run, device, transport, first_ranks(kRanks), 0);
     Agreements agreements{OutOfMemoryAgreement(kRanks), LastStepAgreement(rank, kRanks)};
     const auto heartbeat = make_heartbeat(run, agreements, transport);

@@ -12,7 +12,7 @@ class CpuDevices {
  public:
   explicit CpuDevices(RunControl& run) {
     for (int rank = 0; rank < run.ranks(); ++rank) {
-      owned_.push_back(std::make_unique<CpuDevice>(run, rank));
+      owned_.push_back(std::make_unique<CpuDevice>(run, rank, fsdp2_streams()));
       all_.push_back(owned_.back().get());
     }
   }

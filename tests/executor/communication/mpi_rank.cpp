@@ -61,7 +61,7 @@ int run_rank(bool checks) {
     Agreements agreements{OutOfMemoryAgreement(run.ranks()), LastStepAgreement(rank, run.ranks())};
     const auto heartbeat = make_heartbeat(run, agreements, **transport);
     std::unique_ptr<Communicator> world;  // goes after the device's streams
-    CpuDevice device(run, rank);
+    CpuDevice device(run, rank, fsdp2_streams());
     world = make_message_communicator(run, device, **transport, ranks, 3);
     WatchdogOptions options;
     options.hang_timeout = Nanoseconds{checks ? 20'000'000'000 : 2'000'000'000};

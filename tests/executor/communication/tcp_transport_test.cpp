@@ -25,7 +25,7 @@ TEST(TcpTransport, CollectivesKeepTheirPromises) {
       RunControl run(ranks);
       std::vector<int> all(static_cast<std::size_t>(ranks));
       std::iota(all.begin(), all.end(), 0);
-      CpuDevice device(run, transport.rank());
+      CpuDevice device(run, transport.rank(), fsdp2_streams());
       const auto world = make_message_communicator(run, device, transport, all, 3);
       check_communicator(run, *world, device);
       check_all_gather(*world, device, Stream::compute, 3'000'001);

@@ -30,7 +30,7 @@ TEST_F(CpuDeviceTest, LaunchesKeepWhatTheyWereIssuedWith) {
   table.set(Operator::add, [](const KernelArguments& arguments) {
     seen.emplace_back(arguments.reads[0].data(), arguments.scalars.lr);
   });
-  CpuDevice device(run_, 0, 1, table);
+  CpuDevice device(run_, 0, fsdp2_streams(), 1, table);
   Event gate;
   device.call(Stream::compute, kNoTag, [this, &gate] { gate.wait(run_, 1); });
   std::array<std::byte, 10> memory{};
@@ -54,13 +54,13 @@ TEST_F(CpuDeviceTest, LaunchesKeepWhatTheyWereIssuedWith) {
 }
 
 TEST_F(CpuDeviceTest, RefusesWhatNoKernelComputesWhenItIsIssued) {
-  CpuDevice device(run_, 0, 1, KernelTable());
+  CpuDevice device(run_, 0, fsdp2_streams(), 1, KernelTable());
   const CostKey key = key_of(Operator::matmul);
   EXPECT_THROW(device.launch(Stream::compute, 0, {key, {}, {}}), std::logic_error);
 }
 
 TEST_F(CpuDeviceTest, StreamsCopyAndFillInOrderAndWaitForEvents) {
-  CpuDevice device(run_, 0);
+  CpuDevice device(run_, 0, fsdp2_streams());
   std::vector<std::byte> from(1000, std::byte{1}), to(1000), late(1000);
   for (int step = 0; step < 50; ++step) {
     device.begin(program_);
@@ -80,7 +80,7 @@ TEST_F(CpuDeviceTest, StreamsCopyAndFillInOrderAndWaitForEvents) {
 // An event of one program is not taken for the one of the same number in the next, which another
 // stream records.
 TEST_F(CpuDeviceTest, AnotherProgramBeginsWhenTheStreamsAreIdle) {
-  CpuDevice device(run_, 0);
+  CpuDevice device(run_, 0, fsdp2_streams());
   Program next;
   next.events = 20;
   std::atomic<bool> done{false};
@@ -96,7 +96,7 @@ TEST_F(CpuDeviceTest, AnotherProgramBeginsWhenTheStreamsAreIdle) {
 }
 
 TEST_F(CpuDeviceTest, TheHostReadsMemoryInPlace) {
-  CpuDevice device(run_, 0);
+  CpuDevice device(run_, 0, fsdp2_streams());
   constexpr Address kAddress = Address{1} << 44;
   ASSERT_TRUE(device.backing().commit(kAddress, 2 << 20));
   const std::span<std::byte> memory(device.pointer(kAddress + 512), 100);

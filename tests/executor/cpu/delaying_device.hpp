@@ -12,8 +12,11 @@ namespace foreshard::executor {
 
 class DelayingDevice final : public CpuDevice {
  public:
-  DelayingDevice(RunControl& run, int rank, int threads, unsigned seed)
-      : CpuDevice(run, rank, threads), random_(seed * 64 + static_cast<unsigned>(rank)) {
+  DelayingDevice(RunControl& run, int rank, std::span<const StreamInfo> streams, int threads,
+                 unsigned seed)
+      : CpuDevice(run, rank, streams, threads),
+        random_(seed * 64 + static_cast<unsigned>(rank)),
+        chances_(streams.size()) {
     for (double& chance : chances_) {
       chance =
           std::array{0.0, 0.02, 0.1}[std::uniform_int_distribution<std::size_t>(0, 2)(random_)];
@@ -41,7 +44,7 @@ class DelayingDevice final : public CpuDevice {
   }
 
   std::mt19937_64 random_;
-  std::array<double, kStreams> chances_{};  // of sleeping before what is issued on a stream
+  std::vector<double> chances_;  // of sleeping before what is issued on a stream
 };
 
 }  // namespace foreshard::executor

@@ -7,8 +7,9 @@ namespace foreshard::executor {
 
 class RefusingDevice final : public CpuDevice {
  public:
-  RefusingDevice(RunControl& run, int rank, int threads, std::int64_t bytes)
-      : CpuDevice(run, rank, threads), limited_(CpuDevice::backing(), bytes) {}
+  RefusingDevice(RunControl& run, int rank, std::span<const StreamInfo> streams, int threads,
+                 std::int64_t bytes)
+      : CpuDevice(run, rank, streams, threads), limited_(CpuDevice::backing(), bytes) {}
 
   SegmentBacking& backing() override { return limited_; }
 

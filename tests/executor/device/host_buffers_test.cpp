@@ -10,7 +10,7 @@ namespace {
 
 TEST(HostBuffers, CountsRoundedBytes) {
   RunControl run(1);
-  CpuDevice device(run, 0);
+  CpuDevice device(run, 0, fsdp2_streams());
   HostBuffers memory(device);
   std::byte* first = memory.allocate(Bytes{1});
   std::byte* second = memory.allocate(Bytes{65});
@@ -27,7 +27,7 @@ TEST(HostBuffers, CountsRoundedBytes) {
 
 TEST(HostBuffers, KeepsFreedBuffersForTheNextOfTheirSize) {
   RunControl run(1);
-  CpuDevice device(run, 0);
+  CpuDevice device(run, 0, fsdp2_streams());
   HostBuffers memory(device);
   std::byte* const first = memory.allocate(Bytes{1000});
   memory.free(first, Bytes{1000});

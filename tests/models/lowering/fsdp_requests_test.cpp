@@ -139,8 +139,7 @@ std::vector<Request> requests(const RankProgram& program) {
     if (kind == kKinds.end() || buffer.on_host) continue;
     const bool is_alloc = i.kind == Kind::alloc;
     if (kind->second == (is_alloc ? "gradient" : "reduced")) continue;
-    out.push_back(
-        {is_alloc ? '+' : '-', kind->second, buffer.bytes, std::string(name(buffer.pool))});
+    out.push_back({is_alloc ? '+' : '-', kind->second, buffer.bytes, program.name(buffer.pool)});
   }
   return settled(out);
 }

@@ -1,19 +1,17 @@
 #include "tests/models/lowering/program_checks.hpp"
 
 #include <algorithm>
-#include <array>
+#include <set>
+#include <vector>
 
 namespace foreshard::tests {
 namespace {
 
-constexpr int kHost = kStreams;  // the host is one more lane
-constexpr int kLanes = kStreams + 1;
-using Clock = std::array<int, kLanes>;  // per lane: how much of it is known to have happened
+// Per lane, which are the streams and then the host: how much of it is known to have happened.
+using Clock = std::vector<int>;
 
 void join(Clock& into, const Clock& other) {
-  for (int l = 0; l < kLanes; ++l)
-    into[static_cast<std::size_t>(l)] =
-        std::max(into[static_cast<std::size_t>(l)], other[static_cast<std::size_t>(l)]);
+  for (std::size_t l = 0; l < other.size(); ++l) into[l] = std::max(into[l], other[l]);
 }
 
 struct Access {
@@ -24,13 +22,17 @@ struct BufferState {
   bool allocated = false, freed = false;
   int recomputation = 0;  // in which it was allocated, counted from 1; 0: in none
   Access written;
-  std::array<bool, kStreams> recorded{};  // streams that defer the free
+  std::set<int> recorded;  // streams that defer the free
   std::vector<Access> reads;
 };
 
 class Walk {
  public:
-  explicit Walk(const RankProgram& program) : program_(program), buffers_(program.buffers.size()) {}
+  explicit Walk(const RankProgram& program)
+      : program_(program),
+        host_(static_cast<int>(program.streams.size())),
+        buffers_(program.buffers.size()),
+        clocks_(program.streams.size() + 1, Clock(program.streams.size() + 1)) {}
 
   void run(const Program& step, const std::string& name) {
     step_ = name;
@@ -77,11 +79,10 @@ class Walk {
         if (!b.allocated || b.freed) complain("freed without being alive: " + describe(i.target));
         b.freed = true;
         const bool on_host = program_.buffers[static_cast<std::size_t>(i.target)].on_host;
-        const Clock& seen = on_host ? clocks_[kHost] : after_issue(stream);
+        const Clock& seen =
+            on_host ? clocks_[static_cast<std::size_t>(host_)] : after_issue(stream);
         const auto expect_done = [&](const Access& a, const char* what) {
-          const bool is_deferred =
-              a.lane >= 0 && a.lane < kStreams && b.recorded[static_cast<std::size_t>(a.lane)];
-          if (!is_deferred) expect_seen(seen, a, i.target, what);
+          if (!b.recorded.contains(a.lane)) expect_seen(seen, a, i.target, what);
         };
         for (const Access& a : b.reads) expect_done(a, "freed before a read");
         expect_done(b.written, "freed before a write");
@@ -90,9 +91,9 @@ class Walk {
       case Kind::launch:
       case Kind::copy:
       case Kind::collective: use(step, i, stream); break;
-      case Kind::host_compute: use(step, i, kHost); break;
+      case Kind::host_compute: use(step, i, host_); break;
       case Kind::record_stream:
-        if (BufferState* b = alive(i.target)) b->recorded[static_cast<std::size_t>(stream)] = true;
+        if (BufferState* b = alive(i.target)) b->recorded.insert(stream);
         break;
       case Kind::record_event: events_[i.target] = after_issue(stream); break;
       case Kind::wait_event:
@@ -101,7 +102,7 @@ class Walk {
         break;
       case Kind::host_wait:
         if (!events_.contains(i.target)) complain("host waits for an event never recorded");
-        join(clocks_[kHost], events_[i.target]);
+        join(clocks_[static_cast<std::size_t>(host_)], events_[i.target]);
         break;
       default: break;
     }
@@ -114,17 +115,17 @@ class Walk {
 
   // What a stream's next task comes after: its own past and what the host knew when it issued it.
   const Clock& after_issue(int stream) {
-    join(clocks_[static_cast<std::size_t>(stream)], clocks_[kHost]);
+    join(clocks_[static_cast<std::size_t>(stream)], clocks_[static_cast<std::size_t>(host_)]);
     return clocks_[static_cast<std::size_t>(stream)];
   }
 
   void use(const Program& step, const Instruction& i, int lane) {
-    if (lane != kHost) after_issue(lane);
+    if (lane != host_) after_issue(lane);
     Clock& clock = clocks_[static_cast<std::size_t>(lane)];
     const int now = ++clock[static_cast<std::size_t>(lane)];
     for (const auto operands : {step.reads(i), step.writes(i)}) {
       for (const BufferId id : operands) {
-        if (lane == kHost && !program_.buffers[static_cast<std::size_t>(id)].on_host) {
+        if (lane == host_ && !program_.buffers[static_cast<std::size_t>(id)].on_host) {
           complain("the host touches memory of the device: " + describe(id));
         }
       }
@@ -174,8 +175,9 @@ class Walk {
   }
 
   const RankProgram& program_;
+  const int host_;  // lane of the host
   std::vector<BufferState> buffers_;
-  std::array<Clock, kLanes> clocks_{};
+  std::vector<Clock> clocks_;
   std::map<EventId, Clock> events_;
   std::string step_;
   std::size_t index_ = 0;

@@ -76,11 +76,11 @@ TEST(Places, OfARankInEachOfItsGroups) {
   sharding.reshard_after_forward = {ReshardAfterForward::Kind::group, 2};
   const RankPlace place = place_of(job_of(tiny(), 12, sharding), 6);
   const auto expect = [&place](Group group, int size, int index, int first, int stride) {
-    const auto& m = place.groups[static_cast<int>(group)];
-    EXPECT_EQ(m.size, size) << name(group);
-    EXPECT_EQ(m.index, index) << name(group);
-    EXPECT_EQ(m.first_rank, first) << name(group);
-    EXPECT_EQ(m.stride, stride) << name(group);
+    const auto& m = place[group];
+    EXPECT_EQ(m.size, size) << static_cast<int>(group);
+    EXPECT_EQ(m.index, index) << static_cast<int>(group);
+    EXPECT_EQ(m.first_rank, first) << static_cast<int>(group);
+    EXPECT_EQ(m.stride, stride) << static_cast<int>(group);
   };
   EXPECT_EQ(place.rank, 6);
   expect(Group::shard, 4, 2, 4, 1);

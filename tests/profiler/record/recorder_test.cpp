@@ -87,7 +87,7 @@ TEST(Recorder, RecordsWhatRanksDo) {
   EXPECT_EQ(trace->steps.size(), 8u);
   EXPECT_EQ(trace->metadata.at("note"), "added later");
   EXPECT_GT(std::stod(trace->metadata.at("recorder_overhead_ns_per_event")), 0);
-  EXPECT_EQ(trace->lanes.size(), 2u * (1 + kStreams));
+  EXPECT_EQ(trace->lanes.size(), 2u * (1 + fsdp2_streams().size()));
 
   // Every launch, collective and copy of the steady program stands there for each of its three
   // steps, with what the program says of it.
@@ -100,7 +100,7 @@ TEST(Recorder, RecordsWhatRanksDo) {
     const Instruction& i =
         program.programs[2].instructions[static_cast<std::size_t>(e.instruction)];
     ++seen[e.instruction];
-    EXPECT_EQ(trace->strings[lane.name], name(i.stream));
+    EXPECT_EQ(trace->strings[lane.name], program.name(i.stream));
     EXPECT_EQ(trace->strings[e.stable_key], keys[static_cast<std::size_t>(e.instruction)]);
     EXPECT_EQ(trace->strings[e.phase], name(i.phase));
     EXPECT_EQ(e.kind, *traces::device_kind(program, i));

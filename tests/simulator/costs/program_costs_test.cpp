@@ -25,7 +25,7 @@ class ByPlace final : public CostModel {
 TEST(ProgramCosts, OneKeyHasACostForEachPlace) {
   // Eight ranks on two nodes of four; shard groups of four stay inside a node.
   SmallProgram p(0, 8);
-  p.program.place.groups[static_cast<int>(Group::shard)] = {4, 0, 0, 1};
+  p.program.place[Group::shard] = {4, 0, 0, 1};
   p.launch(Stream::compute, 0).host_compute(0);
   p.collective(Stream::all_gather, 0, Group::shard);
   p.collective(Stream::all_gather, 0, Group::world);
@@ -36,10 +36,13 @@ TEST(ProgramCosts, OneKeyHasACostForEachPlace) {
   instructions[3].cost_key = instructions[2].cost_key;
 
   const ProgramCosts costs = program_costs(p.program, ByPlace());
-  EXPECT_EQ(costs.costs[cost_index(instructions[0])].ns, 1);
-  EXPECT_EQ(costs.costs[cost_index(instructions[1])].ns, 1000);
-  EXPECT_EQ(costs.costs[cost_index(instructions[2])].ns, 100);
-  EXPECT_EQ(costs.costs[cost_index(instructions[3])].ns, 200);
+  const auto ns = [&](std::size_t i) {
+    return costs.costs[cost_index(instructions[i], cost_places(p.program.place))].ns;
+  };
+  EXPECT_EQ(ns(0), 1);
+  EXPECT_EQ(ns(1), 1000);
+  EXPECT_EQ(ns(2), 100);
+  EXPECT_EQ(ns(3), 200);
 }
 
 class Endless final : public CostModel {

@@ -298,17 +298,16 @@ RC_GTEST_PROP(Engines, AgreeWhereNothingIsShared, ()) {
 RC_GTEST_PROP(Engines, WorkIsConserved, ()) {
   // On c cores nothing ends before all work divided by c, nor before any stream's own work.
   const auto script = random_script();
-  const std::vector<SmallProgram> programs{random_program(0, 2, script),
-                                           random_program(1, 2, script)};
+  std::vector<SmallProgram> programs{random_program(0, 2, script), random_program(1, 2, script)};
   auto options = one_step(true);
   options.capacities[0] = *rc::gen::inRange(1, 4);
   const auto timelines = run(programs, options);
   double total = 0;
-  for (const SmallProgram& p : programs) {
+  for (SmallProgram& p : programs) {
     std::array<std::int64_t, static_cast<std::size_t>(kStreams)> lanes{};
     for (const Instruction& i : p.program.programs[1].instructions) {
       if (!runs_on_stream(i.kind)) continue;
-      const auto ns = p.costs[cost_index(i)].ns;
+      const auto ns = p.cost(i).ns;
       lanes[static_cast<std::size_t>(i.stream)] += ns;
       total += static_cast<double>(ns);
     }
@@ -330,7 +329,7 @@ RC_GTEST_PROP(Engines, MoreWorkNeverEndsSoonerInOrder, ()) {
   RC_PRE(!longer.costs.empty());
   const auto key = static_cast<CostKeyId>(which % longer.program.cost_keys.size());
   for (const Instruction& i : longer.program.programs[1].instructions) {
-    if (i.cost_key == key) longer.costs[cost_index(i)].ns += 100;
+    if (i.cost_key == key) longer.cost(i).ns += 100;
   }
   RC_ASSERT(makespan(run({longer}, options)) >= before);
 }

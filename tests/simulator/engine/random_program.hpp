@@ -10,6 +10,9 @@
 
 namespace foreshard::simulator {
 
+// More than our own lowering makes.
+constexpr int kStreams = 12, kGroups = 6;
+
 // What happens, on which stream, and a number of nanoseconds or of an event.
 using RandomScript = std::vector<std::array<int, 3>>;
 
@@ -25,13 +28,18 @@ inline RandomScript random_script() {
 // one script meet at the same collectives and differ in how long their tasks take.
 inline SmallProgram random_program(int rank, int ranks, const RandomScript& script) {
   SmallProgram p(rank, ranks);
+  p.program.streams.resize(kStreams);
+  p.program.groups.resize(kGroups, p.program.groups[0]);
+  p.program.place = place_in(p.program.groups, rank);
   EventId events = 0;
   for (const auto& [what, where, ns] : script) {
     const auto stream = static_cast<Stream>(where % kStreams);
     switch (what) {
       case 0:
       case 1: p.launch(stream, ns + rank * (ns % 3)); break;
-      case 2: p.collective(stream, ns, ns % 5 == 0 ? Group::replicate : Group::shard); break;
+      case 2:
+        p.collective(stream, ns, static_cast<Group>(ns % 5 == 0 ? ns / 5 % kGroups : 0));
+        break;
       case 3:
         // Sometimes one that was recorded before.
         p.record(stream, events > 0 && ns % 4 == 0 ? ns % events : events++);

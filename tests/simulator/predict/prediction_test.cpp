@@ -330,7 +330,7 @@ RC_GTEST_PROP(Predictions, ObeyTheLawsOfSchedules, ()) {
   for (std::size_t r = 0; r < p.timelines.size(); ++r) {
     const auto spans = p.timelines[r].step(2);
     const auto& instructions = inputs[r].program->programs.back().instructions;
-    std::array<std::int64_t, static_cast<std::size_t>(kStreams)> free{};
+    std::vector<std::int64_t> free(inputs[r].streams());
     for (std::size_t i = 0; i < spans.size(); ++i) {
       RC_ASSERT(spans[i].end >= spans[i].start);
       RC_ASSERT(i == 0 || spans[i].issue >= spans[i - 1].issue);
@@ -339,7 +339,8 @@ RC_GTEST_PROP(Predictions, ObeyTheLawsOfSchedules, ()) {
       RC_ASSERT(spans[i].start >= stream);          // one at a time
       RC_ASSERT(spans[i].start >= spans[i].issue);  // never before its issue
       stream = spans[i].end;
-      const auto alone = inputs[r].costs[cost_index(instructions[i])].ns;
+      const auto alone =
+          inputs[r].costs[cost_index(instructions[i], cost_places(inputs[r].program->place))].ns;
       RC_ASSERT(spans[i].end - spans[i].start >= alone - 1);  // never faster than alone
     }
   }

@@ -44,6 +44,7 @@ TEST(ProgramSet, OfAJobGivesTheJobsPrediction) {
 TEST(ProgramSet, OfNoModelIsPredicted) {
   ProgramSet set;
   RankProgram& program = set.programs.emplace_back();
+  program.streams = {{"compute"}};
   program.programs.resize(2);
   Buffer buffer;
   buffer.bytes = 40 * kMib;

@@ -1,0 +1,305 @@
+// A program as somebody else's run might be recorded: nine streams, six groups and two operators that
+// are in no operator set, on eight ranks.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "models/program/check_program.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "simulator/predict/prediction_report.hpp"
+#include "tests/property/random_job.hpp"
+#include "tests/temporary_folder.hpp"
+#include "traces/fst/fst_file.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+constexpr std::int64_t kMib = 1 << 20;
+constexpr int kRanks = 8, kStreams = 9, kGroups = 6;
+
+const Machine& h100() {
+  static const Machine machine = *load_machine("h100-sxm");
+  return machine;
+}
+
+PredictionOptions with_records() {
+  PredictionOptions options;
+  options.machine = &h100();
+  options.keeps_memory_records = true;
+  options.wants_path = true;
+  return options;
+}
+
+// On each stream a buffer of its own pool that one operator fills and the other reads; then the
+// collectives of the groups on the streams from 3 on; then the frees.
+class ForeignProgram {
+ public:
+  ForeignProgram() {
+    program_.programs.resize(2);
+    for (int s = 0; s < kStreams; ++s) {
+      const bool communicates = s >= 3;
+      program_.streams.push_back({"stream " + std::to_string(s),
+                                  communicates ? StreamRole::communication : StreamRole::compute,
+                                  communicates ? -1 : 0});
+    }
+    // Meshes of 8, 4 and 2 neighbours, and of 2, 4 and 2 ranks that stand apart.
+    program_.groups = {{"world", 8, 1}, {"data", 4, 1},       {"tensor", 2, 1},
+                       {"pipe", 2, 4},  {"data outer", 4, 2}, {"expert", 2, 2}};
+    program_.operators = {{"mamba_scan"}, {"paged_copy", true}};
+    program_.cost_keys = {key(Operator::memory_bound, 20 * kMib, 20 * kMib),
+                          key(Operator::memory_bound, 10 * kMib, 10 * kMib)};
+    for (int g = 0; g < kGroups; ++g) {
+      program_.cost_keys.push_back(key(g == 0 ? Operator::all_reduce : Operator::all_gather,
+                                       8 * kMib,
+                                       program_.groups[static_cast<std::size_t>(g)].ranks));
+    }
+    for (int s = 0; s < kStreams; ++s) fill(s);
+    for (int g = 0; g < kGroups; ++g) collective(g);
+    for (int s = 0; s < kStreams; ++s) add(Kind::record_event, s, s);
+    for (int s = 0; s < kStreams; ++s) add(Kind::host_wait, s, 0);
+    for (int s = 0; s < kStreams; ++s) add(Kind::free, s, s);
+    step().events = kStreams;
+  }
+
+  RankPrograms all() const { return {{program_}, std::vector<int>(kRanks, 0)}; }
+  RankProgram& program() { return program_; }
+  Program& step() { return program_.programs[1]; }
+
+ private:
+  static CostKey key(Operator op, std::int64_t a, std::int64_t b) {
+    return {op, DType::fp32, DType::fp32, DType::fp32, {a, b}};
+  }
+
+  Instruction& add(Kind kind, std::int32_t target, int stream) {
+    Instruction& i = step().instructions.emplace_back();
+    i.kind = kind;
+    i.stream = static_cast<Stream>(stream);
+    i.target = target;
+    return i;
+  }
+
+  void fill(int s) {
+    Buffer buffer;
+    buffer.bytes = 20 * kMib;
+    buffer.pool = static_cast<Stream>(s);
+    program_.buffers.push_back(buffer);
+    add(Kind::alloc, s, s);
+    for (const auto op : {OperatorId{1}, OperatorId{0}}) {
+      Instruction& launch = add(Kind::launch, kNone, s);
+      launch.op = op;
+      launch.cost_key = op;
+      launch.operands = static_cast<std::int32_t>(step().operands.size());
+      launch.writes = 1;
+      step().operands.push_back(s);
+    }
+  }
+
+  void collective(int g) {
+    Instruction& i = add(Kind::collective, kNone, g + 3);
+    i.group = static_cast<Group>(g);
+    i.cost_key = 2 + g;
+    i.operands = static_cast<std::int32_t>(step().operands.size());
+    i.reads = i.writes = 1;
+    step().operands.insert(step().operands.end(), {g + 3, g + 3});
+  }
+
+  RankProgram program_;
+};
+
+TEST(ForeignProgram, IsPredicted) {
+  const Prediction p = predict(program_set(ForeignProgram().all()), with_records());
+  ASSERT_TRUE(p.fits);
+  // Each pool has a segment of its own, and memory of one does not serve another.
+  ASSERT_EQ(p.ranks_memory.size(), kRanks);
+  EXPECT_EQ(p.ranks_memory[7].peaks.allocated, kStreams * 20 * kMib);
+  EXPECT_EQ(p.ranks_memory[7].peaks.reserved, kStreams * 20 * kMib);
+
+  // One of a class stands for its ranks; every stream's work is done one after the other.
+  const auto costs = machine_costs(h100(), kRanks, 0);
+  const RankProgram& program = p.classes[0].program;
+  const auto& instructions = program.programs[1].instructions;
+  const auto spans = p.timelines[0].step(2);
+  std::int64_t free_at[kStreams] = {}, all = 0, last = 0;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (!runs_on_stream(instructions[i].kind)) continue;
+    const auto s = static_cast<std::size_t>(instructions[i].stream);
+    EXPECT_GE(spans[i].start, free_at[s]) << i;
+    free_at[s] = spans[i].end;
+    TaskPlace place;
+    const CostKey& key = program.cost_keys[static_cast<std::size_t>(instructions[i].cost_key)];
+    const auto ns = std::llround(costs->estimate(key, place).ns);
+    EXPECT_GT(ns, 0);
+    EXPECT_EQ(spans[i].end - spans[i].start, ns) << i;
+    all += ns;
+    last = std::max(last, spans[i].end);
+  }
+  EXPECT_GE(p.timelines[0].step_end_ns[2], last);
+  EXPECT_LT(p.step_time.count(), all);  // the streams run beside each other
+  ASSERT_TRUE(p.path);
+  for (const PathPart& part : p.path->parts) EXPECT_NE(part.name, "memory_bound");
+}
+
+TEST(ForeignProgram, IsDrawnWithItsOwnNames) {
+  const Prediction p = predict(program_set(ForeignProgram().all()), with_records());
+  const traces::Trace trace = to_trace(p, "test");
+  ASSERT_EQ(trace.lanes.size(), 1 + kStreams);
+  std::map<std::string, std::int64_t> events;  // "lane kind name" of a step
+  for (const traces::Event& e : trace.events) {
+    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(e.lane)];
+    if (!lane.device || e.step != 2) continue;
+    ++events[trace.strings[lane.name] + " " + std::string(name(e.kind)) + " " +
+             trace.strings[e.name]];
+  }
+  std::map<std::string, std::int64_t> expected;
+  for (int s = 0; s < kStreams; ++s) {
+    const std::string lane = "stream " + std::to_string(s);
+    expected[lane + " compute mamba_scan"] = 1;
+    expected[lane + " memory paged_copy"] = 1;
+    if (s >= 3) expected[lane + " communication " + (s == 3 ? "all_reduce" : "all_gather")] = 1;
+  }
+  EXPECT_EQ(events, expected);
+  const std::string listing =
+      to_text(p.classes[0].program, p.classes[0].program.programs[1], p.classes[0].program.tree);
+  EXPECT_NE(listing.find("paged_copy: memory_bound"), std::string::npos) << listing;
+  EXPECT_NE(listing.find("over data outer"), std::string::npos) << listing;
+  std::ostringstream memory;
+  write_memory_events(p, 3, memory);
+  EXPECT_NE(memory.str().find("\"stream\":\"stream 8\""), std::string::npos) << memory.str();
+}
+
+TEST(ForeignProgram, ComesBackFromAFile) {
+  const RankPrograms programs = ForeignProgram().all();
+  const Prediction p = predict(program_set(programs), with_records());
+  const tests::TemporaryFolder folder;
+  const traces::Trace written = to_trace(p, "test");
+  ASSERT_TRUE(traces::write_fst(folder.path("foreign.fst"), written));
+  const auto trace = traces::read_fst(folder.path("foreign.fst"));
+  ASSERT_TRUE(trace) << trace.error().text();
+  const auto read = parse_programs(trace->metadata.at("programs"), "foreign.fst");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(to_json(*read), to_json(programs));
+  const RankProgram &a = programs.programs[0], &b = read->programs[0];
+  EXPECT_EQ(program_hash(a), program_hash(b));
+  EXPECT_EQ(a.streams, b.streams);
+  EXPECT_EQ(a.groups, b.groups);
+  EXPECT_EQ(a.operators, b.operators);
+
+  const Prediction again = predict(program_set(*read), with_records());
+  EXPECT_EQ(again.step_time, p.step_time);
+  EXPECT_EQ(again.ranks_memory[0].peaks, p.ranks_memory[0].peaks);
+  EXPECT_EQ(trace->events.size(), written.events.size());
+}
+
+// Nothing but names is kept of a model, and nothing more decides a prediction.
+TEST(ForeignProgram, ProgramsOfJobsComeBackToo) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Job job = tests::JobDrawer(seed).draw();
+    ProgramSet set = lower_all(job, static_cast<int>(h100().gpus_per_node));
+    auto read = parse_programs(to_json(RankPrograms{set.programs, set.class_of_rank}), "file");
+    ASSERT_TRUE(read) << seed << ": " << read.error().text();
+    for (std::size_t c = 0; c < set.programs.size(); ++c) {
+      EXPECT_EQ(program_hash(read->programs[c]), program_hash(set.programs[c])) << seed;
+    }
+    ProgramSet again = program_set(std::move(*read));
+    again.allocator = set.allocator;
+    again.nodes = set.nodes;
+    const Prediction a = predict(std::move(set), with_records()),
+                     b = predict(std::move(again), with_records());
+    EXPECT_EQ(a.step_time, b.step_time) << seed;
+    ASSERT_EQ(a.ranks_memory.size(), b.ranks_memory.size());
+    for (std::size_t r = 0; r < a.ranks_memory.size(); ++r) {
+      EXPECT_EQ(a.ranks_memory[r].peaks, b.ranks_memory[r].peaks) << seed;
+      EXPECT_EQ(a.ranks_memory[r].peak_host, b.ranks_memory[r].peak_host) << seed;
+    }
+  }
+}
+
+// One thing is wrong in each, and the error names its place.
+TEST(ForeignProgram, ARowThatIsNotInItsTableIsRefused) {
+  struct Case {
+    std::string position;
+    std::function<void(ForeignProgram&)> spoil;
+  };
+  const auto first_of = [](ForeignProgram& p, Kind kind) -> Instruction& {
+    return *std::ranges::find(p.step().instructions, kind, &Instruction::kind);
+  };
+  const Case cases[] = {
+      {"programs[1].instructions[0].stream",
+       [](auto& p) { p.step().instructions[0].stream = static_cast<Stream>(9); }},
+      {"programs[1].instructions[27].group",
+       [&](auto& p) { first_of(p, Kind::collective).group = static_cast<Group>(6); }},
+      {"programs[1].instructions[1].operator", [&](auto& p) { first_of(p, Kind::launch).op = 2; }},
+      {"programs[1].instructions[1].cost_key",
+       [&](auto& p) { first_of(p, Kind::launch).cost_key = 8; }},
+      {"programs[1].instructions[1].cost_key",
+       [&](auto& p) { first_of(p, Kind::launch).cost_key = kNone; }},
+      {"programs[1].instructions[1].cost_key",  // a collective's
+       [&](auto& p) { first_of(p, Kind::launch).cost_key = 2; }},
+      {"programs[1].instructions[1].unit", [&](auto& p) { first_of(p, Kind::launch).unit = 0; }},
+      {"programs[1].instructions[1].module",
+       [&](auto& p) { first_of(p, Kind::launch).module = 0; }},
+      {"programs[1].instructions[1].operands",
+       [&](auto& p) { first_of(p, Kind::launch).operands = 1000; }},
+      {"programs[1].instructions[1].reads", [&](auto& p) { first_of(p, Kind::launch).reads = -1; }},
+      {"programs[1].instructions[0].target", [](auto& p) { p.step().instructions[0].target = 9; }},
+      {"programs[1].instructions[33].target",
+       [&](auto& p) { first_of(p, Kind::record_event).target = 9; }},
+      {"programs[1].instructions[3].target",  // the first buffer a second time
+       [](auto& p) { p.step().instructions[3].target = 0; }},
+      {"programs[1].operands", [](auto& p) { p.step().operands[3] = 9; }},
+      {"programs[1].events", [](auto& p) { p.step().events = 1 << 30; }},
+      {"buffers[2].pool", [](auto& p) { p.program().buffers[2].pool = static_cast<Stream>(9); }},
+      {"buffers[2].owner", [](auto& p) { p.program().buffers[2].owner = 0; }},
+      {"buffers[2].bytes", [](auto& p) { p.program().buffers[2].bytes = -1; }},
+      {"groups[1].ranks", [](auto& p) { p.program().groups[1].ranks = 0; }},
+      {"groups[1].stride", [](auto& p) { p.program().groups[1].stride = 0; }},
+      {"number of streams", [](auto& p) { p.program().streams.clear(); }},
+  };
+  ASSERT_TRUE(check_program(ForeignProgram().program(), "file"));
+  for (const Case& wrong : cases) {
+    ForeignProgram p;
+    wrong.spoil(p);
+    const auto checked = check_program(p.program(), "file");
+    ASSERT_FALSE(checked) << wrong.position;
+    EXPECT_EQ(checked.error().field, wrong.position) << checked.error().text();
+    EXPECT_NE(checked.error().message.find("; expected "), std::string::npos);
+    const auto read = parse_programs(to_json(p.all()), "file");
+    ASSERT_FALSE(read) << wrong.position;
+    EXPECT_EQ(read.error().text(), checked.error().text());
+  }
+}
+
+TEST(ForeignProgram, TextThatIsNoProgramIsRefused) {
+  const std::string whole = to_json(ForeignProgram().all());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "is not JSON"},
+      {"[]", "format: is missing"},
+      {with("\"format\":1", "\"format\":2"), "format: is 2; expected 1"},
+      {with("\"class_of_rank\":[0", "\"class_of_rank\":[1"), "class_of_rank: holds 1"},
+      {with("\"launch\"", "\"lunch\""), "programs[0].steps[1].instructions[1][0]: is \"lunch\""},
+      {with("\"communication\"", "\"talk\""), "programs[0].streams[3][1]: is \"talk\""},
+      {with("memory_bound fp32", "memory_bound fp31"),
+       "programs[0].cost_keys[0]: is not a cost key"},
+      {with("\"events\":9", "\"events\":9000000000"), "programs[0].steps[1].events: is not such"},
+      {with("\"names\":[]", "\"names\":{}"), "programs[0].names: is not a list"},
+      {with("[\"world\",8,1]", "[\"world\",8]"), "programs[0].groups[0]: is not such a row"},
+      {std::string(100, '['), "nests deeper"},
+  };
+  for (const auto& [text, message] : cases) {
+    const auto read = parse_programs(text, "file");
+    ASSERT_FALSE(read) << message;
+    EXPECT_NE(read.error().text().find(message), std::string::npos) << read.error().text();
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::simulator
