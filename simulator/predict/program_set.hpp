@@ -27,7 +27,7 @@ struct ProgramSet {
   int ranks() const { return static_cast<int>(class_of_rank.size()); }
 };
 
-// Every class lowered once. Ranks whose groups are spread over different numbers of nodes are of
+// Every class lowered once, equal micro-steps as repetitions. Ranks whose groups are spread over different numbers of nodes are of
 // different classes. `memory`: programs that are no longer wanted, whose memory these take over.
 ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram> memory = {});
 
