@@ -83,6 +83,14 @@ class StreamEvents {
   virtual void wait(std::int64_t event) = 0;  // the host waits
 };
 
+// A block that waits for a request of its pool.
+struct CachedBlock {
+  Address address = 0;
+  std::int64_t bytes = 0;
+  std::int32_t pool = 0;
+  bool operator==(const CachedBlock&) const = default;
+};
+
 // One segment, or one mapped stretch of an expandable segment, with its blocks in address order.
 struct SegmentState {
   enum class Use : std::uint8_t { free, allocated, awaiting_free };

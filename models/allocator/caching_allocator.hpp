@@ -79,6 +79,10 @@ class CachingAllocator {
 
   // What is reserved now, ordered by address.
   std::vector<SegmentState> segments() const;
+  // What requests to come depend on besides the blocks in use and the segments: where equal, with no
+  // segment taken or given back in between and the same blocks in use, equal requests are answered
+  // alike. Nothing where ages of blocks or frees that are pending count as well.
+  std::optional<std::vector<CachedBlock>> cache() const;
   // Takes over segments that exist already; only before the first request. The source is not
   // asked for them but will be given them back. Returns the block of each part, in order (kNoBlock
   // where it is free). Expandable segments of one stream and pool that follow one another are taken

@@ -82,6 +82,18 @@ std::vector<SegmentState> CachingAllocator::segments() const {
   return result;
 }
 
+std::optional<std::vector<CachedBlock>> CachingAllocator::cache() const {
+  if (collects_garbage() || !pending_.empty() || !stream_uses_.empty()) return std::nullopt;
+  std::vector<CachedBlock> result;
+  for (std::size_t p = 0; p < pools_.size(); ++p) {
+    pools_[p].free.for_each([&](BlockId id) {
+      const Block& b = blocks_[index(id)];
+      result.push_back({b.address, b.size, static_cast<std::int32_t>(p)});
+    });
+  }
+  return result;
+}
+
 Result<std::vector<BlockId>> CachingAllocator::load(std::span<const SegmentState> segments) {
   struct Loaded {
     const SegmentState* segment;

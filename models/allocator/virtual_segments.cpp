@@ -58,6 +58,7 @@ void DescendingAddresses::give_back(Address address) {
   const auto taken = find(address);
   if (taken == taken_.end() || taken->address != address || taken->bytes == 0) return;
   taken->bytes = 0;
+  too_large_ = kNoBound;
   if (++given_back_ > taken_.size() / 2) drop_given_back();
 }
 
@@ -73,6 +74,7 @@ void DescendingAddresses::drop_given_back() {
 }
 
 std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) {
+  if (bytes >= too_large_) return std::nullopt;
   drop_given_back();
   Address end = top_;
   for (const auto& [address, size] : taken_) {
@@ -80,6 +82,7 @@ std::optional<Address> DescendingAddresses::highest_gap(std::int64_t bytes) {
     end = address;
   }
   if (end - floor_ >= bytes) return end - bytes;
+  too_large_ = bytes;
   return std::nullopt;
 }
 

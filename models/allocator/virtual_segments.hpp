@@ -51,10 +51,15 @@ class DescendingAddresses {
   std::vector<AddressRange>::iterator find(Address address);
   void drop_given_back();
 
+  static constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
+
   Address top_, floor_, next_;
   // Descending. One that was given back is left empty, until half of them are.
   std::vector<AddressRange> taken_;
   std::size_t given_back_ = 0;
+  // No gap holds that much, found out since the last address was given back: a part that is used up is
+  // not searched again for every segment that has to lie elsewhere.
+  std::int64_t too_large_ = kNoBound;
 };
 
 class VirtualSegments final : public SegmentSource {

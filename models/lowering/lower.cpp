@@ -10,6 +10,8 @@
 namespace foreshard {
 namespace {
 
+using MicroSteps = lowering::TrainingLoop::MicroSteps;
+
 // Explicit prefetch is set on decoder blocks; those that are not units cannot be prefetched.
 void warn_of_prefetch(const Job& job, std::vector<std::string>& warnings) {
   if (job.plan.prefetch.forward <= 0 && job.plan.prefetch.backward.value_or(0) <= 0) return;
@@ -37,6 +39,7 @@ RankProgram emptied(RankProgram memory) {
     step.instructions.clear();
     step.operands.clear();
     step.events = 0;
+    step.repetition = {};
   }
   program.buffers = std::move(memory.buffers);
   program.buffers.clear();
@@ -47,17 +50,18 @@ RankProgram emptied(RankProgram memory) {
 }
 
 // What the first step takes is not moved about while it grows: the estimate is mostly within a third.
-void reserve_first_step(RankProgram& program, std::int64_t estimated_instructions) {
-  const auto most = static_cast<std::size_t>(estimated_instructions * 4 / 3);
+void reserve_first_step(RankProgram& program, const Job& job, MicroSteps form) {
+  const std::int64_t all = job.plan.batch.accumulation;
+  const std::int64_t written = form == MicroSteps::each ? all : std::min<std::int64_t>(all, 4);
+  const auto most = static_cast<std::size_t>(estimated_instructions(job) / all * written * 4 / 3);
   Program& first = program.programs[1];
   first.instructions.reserve(most);
   first.operands.reserve(most);
   program.buffers.reserve(most / 2);
 }
 
-}  // namespace
-
-RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram memory) {
+RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram memory,
+                  MicroSteps form) {
   RankProgram program = emptied(std::move(memory));
   program.device = job.device;
   const auto streams = fsdp2_streams();
@@ -66,16 +70,26 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   program.place = place_in(program.groups, rank);
   program.units = unit_layouts(job, program.place);
   program.programs.resize(3);  // the set-up, the step that creates the optimizer's state, any later
-  reserve_first_step(program, estimated_instructions(job));
+  reserve_first_step(program, job, form);
   lowering::Emitter emit(program, job.tree);
   lowering::Fsdp2 runtime(job, program, emit);
   lowering::TrainingLoop loop(job, program.place, emit, runtime, lowering::foreshard_operators(job),
                               run);
   loop.setup(program.programs[0]);
-  loop.step(program.programs[1]);
+  loop.step(program.programs[1], form);
   emit.repeat(program.programs[1], program.programs[2]);
   warn_of_prefetch(job, program.warnings);
   return program;
+}
+
+}  // namespace
+
+RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram memory) {
+  return lower(job, rank, run, std::move(memory), MicroSteps::each);
+}
+
+RankProgram lower_repeating(const Job& job, int rank, RankProgram memory) {
+  return lower(job, rank, {}, std::move(memory), MicroSteps::repeated);
 }
 
 }  // namespace foreshard

@@ -11,4 +11,8 @@ namespace foreshard {
 // wanted, whose memory this one takes over.
 RankProgram lower(const Job& job, int rank, const RunVariant& run = {}, RankProgram memory = {});
 
+// The same with equal micro-steps written down as a repetition (unrolled.hpp): what it costs does not
+// grow with their number.
+RankProgram lower_repeating(const Job& job, int rank, RankProgram memory = {});
+
 }  // namespace foreshard

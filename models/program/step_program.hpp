@@ -121,10 +121,32 @@ struct Instruction {
   std::int32_t writes = 0;
 };
 
+// A stretch of a program that is written down once or twice and done more often, as micro-steps are:
+// after [begin, end) the same is done `more` times again before the program goes on. Just before stands
+// one copy more, as long, and numbers go on from copy to copy as they do between these two: a buffer
+// that each copy makes for itself is another one in each (unrolled.hpp).
+struct Repetition {
+  std::int32_t more = 0;                      // 0: nothing is repeated
+  std::int32_t begin = 0, end = 0;            // instructions
+  BufferId first_buffer = 0, end_buffer = 0;  // that they make
+  EventId first_event = 0, end_event = 0;     // that they record
+
+  std::int32_t length() const { return end - begin; }
+  std::int32_t buffers() const { return end_buffer - first_buffer; }
+  std::int32_t events() const { return end_event - first_event; }
+  // How often the instruction of this number is done.
+  std::int64_t times(std::size_t instruction) const {
+    const auto number = static_cast<std::int32_t>(instruction);
+    return begin <= number && number < end ? 1 + more : 1;
+  }
+};
+
 struct Program {
   std::vector<Instruction> instructions;
   std::vector<BufferId> operands;
   std::int32_t events = 0;  // number of events used; they start unrecorded in every step
+  // Programs that are executed, recorded or shown have none: whoever wants one makes or takes them so.
+  Repetition repetition;
 
   std::span<const BufferId> reads(const Instruction& i) const {
     return {operands.data() + i.operands, static_cast<std::size_t>(i.reads)};

@@ -102,17 +102,31 @@ struct Span {
   std::int64_t end = 0;
 };
 
+// Copies of a program's repetition that did what the one before them did, only later: from copy to copy
+// the host and the streams each take an amount of time of their own.
+struct RepeatedSpans {
+  std::size_t first = 0, count = 0;  // spans of the copy that stands for those that follow it
+  std::int64_t times = 0;            // how many follow
+  std::int64_t host_ns = 0, stream_ns = 0;
+};
+
 struct RankTimeline {
-  std::vector<Span> spans;                // of all steps, one after the other
+  // Of all steps, one after the other; in a step whose program has a repetition, of all its copies but
+  // those in `repeated`.
+  std::vector<Span> spans;
   std::vector<std::size_t> first_span;    // by step; one more entry for the end
   std::vector<std::int64_t> step_end_ns;  // when the host was done with the step
+  std::vector<RepeatedSpans> repeated;    // in the order of their spans
 
   std::span<const Span> step(std::size_t n) const {
     return std::span(spans).subspan(first_span[n], first_span[n + 1] - first_span[n]);
   }
 };
 
-// Throws std::logic_error when a program can never finish (ranks wait for each other). `memory`:
+// The timeline of the unrolled program.
+RankTimeline unrolled(const RankTimeline& timeline, const RankProgram& program);
+
+// Programs with repetitions only where tasks do not share. Throws std::logic_error when a program can never finish (ranks wait for each other). `memory`:
 // timelines that are no longer wanted, whose memory these take over.
 std::vector<RankTimeline> simulate(std::span<const SimulatedRank> ranks,
                                    const EngineOptions& options,

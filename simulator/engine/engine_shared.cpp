@@ -209,7 +209,7 @@ class SharedEngine {
     std::vector<std::uint16_t> waiters = std::exchange(event.waiters, {});
     std::sort(waiters.begin(), waiters.end());
     for (const std::uint16_t lane : waiters) {
-      if (lane == ranks_[r].host_lane()) {
+      if (ranks_[r].is_host(lane)) {
         wake_host(r, event);
       } else {
         woken_.push_back({static_cast<std::int32_t>(r), lane});
@@ -305,11 +305,11 @@ class SharedEngine {
     const Rank& rank = ranks_[r];
     const LaneTask& task = rank.lanes[static_cast<std::size_t>(active.lane)];
     if (task.latency > 0) return {};
-    if (is_host(active) && rank.host != Rank::Host::computing) {
+    if (rank.is_host(active.lane) && rank.host != Rank::Host::computing) {
       return issuing_host(options_.host);
     }
-    const Instruction& i =
-        is_host(active) ? rank.program->instructions[rank.pc] : *task.queue[task.head].instruction;
+    const Instruction& i = rank.is_host(active.lane) ? rank.program->instructions[rank.pc]
+                                                     : *task.queue[task.head].instruction;
     return running_task(rank.cost(i));
   }
 
@@ -352,21 +352,16 @@ class SharedEngine {
     for (const Active& active : done_) task_done(active);
   }
 
-  bool is_host(const Active& active) const {
-    const Rank& rank = ranks_[static_cast<std::size_t>(active.rank)];
-    return static_cast<std::size_t>(active.lane) == rank.host_lane();
-  }
-
   void begin_work(const Active& active) {
-    if (is_host(active)) return;
     Rank& rank = ranks_[static_cast<std::size_t>(active.rank)];
+    if (rank.is_host(active.lane)) return;
     const LaneTask& task = lane_of(active);
     rank.timeline.spans[task.queue[task.head].span].start = now();
   }
 
   void task_done(const Active& active) {
     const auto r = static_cast<std::size_t>(active.rank);
-    if (is_host(active)) {
+    if (ranks_[r].is_host(active.lane)) {
       host_task_done(r);
     } else {
       stream_task_done(r, static_cast<std::size_t>(active.lane));

@@ -109,6 +109,7 @@ struct Rank {
   }
 
   std::size_t host_lane() const { return lanes.size() - 1; }
+  bool is_host(std::int32_t lane) const { return static_cast<std::size_t>(lane) == host_lane(); }
   LaneTask& host_task() { return lanes.back(); }
   bool is_busy() const {
     return std::any_of(lanes.begin(), lanes.end() - 1,

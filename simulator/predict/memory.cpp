@@ -33,12 +33,70 @@ class MemoryWalk final : private AllocatorListener {
 
  private:
   void run_step(const Program& step) {
-    auto count = static_cast<std::int32_t>(step.instructions.size());
-    if (options_.stop && options_.stop->step == step_) {
-      count = std::min(count, options_.stop->instruction + 1);
+    const bool stops = options_.stop && options_.stop->step == step_;
+    end_ = stops ? options_.stop->instruction + 1 : std::numeric_limits<std::int32_t>::max();
+    skipped_ = 0;
+    const auto count = static_cast<std::int32_t>(step.instructions.size());
+    const Repetition& repetition = step.repetition;
+    if (repetition.more == 0) return walk(step, 0, count);
+    walk(step, 0, repetition.begin - repetition.length());
+    run_repetition(step);
+    walk(step, repetition.end, count);
+  }
+
+  // The two copies that are written down and those that follow, until one begins as the one before it
+  // did: from there on they all do the same, and none reaches higher.
+  void run_repetition(const Program& step) {
+    const Repetition& r = step.repetition;
+    std::optional<State> before = state();
+    walk(step, r.begin - r.length(), r.begin);
+    BufferId made = r.first_buffer - r.buffers();  // by the copy before
+    for (std::int32_t copy = 0; copy <= r.more && !result_.failure; ++copy) {
+      std::optional<State> now = state();
+      if (now && now == before && !is_any_in_use(made, r.buffers())) break;
+      before = std::move(now);
+      if (copy > 0) hand_over(r);
+      skipped_ = copy * r.length();
+      walk(step, r.begin, r.end);
+      made = r.first_buffer;
     }
-    for (instruction_ = 0; instruction_ < count; ++instruction_) {
-      const Instruction& i = step.instructions[static_cast<std::size_t>(instruction_)];
+    skipped_ = r.more * r.length();
+  }
+
+  // What a copy of a repetition finds, but for the blocks that are in use.
+  struct State {
+    std::vector<CachedBlock> cache;
+    std::int64_t segments_taken = 0, segments_released = 0, host = 0;
+    bool operator==(const State&) const = default;
+  };
+
+  // Nothing where a copy must be walked whatever it finds.
+  std::optional<State> state() const {
+    if (options_.keeps_records || end_ != std::numeric_limits<std::int32_t>::max()) return {};
+    auto cache = allocator_.cache();
+    if (!cache) return {};
+    return State{std::move(*cache), segments_taken_, segments_released_, host_};
+  }
+
+  bool is_any_in_use(BufferId first, std::int32_t count) const {
+    const auto begin = blocks_.begin() + first;
+    return std::any_of(begin, begin + count, [](BlockId block) { return block != kNoBlock; });
+  }
+
+  // What the copy before made is what the next one finds in its place.
+  void hand_over(const Repetition& r) {
+    const auto made = blocks_.begin() + r.first_buffer;
+    std::copy(made, made + r.buffers(), made - r.buffers());
+    std::fill(made, made + r.buffers(), kNoBlock);
+  }
+
+  // Instructions [begin, end) of the program as it is written down.
+  void walk(const Program& step, std::int32_t begin, std::int32_t end) {
+    if (result_.failure) return;
+    end = std::min(end, end_ - skipped_);
+    for (std::int32_t number = begin; number < end; ++number) {
+      instruction_ = number + skipped_;
+      const Instruction& i = step.instructions[static_cast<std::size_t>(number)];
       switch (i.kind) {
         case Kind::alloc:
           if (!allocate(i)) return;
@@ -129,6 +187,8 @@ class MemoryWalk final : private AllocatorListener {
   std::int64_t step_ = 0, host_ = 0, highest_ = 0;
   std::int64_t segments_taken_ = 0, segments_released_ = 0;
   std::int32_t instruction_ = 0;
+  std::int32_t end_ = 0;      // instructions of the step that are walked at most
+  std::int32_t skipped_ = 0;  // what the number of an instruction has to what is written down
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "models/base/figures.hpp"
 #include "models/program/oom_report.hpp"
+#include "models/program/unrolled.hpp"
 #include "traces/processors.hpp"
 
 namespace foreshard::simulator {
@@ -44,7 +45,9 @@ class Predictor {
       if (lowest < 0) lowest = static_cast<int>(r);
     }
     for (std::size_t c = 0; c < classes; ++c) {
-      result_.classes[c].program = std::move(set_.programs[c]);
+      RankProgram& program = set_.programs[c];
+      result_.classes[c].program =
+          wants_every_instruction() ? unrolled(program) : std::move(program);
     }
     simulate_memories();
     report_memory();
@@ -70,6 +73,10 @@ class Predictor {
   }
 
  private:
+  bool wants_every_instruction() const {
+    return options_.keeps_memory_records || options_.wants_path || costs_->engine().shares;
+  }
+
   std::optional<std::int64_t> capacity() const {
     if (options_.device_memory) return options_.device_memory;
     const std::int64_t device = costs_->device_bytes();
@@ -106,7 +113,7 @@ class Predictor {
   }
 
   void report_oom(std::size_t which) {
-    const RankProgram& program = result_.classes[which].program;
+    const RankProgram program = unrolled(result_.classes[which].program);
     result_.fits = false;
     result_.oom = oom_report(program, failure_->step, failure_->instruction, lowest_[which],
                              {failure_->requested, failure_->allocated, failure_->reserved});
@@ -160,9 +167,11 @@ class Predictor {
     const std::size_t places = cost_places(rank_class.program.place);
     const auto work_of = [&](const Program& program) {
       double sum = 0;
-      for (const Instruction& i : program.instructions) {
+      for (std::size_t n = 0; n < program.instructions.size(); ++n) {
+        const Instruction& i = program.instructions[n];
         if (i.cost_key == kNone) continue;
-        sum += static_cast<double>(rank_class.costs.costs[cost_index(i, places)].ns);
+        sum += static_cast<double>(rank_class.costs.costs[cost_index(i, places)].ns) *
+               static_cast<double>(program.repetition.times(n));
       }
       return sum;
     };
@@ -246,10 +255,13 @@ class Predictor {
     std::array<double, static_cast<std::size_t>(Operator::kCount)> unsure{};
     const std::size_t places = cost_places(first.program.place);
     double total = 0;
-    for (const Instruction& i : first.program.step(options_.steps).instructions) {
+    const Program& step = first.program.step(options_.steps);
+    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
+      const Instruction& i = step.instructions[n];
       if (i.cost_key == kNone) continue;
       const std::size_t cost = cost_index(i, places);
-      const auto ns = static_cast<double>(first.costs.costs[cost].ns);
+      const double ns = static_cast<double>(first.costs.costs[cost].ns) *
+                        static_cast<double>(step.repetition.times(n));
       total += ns;
       const CostKey& key = first.program.cost_keys[static_cast<std::size_t>(i.cost_key)];
       unsure[static_cast<std::size_t>(key.op)] += ns * first.costs.errors[cost];
@@ -269,12 +281,14 @@ class Predictor {
     const RankClass& first = result_.classes[0];
     const std::size_t places = cost_places(first.program.place);
     std::array<std::int64_t, static_cast<std::size_t>(CostSource::kCount)> counts{};
-    for (const Instruction& i : first.program.step(options_.steps).instructions) {
+    const Program& step = first.program.step(options_.steps);
+    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
+      const Instruction& i = step.instructions[n];
       if (i.cost_key == kNone) continue;
       const CostSource source = first.costs.sources[cost_index(i, places)];
-      ++counts[static_cast<std::size_t>(source)];
+      counts[static_cast<std::size_t>(source)] += step.repetition.times(n);
       if (source != CostSource::unknown) continue;
-      ++unknown_[first.program.operator_name(i)];
+      unknown_[first.program.operator_name(i)] += step.repetition.times(n);
     }
     const CostSource segments = costs_->segments().source;
     for (const HostDelay& delay : first.memory.delays) {

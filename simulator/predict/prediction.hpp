@@ -84,7 +84,8 @@ struct Prediction {
   Nanoseconds prediction_time{0};  // from the parsed inputs to this answer
   std::vector<std::string> warnings;
 
-  // What all of it was made from.
+  // What all of it was made from. Programs and timelines write equal micro-steps down once, unless
+  // memory records or the path were wanted, or tasks slow each other down: `unrolled` gives them all.
   std::vector<RankClass> classes;
   std::vector<int> class_of_rank;       // index into `classes`
   std::vector<int> simulated_ranks;     // the ranks that have a timeline

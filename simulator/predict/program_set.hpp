@@ -28,11 +28,12 @@ struct ProgramSet {
   int ranks() const { return static_cast<int>(class_of_rank.size()); }
 };
 
-// Of programs from elsewhere, each for the ranks of its class. What they leave open of the job is unknown, the allocator's settings are
-// the defaults.
+// Of programs from elsewhere, each for the ranks of its class. What they leave open of the job is
+// unknown, the allocator's settings are the defaults.
 ProgramSet program_set(RankPrograms programs);
 
-// Every class lowered once. Ranks whose groups are spread over different numbers of nodes are of
+// Every class lowered once, equal micro-steps as repetitions. Ranks whose groups are spread over
+// different numbers of nodes are of
 // different classes. `memory`: programs that are no longer wanted, whose memory these take over.
 ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram> memory = {});
 

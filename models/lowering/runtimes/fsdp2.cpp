@@ -72,8 +72,8 @@ void Fsdp2::end_step() {
   release_all_gather_state();
 }
 
-void Fsdp2::begin_micro_step(int micro_step) {
-  is_last_micro_step_ = micro_step + 1 == plan_.batch.accumulation;
+void Fsdp2::begin_micro_step(bool is_last) {
+  is_last_micro_step_ = is_last;
   iteration_root_ = kNone;
   post_forward_order_.clear();
   for (UnitState& s : states_) {

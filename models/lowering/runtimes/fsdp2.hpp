@@ -23,8 +23,9 @@ class Fsdp2 final : public ShardingRuntime {
   void allocate_shards() override;
 
   void begin_step() override;
-  void begin_micro_step(int micro_step) override;
+  void begin_micro_step(bool is_last) override;
   void end_step() override;
+  bool ends_differently() const override;
 
   void unshard_root_before_forward() override;
   void pre_forward(UnitId unit) override;
@@ -117,6 +118,8 @@ class Fsdp2 final : public ShardingRuntime {
   bool reduces_now() const;
   bool all_reduces_now() const;
   bool reshards_after_backward() const;
+  bool copies_gradients_last()
+      const;  // to the host that optimizes; where it keeps parameters: always
 
   const Job& job_;
   const Plan& plan_;

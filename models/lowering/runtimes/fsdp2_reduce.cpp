@@ -16,6 +16,16 @@ bool Fsdp2::reshards_after_backward() const {
   return plan_.sharding.reshard_after_backward == When::every || is_last_micro_step_;
 }
 
+bool Fsdp2::copies_gradients_last() const {
+  return plan_.offload.optimizer && !plan_.offload.parameters;
+}
+bool Fsdp2::ends_differently() const {
+  const When each[] = {plan_.batch.gradient_sync, plan_.batch.all_reduce,
+                       plan_.sharding.reshard_after_backward};
+  return copies_gradients_last() ||
+         std::find(std::begin(each), std::end(each), When::last) != std::end(each);
+}
+
 BufferId Fsdp2::gradient(ParameterId parameter) const {
   const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
   const auto& gradients = states_[static_cast<std::size_t>(place.unit)].gradients;
@@ -232,7 +242,7 @@ void Fsdp2::take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
   if (!outlives && gradient != s.all_reduce_input) late.push_back(gradient);
   s.post_reduce = emit_.record(stream);
   // With offloaded parameters the gradient is on the host already.
-  if (plan_.offload.optimizer && !plan_.offload.parameters && is_last_micro_step_) {
+  if (copies_gradients_last() && is_last_micro_step_) {
     emit_.wait(Stream::device_to_host, *s.post_reduce);
     emit_.copy(Stream::device_to_host, Operator::copy_device_to_host, elements * item_size(storage),
                s.reduced, held(unit).host_gradient);

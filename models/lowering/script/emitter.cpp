@@ -1,6 +1,7 @@
 #include "models/lowering/script/emitter.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "models/base/assertion.hpp"
 
@@ -58,6 +59,12 @@ constexpr std::string_view kRanges[] = {"step",
                                         "optimizer"};
 static_assert(std::size(kRanges) == static_cast<std::size_t>(Range::kCount));
 
+bool do_the_same(const Instruction& a, const Instruction& b) {
+  return std::tie(a.kind, a.stream, a.phase, a.group, a.unit, a.module, a.cost_key, a.reads,
+                  a.writes) == std::tie(b.kind, b.stream, b.phase, b.group, b.unit, b.module,
+                                        b.cost_key, b.reads, b.writes);
+}
+
 }  // namespace
 
 std::string_view name(Role role) {
@@ -75,6 +82,26 @@ void Emitter::begin(Program& target) {
   target_ = &target;
   begin_ = position();
   once_.clear();
+}
+
+void Emitter::begin_repetition() {
+  Repetition& repetition = target_->repetition;
+  repetition.begin = narrow<std::int32_t>(target_->instructions.size());
+  repetition.first_buffer = narrow<BufferId>(program_.buffers.size());
+  repetition.first_event = target_->events;
+}
+
+void Emitter::end_repetition(int more) {
+  const auto& all = target_->instructions;
+  Repetition& repetition = target_->repetition;
+  repetition.more = more;
+  repetition.end = narrow<std::int32_t>(all.size());
+  const auto copy = all.begin() + repetition.begin;
+  FORESHARD_ASSERT(repetition.begin >= repetition.length() &&
+                       std::equal(copy, all.end(), copy - repetition.length(), do_the_same),
+                   "what is repeated was not the same before");
+  repetition.end_buffer = narrow<BufferId>(program_.buffers.size());
+  repetition.end_event = target_->events;
 }
 
 BufferId Emitter::declare(const BufferSpec& spec) {

@@ -96,6 +96,10 @@ class Emitter {
     append_later_step(program_, first, begin_, once_, next);
   }
 
+  // What is emitted in between is done `more` times again, and was emitted once already just before.
+  void begin_repetition();
+  void end_repetition(int more);
+
   Phase phase = Phase::setup;
   int micro_step = 0;
   // What follows belongs to this unit and module.

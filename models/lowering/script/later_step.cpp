@@ -1,14 +1,16 @@
 #include "models/lowering/script/later_step.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "models/base/assertion.hpp"
 
 namespace foreshard::lowering {
 namespace {
 
-class Repetition {
+class LaterStep {
  public:
-  Repetition(RankProgram& program, const Program& first, const ProgramPosition& begin,
-             Program& next)
+  LaterStep(RankProgram& program, const Program& first, const ProgramPosition& begin, Program& next)
       : program_(program), first_(first), next_(next), reached_(begin), begin_(begin.buffers) {
     const std::size_t end = program.buffers.size();
     FORESHARD_ASSERT(&first != &next && next.instructions.empty(),
@@ -43,11 +45,21 @@ class Repetition {
     reached_ = end;
   }
   void leave_out(const ProgramPosition& end) {
+    first_left_out_ = std::min(first_left_out_, reached_.instructions);
     for (std::size_t b = reached_.buffers; b < end.buffers; ++b) {
       number_.push_back(narrow<BufferId>(b));
     }
     left_out_ += narrow<std::int32_t>(end.operands - reached_.operands);
     reached_ = end;
+  }
+  // Once all is done that the first step repeats: nothing before the end of that may be left out.
+  void take_over(const Repetition& repetition) {
+    if (repetition.more == 0) return;
+    FORESHARD_ASSERT(first_left_out_ >= static_cast<std::size_t>(repetition.end),
+                     "what only the first step does stands in what it repeats");
+    next_.repetition = repetition;
+    next_.repetition.first_buffer = renumbered(repetition.first_buffer);
+    next_.repetition.end_buffer = next_.repetition.first_buffer + repetition.buffers();
   }
 
  private:
@@ -64,6 +76,7 @@ class Repetition {
   std::size_t begin_;             // first buffer of the step
   std::vector<BufferId> number_;  // in the later step, by number from there on
   std::int32_t left_out_ = 0;     // operands
+  std::size_t first_left_out_ = std::numeric_limits<std::size_t>::max();  // instruction
 };
 
 }  // namespace
@@ -72,12 +85,13 @@ void append_later_step(RankProgram& program, const Program& first, const Program
                        std::span<const ProgramStretch> once, Program& next) {
   const ProgramPosition end{first.instructions.size(), first.operands.size(),
                             program.buffers.size()};
-  Repetition repetition(program, first, begin, next);
+  LaterStep step(program, first, begin, next);
   for (const ProgramStretch& stretch : once) {
-    repetition.repeat(stretch.begin);
-    repetition.leave_out(stretch.end);
+    step.repeat(stretch.begin);
+    step.leave_out(stretch.end);
   }
-  repetition.repeat(end);
+  step.repeat(end);
+  step.take_over(first.repetition);
 }
 
 }  // namespace foreshard::lowering

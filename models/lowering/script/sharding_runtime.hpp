@@ -32,8 +32,10 @@ class ShardingRuntime {
   virtual void allocate_shards() = 0;
 
   virtual void begin_step() = 0;
-  virtual void begin_micro_step(int micro_step) = 0;
+  virtual void begin_micro_step(bool is_last) = 0;
   virtual void end_step() = 0;
+  // Whether the last micro-step of a step does anything that the ones before do not.
+  virtual bool ends_differently() const = 0;
 
   // Hooks, in the order in which they fire.
   virtual void unshard_root_before_forward() = 0;  // model.unshard() while idle

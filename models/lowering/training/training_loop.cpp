@@ -62,7 +62,18 @@ Frame TrainingLoop::frame(const Segment& segment, const Placement& placement) co
   return {&segment, &placement, std::vector<BufferId>(segment.slots.size(), kNone)};
 }
 
-void TrainingLoop::step(Program& target) {
+// The first micro-step finds no gradients, and the second what the first left; from the third on each
+// does what the one before did, and so does the last where the runtime makes no difference.
+constexpr int kRepeated = 2;
+
+std::vector<int> TrainingLoop::written_micro_steps() const {
+  std::vector<int> numbers{0, 1, kRepeated};
+  if (runtime_.ends_differently())
+    numbers.push_back(static_cast<int>(plan_.batch.accumulation) - 1);
+  return numbers;
+}
+
+void TrainingLoop::step(Program& target, MicroSteps form) {
   emit_.begin(target);
   runtime_.begin_step();
   emit_.focus_on_step();
@@ -70,17 +81,32 @@ void TrainingLoop::step(Program& target) {
   emit_.micro_step = 0;
   const auto range = emit_.range(Range::step);
   emit_.launch(Stream::compute, key_of(Operator::fill_zero, DType::fp64, 8), {}, {buffers_.loss});
-  for (int m = 0; m < plan_.batch.accumulation; ++m) micro_step(m);
+  micro_steps(form);
   optimizer_.step();
   report();
   runtime_.end_step();
+}
+
+void TrainingLoop::micro_steps(MicroSteps form) {
+  const auto count = static_cast<int>(plan_.batch.accumulation);
+  const std::vector<int> written = written_micro_steps();
+  if (form == MicroSteps::each || count <= static_cast<int>(written.size())) {
+    for (int m = 0; m < count; ++m) micro_step(m);
+    return;
+  }
+  for (const int m : written) {
+    if (m == kRepeated) emit_.begin_repetition();
+    micro_step(m);
+    if (m == kRepeated) emit_.end_repetition(count - static_cast<int>(written.size()));
+  }
+  emit_.micro_step = count - 1;
 }
 
 void TrainingLoop::micro_step(int number) {
   emit_.micro_step = number;
   emit_.focus_on_step();
   emit_.phase = Phase::forward;
-  runtime_.begin_micro_step(number);
+  runtime_.begin_micro_step(number + 1 == plan_.batch.accumulation);
   load_batch(number);
   forward();
   loss();

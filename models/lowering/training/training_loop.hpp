@@ -18,14 +18,19 @@ class TrainingLoop {
   TrainingLoop(const Job& job, const RankPlace& place, Emitter& emit, ShardingRuntime& runtime,
                OperatorSet operators, const RunVariant& run);
 
+  // How a step's micro-steps are written down: one by one, or as a repetition where there is one.
+  enum class MicroSteps : std::uint8_t { each, repeated };
+
   void setup(Program& target);
-  void step(Program& target);
+  void step(Program& target, MicroSteps form = MicroSteps::each);
 
  private:
   void place_segments();
   void allocate_buffers();
   void initialize_shards();
+  void micro_steps(MicroSteps form);
   void micro_step(int number);
+  std::vector<int> written_micro_steps() const;
   void load_batch(int number);
   void forward();
   void loss();

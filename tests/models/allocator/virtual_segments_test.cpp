@@ -1,7 +1,11 @@
 // Addresses as a driver would give them, without memory behind them.
 #include "models/allocator/virtual_segments.hpp"
 
+#include <algorithm>
 #include <map>
+#include <optional>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -31,6 +35,63 @@ TEST(VirtualSegments, GapsBelowTheLowestAddressAreUsedOnce) {
   EXPECT_EQ(addresses.take(26 * kMi), 64 * kMi);      // reaches below what was ever taken
   EXPECT_EQ(addresses.take(10 * kMi), std::nullopt);  // 4 are left
   EXPECT_EQ(addresses.take(4 * kMi), 60 * kMi);
+}
+
+// The same rule over a set of free granules.
+class FreeGranules {
+ public:
+  explicit FreeGranules(std::size_t count) : is_free_(count, true), next_(count) {}
+
+  std::optional<std::size_t> take(std::size_t count) {
+    std::optional<std::size_t> begin;
+    if (count <= next_) begin = next_ - count;
+    for (std::size_t end = is_free_.size(); !begin && end >= count; --end) {
+      const auto at = is_free_.begin() + static_cast<std::ptrdiff_t>(end - count);
+      if (std::all_of(at, at + static_cast<std::ptrdiff_t>(count), [](bool free) { return free; }))
+        begin = end - count;
+    }
+    if (!begin) return std::nullopt;
+    set(*begin, count, false);
+    next_ = std::min(next_, *begin);
+    return begin;
+  }
+  void give_back(std::size_t begin, std::size_t count) { set(begin, count, true); }
+
+ private:
+  void set(std::size_t begin, std::size_t count, bool free) {
+    std::fill_n(is_free_.begin() + static_cast<std::ptrdiff_t>(begin), count, free);
+  }
+
+  std::vector<bool> is_free_;
+  std::size_t next_;
+};
+
+TEST(VirtualSegments, FollowTheirRuleThroughRandomCalls) {
+  constexpr std::int64_t kGranule = 2 * kMi;
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    const std::size_t count = 20 + random() % 60;
+    DescendingAddresses addresses(static_cast<Address>(count) * kGranule, 0);
+    FreeGranules twin(count);
+    std::vector<std::pair<std::size_t, std::size_t>> taken;
+    for (int call = 0; call < 300; ++call) {
+      if (!taken.empty() && random() % 5 < 2) {
+        const std::size_t which = random() % taken.size();
+        const auto [begin, size] = taken[which];
+        addresses.give_back(static_cast<Address>(begin) * kGranule);
+        twin.give_back(begin, size);
+        taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(which));
+        continue;
+      }
+      const std::size_t size = 1 + random() % 8;
+      const auto address = addresses.take(static_cast<std::int64_t>(size) * kGranule);
+      const auto expected = twin.take(size);
+      ASSERT_EQ(address.has_value(), expected.has_value()) << "seed " << seed << ", call " << call;
+      if (!expected) continue;
+      ASSERT_EQ(*address, static_cast<Address>(*expected) * kGranule) << "seed " << seed;
+      taken.emplace_back(*expected, size);
+    }
+  }
 }
 
 // Refuses while told to, and remembers what lies where.

@@ -22,8 +22,9 @@ class RecordingRuntime final : public ShardingRuntime {
 
   void allocate_shards() override {}
   void begin_step() override {}
-  void begin_micro_step(int) override {}
+  void begin_micro_step(bool) override {}
   void end_step() override {}
+  bool ends_differently() const override { return false; }
   void unshard_root_before_forward() override {}
   void pre_forward(UnitId unit) override { hook("pre_forward", unit); }
   void post_forward(UnitId unit, bool) override { hook("post_forward", unit); }

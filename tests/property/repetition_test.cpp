@@ -1,0 +1,246 @@
+// Micro-steps that are written down as a repetition are those that are lowered one by one.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "models/lowering/lower.hpp"
+#include "models/program/unrolled.hpp"
+#include "simulator/predict/memory.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "tests/property/random_job.hpp"
+
+namespace foreshard {
+namespace {
+
+Job random_job(tests::JobDrawer& drawer) {
+  Job job = drawer.draw();
+  job.plan.batch.accumulation = drawer.integer(1, 9);
+  return job;
+}
+
+std::string text(const Job& job) {
+  return std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan) + to_json(job.model);
+}
+
+auto fields(const Instruction& i) {
+  return std::tie(i.kind, i.stream, i.phase, i.group, i.micro_step, i.unit, i.target, i.module,
+                  i.cost_key, i.aux, i.operands, i.reads, i.writes);
+}
+
+auto fields(const Buffer& b) {
+  return std::tie(b.bytes, b.on_host, b.persistent, b.pool, b.category, b.unit, b.owner, b.role);
+}
+
+void expect_equal(const RankProgram& a, const RankProgram& b) {
+  ASSERT_EQ(a.buffers.size(), b.buffers.size());
+  for (std::size_t n = 0; n < a.buffers.size(); ++n) {
+    ASSERT_EQ(fields(a.buffers[n]), fields(b.buffers[n])) << "buffer " << n;
+  }
+  ASSERT_TRUE(a.cost_keys == b.cost_keys);
+  ASSERT_EQ(a.own_names, b.own_names);
+  ASSERT_EQ(a.programs.size(), b.programs.size());
+  for (std::size_t p = 0; p < a.programs.size(); ++p) {
+    const Program &x = a.programs[p], &y = b.programs[p];
+    EXPECT_EQ(x.events, y.events);
+    EXPECT_EQ(x.operands, y.operands);
+    ASSERT_EQ(x.instructions.size(), y.instructions.size());
+    for (std::size_t n = 0; n < x.instructions.size(); ++n) {
+      ASSERT_EQ(fields(x.instructions[n]), fields(y.instructions[n]))
+          << "program " << p << ", instruction " << n;
+    }
+  }
+}
+
+TEST(Repetition, UnrolledIsWhatIsLoweredMicroStepByMicroStep) {
+  int repeating = 0;
+  for (int draw = 0; draw < tests::draws(400) && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(40'000 + static_cast<std::uint64_t>(draw));
+    const Job job = random_job(drawer);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    const RankProgram repeated = lower_repeating(job, job.ranks - 1);
+    repeating += repeated.programs[2].repetition.more > 0 ? 1 : 0;
+    expect_equal(unrolled(repeated), lower(job, job.ranks - 1));
+  }
+  EXPECT_GT(repeating, tests::draws(400) / 3);
+}
+
+void expect_equal(const simulator::RankMemory& a, const simulator::RankMemory& b) {
+  EXPECT_EQ(a.run, b.run);
+  EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.peak_host, b.peak_host);
+  const auto moment = [](const simulator::PeakMoment& p) {
+    return std::tie(p.step, p.instruction, p.phase, p.unit, p.by_category);
+  };
+  EXPECT_EQ(moment(a.peak), moment(b.peak));
+  ASSERT_EQ(a.failure.has_value(), b.failure.has_value());
+  if (a.failure) {
+    const auto failure = [](const simulator::MemoryFailure& f) {
+      return std::tie(f.step, f.instruction, f.requested, f.allocated, f.reserved);
+    };
+    EXPECT_EQ(failure(*a.failure), failure(*b.failure));
+  }
+  ASSERT_EQ(a.delays.size(), b.delays.size());
+  for (std::size_t d = 0; d < a.delays.size(); ++d) {
+    const simulator::HostDelay &x = a.delays[d], &y = b.delays[d];
+    EXPECT_EQ(std::tie(x.step, x.instruction, x.ns, x.drains),
+              std::tie(y.step, y.instruction, y.ns, y.drains));
+  }
+}
+
+// On devices without a limit and on those on which the cache is released, or memory runs out.
+TEST(Repetition, TakesTheMemoryOfAllItsMicroSteps) {
+  int failures = 0, releases = 0;
+  for (int draw = 0; draw < tests::draws(400) && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(50'000 + static_cast<std::uint64_t>(draw));
+    const Job job = random_job(drawer);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
+    simulator::MemoryOptions options;
+    options.steps = 3;
+    options.segment_alloc_ns = options.segment_free_ns = 1;
+    const auto& settings = job.plan.allocator;
+    const simulator::RankMemory unlimited = simulate_memory(full, settings, options);
+    expect_equal(simulate_memory(repeated, settings, options), unlimited);
+    options.capacity = unlimited.run.reserved * drawer.integer(60, 100) / 100;
+    const simulator::RankMemory limited = simulate_memory(full, settings, options);
+    expect_equal(simulate_memory(repeated, settings, options), limited);
+    if (limited.failure) {
+      ++failures;
+      options.stop =
+          simulator::MemoryFailure{2, static_cast<std::int32_t>(drawer.integer(0, 3000)), 0, 0, 0};
+      options.capacity.reset();
+      expect_equal(simulate_memory(repeated, settings, options),
+                   simulate_memory(full, settings, options));
+    } else {
+      releases += std::any_of(limited.delays.begin(), limited.delays.end(),
+                              [](const simulator::HostDelay& d) { return d.drains; });
+    }
+  }
+  EXPECT_GT(failures, 0);
+  EXPECT_GT(releases, 0);
+}
+
+void expect_equal(const simulator::RankTimeline& a, const simulator::RankTimeline& b) {
+  ASSERT_EQ(a.first_span, b.first_span);
+  EXPECT_EQ(a.step_end_ns, b.step_end_ns);
+  for (std::size_t s = 0; s < a.spans.size(); ++s) {
+    const simulator::Span &x = a.spans[s], &y = b.spans[s];
+    ASSERT_EQ(std::tie(x.issue, x.start, x.end), std::tie(y.issue, y.start, y.end)) << "span " << s;
+  }
+}
+
+// Costs of all sizes, so that now the host decides and now the device, and some of both.
+std::vector<simulator::TaskCost> random_costs(const RankProgram& program,
+                                              tests::JobDrawer& drawer) {
+  std::vector<simulator::TaskCost> costs(program.cost_keys.size() *
+                                         simulator::cost_places(program.place));
+  const std::int64_t most = drawer.one_of<std::int64_t>({3, 100, 3'000, 100'000});
+  for (simulator::TaskCost& cost : costs) cost.ns = drawer.integer(0, most);
+  return costs;
+}
+
+simulator::EngineOptions random_engine(tests::JobDrawer& drawer) {
+  simulator::EngineOptions options;
+  options.steps = 3;
+  const std::int64_t most = drawer.one_of<std::int64_t>({0, 3, 100, 3'000});
+  for (std::int64_t& ns : options.host.issue_ns) ns = drawer.integer(0, most);
+  for (std::int64_t* ns : {&options.host.launch_latency_ns, &options.host.stream_gap_ns,
+                           &options.host.event_latency_ns, &options.host.wait_latency_ns,
+                           &options.host.rendezvous_ns}) {
+    *ns = drawer.integer(0, most);
+  }
+  return options;
+}
+
+// One rank that stands for all, and ranks that wait for each other; with delays of an allocator that
+// took segments, and cut short.
+TEST(Repetition, TakesTheTimeOfAllItsMicroSteps) {
+  int skipping = 0;
+  for (int draw = 0; draw < tests::draws(600) && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(60'000 + static_cast<std::uint64_t>(draw));
+    const Job job = random_job(drawer);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
+    const auto costs = random_costs(repeated, drawer);
+    simulator::EngineOptions options = random_engine(drawer);
+    simulator::MemoryOptions memory;
+    memory.steps = options.steps;
+    memory.segment_alloc_ns = 500;
+    if (drawer.chance(0.3)) {
+      memory.capacity = simulate_memory(full, job.plan.allocator, memory).run.reserved *
+                        drawer.integer(80, 100) / 100;
+    }
+    const simulator::RankMemory taken = simulate_memory(full, job.plan.allocator, memory);
+    if (drawer.chance(0.1)) {
+      options.stop_step = 2;
+      options.stop_instruction = static_cast<std::int32_t>(drawer.integer(0, 3000));
+    }
+    const std::size_t ranks = drawer.chance(0.2) ? 2 : 1;
+    const auto simulated = [&](const RankProgram& program) {
+      const std::vector<simulator::SimulatedRank> all(
+          ranks, {&program, costs, taken.delays, program.place});
+      return simulate(all, options);
+    };
+    const auto short_form = simulated(repeated), long_form = simulated(full);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      skipping += short_form[r].repeated.empty() ? 0 : 1;
+      expect_equal(unrolled(short_form[r], repeated), long_form[r]);
+    }
+  }
+  EXPECT_GT(skipping, tests::draws(600) / 4);
+}
+
+void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b) {
+  EXPECT_EQ(a.step_time, b.step_time);
+  // Sums of rounded numbers, added in another order.
+  EXPECT_NEAR(static_cast<double>(a.step_time_low.count()),
+              static_cast<double>(b.step_time_low.count()), 1);
+  EXPECT_NEAR(static_cast<double>(a.step_time_high.count()),
+              static_cast<double>(b.step_time_high.count()), 1);
+  EXPECT_EQ(a.exposed_communication, b.exposed_communication);
+  EXPECT_EQ(a.peak.phase + a.peak.unit, b.peak.phase + b.peak.unit);
+  EXPECT_EQ(a.peak.by_category, b.peak.by_category);
+  const auto counts = [](const simulator::SourceCounts& s) {
+    return std::tie(s.measured, s.fitted, s.modelled, s.unknown);
+  };
+  EXPECT_EQ(counts(a.cost_sources), counts(b.cost_sources));
+  ASSERT_EQ(a.oom.has_value(), b.oom.has_value());
+  if (a.oom) {
+    EXPECT_EQ(to_json(*a.oom), to_json(*b.oom));
+  }
+  ASSERT_EQ(a.steps_memory.size(), b.steps_memory.size());
+  for (std::size_t s = 0; s < a.steps_memory.size(); ++s) {
+    EXPECT_EQ(a.steps_memory[s].peaks, b.steps_memory[s].peaks);
+  }
+}
+
+TEST(Repetition, IsPredictedAsAllItsMicroSteps) {
+  const auto machine = load_machine("h100-sxm");
+  ASSERT_TRUE(machine);
+  int failures = 0, classes = 0;
+  for (int draw = 0; draw < tests::draws(300) && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(70'000 + static_cast<std::uint64_t>(draw));
+    const Job job = random_job(drawer);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    // On nodes of different sizes ranks are of different classes.
+    const simulator::ProgramSet repeated = simulator::lower_all(job, drawer.one_of({1, 2, 3, 8}));
+    simulator::ProgramSet full = repeated;
+    for (RankProgram& program : full.programs) program = unrolled(program);
+    simulator::PredictionOptions options;
+    options.steps = 3;
+    options.machine = &*machine;
+    const auto unlimited = predict(full, options);
+    expect_equal(predict(repeated, options), unlimited);
+    options.device_memory =
+        unlimited.ranks_memory[0].peaks.reserved * drawer.integer(60, 100) / 100;
+    const auto limited = predict(full, options);
+    expect_equal(predict(repeated, options), limited);
+    failures += limited.oom ? 1 : 0;
+    classes += full.programs.size() > 1 ? 1 : 0;
+  }
+  EXPECT_GT(failures, 0);
+  EXPECT_GT(classes, 0);
+}
+
+}  // namespace
+}  // namespace foreshard
