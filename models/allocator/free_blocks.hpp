@@ -120,14 +120,24 @@ class FreeBlocks {
 
   // The place of a size, or where it would be.
   std::size_t find_size(std::int64_t bytes) const {
-    const auto found = std::partition_point(sizes_.begin(), sizes_.end(),
-                                            [bytes](const Size& s) { return s.bytes < bytes; });
-    return static_cast<std::size_t>(found - sizes_.begin());
+    return count_first(sizes_, [bytes](const Size& s) { return s.bytes < bytes; });
   }
   static std::size_t find_address(const Blocks& list, Address address) {
-    const auto found = std::partition_point(
-        list.begin(), list.end(), [address](const Block& b) { return b.address > address; });
-    return static_cast<std::size_t>(found - list.begin());
+    return count_first(list, [address](const Block& b) { return b.address > address; });
+  }
+
+  // How many elements satisfy a condition that the first so many do and the others do not: a binary
+  // search without branches, which here would be mispredicted half of the time.
+  template <typename T, typename Condition>
+  static std::size_t count_first(const std::vector<T>& all, const Condition& condition) {
+    const T* first = all.data();
+    std::size_t left = all.size();
+    while (left > 1) {
+      const std::size_t half = left / 2;
+      first = condition(first[half - 1]) ? first + half : first;
+      left -= half;
+    }
+    return static_cast<std::size_t>(first - all.data()) + (left == 1 && condition(*first) ? 1 : 0);
   }
 
   void add_size(std::size_t place, std::int64_t bytes) {
