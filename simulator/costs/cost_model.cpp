@@ -19,10 +19,16 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
   result.sources.assign(count, CostSource::unknown);
   result.errors.assign(count, 0);
   std::vector<bool> is_known(count);
-  for (const Program& step : program.programs) {
-    for (const Instruction& i : step.instructions) {
+  result.counts.resize(program.programs.size());
+  for (std::size_t p = 0; p < program.programs.size(); ++p) {
+    const Program& step = program.programs[p];
+    std::vector<std::int64_t>& counts = result.counts[p];
+    counts.assign(count, 0);
+    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
+      const Instruction& i = step.instructions[n];
       if (i.cost_key == kNone) continue;
       const std::size_t at = cost_index(i, places);
+      counts[at] += step.repetition.times(n);
       if (is_known[at]) continue;
       is_known[at] = true;
       TaskPlace place;

@@ -88,6 +88,7 @@ struct ProgramCosts {
   std::vector<TaskCost> costs;
   std::vector<CostSource> sources;
   std::vector<double> errors;
+  std::vector<std::vector<std::int64_t>> counts;  // by program: how often each is paid
 };
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
                            ProgramCosts memory = {});

@@ -12,20 +12,28 @@ namespace {
 
 using traces::Interval;
 
-// What runs in a stretch of a step's spans. Kernels of the compute stream need no sorting; those of the
+// What runs in stretches of a step's spans. Kernels of the compute stream need no sorting; those of the
 // others are few.
 class Activity {
  public:
   Activity(const RankProgram& program, const Program& step, std::span<const Span> spans)
-      : program_(program), step_(step), spans_(spans) {}
-
-  // The spans [begin, end).
-  void add(std::size_t begin, std::size_t end) {
-    for (std::size_t s = begin; s < end; ++s) add(step_.instructions[instruction_of(s)], spans_[s]);
+      : program_(program), step_(step), spans_(spans) {
+    compute_.reserve(spans.size());
   }
 
-  // Of all that was added, in no order of its own.
-  Interval hull() const { return hull_; }
+  // The spans [begin, end); returns from when to when any of them runs.
+  Interval add(std::size_t begin, std::size_t end) {
+    Interval hull{std::numeric_limits<std::int64_t>::max(), 0};
+    for (std::size_t s = begin; s < end; ++s) {
+      const Instruction& instruction = step_.instructions[instruction_of(s)];
+      std::vector<Interval>* const list = list_of(instruction);
+      if (list == nullptr) continue;
+      list->push_back({spans_[s].start, spans_[s].end});
+      hull.start_ns = std::min(hull.start_ns, spans_[s].start);
+      hull.end_ns = std::max(hull.end_ns, spans_[s].end);
+    }
+    return hull;
+  }
 
   std::int64_t exposed_ns() && {
     compute_ = united(std::move(compute_));
@@ -50,24 +58,16 @@ class Activity {
     return end - length + (span - end) % length;
   }
 
-  void add(const Instruction& instruction, const Span& span) {
-    const Interval interval{span.start, span.end};
-    if (instruction.kind == Kind::collective) {
-      communication_.push_back(interval);
-    } else if (program_.computes(instruction)) {
-      (instruction.stream == Stream::compute ? compute_ : others_).push_back(interval);
-    } else {
-      return;
-    }
-    hull_.start_ns = std::min(hull_.start_ns, interval.start_ns);
-    hull_.end_ns = std::max(hull_.end_ns, interval.end_ns);
+  std::vector<Interval>* list_of(const Instruction& i) {
+    if (i.kind == Kind::collective) return &communication_;
+    if (!program_.computes(i)) return nullptr;
+    return i.stream == Stream::compute ? &compute_ : &others_;
   }
 
   const RankProgram& program_;
   const Program& step_;
   std::span<const Span> spans_;
   std::vector<Interval> compute_, others_, communication_;
-  Interval hull_{std::numeric_limits<std::int64_t>::max(), 0};
 };
 
 }  // namespace
@@ -77,26 +77,23 @@ std::int64_t exposed_communication_ns(const RankProgram& program, const RankTime
   const auto n = static_cast<std::size_t>(step);
   const auto spans = timeline.step(n);
   const std::size_t begin = timeline.first_span[n], end = timeline.first_span[n + 1];
-  const Program& instructions = program.step(step);
-  Activity all(program, instructions, spans);
-  all.add(0, spans.size());
+  Activity all(program, program.step(step), spans);
   const auto repeated =
       std::find_if(timeline.repeated.begin(), timeline.repeated.end(),
                    [&](const RepeatedSpans& r) { return begin <= r.first && r.first < end; });
-  if (repeated == timeline.repeated.end()) return std::move(all).exposed_ns();
-
+  if (repeated == timeline.repeated.end()) {
+    all.add(0, spans.size());
+    return std::move(all).exposed_ns();
+  }
   const std::size_t copy_begin = repeated->first - begin, copy_end = copy_begin + repeated->count;
-  Activity before(program, instructions, spans), after = before, copy = before;
-  before.add(0, copy_begin);
-  copy.add(copy_begin, copy_end);
-  after.add(copy_end, spans.size());
+  Activity copy(program, program.step(step), spans);
+  const Interval before = all.add(0, copy_begin), hull = copy.add(copy_begin, copy_end);
+  all.add(copy_begin, copy_end);
+  const Interval after = all.add(copy_end, spans.size());
   // Where nothing else runs while a copy does, it adds what it exposes by itself.
-  const Interval hull = copy.hull();
-  const std::int64_t period = repeated->stream_ns;
-  const bool is_apart = hull.end_ns <= hull.start_ns + period &&
-                        before.hull().end_ns <= hull.start_ns + period &&
-                        hull.end_ns + repeated->times * period <= after.hull().start_ns;
-  if (!is_apart) {
+  const std::int64_t next = hull.start_ns + repeated->stream_ns;
+  const std::int64_t last_end = hull.end_ns + repeated->times * repeated->stream_ns;
+  if (hull.end_ns > next || before.end_ns > next || last_end > after.start_ns) {
     return exposed_communication_ns(unrolled(program), unrolled(timeline, program), step);
   }
   return std::move(all).exposed_ns() + repeated->times * std::move(copy).exposed_ns();

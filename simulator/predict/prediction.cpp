@@ -164,22 +164,19 @@ class Predictor {
   }
 
   double work_ns(const RankClass& rank_class) const {
-    const std::size_t places = cost_places(rank_class.program.place);
-    const auto work_of = [&](const Program& program) {
+    const ProgramCosts& costs = rank_class.costs;
+    const auto work_of = [&](const std::vector<std::int64_t>& counts) {
       double sum = 0;
-      for (std::size_t n = 0; n < program.instructions.size(); ++n) {
-        const Instruction& i = program.instructions[n];
-        if (i.cost_key == kNone) continue;
-        sum += static_cast<double>(rank_class.costs.costs[cost_index(i, places)].ns) *
-               static_cast<double>(program.repetition.times(n));
+      for (std::size_t c = 0; c < counts.size(); ++c) {
+        sum += static_cast<double>(costs.costs[c].ns) * static_cast<double>(counts[c]);
       }
       return sum;
     };
-    const auto& programs = rank_class.program.programs;
     double sum = 0;
-    for (const Program& program : programs) sum += work_of(program);
-    const auto repeats = options_.steps + 1 - static_cast<std::int64_t>(programs.size());
-    return sum + static_cast<double>(std::max<std::int64_t>(0, repeats)) * work_of(programs.back());
+    for (const auto& counts : costs.counts) sum += work_of(counts);
+    const auto repeats = options_.steps + 1 - static_cast<std::int64_t>(costs.counts.size());
+    return sum +
+           static_cast<double>(std::max<std::int64_t>(0, repeats)) * work_of(costs.counts.back());
   }
 
   // Costs that make a run last forever are somebody's mistake, and no time follows from them.
@@ -248,23 +245,28 @@ class Predictor {
         100 * result_.mfu));
   }
 
+  // How often rank 0 pays each of its costs in the last step.
+  const std::vector<std::int64_t>& last_step_counts() const {
+    const RankClass& first = result_.classes[0];
+    return first.costs.counts[first.program.number_of(options_.steps)];
+  }
+  Operator operator_of(std::size_t cost) const {
+    const RankProgram& program = result_.classes[0].program;
+    return program.cost_keys[cost / cost_places(program.place)].op;
+  }
+
   // The model's band, widened by how unsure single costs are: an operator's estimates are wrong
   // together, those of different operators independently.
   double band() const {
     const RankClass& first = result_.classes[0];
     std::array<double, static_cast<std::size_t>(Operator::kCount)> unsure{};
-    const std::size_t places = cost_places(first.program.place);
     double total = 0;
-    const Program& step = first.program.step(options_.steps);
-    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
-      const Instruction& i = step.instructions[n];
-      if (i.cost_key == kNone) continue;
-      const std::size_t cost = cost_index(i, places);
-      const double ns = static_cast<double>(first.costs.costs[cost].ns) *
-                        static_cast<double>(step.repetition.times(n));
+    const auto& counts = last_step_counts();
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      const double ns =
+          static_cast<double>(first.costs.costs[c].ns) * static_cast<double>(counts[c]);
       total += ns;
-      const CostKey& key = first.program.cost_keys[static_cast<std::size_t>(i.cost_key)];
-      unsure[static_cast<std::size_t>(key.op)] += ns * first.costs.errors[cost];
+      unsure[static_cast<std::size_t>(operator_of(c))] += ns * first.costs.errors[c];
     }
     if (total <= 0) return costs_->band();
     constexpr double kNinetyPercent = 1.65;  // of a normal distribution, in standard deviations
@@ -279,17 +281,16 @@ class Predictor {
   // Of the last step: its work, and what its memory asked of the device's driver.
   void count_sources() {
     const RankClass& first = result_.classes[0];
-    const std::size_t places = cost_places(first.program.place);
     std::array<std::int64_t, static_cast<std::size_t>(CostSource::kCount)> counts{};
-    const Program& step = first.program.step(options_.steps);
-    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
-      const Instruction& i = step.instructions[n];
-      if (i.cost_key == kNone) continue;
-      const CostSource source = first.costs.sources[cost_index(i, places)];
-      counts[static_cast<std::size_t>(source)] += step.repetition.times(n);
-      if (source != CostSource::unknown) continue;
-      unknown_[first.program.operator_name(i)] += step.repetition.times(n);
+    bool has_unknown = false;
+    const auto& paid = last_step_counts();
+    for (std::size_t c = 0; c < paid.size(); ++c) {
+      if (paid[c] == 0) continue;
+      const CostSource source = first.costs.sources[c];
+      counts[static_cast<std::size_t>(source)] += paid[c];
+      has_unknown |= source == CostSource::unknown;
     }
+    if (has_unknown) count_unknown_operators();
     const CostSource segments = costs_->segments().source;
     for (const HostDelay& delay : first.memory.delays) {
       if (delay.step != options_.steps) continue;
@@ -297,6 +298,19 @@ class Predictor {
       if (segments == CostSource::unknown) ++unknown_["cudaMalloc and cudaFree"];
     }
     result_.cost_sources = {counts[0], counts[1], counts[2], counts[3]};
+  }
+
+  // By the names of operators, of which several can have one cost.
+  void count_unknown_operators() {
+    const RankClass& first = result_.classes[0];
+    const Program& step = first.program.step(options_.steps);
+    const std::size_t places = cost_places(first.program.place);
+    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
+      const Instruction& i = step.instructions[n];
+      if (i.cost_key == kNone) continue;
+      if (first.costs.sources[cost_index(i, places)] != CostSource::unknown) continue;
+      unknown_[first.program.operator_name(i)] += step.repetition.times(n);
+    }
   }
 
   void warn_of_unknown_costs() {

@@ -1,13 +1,15 @@
 // How long a prediction takes: from parsed inputs to two steps with timeline and memory, in the memory
 // of the prediction before. One iteration of `replan` is one plan of a model whose tree is there; 64
 // different ones in turn, nothing else remembered in between. `replan-all` makes all 64 on two threads,
-// and `predict-once` a prediction in memory of its own.
+// and `predict-once` a prediction in memory of its own. `predict-accumulation` has so many micro-steps,
+// `predict-layers` so many blocks, on a device without a limit.
 #include <cstdlib>
 #include <iostream>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
+#include "models/allocator/virtual_segments.hpp"
 #include "models/lowering/lower.hpp"
 #include "simulator/predict/predict_all.hpp"
 
@@ -25,18 +27,36 @@ Job job_of(const std::string& model, const Plan& plan, int ranks) {
   return must(make_job(must(load_llama_config(model)), plan, "benchmark", ranks));
 }
 
-void predict_model(benchmark::State& state, const std::string& model, int ranks, bool keeps) {
-  const LlamaConfig config = must(load_llama_config(model));
+void predict_job(benchmark::State& state, const LlamaConfig& config, const Plan& plan, int ranks,
+                 PredictionOptions options = {}, bool keeps = true) {
   const Machine machine = must(load_machine("h100-sxm"));
-  PredictionOptions options;
   options.machine = &machine;
   Prediction prediction;
   for (auto _ : state) {
     if (!keeps) prediction = {};
-    const Job job = must(make_job(config, Plan{}, "benchmark", ranks));
+    const Job job = must(make_job(config, plan, "benchmark", ranks));
     prediction = predict(job, options, std::move(prediction));
     benchmark::DoNotOptimize(prediction.step_time);
   }
+}
+
+void predict_model(benchmark::State& state, const std::string& model, int ranks, bool keeps) {
+  predict_job(state, must(load_llama_config(model)), {}, ranks, {}, keeps);
+}
+
+void predict_accumulation(benchmark::State& state) {
+  Plan plan;
+  plan.batch.accumulation = state.range(0);
+  predict_job(state, must(load_llama_config("llama-3.1-8b")), plan, 8);
+}
+
+void predict_layers(benchmark::State& state) {
+  LlamaConfig config = must(load_llama_config("llama-3.1-8b"));
+  config.layers = state.range(0);
+  PredictionOptions options;
+  options.device_memory = VirtualSegments::kUnlimited;
+  predict_job(state, config, {}, 8, options);
+  state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
 std::vector<Plan> plans_of_a_search() {
@@ -99,6 +119,17 @@ BENCHMARK_CAPTURE(predict_model, 405b, std::string("llama-3.1-405b"), 512, true)
 BENCHMARK_CAPTURE(predict_model, once, std::string("llama-3.1-8b"), 8, false)
     ->Name("predict-once/llama-3.1-8b/8")
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(predict_accumulation)
+    ->Name("predict-accumulation/llama-3.1-8b/8")
+    ->Unit(benchmark::kMillisecond)
+    ->Arg(1)
+    ->Arg(16);
+BENCHMARK(predict_layers)
+    ->Name("predict-layers/8")
+    ->Unit(benchmark::kMillisecond)
+    ->Arg(250)
+    ->Arg(1000)
+    ->Arg(4000);
 BENCHMARK(replan_model)->Name("replan/llama-3.1-8b/8")->Unit(benchmark::kMillisecond);
 BENCHMARK(replan_all)
     ->Name("replan-all/llama-3.1-8b/8")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "models/base/assertion.hpp"
 
@@ -11,11 +12,13 @@ namespace {
 class LaterStep {
  public:
   LaterStep(RankProgram& program, const Program& first, const ProgramPosition& begin, Program& next)
-      : program_(program), first_(first), next_(next), reached_(begin), begin_(begin.buffers) {
+      : program_(program), first_(first), next_(next), reached_(begin) {
     const std::size_t end = program.buffers.size();
     FORESHARD_ASSERT(&first != &next && next.instructions.empty(),
                      "a step is repeated into itself");
-    number_.reserve(end - begin.buffers);
+    number_.resize(begin.buffers);
+    std::iota(number_.begin(), number_.end(), 0);  // the set-up's keep theirs
+    number_.reserve(end);
     program.buffers.reserve(2 * end - begin.buffers);
     next.instructions.reserve(first.instructions.size());
     next.operands.reserve(first.operands.size());
@@ -37,10 +40,12 @@ class LaterStep {
     const auto added = static_cast<std::ptrdiff_t>(next_.instructions.size());
     next_.instructions.insert(next_.instructions.end(), instructions.begin(), instructions.end());
     for (auto i = next_.instructions.begin() + added; i != next_.instructions.end(); ++i) {
-      if (i->cost_key != kNone) i->operands -= left_out_;
-      if (i->kind == Kind::alloc || i->kind == Kind::free || i->kind == Kind::record_stream) {
-        i->target = renumbered(i->target);
-      }
+      i->operands -= i->cost_key != kNone ? left_out_ : 0;
+      const bool names_buffer =
+          i->kind == Kind::alloc || i->kind == Kind::free || i->kind == Kind::record_stream;
+      // Looked up in any case: which kind follows which is not to be predicted.
+      const BufferId buffer = renumbered(names_buffer ? i->target : 0);
+      i->target = names_buffer ? buffer : i->target;
     }
     reached_ = end;
   }
@@ -63,18 +68,13 @@ class LaterStep {
   }
 
  private:
-  // Of a buffer of `first`; those of the set-up and those that are not made again keep theirs.
-  BufferId renumbered(BufferId buffer) const {
-    const auto number = static_cast<std::size_t>(buffer);
-    return number < begin_ ? buffer : number_[number - begin_];
-  }
+  BufferId renumbered(BufferId buffer) const { return number_[static_cast<std::size_t>(buffer)]; }
 
   RankProgram& program_;
   const Program& first_;
   Program& next_;
   ProgramPosition reached_;
-  std::size_t begin_;             // first buffer of the step
-  std::vector<BufferId> number_;  // in the later step, by number from there on
+  std::vector<BufferId> number_;  // in the later step, by number in the first
   std::int32_t left_out_ = 0;     // operands
   std::size_t first_left_out_ = std::numeric_limits<std::size_t>::max();  // instruction
 };
