@@ -153,7 +153,9 @@ std::uint64_t program_hash(const RankProgram& program) {
 
 std::string program_name(const RankProgram& program, std::size_t number) {
   if (number == 0) return "setup";
-  if (number + 1 == program.programs.size()) return "steady";
+  const std::size_t steps_end = program.programs.size() - program.closing;
+  if (number >= steps_end) return "closing " + std::to_string(number - steps_end + 1);
+  if (number + 1 == steps_end) return "steady";
   return number == 1 ? "first" : "step " + std::to_string(number);
 }
 

@@ -25,7 +25,7 @@ class Walk {
         streams_(rank.streams()) {
     std::size_t spans = 0;
     for (std::int64_t s = 0; s <= last_step(); ++s)
-      spans += rank.program->step(s).instructions.size();
+      spans += rank.program_of(s, options.steps).instructions.size();
     timeline_.spans.clear();
     timeline_.spans.reserve(spans);
     timeline_.first_span.assign(1, 0);
@@ -68,12 +68,10 @@ class Walk {
   }
 
  private:
-  std::int64_t last_step() const {
-    return options_.stop_step >= 0 ? options_.stop_step : options_.steps;
-  }
+  std::int64_t last_step() const { return last_simulated_step(rank_, options_); }
 
   void enter_step() {
-    const Program& program = rank_.program->step(step_);
+    const Program& program = rank_.program_of(step_, options_.steps);
     begin_ = program.instructions.data();
     current_ = begin_;
     count_ = program.instructions.size();
