@@ -109,10 +109,11 @@ void RankRun::run_steps() {
 
 // Before the first step there are no optimizer states, and no checkpoint is written.
 void RankRun::run_closing(std::int64_t step) {
-  const auto all = static_cast<std::int64_t>(program_.closing);
-  for (std::int64_t n = 0; n < (steps_.empty() ? std::min<std::int64_t>(all, 1) : all); ++n) {
-    const std::size_t first = program_.programs.size() - program_.closing;
-    interpreter_->run(step + n, first + static_cast<std::size_t>(n), scalars_);
+  const std::size_t first = program_.programs.size() - program_.closing;
+  const std::size_t count =
+      steps_.empty() ? std::min<std::size_t>(program_.closing, 1) : program_.closing;
+  for (std::size_t n = 0; n < count; ++n) {
+    interpreter_->run(step + static_cast<std::int64_t>(n), first + n, scalars_);
     note_memory(-1);
   }
 }

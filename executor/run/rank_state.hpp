@@ -21,8 +21,8 @@ class RankState {
     ValueRole role = ValueRole::parameter;
     DType type = DType::fp32;
     BufferId buffer = kNone;
-    BufferId on_host =
-        kNone;  // where the closing programs leave it for the host; none without them
+    // Where the closing programs leave it for the host; none without them.
+    BufferId on_host = kNone;
   };
   const std::vector<Value>& values() const { return values_; }
   const Value* find(BufferId buffer) const;

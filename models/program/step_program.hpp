@@ -170,7 +170,11 @@ struct RankProgram {
   const std::string& name(NameId id) const;  // "" of kNone
   // Of work: what its operator is called, and whether it is a kernel that computes.
   std::string_view operator_name(const Instruction& i) const;
-  bool computes(const Instruction& i) const;
+  bool computes(const Instruction& i) const {
+    if (i.kind != Kind::launch) return false;
+    if (i.op != kNone) return !operators[static_cast<std::size_t>(i.op)].only_moves_data;
+    return cost_keys[static_cast<std::size_t>(i.cost_key)].op != Operator::fill_zero;
+  }
   const std::string& name(Stream stream) const {
     return streams[static_cast<std::size_t>(stream)].name;
   }
