@@ -41,7 +41,6 @@ class CpuDevice : public Device {
   std::byte* pointer(Address address) const final { return memory_.pointer(address); }
   std::byte* allocate_host(Bytes bytes) override;
   void free_host(std::byte* memory, Bytes bytes) override;
-  void read(std::span<const std::byte> memory, const Reader& reader) override { reader(memory); }
 
   bool has_finished(Tag last) const override;
   Progress progress() const final { return run_.progress(rank()).now(); }

@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,13 +48,10 @@ std::string_view name(ValueRole role);
 // One tensor of a rank's memory that belongs to a parameter's shard; it begins with the shard's
 // `local` elements.
 struct CheckpointValue {
-  using Reader = std::function<void(std::span<const std::byte>)>;
-
   ParameterShard shard;
   ValueRole role = ValueRole::parameter;
   DType type = DType::fp32;
-  // Calls its argument with the tensor's bytes, which may lie on a device.
-  std::function<void(const Reader&)> read;
+  std::span<const std::byte> bytes;
 };
 
 // Whether a checkpoint could be written there: the folder above exists and nothing that is not a

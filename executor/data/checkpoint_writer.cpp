@@ -132,9 +132,7 @@ Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& t
     const auto size =
         static_cast<std::size_t>(region_of(value.shard).elements() * item_size(value.type));
     if (size == 0) continue;
-    Result<void> done;
-    value.read([&](std::span<const std::byte> bytes) { done = file->append(bytes.first(size)); });
-    if (!done) return done;
+    if (auto done = file->append(value.bytes.first(size)); !done) return done;
   }
   return file->finish();
 }

@@ -42,7 +42,6 @@
 //                 false where they say that memory is short; synchronize before it goes back
 //   pointer       from the allocator's logical address to the device's
 //   allocate_host cudaHostAlloc
-//   read          a staging buffer of pinned memory and a copy that is waited for
 //   has_finished  cudaEventQuery on events recorded every few instructions
 //   progress      the same, counted; and what RunControl has counted of the host
 //   set_observer  nothing: CUPTI tells the recorder of kernels, by the tag as external correlation id
@@ -68,9 +67,6 @@ namespace foreshard::executor {
 
 class Device {
  public:
-  // Called with memory as the host sees it, for the time of the call.
-  using Reader = std::function<void(std::span<const std::byte>)>;
-
   explicit Device(int rank) : rank_(rank) {}
   virtual ~Device() = default;  // as stop()
   Device(const Device&) = delete;
@@ -110,9 +106,6 @@ class Device {
   // there is none.
   virtual std::byte* allocate_host(Bytes bytes) = 0;
   virtual void free_host(std::byte* memory, Bytes bytes) = 0;
-  // The host's view of memory that no work uses which was issued and is not finished: for checkpoints
-  // and exports after the last step. All else that the host reads or writes is copied by the program.
-  virtual void read(std::span<const std::byte> memory, const Reader& reader) = 0;
 
   // Watching, from any thread.
 

@@ -44,9 +44,4 @@ void RankMemory::free(BufferId id) {
   }
 }
 
-void RankMemory::read(BufferId id, const Device::Reader& reader) const {
-  const auto memory = bytes(id);
-  buffer(id).on_host ? reader(memory) : device_.read(memory, reader);
-}
-
 }  // namespace foreshard::executor

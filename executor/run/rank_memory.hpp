@@ -37,8 +37,6 @@ class RankMemory {
     return {places_[static_cast<std::size_t>(id)].pointer,
             static_cast<std::size_t>(buffer(id).bytes)};
   }
-  // The host's view of a buffer that no unfinished work uses, wherever it lies.
-  void read(BufferId id, const Device::Reader& reader) const;
   // A device buffer's whole block, rounding included.
   std::span<std::byte> block(BufferId buffer) const {
     const Place& place = places_[static_cast<std::size_t>(buffer)];

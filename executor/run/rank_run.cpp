@@ -23,7 +23,8 @@ bool RunShared::may_begin(std::int64_t step) {
 namespace {
 
 RunVariant variant_of(const TrainingOptions& options) {
-  return {options.resume.has_value(), !options.export_gradients.empty()};
+  return {options.resume.has_value(), !options.export_gradients.empty(),
+          !options.export_weights.empty(), !options.save.empty()};
 }
 
 }  // namespace
@@ -103,9 +104,22 @@ void RankRun::run_steps() {
     if (recording_) recording_->end_step(report);
     if (rank_ == 0 && options.on_step) options.on_step(report);
   }
+  run_closing(shared_.first_step + std::ssize(steps_));
 }
 
-// After a step; -1: after the step that ended early, whose peaks count for the run only.
+// Before the first step there are no optimizer states, and no checkpoint is written.
+void RankRun::run_closing(std::int64_t step) {
+  const std::size_t first = program_.programs.size() - program_.closing;
+  const std::size_t count =
+      steps_.empty() ? std::min<std::size_t>(program_.closing, 1) : program_.closing;
+  for (std::size_t n = 0; n < count; ++n) {
+    interpreter_->run(step + static_cast<std::int64_t>(n), first + n, scalars_);
+    note_memory(-1);
+  }
+}
+
+// After a step; -1: after the step that ended early or what follows the last, whose peaks count for the
+// run only.
 void RankRun::note_memory(std::int64_t step) {
   const AllocatorStatistics& s = interpreter_->memory().statistics();
   auto& run = memory_report_.run;

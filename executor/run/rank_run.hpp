@@ -85,6 +85,7 @@ class RankRun final : public HostWork {
 
  private:
   void run_steps();
+  void run_closing(std::int64_t step);
   void note_memory(std::int64_t step);
 
   RunShared& shared_;

@@ -6,7 +6,8 @@ namespace foreshard::executor {
 RankState::RankState(const RankProgram& program) {
   static constexpr ValueRole kRoles[] = {ValueRole::parameter, ValueRole::exp_avg,
                                          ValueRole::exp_avg_sq};
-  const Program& steady = program.programs.back();
+  const std::size_t steps_end = program.programs.size() - program.closing;
+  const Program& steady = program.programs[steps_end - 1];
   for (const Instruction& i : steady.instructions) {
     if (i.cost_key == kNone) continue;
     const CostKey& key = program.cost_keys[static_cast<std::size_t>(i.cost_key)];
@@ -20,6 +21,16 @@ RankState::RankState(const RankProgram& program) {
                          role == 0 ? key.dtype : key.dtype3, writes[w]});
     }
   }
+  if (program.closing == 0) return;
+  for (Value& v : values_) {
+    if (program.buffers[static_cast<std::size_t>(v.buffer)].on_host) v.on_host = v.buffer;
+  }
+  for (const Program& closing : std::span(program.programs).subspan(steps_end)) {
+    for (const Instruction& i : closing.instructions) {
+      if (i.kind != Kind::copy) continue;
+      values_[by_buffer_.at(closing.reads(i)[0])].on_host = closing.writes(i)[0];
+    }
+  }
 }
 
 const RankState::Value* RankState::find(BufferId buffer) const {
@@ -27,12 +38,14 @@ const RankState::Value* RankState::find(BufferId buffer) const {
   return found == by_buffer_.end() ? nullptr : &values_[found->second];
 }
 
+std::span<const std::byte> RankState::contents(const Value& value, const RankMemory& memory) {
+  return value.on_host == kNone ? std::span<const std::byte>() : memory.bytes(value.on_host);
+}
+
 std::vector<CheckpointValue> RankState::checkpoint_values(const RankMemory& memory) const {
   std::vector<CheckpointValue> out;
   for (const Value& v : values_) {
-    out.push_back({*v.shard, v.role, v.type, [&memory, buffer = v.buffer](const auto& reader) {
-                     memory.read(buffer, reader);
-                   }});
+    out.push_back({*v.shard, v.role, v.type, contents(v, memory)});
   }
   return out;
 }

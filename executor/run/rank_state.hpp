@@ -2,6 +2,7 @@
 // exports.
 #pragma once
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -20,11 +21,16 @@ class RankState {
     ValueRole role = ValueRole::parameter;
     DType type = DType::fp32;
     BufferId buffer = kNone;
+    // Where the closing programs leave it for the host; none without them.
+    BufferId on_host = kNone;
   };
   const std::vector<Value>& values() const { return values_; }
   const Value* find(BufferId buffer) const;
 
-  // What a checkpoint holds of this rank, to be read while its streams are idle.
+  // A value as the closing programs left it for the host; empty where it has no elements.
+  static std::span<const std::byte> contents(const Value& value, const RankMemory& memory);
+
+  // What a checkpoint holds of this rank, once its closing programs have run.
   std::vector<CheckpointValue> checkpoint_values(const RankMemory& memory) const;
 
  private:

@@ -113,10 +113,9 @@ ShardData weights_of(const RankRun& rank, const ParameterShard& shard) {
     if (v.shard->parameter != shard.parameter || v.role != ValueRole::parameter) continue;
     out.type = v.type;
     if (shard.local == 0) continue;
-    rank.memory().read(v.buffer, [&](std::span<const std::byte> bytes) {
-      out.bytes.assign(reinterpret_cast<const char*>(bytes.data()),
-                       static_cast<std::size_t>(shard.local * item_size(v.type)));
-    });
+    const auto bytes = RankState::contents(v, rank.memory());
+    out.bytes.assign(reinterpret_cast<const char*>(bytes.data()),
+                     static_cast<std::size_t>(shard.local * item_size(v.type)));
   }
   return out;
 }

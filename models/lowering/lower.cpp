@@ -69,7 +69,9 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   program.groups = groups_of(job);
   program.place = place_in(program.groups, rank);
   program.units = unit_layouts(job, program.place);
-  program.programs.resize(3);  // the set-up, the step that creates the optimizer's state, any later
+  // The set-up, the step that creates the optimizer's state, any later one, and what follows the last.
+  program.closing = run.saves ? 2 : run.exports_weights ? 1 : 0;
+  program.programs.resize(3 + program.closing);
   reserve_first_step(program, job, form);
   lowering::Emitter emit(program, job.tree);
   lowering::Fsdp2 runtime(job, program, emit);
@@ -78,6 +80,8 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   loop.setup(program.programs[0]);
   loop.step(program.programs[1], form);
   emit.repeat(program.programs[1], program.programs[2]);
+  if (run.exports_weights || run.saves) loop.keep_parameters(program.programs[3]);
+  if (run.saves) loop.keep_states(program.programs[4]);
   warn_of_prefetch(job, program.warnings);
   return program;
 }
@@ -88,8 +92,8 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   return lower(job, rank, run, std::move(memory), MicroSteps::each);
 }
 
-RankProgram lower_repeating(const Job& job, int rank, RankProgram memory) {
-  return lower(job, rank, {}, std::move(memory), MicroSteps::repeated);
+RankProgram lower_repeating(const Job& job, int rank, const RunVariant& run, RankProgram memory) {
+  return lower(job, rank, run, std::move(memory), MicroSteps::repeated);
 }
 
 }  // namespace foreshard

@@ -13,6 +13,7 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run = {}, RankProg
 
 // The same with equal micro-steps written down as a repetition (unrolled.hpp): what it costs does not
 // grow with their number.
-RankProgram lower_repeating(const Job& job, int rank, RankProgram memory = {});
+RankProgram lower_repeating(const Job& job, int rank, const RunVariant& run = {},
+                            RankProgram memory = {});
 
 }  // namespace foreshard

@@ -81,7 +81,8 @@ class Check {
       }
     }
     position_.clear();
-    if (program_.programs.empty()) wrong("programs", "is empty; expected a set-up, then steps");
+    if (program_.programs.empty()) return wrong("steps", "is empty; expected a set-up, then steps");
+    expect_rows("closing", program_.closing, 0, program_.programs.size() - 1);
   }
 
   void buffers() {
@@ -159,8 +160,12 @@ class Check {
   // The last step repeats, so it must also find what it needs after itself.
   void lifetimes() {
     is_allocated_.assign(program_.buffers.size(), false);
-    for (std::size_t n = 0; n < program_.programs.size(); ++n) lifetimes(n);
-    if (program_.programs.size() > 1) lifetimes(program_.programs.size() - 1);
+    const std::size_t steps_end = program_.programs.size() - program_.closing;
+    for (std::size_t n = 0; n < program_.programs.size() && !error_; ++n) {
+      if (n == steps_end && n > 1) lifetimes(n - 1);
+      lifetimes(n);
+    }
+    if (program_.closing == 0 && steps_end > 1 && !error_) lifetimes(steps_end - 1);
   }
 
   void lifetimes(std::size_t n) {

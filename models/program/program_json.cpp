@@ -72,6 +72,7 @@ Json to_json(const RankProgram& p) {
           {"names", names},
           {"cost_keys", list(p.cost_keys, [](const CostKey& key) -> Json { return text(key); })},
           {"buffers", list(p.buffers, [](const Buffer& b) { return to_json(b); })},
+          {"closing", p.closing},
           {"steps", list(p.programs, [](const Program& step) { return to_json(step); })}};
 }
 
@@ -222,6 +223,7 @@ RankProgram program_of(const Node& node) {
   p.buffers = rows<Buffer>(node["buffers"], [](const Node& n, auto& b) {
     n.row(b.bytes, b.on_host, b.persistent, b.pool, b.category, b.unit, b.owner, b.role);
   });
+  node["closing"].read(p.closing);
   p.programs = rows<Program>(node["steps"], [](const Node& n, auto& step) {
     n["events"].read(step.events);
     step.operands = rows<BufferId>(n["operands"], kValue);

@@ -9,6 +9,7 @@
 //      "operators": [[name, only moves data]], "units": [name], "modules": [path], "names": [text],
 //      "cost_keys": [text],
 //      "buffers": [[bytes, on host, persistent, pool, category, unit, owner, role]],
+//      "closing": 0,
 //      "steps": [{"events": 1, "operands": [buffer],
 //                 "instructions": [[kind, stream, phase, group, micro-step, operator, unit, target,
 //                                   module, cost key, aux, operands, reads, writes]]}]}]}

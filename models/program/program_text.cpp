@@ -118,12 +118,6 @@ std::string_view RankProgram::operator_name(const Instruction& i) const {
   return foreshard::name(cost_keys[static_cast<std::size_t>(i.cost_key)].op);
 }
 
-bool RankProgram::computes(const Instruction& i) const {
-  if (i.kind != Kind::launch) return false;
-  if (i.op != kNone) return !operators[static_cast<std::size_t>(i.op)].only_moves_data;
-  return cost_keys[static_cast<std::size_t>(i.cost_key)].op != Operator::fill_zero;
-}
-
 std::uint64_t program_hash(const RankProgram& program) {
   Hash hash;
   hash.add(static_cast<std::uint64_t>(program.device.kind));
@@ -153,7 +147,9 @@ std::uint64_t program_hash(const RankProgram& program) {
 
 std::string program_name(const RankProgram& program, std::size_t number) {
   if (number == 0) return "setup";
-  if (number + 1 == program.programs.size()) return "steady";
+  const std::size_t steps_end = program.programs.size() - program.closing;
+  if (number >= steps_end) return "closing " + std::to_string(number - steps_end + 1);
+  if (number + 1 == steps_end) return "steady";
   return number == 1 ? "first" : "step " + std::to_string(number);
 }
 

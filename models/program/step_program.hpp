@@ -6,7 +6,7 @@
 // every recorded event with the instruction that caused it. It is plain data in flat arrays.
 //
 // A rank's whole run is a list of programs: a set-up, then as many steps as differ (the first creates
-// the optimizer's state); the last one repeats. They share one table of buffers, so a buffer created
+// the optimizer's state), of which the last one repeats, then what follows the last step. They share one table of buffers, so a buffer created
 // in one keeps its number in the others. Everything else that is shared (streams, groups, operators,
 // cost keys, names, units) lives in tables of the RankProgram beside them, and instructions hold row numbers.
 //
@@ -163,8 +163,10 @@ struct RankProgram {
   std::vector<StreamInfo> streams;
   std::vector<GroupInfo> groups;
   std::vector<OperatorInfo> operators;  // those that are not of our own
-  // 0: the set-up, 1: step 1, and so on as far as steps differ; never empty once it is lowered.
+  // 0: the set-up, 1: step 1, and so on as far as steps differ; never empty once it is lowered. The last
+  // `closing` of them run once each, after the last step.
   std::vector<Program> programs;
+  std::size_t closing = 0;
   std::vector<Buffer> buffers;
   std::vector<CostKey> cost_keys;
   // A name's number counts the tree's modules, then its parameters, then the program's own names.
@@ -175,7 +177,12 @@ struct RankProgram {
 
   // Number of the program that a step runs; step 0 is the set-up.
   std::size_t number_of(std::int64_t step) const {
-    return std::min(static_cast<std::size_t>(step), programs.size() - 1);
+    return std::min(static_cast<std::size_t>(step), programs.size() - closing - 1);
+  }
+  // The same where `step` counts on beyond the last of `steps`, into the closing programs.
+  std::size_t number_of(std::int64_t step, std::int64_t steps) const {
+    if (step <= steps) return number_of(step);
+    return programs.size() - closing + static_cast<std::size_t>(step - steps - 1);
   }
   const Program& step(std::int64_t n) const { return programs[number_of(n)]; }
 
@@ -185,7 +192,11 @@ struct RankProgram {
   const std::string& name(NameId id) const;  // "" of kNone
   // Of work: what its operator is called, and whether it is a kernel that computes.
   std::string_view operator_name(const Instruction& i) const;
-  bool computes(const Instruction& i) const;
+  bool computes(const Instruction& i) const {
+    if (i.kind != Kind::launch) return false;
+    if (i.op != kNone) return !operators[static_cast<std::size_t>(i.op)].only_moves_data;
+    return cost_keys[static_cast<std::size_t>(i.cost_key)].op != Operator::fill_zero;
+  }
   const std::string& name(Stream stream) const {
     return streams[static_cast<std::size_t>(stream)].name;
   }
@@ -194,7 +205,8 @@ struct RankProgram {
   }
 };
 
-// "setup", "first", "step 2", ..., "steady": what the numbers of a rank's programs are called.
+// "setup", "first", "step 2", ..., "steady", "closing 1", ...: what the numbers of a rank's programs are
+// called.
 std::string program_name(const RankProgram& program, std::size_t number);
 
 // As reports and traces call it: its path, "root", or nothing for what belongs to no unit.

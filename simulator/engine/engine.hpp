@@ -75,6 +75,7 @@ constexpr std::size_t cost_index(const Instruction& i, std::size_t places) {
   return static_cast<std::size_t>(i.cost_key) * places + place;
 }
 
+// A rank and its programs. The ranks of a simulation have as many closing programs each.
 struct SimulatedRank {
   const RankProgram* program = nullptr;
   std::span<const TaskCost> costs;    // by cost_index, with the places of the program
@@ -82,10 +83,14 @@ struct SimulatedRank {
   RankPlace place;                    // of this rank; the program may be that of its class
 
   std::size_t streams() const { return program->streams.size(); }
+  // What it runs in that step, of so many, behind which the closing programs count on.
+  const Program& program_of(std::int64_t step, std::int64_t steps) const {
+    return program->programs[program->number_of(step, steps)];
+  }
 };
 
 struct EngineOptions {
-  std::int64_t steps = 2;  // after the set-up, which is step 0
+  std::int64_t steps = 2;  // after the set-up, which is step 0, and before the closing programs
   HostCosts host;
   bool shares = false;                          // tasks slow each other down
   std::array<double, kResources> capacities{};  // 0: unlimited
@@ -93,6 +98,12 @@ struct EngineOptions {
   std::int64_t stop_step = -1;  // simulate up to this instruction only (out of memory); -1: all
   std::int32_t stop_instruction = 0;
 };
+
+// Closing programs counted.
+inline std::int64_t last_simulated_step(const SimulatedRank& rank, const EngineOptions& options) {
+  return options.stop_step >= 0 ? options.stop_step
+                                : options.steps + static_cast<std::int64_t>(rank.program->closing);
+}
 
 // When one instruction happened. The host begins with it at `issue`; `start` and `end` are those of
 // the work: on the stream for launches, collectives and copies, on the host for everything else.

@@ -31,7 +31,7 @@ class Walk {
         streams_(rank.streams()) {
     std::size_t spans = 0;
     for (std::int64_t s = 0; s <= last_step(); ++s)
-      spans += rank.program->step(s).instructions.size();
+      spans += rank.program_of(s, options.steps).instructions.size();
     timeline_.spans.clear();
     timeline_.spans.reserve(spans);
     timeline_.first_span.assign(1, 0);
@@ -76,12 +76,10 @@ class Walk {
   }
 
  private:
-  std::int64_t last_step() const {
-    return options_.stop_step >= 0 ? options_.stop_step : options_.steps;
-  }
+  std::int64_t last_step() const { return last_simulated_step(rank_, options_); }
 
   void enter_step() {
-    program_ = &rank_.program->step(step_);
+    program_ = &rank_.program_of(step_, options_.steps);
     begin_ = program_->instructions.data();
     events_.assign(static_cast<std::size_t>(program_->events), kUnrecorded);
     copies_ = skipped_ = 0;

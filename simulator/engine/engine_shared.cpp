@@ -22,7 +22,7 @@ class SharedEngine {
         solver_(std::vector<double>(options.capacities.begin(), options.capacities.end())) {
     for (std::size_t r = 0; r < inputs.size(); ++r) {
       ranks_.emplace_back(inputs[r]);
-      ranks_[r].open_timeline(last_step());
+      ranks_[r].open_timeline(last_step(), options_.steps);
       join_communicators(communicators_, ranks_[r], static_cast<std::int32_t>(r),
                          options_.one_per_class);
     }
@@ -43,15 +43,13 @@ class SharedEngine {
   }
 
  private:
-  std::int64_t last_step() const {
-    return options_.stop_step >= 0 ? options_.stop_step : options_.steps;
-  }
+  std::int64_t last_step() const { return last_simulated_step(*ranks_[0].input, options_); }
   std::int64_t now() const { return std::llround(time_); }
 
   void enter_step(std::size_t r) {
     Rank& rank = ranks_[r];
     for (; rank.step <= last_step(); ++rank.step) {
-      rank.program = &rank.input->program->step(rank.step);
+      rank.program = &rank.input->program_of(rank.step, options_.steps);
       rank.pc = 0;
       rank.end = rank.program->instructions.size();
       if (rank.step == options_.stop_step) {
@@ -209,7 +207,7 @@ class SharedEngine {
     std::vector<std::uint16_t> waiters = std::exchange(event.waiters, {});
     std::sort(waiters.begin(), waiters.end());
     for (const std::uint16_t lane : waiters) {
-      if (ranks_[r].is_host(lane)) {
+      if (lane == ranks_[r].host_lane()) {
         wake_host(r, event);
       } else {
         woken_.push_back({static_cast<std::int32_t>(r), lane});
@@ -297,7 +295,8 @@ class SharedEngine {
     task.state = LaneState::running;
     task.latency = latency;
     task.work = work;
-    active_.push_back({static_cast<std::int32_t>(r), static_cast<std::int32_t>(lane)});
+    active_.push_back({static_cast<std::int32_t>(r), static_cast<std::int32_t>(lane),
+                       lane == ranks_[r].host_lane()});
   }
 
   Consumer consumer_of(const Active& active) const {
@@ -305,11 +304,11 @@ class SharedEngine {
     const Rank& rank = ranks_[r];
     const LaneTask& task = rank.lanes[static_cast<std::size_t>(active.lane)];
     if (task.latency > 0) return {};
-    if (rank.is_host(active.lane) && rank.host != Rank::Host::computing) {
+    if (active.is_host && rank.host != Rank::Host::computing) {
       return issuing_host(options_.host);
     }
-    const Instruction& i = rank.is_host(active.lane) ? rank.program->instructions[rank.pc]
-                                                     : *task.queue[task.head].instruction;
+    const Instruction& i =
+        active.is_host ? rank.program->instructions[rank.pc] : *task.queue[task.head].instruction;
     return running_task(rank.cost(i));
   }
 
@@ -353,15 +352,15 @@ class SharedEngine {
   }
 
   void begin_work(const Active& active) {
+    if (active.is_host) return;
     Rank& rank = ranks_[static_cast<std::size_t>(active.rank)];
-    if (rank.is_host(active.lane)) return;
     const LaneTask& task = lane_of(active);
     rank.timeline.spans[task.queue[task.head].span].start = now();
   }
 
   void task_done(const Active& active) {
     const auto r = static_cast<std::size_t>(active.rank);
-    if (ranks_[r].is_host(active.lane)) {
+    if (active.is_host) {
       host_task_done(r);
     } else {
       stream_task_done(r, static_cast<std::size_t>(active.lane));

@@ -109,7 +109,6 @@ struct Rank {
   }
 
   std::size_t host_lane() const { return lanes.size() - 1; }
-  bool is_host(std::int32_t lane) const { return static_cast<std::size_t>(lane) == host_lane(); }
   LaneTask& host_task() { return lanes.back(); }
   bool is_busy() const {
     return std::any_of(lanes.begin(), lanes.end() - 1,
@@ -140,10 +139,10 @@ struct Rank {
     return -1;
   }
 
-  void open_timeline(std::int64_t last_step) {
+  void open_timeline(std::int64_t last_step, std::int64_t steps) {
     std::size_t spans = 0;
     for (std::int64_t s = 0; s <= last_step; ++s)
-      spans += input->program->step(s).instructions.size();
+      spans += input->program_of(s, steps).instructions.size();
     timeline.spans.resize(spans);
     timeline.first_span.push_back(0);
   }
@@ -174,6 +173,7 @@ inline void join_communicators(std::vector<Communicator>& communicators, Rank& r
 struct Active {
   std::int32_t rank = 0;
   std::int32_t lane = 0;
+  bool is_host = false;
 };
 
 inline Consumer issuing_host(const HostCosts& host) {

@@ -21,12 +21,14 @@ class MemoryWalk final : private AllocatorListener {
   }
 
   RankMemory run() {
-    const std::int64_t last = options_.stop ? options_.stop->step : options_.steps;
+    const auto closing = static_cast<std::int64_t>(program_.closing);
+    const std::int64_t last = options_.stop ? options_.stop->step : options_.steps + closing;
     for (step_ = 0; step_ <= last && !result_.failure; ++step_) {
       allocator_.reset_peaks();
-      run_step(program_.step(step_));
+      run_step(program_.programs[program_.number_of(step_, options_.steps)]);
       result_.run.include(allocator_.statistics());
-      if (step_ > 0) result_.steps.emplace_back().include(allocator_.statistics());
+      if (step_ > 0 && step_ <= options_.steps)
+        result_.steps.emplace_back().include(allocator_.statistics());
     }
     return std::move(result_);
   }

@@ -63,7 +63,7 @@ struct RankMemory {
 };
 
 struct MemoryOptions {
-  std::int64_t steps = 2;
+  std::int64_t steps = 2;                // after the set-up and before the closing programs
   std::optional<std::int64_t> capacity;  // bytes of the device; nothing: unlimited
   std::int64_t segment_alloc_ns = 0;     // what the driver takes, for the delays
   std::int64_t segment_free_ns = 0;

@@ -174,9 +174,10 @@ class Predictor {
     };
     double sum = 0;
     for (const auto& counts : costs.counts) sum += work_of(counts);
-    const auto repeats = options_.steps + 1 - static_cast<std::int64_t>(costs.counts.size());
-    return sum +
-           static_cast<double>(std::max<std::int64_t>(0, repeats)) * work_of(costs.counts.back());
+    const std::size_t steps_end = costs.counts.size() - rank_class.program.closing;
+    const auto repeats = options_.steps + 1 - static_cast<std::int64_t>(steps_end);
+    return sum + static_cast<double>(std::max<std::int64_t>(0, repeats)) *
+                     work_of(costs.counts[steps_end - 1]);
   }
 
   // Costs that make a run last forever are somebody's mistake, and no time follows from them.
@@ -215,6 +216,10 @@ class Predictor {
       step_ns = std::max(step_ns, timeline.step_end_ns[last] - timeline.step_end_ns[last - 1]);
     }
     result_.step_time = Nanoseconds(step_ns);
+    for (const RankTimeline& timeline : result_.timelines) {
+      const std::int64_t closing_ns = timeline.step_end_ns.back() - timeline.step_end_ns[last];
+      result_.closing_time = std::max(result_.closing_time, Nanoseconds(closing_ns));
+    }
     const auto scaled = [&](double factor) {
       return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(step_ns) * factor));
     };
@@ -379,7 +384,7 @@ Prediction predict(const Job& job, const PredictionOptions& options, Prediction 
   auto costs = choose_costs(job.ranks, job.nodes, options);
   std::vector<RankProgram> reused;
   for (RankClass& of : memory.classes) reused.push_back(std::move(of.program));
-  ProgramSet set = lower_all(job, costs->ranks_per_node(), std::move(reused));
+  ProgramSet set = lower_all(job, costs->ranks_per_node(), std::move(reused), options.run);
   return predict(std::move(set), std::move(costs), options, std::move(memory), start);
 }
 

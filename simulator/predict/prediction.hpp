@@ -35,6 +35,7 @@ struct PredictionOptions {
   bool keeps_memory_records = false;          // what to_trace and memory listings are made of
   bool wants_time = true;                     // false: memory only
   bool wants_path = false;                    // what the step's time consists of
+  RunVariant run;                             // what a job's run does besides training
 };
 
 struct RankPeaks {
@@ -73,6 +74,7 @@ struct Prediction {
   std::optional<OomReport> oom;
   // Of the last step; 0: no answer, because memory runs out or costs are unknown.
   Nanoseconds step_time{0}, step_time_low{0}, step_time_high{0};
+  Nanoseconds closing_time{0};  // of what follows the last step, of the slowest rank
   double tokens_per_s = 0;
   double mfu = 0;  // model FLOPs (model_flops.hpp) over what the devices could do
   Nanoseconds exposed_communication{0};  // of the last step, rank 0

@@ -34,8 +34,8 @@ MemoryAction action_of(AllocatorEvent::Action action) {
 class RankWriter {
  public:
   RankWriter(traces::Trace& trace, const RankClass& rank_class, const RankTimeline& timeline,
-             int rank)
-      : trace_(trace), rank_class_(rank_class), timeline_(timeline), rank_(rank) {
+             int rank, std::int64_t steps)
+      : trace_(trace), rank_class_(rank_class), timeline_(timeline), rank_(rank), steps_(steps) {
     host_lane_ = add_lane(false, "host");
     for (const StreamInfo& stream : rank_class.program.streams) {
       lanes_.push_back(add_lane(true, stream.name));
@@ -58,14 +58,15 @@ class RankWriter {
     return static_cast<std::int32_t>(trace_.lanes.size()) - 1;
   }
 
-  const ProgramFacts& facts(std::size_t step) const {
-    return facts_[rank_class_.program.number_of(static_cast<std::int64_t>(step))];
+  const ProgramFacts& facts(std::size_t step) const { return facts_[number_of(step)]; }
+
+  std::size_t number_of(std::size_t step) const {
+    return rank_class_.program.number_of(static_cast<std::int64_t>(step), steps_);
   }
 
   void write_step(std::size_t step) {
     const auto spans = timeline_.step(step);
-    const auto& instructions =
-        rank_class_.program.step(static_cast<std::int64_t>(step)).instructions;
+    const auto& instructions = rank_class_.program.programs[number_of(step)].instructions;
     std::vector<std::size_t> open;  // ranges that have begun
     for (std::size_t i = 0; i < spans.size(); ++i) {
       const Instruction& instruction = instructions[i];
@@ -88,6 +89,7 @@ class RankWriter {
             span.end);
       }
     }
+    if (static_cast<std::int64_t>(step) > steps_) return;
     const std::int64_t start = step == 0 ? 0 : timeline_.step_end_ns[step - 1];
     trace_.steps.push_back(
         {rank_, static_cast<std::int32_t>(step), start, timeline_.step_end_ns[step], 0, 0});
@@ -113,9 +115,7 @@ class RankWriter {
   }
 
   BufferId buffer_of(std::size_t step, std::size_t instruction) const {
-    return rank_class_.program.step(static_cast<std::int64_t>(step))
-        .instructions[instruction]
-        .target;
+    return rank_class_.program.programs[number_of(step)].instructions[instruction].target;
   }
 
   void write_memory() {
@@ -151,6 +151,7 @@ class RankWriter {
   const RankClass& rank_class_;
   const RankTimeline& timeline_;
   std::int32_t rank_;
+  std::int64_t steps_;
   std::int32_t host_lane_ = 0;
   std::vector<std::int32_t> lanes_;
   std::vector<ProgramFacts> facts_;  // by program
@@ -178,7 +179,7 @@ traces::Trace trace_of(const Prediction& prediction, traces::RunDescription run)
     const int rank = prediction.simulated_ranks[r];
     const int c = prediction.class_of_rank[static_cast<std::size_t>(rank)];
     RankWriter(trace, prediction.classes[static_cast<std::size_t>(c)], prediction.timelines[r],
-               rank)
+               rank, prediction.engine.steps)
         .write();
   }
   std::stable_sort(trace.events.begin(), trace.events.end(),

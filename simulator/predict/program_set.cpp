@@ -18,7 +18,8 @@ ProgramSet program_set(RankPrograms programs) {
   return set;
 }
 
-ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram> memory) {
+ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram> memory,
+                     const RunVariant& run) {
   ProgramSet set;
   set.nodes = job.nodes;
   set.allocator = job.plan.allocator;
@@ -39,7 +40,7 @@ ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram
     const std::size_t number = set.programs.size();
     set.class_of_rank.push_back(static_cast<int>(number));
     RankProgram reused = number < memory.size() ? std::move(memory[number]) : RankProgram();
-    set.programs.push_back(lower_repeating(job, rank, std::move(reused)));
+    set.programs.push_back(lower_repeating(job, rank, run, std::move(reused)));
   }
   const auto& lowered = set.programs[0].warnings;
   set.warnings.insert(set.warnings.end(), lowered.begin(), lowered.end());

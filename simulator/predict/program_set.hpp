@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/lowering/training/run_variant.hpp"
 #include "models/plan/plan.hpp"
 #include "models/program/program_json.hpp"
 #include "models/program/step_program.hpp"
@@ -35,6 +36,7 @@ ProgramSet program_set(RankPrograms programs);
 // Every class lowered once, equal micro-steps as repetitions. Ranks whose groups are spread over
 // different numbers of nodes are of
 // different classes. `memory`: programs that are no longer wanted, whose memory these take over.
-ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram> memory = {});
+ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram> memory = {},
+                     const RunVariant& run = {});
 
 }  // namespace foreshard::simulator

@@ -23,6 +23,8 @@ struct RunOptions {
   std::optional<std::int64_t> capacity = std::nullopt;
   bool poisons = false;
   std::string weights_file = {};
+  std::string gradients_file = {};
+  std::string checkpoint = {};
   executor::DeviceFactory make_device = {};
 };
 
@@ -36,6 +38,8 @@ executor::TrainingResult run(const Job& job, const RunOptions& how = {}) {
   options.poisons = how.poisons;
   if (how.poisons) options.threads_per_rank = 3;  // which changes no bit either
   options.export_weights = how.weights_file;
+  options.export_gradients = how.gradients_file;
+  options.save = how.checkpoint;
   options.make_device = how.make_device;
   auto result = executor::train(job, *data, weights, options);
   EXPECT_TRUE(result) << result.error().text();
@@ -62,11 +66,13 @@ executor::DeviceFactory refusing(std::int64_t bytes) {
   };
 }
 
-simulator::Prediction predicted(const Job& job, std::optional<std::int64_t> capacity) {
+simulator::Prediction predicted(const Job& job, std::optional<std::int64_t> capacity,
+                                const RunVariant& variant = {}) {
   simulator::PredictionOptions options;
   options.steps = kSteps;
   options.device_memory = capacity;
   options.wants_time = false;
+  options.run = variant;
   return simulator::predict(job, options);
 }
 
@@ -126,14 +132,22 @@ TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonAndCheckpointingChangeNothing) 
     const Job job = drawer.draw();
     SCOPED_TRACE("seed " + std::to_string(first_seed + static_cast<std::uint64_t>(draw)) + ", " +
                  std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan) + to_json(job.model));
-    for (const bool does_more : {false, true}) {  // resumes, and exports gradients
-      const auto broken = tests::broken_laws(lower(job, job.ranks - 1, {does_more, does_more}));
+    for (const bool all : {false, true}) {  // what a run can do besides training
+      const auto broken = tests::broken_laws(lower(job, job.ranks - 1, {all, all, all, all}));
       EXPECT_TRUE(broken.empty()) << broken.front();
     }
     const tests::TemporaryFolder folder;
-    const auto plain = run(job, {.weights_file = folder.path("plain")});
-    expect_same_memory(predicted(job, std::nullopt), plain);
-    expect_same_steps(plain, run(job, {.poisons = true}));
+    const RunVariant keeps{.exports_gradients = drawer.chance(0.5),
+                           .exports_weights = true,
+                           .saves = drawer.chance(0.5)};
+    const auto plain =
+        run(job, {.weights_file = folder.path("plain"),
+                  .gradients_file = keeps.exports_gradients ? folder.path("gradients") : "",
+                  .checkpoint = keeps.saves ? folder.path("checkpoint") : ""});
+    expect_same_memory(predicted(job, std::nullopt, keeps), plain);
+    const auto poisoned = run(job, {.poisons = true});
+    expect_same_memory(predicted(job, std::nullopt), poisoned);
+    expect_same_steps(plain, poisoned);
     if (job.plan.checkpointing.mode != CheckpointMode::none) {
       expect_numbers_of_the_twin_without_checkpointing(job, plain, folder);
     }
@@ -151,7 +165,7 @@ TEST(Agreement, NoDeviceChangesAnything) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(job.ranks) + " ranks\n" +
                  to_toml(job.plan) + to_json(job.model));
     const tests::TemporaryFolder folder;
-    const auto prediction = predicted(job, std::nullopt);
+    const auto prediction = predicted(job, std::nullopt, {.exports_weights = true});
     const auto plain = run(job, {.weights_file = folder.path("plain")});
     const std::pair<const char*, executor::DeviceFactory> devices[] = {
         {"delaying", delaying(static_cast<unsigned>(seed))}, {"immediate", immediate}};

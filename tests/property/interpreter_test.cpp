@@ -86,9 +86,7 @@ TEST_F(HandMadeProgram, StatesAreRestoredInTheOrderOfTheUpdate) {
             sq = static_cast<int>(ValueRole::exp_avg_sq);
   const int expected[] = {10 * avg + 3, 10 * avg + 4, 10 * sq + 3, 10 * sq + 4, 10 * sq + 4};
   for (BufferId b = 0; b < 5; ++b) {
-    interpreter.memory().read(b, [&](std::span<const std::byte> bytes) {
-      EXPECT_EQ(bytes[5], std::byte(expected[b])) << "buffer " << b;
-    });
+    EXPECT_EQ(interpreter.memory().bytes(b)[5], std::byte(expected[b])) << "buffer " << b;
   }
 }
 
@@ -144,9 +142,7 @@ class TwoStreams : public HandMadeProgram {
     Interpreter interpreter({program_, device, run_, agreement_, host_}, {.poisons = true});
     interpreter.run(0, 0, {});
     device.synchronize();
-    std::byte last{};
-    interpreter.memory().read(1, [&](std::span<const std::byte> bytes) { last = bytes.back(); });
-    return last;
+    return interpreter.memory().bytes(1).back();
   }
 };
 

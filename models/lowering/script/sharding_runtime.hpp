@@ -22,6 +22,11 @@ struct OptimizerTensors {
   BufferId gradient = kNone;                // on the device; none where it is reduced to the host
   BufferId host_gradient = kNone;
   EventId on_host = kNone;  // the gradient has been copied to the host
+
+  // What the optimizer writes.
+  std::span<const BufferId> updated() const {
+    return master_shards.empty() ? shards : master_shards;
+  }
 };
 
 class ShardingRuntime {

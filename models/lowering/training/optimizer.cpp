@@ -14,6 +14,7 @@ void export_gradients(const Job& job, Emitter& emit, const std::vector<Optimizer
     const BufferId gradient = job.plan.offload.parameters ? t.host_gradient : t.gradient;
     Staging staging(emit, {&gradient, 1});
     staging.copy_to_host();
+    staging.wait();
     emit.host_compute(key_of(Operator::export_gradients, job.plan.precision.storage, t.padded),
                       staging.host(), {});
     staging.free();
@@ -82,12 +83,8 @@ void Optimizer::create_states(const OptimizerTensors& tensors) {
   if (run_.resumes) restore_states(tensors);
 }
 
-// In the order in which the update takes them.
 void Optimizer::restore_states(const OptimizerTensors& tensors) {
-  const States& states = states_[static_cast<std::size_t>(tensors.unit)];
-  std::vector<BufferId> all = states.exp_avg;
-  all.insert(all.end(), states.exp_avg_sq.begin(), states.exp_avg_sq.end());
-  Staging staging(emit_, all);
+  Staging staging(emit_, states(tensors.unit));
   emit_.host_compute(
       key_of(Operator::restore_states, plan_.precision.optimizer_state, 2 * tensors.local), {},
       staging.host());
@@ -95,8 +92,14 @@ void Optimizer::restore_states(const OptimizerTensors& tensors) {
   staging.free();
 }
 
+std::vector<BufferId> Optimizer::states(UnitId unit) const {
+  const States& states = states_[static_cast<std::size_t>(unit)];
+  std::vector<BufferId> all = states.exp_avg;
+  all.insert(all.end(), states.exp_avg_sq.begin(), states.exp_avg_sq.end());
+  return all;
+}
+
 void Optimizer::update(const OptimizerTensors& tensors) {
-  const States& states = states_[static_cast<std::size_t>(tensors.unit)];
   const DType storage = plan_.precision.storage;
   const bool is_adamw = plan_.optimizer.name == OptimizerName::adamw;
   const CostKey key{is_adamw ? Operator::adamw : Operator::sgd,
@@ -105,10 +108,10 @@ void Optimizer::update(const OptimizerTensors& tensors) {
                     is_adamw ? plan_.precision.optimizer_state : storage,
                     {tensors.local}};
   const bool has_masters = !tensors.master_shards.empty();
-  const auto updated = has_masters ? tensors.master_shards : tensors.shards;
+  const auto updated = tensors.updated();
   std::vector<BufferId> writes(updated.begin(), updated.end());
-  writes.insert(writes.end(), states.exp_avg.begin(), states.exp_avg.end());
-  writes.insert(writes.end(), states.exp_avg_sq.begin(), states.exp_avg_sq.end());
+  const std::vector<BufferId> states_of_unit = states(tensors.unit);
+  writes.insert(writes.end(), states_of_unit.begin(), states_of_unit.end());
   if (!optimizes_on_host(plan_)) {
     const BufferId reads[] = {tensors.gradient, buffers_.clip};
     emit_.launch(Stream::compute, emit_.intern(key), reads, writes);

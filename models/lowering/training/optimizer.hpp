@@ -20,6 +20,9 @@ class Optimizer {
   // The first one creates the states, as zeros or those of the checkpoint that the run goes on from.
   void step();
 
+  // Of a unit, in the order in which the update takes them; nothing before the first step.
+  std::vector<BufferId> states(UnitId unit) const;
+
  private:
   struct States {
     std::vector<BufferId> exp_avg, exp_avg_sq;

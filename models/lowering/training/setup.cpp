@@ -47,7 +47,7 @@ void TrainingLoop::initialize_shards() {
   const DType storage = plan_.precision.storage;
   for (const OptimizerTensors& t : runtime_.optimizer_tensors()) {
     emit_.focus(t.unit, job_.units[static_cast<std::size_t>(t.unit)].modules[0]);
-    Staging staging(emit_, t.master_shards.empty() ? t.shards : t.master_shards);
+    Staging staging(emit_, t.updated());
     emit_.host_compute(key_of(Operator::initialize_shards, storage, t.padded), {}, staging.host());
     staging.copy_to_device();
     staging.free();

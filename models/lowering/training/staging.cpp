@@ -2,13 +2,14 @@
 
 namespace foreshard::lowering {
 
-Staging::Staging(Emitter& emit, std::span<const BufferId> buffers)
+Staging::Staging(Emitter& emit, std::span<const BufferId> buffers, bool persistent)
     : emit_(emit), buffers_(buffers.begin(), buffers.end()) {
   for (const BufferId id : buffers_) {
     const Buffer buffer = emit_.buffer(id);
-    host_.push_back(buffer.on_host ? id
-                                   : emit_.allocate({buffer.bytes, buffer.category, Role::staging,
-                                                     buffer.owner, Stream::compute, true}));
+    host_.push_back(buffer.on_host
+                        ? id
+                        : emit_.allocate({buffer.bytes, buffer.category, Role::staging,
+                                          buffer.owner, Stream::compute, true, persistent}));
   }
 }
 
@@ -30,7 +31,6 @@ void Staging::copy_to_host() {
     emit_.copy(Stream::compute, Operator::copy_device_to_host, bytes, buffers_[i], host_[i]);
     is_copying_ = true;
   }
-  wait();
 }
 
 void Staging::free() {

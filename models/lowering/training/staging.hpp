@@ -12,16 +12,17 @@ namespace foreshard::lowering {
 class Staging {
  public:
   // Allocates a host buffer beside each of `buffers`, which lie all on the device or all on the host.
-  Staging(Emitter& emit, std::span<const BufferId> buffers);
+  // `persistent`: it is not freed again.
+  Staging(Emitter& emit, std::span<const BufferId> buffers, bool persistent = false);
 
   std::span<const BufferId> host() const { return host_; }
   void copy_to_device();
-  void copy_to_host();  // and waits for it
-  void free();          // once the copies are done
+  void copy_to_host();
+  void wait();  // for the copies
+  void free();  // once they are done
 
  private:
   bool is_apart() const { return host_ != buffers_; }
-  void wait();
 
   Emitter& emit_;
   std::vector<BufferId> buffers_, host_;

@@ -23,8 +23,14 @@ class TrainingLoop {
 
   void setup(Program& target);
   void step(Program& target, MicroSteps form = MicroSteps::each);
+  // What follows the last step: copies of the parameters, or of the optimizer's states, to memory of the
+  // host, which stays. Each comes after a step.
+  void keep_parameters(Program& target);
+  void keep_states(Program& target);
 
  private:
+  template <typename BuffersOf>
+  void keep_on_host(Program& target, const BuffersOf& buffers_of);
   void place_segments();
   void allocate_buffers();
   void initialize_shards();

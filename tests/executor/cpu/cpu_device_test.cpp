@@ -95,20 +95,5 @@ TEST_F(CpuDeviceTest, AnotherProgramBeginsWhenTheStreamsAreIdle) {
   device.host_wait(19);
 }
 
-TEST_F(CpuDeviceTest, TheHostReadsMemoryInPlace) {
-  CpuDevice device(run_, 0, fsdp2_streams());
-  constexpr Address kAddress = Address{1} << 44;
-  ASSERT_TRUE(device.backing().commit(kAddress, 2 << 20));
-  const std::span<std::byte> memory(device.pointer(kAddress + 512), 100);
-  std::ranges::fill(memory, std::byte{9});
-  std::byte seen{};
-  device.read(memory, [&](std::span<const std::byte> bytes) {
-    EXPECT_EQ(bytes.data(), memory.data());
-    seen = bytes.back();
-  });
-  EXPECT_EQ(seen, std::byte{9});
-  device.backing().decommit(kAddress, 2 << 20);
-}
-
 }  // namespace
 }  // namespace foreshard::executor

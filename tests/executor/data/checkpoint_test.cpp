@@ -49,12 +49,6 @@ CheckpointFacts facts_of(const LlamaConfig& config, std::int64_t step, int ranks
   return facts;
 }
 
-template <typename T>
-auto reader_of(const std::vector<T>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  return [bytes](const CheckpointValue::Reader& reader) { reader(bytes); };
-}
-
 class CheckpointTest : public ::testing::Test {
  protected:
   void write_shards(std::uint32_t step, int ranks, int dim = 0) {
@@ -67,9 +61,10 @@ class CheckpointTest : public ::testing::Test {
         const auto shard = shard_of(tree_, static_cast<ParameterId>(i), rank, ranks, dim);
         parameters.push_back(part_of(values.parameters[i], shard));
         averages.push_back(part_of(values.averages[i], shard));
-        shards.push_back({shard, ValueRole::parameter, DType::fp32, reader_of(parameters.back())});
+        shards.push_back({shard, ValueRole::parameter, DType::fp32,
+                          std::as_bytes(std::span(parameters.back()))});
         for (const ValueRole state : kStates) {
-          shards.push_back({shard, state, DType::bf16, reader_of(averages.back())});
+          shards.push_back({shard, state, DType::bf16, std::as_bytes(std::span(averages.back()))});
         }
       }
       const auto done = write_checkpoint_shard(path_, tree_, rank, ranks, shards);
@@ -345,7 +340,8 @@ TEST_F(CheckpointTest, AValueThatIsMissingIsNamed) {
   const std::vector<std::uint32_t> zeros(static_cast<std::size_t>(shard.padded));
   ASSERT_TRUE(begin_checkpoint(path_));
   ASSERT_TRUE(write_checkpoint_shard(
-      path_, tree_, 0, 1, {{shard, ValueRole::parameter, DType::fp32, reader_of(zeros)}}));
+      path_, tree_, 0, 1,
+      {{shard, ValueRole::parameter, DType::fp32, std::as_bytes(std::span(zeros))}}));
   ASSERT_TRUE(commit_checkpoint(path_, facts_of(config_, 1, 1)));
   std::vector<std::uint32_t> out(zeros.size());
   const auto read = Checkpoint::open(path_).value().read(tree_, shard, ValueRole::exp_avg,

@@ -188,10 +188,12 @@ class Walk {
 
 std::vector<std::string> broken_laws(const RankProgram& program) {
   Walk walk(program);
+  const std::size_t steps_end = program.programs.size() - program.closing;
   for (std::size_t n = 0; n < program.programs.size(); ++n) {
+    if (n == steps_end) walk.run(program.programs[n - 1], "steady again");
     walk.run(program.programs[n], program_name(program, n));
   }
-  walk.run(program.programs.back(), "steady again");
+  if (program.closing == 0) walk.run(program.programs.back(), "steady again");
   return walk.complaints;
 }
 

@@ -256,6 +256,8 @@ TEST(ForeignProgram, ARowThatIsNotInItsTableIsRefused) {
       {"buffers[2].bytes", [](auto& p) { p.program().buffers[2].bytes = -1; }},
       {"groups[1].ranks", [](auto& p) { p.program().groups[1].ranks = 0; }},
       {"groups[1].stride", [](auto& p) { p.program().groups[1].stride = 0; }},
+      {"closing", [](auto& p) { p.program().closing = 2; }},
+      {"closing", [](auto& p) { p.program().closing = SIZE_MAX; }},
       {"number of streams", [](auto& p) { p.program().streams.clear(); }},
   };
   ASSERT_TRUE(check_program(ForeignProgram().program(), "file"));
