@@ -154,17 +154,17 @@ class Walk {
   bool at_collective_ = false;
 };
 
-struct Communicator {
+struct CommunicatorClock {
   std::int32_t id = 0;
   std::size_t members = 0;
   std::int64_t free_at = 0;
 };
 
-Communicator& find(std::vector<Communicator>& communicators, std::int32_t id) {
-  for (Communicator& c : communicators) {
+CommunicatorClock& find(std::vector<CommunicatorClock>& communicators, std::int32_t id) {
+  for (CommunicatorClock& c : communicators) {
     if (c.id == id) return c;
   }
-  return communicators.emplace_back(Communicator{id, 0, 0});
+  return communicators.emplace_back(CommunicatorClock{id, 0, 0});
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ Communicator& find(std::vector<Communicator>& communicators, std::int32_t id) {
 std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks,
                                             const EngineOptions& options,
                                             std::vector<RankTimeline> memory) {
-  std::vector<Communicator> communicators;
+  std::vector<CommunicatorClock> communicators;
   std::vector<Walk> walks;
   walks.reserve(ranks.size());
   memory.resize(ranks.size());
@@ -190,7 +190,7 @@ std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks
     for (Walk& walk : walks) {
       if (!walk.at_collective()) continue;
       waiting = true;
-      Communicator& communicator = find(communicators, walk.communicator());
+      CommunicatorClock& communicator = find(communicators, walk.communicator());
       std::size_t arrived = 0;
       std::int64_t start = communicator.free_at, duration = 0;
       for (const Walk& other : walks) {

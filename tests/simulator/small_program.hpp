@@ -12,6 +12,10 @@
 
 namespace foreshard::simulator {
 
+constexpr auto kCompute = Stream::compute;
+constexpr auto kGather = Stream::all_gather;
+constexpr auto kReduce = Stream::reduce_scatter;
+
 class SmallProgram {
  public:
   explicit SmallProgram(int rank = 0, int ranks = 1) {
