@@ -68,7 +68,7 @@ class SmallProgram {
     i.stream = stream;
     i.group = group;
     i.cost_key = static_cast<CostKeyId>(program.cost_keys.size());
-    program.cost_keys.emplace_back();
+    program.cost_keys.push_back({.op = Operator::add});
     costs.resize(program.cost_keys.size() * kCostPlaces);
     costs[cost_index(i)] = {ns, {cores, memory}};
     step().instructions.push_back(i);
