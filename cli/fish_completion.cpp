@@ -14,7 +14,7 @@ std::string fish_quoted(const std::string& text) {
 }
 
 // What a value may be: -x forbids files, -r requires a value.
-std::string value_of(const OptionInfo& option) {
+std::string value_arguments(const OptionInfo& option) {
   if (option.kind == ValueKind::flag) return "";
   std::string text = takes_file(option) || option.kind == ValueKind::folder ? " -r -F" : " -x";
   const std::vector<std::string> words = words_of(option);
@@ -33,7 +33,7 @@ std::string line_of(const std::string& command, const OptionInfo& option) {
   for (const std::string& name : option.names) {
     text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
-  return text + value_of(option) + " -d " + fish_quoted(option.help) + "\n";
+  return text + value_arguments(option) + " -d " + fish_quoted(option.help) + "\n";
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ std::string row(const std::string& name, const std::string& text, std::size_t co
   return line + wrapped(text, column) + "\n";
 }
 
-std::string paragraphs(const std::string& text) {
+std::string wrapped_paragraphs(const std::string& text) {
   std::string out;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find("\n\n", begin), text.size());
@@ -95,7 +95,7 @@ std::string command_help(const CommandLine::Entry& entry) {
   std::string text = "Usage: foreshard " + wrapped(usage_line(entry), 17) + "\n";
   std::string summary = entry.text.summary;
   summary[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(summary[0])));
-  text += "\n" + summary + ".\n" + paragraphs(entry.text.details);
+  text += "\n" + summary + ".\n" + wrapped_paragraphs(entry.text.details);
   const std::string arguments = rows(entry.options.all(), true);
   if (!arguments.empty()) text += "\nArguments:\n" + arguments;
   text += "\nOptions:\n" + rows(entry.options.all(), false) +

@@ -24,7 +24,7 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-std::string paragraphs(const std::string& text) {
+std::string roff_paragraphs(const std::string& text) {
   std::string out;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find("\n\n", begin), text.size());
@@ -67,7 +67,8 @@ constexpr const char* kExitStatus =
 std::string manual_page(const CommandLine::Entry& entry) {
   std::string text = heading("foreshard-" + entry.text.name, entry.text.summary);
   text += ".SH SYNOPSIS\n.B foreshard " + roff(usage_line(entry)) + "\n";
-  if (!entry.text.details.empty()) text += ".SH DESCRIPTION\n" + paragraphs(entry.text.details);
+  if (!entry.text.details.empty())
+    text += ".SH DESCRIPTION\n" + roff_paragraphs(entry.text.details);
   text += options_section("ARGUMENTS", entry.options.all(), true) +
           options_section("OPTIONS", entry.options.all(), false) + ".SH EXAMPLES\n.nf\n";
   for (const std::string& example : entry.text.examples) text += roff(example) + "\n";

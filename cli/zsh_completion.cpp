@@ -15,7 +15,7 @@ std::string escaped(const std::string& text) {
 }
 
 // ":METAVAR:ACTION"
-std::string value_of(const OptionInfo& option) {
+std::string value_specification(const OptionInfo& option) {
   std::string action = " ";
   const std::vector<std::string> words = words_of(option);
   if (!words.empty()) {
@@ -30,9 +30,10 @@ std::string value_of(const OptionInfo& option) {
 }
 
 std::string specification(const OptionInfo& option) {
-  if (option.is_positional()) return quoted((option.is_repeated ? "*" : "") + value_of(option));
-  const std::string tail =
-      "[" + escaped(option.help) + "]" + (option.kind == ValueKind::flag ? "" : value_of(option));
+  if (option.is_positional())
+    return quoted((option.is_repeated ? "*" : "") + value_specification(option));
+  const std::string tail = "[" + escaped(option.help) + "]" +
+                           (option.kind == ValueKind::flag ? "" : value_specification(option));
   if (option.names.size() == 1) return quoted(option.names[0] + tail);
   return quoted("(" + joined(option.names) + ")") + "{" + joined(option.names, ",") + "}" +
          quoted(tail);

@@ -7,6 +7,9 @@ target_compile_options(foreshard_warnings INTERFACE
   $<$<BOOL:${FORESHARD_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(foreshard_warnings INTERFACE -Wno-restrict)
+  if(CMAKE_UNITY_BUILD)  # takes the parts of a batch for headers
+    target_compile_options(foreshard_warnings INTERFACE -Wno-subobject-linkage)
+  endif()
   if(FORESHARD_PRECOMPILED_HEADERS)
     target_compile_options(foreshard_warnings INTERFACE
       -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)

@@ -99,7 +99,7 @@ bool has_format(const json& object) {
   return format != object.end() && format->is_string() && *format == kFormat;
 }
 
-std::optional<StoredType> type_named(const std::string& text) {
+std::optional<StoredType> value_type_named(const std::string& text) {
   for (const auto type : {StoredType::f32, StoredType::bf16, StoredType::f64, StoredType::i32}) {
     if (name(type) == text) return type;
   }
@@ -128,7 +128,7 @@ Result<CheckpointParameter> parse_parameter(const json& entry, const std::string
   p.name = reader.text("name");
   std::tie(p.rows, p.columns) = reader.pair("shape");
   for (const auto& [role, type] : reader.member("values", json::value_t::object).items()) {
-    const auto known = type_named(type.is_string() ? type.get<std::string>() : "");
+    const auto known = value_type_named(type.is_string() ? type.get<std::string>() : "");
     if (!known) return fail(file, p.name, "has a value '" + role + "' of an unknown dtype");
     p.values[role] = *known;
   }

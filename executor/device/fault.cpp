@@ -10,7 +10,7 @@
 namespace foreshard::executor {
 namespace {
 
-constexpr const char* kVariable = "FORESHARD_FAULT";
+constexpr const char* kFaultVariable = "FORESHARD_FAULT";
 
 template <typename Number>
 bool read_number(std::string_view text, Number& number) {
@@ -25,7 +25,7 @@ void Fault::maybe_fail(int at_rank, std::int64_t at_step) const {
   switch (kind) {
     case Kind::throws:
       throw std::runtime_error("ordered to throw in step " + std::to_string(step) + " by " +
-                               kVariable);
+                               kFaultVariable);
     case Kind::exits: _exit(1);
     case Kind::hangs:
       for (;;) pause();
@@ -43,7 +43,7 @@ Result<Fault> parse_fault(std::string_view text) {
     const std::string_view key = item.substr(0, colon);
     const std::string_view value = colon == item.npos ? "" : item.substr(colon + 1);
     const auto wrong = [&](const char* expected) {
-      return fail(kVariable, std::string(key),
+      return fail(kFaultVariable, std::string(key),
                   "\"" + std::string(value) + "\" is not understood; expected " + expected);
     };
     if (key == "rank") {
@@ -63,17 +63,17 @@ Result<Fault> parse_fault(std::string_view text) {
       }
       has_kind = true;
     } else {
-      return fail(kVariable, std::string(key), "unknown key; expected rank, step and kind");
+      return fail(kFaultVariable, std::string(key), "unknown key; expected rank, step and kind");
     }
   }
   if (fault.rank == kNoRank || !has_step || !has_kind) {
-    return fail(kVariable, "", "incomplete; expected rank:R,step:S,kind:throw|exit|hang");
+    return fail(kFaultVariable, "", "incomplete; expected rank:R,step:S,kind:throw|exit|hang");
   }
   return fault;
 }
 
 Result<Fault> fault_from_environment() {
-  const char* text = std::getenv(kVariable);
+  const char* text = std::getenv(kFaultVariable);
   return parse_fault(text == nullptr ? "" : text);
 }
 

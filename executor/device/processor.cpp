@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kNames = {"baseline", "avx2", "avx512", "avx512_bf16",
                                                     "amx"};
-constexpr const char* kVariable = "FORESHARD_SIMD";
+constexpr const char* kSimdVariable = "FORESHARD_SIMD";
 
 #if defined(__x86_64__)
 
@@ -126,7 +126,7 @@ Result<InstructionSet> choose_instruction_set(const Processor& processor, std::s
     expected += (expected.empty() ? "" : ", ") + std::string(name(set));
   }
   return fail(
-      "", kVariable,
+      "", kSimdVariable,
       "'" + std::string(wanted) +
           (is_known ? "' is not available on this processor" : "' is not an instruction set") +
           "; expected one of " + expected);
@@ -134,7 +134,7 @@ Result<InstructionSet> choose_instruction_set(const Processor& processor, std::s
 
 const Result<InstructionSet>& requested_instruction_set() {
   static const Result<InstructionSet> requested = [] {
-    const char* wanted = std::getenv(kVariable);
+    const char* wanted = std::getenv(kSimdVariable);
     return choose_instruction_set(this_processor(), wanted == nullptr ? "" : wanted);
   }();
   return requested;

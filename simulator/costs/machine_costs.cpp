@@ -22,7 +22,7 @@ constexpr double kCopyStartNs = 8000;
 constexpr double kCollectiveStartNs =
     20000;                              // what published small collectives take above the planner
 constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main memory
-constexpr double kModelledBand = 0.35;
+constexpr double kMachineBand = 0.35;
 
 class MachineCosts final : public CostModel {
  public:
@@ -63,7 +63,7 @@ class MachineCosts final : public CostModel {
     return simulator::bytes_outside_allocator(nccl_, program, ranks_per_node_);
   }
   int ranks_per_node() const override { return ranks_per_node_; }
-  double band() const override { return kModelledBand; }
+  double band() const override { return kMachineBand; }
 
   std::vector<std::string> warnings() const override {
     return {"times are modelled from the data sheet of " + machine_.name +

@@ -13,7 +13,7 @@ constexpr double kBytesPerNsAndCore = 6;
 constexpr double kBytesPerNs = 20;  // of the whole machine
 constexpr double kOverheadNs = 2000;
 constexpr double kCollectiveOverheadNs = 30'000;
-constexpr double kModelledBand = 0.6;
+constexpr double kProcessorBand = 0.6;
 
 class ProcessorCosts final : public CostModel {
  public:
@@ -55,7 +55,7 @@ class ProcessorCosts final : public CostModel {
     return kFlopsPerNsAndCore * cores_per_rank(cores_, ranks_);
   }
   int ranks_per_node() const override { return 0; }
-  double band() const override { return kModelledBand; }
+  double band() const override { return kProcessorBand; }
 
   std::vector<std::string> warnings() const override {
     return {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kUnrecorded = -1;
 
-struct Communicator {
+struct CommunicatorClock {
   std::int64_t id = 0;
   std::size_t members = 0;
   std::int64_t free_at = 0;
@@ -22,7 +22,7 @@ class Walk {
  public:
   // `alone`: the communicators, where there is no other rank.
   Walk(const SimulatedRank& rank, const EngineOptions& options, RankTimeline memory,
-       std::vector<Communicator>* alone)
+       std::vector<CommunicatorClock>* alone)
       : rank_(rank),
         options_(options),
         alone_(alone),
@@ -159,7 +159,7 @@ class Walk {
 
   CopyTimes times() const {
     CopyTimes result{host_, streams_, {}, {}};
-    for (const Communicator& c : *alone_) result.communicators.push_back(c.free_at);
+    for (const CommunicatorClock& c : *alone_) result.communicators.push_back(c.free_at);
     for (const EventId e : awaited_) {
       result.events.push_back(events_[static_cast<std::size_t>(e)]);
     }
@@ -196,7 +196,7 @@ class Walk {
       go_on(streams_[s].ready, streams_[s].ready - copy_began_.streams[s].ready);
     }
     for (std::size_t c = 0; c < alone_->size(); ++c) {
-      Communicator& communicator = (*alone_)[c];
+      CommunicatorClock& communicator = (*alone_)[c];
       go_on(communicator.free_at, communicator.free_at - copy_began_.communicators[c]);
     }
     host_ += left * period.host;
@@ -282,7 +282,7 @@ class Walk {
 
   const SimulatedRank& rank_;
   const EngineOptions& options_;
-  std::vector<Communicator>* alone_;
+  std::vector<CommunicatorClock>* alone_;
   RankTimeline timeline_;
   const std::size_t cost_places_;
   std::vector<StreamTimes> streams_;
@@ -307,11 +307,11 @@ class Walk {
   bool at_collective_ = false;
 };
 
-Communicator& find(std::vector<Communicator>& communicators, std::int64_t id) {
-  for (Communicator& c : communicators) {
+CommunicatorClock& find(std::vector<CommunicatorClock>& communicators, std::int64_t id) {
+  for (CommunicatorClock& c : communicators) {
     if (c.id == id) return c;
   }
-  return communicators.emplace_back(Communicator{id, 0, 0});
+  return communicators.emplace_back(CommunicatorClock{id, 0, 0});
 }
 
 }  // namespace
@@ -319,7 +319,7 @@ Communicator& find(std::vector<Communicator>& communicators, std::int64_t id) {
 std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks,
                                             const EngineOptions& options,
                                             std::vector<RankTimeline> memory) {
-  std::vector<Communicator> communicators;
+  std::vector<CommunicatorClock> communicators;
   std::vector<Walk> walks;
   walks.reserve(ranks.size());
   memory.resize(ranks.size());
@@ -338,7 +338,7 @@ std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks
     for (Walk& walk : walks) {
       if (!walk.at_collective()) continue;
       waiting = true;
-      Communicator& communicator = find(communicators, walk.communicator());
+      CommunicatorClock& communicator = find(communicators, walk.communicator());
       std::size_t arrived = 0;
       std::int64_t start = communicator.free_at, duration = 0;
       for (const Walk& other : walks) {

@@ -35,16 +35,16 @@ struct Parts {
 };
 
 // A communicator's collectives so far: the k-th is one node for all ranks.
-struct Communicator {
+struct CommunicatorHistory {
   std::int64_t before = kNobody;  // the last one of earlier steps
   std::vector<std::int64_t> meetings;
 };
-using Communicators = std::map<std::int64_t, Communicator>;
+using CommunicatorHistories = std::map<std::int64_t, CommunicatorHistory>;
 
 // Walks one rank's program and adds its nodes and edges.
 class RankBuilder {
  public:
-  RankBuilder(Parts& parts, Communicators& communicators, const SimulatedRank& rank,
+  RankBuilder(Parts& parts, CommunicatorHistories& communicators, const SimulatedRank& rank,
               const RankTimeline& timeline, std::int64_t step, const EngineOptions& options,
               std::int32_t index)
       : parts_(parts),
@@ -96,7 +96,7 @@ class RankBuilder {
         const Instruction& instruction = instructions[i];
         const auto s = static_cast<std::size_t>(instruction.stream);
         if (!runs_on_stream(instruction.kind)) continue;
-        Communicator* const communicator =
+        CommunicatorHistory* const communicator =
             instruction.kind == Kind::collective ? &communicator_of(instruction) : nullptr;
         const bool is_last = communicator != nullptr && communicator->before == kNobody;
         if (is_seen[s] && !is_last) continue;
@@ -111,7 +111,7 @@ class RankBuilder {
     }
   }
 
-  Communicator& communicator_of(const Instruction& i) {
+  CommunicatorHistory& communicator_of(const Instruction& i) {
     return communicators_[communicator_id(rank_.place, i.group, options_.one_per_class)];
   }
 
@@ -192,7 +192,7 @@ class RankBuilder {
   }
 
   std::int64_t meeting(const Instruction& instruction, std::int32_t number, const Span& span) {
-    Communicator& communicator = communicator_of(instruction);
+    CommunicatorHistory& communicator = communicator_of(instruction);
     const std::size_t ordinal = ordinals_[&communicator]++;
     if (ordinal == communicator.meetings.size()) {
       const std::int64_t before =
@@ -227,7 +227,7 @@ class RankBuilder {
   }
 
   Parts& parts_;
-  Communicators& communicators_;
+  CommunicatorHistories& communicators_;
   const SimulatedRank& rank_;
   const RankTimeline& timeline_;
   std::span<const Span> spans_;
@@ -240,7 +240,7 @@ class RankBuilder {
   std::vector<std::int64_t> passed_;  // of each, as the engine counts it
   // What a stream was told to wait for and has not started a task after yet.
   std::vector<std::vector<Awaited>> awaited_;
-  std::map<const Communicator*, std::size_t> ordinals_;
+  std::map<const CommunicatorHistory*, std::size_t> ordinals_;
   std::int64_t host_ = kNobody, host_since_ = 0, end_ = 0;
   std::size_t delay_ = 0;
 };
@@ -272,7 +272,7 @@ TaskGraph::TaskGraph(std::span<const SimulatedRank> ranks, std::span<const RankT
                      std::int64_t step, const EngineOptions& options)
     : graph_(std::make_unique<Graph>()) {
   Parts parts;
-  Communicators communicators;
+  CommunicatorHistories communicators;
   std::int64_t longest = -1;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const std::size_t end = RankBuilder(parts, communicators, ranks[r], timelines[r], step, options,

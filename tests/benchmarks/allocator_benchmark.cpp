@@ -7,11 +7,10 @@
 
 #include "models/allocator/caching_allocator.hpp"
 #include "models/allocator/virtual_segments.hpp"
+#include "models/base/units.hpp"
 
 namespace foreshard {
 namespace {
-
-constexpr std::int64_t kMi = 1 << 20;
 
 // A request and its free among `range` other free blocks, cut from the smallest that holds it.
 void cached_pair(benchmark::State& state) {
@@ -19,11 +18,11 @@ void cached_pair(benchmark::State& state) {
   CachingAllocator allocator(AllocatorRules{}, std::nullopt, memory);
   std::vector<BlockId> held;
   for (std::int64_t i = 0; i < state.range(0); ++i) {
-    held.push_back(allocator.allocate((20 + 2 * i) * kMi, 0)->block);
+    held.push_back(allocator.allocate((20 + 2 * i) * kMiB.count, 0)->block);
   }
   for (const BlockId block : held) allocator.free(block);
   for (auto _ : state) {
-    const auto a = allocator.allocate(20 * kMi, 0);
+    const auto a = allocator.allocate(20 * kMiB.count, 0);
     benchmark::DoNotOptimize(a->address);
     allocator.free(a->block);
   }
@@ -50,16 +49,16 @@ std::vector<StepRequest> step_requests() {
   std::vector<std::vector<std::size_t>> activations(kBlocks);
   for (const bool backward : {false, true}) {
     for (int b = 0; b < kBlocks; ++b) {
-      const std::size_t cast = take(27 * kMi, 1), gathered = take(218 * kMi, 1);
+      const std::size_t cast = take(27 * kMiB.count, 1), gathered = take(218 * kMiB.count, 1);
       give(cast);
       std::vector<std::size_t> unsharded;
-      for (int p = 0; p < 9; ++p) unsharded.push_back(take((p % 3 + 1) * 16 * kMi, 0));
+      for (int p = 0; p < 9; ++p) unsharded.push_back(take((p % 3 + 1) * 16 * kMiB.count, 0));
       give(gathered);
       for (int o = 0; o < kOperators; ++o) {
-        const std::size_t temporary = take((o % 7 + 1) * 3 * kMi + 512, 0);
+        const std::size_t temporary = take((o % 7 + 1) * 3 * kMiB.count + 512, 0);
         const std::size_t statistic = take(4096 * (o % 5 + 1), 0);
         if (!backward && o % 3 == 0) {
-          activations[static_cast<std::size_t>(b)].push_back(take(32 * kMi, 0));
+          activations[static_cast<std::size_t>(b)].push_back(take(32 * kMiB.count, 0));
         }
         give(temporary);
         give(statistic);

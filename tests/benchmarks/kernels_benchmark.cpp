@@ -109,7 +109,7 @@ void run_adamw(benchmark::State& state) {
       {F * D, F * D, F * D}, unit);
 }
 
-const bool registered = [] {
+const bool kernels_are_registered = [] {
   for (const DType type : {DType::fp32, DType::bf16}) {
     for (const Case& c : cases()) {
       const std::string suffix =

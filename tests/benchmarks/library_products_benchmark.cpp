@@ -107,7 +107,7 @@ void run_onednn(benchmark::State& state, const Strided& s) {
 }
 #endif
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool library_products_are_registered = [] {
   for (const LinearProduct& p : linear_products()) {
     [[maybe_unused]] const Strided s = strided(p);
     [[maybe_unused]] const std::string name =

@@ -6,12 +6,12 @@
 
 #include <benchmark/benchmark.h>
 
+#include "models/base/units.hpp"
 #include "traces/allocator/allocator_replay.hpp"
 
 namespace foreshard::traces {
 namespace {
 
-constexpr std::int64_t kMi = 1 << 20;
 constexpr std::size_t kEvents = 100'000;
 
 // Steps of 32 blocks: activations that live from forward to backward, gathered parameters on a
@@ -33,11 +33,11 @@ AllocatorHistory training_steps() {
     std::vector<std::pair<Address, std::int64_t>> activations;
     for (int block = 0; block < 64; ++block) {
       const bool is_forward = block < 32;
-      const auto gathered = take(416 * kMi, 1);
+      const auto gathered = take(416 * kMiB.count, 1);
       for (int op = 0; op < 30; ++op) {
-        const auto temporary = take((op % 7 + 1) * 3 * kMi + 512 * (block % 5), 0);
+        const auto temporary = take((op % 7 + 1) * 3 * kMiB.count + 512 * (block % 5), 0);
         const auto statistic = take(4096 * (op % 5 + 1), 0);
-        if (is_forward && op % 3 == 0) activations.push_back(take((16 + op) * kMi, 0));
+        if (is_forward && op % 3 == 0) activations.push_back(take((16 + op) * kMiB.count, 0));
         if (!is_forward && op % 3 == 0) {
           give(activations.back(), 0);
           activations.pop_back();
@@ -57,7 +57,7 @@ void replay_events(benchmark::State& state) {
   ReplayOptions options;
   options.rules = history.rules;
   if (state.range(0) == 1) options.rules->expandable_segments = true;
-  if (state.range(0) == 2) options.capacity = 9 * 1024 * kMi;
+  if (state.range(0) == 2) options.capacity = 9 * 1024 * kMiB.count;
   for (auto _ : state) {
     const auto result = replay(history, options);
     benchmark::DoNotOptimize(result->statistics.peak_reserved);

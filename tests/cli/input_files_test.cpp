@@ -74,7 +74,7 @@ std::vector<std::string> planned(const std::string& command, const std::string& 
   return arguments;
 }
 
-const auto kCaseName = [](const auto& info) { return info.param.name; };
+const auto kInputName = [](const auto& info) { return info.param.name; };
 
 constexpr const char* kPlan =
     "a plan in TOML, or a configuration of Accelerate, torchtitan or DeepSpeed";
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
               "in/h.jsonl",
               {"replay", "in/h.jsonl"},
               "a CUDA memory snapshot (pickle), an allocator event list"}),
-    kCaseName);
+    kInputName);
 
 // A model's name is looked up among the bundled ones where no such file is there.
 TEST(InputFilesOfModels, FolderWithoutConfig) {

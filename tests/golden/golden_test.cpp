@@ -26,7 +26,7 @@ bool is_update() {
   return std::getenv("FORESHARD_GOLDEN_UPDATE") != nullptr;
 }
 
-std::vector<std::string> lines_of(const fs::path& file) {
+std::vector<std::string> lines_in(const fs::path& file) {
   std::istringstream text(tests::read_file(file));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) {
@@ -88,7 +88,7 @@ TEST_P(Golden, Report) {
   }
   fs::create_directory(place.path("out"));
 
-  const std::vector<std::string> commands = lines_of(folder / "command");
+  const std::vector<std::string> commands = lines_in(folder / "command");
   ASSERT_FALSE(commands.empty()) << folder / "command";
   cli_tests::Outcome outcome;
   for (std::size_t i = 0; i < commands.size(); ++i) {
@@ -101,7 +101,7 @@ TEST_P(Golden, Report) {
   // What is kept besides, and how much of it: all, so many lines, or "json", see shortened_json().
   std::map<std::string, std::string> kept = {{"stdout", ""}, {"stderr", ""}};
   if (fs::exists(folder / "files")) {
-    for (const std::string& line : lines_of(folder / "files")) {
+    for (const std::string& line : lines_in(folder / "files")) {
       const auto parts = words(line);
       kept[parts[0]] = parts.size() > 1 ? parts[1] : "";
     }

@@ -12,6 +12,10 @@
 
 namespace foreshard::simulator {
 
+constexpr auto kCompute = Stream::compute;
+constexpr auto kGather = Stream::all_gather;
+constexpr auto kReduce = Stream::reduce_scatter;
+
 class SmallProgram {
  public:
   explicit SmallProgram(int rank = 0, int ranks = 1) {
@@ -68,7 +72,7 @@ class SmallProgram {
     i.stream = stream;
     i.group = group;
     i.cost_key = static_cast<CostKeyId>(program.cost_keys.size());
-    program.cost_keys.emplace_back();
+    program.cost_keys.push_back({.op = Operator::add});
     costs.resize(program.cost_keys.size() * cost_places(program.place));
     cost(i) = {ns, {cores, memory}};
     step().instructions.push_back(i);

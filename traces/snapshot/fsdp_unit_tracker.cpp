@@ -3,7 +3,7 @@
 namespace foreshard::traces {
 namespace {
 
-constexpr std::size_t kMaxOpen = 1024, kMaxText = 4096;
+constexpr std::size_t kMaxOpen = 1024, kMaxName = 4096;
 
 }  // namespace
 
@@ -16,7 +16,7 @@ void FsdpUnitTracker::advance(std::int64_t time_us) {
     if (range.time_us > time_us) break;
     if (range.device != device_) continue;
     const std::string_view name = snapshot_.text(range.name);
-    const Annotation meaning = annotation_of(name.substr(0, kMaxText));
+    const Annotation meaning = annotation_of(name.substr(0, kMaxName));
     const bool has_begun = !open_.empty() && open_.back() == meaning.unit;
     if (!range.is_end && !meaning.unit.empty() && open_.size() < kMaxOpen) {
       open_.emplace_back(meaning.unit);

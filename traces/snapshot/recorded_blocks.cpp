@@ -3,8 +3,11 @@
 #include <algorithm>
 
 namespace foreshard::traces {
+namespace {
 
 using Action = AllocatorAction;
+
+}  // namespace
 
 RecordedBlocks::RecordedBlocks(const AllocatorRules& rules, const StartState& start)
     : rules_(rules) {

@@ -9,17 +9,18 @@
 namespace foreshard::executor {
 namespace {
 
-const RunIdentity kRun{3, 0x1234, 0x5678};
+const RunIdentity kIdentity{3, 0x1234, 0x5678};
 
 TEST(TcpHandshake, HellosComeBack) {
-  const TcpHello hello{kTcpVersion, TcpHello::Purpose::join, 2, kRun, 0x9abcdef012345678, 40000};
+  const TcpHello hello{kTcpVersion, TcpHello::Purpose::join, 2,
+                       kIdentity,   0x9abcdef012345678,      40000};
   const auto back = decode_hello(encode(hello));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->purpose, hello.purpose);
   EXPECT_EQ(back->rank, 2);
   EXPECT_EQ(back->token, hello.token);
   EXPECT_EQ(back->port, 40000);
-  EXPECT_EQ(why_refused(*back, kRun), "");
+  EXPECT_EQ(why_refused(*back, kIdentity), "");
 }
 
 TEST(TcpHandshake, StrangersAreNoHello) {
@@ -31,8 +32,8 @@ TEST(TcpHandshake, StrangersAreNoHello) {
 }
 
 TEST(TcpHandshake, RefusalsSayWhy) {
-  const auto refused = [](TcpHello hello) { return why_refused(hello, kRun); };
-  const TcpHello good{kTcpVersion, TcpHello::Purpose::meet, 1, kRun, 0, 1};
+  const auto refused = [](TcpHello hello) { return why_refused(hello, kIdentity); };
+  const TcpHello good{kTcpVersion, TcpHello::Purpose::meet, 1, kIdentity, 0, 1};
   EXPECT_EQ(refused(good), "");
   TcpHello bad = good;
   bad.version = kTcpVersion + 1;

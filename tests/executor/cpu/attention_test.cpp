@@ -8,13 +8,13 @@ namespace {
 class Attention : public KernelTest {};
 
 // Odd heads, one token, tile edges, several tiles, grouped and multi-query heads, long heads.
-constexpr AttentionShape kShapes[] = {{1, 1, 1, 1, 2},    {2, 33, 4, 2, 10},   {1, 97, 5, 1, 24},
-                                      {1, 200, 2, 2, 64}, {1, 131, 3, 3, 130}, {1, 70, 2, 1, 258},
-                                      {2, 193, 2, 1, 33}, {1, 96, 1, 1, 31}};
+constexpr AttentionShape kAttentionShapes[] = {
+    {1, 1, 1, 1, 2},     {2, 33, 4, 2, 10},  {1, 97, 5, 1, 24},  {1, 200, 2, 2, 64},
+    {1, 131, 3, 3, 130}, {1, 70, 2, 1, 258}, {2, 193, 2, 1, 33}, {1, 96, 1, 1, 31}};
 
 TEST_P(Attention, AgreesWithTheWholeScoreMatrix) {
   for (const DType type : {DType::fp32, DType::bf16}) {
-    for (const AttentionShape& s : kShapes) {
+    for (const AttentionShape& s : kAttentionShapes) {
       SCOPED_TRACE(text(s.key(Operator::attention, type)));
       const AttentionValues x(s, type);
       const Attended expected = attend(s, x.q, x.k, x.v, x.dout);
@@ -78,7 +78,7 @@ __attribute__((noinline)) void fill_stack(int byte) {
 // Tiles are padded, never with what lies about: not what the stack held before, which would be NaN.
 TEST_P(Attention, TakesNothingFromTheStack) {
   for (const DType type : {DType::fp32, DType::bf16}) {
-    for (const AttentionShape& s : kShapes) {
+    for (const AttentionShape& s : kAttentionShapes) {
       SCOPED_TRACE(text(s.key(Operator::attention, type)));
       const AttentionValues x(s, type);
       const Launch forward = forward_launch(s, type, x.q, x.k, x.v);

@@ -3,13 +3,13 @@
 namespace foreshard::executor {
 namespace {
 
-struct Shape {
+struct ProductShape {
   std::int64_t T, N, K;
 };
 
 // Edges of tiles, a single element, one block of the summed index and several.
-constexpr Shape kShapes[] = {{1, 1, 1},    {1, 5, 3},      {3, 24, 17},    {7, 33, 129},
-                             {33, 10, 64}, {13, 259, 700}, {130, 96, 1300}};
+constexpr ProductShape kProductShapes[] = {
+    {1, 1, 1}, {1, 5, 3}, {3, 24, 17}, {7, 33, 129}, {33, 10, 64}, {13, 259, 700}, {130, 96, 1300}};
 
 class Matmul : public KernelTest {};
 
@@ -52,7 +52,7 @@ auto element(const Values& v, std::int64_t row, std::int64_t column) {
 
 TEST_P(Matmul, AgreesWithNaiveProducts) {
   for (const DType type : {DType::fp32, DType::bf16}) {
-    for (const auto& [T, N, K] : kShapes) {
+    for (const auto& [T, N, K] : kProductShapes) {
       const Values x = rounded(type, random_values(T * K, 1));
       const Values w = rounded(type, random_values(N * K, 2));
       const Values dy = rounded(type, random_values(T * N, 3));

@@ -139,7 +139,8 @@ TEST_P(Nonfinite, MatrixProducts) {
       for (double& e : w) e = std::abs(e) + 0.1;
       for (const bool transposed : {false, true}) {
         const Values clean = multiplied(type, m, n, k, x, w, transposed);
-        const auto expect_spoilt = [&](double value, std::int64_t row, std::int64_t column) {
+        const auto expect_spoilt = [&, m = m, n = n, k = k](double value, std::int64_t row,
+                                                            std::int64_t column) {
           const Values got = multiplied(type, m, n, k, x, w, transposed);
           for (std::size_t i = 0; i < got.size(); ++i) {
             const auto at = static_cast<std::int64_t>(i);

@@ -25,25 +25,25 @@ RankProgram one_launch(const CostKey& key, std::int32_t reads, std::int32_t writ
   return program;
 }
 
-CostKey key_of(Operator op, std::int64_t fourth = 0) {
+CostKey key_with(Operator op, std::int64_t fourth = 0) {
   return {op, DType::fp32, DType::fp32, DType::fp32, {4, 4, 4, fourth}};
 }
 
 TEST(OperandCounts, OneTooFewIsRefused) {
-  EXPECT_NO_THROW(check_operands(one_launch(key_of(Operator::attention_backward), 6, 4)));
-  EXPECT_THROW(check_operands(one_launch(key_of(Operator::attention_backward), 5, 4)),
+  EXPECT_NO_THROW(check_operands(one_launch(key_with(Operator::attention_backward), 6, 4)));
+  EXPECT_THROW(check_operands(one_launch(key_with(Operator::attention_backward), 5, 4)),
                std::logic_error);
-  EXPECT_THROW(check_operands(one_launch(key_of(Operator::attention_backward), 6, 3)),
+  EXPECT_THROW(check_operands(one_launch(key_with(Operator::attention_backward), 6, 3)),
                std::logic_error);
-  EXPECT_NO_THROW(check_operands(one_launch(key_of(Operator::matmul), 2, 2)));
-  EXPECT_THROW(check_operands(one_launch(key_of(Operator::matmul, 1), 2, 2)), std::logic_error);
+  EXPECT_NO_THROW(check_operands(one_launch(key_with(Operator::matmul), 2, 2)));
+  EXPECT_THROW(check_operands(one_launch(key_with(Operator::matmul, 1), 2, 2)), std::logic_error);
 }
 
 TEST(OperandCounts, FollowTheUnit) {
-  EXPECT_NO_THROW(check_operands(one_launch(key_of(Operator::adamw), 2, 9, 3)));
-  EXPECT_THROW(check_operands(one_launch(key_of(Operator::adamw), 2, 8, 3)), std::logic_error);
-  EXPECT_NO_THROW(check_operands(one_launch(key_of(Operator::reduce_scatter_copy_in), 3, 1, 3)));
-  EXPECT_THROW(check_operands(one_launch(key_of(Operator::reduce_scatter_copy_in), 4, 1, 3)),
+  EXPECT_NO_THROW(check_operands(one_launch(key_with(Operator::adamw), 2, 9, 3)));
+  EXPECT_THROW(check_operands(one_launch(key_with(Operator::adamw), 2, 8, 3)), std::logic_error);
+  EXPECT_NO_THROW(check_operands(one_launch(key_with(Operator::reduce_scatter_copy_in), 3, 1, 3)));
+  EXPECT_THROW(check_operands(one_launch(key_with(Operator::reduce_scatter_copy_in), 4, 1, 3)),
                std::logic_error);
 }
 

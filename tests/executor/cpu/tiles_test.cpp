@@ -7,14 +7,14 @@
 namespace foreshard::executor {
 namespace {
 
-struct Shape {
+struct TiledShape {
   std::int64_t m, n, k;
 };
 
 // Whole tiles, ragged edges on every side, odd and single steps, several blocks of the summed index.
-constexpr Shape kShapes[] = {{32, 32, 32},   {64, 96, 256},  {1, 1, 1},     {5, 7, 3},
-                             {33, 31, 65},   {16, 48, 31},   {70, 40, 512}, {31, 33, 513},
-                             {40, 70, 1025}, {96, 200, 1400}};
+constexpr TiledShape kTileShapes[] = {{32, 32, 32},   {64, 96, 256},  {1, 1, 1},     {5, 7, 3},
+                                      {33, 31, 65},   {16, 48, 31},   {70, 40, 512}, {31, 33, 513},
+                                      {40, 70, 1025}, {96, 200, 1400}};
 
 using Words = std::vector<std::uint16_t>;
 
@@ -48,7 +48,8 @@ Tensor turned(const Tensor& rows, std::int64_t count, std::int64_t k) {
   return out;
 }
 
-void expect_same_bits(const Words& got, const Words& expected, const char* what, const Shape& s) {
+void expect_same_bits(const Words& got, const Words& expected, const char* what,
+                      const TiledShape& s) {
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) wrong += got[i] != expected[i];
   EXPECT_EQ(wrong, 0U) << what << " " << s.m << " " << s.n << " " << s.k;
@@ -71,7 +72,7 @@ TEST(KernelsInUse, AreThoseBeforeThemAfterwards) {
 
 TEST_F(Tiles, AddInTheOrderOfTheInstruction) {
   constexpr DType kType = DType::bf16;
-  for (const Shape& s : kShapes) {
+  for (const TiledShape& s : kTileShapes) {
     const Tensor x = Tensor::of(kType, random_values(s.m * s.k, 1)),
                  w = Tensor::of(kType, random_values(s.n * s.k, 2)),
                  bias = Tensor::of(kType, random_values(s.n, 3)),

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/models/allocator/allocator_device.hpp"
+
 namespace foreshard {
 namespace {
-
-constexpr std::int64_t kMi = 1 << 20;
 
 TEST(AllocatorRules, RoundsRequestsTo512) {
   const AllocatorRules rules;

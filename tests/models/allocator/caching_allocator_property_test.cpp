@@ -10,14 +10,15 @@
 
 #include "models/allocator/caching_allocator.hpp"
 #include "models/allocator/virtual_segments.hpp"
+#include "tests/models/allocator/allocator_device.hpp"
 
 namespace foreshard {
 namespace {
 
-constexpr std::int64_t kByte = 1, kMi = 1 << 20;
+constexpr std::int64_t kByte = 1;
 
 // Events in order, of which a growing number is done.
-class Events final : public StreamEvents {
+class OrderedEvents final : public StreamEvents {
  public:
   std::int64_t record(int /*stream*/) override { return recorded++; }
   bool is_done(std::int64_t event) override { return event < done; }
@@ -158,7 +159,7 @@ struct Subject {
 
   Driver* driver;
   VirtualSegments memory;
-  Events events;
+  OrderedEvents events;
   Follower follower;
   CachingAllocator allocator;
 };

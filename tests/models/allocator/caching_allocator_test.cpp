@@ -11,8 +11,6 @@
 namespace foreshard {
 namespace {
 
-constexpr Address kTop = VirtualSegments::kTop;
-
 TEST(CachingAllocator, GivesNoBlockForNothing) {
   Device device;
   const Allocation a = device.take(0);
@@ -27,7 +25,7 @@ TEST(CachingAllocator, CutsSmallBlocksFromOneSegment) {
   Device device;
   const Allocation a = device.take(100), b = device.take(513), c = device.take(512);
   // One segment of 2 MiB, cut from the front: 512, 1024, 512.
-  EXPECT_EQ(a.address, kTop - 2 * kMi);
+  EXPECT_EQ(a.address, VirtualSegments::kTop - 2 * kMi);
   EXPECT_EQ(b.address, a.address + 512);
   EXPECT_EQ(c.address, b.address + 1024);
   EXPECT_EQ(b.bytes, 1024);
@@ -115,7 +113,7 @@ TEST(CachingAllocator, ReleasesTheCacheBeforeItFails) {
 
 // A driver that has less than was declared: what is cached goes back and the driver is asked again.
 TEST(CachingAllocator, ReleasesTheCacheWhenTheDriverRefuses) {
-  class Driver final : public SegmentBacking {
+  class SmallDriver final : public SegmentBacking {
    public:
     bool commit(Address, std::int64_t bytes) override {
       if (bytes > left) return false;
@@ -129,7 +127,7 @@ TEST(CachingAllocator, ReleasesTheCacheWhenTheDriverRefuses) {
     std::int64_t left = 60 * kMi;
   };
   for (const bool expandable : {false, true}) {
-    Driver driver;
+    SmallDriver driver;
     VirtualSegments memory(100 * kMi, &driver);
     CachingAllocator allocator(AllocatorSettings{.expandable_segments = expandable}, std::nullopt,
                                memory);
@@ -282,7 +280,7 @@ TEST(CachingAllocator, FailsWhenNothingMoreCanBeMapped) {
 }
 
 // Events that are done once the test says so.
-class Events final : public StreamEvents {
+class ManualEvents final : public StreamEvents {
  public:
   std::int64_t record(int stream) override {
     streams.push_back(stream);
@@ -298,7 +296,7 @@ class Events final : public StreamEvents {
 
 TEST(CachingAllocator, DefersFreesOfBlocksUsedOnOtherStreams) {
   Device device;
-  Events events;
+  ManualEvents events;
   device.allocator.set_stream_events(&events);
   const Allocation a = device.take(16 * kMi, 0);
   device.allocator.record_stream(a.block, 0);  // its own stream: nothing
@@ -322,7 +320,7 @@ TEST(CachingAllocator, DefersFreesOfBlocksUsedOnOtherStreams) {
 
 TEST(CachingAllocator, WaitsForDeferredFreesBeforeItFails) {
   Device device({}, 30 * kMi);
-  Events events;
+  ManualEvents events;
   device.allocator.set_stream_events(&events);
   const Allocation a = device.take(16 * kMi, 0);
   device.allocator.record_stream(a.block, 1);

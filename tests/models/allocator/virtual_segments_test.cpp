@@ -10,11 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/models/allocator/allocator_device.hpp"
+
 namespace foreshard {
 namespace {
-
-constexpr std::int64_t kMi = 1 << 20;
-constexpr Address kTop = VirtualSegments::kTop;
 
 TEST(VirtualSegments, DescendAndAreReusedOnlyWhenUsedUp) {
   DescendingAddresses addresses(100 * kMi, 60 * kMi);
@@ -147,7 +146,7 @@ TEST(VirtualSegments, ARefusalLeavesNoTrace) {
 TEST(VirtualSegments, ServeDevicesLargerThanTheirSpan) {
   VirtualSegments memory;
   const std::int64_t tebibyte = std::int64_t{1} << 40;
-  EXPECT_EQ(memory.reserve(tebibyte, 0), kTop - tebibyte);
+  EXPECT_EQ(memory.reserve(tebibyte, 0), VirtualSegments::kTop - tebibyte);
   const auto far = memory.reserve(tebibyte, 0);
   ASSERT_TRUE(far);
   EXPECT_LT(*far + tebibyte, VirtualSegments::kLowest);

@@ -41,7 +41,7 @@ std::string config_with(const std::map<std::string, std::string>& changes) {
   return text + "}";
 }
 
-LlamaConfig good(const std::string& text) {
+LlamaConfig good_config(const std::string& text) {
   const Result<LlamaConfig> config = parse_llama_config(text, "config.json");
   EXPECT_TRUE(config) << config.error().text();
   return config.value_or(LlamaConfig{});
@@ -120,11 +120,11 @@ INSTANTIATE_TEST_SUITE_P(
                   "num_hidden_layers", "parameters"}));
 
 TEST(LlamaConfig, FillsInWhatHuggingFaceFillsIn) {
-  const LlamaConfig config = good(config_with({{"num_key_value_heads", ""},
-                                               {"max_position_embeddings", ""},
-                                               {"rms_norm_eps", ""},
-                                               {"rope_theta", ""},
-                                               {"rope_scaling", "null"}}));
+  const LlamaConfig config = good_config(config_with({{"num_key_value_heads", ""},
+                                                      {"max_position_embeddings", ""},
+                                                      {"rms_norm_eps", ""},
+                                                      {"rope_theta", ""},
+                                                      {"rope_scaling", "null"}}));
   EXPECT_EQ(config.kv_heads, 4);
   EXPECT_EQ(config.head_dim, 16);
   EXPECT_EQ(config.context, 2048);
@@ -138,16 +138,16 @@ TEST(LlamaConfig, OldAndNewSpellingMeanTheSame) {
       R"("factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
          "original_max_position_embeddings": 64)";
   const LlamaConfig old =
-      good(config_with({{"rope_scaling", R"({"rope_type": "llama3", )" + scaling + "}"}}));
+      good_config(config_with({{"rope_scaling", R"({"rope_type": "llama3", )" + scaling + "}"}}));
   const LlamaConfig older =
-      good(config_with({{"rope_scaling", R"({"type": "llama3", )" + scaling + "}"}}));
-  const LlamaConfig today =
-      good(config_with({{"rope_theta", ""},
-                        {"torch_dtype", ""},
-                        {"dtype", R"("float32")"},
-                        {"head_dim", "16"},
-                        {"rope_parameters",
-                         R"({"rope_type": "llama3", "rope_theta": 500000.0, )" + scaling + "}"}}));
+      good_config(config_with({{"rope_scaling", R"({"type": "llama3", )" + scaling + "}"}}));
+  const LlamaConfig today = good_config(
+      config_with({{"rope_theta", ""},
+                   {"torch_dtype", ""},
+                   {"dtype", R"("float32")"},
+                   {"head_dim", "16"},
+                   {"rope_parameters",
+                    R"({"rope_type": "llama3", "rope_theta": 500000.0, )" + scaling + "}"}}));
   EXPECT_EQ(old, today);
   EXPECT_EQ(old, older);
   EXPECT_EQ(old.rope_scaling.kind, RopeScaling::Kind::llama3);
@@ -158,7 +158,7 @@ TEST(LlamaConfig, OldAndNewSpellingMeanTheSame) {
 TEST(LlamaConfig, ReadsBackWhatItWrites) {
   for (const std::string& name : bundled_models()) {
     const LlamaConfig config = *load_llama_config(name);
-    EXPECT_EQ(good(to_json(config)), config) << name;
+    EXPECT_EQ(good_config(to_json(config)), config) << name;
   }
   LlamaConfig config = *load_llama_config("llama-tiny-3m");
   config.name = "caf\u00e9 \"quoted\"";
@@ -166,7 +166,7 @@ TEST(LlamaConfig, ReadsBackWhatItWrites) {
   config.attention_bias = config.mlp_bias = true;
   config.head_dim = 48;
   config.initializer_range = 0.1;
-  EXPECT_EQ(good(to_json(config)), config);
+  EXPECT_EQ(good_config(to_json(config)), config);
 }
 
 // Totals of the published checkpoints.
@@ -182,9 +182,10 @@ TEST(LlamaConfig, CountsParameters) {
     EXPECT_EQ(load_llama_config(name)->parameters(), parameters) << name;
   }
   // Biases: q, k, v of 4, 2, 2 heads of 16 and o of 64, then gate, up of 100 and down of 64.
-  const std::int64_t plain = good(config_with({})).parameters();
-  EXPECT_EQ(good(one("attention_bias", "true")).parameters() - plain, 2 * (64 + 32 + 32 + 64));
-  EXPECT_EQ(good(one("mlp_bias", "true")).parameters() - plain, 2 * (100 + 100 + 64));
+  const std::int64_t plain = good_config(config_with({})).parameters();
+  EXPECT_EQ(good_config(one("attention_bias", "true")).parameters() - plain,
+            2 * (64 + 32 + 32 + 64));
+  EXPECT_EQ(good_config(one("mlp_bias", "true")).parameters() - plain, 2 * (100 + 100 + 64));
 }
 
 TEST(LlamaConfig, SmallBundledModelsTakeBytesAsTokens) {

@@ -26,13 +26,13 @@ using nlohmann::json;
 
 constexpr std::int64_t kStep = 2;  // the first one that has optimizer state
 
-struct Case {
+struct RecordedCase {
   fs::path folder;  // holds configs/, plans/ and events/
   std::string id, config;
   int ranks = 1, rank = 0;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const RecordedCase& c, std::ostream* out) {
   *out << c.id;
 }
 
@@ -151,14 +151,14 @@ std::string with_our_operators(const std::string& plan) {
   return std::regex_replace(own, std::regex("kernel = .*"), "kernel = \"fused\"");
 }
 
-std::vector<Case> cases_in(const fs::path& folder) {
-  std::vector<Case> found;
+std::vector<RecordedCase> cases_in(const fs::path& folder) {
+  std::vector<RecordedCase> found;
   std::ifstream index(folder / "plans/index.csv");
   std::string line;
   std::getline(index, line);  // id,model,ranks,rank,...
   while (std::getline(index, line)) {
     std::istringstream fields(line);
-    Case c{folder, {}, {}, 1, 0};
+    RecordedCase c{folder, {}, {}, 1, 0};
     std::string ranks, rank;
     std::getline(fields, c.id, ',');
     std::getline(fields, c.config, ',');
@@ -173,21 +173,21 @@ std::vector<Case> cases_in(const fs::path& folder) {
   return found;
 }
 
-std::vector<Case> all_cases() {
+std::vector<RecordedCase> all_cases() {
   const fs::path root(FORESHARD_SOURCE_DIR);
-  std::vector<Case> found = cases_in(root / "tests/golden/fsdp_requests");
-  for (Case& c : cases_in(root.parent_path() / "shared/reference/pytorch/memory")) {
+  std::vector<RecordedCase> found = cases_in(root / "tests/golden/fsdp_requests");
+  for (RecordedCase& c : cases_in(root.parent_path() / "shared/reference/pytorch/memory")) {
     const bool is_known = std::any_of(found.begin(), found.end(),
-                                      [&c](const Case& other) { return other.id == c.id; });
+                                      [&c](const RecordedCase& other) { return other.id == c.id; });
     if (!is_known) found.push_back(std::move(c));
   }
   return found;
 }
 
-class FsdpRequests : public testing::TestWithParam<Case> {};
+class FsdpRequests : public testing::TestWithParam<RecordedCase> {};
 
 TEST_P(FsdpRequests, ArePyTorchs) {
-  const Case& c = GetParam();
+  const RecordedCase& c = GetParam();
   const auto model = load_llama_config((c.folder / "configs" / c.config).string());
   ASSERT_TRUE(model) << model.error().text();
   const auto plan =

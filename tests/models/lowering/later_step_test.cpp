@@ -11,12 +11,12 @@
 namespace foreshard::lowering {
 namespace {
 
-struct Case {
+struct PlanCase {
   const char* name;
   const char* plan;
 };
 
-class LaterStep : public testing::TestWithParam<Case> {};
+class LaterStep : public testing::TestWithParam<PlanCase> {};
 
 // Buffers from `begin` on count from there, so that steps on different buffers can be compared.
 BufferId relative(BufferId buffer, std::size_t begin) {
@@ -85,12 +85,12 @@ TEST_P(LaterStep, IsWhatLoweringAgainMakes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Plans, LaterStep,
-    testing::Values(Case{"Default", ""}, Case{"Sgd", "optimizer = {name = 'sgd'}\n"},
-                    Case{"Accumulation", "batch = {accumulation = 3}\n"},
-                    Case{"Checkpointing", "checkpointing = {mode = 'full'}\n"},
-                    Case{"OffloadedParameters", "offload = {parameters = true}\n"},
-                    Case{"OffloadedOptimizer", "offload = {optimizer = true}\n"},
-                    Case{"OffloadedActivations", "offload = {activations = true}\n"}),
+    testing::Values(PlanCase{"Default", ""}, PlanCase{"Sgd", "optimizer = {name = 'sgd'}\n"},
+                    PlanCase{"Accumulation", "batch = {accumulation = 3}\n"},
+                    PlanCase{"Checkpointing", "checkpointing = {mode = 'full'}\n"},
+                    PlanCase{"OffloadedParameters", "offload = {parameters = true}\n"},
+                    PlanCase{"OffloadedOptimizer", "offload = {optimizer = true}\n"},
+                    PlanCase{"OffloadedActivations", "offload = {activations = true}\n"}),
     [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

@@ -12,18 +12,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Plan good(const std::string& text) {
+Plan good_plan(const std::string& text) {
   const Result<Plan> plan = parse_plan(text, "plan.toml");
   EXPECT_TRUE(plan) << plan.error().text();
   return plan.value_or(Plan{});
 }
 
 TEST(Plan, AnEmptyFileIsTheDefaults) {
-  EXPECT_EQ(good(""), Plan{});
+  EXPECT_EQ(good_plan(""), Plan{});
 }
 
 TEST(Plan, ReadsEveryKindOfValue) {
-  const Plan plan = good(R"(
+  const Plan plan = good_plan(R"(
 operators = "pytorch-eager"
 runtime = "fsdp1"
 batch = { micro_batch = 2, sequence = 128, gradient_sync = "last" }
@@ -72,7 +72,8 @@ lr = 3
 TEST(Plan, ReshardAfterForwardTakesBooleansAndAuto) {
   using Kind = ReshardAfterForward::Kind;
   const auto kind = [](const std::string& value) {
-    return good("[sharding]\nreshard_after_forward = " + value).sharding.reshard_after_forward.kind;
+    return good_plan("[sharding]\nreshard_after_forward = " + value)
+        .sharding.reshard_after_forward.kind;
   };
   EXPECT_EQ(kind("true"), Kind::yes);
   EXPECT_EQ(kind("false"), Kind::no);
@@ -81,14 +82,15 @@ TEST(Plan, ReshardAfterForwardTakesBooleansAndAuto) {
 }
 
 TEST(Plan, TheOptimizerKernelsDefaultFollowsTheOperators) {
-  EXPECT_EQ(good("").optimizer.kernel, OptimizerKernel::fused);
-  EXPECT_EQ(good("operators = 'pytorch-eager'").optimizer.kernel, OptimizerKernel::foreach);
-  EXPECT_EQ(good("operators = 'pytorch-compile'\noptimizer.kernel = 'fused'").optimizer.kernel,
+  EXPECT_EQ(good_plan("").optimizer.kernel, OptimizerKernel::fused);
+  EXPECT_EQ(good_plan("operators = 'pytorch-eager'").optimizer.kernel, OptimizerKernel::foreach);
+  EXPECT_EQ(good_plan("operators = 'pytorch-compile'\noptimizer.kernel = 'fused'").optimizer.kernel,
             OptimizerKernel::fused);
 }
 
 TEST(Plan, LettersBeyondAsciiMayStandInComments) {
-  const Plan plan = good("\xEF\xBB\xBF# t\u00ebst\n[wrap]\nmodules = ['#', \"'''\\\"\"] # \u00cb");
+  const Plan plan =
+      good_plan("\xEF\xBB\xBF# t\u00ebst\n[wrap]\nmodules = ['#', \"'''\\\"\"] # \u00cb");
   EXPECT_EQ(plan.wrap.modules[0].globs[0], "#");
   EXPECT_EQ(plan.wrap.modules[1].globs[0], "'''\"");
 }

@@ -27,7 +27,7 @@ void expect_same(const std::filesystem::path& recordings, const std::string& fig
     const Analysis analysis = analyse(runs->front());
     ASSERT_EQ(analysis.ranks.size(), 1u) << name;
     const TimeBreakdown& time = analysis.ranks[0].time;
-    const auto expect = [&](const char* key, std::int64_t ns) {
+    const auto expect = [&, &name = name, &expected = expected](const char* key, std::int64_t ns) {
       const double us = expected.at(key).get<double>();
       EXPECT_NEAR(static_cast<double>(ns) / 1000, us, 1e-4 * us) << name << " " << key;
     };

@@ -6,14 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "simulator/costs/cost_model.hpp"
+#include "tests/simulator/cost_keys.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace foreshard::simulator {
 namespace {
-
-CostKey matmul(std::int64_t t, std::int64_t n, std::int64_t k, DType type = DType::fp32) {
-  return {Operator::matmul, type, type, type, {t, n, k, 0, 0}};
-}
 
 CostTable example() {
   CostTable table;

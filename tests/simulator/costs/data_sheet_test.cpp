@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/simulator/cost_keys.hpp"
+
 namespace foreshard::simulator {
 namespace {
 
@@ -17,10 +19,6 @@ Machine device() {
   machine.network_bandwidth = 50e9;
   machine.l2_cache = Bytes{50'000'000};
   return machine;
-}
-
-CostKey key(Operator op, std::array<std::int64_t, 5> dims, DType type = DType::bf16) {
-  return {op, type, type, type, dims};
 }
 
 TEST(DataSheet, BoundsProductsByArithmeticOrMemory) {

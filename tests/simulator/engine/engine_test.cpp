@@ -14,10 +14,6 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr auto kCompute = Stream::compute;
-constexpr auto kGather = Stream::all_gather;
-constexpr auto kReduce = Stream::reduce_scatter;
-
 EngineOptions one_step(bool shares) {
   EngineOptions options;
   options.steps = 1;

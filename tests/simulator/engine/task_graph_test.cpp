@@ -12,9 +12,6 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr auto kCompute = Stream::compute;
-constexpr auto kGather = Stream::all_gather;
-
 EngineOptions one_step() {
   EngineOptions options;
   options.steps = 1;

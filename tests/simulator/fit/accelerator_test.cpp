@@ -6,6 +6,7 @@
 #include "simulator/costs/data_sheet.hpp"
 #include "simulator/fit/fit.hpp"
 #include "simulator/fit/fit_samples.hpp"
+#include "tests/simulator/cost_keys.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -15,9 +16,6 @@ using traces::EventKind;
 
 constexpr const char* kDevice = "NVIDIA H100 80GB HBM3";
 
-CostKey key(Operator op, std::array<std::int64_t, 5> dims, DType type = DType::bf16) {
-  return {op, type, type, type, dims};
-}
 const CostKey kProduct = key(Operator::matmul, {1024, 1024, 1024});
 const CostKey kMoved = key(Operator::memory_bound, {1 << 20, 1 << 20}, DType::fp32);
 

@@ -8,6 +8,7 @@
 
 #include "simulator/fit/fit_samples.hpp"
 #include "simulator/fit/fit_tables.hpp"
+#include "tests/simulator/cost_keys.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::simulator {
@@ -53,9 +54,6 @@ class FakeRun {
   std::int32_t instruction_ = 0;
 };
 
-CostKey matmul(std::int64_t t, std::int64_t n, std::int64_t k) {
-  return {Operator::matmul, DType::fp32, DType::fp32, DType::fp32, {t, n, k, 0, 0}};
-}
 CostKey all_gather(std::int64_t bytes, std::int64_t ranks) {
   return {Operator::all_gather, DType::fp32, DType::fp32, DType::fp32, {bytes, ranks, 0, 0, 0}};
 }

@@ -9,7 +9,7 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kBytes = 4.0 * 1024 * 1024 * 1024;
 
 NcclSystem system_of(const std::string& id) {
   return nccl_system(*load_machine(id));
@@ -18,7 +18,7 @@ NcclSystem system_of(const std::string& id) {
 // Bytes of a 4 GiB collective over its time, as nccl-tests corrects it for the ranks.
 double bus_gb_s(const std::string& id, Operator op, int ranks, int nodes = 1) {
   const double sent = (op == Operator::all_reduce ? 2.0 : 1.0) * (ranks - 1) / ranks;
-  return 4 * kGiB * sent / nccl_time_ns(system_of(id), op, 4 * kGiB, ranks, nodes);
+  return kBytes * sent / nccl_time_ns(system_of(id), op, kBytes, ranks, nodes);
 }
 
 TEST(NcclSystem, GenerationsAndSwitchesThatReduce) {

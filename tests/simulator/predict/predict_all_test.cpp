@@ -45,7 +45,7 @@ Job job_of(std::size_t n) {
   return tests::JobDrawer(1000 + n).draw();
 }
 
-PredictionOptions on(const Machine& machine) {
+PredictionOptions three_steps_on(const Machine& machine) {
   PredictionOptions options;
   options.machine = &machine;
   options.steps = 3;
@@ -55,7 +55,7 @@ PredictionOptions on(const Machine& machine) {
 TEST(PredictAll, SaysOfEachJobWhatPredictSaysOfItAlone) {
   const Machine machine = *load_machine("h100-sxm");
   for (const bool is_tight : {false, true}) {
-    PredictionOptions options = on(machine);
+    PredictionOptions options = three_steps_on(machine);
     if (is_tight) options.device_memory = 6 << 20;
     std::vector<Answer> alone;
     std::size_t failures = 0;
@@ -78,7 +78,7 @@ TEST(PredictAll, SaysOfEachJobWhatPredictSaysOfItAlone) {
 
 TEST(PredictAll, PlansOfOneModelShareItsTree) {
   const Machine machine = *load_machine("h100-sxm");
-  const PredictionOptions options = on(machine);
+  const PredictionOptions options = three_steps_on(machine);
   const Job first = job_of(0);
   const auto is_torchtitan = [](const Job& job) {
     return job.plan.pytorch.implementation == "torchtitan";
@@ -111,7 +111,7 @@ TEST(PredictAll, ThrowsWhatTheLowestJobThrew) {
   };
   for (const int threads : {1, 4}) {
     try {
-      predict_all(kJobs, job_of, on(machine), threads, use);
+      predict_all(kJobs, job_of, three_steps_on(machine), threads, use);
       FAIL() << "nothing was thrown";
     } catch (const std::runtime_error& error) {
       EXPECT_EQ(error.what(), std::string("2"));

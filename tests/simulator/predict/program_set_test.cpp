@@ -3,13 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "models/base/units.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/small_llama.hpp"
 
 namespace foreshard::simulator {
 namespace {
-
-constexpr std::int64_t kMib = 1 << 20;
 
 PredictionOptions on(const Machine& machine) {
   PredictionOptions options;
@@ -47,10 +46,13 @@ TEST(ProgramSet, OfNoModelIsPredicted) {
   program.streams = {{"compute"}};
   program.programs.resize(2);
   Buffer buffer;
-  buffer.bytes = 40 * kMib;
+  buffer.bytes = 40 * kMiB.count;
   program.buffers = {buffer};
-  program.cost_keys = {
-      {Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {40 * kMib, 40 * kMib}}};
+  program.cost_keys = {{Operator::memory_bound,
+                        DType::fp32,
+                        DType::fp32,
+                        DType::fp32,
+                        {40 * kMiB.count, 40 * kMiB.count}}};
   Program& step = program.programs[1];
   const auto add = [&](Kind kind, std::int32_t target) -> Instruction& {
     Instruction& i = step.instructions.emplace_back();
@@ -71,8 +73,8 @@ TEST(ProgramSet, OfNoModelIsPredicted) {
   const Prediction p = predict(set, on(machine));
   EXPECT_TRUE(p.fits);
   ASSERT_EQ(p.ranks_memory.size(), 3);
-  EXPECT_EQ(p.ranks_memory[2].peaks.allocated, 40 * kMib);
-  const double least_ns = 80.0 * kMib / (machine.memory_bandwidth / 1e9);
+  EXPECT_EQ(p.ranks_memory[2].peaks.allocated, 40 * kMiB.count);
+  const double least_ns = 80.0 * static_cast<double>(kMiB.count) / (machine.memory_bandwidth / 1e9);
   EXPECT_GT(static_cast<double>(p.step_time.count()), least_ns);
   EXPECT_LT(static_cast<double>(p.step_time.count()), 3 * least_ns);
   EXPECT_EQ(p.tokens_per_s, 0);  // not known

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kSamples = FORESHARD_SOURCE_DIR "/traces/samples/";
+const std::string kSampleFolder = FORESHARD_SOURCE_DIR "/traces/samples/";
 
 RecordingKind kind_of(const std::string& path) {
   const auto kind = recording_kind(path, "a recording");
@@ -38,23 +38,24 @@ TEST(RecordingKind, IsKnownByTheContentAlone) {
       {"plan.toml", RecordingKind::other},
       {"llama/config.json", RecordingKind::other}};
   for (const auto& [name, kind] : kinds) {
-    EXPECT_EQ(kind_of(kSamples + name), kind) << name;
-    fs::copy_file(kSamples + name, folder.path("some.bin"), fs::copy_options::overwrite_existing);
+    EXPECT_EQ(kind_of(kSampleFolder + name), kind) << name;
+    fs::copy_file(kSampleFolder + name, folder.path("some.bin"),
+                  fs::copy_options::overwrite_existing);
     EXPECT_EQ(kind_of(folder.path("some.bin")), kind) << name;
   }
-  EXPECT_EQ(kind_of(kSamples + "drawn_gpu"), RecordingKind::kineto);
+  EXPECT_EQ(kind_of(kSampleFolder + "drawn_gpu"), RecordingKind::kineto);
   for (const char* protocol : {"protocol0.pickle", "protocol4.pickle"}) {
     EXPECT_EQ(kind_of(std::string(FORESHARD_SOURCE_DIR "/tests/fuzz/corpus/snapshot/") + protocol),
               RecordingKind::snapshot)
         << protocol;
   }
-  EXPECT_FALSE(recording_kind(kSamples + "absent", "a recording"));
+  EXPECT_FALSE(recording_kind(kSampleFolder + "absent", "a recording"));
 }
 
 TEST(ReadTrace, OpensWhatTheImportersOpen) {
   const tests::TemporaryFolder folder;
   for (const char* name : {"drawn_gpu", "drawn_gpu.sqlite", "snapshot.pickle"}) {
-    const auto trace = read_trace(kSamples + name);
+    const auto trace = read_trace(kSampleFolder + name);
     ASSERT_TRUE(trace) << trace.error().text();
     EXPECT_GT(trace->events.size() + trace->memory.size(), 100u) << name;
     // And both forms of ours read back as the same.
@@ -70,8 +71,8 @@ TEST(ReadTrace, OpensWhatTheImportersOpen) {
 }
 
 TEST(ReadTrace, KeepsNoStacksWhereNoneAreWanted) {
-  const auto with = read_trace(kSamples + "pytorch_cpu");
-  const auto without = read_trace(kSamples + "pytorch_cpu", {.keeps_stacks = false});
+  const auto with = read_trace(kSampleFolder + "pytorch_cpu");
+  const auto without = read_trace(kSampleFolder + "pytorch_cpu", {.keeps_stacks = false});
   ASSERT_TRUE(with && without);
   EXPECT_LE(without->events.size(), with->events.size());
 }
@@ -84,9 +85,9 @@ TEST(ReadTrace, TellsHowFarItIs) {
     last = done;
     total = of;
   };
-  ASSERT_TRUE(read_trace(kSamples + "drawn_gpu", options));
+  ASSERT_TRUE(read_trace(kSampleFolder + "drawn_gpu", options));
   std::int64_t bytes = 0;
-  for (const auto& file : fs::directory_iterator(kSamples + "drawn_gpu")) {
+  for (const auto& file : fs::directory_iterator(kSampleFolder + "drawn_gpu")) {
     bytes += static_cast<std::int64_t>(file.file_size());
   }
   EXPECT_EQ(total, bytes);
@@ -94,7 +95,7 @@ TEST(ReadTrace, TellsHowFarItIs) {
 }
 
 TEST(TraceHistory, NeedsATraceWithItsSegments) {
-  const auto trace = read_trace(kSamples + "snapshot.pickle");
+  const auto trace = read_trace(kSampleFolder + "snapshot.pickle");
   ASSERT_TRUE(trace);
   EXPECT_EQ(ranks_with_memory(*trace), std::vector<int>{0});
   const auto history = history_of(*trace, 0, "file");

@@ -10,7 +10,7 @@
 namespace foreshard::traces {
 namespace {
 
-class UntrustedDatabase : public testing::Test {
+class UntrustedDatabaseTest : public testing::Test {
  protected:
   // A trace, changed.
   Result<Trace> changed(const std::vector<std::string>& statements) {
@@ -36,7 +36,7 @@ constexpr const char* kEndless =
     "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) AS start FROM "
     "n";
 
-TEST_F(UntrustedDatabase, GeneratedColumnsAreNotComputed) {
+TEST_F(UntrustedDatabaseTest, GeneratedColumnsAreNotComputed) {
   const auto trace =
       changed({"DROP TABLE STEPS",
                "CREATE TABLE STEPS (rank INTEGER, step INTEGER, start INTEGER, \"end\" INTEGER, "
@@ -46,7 +46,7 @@ TEST_F(UntrustedDatabase, GeneratedColumnsAreNotComputed) {
   EXPECT_EQ(trace.error().field, "STEPS.loss");
 }
 
-TEST_F(UntrustedDatabase, ViewsAndVirtualTablesAreNone) {
+TEST_F(UntrustedDatabaseTest, ViewsAndVirtualTablesAreNone) {
   for (const std::string statement :
        {"CREATE VIEW STEPS AS SELECT 0 AS rank, 1 AS step, 0 AS start, 9 AS \"end\", 1.0 AS loss, "
         "2.0 "
@@ -59,7 +59,7 @@ TEST_F(UntrustedDatabase, ViewsAndVirtualTablesAreNone) {
   }
 }
 
-TEST_F(UntrustedDatabase, AnotherProgramsDatabaseIsNamedAsOne) {
+TEST_F(UntrustedDatabaseTest, AnotherProgramsDatabaseIsNamedAsOne) {
   const auto trace = changed({"DROP TABLE EVENT_RECORDS", "DROP TABLE EVENT_FACTS"});
   ASSERT_FALSE(trace);
   EXPECT_NE(trace.error().text().find("is an SQLite database, but not a foreshard trace"),
@@ -67,14 +67,14 @@ TEST_F(UntrustedDatabase, AnotherProgramsDatabaseIsNamedAsOne) {
       << trace.error().text();
 }
 
-TEST_F(UntrustedDatabase, NoQueryIsEndless) {
+TEST_F(UntrustedDatabaseTest, NoQueryIsEndless) {
   EXPECT_TRUE(changed({"DROP VIEW EVENTS", std::string("CREATE VIEW EVENTS AS ") + kEndless}));
   EXPECT_FALSE(changed({"DROP TABLE STEPS", std::string("CREATE VIEW STEPS AS ") + kEndless,
                         "PRAGMA writable_schema = ON",
                         "UPDATE sqlite_schema SET type = 'table' WHERE name = 'STEPS'"}));
 }
 
-TEST_F(UntrustedDatabase, ValuesOfAbsurdLengthAreDamage) {
+TEST_F(UntrustedDatabaseTest, ValuesOfAbsurdLengthAreDamage) {
   const std::pair<std::string, std::string> cases[] = {
       {"text", "INSERT INTO DROPPED VALUES (replace(hex(zeroblob(10000000)), '0', 'x'), 1)"},
       {"bytes", "INSERT INTO PACKED_RECORDS VALUES (9, zeroblob(20000000))"}};
@@ -87,7 +87,7 @@ TEST_F(UntrustedDatabase, ValuesOfAbsurdLengthAreDamage) {
 }
 
 // A hole makes a file as long as one likes at no cost.
-TEST_F(UntrustedDatabase, TextIsNumberedAsFarAsThereAreRows) {
+TEST_F(UntrustedDatabaseTest, TextIsNumberedAsFarAsThereAreRows) {
   const std::string path = folder_.path("a.fst");
   ASSERT_TRUE(changed({"INSERT INTO StringIds VALUES (50000000, 'far')"}));
   std::filesystem::resize_file(path, 100 << 20);
@@ -99,7 +99,7 @@ TEST_F(UntrustedDatabase, TextIsNumberedAsFarAsThereAreRows) {
   EXPECT_TRUE(near->complete);
 }
 
-TEST_F(UntrustedDatabase, NumbersThatATraceHasNoRoomForAreDamage) {
+TEST_F(UntrustedDatabaseTest, NumbersThatATraceHasNoRoomForAreDamage) {
   for (const std::string column : {"EVENT_FACTS SET microStep", "EVENT_FACTS SET instruction",
                                    "MEMORY_FACTS SET instruction"}) {
     const auto trace = changed({"UPDATE " + column + " = 4294967297 WHERE id = 0"});
@@ -110,7 +110,7 @@ TEST_F(UntrustedDatabase, NumbersThatATraceHasNoRoomForAreDamage) {
 }
 
 // SQLite makes files beside a database that says it has a log, even to read it.
-TEST_F(UntrustedDatabase, NothingIsWrittenBesideTheFile) {
+TEST_F(UntrustedDatabaseTest, NothingIsWrittenBesideTheFile) {
   ASSERT_TRUE(changed({"PRAGMA journal_mode = WAL"}));
   EXPECT_EQ(folder_.entries(), 1u);
 }

@@ -71,7 +71,7 @@ std::optional<OperatorKey> rule(const Arguments& arguments) {
       arguments, {is_backward, heads_first, causal, dropout, {absent0, absent1, absent2}, window});
 }
 
-constexpr std::array<std::pair<std::string_view, KeyRule>, 16> kRules{{
+constexpr std::array<std::pair<std::string_view, KeyRule>, 16> kAttentionRules{{
     {"aten::_scaled_dot_product_flash_attention", rule<false, true, 4, 3>},
     {"aten::_scaled_dot_product_flash_attention_backward", rule<true, true, 11, 10, 6, 7>},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", rule<false, true, 4, 3, 5>},
@@ -93,7 +93,7 @@ constexpr std::array<std::pair<std::string_view, KeyRule>, 16> kRules{{
 }  // namespace
 
 Rules attention_rules() {
-  return kRules;
+  return kAttentionRules;
 }
 
 }  // namespace foreshard::traces::kineto

@@ -157,7 +157,7 @@ constexpr auto kTernary = pointwise_rule<3>;
 constexpr auto kTernaryInPlace = pointwise_rule<3, Result::in_place>;
 constexpr auto kComparison = pointwise_rule<2, Result::truth>;
 
-constexpr std::pair<std::string_view, KeyRule> kRules[] = {
+constexpr std::pair<std::string_view, KeyRule> kMemoryRules[] = {
     {"aten::add", add<Result::promoted>},
     {"aten::add_", add<Result::in_place>},
     {"aten::copy_", copy},
@@ -232,7 +232,7 @@ constexpr std::pair<std::string_view, KeyRule> kRules[] = {
 }  // namespace
 
 Rules memory_rules() {
-  return kRules;
+  return kMemoryRules;
 }
 
 }  // namespace foreshard::traces::kineto

@@ -72,7 +72,7 @@ Key all_gather_copy_out(const Arguments& arguments) {
                {gathered->dims[1], gathered->dims[0]});
 }
 
-constexpr std::array<std::pair<std::string_view, KeyRule>, 8> kRules{{
+constexpr std::array<std::pair<std::string_view, KeyRule>, 8> kModelRules{{
     {"aten::embedding", embedding},
     {"aten::embedding_dense_backward", embedding_backward},
     {"aten::_fused_rms_norm", rms_norm_forward},
@@ -86,7 +86,7 @@ constexpr std::array<std::pair<std::string_view, KeyRule>, 8> kRules{{
 }  // namespace
 
 Rules model_rules() {
-  return kRules;
+  return kModelRules;
 }
 
 }  // namespace foreshard::traces::kineto

@@ -77,7 +77,7 @@ Key scaled_mm(const Arguments& arguments) {
   return key;
 }
 
-constexpr std::array<std::pair<std::string_view, KeyRule>, 5> kRules{{
+constexpr std::array<std::pair<std::string_view, KeyRule>, 5> kProductRules{{
     {"aten::mm", mm},
     {"aten::addmm", addmm},
     {"aten::bmm", bmm},
@@ -88,7 +88,7 @@ constexpr std::array<std::pair<std::string_view, KeyRule>, 5> kRules{{
 }  // namespace
 
 Rules product_rules() {
-  return kRules;
+  return kProductRules;
 }
 
 }  // namespace foreshard::traces::kineto
