@@ -25,7 +25,7 @@ class CommandLine {
   // The error for a name that find() does not have.
   Error unknown_command(const std::string& name) const;
 
-  // Runs the command that the arguments (without the program's name) name, or prints what they ask
+  // Runs the command that the arguments (without the program's name) name, or prints what they request
   // for. The exit status, or what is wrong with them.
   Result<int> run(const std::vector<std::string>& arguments);
 

@@ -5,7 +5,7 @@
 
 Runs the cases of REFERENCE/cases.json, and some of those with flash attention a second time with cuDNN's, whose ids
 end in `_cudnn`. Writes OUT/peaks_real.csv, one line per case and step with the columns of REFERENCE/peaks.csv, after
-each case; and OUT/events/ID.jsonl.gz, every allocator event, for the cases that ask for it. Cases with events come
+each case; and OUT/events/ID.jsonl.gz, every allocator event, for the cases with `events`. Cases with events come
 first, then flash attention, then the smaller ones; when S seconds have passed the rest is left out. Needs PyTorch 2.6
 or newer."""
 import argparse

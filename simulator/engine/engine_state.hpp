@@ -15,7 +15,7 @@ namespace foreshard::simulator::shared_engine {
 constexpr int kHostLane = kStreams;  // lanes of a rank: its streams, then its host thread
 constexpr int kLanes = kStreams + 1;
 
-// A moment at which an event was recorded: an index into Rank::reached, which says when. An event
+// A moment at which an event was recorded: an index into Rank::reached, which has the time. An event
 // that is recorded twice has two; who waits for it means the last one issued before.
 using RecordId = std::int32_t;
 constexpr RecordId kNeverRecorded = -1;

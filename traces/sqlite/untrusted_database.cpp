@@ -71,7 +71,7 @@ Result<std::string> inflated_file(const std::string& path, const std::string& ex
   return bytes;
 }
 
-// Without a log: SQLite refuses a database in memory whose header tells of one.
+// Without a log: SQLite refuses a database in memory whose header mentions one.
 void forget_log(std::string& database) {
   constexpr std::size_t kWriteVersion = 18, kReadVersion = 19;
   constexpr char kWithoutLog = 1;
@@ -170,7 +170,7 @@ Result<UntrustedDatabase> UntrustedDatabase::opened(const Connect& connect, std:
   };
   open();
   if (!out.answers() && cut_short == CutShort::read) {
-    // SQLite refuses a file with fewer pages than its header says, unless its schema may be written;
+    // SQLite refuses a file with fewer pages than its header states, unless its schema may be written;
     // nothing is written to a file that is opened for reading.
     open();
     sqlite3_db_config(out.database_.handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);

@@ -113,7 +113,7 @@ TEST(CachingAllocator, ReleasesTheCacheBeforeItFails) {
   EXPECT_EQ(device.memory.used(), 0);
 }
 
-// A driver that has less than was declared: what is cached goes back and the driver is asked again.
+// A driver that has less than was declared: what is cached goes back and the request is repeated.
 TEST(CachingAllocator, ReleasesTheCacheWhenTheDriverRefuses) {
   class Driver final : public SegmentBacking {
    public:
@@ -281,7 +281,7 @@ TEST(CachingAllocator, FailsWhenNothingMoreCanBeMapped) {
   EXPECT_EQ(device.take(100 * kMi).address, a.address);  // grows by one granule
 }
 
-// Events that are done once the test says so.
+// Events that are done once the test completes them.
 class Events final : public StreamEvents {
  public:
   std::int64_t record(int stream) override {

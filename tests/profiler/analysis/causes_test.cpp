@@ -28,7 +28,7 @@ TEST(ComputeGaps, SayWhatEachWaitedFor) {
       // 130 to 160: a copy until 140, then a kernel that had been launched at 86 begins late.
       .launch(0, 0, EventKind::memory, 87 * us, 130 * us, 140 * us)
       .launch(0, 0, EventKind::compute, 95 * us, 160 * us, 170 * us)
-      // 170 to 200: nobody knows who launched it.
+      // 170 to 200: its launch is not recorded.
       .event(0, 0, EventKind::compute, 200 * us, 210 * us);
   const Analysis analysis = analyse(t.trace);
   const ComputeGaps& gaps = analysis.ranks[0].gaps;
@@ -133,7 +133,7 @@ TEST(CriticalPath, GoesThroughTheRankThatCameLast) {
   EXPECT_EQ((parts.count({"short", "compute"})), 0u);
 }
 
-// What one host thread begins another may have asked for.
+// What one host thread begins another may have caused.
 TEST(CriticalPath, ChangesHostThreads) {
   HandMadeTrace t;
   t.trace.lanes.push_back({0, false, t.trace.strings.intern("autograd")});

@@ -143,7 +143,7 @@ TEST_F(UntrustedDatabase, OpensInGzipWhatItOpensPlain) {
       << cut.error().text();
 }
 
-// SQLite makes files beside a database that says it has a log, even to read it.
+// SQLite makes files beside a database whose header mentions a log, even to read it.
 TEST_F(UntrustedDatabase, NothingIsWrittenBesideTheFile) {
   ASSERT_TRUE(changed({"PRAGMA journal_mode = WAL"}));
   EXPECT_EQ(folder_.entries(), 1u);
