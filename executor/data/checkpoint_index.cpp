@@ -9,6 +9,7 @@
 
 #include "models/base/figures.hpp"
 #include "models/base/json_limits.hpp"
+#include "models/base/json_text.hpp"
 
 namespace foreshard::executor {
 
@@ -198,7 +199,7 @@ std::string to_json(const CheckpointIndex& index) {
                                {"model", metadata.model},
                                {"files", index.files},
                                {"parameters", std::move(parameters)}};
-  return object.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(object, 1) + "\n";
 }
 
 Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
