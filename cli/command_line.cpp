@@ -53,11 +53,9 @@ Error unknown_option_error(const CommandLine::Entry& entry, const std::string& n
       if (each.starts_with("--")) known.push_back(each);
     }
   }
-  const auto near = nearest_names(name, known);
   return {"", entry.text.name,
-          "unknown option '" + name + "'" +
-              (near.empty() ? "; expected one that `foreshard " + entry.text.name + " --help` lists"
-                            : did_you_mean(near))};
+          "unknown option '" + name + "'; expected one that `foreshard " + entry.text.name +
+              " --help` lists" + did_you_mean(nearest_names(name, known))};
 }
 
 // What CLI11 reports as a sentence of its own, in ours. A value's error is complete already.
@@ -108,11 +106,10 @@ const CommandLine::Entry* CommandLine::find(const std::string& name) const {
 Error CommandLine::unknown_command(const std::string& name) const {
   std::vector<std::string> names;
   for (const auto& entry : entries_) names.push_back(entry->text.name);
-  const auto near = nearest_names(name, names);
   const std::string what = looks_like_option(name) ? "unknown option '" : "unknown command '";
   return {"", "",
-          what + name + "'" +
-              (near.empty() ? "; expected one that `foreshard --help` lists" : did_you_mean(near))};
+          what + name + "'; expected one that `foreshard --help` lists" +
+              did_you_mean(nearest_names(name, names))};
 }
 
 Result<void> CommandLine::parse(const Entry& entry, std::vector<std::string> arguments) {

@@ -22,14 +22,15 @@ class CommandLine {
   };
   const std::vector<std::unique_ptr<Entry>>& entries() const { return entries_; }
   const Entry* find(const std::string& name) const;
+  // The error for a name that find() does not have.
+  Error unknown_command(const std::string& name) const;
 
-  // Runs the command that the arguments (without the program's name) name, or prints what they ask
+  // Runs the command that the arguments (without the program's name) name, or prints what they request
   // for. The exit status, or what is wrong with them.
   Result<int> run(const std::vector<std::string>& arguments);
 
  private:
   Result<void> parse(const Entry& entry, std::vector<std::string> arguments);
-  Error unknown_command(const std::string& name) const;
 
   std::unique_ptr<CLI::App> app_;
   std::vector<std::unique_ptr<Entry>> entries_;

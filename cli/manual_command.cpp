@@ -3,7 +3,6 @@
 #include "cli/common/output.hpp"
 #include "cli/manual.hpp"
 #include "models/base/atomic_file.hpp"
-#include "models/base/nearest_names.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -44,10 +43,7 @@ Result<int> Manual::run() {
   }
   if (command_.empty()) return written(show(manual_page(line)));
   if (const auto* entry = line.find(command_)) return written(show(manual_page(*entry)));
-  std::vector<std::string> names;
-  for (const auto& entry : line.entries()) names.push_back(entry->text.name);
-  return fail("", "manual",
-              "unknown command '" + command_ + "'" + did_you_mean(nearest_names(command_, names)));
+  return fail("", "manual", line.unknown_command(command_).message);
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ using traces::ReplayOptions;
 constexpr const char* kExpected =
     "a CUDA memory snapshot (pickle), an allocator event list (JSON lines) or a trace of "
     "foreshard (.fst)";
+constexpr const char* kOfAProfiler =
+    "; profilers do not record the allocator's history, torch.cuda.memory._dump_snapshot does";
 
 // Whether a device ran out of memory, and how many events it has.
 std::pair<bool, std::size_t> weight(const traces::Snapshot& snapshot, int device) {
@@ -199,6 +201,9 @@ Result<Recording> Replay::read_recording(ReplayAnswer& answer) const {
     case traces::RecordingKind::snapshot: return read_snapshot_history(answer);
     case traces::RecordingKind::fst:
     case traces::RecordingKind::perfetto_export: return read_trace_history(answer);
+    case traces::RecordingKind::kineto:
+    case traces::RecordingKind::nsys:
+      return traces::wrong_kind(history_, *kind, std::string(kExpected) + kOfAProfiler);
     default: return traces::wrong_kind(history_, *kind, kExpected);
   }
 }

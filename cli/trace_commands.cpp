@@ -11,7 +11,6 @@
 #include "simulator/fit/fit.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/export/csv_export.hpp"
-#include "traces/open/recording_kind.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -115,19 +114,14 @@ class Export : public Command {
   bool is_quiet_ = false;
 };
 
-// Costs belong to operators of known shapes, which some kinds of recordings never contain.
-Result<void> check_has_shapes(const std::string& path) {
-  const std::string expected =
+// Costs belong to operators of known shapes, which other kinds of recordings never contain.
+const traces::AcceptedKinds& recordings_with_shapes() {
+  using traces::RecordingKind;
+  static const traces::AcceptedKinds kinds{
+      {RecordingKind::fst, RecordingKind::perfetto_export, RecordingKind::kineto},
       "a trace (.fst) of `foreshard train`, or a recording of PyTorch's profiler with "
-      "record_shapes";
-  const auto kind = traces::recording_kind(path, expected);
-  if (!kind) return tl::unexpected(kind.error());
-  switch (*kind) {
-    case traces::RecordingKind::nsys:
-    case traces::RecordingKind::snapshot:
-    case traces::RecordingKind::event_list: return traces::wrong_kind(path, *kind, expected);
-    default: return {};
-  }
+      "record_shapes"};
+  return kinds;
 }
 
 class Fit : public Command {
@@ -161,8 +155,7 @@ Result<int> Fit::run() {
   std::vector<std::unique_ptr<traces::Trace>> traces;
   std::vector<simulator::Recording> recordings;
   for (const std::string& path : traces_) {
-    if (auto ok = check_has_shapes(path); !ok) return tl::unexpected(ok.error());
-    auto trace = open_trace(path, is_quiet_);
+    auto trace = open_trace(path, is_quiet_, recordings_with_shapes());
     if (!trace) return tl::unexpected(trace.error());
     traces.push_back(std::make_unique<traces::Trace>(std::move(*trace)));
     recordings.push_back({path, traces.back().get()});

@@ -99,7 +99,7 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
     all += path->empty() ? '-' : '+';
   }
   for (const std::int64_t number : {static_cast<std::int64_t>(options.seed), options.steps,
-                                    options.resume ? options.resume->facts().step : 0}) {
+                                    options.resume ? options.resume->metadata().step : 0}) {
     all += '/' + std::to_string(number);
   }
   return std::hash<std::string>{}(all);
@@ -148,18 +148,18 @@ Result<Inputs> Train::load_inputs() const {
     if (auto ok = checkpoint->check_model(job->model, job->tree); !ok)
       return tl::unexpected(ok.error());
     if (auto ok = checkpoint->check_plan(job->plan); !ok) return tl::unexpected(ok.error());
-    if (checkpoint->facts().step >= steps_) {
+    if (checkpoint->metadata().step >= steps_) {
       return fail(resume_, "--steps",
-                  "the checkpoint is of step " + std::to_string(checkpoint->facts().step) +
+                  "the checkpoint is of step " + std::to_string(checkpoint->metadata().step) +
                       "; expected a later last step");
     }
-    options.total_steps = checkpoint->facts().total_steps;
+    options.total_steps = checkpoint->metadata().total_steps;
     options.resume = std::move(*checkpoint);
   }
   options.device_memory = device_memory_;
   const auto& batch = job->plan.batch;
   // Samples whose tokens are looked at before the run; 0: all.
-  const auto before = options.resume ? options.resume->facts() : executor::CheckpointFacts{};
+  const auto before = options.resume ? options.resume->metadata() : executor::CheckpointMetadata{};
   const std::int64_t steps_left = steps_ - before.step;
   const std::int64_t samples =
       steps_left > 1'000'000

@@ -17,7 +17,7 @@ using executor::LaunchedRank;
 Result<void> check_size(const Job& job, int processes) {
   if (processes == job.ranks) return {};
   return fail("", "--ranks",
-              std::to_string(job.ranks) + " ranks were asked for but " + std::to_string(processes) +
+              std::to_string(job.ranks) + " ranks were requested but " + std::to_string(processes) +
                   " processes were started; expected the same number, as in `mpirun -n " +
                   std::to_string(job.ranks) + " foreshard train ...`");
 }

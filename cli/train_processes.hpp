@@ -21,7 +21,7 @@ struct Processes {
 
 // `comm` is --comm's value, `job_hash` the same in all processes that are to compute the same. Blocks
 // until all processes have connected; throws where they do not. At the end no process waits longer than
-// `hang_timeout` for others that say nothing.
+// `hang_timeout` for others that send nothing.
 Result<Processes> join_processes(const Job& job, const std::string& comm, std::uint64_t job_hash,
                                  Nanoseconds hang_timeout);
 

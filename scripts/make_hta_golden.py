@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/hta.json: what Holistic Trace Analysis says of Kineto recordings.
+"""Makes tests/golden/hta.json: what Holistic Trace Analysis finds in Kineto recordings.
 
     scripts/make_hta_golden.py FOLDER
     scripts/make_hta_golden.py traces/samples --out tests/golden/hta_samples.json

@@ -171,7 +171,7 @@ Complaints complaints_about(const Sources& sources) {
     }
     check_what_travels(path, sources, complaints);
     if (!is_of_tests(path) && !kMayInclude.contains(folder_of(path))) {
-      complaints.push_back(path + ": no rule says what " + folder_of(path) + "/ may include");
+      complaints.push_back(path + ": no rule defines what " + folder_of(path) + "/ may include");
     }
     const auto lines = std::count(text.begin(), text.end(), '\n');
     if (lines > kMaxLines && !kLongFiles.contains(path)) {
@@ -304,7 +304,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"cli/a.cpp", "#include <yaml-cpp/yaml.h>\n", "yaml-cpp"},
         BadCase{"cli/a.cpp", "#include \"simulator/engine/view.hpp\"\n",
                 "simulator/engine/graph.hpp"},
-        BadCase{"profiler/a.cpp", "", "no rule says"},
+        BadCase{"profiler/a.cpp", "", "no rule defines"},
         BadCase{"models/base/a.hpp", "/* Purpose. */\n#pragma once\n", "purpose"},
         BadCase{"models/base/a.hpp", "// Purpose.\n", "#pragma once"},
         BadCase{"models/base/a.cpp", std::string(kMaxLines + 1, '\n'), "401 lines"}));

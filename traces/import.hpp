@@ -41,7 +41,7 @@ struct ImportOptions {
 };
 
 // Files of one run or of several, or folders of such files, `.gz` or plain: a trace for each run,
-// with every rank of it. Runs are told apart by what the files say and, where they say nothing, by a
+// with every rank of it. Runs are told apart by what the files contain and, where that is nothing, by a
 // rank that comes twice.
 Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
                                          const ImportOptions& options = {});

@@ -14,7 +14,7 @@
 namespace foreshard::traces {
 
 struct MemoryLevels {
-  std::int64_t allocated = 0;  // handed out and not asked to be freed, on the device
+  std::int64_t allocated = 0;  // handed out and not requested to be freed, on the device
   std::int64_t reserved = 0;   // in segments of the allocator
   std::int64_t host = 0;
   bool operator==(const MemoryLevels&) const = default;

@@ -70,7 +70,7 @@ double number(const Metadata& metadata, const std::string& key, double fallback)
 std::string cpu_model();
 
 // The same for all processes that share a monotonic clock: one boot of one machine. Empty where the
-// system does not say.
+// system does not show.
 std::string clock_id();
 
 }  // namespace foreshard::traces

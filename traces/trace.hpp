@@ -97,13 +97,13 @@ struct MemoryEvent {
   std::int32_t step = 0;
   std::int64_t address = 0;
   std::int64_t bytes = 0;      // of the block or segment, as the allocator's statistics count it
-  std::int64_t requested = 0;  // bytes asked for
+  std::int64_t requested = 0;  // bytes requested
   std::int32_t lane = kNone;   // stream whose pool it is
   StringId category = 0;
   StringId owner = 0;  // "module path: role"
   StringId phase = 0;
   std::int32_t instruction = kNone;
-  StringId stack = 0;  // who asked, one frame a line, innermost first
+  StringId stack = 0;  // the code that allocated, one frame a line, innermost first
 };
 
 // Start and end of one step on one rank, with what the step reported.

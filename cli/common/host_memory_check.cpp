@@ -22,7 +22,7 @@ Result<void> check_host_memory(const Job& job, int ranks_here,
   for (const auto& rank : prediction.ranks_memory) {
     needs.push_back(rank.peaks.allocated + rank.peak_host);
   }
-  // Which ranks are here only the launcher knows; the smallest are certain.
+  // Which ranks are here is up to the launcher; the smallest are certain.
   std::sort(needs.begin(), needs.end());
   needs.resize(std::min(needs.size(), static_cast<std::size_t>(ranks_here)));
   std::int64_t needed = 0;

@@ -4,11 +4,13 @@
 #include <string>
 
 #include "models/base/error.hpp"
+#include "traces/open/read_trace.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::cli {
 
-// Any recording that traces/open knows. Quiet: without progress.
-Result<traces::Trace> open_trace(const std::string& path, bool is_quiet);
+// Quiet: without progress.
+Result<traces::Trace> open_trace(const std::string& path, bool is_quiet,
+                                 const traces::AcceptedKinds& accepted = traces::every_trace());
 
 }  // namespace foreshard::cli

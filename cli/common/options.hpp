@@ -1,5 +1,5 @@
-// The options of one command, added to CLI11's parser. Beside it this keeps what the parser does not
-// know and help, completion, manual pages and the check of files need: what a value is, and what
+// The options of one command, added to CLI11's parser. Beside it this keeps what the parser
+// has no place for and help, completion, manual pages and the check of files need: what a value is, and what
 // holds without it. Values are checked as they are parsed; what is wrong names the option, the value
 // and what is expected.
 #pragma once

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "models/base/atomic_file.hpp"
+#include "models/base/json_text.hpp"
 #include "models/base/utf8.hpp"
 
 namespace foreshard::cli {
@@ -99,8 +100,7 @@ Result<void> JsonOutput::check() const {
 }
 
 Result<void> JsonOutput::write(const nlohmann::ordered_json& json, int indent) const {
-  constexpr auto kAlwaysUtf8 = nlohmann::ordered_json::error_handler_t::replace;
-  return is_wanted() ? write(json.dump(indent, ' ', false, kAlwaysUtf8)) : Result<void>();
+  return is_wanted() ? write(json_text(json, indent)) : Result<void>();
 }
 
 Result<void> JsonOutput::write(const std::string& json) const {

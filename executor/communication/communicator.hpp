@@ -25,7 +25,7 @@ namespace foreshard::executor {
 
 enum class Reduction : std::uint8_t { sum, average };
 
-// It tells the watchdog for whom its rank waits at the moment.
+// It reports to the watchdog for whom its rank waits at the moment.
 class Communicator : public WaitSource {
  public:
   Communicator(const Communicator&) = delete;

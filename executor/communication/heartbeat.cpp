@@ -16,7 +16,7 @@ struct Agreed {
   bool operator==(const Agreed&) const = default;
 };
 
-// What one process tells the others, as bytes.
+// What one process sends the others, as bytes.
 struct Pulse {
   std::uint64_t retired = 0;
   std::uint64_t last_instruction = 0;
@@ -69,7 +69,7 @@ class MessageHeartbeat final : public Heartbeat {
       if (other == rank()) continue;
       Peer& peer = peers_[static_cast<std::size_t>(other)];
       hear(peer, other, ranks[static_cast<std::size_t>(other)], now);
-      if (is_due || mine.agreed != peer.said.agreed) tell(peer, other, mine);
+      if (is_due || mine.agreed != peer.sent.agreed) tell(peer, other, mine);
       if (peer.known.awaited != kNoRank) {
         waits.push_back({other, peer.known.awaited, peer.known.operation});
       }
@@ -78,7 +78,7 @@ class MessageHeartbeat final : public Heartbeat {
 
  private:
   struct Peer {
-    Pulse heard, said, known;
+    Pulse heard, sent, known;
     Transport::Ticket receiving, sending;
   };
 
@@ -109,9 +109,9 @@ class MessageHeartbeat final : public Heartbeat {
   // A process that does not listen any more is not told more than once.
   void tell(Peer& peer, int other, const Pulse& mine) {
     if (transport_.test({&peer.sending, 1}) != 0) return;
-    peer.said = mine;
+    peer.sent = mine;
     peer.sending =
-        transport_.send(std::as_bytes(std::span(&peer.said, 1)), other, kHeartbeatChannel);
+        transport_.send(std::as_bytes(std::span(&peer.sent, 1)), other, kHeartbeatChannel);
   }
 
   Agreements& agreements_;

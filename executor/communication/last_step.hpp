@@ -1,4 +1,4 @@
-// Where the processes of a run agree after which step it ends once somebody wants it to end (Ctrl-C,
+// Where the processes of a run agree after which step it ends once it is to end early (Ctrl-C,
 // a launcher's SIGTERM): all do the same steps, so that a checkpoint is of one step.
 //
 // Ranks are in different steps when the wish arrives, and one that begins a step needs all others in
@@ -23,7 +23,7 @@ class LastStepAgreement {
   // `process` is one of `processes`, counted from 0.
   LastStepAgreement(int process, int processes);
 
-  // Somebody wants the run to end. Any thread.
+  // The run is to end. Any thread.
   void ask();
   bool is_asked() const;
   // A rank's host thread, before each step: whether to begin it. Waits for promises; throws Aborted.

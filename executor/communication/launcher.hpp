@@ -16,7 +16,7 @@ struct LaunchedRank {
   int rank = 0;
   int size = 1;
   int local_rank = 0;             // on this node
-  std::optional<int> local_size;  // ranks on this node, where the launcher says so
+  std::optional<int> local_size;  // ranks on this node, where the launcher sets it
   std::string launcher;           // "mpirun", "torchrun" or "srun"
 };
 
@@ -32,7 +32,7 @@ Result<std::optional<LaunchedRank>> launched_rank(const Environment& environment
 // By what the ranks of a run talk: threads of one process, or messages between processes.
 enum class CommKind : std::uint8_t { local, tcp, mpi };
 
-// What --comm asks for ("auto": what the launcher calls for). Processes that would each train the
+// What --comm selects ("auto": what the launcher calls for). Processes that would each train the
 // whole job are an error.
 Result<CommKind> choose_comm(std::string_view asked, const std::optional<LaunchedRank>& launched,
                              const Environment& environment);

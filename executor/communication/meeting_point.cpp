@@ -9,7 +9,7 @@ constexpr int kHighestPort = 65535;
 constexpr double kLongestTimeout = 1e6, kUsualTimeout = 600;  // seconds
 
 // Jobs on one node must not meet each other: a port from the job's number, above the range from
-// which Linux lends ports to whoever asks for any.
+// which Linux lends ports on request.
 constexpr int kFirstSlurmPort = 61440, kSlurmPorts = 4096;
 
 Result<int> read_port(const std::string& text) {

@@ -3,7 +3,7 @@
 // Results equal the local communicator's bit for bit: slices are exchanged piece by piece through a
 // buffer of constant size and summed in the same order. Waiting leaves the cores to those who
 // compute: it sleeps until a message is done, or polls, less and less often, where the transport
-// cannot say so (MPI).
+// cannot signal it (MPI).
 #pragma once
 
 #include <memory>

@@ -8,8 +8,8 @@
 // the run can end. Ranks that have gone further wait for collectives that will never be completed;
 // ending the run wakes them.
 //
-// Ranks of one process share this object. Processes tell each other with their heartbeats how far
-// their ranks are done and what limit they know of.
+// Ranks of one process share this object. Processes exchange with their heartbeats how far
+// their ranks are done and what limit they have learnt of.
 #pragma once
 
 #include <atomic>
@@ -60,14 +60,14 @@ class OutOfMemoryAgreement {
   // To be called again and again for each rank of this process: finds out whether it is done.
   // `has_finished(last)`: whether its streams have finished what was issued up to a place.
   void look(int rank, const std::function<bool(Position last)>& has_finished);
-  // What a process has said of its rank; it knew of this limit when the rank was done so far.
+  // What a process has sent of its rank; it had this limit when the rank was done so far.
   void hear(int rank, Position done, Position limit);
   // Every rank is done with the limit. All processes come to this, and to the same limit.
   bool is_settled() const;
   // While memory has run out: those who are done wait for those who are not, not the other way round.
   void correct(std::vector<Wait>& waits) const;
 
-  // The points that the processes know of, together: afterwards `first` is the same in all of them.
+  // The points that the processes have, together: afterwards `first` is the same in all of them.
   void share(RunControl& run, Transport& transport);
   std::optional<OutOfMemoryPoint> first() const;
 

@@ -1,7 +1,7 @@
 // Notices when another process of the run on this node has ended.
 //
 // A launcher that sees one process end kills the others, politely first (SIGTERM), and does not
-// always say which one it was. So while this object lives SIGTERM does not end the process at once,
+// always name it. So while this object lives SIGTERM does not end the process at once,
 // unless the program has its own handler: there is time to name the rank that is gone. A SIGTERM
 // without a dead peer is reported as what it is, so that the run ends all the same.
 #pragma once

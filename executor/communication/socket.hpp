@@ -53,7 +53,7 @@ class Endpoint {
   bool is_loopback() const;
   // IPv4 in the first 4 bytes.
   std::array<std::uint8_t, 16> bytes() const;
-  // `like` lends what the bytes do not say: the interface of a link-local address.
+  // `like` lends what the bytes lack: the interface of a link-local address.
   static Endpoint from_bytes(int family, const std::array<std::uint8_t, 16>& bytes, int port,
                              const Endpoint& like);
   std::string text() const;
@@ -78,7 +78,7 @@ class Deadline {
   Nanoseconds at_;
 };
 
-// Every address of a host; the error says what the system says.
+// Every address of a host; the error quotes the system's.
 tl::expected<std::vector<Endpoint>, std::string> resolve(const std::string& host, int port);
 
 // The errno of what failed is the error of these.

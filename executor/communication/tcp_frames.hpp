@@ -1,6 +1,6 @@
 // The frames of which a TCP connection between two processes of a run consists. A message is cut
 // into data frames, so that a long one does not hold up those of other channels; one of more than
-// kTcpEager bytes is sent only after a credit for it has come, which says that a buffer awaits it.
+// kTcpEager bytes is sent only after a credit for it has come, which means that a buffer awaits it.
 #pragma once
 
 #include <array>

@@ -93,8 +93,8 @@ std::array<std::byte, kTcpHello> encode(const TcpHello& hello) {
 
 std::optional<TcpHello> decode_hello(std::span<const std::byte, kTcpHello> bytes) {
   const auto raw = read<RawHello>(bytes);
-  constexpr std::uint32_t kMost = 1U << 30;
-  if (raw.magic != kMagic || raw.purpose > 1 || raw.rank > kMost || raw.ranks > kMost) {
+  constexpr std::uint32_t kMaxRanks = 1U << 30;
+  if (raw.magic != kMagic || raw.purpose > 1 || raw.rank > kMaxRanks || raw.ranks > kMaxRanks) {
     return std::nullopt;
   }
   return TcpHello{raw.version,

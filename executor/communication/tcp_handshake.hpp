@@ -1,4 +1,4 @@
-// What processes say to each other when they meet over TCP, before any message: who they are, and
+// What processes exchange when they meet over TCP, before any message: who they are, and
 // that they belong to one run. Whoever comes to the port may send anything, so everything is checked
 // here. All numbers are little-endian.
 #pragma once
@@ -27,7 +27,7 @@ struct RunIdentity {
 // Tells builds of the running program apart: its linker's build id; 0 where it has none.
 std::uint64_t build_of_this_program();
 
-// The first thing that who connects says.
+// What the connecting process sends first.
 struct TcpHello {
   enum class Purpose : std::uint32_t {
     meet,  // to rank 0: here I am

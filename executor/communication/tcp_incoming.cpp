@@ -8,8 +8,8 @@
 namespace foreshard::executor {
 namespace {
 
-constexpr std::size_t kMostEarly = std::size_t{16} << 20;  // bytes of all early messages
-constexpr std::size_t kEarlyCost = 64;                     // bytes that one takes besides its own
+constexpr std::size_t kMaxEarlyBytes = std::size_t{16} << 20;  // bytes of all early messages
+constexpr std::size_t kEarlyCost = 64;  // bytes that one takes besides its own
 constexpr std::size_t kThrownAway = 1 << 16;
 
 void check_sizes(std::size_t awaited, std::size_t came) {
@@ -117,7 +117,8 @@ void TcpIncoming::begin(Channel& to, std::uint64_t size) {
   if (to.is_early) {
     if (size > kTcpEager) throw TcpProtocolError("an unexpected long message arrived");
     early_bytes_ += size + kEarlyCost;
-    if (early_bytes_ > kMostEarly) throw TcpProtocolError("too many unexpected messages arrived");
+    if (early_bytes_ > kMaxEarlyBytes)
+      throw TcpProtocolError("too many unexpected messages arrived");
     to.arriving.assign(size, std::byte{0});
   } else {
     to.target = to.awaited.front();

@@ -1,6 +1,6 @@
 // What arrives over the connection with one process: frames become messages, which go straight into
 // the buffers that await them. Short messages that nobody awaits yet are kept, up to a limit; long
-// ones do not come unasked. It reads nothing itself: it says where the next bytes belong.
+// ones do not come unasked. It reads nothing itself: it decides where the next bytes belong.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ class TcpIncoming {
   TcpFrame frame_;
   std::size_t left_ = 0;  // bytes of the frame's data that have not arrived
   std::size_t early_bytes_ = 0;
-  std::vector<std::byte> thrown_away_;  // room for what nobody wants
+  std::vector<std::byte> thrown_away_;  // room for what nobody receives
 };
 
 }  // namespace foreshard::executor

@@ -5,7 +5,7 @@
 namespace foreshard::executor {
 namespace {
 
-constexpr std::uint64_t kMostCredits = 1 << 20;
+constexpr std::uint64_t kMaxCredits = 1 << 20;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void TcpOutgoing::withdraw(int number, TcpMessage& message) {
 }
 
 void TcpOutgoing::add_credit(int number) {
-  if (++channel(number).credits > kMostCredits) {
+  if (++channel(number).credits > kMaxCredits) {
     throw TcpProtocolError("it awaits more messages than there can be");
   }
 }

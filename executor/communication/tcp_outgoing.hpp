@@ -1,5 +1,5 @@
 // What is to be written to the connection with one process: the messages of all channels, cut into
-// frames, the channels taking turns. It writes nothing itself: it says which bytes come next.
+// frames, the channels taking turns. It writes nothing itself: it chooses which bytes come next.
 #pragma once
 
 #include <array>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kStaged = 1 << 14;   // room for headers and short messages, read at once
 constexpr std::size_t kOneTurn = 4 << 20;  // bytes read before other connections have their turn
-// Said where more than a heartbeat is awaited of, or to be told to, a process that has left.
+// The error where more than a heartbeat is awaited of, or to be told to, a process that has left.
 constexpr const char* kStillNeeded = "has left the run, but others still need it";
 
 }  // namespace
@@ -119,7 +119,7 @@ void TcpPeer::flush(TcpChannels& completed) {
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (would_block(errno)) return;
-      // What it said before it went can still be read, and `read` finds the end of it.
+      // What it sent before it went can still be read, and `read` finds the end of it.
       write_error_ = errno;
       wants_to_write_ = false;
       return;

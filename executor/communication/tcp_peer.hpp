@@ -61,7 +61,7 @@ class TcpPeer {
   // reason stays.
   struct Loss {
     std::string why;
-    std::optional<std::uint64_t> blamed;  // the rank that it says it has lost itself
+    std::optional<std::uint64_t> blamed;  // the rank that it reports to have lost itself
   };
   std::optional<Loss> loss() const;
 

@@ -12,9 +12,9 @@ namespace foreshard::executor {
 namespace {
 
 constexpr Nanoseconds kPatience{10'000'000'000};
-constexpr std::size_t kMostStrangers = 64;
+constexpr std::size_t kMaxStrangers = 64;
 constexpr int kLongestWaitMs = 1000;
-constexpr std::size_t kMostNamed = 10;
+constexpr std::size_t kMaxNames = 10;
 
 // Whether the socket is ready before the deadline.
 bool wait_for(const Socket& socket, short events, const Deadline& deadline) {
@@ -77,9 +77,9 @@ std::string TcpReception::missing() const {
     if (!members_[r]) names.push_back(std::to_string(r));
   }
   if (names.size() == 1) return "rank " + names[0] + " has";
-  if (names.size() > kMostNamed) {
-    const std::size_t more = names.size() - kMostNamed + 1;
-    names.resize(kMostNamed - 1);
+  if (names.size() > kMaxNames) {
+    const std::size_t more = names.size() - kMaxNames + 1;
+    names.resize(kMaxNames - 1);
     names.push_back(std::to_string(more) + " more");
   }
   std::string text = "ranks ";
@@ -119,24 +119,24 @@ void TcpReception::take_in_guests(const Socket& listening) {
       if (would_block(error)) return;
       throw_not_accepted(error);
     }
-    if (guests_.size() >= members_.size() + kMostStrangers) guests_.erase(guests_.begin());
+    if (guests_.size() >= members_.size() + kMaxStrangers) guests_.erase(guests_.begin());
     guests_.push_back({std::move(*socket), {}, 0, Deadline(kPatience)});
   }
 }
 
 bool TcpReception::listen_to(Guest& guest) {
-  const auto room = std::span(guest.said).subspan(guest.bytes);
+  const auto room = std::span(guest.received).subspan(guest.bytes);
   const ssize_t came = recv(guest.socket.descriptor(), room.data(), room.size(), 0);
   if (came < 0) return would_block(errno) && !guest.patience.has_passed();
   guest.bytes += static_cast<std::size_t>(came);
   if (came == 0) return false;
-  if (guest.bytes < guest.said.size()) return true;
+  if (guest.bytes < guest.received.size()) return true;
   judge(guest);
   return false;
 }
 
 void TcpReception::judge(Guest& guest) {
-  const auto hello = decode_hello(guest.said);
+  const auto hello = decode_hello(guest.received);
   if (!hello) {
     last_refusal_ = "the connection from " + Endpoint::of_peer(guest.socket).text() +
                     " is not from a foreshard process";

@@ -1,6 +1,6 @@
 // Takes in the processes that connect to a listening socket of a run, until all those expected are
-// there: reads what each says of itself, refuses those that do not belong to the run, and forgets
-// strangers that say nothing.
+// there: reads the hello of each, refuses those that do not belong to the run, and forgets
+// strangers that send nothing.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ Received receive_all(const Socket& socket, std::span<std::byte> bytes, const Dea
 
 class TcpReception {
  public:
-  // Whoever is taken in is of `run`, says `purpose` and `token`, and has a rank after `rank`.
+  // Whoever is taken in is of `run`, sends `purpose` and `token`, and has a rank after `rank`.
   struct Rules {
     RunIdentity run;
     TcpHello::Purpose purpose = TcpHello::Purpose::meet;
@@ -33,7 +33,7 @@ class TcpReception {
   bool is_complete() const;
   // "ranks 1 and 3 have", "rank 2 has"
   std::string missing() const;
-  // Where the member awaits others, as it said.
+  // Where the member awaits others, by its hello.
   std::uint16_t port_of(std::size_t rank) const { return ports_[rank]; }
   // Why the last process that was refused was; empty: none was.
   const std::string& last_refusal() const { return last_refusal_; }
@@ -45,7 +45,7 @@ class TcpReception {
  private:
   struct Guest {
     Socket socket;
-    std::array<std::byte, kTcpHello> said{};
+    std::array<std::byte, kTcpHello> received{};
     std::size_t bytes = 0;
     Deadline patience;
   };

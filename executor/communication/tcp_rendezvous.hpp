@@ -1,6 +1,6 @@
 // How the processes of a run find each other over TCP. All go to rank 0, which waits at the meeting
-// point; when the last one is there it tells everybody where everybody is, and each connects to
-// those before it. Strangers are told why they are refused, and do not hold up anybody.
+// point; when the last one is there it sends everybody the addresses of all, and each connects to
+// those before it. Strangers are sent why they are refused, and do not hold up anybody.
 //
 // What is opened to the network is a port at the meeting point (rank 0), and one at the address by
 // which a rank reaches rank 0, while the processes meet; nothing is encrypted.

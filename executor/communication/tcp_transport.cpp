@@ -221,7 +221,7 @@ class TcpTransport final : public Transport {
     }
   }
 
-  // Everybody says goodbye, so that nothing that was sent is lost; then one process after another
+  // Every process sends a goodbye, so that nothing that was sent is lost; then one process after another
   // goes, and that of rank 0, which wrote the report, is the last one that a launcher sees end.
   void leave_together() {
     for (const auto& peer : peers_) {

@@ -13,8 +13,8 @@
 
 namespace foreshard::executor {
 
-// Blocks until all processes of the run have come, as `meet` does. Destruction says goodbye and
-// waits for the others to do so too, unless it is part of a failure or none of them says anything for
+// Blocks until all processes of the run have come, as `meet` does. Destruction sends goodbyes and
+// waits for the others to do so too, unless it is part of a failure or none of them sends anything for
 // `longest_silence`.
 Result<std::unique_ptr<Transport>> connect_by_tcp(const Rendezvous& rendezvous,
                                                   Nanoseconds longest_silence = Nanoseconds{

@@ -59,7 +59,7 @@ constexpr int kHeartbeatChannel = 16;
 constexpr int kExchangeChannel = 17;
 
 // Sleeps between looks at messages of one channel: until something changes, or, where the transport
-// cannot say so, short at first, longer the longer nothing happens. To be made before the first look.
+// cannot signal it, short at first, longer the longer nothing happens. To be made before the first look.
 class Poller {
  public:
   // Messages that have nobody to receive them yet can be looked at more rarely than those whose
@@ -89,7 +89,7 @@ void for_each_message(std::size_t bytes, Part part) {
 }
 
 // Every rank's bytes, by rank; each rank calls it with its own, and none goes on before all have.
-// For reports, not for tensors. A rank that has more than `longest` to say fails the run.
+// For reports, not for tensors. A rank that has more than `longest` to send fails the run.
 constexpr std::size_t kLongestText = 1 << 20;
 std::vector<std::string> exchange(RunControl& run, Transport& transport, const std::string& mine,
                                   std::size_t longest = kLongestText);

@@ -25,7 +25,7 @@ struct CheckpointContents {
 
 namespace {
 
-// Whether every part of every parameter is in its file, in the shape and dtype the index says.
+// Whether every part of every parameter is in its file, in the shape and dtype of the index.
 Result<void> check_files(const CheckpointContents& contents) {
   for (const auto& p : contents.index.parameters) {
     for (const auto& [role, type] : p.values) {
@@ -89,20 +89,20 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) {
   return checkpoint;
 }
 
-const CheckpointFacts& Checkpoint::facts() const {
-  return contents_->index.facts;
+const CheckpointMetadata& Checkpoint::metadata() const {
+  return contents_->index.metadata;
 }
 
 Result<void> Checkpoint::check_model(const LlamaConfig& config, const ModuleTree& tree) const {
   const auto& file = contents_->index_file;
-  auto stored = parse_llama_config(facts().model, file);
+  auto stored = parse_llama_config(metadata().model, file);
   if (!stored) return fail(file, "model", "is damaged: " + stored.error().text());
   LlamaConfig wanted = config;
   wanted.name = stored->name;  // one model may be called by several names
   if (*stored != wanted) {
     return fail(file, "model",
                 "belongs to another model, with " +
-                    differing_member(facts().model, to_json(wanted)) +
+                    differing_member(metadata().model, to_json(wanted)) +
                     "; expected a checkpoint of the model being trained");
   }
   for (const auto& p : tree.parameters) {
@@ -133,7 +133,7 @@ Result<void> Checkpoint::check_plan(const Plan& plan) const {
   const auto text = [](ValueRole role) { return std::string(executor::name(role)); };
   const std::string parameter = text(ValueRole::parameter);
   std::map<std::string, DType> wanted = {{parameter, plan.precision.storage}};
-  if (is_adamw && facts().step > 0) {
+  if (is_adamw && metadata().step > 0) {
     for (const ValueRole state : {ValueRole::exp_avg, ValueRole::exp_avg_sq}) {
       wanted[text(state)] = plan.precision.optimizer_state;
     }

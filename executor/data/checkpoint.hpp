@@ -2,13 +2,13 @@
 //
 // A checkpoint is a folder: one safetensors file per shard of the model ("shard-00000-of-00004
 // .safetensors", tensors "parameter/NAME", "exp_avg/NAME", ... in the dtypes they have in memory)
-// and "index.json" (facts of the run; for every parameter its shape and which file holds which
+// and "index.json" (metadata of the run; for every parameter its shape and which file holds which
 // part). Under hybrid sharding the ranks of one replica group write; the others hold the same.
 //
 // Writing takes three calls, with all ranks in agreement between them:
 //   one rank      begin_checkpoint(path)               makes PATH.foreshard-writing
 //   each writer   write_checkpoint_shard(path, ...)    its file, on the disk when the call returns
-//   one rank      commit_checkpoint(path, facts)       checks the files, writes the index, renames
+//   one rank      commit_checkpoint(path, metadata)       checks the files, writes the index, renames
 // A crash at any moment leaves the previous checkpoint or the new one readable under PATH.
 #pragma once
 
@@ -29,7 +29,7 @@
 
 namespace foreshard::executor {
 
-struct CheckpointFacts {
+struct CheckpointMetadata {
   std::int64_t step = 0;         // the last one completed
   std::int64_t total_steps = 0;  // the schedule's length, settled in the first run
   std::uint64_t seed = 0;
@@ -61,7 +61,7 @@ Result<void> check_checkpoint_target(const std::string& path);
 Result<void> begin_checkpoint(const std::string& path);
 Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& tree, int shard,
                                     int shards, const std::vector<CheckpointValue>& values);
-Result<void> commit_checkpoint(const std::string& path, const CheckpointFacts& facts);
+Result<void> commit_checkpoint(const std::string& path, const CheckpointMetadata& metadata);
 
 // Removes what begin_checkpoint and the writers left, after a failure.
 void abandon_checkpoint(const std::string& path);
@@ -73,7 +73,7 @@ class Checkpoint {
   // Reads the index and checks every file's header against it.
   static Result<Checkpoint> open(const std::string& path);
 
-  const CheckpointFacts& facts() const;
+  const CheckpointMetadata& metadata() const;
 
   // Fails unless the checkpoint is of this model: same config, and every parameter in its shape.
   Result<void> check_model(const LlamaConfig& config, const ModuleTree& tree) const;

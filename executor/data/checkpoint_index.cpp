@@ -9,6 +9,7 @@
 
 #include "models/base/figures.hpp"
 #include "models/base/json_limits.hpp"
+#include "models/base/json_text.hpp"
 
 namespace foreshard::executor {
 
@@ -88,8 +89,8 @@ class Reader {
 // for each part of a parameter.
 json parsed(std::string_view text) {
   constexpr int kDeepest = 16;
-  constexpr std::size_t kMostValues = std::size_t{1} << 24;
-  if (!json_excess(text, kDeepest, kMostValues).empty()) return json(json::value_t::discarded);
+  constexpr std::size_t kMaxValues = std::size_t{1} << 24;
+  if (!json_excess(text, kDeepest, kMaxValues).empty()) return json(json::value_t::discarded);
   return json::parse(text, nullptr, false);
 }
 
@@ -182,23 +183,23 @@ bool is_covered(const CheckpointParameter& p) {
 }  // namespace
 
 std::string to_json(const CheckpointIndex& index) {
-  const auto& facts = index.facts;
+  const auto& metadata = index.metadata;
   ordered_json parameters = ordered_json::array();
   for (const auto& parameter : index.parameters) parameters.push_back(parameter_json(parameter));
   const ordered_json object = {{"format", kFormat},
                                {"version", kVersion},
-                               {"step", facts.step},
-                               {"total_steps", facts.total_steps},
-                               {"seed", facts.seed},
-                               {"samples", facts.samples},
-                               {"ranks", facts.ranks},
-                               {"nodes", facts.nodes},
-                               {"data", facts.data},
-                               {"plan", facts.plan},
-                               {"model", facts.model},
+                               {"step", metadata.step},
+                               {"total_steps", metadata.total_steps},
+                               {"seed", metadata.seed},
+                               {"samples", metadata.samples},
+                               {"ranks", metadata.ranks},
+                               {"nodes", metadata.nodes},
+                               {"data", metadata.data},
+                               {"plan", metadata.plan},
+                               {"model", metadata.model},
                                {"files", index.files},
                                {"parameters", std::move(parameters)}};
-  return object.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(object, 1) + "\n";
 }
 
 Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
@@ -214,15 +215,15 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
                 "is " + std::to_string(version) + "; expected " + std::to_string(kVersion));
   }
   CheckpointIndex index;
-  index.facts.step = reader.natural("step");
-  index.facts.total_steps = reader.natural("total_steps");
-  index.facts.seed = reader.bits("seed");
-  index.facts.samples = reader.natural("samples");
-  index.facts.ranks = reader.small("ranks");
-  index.facts.nodes = reader.small("nodes");
-  index.facts.data = reader.text("data");
-  index.facts.plan = reader.text("plan");
-  index.facts.model = reader.text("model");
+  index.metadata.step = reader.natural("step");
+  index.metadata.total_steps = reader.natural("total_steps");
+  index.metadata.seed = reader.bits("seed");
+  index.metadata.samples = reader.natural("samples");
+  index.metadata.ranks = reader.small("ranks");
+  index.metadata.nodes = reader.small("nodes");
+  index.metadata.data = reader.text("data");
+  index.metadata.plan = reader.text("plan");
+  index.metadata.model = reader.text("model");
   index.files = reader.small("files");
   const auto& list = reader.member("parameters", json::value_t::array);
   if (reader.bad()) return fail(file, *reader.bad(), "is missing or damaged");

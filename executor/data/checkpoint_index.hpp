@@ -1,4 +1,4 @@
-// What a checkpoint's index.json says: facts of the run, and for every parameter its shape, the
+// What a checkpoint's index.json contains: metadata of the run, and for every parameter its shape, the
 // dtype of each of its values, and which file holds which part of it.
 //
 //   {"format": "foreshard-checkpoint", "version": 1, "step": 40, ..., "files": 2,
@@ -34,7 +34,7 @@ struct CheckpointParameter {
 };
 
 struct CheckpointIndex {
-  CheckpointFacts facts;
+  CheckpointMetadata metadata;
   int files = 0;
   std::vector<CheckpointParameter> parameters;
 };
@@ -45,10 +45,10 @@ std::string to_json(const CheckpointIndex& index);
 Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
                                                const std::string& file);
 
-// Whether a folder holds an index that says it is a checkpoint of ours.
+// Whether a folder holds an index that marks it as a checkpoint of ours.
 bool is_checkpoint(const std::string& folder);
 
-// What an error says was expected where there is none.
+// What errors name as expected where there is none.
 constexpr const char* kCheckpoint = "a checkpoint";
 
 // Names inside a checkpoint.
@@ -62,8 +62,8 @@ std::string writing_path(const std::string& path);
 
 StoredType stored_type(DType type);
 
-// What a shard file says about itself in its metadata: where its parts belong. commit_checkpoint
-// makes the index from these, so that the writers need not tell each other anything.
+// What a shard file has of itself in its metadata: where its parts belong. commit_checkpoint
+// makes the index from these, so that the writers need not communicate.
 constexpr const char* kPartsKey = "foreshard_parts";
 std::string parts_json(const std::map<std::string, CheckpointParameter>& parameters);
 Result<std::vector<CheckpointParameter>> parse_parts(const std::string& text,

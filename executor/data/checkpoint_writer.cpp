@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Adds the parts one shard file says it holds; parts of one parameter agree on everything else.
+// Adds the parts one shard file lists; parts of one parameter agree on everything else.
 Result<void> add_parts(const std::vector<CheckpointParameter>& parts, const std::string& file,
                        std::vector<CheckpointParameter>& parameters,
                        std::map<std::string, std::size_t>& places) {
@@ -37,7 +37,7 @@ Result<void> add_parts(const std::vector<CheckpointParameter>& parts, const std:
   return {};
 }
 
-// The number of shards that the first file's name tells; 0 when there is no such file.
+// The number of shards by the first file's name; 0 when there is no such file.
 int shards_in(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
@@ -51,9 +51,10 @@ int shards_in(const std::string& folder) {
   return 0;
 }
 
-Result<CheckpointIndex> index_of_files(const std::string& folder, const CheckpointFacts& facts) {
+Result<CheckpointIndex> index_of_files(const std::string& folder,
+                                       const CheckpointMetadata& metadata) {
   CheckpointIndex index;
-  index.facts = facts;
+  index.metadata = metadata;
   index.files = shards_in(folder);
   if (index.files == 0)
     return fail(folder, "", "contains no shard; expected a file from every writer");
@@ -139,9 +140,9 @@ Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& t
 
 namespace {
 
-Result<void> commit(const std::string& path, const CheckpointFacts& facts) {
+Result<void> commit(const std::string& path, const CheckpointMetadata& metadata) {
   const auto writing = writing_path(path);
-  const auto index = index_of_files(writing, facts);
+  const auto index = index_of_files(writing, metadata);
   if (!index) return tl::unexpected(index.error());
   if (auto done = write_atomically(index_path(writing), to_json(*index)); !done) return done;
   // What cannot be read back must not replace what can.
@@ -153,9 +154,9 @@ Result<void> commit(const std::string& path, const CheckpointFacts& facts) {
 
 }  // namespace
 
-Result<void> commit_checkpoint(const std::string& given, const CheckpointFacts& facts) {
+Result<void> commit_checkpoint(const std::string& given, const CheckpointMetadata& metadata) {
   const auto path = plain_path(given);
-  auto done = commit(path, facts);
+  auto done = commit(path, metadata);
   if (!done) abandon_checkpoint(path);
   return done;
 }

@@ -19,7 +19,7 @@ struct ReplaceOptions {
 };
 
 // Moves `from` to `path`, replacing what is there. Where names cannot be swapped atomically the old
-// folder is called PATH.foreshard-replaced for a moment; recover_folder and existing_folder know about that.
+// folder is called PATH.foreshard-replaced for a moment; recover_folder and existing_folder take account of that.
 Result<void> replace_folder(const std::string& from, const std::string& path,
                             const ReplaceOptions& options = {});
 

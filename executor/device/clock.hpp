@@ -1,4 +1,4 @@
-// The kernel's clocks, and lengths of time as messages say them.
+// The kernel's clocks, and lengths of time as messages print them.
 #pragma once
 
 #include <string>

@@ -15,9 +15,9 @@
 //     the free on the pool's stream.
 //   - Work on other streams that uses the buffer has been waited for on the pool's stream before the
 //     free; ranks that read the buffer do so within a collective, which ends when all have.
-//   - A host buffer has no stream. It is freed when the host knows that all work on it is done.
+//   - A host buffer has no stream. It is freed when the host has seen that all work on it is done.
 //   - Memory goes back to the driver only after `synchronize`, as with cudaFree.
-// What this asks of step programs is among the laws that the lowering's tests check (vector clocks). An
+// What this requires of step programs is among the laws that the lowering's tests check (vector clocks). An
 // address looked up late, when the work runs, could be wrong: the next step may have allocated the
 // same buffer again, elsewhere. Poison mode fills memory in stream order, so it shows what it always
 // did: a kernel that runs after the free of its operand, or before its operand was written, reads
@@ -26,7 +26,7 @@
 // What a device of CUDA must implement, each with the calls that it is made of:
 //   launch        the operator's kernels on the stream; pointers and KernelScalars are kernel arguments
 //                 by value (under CUDA graphs: scalars in device memory, written before the graph)
-//   copy, fill    cudaMemcpyAsync (cudaMemcpyDefault: the addresses tell the direction),
+//   copy, fill    cudaMemcpyAsync (cudaMemcpyDefault: the addresses give the direction),
 //                 cudaMemsetAsync
 //   call          cudaLaunchHostFunc, which may not call CUDA and must not wait long: collectives of
 //                 HostCommunicator do both, so it needs communicators of its own. NCCL's run in issue
@@ -39,12 +39,12 @@
 //   synchronize   the same for one event on each stream
 //   stop          nothing where work is drained; after an abort ncclCommAbort, or streams never drain
 //   backing       cudaMalloc for segments; cuMemAddressReserve, cuMemCreate and cuMemMap for ranges;
-//                 false where they say that memory is short; synchronize before it goes back
+//                 false where they report that memory is short; synchronize before it goes back
 //   pointer       from the allocator's logical address to the device's
 //   allocate_host cudaHostAlloc
 //   has_finished  cudaEventQuery on events recorded every few instructions
 //   progress      the same, counted; and what RunControl has counted of the host
-//   set_observer  nothing: CUPTI tells the recorder of kernels, by the tag as external correlation id
+//   set_observer  nothing: CUPTI reports kernels to the recorder, by the tag as external correlation id
 //   range_begin, range_end   nvtxDomainRangePushEx, nvtxDomainRangePop
 // And a table of kernels beside executor/cpu's, which goes on computing host_compute instructions.
 // The current device is set on every thread that calls it. What else CUDA refuses is thrown as

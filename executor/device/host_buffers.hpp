@@ -1,7 +1,7 @@
 // The host's buffers of one rank: what its program places there, each rounded up to 64 bytes, in
 // memory that the device copies from and to.
 //
-// Freed buffers are kept for the next one of their size, as every step asks for the same again:
+// Freed buffers are kept for the next one of their size, as every step needs the same again:
 // fresh pages from the system are slow (a quarter of a millisecond per MiB). What is kept and what
 // is in use together never exceed the most that was ever in use.
 #pragma once

@@ -1,4 +1,4 @@
-// One launch of a kernel as a device gets it: what its instruction says, with operands resolved to
+// One launch of a kernel as a device gets it: its instruction, with operands resolved to
 // where they lie and the step's numbers by value.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace foreshard::executor {
 
-// What kernels need to know of the model, the optimizer and the step, beyond sizes.
+// What kernels need of the model, the optimizer and the step, beyond sizes.
 struct KernelScalars {
   double rms_norm_eps = 1e-6;
   double rope_theta = 10000;

@@ -29,7 +29,7 @@ Processor::Vendor vendor_named(const std::string& vendor) {
   return Processor::Vendor::other;
 }
 
-// Linux grants the state of tiles, which is large, to processes that ask for it.
+// Linux grants the state of tiles, which is large, to processes that request it.
 bool may_use_tiles() {
 #if defined(__linux__)
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM

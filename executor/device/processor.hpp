@@ -33,7 +33,7 @@ struct Processor {
   bool has_amx_bf16 = false;  // tiles and their bf16 products, which the system lets us use
 };
 
-// What CPUID and the system say; asks once for the permission to use tiles.
+// What CPUID and the system report; requests once the permission to use tiles.
 const Processor& this_processor();
 
 // Those it can run, the fastest for training first. AVX512_BF16 multiplies bf16 at twice the rate of
@@ -47,7 +47,7 @@ bool has_fast_bf16(const Processor& processor, InstructionSet set);
 // The one called `wanted`, or the fastest where that is empty. An error names those to choose from.
 Result<InstructionSet> choose_instruction_set(const Processor& processor, std::string_view wanted);
 
-// What FORESHARD_SIMD wants on this processor; the same on every call.
+// What FORESHARD_SIMD selects on this processor; the same on every call.
 const Result<InstructionSet>& requested_instruction_set();
 
 // The one this process uses. Throws std::invalid_argument where FORESHARD_SIMD is wrong, which

@@ -1,7 +1,7 @@
 // What the ranks of one run in one process share: the first failure, the abort that follows it, and
 // every blocking wait.
 //
-// A rank that fails says so once with `fail`; from then on every wait in the process, present and
+// A rank that fails calls `fail` once; from then on every wait in the process, present and
 // future, throws `Aborted` within a few milliseconds, so that no rank is left hanging. Waits sleep
 // in the kernel on a 32-bit word (a futex) and never spin; as long as nobody sleeps, changing such
 // a word costs no system call.
@@ -36,7 +36,7 @@ struct Failure {
   std::string text() const;  // "rank 2: message"
 };
 
-// Thrown by every wait once the run has been aborted; `what` says why.
+// Thrown by every wait once the run has been aborted; `what` has the reason.
 class Aborted : public std::runtime_error {
  public:
   explicit Aborted(const Failure& cause);
@@ -72,7 +72,7 @@ class RunControl {
   static void wake(const std::atomic<std::uint32_t>& word);
 
  private:
-  // Where a thread says what it is about to sleep on, so that an abort can wake it.
+  // Where a thread registers what it is about to sleep on, so that an abort can wake it.
   struct WaitSlot {
     std::atomic<const std::atomic<std::uint32_t>*> word{nullptr};
     std::atomic<std::uint32_t> own{0};
@@ -82,7 +82,7 @@ class RunControl {
   void keep_waking();
   [[noreturn]] void throw_aborted() const;
 
-  const std::uint64_t id_;  // tells runs of one process apart, also when an address is used again
+  const std::uint64_t id_;  // distinguishes runs of one process, also when an address is used again
   std::atomic<bool> aborted_{false};
   std::vector<RankProgress> progress_;
   mutable std::mutex mutex_;

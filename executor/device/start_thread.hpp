@@ -10,7 +10,7 @@
 
 namespace foreshard::executor {
 
-// Throws std::runtime_error that says which thread there is no room for.
+// Throws std::runtime_error that names the thread there is no room for.
 template <typename Work>
 std::thread start_thread(const std::string& name, Work work) {
   try {

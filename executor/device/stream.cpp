@@ -75,7 +75,7 @@ StreamWorker::Slot& StreamWorker::new_slot() {
   return fill_->slots[place];
 }
 
-// The worker says that it falls asleep before it looks at the count a last time, and the count is
+// The worker announces that it falls asleep before it looks at the count a last time, and the count is
 // raised before that word is looked at: either the worker sees the task or it is woken. It sleeps on
 // that very word, so one that was cleared in between keeps it awake.
 void StreamWorker::publish() {

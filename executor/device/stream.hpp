@@ -6,7 +6,7 @@
 // without bound: the host runs as far ahead as its program lets it. The thread starts with the first
 // task. Workers sleep in the kernel while they have nothing to do, and are woken only if asleep.
 //
-// Events count: they carry the number of the epoch (a step, say) that has reached them, and never
+// Events count: they carry the number of the epoch (such as a step) that has reached them, and never
 // need a reset. One event belongs to one recording stream; record it on another only while both
 // streams are idle. Epochs grow.
 //

@@ -1,4 +1,4 @@
-// What streams run: tasks, the tags by which they are told apart, and when they ran.
+// What streams run: tasks, the tags by which they are distinguished, and when they ran.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace foreshard::executor {
 
-// The caller's name for a task; in a run it tells step and instruction. Tags grow.
+// The caller's name for a task; in a run it holds step and instruction. Tags grow.
 using Tag = std::uint64_t;
 constexpr Tag kNoTag = ~Tag{0};  // a task that is neither reported nor counted as progress
 // Such a task that has a place among the tagged ones all the same (has_finished).
@@ -36,7 +36,7 @@ class TaskObserver {
   virtual void task_finished(const TaskTimes& times) = 0;
 };
 
-// Where the task that runs on this thread says that it is ready; nullptr: nobody wants to know.
+// Where the task that runs on this thread reports that it is ready; nullptr: nobody waits for it.
 inline thread_local Nanoseconds* ready_time_of_this_task = nullptr;
 
 // Called by a running task when it has stopped waiting for others.

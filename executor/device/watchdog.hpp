@@ -4,7 +4,7 @@
 // name: "rank 2: no progress for 4 s (last instruction: 117 of step 3) while rank 0 waits for it in
 // all_gather". Among several such ranks the one that itself waits for nobody is blamed.
 //
-// The ranks of this process are read from their RunControl and from the communicators, which say who
+// The ranks of this process are read from their RunControl and from the communicators, which report who
 // waits for whom; ranks of other processes come in through `Heartbeat`. It is also the one thread that
 // is never blocked, so whatever must be looked after while ranks wait is done at its looks.
 #pragma once
@@ -28,7 +28,7 @@ struct Wait {
   const char* operation = "";  // a literal
 };
 
-// Anything that knows of waits; asked by the watchdog's thread at any time.
+// Anything that has a list of waits; read by the watchdog's thread at any time.
 class WaitSource {
  public:
   virtual ~WaitSource() = default;

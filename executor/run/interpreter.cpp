@@ -91,7 +91,7 @@ void Interpreter::free(BufferId buffer) {
   memory_.free(buffer);
 }
 
-// The device's allocator tells of its own.
+// The device's allocator reports its own.
 void Interpreter::record_host_buffer(profiler::MemoryAction action, BufferId id) {
   const Buffer& buffer = memory_.buffer(id);
   if (parts_.recording == nullptr || !buffer.on_host) return;

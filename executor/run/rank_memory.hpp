@@ -1,5 +1,5 @@
 // One rank's memory while its program runs: the caching allocator over its device's memory, the host's
-// buffers, and the table that says where each buffer of the program lies.
+// buffers, and the table of where each buffer of the program lies.
 //
 // In poison mode memory is overwritten with NaNs, in stream order, the moment an allocation or a
 // free takes effect on the buffer's own stream, so whoever reads what it was not given reads NaNs.

@@ -122,11 +122,8 @@ void RankRun::run_closing(std::int64_t step) {
 // run only.
 void RankRun::note_memory(std::int64_t step) {
   const AllocatorStatistics& s = interpreter_->memory().statistics();
-  auto& run = memory_report_.run;
-  run.allocated = std::max(run.allocated, s.peak_allocated);
-  run.reserved = std::max(run.reserved, s.peak_reserved);
-  run.active = std::max(run.active, s.peak_active);
-  if (step > 0) memory_report_.steps.push_back({s.peak_allocated, s.peak_reserved, s.peak_active});
+  memory_report_.run.include(s);
+  if (step > 0) memory_report_.steps.emplace_back().include(s);
   memory_report_.host = interpreter_->memory().peak_host().count;
 }
 

@@ -147,18 +147,18 @@ Result<void> fill_checkpoint(RunShared& shared, const std::vector<std::unique_pt
   meet();
   if (!leads) return {};
   const std::int64_t done = static_cast<std::int64_t>(result.steps.size());
-  CheckpointFacts facts;
-  facts.step = shared.first_step - 1 + done;
-  facts.total_steps = options.total_steps;
-  facts.seed = options.seed;
-  facts.samples = shared.order.samples_done +
-                  done * job.ranks * job.plan.batch.accumulation * job.plan.batch.micro_batch;
-  facts.ranks = job.ranks;
-  facts.nodes = job.nodes;
-  facts.data = options.data;
-  facts.plan = to_toml(job.plan);
-  facts.model = to_json(job.model);
-  return commit_checkpoint(options.save, facts);
+  CheckpointMetadata metadata;
+  metadata.step = shared.first_step - 1 + done;
+  metadata.total_steps = options.total_steps;
+  metadata.seed = options.seed;
+  metadata.samples = shared.order.samples_done +
+                     done * job.ranks * job.plan.batch.accumulation * job.plan.batch.micro_batch;
+  metadata.ranks = job.ranks;
+  metadata.nodes = job.nodes;
+  metadata.data = options.data;
+  metadata.plan = to_toml(job.plan);
+  metadata.model = to_json(job.model);
+  return commit_checkpoint(options.save, metadata);
 }
 
 Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,

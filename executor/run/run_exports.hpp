@@ -10,7 +10,7 @@
 
 namespace foreshard::executor {
 
-// Everything the options ask for. All processes call it together; throws Aborted where one is lost.
+// Everything the options name. All processes call it together; throws Aborted where one is lost.
 Result<void> write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
                            const TrainingResult& result);
 

@@ -1,4 +1,4 @@
-// What a rank says of a step it has run.
+// What a rank reports of a step it has run.
 #pragma once
 
 #include <cstdint>

@@ -159,8 +159,8 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
     }
   }
   if (options.resume) {
-    shared.first_step = options.resume->facts().step + 1;
-    shared.order = {options.resume->facts().step, options.resume->facts().samples};
+    shared.first_step = options.resume->metadata().step + 1;
+    shared.order = {options.resume->metadata().step, options.resume->metadata().samples};
   }
   const int only = options.transport == nullptr ? kNoRank : options.transport->rank();
   Ranks ranks;

@@ -18,6 +18,7 @@
 #include "executor/device/device.hpp"
 #include "executor/device/fault.hpp"
 #include "executor/run/step_report.hpp"
+#include "models/allocator/memory_peaks.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/sharding/job.hpp"
 
@@ -46,13 +47,10 @@ struct TrainingOptions {
 };
 
 struct RankMemoryReport {
-  struct Peaks {
-    std::int64_t allocated = 0, reserved = 0, active = 0;
-  };
   int rank = 0;
-  Peaks run;
+  MemoryPeaks run;
   std::int64_t host = 0;
-  std::vector<Peaks> steps;  // of the steps this run did, in order
+  std::vector<MemoryPeaks> steps;  // of the steps this run did, in order
 };
 
 // What held the memory of the rank that ran out of it.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/figures.hpp"
+#include "models/base/json_text.hpp"
 #include "models/base/statistics.hpp"
 #include "models/sharding/job.hpp"
 
@@ -31,17 +32,6 @@ double tokens_per_second(const Job& job, std::int64_t step_ns) {
              : 0.0;
 }
 
-ordered_json json_of(const RankMemoryReport::Peaks& peaks) {
-  return {{"peak_allocated_bytes", peaks.allocated},
-          {"peak_reserved_bytes", peaks.reserved},
-          {"peak_active_bytes", peaks.active}};
-}
-
-// Always UTF-8, whatever names stand in it.
-std::string text_of(const ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 // Of the ranks of this process.
 ordered_json own_memory(const TrainingResult& result) {
   ordered_json out = {
@@ -50,13 +40,13 @@ ordered_json own_memory(const TrainingResult& result) {
       {"oom", result.oom ? ordered_json::parse(foreshard::to_json(*result.oom)) : ordered_json()}};
   for (const auto& rank : result.memory) {
     ordered_json entry = {{"rank", rank.rank}};
-    entry.update(json_of(rank.run));
+    add_peaks(entry, rank.run);
     entry["peak_host_bytes"] = rank.host;
     out["ranks_memory"].push_back(std::move(entry));
     for (std::size_t s = 0; s < rank.steps.size(); ++s) {
       ordered_json step = {{"step", result.first_step + static_cast<std::int64_t>(s)},
                            {"rank", rank.rank}};
-      step.update(json_of(rank.steps[s]));
+      add_peaks(step, rank.steps[s]);
       out["steps_memory"].push_back(std::move(step));
     }
   }
@@ -69,8 +59,8 @@ std::string memory_json(const TrainingResult& result, Transport* transport) {
   ordered_json report = own_memory(result);
   if (transport != nullptr) {
     RunControl control(transport->size());
-    const std::string mine = text_of(report, -1);
-    // All have done the same steps, so others have about as much to say.
+    const std::string mine = json_text(report);
+    // All have done the same steps, so others send about as much.
     const auto all = exchange(control, *transport, mine, 2 * mine.size() + kLongestText);
     for (int rank = 0; rank < transport->size(); ++rank) {
       if (rank == transport->rank()) continue;
@@ -88,7 +78,7 @@ std::string memory_json(const TrainingResult& result, Transport* transport) {
   for (const char* list : {"ranks_memory", "steps_memory"}) {
     std::sort(report[list].begin(), report[list].end(), by_step_and_rank);
   }
-  return text_of(report, -1);
+  return json_text(report);
 }
 
 std::string training_json(const Job& job, const TrainingResult& result, const std::string& memory,
@@ -107,7 +97,7 @@ std::string training_json(const Job& job, const TrainingResult& result, const st
   out["tokens_per_s"] = tokens_per_second(job, step_ns);
   out.update(ordered_json::parse(memory));
   out["trace"] = trace.empty() ? ordered_json(nullptr) : ordered_json(trace);
-  return text_of(out, 2);
+  return json_text(out, 2);
 }
 
 std::string out_of_memory_text(const TrainingResult& result) {

@@ -79,7 +79,7 @@ struct AllocatorRules {
   bool rounds_to_divisions_ = false;
 };
 
-// PyTorch collects garbage only where a memory fraction is set. A threshold is taken to ask for it,
+// PyTorch collects garbage only where a memory fraction is set. A threshold is taken to mean that it is,
 // with the whole device of `capacity` bytes as the fraction; otherwise the device alone sets limits.
 std::optional<std::int64_t> memory_limit(const AllocatorRules& rules,
                                          std::optional<std::int64_t> capacity);

@@ -1,5 +1,5 @@
-// What goes in and out of the caching allocator: answers, statistics, what it tells a listener, what
-// it asks about other streams, and its segments as data.
+// What goes in and out of the caching allocator: answers, statistics, what it reports to a listener, what
+// it queries of other streams, and its segments as data.
 //
 // "Allocated" bytes count whole blocks from their request to their free, "active" ones until the
 // free has completed, "reserved" ones are those taken from the driver.
@@ -31,7 +31,7 @@ struct Allocation {
   std::int64_t bytes = 0;  // of the whole block, at least the request
 };
 
-// Why a request failed: the bytes asked for, and those allocated and reserved after everything
+// Why a request failed: the bytes requested, and those allocated and reserved after everything
 // that could be given back had been.
 struct OutOfMemory {
   std::int64_t requested = 0, allocated = 0, reserved = 0;

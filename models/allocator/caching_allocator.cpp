@@ -142,7 +142,7 @@ void CachingAllocator::complete(BlockId id) {
 
 void CachingAllocator::process_events() {
   if (!stream_events_) return;
-  // Events of one stream are asked in order; the first that is not done stops its stream.
+  // Events of one stream are queried in order; the first that is not done stops its stream.
   std::vector<int> stopped;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < pending_.size(); ++i) {

@@ -4,8 +4,8 @@
 // list in address order; free blocks wait, ordered by size and address, in one of two pools (small
 // and large requests) of the stream they were allocated for, and are never given to another stream.
 // A request takes the smallest free block that holds it and gives back what exceeds it; a freed
-// block merges with its free neighbours. Only when no cached block fits is a new segment asked for,
-// and when the driver has none left, unused segments are given back and it is asked again.
+// block merges with its free neighbours. Only when no cached block fits is a new segment requested,
+// and when the driver has none left, unused segments are given back and the request is repeated.
 //
 // The same rules run over real memory in the executor and over bare numbers in the simulator
 // (models/allocator/segment_source.hpp), so they take the same decisions for the same requests: every
@@ -43,7 +43,7 @@ class CachingAllocator {
  public:
   // `limit` is PyTorch's per-process memory fraction, in bytes: what may be reserved in all, and
   // what garbage_collection_threshold is a fraction of (without one it has no effect). The source
-  // has the device's capacity; memory_limit says which limit goes with it. Rules are made from
+  // has the device's capacity; memory_limit is the limit that goes with it. Rules are made from
   // AllocatorSettings implicitly.
   CachingAllocator(const AllocatorRules& rules, std::optional<std::int64_t> limit,
                    SegmentSource& source);
@@ -84,7 +84,7 @@ class CachingAllocator {
   // alike. Nothing where ages of blocks or frees that are pending count as well.
   std::optional<std::vector<CachedBlock>> cache() const;
   // Takes over segments that exist already; only before the first request. The source is not
-  // asked for them but will be given them back. Returns the block of each part, in order (kNoBlock
+  // requested them but will be given them back. Returns the block of each part, in order (kNoBlock
   // where it is free). Expandable segments of one stream and pool that follow one another are taken
   // to share a range.
   Result<std::vector<BlockId>> load(std::span<const SegmentState> segments);
@@ -118,7 +118,7 @@ class CachingAllocator {
   };
 
   struct Request {
-    std::int64_t bytes = 0, size = 0;  // as asked for, and rounded
+    std::int64_t bytes = 0, size = 0;  // as requested, and rounded
     int stream = 0;
     bool small = false;
     bool expands = false;        // from expandable segments

@@ -2,8 +2,8 @@
 //
 // An ordinary segment is one cudaMalloc: an address range with memory behind it. An expandable
 // segment is a large range of addresses without memory, parts of which are mapped and unmapped
-// later. The allocator decides how much to ask for and when to give it back; the source decides
-// where, and says no when the device is full.
+// later. The allocator decides how much to request and when to give it back; the source decides
+// where, and refuses when the device is full.
 #pragma once
 
 #include <cstdint>

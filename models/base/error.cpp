@@ -9,7 +9,7 @@
 namespace foreshard {
 namespace {
 
-// Whatever a file or a flag says of itself, its message stays readable: a part that is longer is cut
+// Whatever stands in a file or a flag, its message stays readable: a part that is longer is cut
 // in its middle, since it ends with what was expected.
 constexpr std::size_t kMaxOfAPart = 1000, kKeptAtEnd = 400;
 // No name that is worth a suggestion is longer; the table below grows with the square of it.

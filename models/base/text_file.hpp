@@ -1,5 +1,5 @@
 // Reads a whole small text file: configs, plans, catalogues. Folders, files that cannot be read and
-// files too large to be what was asked for are errors that name the path.
+// files too large to be what is expected are errors that name the path.
 #pragma once
 
 #include <string>

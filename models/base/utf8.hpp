@@ -29,7 +29,7 @@ std::string printable(std::string_view text, Lines lines = Lines::replaced);
 // `kept_at_end` of them. Cuts between characters.
 std::string shortened(std::string_view text, std::size_t most, std::size_t kept_at_end = 0);
 
-// How messages repeat what a file says: printable, at most 64 characters.
+// How messages repeat a file's text: printable, at most 64 characters.
 std::string excerpt(std::string_view text);
 
 }  // namespace foreshard

@@ -46,7 +46,7 @@ struct Machine {
   // What a host thread pays to launch one kernel. Assumed: no published table has it.
   Nanoseconds launch_overhead{4000};
 
-  // What the cloud asks for one device; 0 where no price is known.
+  // The cloud's price of one device; 0 where no price is known.
   double usd_per_hour = 0;
   std::string price_kind, price_date;
 
@@ -63,7 +63,7 @@ struct InterconnectFact {
   std::int64_t gpus = 0, nodes = 0;
   double link_bandwidth = 0, node_bandwidth = 0;  // bytes per second, one way
   Bytes payload;
-  double value = 0;  // bytes per second, as `meaning` says: bus bandwidth or one way
+  double value = 0;  // bytes per second, as `meaning` states: bus bandwidth or one way
 };
 
 // `id_or_path` is the id of a part or an instance, in the bundled catalogue or in the file that

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "models/base/csv.hpp"
+#include "models/base/nearest_names.hpp"
 #include "models/hardware/csv_numbers.hpp"
 #include "models/hardware/hardware.hpp"
 
@@ -76,11 +77,9 @@ std::optional<Error> wrong_columns(const CsvTable& table, const std::string& fil
     if (!seen.insert(name).second)
       return Error{file, name, "is a duplicate column; expected each column once"};
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string suggestion = name.size() < 64 ? nearest(name, known) : "";
     return Error{file, name,
-                 "is not a column of a catalogue; " +
-                     (suggestion.empty() ? "expected those of hardware.csv"
-                                         : "did you mean \"" + suggestion + "\"?")};
+                 "is not a column of a catalogue; expected those of hardware.csv" +
+                     did_you_mean(nearest_names(name, {known.begin(), known.end()}))};
   }
   for (const std::string_view name : kNeeded) {
     if (!table.column(name)) return Error{file, std::string(name), "is missing; expected a column"};

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/base/json_text.hpp"
 #include "models/base/nearest_names.hpp"
 #include "models/base/text_file.hpp"
 #include "models/llama/bundled_configs.hpp"
@@ -85,7 +86,7 @@ std::string to_json(const LlamaConfig& config) {
       {"initializer_range", config.initializer_range},
       {"dtype", "float32"},
   };
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace foreshard

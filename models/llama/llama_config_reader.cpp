@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/json_limits.hpp"
+#include "models/base/json_text.hpp"
 #include "models/base/utf8.hpp"
 #include "models/llama/llama_config.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::int64_t kMaxContext = std::int64_t{1} << 32;
 constexpr double kMaxParameters = 1e14;
 
 std::string shown(const Json& value) {
-  return excerpt(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return excerpt(json_text(value));
 }
 
 // Reads fields of one JSON object and remembers the first thing wrong with any of them.

@@ -7,7 +7,7 @@
 namespace foreshard {
 namespace {
 
-constexpr std::size_t kMostChildren = 5;  // of all modules but the list of layers
+constexpr std::size_t kMaxChildren = 5;  // of all modules but the list of layers
 
 std::string joined(std::string_view above, std::string_view name) {
   std::string path;
@@ -29,7 +29,7 @@ class TreeBuilder {
     Module added;
     if (parent != kNone) {
       Module& above = modules[static_cast<std::size_t>(parent)];
-      if (above.children.empty()) above.children.reserve(kMostChildren);
+      if (above.children.empty()) above.children.reserve(kMaxChildren);
       above.children.push_back(id);
       added.path = joined(above.path, name);
     }

@@ -1,5 +1,5 @@
 // Settings of a plan that change nothing under its own operators, runtime, policies and modes: a
-// table of keys and of the plans that ask for them. What depends on the model is in job.cpp.
+// table of keys and of the plans that need them. What depends on the model is in job.cpp.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace foreshard {
 
 // One sentence, "KEY = VALUE has no effect ...", for each key that is not at its default and that
-// nothing asks for under this plan, in the order of the plan file.
+// nothing uses under this plan, in the order of the plan file.
 std::vector<std::string> settings_without_effect(const Plan& plan);
 
 }  // namespace foreshard

@@ -5,7 +5,7 @@
 //
 //   key(section, name, field, bounds)
 //
-// where `section` is empty for keys at the top, `field` refers into the plan (its type says how the
+// where `section` is empty for keys at the top, `field` refers into the plan (its type decides how the
 // value is spelt) and `bounds` limits it.
 #pragma once
 

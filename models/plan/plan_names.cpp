@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/nearest_names.hpp"
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_toml.hpp"
 
@@ -23,7 +24,8 @@ const KeyList& known_keys() {
   return keys;
 }
 
-// What to try instead of an unknown name: a key or section nearby, or the section that has the key.
+// What to try instead of an unknown name: the section that has the key, or else the names that are
+// nearest; all of them where none is near.
 std::string advice(const std::string& section, const std::string& name) {
   std::vector<std::string> here;
   for (const auto& [known_section, known_name] : known_keys()) {
@@ -38,10 +40,13 @@ std::string advice(const std::string& section, const std::string& name) {
       if (!known_section.empty()) here.push_back(known_section);
     }
   }
-  const std::string suggestion = name.size() < 64 ? nearest(name, here) : "";
-  if (!suggestion.empty()) return "; did you mean \"" + suggestion + "\"?";
   here.erase(std::unique(here.begin(), here.end()), here.end());
-  return "; expected " + joined(here);
+  const auto near = nearest_names(name, here);
+  if (near.empty()) return "; expected " + joined(here);
+  return "; expected " +
+         (section.empty() ? "one that `foreshard plan --defaults` prints"
+                          : "a key of [" + section + "]") +
+         did_you_mean(near);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/base/json_text.hpp"
+
 namespace foreshard {
 
 OomReport oom_report(const RankProgram& program, std::int64_t step, std::int64_t instruction,
@@ -39,7 +41,7 @@ std::string to_json(const OomReport& report) {
                                        {"requested_bytes", report.request.requested},
                                        {"allocated_bytes", report.request.allocated},
                                        {"reserved_bytes", report.request.reserved}};
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace foreshard

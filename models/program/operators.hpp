@@ -3,7 +3,7 @@
 // Letters: T tokens of a micro-batch (B sequences of S), D hidden size, H query heads, K key/value
 // heads, d head size, F feed-forward size, V vocabulary, N ranks of a group, S_u padded shard
 // elements of a unit. All tensors are dense, row-major. `dtype` is the compute type unless a line
-// says otherwise; statistics (rstd, lse, delta) are fp32. Operands are listed as `reads -> writes`;
+// notes otherwise; statistics (rstd, lse, delta) are fp32. Operands are listed as `reads -> writes`;
 // a buffer that is updated in place stands among the writes, marked with a plus.
 //
 //   operator                dims                     operands
@@ -46,7 +46,7 @@
 // Not launched by programs; they occur in imported recordings:
 //   attention_full, attention_full_backward   as attention, but every query sees every key
 //   batched_matmul          B M N K accumulate       B products of [M,K] and [K,N]
-//   memory_bound            bytes read, written      anything else whose bytes alone say how long it
+//   memory_bound            bytes read, written      anything else whose bytes alone decide how long it
 //                                                    takes: elementwise operators, reductions, norms
 //
 // A key whose dims are bytes has the type fp32, whatever the bytes are. fp8 products write `dtype2`.

@@ -68,7 +68,7 @@ bool is_named(const Job& job, UnitId unit, const std::vector<std::string>& globs
   });
 }
 
-// FSDP asks each unit; modules inside a unit are never asked.
+// FSDP decides by unit; modules inside a unit do not count.
 void warn_of_globs_without_unit(Job& job, const std::vector<std::string>& globs,
                                 const std::string& field) {
   for (const std::string& glob : globs) {

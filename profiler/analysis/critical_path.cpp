@@ -15,6 +15,8 @@ using traces::EventKind;
 
 constexpr std::int32_t kNobody = -1;
 
+constexpr traces::StringId kBetweenOperators = -1;  // in place of a name
+
 // Ranges and functions enclose work and do none themselves; a stream's wait is the absence of work.
 bool is_on_paths(EventKind kind) {
   return kind != EventKind::range && kind != EventKind::stack && kind != EventKind::wait;
@@ -44,7 +46,10 @@ struct ByEnd {
 class PathFinder {
  public:
   PathFinder(const traces::Trace& trace, const Launches& launches)
-      : trace_(trace), launches_(launches), lanes_(trace.lanes.size()) {
+      : trace_(trace),
+        launches_(launches),
+        lanes_(trace.lanes.size()),
+        is_counted_(trace.events.size()) {
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
       const Event& e = trace.events[i];
       if (e.kind == EventKind::wait) waits_[e.lane].push_back(e.end_ns);
@@ -79,7 +84,7 @@ class PathFinder {
       const Event& e = event(at);
       const auto [own_start, before] = link(at);
       const std::int64_t begin = std::clamp(own_start, start, until);
-      if (begin < until) add(e.name, name(e.kind), until - begin);
+      if (begin < until) add_piece(at, until - begin);
       path.events.push_back(at);
       until = begin;
       const std::int64_t over = before == kNobody ? start : std::max(start, event(before).end_ns);
@@ -87,11 +92,16 @@ class PathFinder {
       for (std::int32_t p = parent(at); p != kNobody && own_start <= e.start_ns && over < until;
            p = parent(p)) {
         const std::int64_t called = std::max(over, event(p).start_ns);
-        if (called < until) add(event(p).name, name(event(p).kind), until - called);
+        if (called < until) add_piece(p, until - called);
         until = std::min(until, called);
       }
       if (over < until) {
-        add(e.name, "waiting", until - over);
+        const bool is_of_the_host =
+            before != kNobody && event(before).lane == e.lane && !lane_of(e).device;
+        PathPart& gap = is_of_the_host ? part(kBetweenOperators, name(EventKind::host))
+                                       : part(e.name, "waiting");
+        ++gap.count;
+        gap.ns = bounded_sum(gap.ns, until - over);
         until = over;
       }
       at = before;
@@ -118,7 +128,7 @@ class PathFinder {
     std::vector<std::int32_t> open;
     for (std::size_t i = 0; i < trace_.events.size(); ++i) {
       const Event& e = trace_.events[i];
-      if (trace_.lanes[static_cast<std::size_t>(e.lane)].device || !is_on_paths(e.kind)) continue;
+      if (lane_of(e).device || !is_on_paths(e.kind)) continue;
       while (!open.empty() &&
              (event(open.back()).lane != e.lane || event(open.back()).end_ns < e.end_ns ||
               event(open.back()).end_ns <= e.start_ns)) {
@@ -136,22 +146,31 @@ class PathFinder {
   std::int32_t parent(std::int32_t i) const { return calls_[static_cast<std::size_t>(i)].parent; }
 
   const Event& event(std::int32_t i) const { return trace_.events[static_cast<std::size_t>(i)]; }
-  std::int32_t rank_of(const Event& e) const {
-    return trace_.lanes[static_cast<std::size_t>(e.lane)].rank;
+  const traces::Lane& lane_of(const Event& e) const {
+    return trace_.lanes[static_cast<std::size_t>(e.lane)];
   }
+  std::int32_t rank_of(const Event& e) const { return lane_of(e).rank; }
   std::int32_t later(std::int32_t a, std::int32_t b) const {
     if (a == kNobody || b == kNobody) return a == kNobody ? b : a;
     return event(b).end_ns > event(a).end_ns ? b : a;
   }
 
-  void add(traces::StringId name, std::string_view kind, std::int64_t ns) {
+  // An operator is there in several pieces where the path goes through what it called.
+  void add_piece(std::int32_t i, std::int64_t ns) {
+    PathPart& its = part(event(i).name, name(event(i).kind));
+    const bool is_first = !is_counted_[static_cast<std::size_t>(i)];
+    is_counted_[static_cast<std::size_t>(i)] = true;
+    its.count += is_first ? 1 : 0;
+    its.ns = bounded_sum(its.ns, ns);
+  }
+
+  PathPart& part(traces::StringId name, std::string_view kind) {
     PathPart& part = parts_[{name, std::string(kind)}];
     if (part.count == 0) {
-      part.name = trace_.strings[name];
+      part.name = name == kBetweenOperators ? "(between operators)" : trace_.strings[name];
       part.kind = kind;
     }
-    ++part.count;
-    part.ns = bounded_sum(part.ns, ns);
+    return part;
   }
 
   // Since when an event did what it is on the path for, and what was over last of all that it could
@@ -164,8 +183,7 @@ class PathFinder {
     const Event& e = event(at);
     if (e.kind == EventKind::host_wait) {
       // It ended because the device was done; what the device did meanwhile is on the path.
-      const std::int32_t work =
-          last_of(trace_.lanes[static_cast<std::size_t>(e.lane)].rank, true, e.lane, e.end_ns);
+      const std::int32_t work = last_of(rank_of(e), true, e.lane, e.end_ns);
       if (work != kNobody && event(work).end_ns > e.start_ns) return {e.end_ns, work};
     }
     const std::int32_t called = calls_[static_cast<std::size_t>(at)].last_child;
@@ -190,7 +208,7 @@ class PathFinder {
       if (is_sibling) return before;
     }
     const Event& e = event(at);
-    const auto& lane = trace_.lanes[static_cast<std::size_t>(e.lane)];
+    const traces::Lane& lane = lane_of(e);
     std::int32_t last =
         lane.device ? lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, e.start_ns, at)
                     : last_of(lane.rank, false, kNobody, e.start_ns);
@@ -233,6 +251,7 @@ class PathFinder {
   const Launches& launches_;
   std::vector<ByEnd> lanes_;
   std::vector<Calls> calls_;                                 // of each event
+  std::vector<bool> is_counted_;                             // likewise: in its part
   std::map<std::int32_t, std::vector<std::int64_t>> waits_;  // of a lane, their ends
   std::map<std::tuple<std::int32_t, std::int32_t, traces::StringId>, std::int64_t> seen_;
   std::map<std::int32_t, Collective> collective_of_;

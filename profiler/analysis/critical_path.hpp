@@ -13,7 +13,8 @@
 //   for work that began when its stream had to wait, or when the host had been blocked:
 //   the work of the rank's other streams that was over last
 //
-// The time between two events of the chain belongs to the later one, as waiting.
+// The time between two events of the chain belongs to the later one, as waiting; but between two of
+// one host thread it is the thread's own, in code that the recording does not show, such as Python's.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,9 @@
 namespace foreshard::profiler {
 
 struct PathPart {
-  std::string name;  // of the operator, collective or call
-  std::string kind;  // name(EventKind), or "waiting"
-  std::int64_t count = 0;
+  std::string name;        // of the operator, collective or call; "(between operators)"
+  std::string kind;        // name(EventKind), or "waiting"
+  std::int64_t count = 0;  // of events, or of times between two
   std::int64_t ns = 0;
 };
 

@@ -4,7 +4,7 @@
 //
 // All ranks of a trace have the same buckets, from the first memory event of any to the end of the
 // trace: a host that issues a step at once allocates long before the device is done. What
-// a recording says was there before it counts from the rank's first event on. In the object of
+// a recording lists as there before it counts from the rank's first event on. In the object of
 // `foreshard inspect --json`: ranks[].memory_timeline, with start_ns, bucket_ns, and of each bucket
 // allocated_max_bytes, allocated_min_bytes, reserved_max_bytes, reserved_min_bytes, host_max_bytes
 // and host_min_bytes.

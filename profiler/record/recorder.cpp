@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kDrainInterval = 200ms;
 
-// In the place of the file's number of an event's facts: no event of its own, but the start of the
+// In the place of the file's number of an event's attributes: no event of its own, but the start of the
 // one that the range's end becomes.
 constexpr std::int32_t kRangeBegins = -1;
 
@@ -72,8 +72,8 @@ struct Recorder::State {
   traces::FstWriter writer;
   const std::int64_t origin_ns;
   std::deque<RankRecorder> ranks;                           // addresses stay
-  std::vector<std::int32_t> event_numbers, memory_numbers;  // facts: ours -> the file's
-  std::vector<bool> ends_range;                             // by our number of an event's facts
+  std::vector<std::int32_t> event_numbers, memory_numbers;  // attributes: ours -> the file's
+  std::vector<bool> ends_range;  // by our number of an event's attributes
   std::vector<traces::PackedRecord> batch;
   std::int64_t records = 0;
   std::int64_t step_time_ns = 0;      // of all ranks
@@ -85,11 +85,12 @@ struct Recorder::State {
 
   std::int64_t now() const { return clock_now() - origin_ns; }
 
-  // Numbers facts consecutively and returns the first number.
-  template <typename Facts>
-  std::int32_t add_all(const std::vector<Facts>& facts, std::vector<std::int32_t>& numbers) {
+  // Numbers attributes consecutively and returns the first number.
+  template <typename Attributes>
+  std::int32_t add_all(const std::vector<Attributes>& attributes,
+                       std::vector<std::int32_t>& numbers) {
     const auto first = static_cast<std::int32_t>(numbers.size());
-    for (const Facts& one : facts) numbers.push_back(writer.add(one));
+    for (const Attributes& one : attributes) numbers.push_back(writer.add(one));
     return first;
   }
 
@@ -105,15 +106,15 @@ struct Recorder::State {
     batch.clear();
     lane.buffer_.drain([&](std::span<const traces::PackedRecord> pushed) {
       for (traces::PackedRecord record : pushed) {
-        const auto facts = static_cast<std::size_t>(record.facts);
+        const auto attributes = static_cast<std::size_t>(record.attributes);
         if (record.action != traces::PackedRecord::kEvent) {
-          record.facts = memory_numbers[facts];
-        } else if (event_numbers[facts] == kRangeBegins) {
+          record.attributes = memory_numbers[attributes];
+        } else if (event_numbers[attributes] == kRangeBegins) {
           lane.open_ranges_.push_back(record.start_ns);
           continue;
         } else {
-          record.facts = event_numbers[facts];
-          if (ends_range[facts] && !lane.open_ranges_.empty()) {
+          record.attributes = event_numbers[attributes];
+          if (ends_range[attributes] && !lane.open_ranges_.empty()) {
             record.start_ns = lane.open_ranges_.back();
             lane.open_ranges_.pop_back();
           }
@@ -157,7 +158,7 @@ struct Recorder::State {
   }
 
   void start() {
-    // Signals are for the threads that know what to do with them.
+    // Signals are for the threads that handle them.
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -208,16 +209,16 @@ RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const Mod
     lanes.push_back(lane.lane_);
   }
   for (std::size_t n = 0; n < program.programs.size(); ++n) {
-    const auto facts = traces::program_facts(program, n, tree, lanes, strings);
-    const std::int32_t host = state_->add_all(facts.host, state_->event_numbers);
+    const auto attributes = traces::program_attributes(program, n, tree, lanes, strings);
+    const std::int32_t host = state_->add_all(attributes.host, state_->event_numbers);
     state_->mark_ranges(program.programs[n].instructions, static_cast<std::size_t>(host));
-    const std::int32_t memory = state_->add_all(facts.memory, state_->memory_numbers);
-    added.host_.first_facts_.push_back(host);
+    const std::int32_t memory = state_->add_all(attributes.memory, state_->memory_numbers);
+    added.host_.first_attributes_.push_back(host);
     added.host_.first_memory_.push_back(memory);
-    const std::int32_t device = state_->add_all(facts.device, state_->event_numbers);
+    const std::int32_t device = state_->add_all(attributes.device, state_->event_numbers);
     state_->ends_range.resize(state_->event_numbers.size());
     for (LaneRecorder& lane : added.streams_) {
-      lane.first_facts_.push_back(device);
+      lane.first_attributes_.push_back(device);
       lane.first_memory_.push_back(memory);
     }
   }

@@ -38,7 +38,7 @@ class LaneRecorder {
   // range both the beginning and the end are recorded; they become one event.
   void event(std::size_t program, std::int32_t instruction, std::int64_t step,
              std::int64_t start_ns, std::int64_t end_ns, std::int64_t cpu_ns = -1) {
-    buffer_.push({start_ns, end_ns, cpu_ns, first_facts_[program] + instruction, lane_,
+    buffer_.push({start_ns, end_ns, cpu_ns, first_attributes_[program] + instruction, lane_,
                   static_cast<std::int32_t>(step)});
   }
 
@@ -53,7 +53,7 @@ class LaneRecorder {
   friend class Recorder;
   RecordBuffer<traces::PackedRecord, 1024> buffer_;  // chunks of 40 KiB
   std::int32_t lane_ = 0;
-  std::vector<std::int32_t> first_facts_;  // by program; numbers the recorder gave them
+  std::vector<std::int32_t> first_attributes_;  // by program; numbers the recorder gave them
   std::vector<std::int32_t> first_memory_;
   std::vector<std::int64_t> open_ranges_;  // their starts; the writing thread's
 };
@@ -88,7 +88,7 @@ struct RecordingCost {
 class Recorder {
  public:
   // Times count from now on. A missing folder is an error here. Where several processes run the job,
-  // `run.more` says "processes" and "process"; each records into part_path(path, process), and
+  // `run.more` contains "processes" and "process"; each records into part_path(path, process), and
   // merge_parts() brings their times together where they share a clock.
   static Result<std::unique_ptr<Recorder>> create(const std::string& path,
                                                   const traces::RunDescription& run);
@@ -100,7 +100,7 @@ class Recorder {
   // Nanoseconds since the trace's origin.
   std::int64_t now() const;
 
-  // Something that a reader of the trace must know: sets or replaces a key of its metadata. May wait
+  // Something that a reader of the trace needs: sets or replaces a key of its metadata. May wait
   // for a write to the file.
   void set(const std::string& key, const std::string& value);
 

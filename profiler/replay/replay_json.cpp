@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "models/base/json_text.hpp"
 #include "profiler/replay/replay_report.hpp"
 
 namespace foreshard::profiler {
@@ -103,7 +104,7 @@ std::string to_json(const ReplayAnswer& a) {
   json["what_if"] = ordered_json::array();
   for (const WhatIf& what_if : a.what_ifs) json["what_if"].push_back(what_if_json(what_if));
   json["contents"] = a.contents ? contents_json(*a.contents) : ordered_json();
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return json_text(json);
 }
 
 std::string decisions_text(const traces::ReplayResult& result) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/base/json_text.hpp"
 #include "profiler/report/analysis_report.hpp"
 #include "profiler/report/report_notes.hpp"
 
@@ -133,7 +134,7 @@ std::string to_json(const Analysis& analysis) {
                                     [](const RankAnalysis& rank) { return rank.ran_out; });
   json["oom"] = ran_out == analysis.ranks.end() ? Json() : Json::parse(to_json(*ran_out->ran_out));
   json["warnings"] = recording_warnings(analysis);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json_text(json, 2);
 }
 
 }  // namespace foreshard::profiler

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/base/json_text.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "profiler/report/short_names.hpp"
@@ -247,7 +248,7 @@ std::string to_json(const Comparison& c) {
                                {"predicted_ns", one.candidate_ns}});
   }
   json["warnings"] = warnings(c);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json_text(json, 2);
 }
 
 std::string report_text(const Comparison& c) {

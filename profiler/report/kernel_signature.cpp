@@ -53,7 +53,7 @@ std::size_t end_of_brackets(std::string_view text, std::size_t begin) {
 std::string without_common_namespaces(std::string_view name) {
   std::string text(name);
   for (const std::string_view common : {"(anonymous namespace)::", "<unnamed>::", "at::native::",
-                                        "at::cuda::", "std::", "internal::"}) {
+                                        "at::cuda::", "std::", "internal::", "detail::"}) {
     for (std::size_t at = text.find(common); at != std::string::npos; at = text.find(common, at)) {
       text.erase(at, common.size());
     }

@@ -18,7 +18,7 @@ std::vector<std::string> report_notes(const Analysis& analysis);
 // "Rank 0 ran out of device memory: ...", of the first rank that did; empty where none did.
 std::string out_of_memory_sentence(const Analysis& analysis);
 
-// All of these in the order in which they are said, and what else a report says in its sentences: for
+// All of these in the order in which they appear, and what else a report has in sentences: for
 // the JSON.
 std::vector<std::string> recording_warnings(const Analysis& analysis);
 

@@ -25,7 +25,7 @@ constexpr std::size_t kNameWidth = 56;
 // At most `most` characters; what is cut off shows as "…".
 std::string short_name(std::string_view name, std::size_t most = kNameWidth);
 
-// Of each; where two different names would look the same, with as much more as tells them apart.
+// Of each; where two different names would look the same, with as much more as distinguishes them.
 std::vector<std::string> short_names(const std::vector<std::string>& names,
                                      std::size_t most = kNameWidth);
 

@@ -7,7 +7,7 @@ Each line: operator, shape, dtype, the fewest bytes it must move, its floating-p
 median time of one call in microseconds. A call is timed inside a replayed CUDA graph of many calls (`graph` = 1), so
 the host costs nothing; where an operator cannot be captured, many calls between two events are timed (`graph` = 0).
 Inputs are random, and rotate among copies that together exceed the L2 cache. Groups of operators come in order of what
-they tell; when S seconds have passed the rest is left out. Needs PyTorch 2.6 or newer."""
+they reveal; when S seconds have passed the rest is left out. Needs PyTorch 2.6 or newer."""
 import argparse
 import csv
 import functools

@@ -56,7 +56,7 @@ class CostModel {
   // Everything but the steps and the stop: host costs, capacities, how ranks are simulated.
   virtual EngineOptions engine() const = 0;
 
-  // Where memory is the host's own there is no driver to ask: what it takes is part of the time of
+  // Where memory is the host's own there is no driver: what it takes is part of the time of
   // an allocation.
   virtual SegmentCosts segments() const { return {0, 0, CostSource::fitted}; }
 
@@ -75,14 +75,14 @@ class CostModel {
   // 90 %; estimates that are less sure widen that.
   virtual double band() const = 0;
 
-  // What the user should know about these costs, such as that they are of other settings.
+  // Warnings about these costs, such as that they are of other settings.
   virtual std::vector<std::string> warnings() const { return {}; }
 };
 
 // What no run lasts: thirty years, which 64 bits of nanoseconds hold several times.
 constexpr double kForeverNs = 1e18;
 
-// Costs of everything a program does, by cost_index; entries that no instruction asks for are 0, and
+// Costs of everything a program does, by cost_index; entries that no instruction uses are 0, and
 // none is longer than forever. `memory`: costs that are no longer wanted, whose memory these take over.
 struct ProgramCosts {
   std::vector<TaskCost> costs;

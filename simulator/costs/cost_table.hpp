@@ -103,8 +103,8 @@ struct ThreadCountCosts {
   const OperatorFit* fit_of(const CostKey& key, bool on_host) const;
 };
 
-// A run the table was fitted to, with what the table says of it in hindsight and, where that could
-// be tried, what a table fitted to the other runs says of it. Times are without what recording cost.
+// A run the table was fitted to, with what the table predicts for it in hindsight and, where that could
+// be tried, what a table fitted to the other runs predicts. Times are without what recording cost.
 struct Calibration {
   std::string model;
   std::string plan;   // as TOML

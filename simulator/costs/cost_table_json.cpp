@@ -7,6 +7,7 @@
 
 #include "models/base/atomic_file.hpp"
 #include "models/base/json_limits.hpp"
+#include "models/base/json_text.hpp"
 #include "models/base/text_file.hpp"
 #include "simulator/costs/cost_table.hpp"
 
@@ -311,7 +312,7 @@ std::string to_json(const CostTable& table) {
                   {"regimes", regimes},
                   {"crowding", crowding},
                   {"calibration", calibration}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, 1) + "\n";
 }
 
 Result<CostTable> parse_cost_table(std::string_view json, const std::string& file) {

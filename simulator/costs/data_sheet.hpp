@@ -1,5 +1,5 @@
 // Bounds from a device's data sheet: no work is done faster than these rates allow, whatever its
-// software does. Estimates learnt from recordings are held against it, because a recording says
+// software does. Estimates learnt from recordings are held against it, because a recording shows
 // little about sizes it does not hold, and nothing about what its cost keys leave out.
 #pragma once
 
@@ -30,7 +30,7 @@ double least_ns(const CostKey& key, const Machine& machine, std::int64_t nodes =
 // links or, where the operands are too large for the caches, its memory.
 bool is_impossible(double ns, const CostKey& key, const Machine& machine, std::int64_t nodes = 1);
 
-// The best of every rate that any part of the catalogue has: what bounds devices it does not know.
+// The best of every rate that any part of the catalogue has: what bounds devices that it lacks.
 const Machine& fastest_machine();
 
 }  // namespace foreshard::simulator

@@ -1,6 +1,6 @@
 // Costs by a table fitted to recordings of this machine's processor, where host and streams are the
 // same cores: what was not seen in one place, type, group or number of threads is taken from another,
-// as an estimate whose error says so.
+// as an estimate with a larger error.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -57,7 +57,7 @@ class TableCosts final : public CostModel {
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
     CostEstimate result = without_crowding(key, place);
     result.ns *= crowding_;
-    // Held-out recordings say how far off the costs are that no recording carries.
+    // Held-out recordings show how far off the costs are that no recording carries.
     if (result.source == CostSource::modelled) result.error *= table_.doubt_scale;
     const bool spreads = threads_ > 1 && !is_transfer(key.op);
     result.uses = {};

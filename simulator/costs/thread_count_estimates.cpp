@@ -33,7 +33,7 @@ double reach_of(const FitRange& range) {
 }
 
 bool carries(const FitRange& range, const CostKey& key) {
-  // What memory decided says nothing about arithmetic, and the other way round.
+  // What memory decided shows nothing of arithmetic, and the other way round.
   constexpr double kAlike = 4;
   const double kind = intensity(key);
   if (kind > kAlike * range.most_intensity || kAlike * kind < range.least_intensity) return false;

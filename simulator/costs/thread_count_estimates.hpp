@@ -3,9 +3,9 @@
 //
 // A fit is carried within the sizes it was made from and a few times beyond, further the more sizes
 // there were. Beyond the largest it is also carried where that one took so long that no overhead can
-// hide in it: its rate is known then, and larger work goes on at that rate. Short samples say how
-// long starting takes and nothing about rates: a copy of four bytes knows no bandwidth. Nor do
-// products that memory decides say how fast others compute.
+// hide in it: its rate is known then, and larger work goes on at that rate. Short samples show how
+// long starting takes and nothing about rates: a copy of four bytes has no bandwidth to measure. Nor do
+// products that memory decides show how fast others compute.
 #pragma once
 
 #include <cstdint>

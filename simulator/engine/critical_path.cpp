@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "simulator/engine/task_graph.hpp"
-#include "traces/program_facts.hpp"
+#include "traces/program_attributes.hpp"
 
 namespace foreshard::simulator {
 namespace {

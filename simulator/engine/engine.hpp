@@ -1,4 +1,4 @@
-// The engine: walks step programs on a modelled device and says when everything happens.
+// The engine: walks step programs on a modelled device and computes when everything happens.
 //
 // Each simulated rank has a host thread that walks its program in order. An instruction costs the
 // host its issue time; host_wait blocks it until an event is reached. Streams are queues: their

@@ -12,7 +12,7 @@
 
 namespace foreshard::simulator::shared_engine {
 
-// A moment at which an event was recorded: an index into Rank::reached, which says when. An event
+// A moment at which an event was recorded: an index into Rank::reached, which has the time. An event
 // that is recorded twice has two; who waits for it means the last one issued before.
 using RecordId = std::int32_t;
 constexpr RecordId kNeverRecorded = -1;

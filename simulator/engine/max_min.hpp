@@ -1,10 +1,10 @@
 // Max-min fair sharing of resources by tasks that run at the same time.
 //
-// Every task wants to run at rate 1 and then uses `amount` of each resource it names; at rate x it
+// Every task would run at rate 1 and then uses `amount` of each resource it names; at rate x it
 // uses x times that. The fair rates are found by progressive filling: all rates rise together until
 // a resource is full, which fixes the tasks that use it; the others go on rising, up to 1.
 //
-//   one core, two tasks that want one core each        -> rates 1/2, 1/2
+//   one core, two tasks that need one core each        -> rates 1/2, 1/2
 //   two cores, a task of two threads and one of one    -> 3 x = 2: rates 2/3, 2/3
 //   two cores, three tasks of one thread, of which one
 //   is held to rate 1/4 by a full memory bus            -> 1/4, then 2 x + 1/4 = 2: rates 7/8, 7/8

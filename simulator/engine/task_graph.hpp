@@ -5,7 +5,7 @@
 // the host issued since the node before, what it computed itself, the moment a wait of it was over. A
 // collective is one node for all its ranks. What an earlier step left running is a node without
 // length; events that a stream was told to wait for in an earlier step, and that none of its work
-// there waited for, are not followed. An edge says that the one must end, and a latency pass, before
+// there waited for, are not followed. An edge means that the one must end, and a latency pass, before
 // the other starts: order of the host, issue before execution, order of a stream, events, order of a
 // communicator. Every node but the first of a host starts exactly when the last of its edges lets it
 // (engine.hpp; to the nanosecond that the shared engine rounds). The graph is a view of the engine's

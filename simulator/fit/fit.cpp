@@ -81,7 +81,7 @@ CostTable tables(const Runs& runs, const Speeds& speeds, Factors factors) {
   return table;
 }
 
-// How much longer the tasks of runs with so many ranks take than the fits of their regime say,
+// How much longer the tasks of runs with so many ranks take than by the fits of their regime,
 // relative to the number of ranks that was recorded most. A single run may have been made while the
 // machine was slow, so it is believed as far as numbers of ranks usually differ more than speeds do.
 Factors crowding_of_tasks(const Runs& runs, const Speeds& speeds, const CostTable& table) {
@@ -125,7 +125,7 @@ Factors crowding_of_tasks(const Runs& runs, const Speeds& speeds, const CostTabl
 }
 
 // What the sum of the parts misses of whole steps goes into the factors too: most of it is common to
-// all numbers of ranks, and a single run says little about its own.
+// all numbers of ranks, and a single run shows little of its own.
 void add_missing_time(const Runs& runs, const Speeds& speeds, CostTable& table) {
   constexpr double kDoubt = 1.0;  // in runs: how far a number of ranks is believed to be special
   std::map<std::pair<int, int>, std::vector<double>> misses;
@@ -228,7 +228,7 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
 }
 
 // The same for the recording under another name, in another order or written again: of what
-// happened when and where, and of nothing that the metadata says. Times count from the first event's.
+// happened when and where, and of nothing in the metadata. Times count from the first event's.
 std::uint64_t content_of(const traces::Trace& trace) {
   std::int64_t origin = trace.events.empty() ? 0 : trace.events.front().start_ns;
   for (const traces::Event& event : trace.events) origin = std::min(origin, event.start_ns);

@@ -49,8 +49,8 @@ Band band_without(const CostTable& table, const Calibration* left_out) {
   const double variance = squares / degrees;
   band.half_width = student_95(degrees) * std::sqrt(variance + square(table.slowness_spread));
 
-  // Unsure predictions say whether the doubt they admit to is enough.
-  double excess = kPriorErrors;  // taken to be right, until as many say otherwise
+  // Uncertain predictions show whether their own bands are wide enough.
+  double excess = kPriorErrors;  // taken to be right, until as many show otherwise
   int unsure = kPriorErrors;
   for (const Calibration& run : table.calibration) {
     if (&run == left_out || run.held_out_ns <= 0 || run.held_out_doubt <= kSure) continue;

@@ -1,6 +1,6 @@
 // The error band of predictions by a table, from recordings it was not fitted to.
 //
-// Each recording that the others can predict gives one error. Few errors know their spread badly, so
+// Each recording that the others can predict gives one error. The spread of few errors is uncertain, so
 // they are joined to what was known beforehand, and the band is that of Student's distribution for as
 // many as there are. Nothing is clipped, and nothing comes from how well a fit fits itself. The
 // machine's own changes of speed are kept apart: errors are relative to the speed of each recording,

@@ -24,7 +24,7 @@ using Points = std::vector<Point>;
 using Terms = std::array<double, 3>;
 
 // What is known of the coefficients before any sample: they are at least `least`, and where samples
-// leave it open near `usual`, as firmly as `weight` of a sample says (0: no opinion).
+// leave it open near `usual`, as firmly as `weight` of a sample allows (0: no opinion).
 struct Prior {
   Terms least{}, usual{}, weight{};
 };
@@ -186,7 +186,7 @@ OperatorFit split_fit(const Points& points, std::size_t memory_bound, const Prio
   }
   const Terms x = problem.solve();
   OperatorFit fit{first.op, first.dtype, points.front().on_host, x[0], x[1], x[2], 0, {}};
-  // Where all points are of one kind nothing says what the other would cost; no rate is taken to be
+  // Where all points are of one kind nothing shows what the other would cost; no rate is taken to be
   // better than the best one seen.
   if (memory_bound == points.size() && prior.weight[1] <= 0) {
     fit.ns_per_flop = least_per(points, fit.overhead_ns, flops);
@@ -349,7 +349,7 @@ void fit_operators(std::vector<ThreadCountCosts>& regimes, const Machine* part) 
       const Shape& shape = shapes.at(std::get<0>(what));
       const std::size_t lengths = lengths_of(seen);
       constexpr std::size_t kEnough = 3;
-      // An accelerator's types run on other units, at rates that its data sheet knows.
+      // An accelerator's types run on other units, at the rates of its data sheet.
       const bool leans = part == nullptr && lengths < kEnough && lengths < shape.lengths;
       regimes[r].operators.push_back(leans ? scaled_fit(shape.fit, seen)
                                            : fit_operator(seen, part));

@@ -17,7 +17,7 @@ namespace foreshard::simulator {
 // data sheet, or that of the fastest part where the catalogue has none; nullptr for processors.
 void fit_operators(std::vector<ThreadCountCosts>& regimes, const Machine* part);
 
-// Nodes that a group of so many devices is spread over at least. A recording does not say; devices
+// Nodes that a group of so many devices is spread over at least. Recordings do not contain it; devices
 // that a node holds are taken to be in the group first.
 std::int64_t least_nodes(std::int64_t group, const Machine* part);
 

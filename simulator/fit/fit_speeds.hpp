@@ -1,5 +1,5 @@
 // How fast the machine was in each recording. Shared machines change their speed within minutes, by
-// up to a fifth; what several recordings measured in common tells by how much.
+// up to a fifth; what several recordings measured in common shows by how much.
 #pragma once
 
 #include <vector>

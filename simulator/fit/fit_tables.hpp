@@ -14,7 +14,7 @@ namespace foreshard::simulator {
 // max(1, (d + D) / bandwidth) times as long as alone. 0 where no limit explains anything.
 double fit_memory_bandwidth(const std::vector<const RunSamples*>& runs);
 
-// Everything of a table but crowding, calibration and band. `slow_down` says how much longer than
+// Everything of a table but crowding, calibration and band. `slow_down` is how much longer than
 // alone the tasks of a run took because of its number of ranks.
 CostTable fit_tables(const std::vector<const RunSamples*>& runs,
                      const std::function<double(const RunSamples&)>& slow_down);

@@ -19,7 +19,7 @@ struct Meeting {
 };
 
 // The collectives from `first_step` on, which are the events of which `group_size` is positive: the
-// ranks that take part. Ranks meet at the same instruction of the same step; where a recording knows
+// ranks that take part. Ranks meet at the same instruction of the same step; where a recording has
 // none, at the same occurrence of equal work in it. Where more ranks were recorded than the group
 // has, groups are taken to be of consecutive ranks or of every so manieth, whichever makes their
 // members end closer together. Members that did not run at the same time did not meet. Where not all

@@ -195,12 +195,6 @@ class MemoryWalk final : private AllocatorListener {
 
 }  // namespace
 
-void MemoryPeaks::include(const AllocatorStatistics& statistics) {
-  allocated = std::max(allocated, statistics.peak_allocated);
-  reserved = std::max(reserved, statistics.peak_reserved);
-  active = std::max(active, statistics.peak_active);
-}
-
 RankMemory simulate_memory(const RankProgram& program, const AllocatorSettings& settings,
                            const MemoryOptions& options) {
   return MemoryWalk(program, settings, options).run();

@@ -11,21 +11,13 @@
 #include <vector>
 
 #include "models/allocator/caching_allocator.hpp"
+#include "models/allocator/memory_peaks.hpp"
 #include "models/program/step_program.hpp"
 #include "simulator/engine/engine.hpp"
 
 namespace foreshard::simulator {
 
 constexpr int kCategories = static_cast<int>(Category::kCount);
-
-struct MemoryPeaks {
-  std::int64_t allocated = 0;
-  std::int64_t reserved = 0;
-  std::int64_t active = 0;
-
-  void include(const AllocatorStatistics& statistics);
-  bool operator==(const MemoryPeaks&) const = default;
-};
 
 // The moment at which most bytes were allocated; of several, the first.
 struct PeakMoment {
@@ -59,7 +51,7 @@ struct RankMemory {
   PeakMoment peak;
   std::optional<MemoryFailure> failure;  // nothing after it was simulated
   std::vector<HostDelay> delays;
-  std::vector<MemoryRecord> records;  // only when asked for
+  std::vector<MemoryRecord> records;  // only on request
 };
 
 struct MemoryOptions {

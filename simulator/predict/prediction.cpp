@@ -283,7 +283,7 @@ class Predictor {
     return std::sqrt(squares);
   }
 
-  // Of the last step: its work, and what its memory asked of the device's driver.
+  // Of the last step: its work, and its memory's requests to the device's driver.
   void count_sources() {
     const RankClass& first = result_.classes[0];
     std::array<std::int64_t, static_cast<std::size_t>(CostSource::kCount)> counts{};

@@ -1,4 +1,4 @@
-// The prediction: a job, put through the allocator and the engine, and everything asked of it.
+// The prediction: a job, put through the allocator and the engine, and everything derived from it.
 //
 // Memory first, one walk per class of ranks, without any notion of time; then time, with what the
 // allocator cost the host. Both simulate the set-up and steps 1 to `steps`, as `train` runs them.
@@ -25,7 +25,7 @@
 
 namespace foreshard::simulator {
 
-// Costs come from `costs` and, what those do not know, from `machine`; from `machine` alone; or, with
+// Costs come from `costs` and, what those lack, from `machine`; from `machine` alone; or, with
 // neither, this machine is guessed.
 struct PredictionOptions {
   std::int64_t steps = 2;

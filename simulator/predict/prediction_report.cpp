@@ -6,22 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/figures.hpp"
+#include "models/base/json_text.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json json_of(const MemoryPeaks& peaks) {
-  return {{"peak_allocated_bytes", peaks.allocated},
-          {"peak_reserved_bytes", peaks.reserved},
-          {"peak_active_bytes", peaks.active}};
-}
-
-// Always UTF-8, whatever names stand in it.
-std::string text_of(const ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
-}
 
 // Beyond it the warnings have the figure.
 bool has_plausible_mfu(const Prediction& p) {
@@ -60,7 +50,7 @@ void add_path(ordered_json& out, const Prediction& p) {
   }
 }
 
-std::string text_of(const StepPath& path) {
+std::string path_text(const StepPath& path) {
   constexpr std::size_t kShown = 6, kUnitsShown = 2, kSlackShown = 3;
   const auto share = [&](std::int64_t ns) {
     return 100 * static_cast<double>(ns) / static_cast<double>(path.length_ns);
@@ -107,14 +97,14 @@ std::string prediction_json(const Job& job, const Prediction& p) {
   out["ranks_memory"] = ordered_json::array();
   for (const auto& r : p.ranks_memory) {
     ordered_json entry = {{"rank", r.rank}};
-    entry.update(json_of(r.peaks));
+    add_peaks(entry, r.peaks);
     entry["peak_host_bytes"] = r.peak_host;
     out["ranks_memory"].push_back(std::move(entry));
   }
   out["steps_memory"] = ordered_json::array();
   for (const auto& s : p.steps_memory) {
     ordered_json entry = {{"step", s.step}, {"rank", s.rank}};
-    entry.update(json_of(s.peaks));
+    add_peaks(entry, s.peaks);
     out["steps_memory"].push_back(std::move(entry));
   }
   out["peak"] = {
@@ -126,7 +116,7 @@ std::string prediction_json(const Job& job, const Prediction& p) {
   add_path(out, p);
   out["prediction_ns"] = p.prediction_time.count();
   out["warnings"] = p.warnings;
-  return text_of(out, 2);
+  return json_text(out, 2);
 }
 
 std::string prediction_text(const Job& job, const Prediction& p) {
@@ -161,7 +151,7 @@ std::string prediction_text(const Job& job, const Prediction& p) {
       text += ", " + duration(p.exposed_communication.count()) + " of exposed communication";
     }
     text += ".\n";
-    text += text_of(*p.path);
+    text += path_text(*p.path);
   } else if (p.fits) {
     text += "The step time is unknown.\n";
   }
@@ -200,7 +190,7 @@ void write_memory_events(const Prediction& p, int of_rank, std::ostream& out) {
                          {"stream", rank.program.name(static_cast<Stream>(e.stream))},
                          {"step", record.step},
                          {"instruction", record.instruction}};
-    out << text_of(line, -1) << '\n';
+    out << json_text(line) << '\n';
   }
 }
 

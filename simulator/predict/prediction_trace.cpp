@@ -7,14 +7,14 @@
 #include "models/sharding/job.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/metadata.hpp"
-#include "traces/program_facts.hpp"
+#include "traces/program_attributes.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-using traces::EventFacts;
+using traces::EventAttributes;
 using traces::MemoryAction;
-using traces::ProgramFacts;
+using traces::ProgramAttributes;
 
 MemoryAction action_of(AllocatorEvent::Action action) {
   switch (action) {
@@ -41,8 +41,8 @@ class RankWriter {
       lanes_.push_back(add_lane(true, stream.name));
     }
     for (std::size_t n = 0; n < rank_class.program.programs.size(); ++n) {
-      facts_.push_back(traces::program_facts(rank_class.program, n, rank_class.program.tree, lanes_,
-                                             trace.strings));
+      attributes_.push_back(traces::program_attributes(
+          rank_class.program, n, rank_class.program.tree, lanes_, trace.strings));
     }
   }
 
@@ -58,7 +58,9 @@ class RankWriter {
     return static_cast<std::int32_t>(trace_.lanes.size()) - 1;
   }
 
-  const ProgramFacts& facts(std::size_t step) const { return facts_[number_of(step)]; }
+  const ProgramAttributes& attributes(std::size_t step) const {
+    return attributes_[number_of(step)];
+  }
 
   std::size_t number_of(std::size_t step) const {
     return rank_class_.program.number_of(static_cast<std::int64_t>(step), steps_);
@@ -70,7 +72,7 @@ class RankWriter {
     std::vector<std::size_t> open;  // ranges that have begun
     for (std::size_t i = 0; i < spans.size(); ++i) {
       const Instruction& instruction = instructions[i];
-      const EventFacts& host = facts(step).host[i];
+      const EventAttributes& host = attributes(step).host[i];
       const Span& span = spans[i];
       if (instruction.kind == Kind::range_begin) {
         open.push_back(i);
@@ -78,11 +80,11 @@ class RankWriter {
         if (open.empty()) continue;
         const std::size_t begin = open.back();
         open.pop_back();
-        add(facts(step).host[begin], host_lane_, step, spans[begin].issue, span.end);
+        add(attributes(step).host[begin], host_lane_, step, spans[begin].issue, span.end);
       } else if (runs_on_stream(instruction.kind)) {
         const std::int64_t issued = i + 1 < spans.size() ? spans[i + 1].issue : span.issue;
         add(host, host_lane_, step, span.issue, issued);
-        add(facts(step).device[i], lanes_[static_cast<std::size_t>(instruction.stream)], step,
+        add(attributes(step).device[i], lanes_[static_cast<std::size_t>(instruction.stream)], step,
             span.start, span.end);
       } else {
         add(host, host_lane_, step, instruction.kind == Kind::host_wait ? span.start : span.issue,
@@ -95,22 +97,22 @@ class RankWriter {
         {rank_, static_cast<std::int32_t>(step), start, timeline_.step_end_ns[step], 0, 0});
   }
 
-  void add(const EventFacts& facts, std::int32_t lane, std::size_t step, std::int64_t start,
-           std::int64_t end) {
+  void add(const EventAttributes& attributes, std::int32_t lane, std::size_t step,
+           std::int64_t start, std::int64_t end) {
     traces::Event event;
     event.start_ns = start;
     event.end_ns = end;
     event.lane = lane;
     event.step = static_cast<std::int32_t>(step);
-    event.kind = facts.kind;
-    event.micro_step = facts.micro_step;
-    event.name = facts.name;
-    event.phase = facts.phase;
-    event.unit = facts.unit;
-    event.stable_key = facts.stable_key;
-    event.cost_key = facts.cost_key;
-    event.instruction = facts.instruction;
-    event.bytes = facts.bytes;
+    event.kind = attributes.kind;
+    event.micro_step = attributes.micro_step;
+    event.name = attributes.name;
+    event.phase = attributes.phase;
+    event.unit = attributes.unit;
+    event.stable_key = attributes.stable_key;
+    event.cost_key = attributes.cost_key;
+    event.instruction = attributes.instruction;
+    event.bytes = attributes.bytes;
     trace_.events.push_back(event);
   }
 
@@ -122,7 +124,7 @@ class RankWriter {
     for (const MemoryRecord& record : rank_class_.memory.records) {
       const auto step = static_cast<std::size_t>(record.step);
       const auto instruction = static_cast<std::size_t>(record.instruction);
-      const auto& about = facts(step).memory[instruction];
+      const auto& about = attributes(step).memory[instruction];
       traces::MemoryEvent event;
       if (step + 1 < timeline_.first_span.size()) {
         const auto spans = timeline_.step(step);
@@ -154,7 +156,7 @@ class RankWriter {
   std::int64_t steps_;
   std::int32_t host_lane_ = 0;
   std::vector<std::int32_t> lanes_;
-  std::vector<ProgramFacts> facts_;  // by program
+  std::vector<ProgramAttributes> attributes_;  // by program
 };
 
 // `run` has what is not of the prediction itself.

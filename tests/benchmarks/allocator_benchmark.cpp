@@ -35,7 +35,7 @@ struct StepRequest {
   int stream = 0;
 };
 
-// Forward and backward of 32 blocks as an FSDP step asks: gathered parameters and temporaries that
+// Forward and backward of 32 blocks as an FSDP step requests them: gathered parameters and temporaries that
 // come and go, activations that live from forward to backward, some small ones.
 std::vector<StepRequest> step_requests() {
   std::vector<StepRequest> requests;

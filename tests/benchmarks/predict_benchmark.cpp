@@ -162,7 +162,7 @@ void engine_only(benchmark::State& state, bool shares) {
   const std::vector<SimulatedRank> ranks{{&program, costs.costs, {}, program.place}};
   for (auto _ : state) benchmark::DoNotOptimize(simulate(ranks, options));
 }
-// What a report asks for on top of a prediction.
+// What a report needs on top of a prediction.
 void path_only(benchmark::State& state) {
   const Job job = job_of("llama-3.1-8b", Plan{}, 8);
   const Machine machine = must(load_machine("h100-sxm"));

@@ -52,7 +52,7 @@ BENCHMARK(record_event)->Name("record/event");
 traces::FstWriter open_writer(traces::PackedRecord& record) {
   auto writer = traces::FstWriter::create(temporary_trace(), traces::run_metadata({}));
   if (!writer) throw std::runtime_error(writer.error().text());
-  traces::EventFacts kernel;
+  traces::EventAttributes kernel;
   kernel.kind = traces::EventKind::compute;
   record = {0, 1, -1, writer->add(kernel), 0, 1};
   record.lane = writer->add(traces::Lane{0, true, writer->strings().intern("compute")});

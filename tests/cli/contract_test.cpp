@@ -112,7 +112,7 @@ TEST(Contract, RecordFitPredictCompareInspectExport) {
       job("predict", 2, {"--steps", "5", "--costs", "costs.json", "--trace", "predicted.fst"}));
   EXPECT_GT(predicted.at("cost_sources").at("measured"), 0);
 
-  // What was learnt about a processor says nothing about a machine of the catalogue.
+  // What was learnt about a processor does not hold for a machine of the catalogue.
   const Outcome mixed =
       place.run(job("predict", 2, {"--costs", "costs.json", "--machine", "h100-sxm"}));
   EXPECT_EQ(mixed.status, 2);

@@ -1,4 +1,4 @@
-// `foreshard import` from outside: what it writes, what it says, and what it refuses.
+// `foreshard import` from outside: what it writes, what it prints, and what it refuses.
 #include <gtest/gtest.h>
 
 #include "tests/cli/program_runner.hpp"

@@ -1,4 +1,4 @@
-// FORESHARD_SIMD from outside: which kernels a run computes with, and what it says of them.
+// FORESHARD_SIMD from outside: which kernels a run computes with, and how it names them.
 #include <fstream>
 #include <iterator>
 

@@ -1,5 +1,5 @@
 // `foreshard train` under launchers: one job whatever started its processes, the same numbers by
-// whatever they talk, and what is said of variables that make no sense.
+// whatever they talk, and the errors for variables that make no sense.
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -129,7 +129,7 @@ TEST_F(Launchers, ARankThatEndsOverTcpIsNamedByAll) {
                   {{"FORESHARD_FAULT", "rank:1,step:3,kind:" + kind}});
     for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
       EXPECT_EQ(outcomes[rank].status, 1) << kind << " " << rank;
-      if (rank == 1 && kind == "exit") continue;  // it says nothing
+      if (rank == 1 && kind == "exit") continue;  // it prints nothing
       EXPECT_NE(outcomes[rank].err.find("rank 1: "), std::string::npos) << outcomes[rank].err;
     }
   }
@@ -219,7 +219,7 @@ TEST_F(Launchers, SilentCopiesAreRefused) {
   }
 }
 
-// srun says nothing of the ranks on a node, a batch script nothing of a step.
+// srun has no variable for the ranks on a node, a batch script none for a step.
 TEST_F(Launchers, OneProcessIsALocalRun) {
   const Variables batch_script = {
       {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "0"}, {"SLURM_JOB_ID", "7"}};

@@ -36,7 +36,7 @@ TEST(Limits, ThreadsThatCannotBeStartedAreAnError) {
   EXPECT_NE(err.str().find("cannot be started"), std::string::npos) << err.str();
 }
 
-// Whatever thread it is that there is no room for, the run ends by itself and says so.
+// Whatever thread it is that there is no room for, the run ends by itself with that error.
 void expect_an_end(const Outcome& outcome, int& successes, int& failures) {
   if (outcome.status == 0) {
     ++successes;

@@ -62,7 +62,7 @@ TEST(OutputFiles, AFullStandardOutputIsAFailure) {
       const Outcome outcome = place.shell("\"$FORESHARD\" " + command + target);
       EXPECT_EQ(outcome.status, 1) << command << target;
       EXPECT_NE(outcome.err.find("cannot be written"), std::string::npos) << outcome.err;
-      EXPECT_EQ(outcome.err.find("error:"), outcome.err.rfind("error:")) << "said once";
+      EXPECT_EQ(outcome.err.find("error:"), outcome.err.rfind("error:")) << "printed once";
     }
   }
 }

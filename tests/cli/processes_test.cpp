@@ -1,4 +1,4 @@
-// `foreshard train` in several processes says what it says with its ranks as threads, and ends as it
+// `foreshard train` in several processes prints what it prints with its ranks as threads, and ends as it
 // does: out of memory, when interrupted, when a rank hangs.
 #include <cstdlib>
 #include <fstream>

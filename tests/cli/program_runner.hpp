@@ -1,5 +1,5 @@
 // Runs the built `foreshard` as a user's shell would, in a folder of its own whose name has a space
-// and a letter outside ASCII, and says what came of it.
+// and a letter outside ASCII, and reports what came of it.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // foreshard replay from outside: the contract of its answer, decisions, other settings, and what it
-// says to input that is none. The snapshot is a small one made by hand, which runs out of memory.
+// reports for input that is none. The snapshot is a small one made by hand, which runs out of memory.
 #include <fstream>
 
 #include <gtest/gtest.h>

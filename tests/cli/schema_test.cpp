@@ -24,7 +24,7 @@ using valijson::adapters::NlohmannJsonAdapter;
 const std::filesystem::path kSchemas = FORESHARD_SOURCE_DIR "/docs/schema";
 const std::string kSamples = FORESHARD_SOURCE_DIR "/traces/samples/";
 
-// What of an answer is not as its schema says, a line each.
+// What of an answer is not as its schema requires, a line each.
 std::string misfits(const std::string& schema_name, const json& answer) {
   const json document = json::parse(std::ifstream(kSchemas / (schema_name + ".json")));
   valijson::Schema schema;

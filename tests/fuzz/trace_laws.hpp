@@ -1,5 +1,5 @@
 // What every importer promises of a trace, whatever it was made from (traces/trace.hpp,
-// traces/import.hpp): records refer to lanes and text that are there, in the order that Trace says.
+// traces/import.hpp): records refer to lanes and text that are there, in the order that Trace defines.
 // A fuzzer's assertion: what does not hold aborts.
 #pragma once
 

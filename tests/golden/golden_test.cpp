@@ -59,7 +59,7 @@ void put_samples(const cli_tests::Workplace& place) {
 
 class Golden : public testing::TestWithParam<std::string> {
  protected:
-  // What came of the command, by the file that says so.
+  // What came of the command, by the file that holds it.
   void expect(const fs::path& file, const std::string& actual) {
     if (is_update()) {
       fs::create_directories(file.parent_path());

@@ -15,14 +15,14 @@ struct Rule {
   const char* replacement;
 };
 
-// Reasons: a release changes every version; a prediction says how long it took itself.
+// Reasons: a release changes every version; a prediction prints how long it took itself.
 constexpr Rule kRules[] = {
     {R"(foreshard \d+\.\d+\.\d+)", "foreshard @version@"},
     {R"(SQLite \d+\.\d+\.\d+, compiler \d+\.\d+\.\d+)", "SQLite @version@, compiler @version@"},
     {R"re("prediction_ns": ?\d+)re", R"("prediction_ns": "@measured@")"},
 };
 
-// Lines without their ends; the last one says so where it has none.
+// Lines without their ends; the last one is marked where it has none.
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {

@@ -1,5 +1,5 @@
 // Golden reports: what the program prints is kept in files, so that each changed word is seen in
-// review. Here is what a report is and how two of them are compared; tests/golden/README.md says how
+// review. Here is what a report is and how two of them are compared; tests/golden/README.md explains how
 // a case is written.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace foreshard::golden {
 
 // `text` without what differs from run to run though the program does the same. Nothing else may be
-// hidden: every rule says why it is needed.
+// hidden: every rule has its reason.
 std::string normalised(std::string text);
 
 // The words of a line as a shell splits it: at spaces, "..." and '...' hold words together.

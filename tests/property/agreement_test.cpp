@@ -76,7 +76,7 @@ simulator::Prediction predicted(const Job& job, std::optional<std::int64_t> capa
   return simulator::predict(job, options);
 }
 
-void expect_equal(const simulator::MemoryPeaks& a, const executor::RankMemoryReport::Peaks& b) {
+void expect_equal(const MemoryPeaks& a, const MemoryPeaks& b) {
   EXPECT_EQ(a.allocated, b.allocated);
   EXPECT_EQ(a.reserved, b.reserved);
   EXPECT_EQ(a.active, b.active);

@@ -12,7 +12,7 @@
 namespace foreshard::executor {
 namespace {
 
-// Fills states with what tells them apart.
+// Fills states with what distinguishes them.
 class Restorer final : public HostWork {
  public:
   void initialize_shard(const ParameterShard&, DType, std::span<std::byte>) override {}

@@ -1,6 +1,6 @@
 // Step programs written by hand, for tests whose arithmetic fits a comment. Costs are in
 // nanoseconds and stand beside the instruction they belong to; everything is put into step 1 unless
-// `in` says otherwise.
+// `in` has others.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ enum class AllocatorAction : std::uint8_t {
   segment_unmap,
   oom,
   // From outside the allocator, which recordings do not contain.
-  empty_cache,   // the program asked for it
+  empty_cache,   // the program requested it
   device_full,   // the driver refused the next segment
   release_pool,  // the last user of a private pool is gone
 };

@@ -3,7 +3,7 @@
 // The first line is a header: the allocator's settings and the segments that existed when the
 // recording began. Every further line is one event, in the words of PyTorch's memory snapshot:
 // alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap,
-// oom; and three that come from outside the allocator: empty_cache (the program asked for it),
+// oom; and three that come from outside the allocator: empty_cache (the program requested it),
 // device_full (the driver refused the next segment) and release_pool (the last user of a private
 // pool is gone).
 //

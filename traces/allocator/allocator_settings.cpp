@@ -45,7 +45,7 @@ std::optional<std::int64_t> division(std::string_view text) {
 }
 
 // One number for all sizes, or [MIB:N,...,>:N]: from each size on to the next, smaller ones as the
-// first, and beyond the last what '>' says.
+// first, and beyond the last the one of '>'.
 std::optional<AllocatorRules::Divisions> divisions(std::string_view text) {
   AllocatorRules::Divisions result{};
   if (!text.starts_with('[')) {

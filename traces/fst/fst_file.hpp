@@ -36,7 +36,7 @@
 #include "models/base/error.hpp"
 #include "traces/fst/packed_records.hpp"
 #include "traces/metadata.hpp"
-#include "traces/program_facts.hpp"
+#include "traces/program_attributes.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
@@ -61,8 +61,8 @@ class FstWriter {
   // Records' text and lanes are numbered by these.
   Strings& strings();
   std::int32_t add(const Lane& lane);
-  std::int32_t add(const EventFacts& facts);  // equal facts have one number
-  std::int32_t add(const MemoryFacts& facts);
+  std::int32_t add(const EventAttributes& attributes);  // equal attributes have one number
+  std::int32_t add(const MemoryAttributes& attributes);
 
   void append(std::span<const Event> events);
   void append(std::span<const MemoryEvent> events);

@@ -39,10 +39,11 @@ bool unpack_records(Database& rows) {
     for (const PackedRecord& record : records) {
       const bool is_written =
           record.action == PackedRecord::kEvent
-              ? event.run(record.start_ns, record.end_ns, record.lane, record.step, record.facts,
-                          record.value, std::int64_t{0})
+              ? event.run(record.start_ns, record.end_ns, record.lane, record.step,
+                          record.attributes, record.value, std::int64_t{0})
               : memory.run(record.start_ns, rank_of.at(static_cast<std::size_t>(record.lane)),
-                           record.action, record.step, record.end_ns, record.value, record.facts);
+                           record.action, record.step, record.end_ns, record.value,
+                           record.attributes);
       if (!is_written) return false;
     }
   }
@@ -70,7 +71,7 @@ Result<AtomicFile> with_rows(const std::string& path) {
     return fail(path, "",
                 "its rows cannot be written (" + rows.error() + "); expected enough disk space");
   };
-  // Nobody else knows this file yet: no journal is needed, and it is synchronised at the end.
+  // Nobody else has this file yet: no journal is needed, and it is synchronised at the end.
   if (!rows.is_open() || !rows.run("PRAGMA page_size=16384; PRAGMA journal_mode=OFF;"
                                    "PRAGMA synchronous=OFF; PRAGMA cache_size=-16384")) {
     return failed();

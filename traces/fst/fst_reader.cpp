@@ -25,7 +25,7 @@ class Reader {
     if (auto read = metadata(); !read) return tl::unexpected(read.error());
     strings();
     lanes();
-    facts();
+    attributes();
     events();
     memory();
     packed();
@@ -115,29 +115,29 @@ class Reader {
     });
   }
 
-  void facts() {
+  void attributes() {
     each("EVENT_FACTS", [&](Statement& row) {
       const std::int64_t kind = row.integer(1);
-      if (row.integer(0) != static_cast<std::int64_t>(event_facts_.size()) || kind < 0 ||
+      if (row.integer(0) != static_cast<std::int64_t>(event_attributes_.size()) || kind < 0 ||
           kind >= static_cast<std::int64_t>(EventKind::kCount) ||
           !fits<std::int16_t>(row.integer(2)) || !fits<std::int32_t>(row.integer(8))) {
         return void(++invalid_);
       }
-      event_facts_.push_back({static_cast<EventKind>(kind),
-                              static_cast<std::int16_t>(row.integer(2)), string(row, 3),
-                              string(row, 4), string(row, 5), string(row, 6), string(row, 7),
-                              static_cast<std::int32_t>(row.integer(8)), bytes(row.integer(9))});
+      event_attributes_.push_back(
+          {static_cast<EventKind>(kind), static_cast<std::int16_t>(row.integer(2)), string(row, 3),
+           string(row, 4), string(row, 5), string(row, 6), string(row, 7),
+           static_cast<std::int32_t>(row.integer(8)), bytes(row.integer(9))});
     });
     each("MEMORY_FACTS", [&](Statement& row) {
       const std::int64_t lane = row.integer(3);
-      if (row.integer(0) != static_cast<std::int64_t>(memory_facts_.size()) ||
+      if (row.integer(0) != static_cast<std::int64_t>(memory_attributes_.size()) ||
           (lane != kNone && !is_lane(lane)) || !fits<std::int32_t>(row.integer(7))) {
         return void(++invalid_);
       }
-      memory_facts_.push_back({row.integer(1) != 0, bytes(row.integer(2)),
-                               static_cast<std::int32_t>(lane), string(row, 4), string(row, 5),
-                               string(row, 6), static_cast<std::int32_t>(row.integer(7)),
-                               string(row, 8)});
+      memory_attributes_.push_back({row.integer(1) != 0, bytes(row.integer(2)),
+                                    static_cast<std::int32_t>(lane), string(row, 4), string(row, 5),
+                                    string(row, 6), static_cast<std::int32_t>(row.integer(7)),
+                                    string(row, 8)});
     });
   }
 
@@ -164,10 +164,10 @@ class Reader {
         if (!is_lane(r.lane)) {
           ++invalid_;
         } else if (r.action == PackedRecord::kEvent) {
-          add_event(r.start_ns, r.end_ns, r.lane, r.step, r.facts, r.value, 0);
+          add_event(r.start_ns, r.end_ns, r.lane, r.step, r.attributes, r.value, 0);
         } else {
           add_memory(r.start_ns, trace_.lanes[static_cast<std::size_t>(r.lane)].rank, r.action,
-                     r.step, r.end_ns, r.value, r.facts);
+                     r.step, r.end_ns, r.value, r.attributes);
         }
       }
     });
@@ -193,12 +193,12 @@ class Reader {
   }
 
   void add_event(std::int64_t start, std::int64_t end, std::int64_t lane, std::int64_t step,
-                 std::int64_t facts, std::int64_t cpu, std::int64_t correlation) {
-    if (!is_interval(start, end) || !is_lane(lane) || !is_step(step) || facts < 0 ||
-        facts >= static_cast<std::int64_t>(event_facts_.size())) {
+                 std::int64_t attributes, std::int64_t cpu, std::int64_t correlation) {
+    if (!is_interval(start, end) || !is_lane(lane) || !is_step(step) || attributes < 0 ||
+        attributes >= static_cast<std::int64_t>(event_attributes_.size())) {
       return void(++invalid_);
     }
-    const EventFacts& f = event_facts_[static_cast<std::size_t>(facts)];
+    const EventAttributes& f = event_attributes_[static_cast<std::size_t>(attributes)];
     trace_.events.push_back({start, end, std::clamp(cpu, std::int64_t{-1}, kLatestNs),
                              static_cast<std::int32_t>(lane), static_cast<std::int32_t>(step),
                              f.kind, f.micro_step, f.name, f.phase, f.unit, f.stable_key,
@@ -206,13 +206,14 @@ class Reader {
   }
 
   void add_memory(std::int64_t time, std::int64_t rank, std::int64_t action, std::int64_t step,
-                  std::int64_t address, std::int64_t size, std::int64_t facts) {
+                  std::int64_t address, std::int64_t size, std::int64_t attributes) {
     if (!is_interval(time, time) || rank < 0 || rank >= kMaxRanks || action < 0 ||
         action >= static_cast<std::int64_t>(MemoryAction::kCount) || !is_step(step) || size < 0 ||
-        size > kMaxBytes || facts < 0 || facts >= static_cast<std::int64_t>(memory_facts_.size())) {
+        size > kMaxBytes || attributes < 0 ||
+        attributes >= static_cast<std::int64_t>(memory_attributes_.size())) {
       return void(++invalid_);
     }
-    const MemoryFacts& f = memory_facts_[static_cast<std::size_t>(facts)];
+    const MemoryAttributes& f = memory_attributes_[static_cast<std::size_t>(attributes)];
     trace_.memory.push_back({time, static_cast<std::int32_t>(rank),
                              static_cast<MemoryAction>(action), f.on_host,
                              static_cast<std::int32_t>(step), address, size, f.requested, f.lane,
@@ -248,8 +249,8 @@ class Reader {
   const std::string& path_;
   Trace trace_;
   std::vector<StringId> text_;  // the file's ids -> the trace's
-  std::vector<EventFacts> event_facts_;
-  std::vector<MemoryFacts> memory_facts_;
+  std::vector<EventAttributes> event_attributes_;
+  std::vector<MemoryAttributes> memory_attributes_;
   std::int64_t invalid_ = 0;
   std::int64_t unreadable_ = 0;
 };

@@ -28,7 +28,7 @@ CREATE TABLE ENUM_EVENT_KIND (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE ENUM_MEMORY_ACTION (id INTEGER PRIMARY KEY, name TEXT);
 )";
 
-// Left joins: SQLite leaves out those whose columns a query does not ask for.
+// Left joins: SQLite leaves out those whose columns a query does not use.
 constexpr const char* kCreateViews = R"(
 CREATE VIEW EVENTS AS SELECT e.start, e."end", e."end" - e.start AS duration, l.rank,
   lane.value AS lane, l.device, e.step, f.microStep, k.name AS kind, n.value AS name,

@@ -17,8 +17,8 @@ std::size_t mix(std::size_t seed, std::int64_t value) {
   return (seed ^ static_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u + (seed >> 29);
 }
 
-struct FactsHash {
-  std::size_t operator()(const EventFacts& f) const {
+struct AttributesHash {
+  std::size_t operator()(const EventAttributes& f) const {
     std::size_t h = static_cast<std::size_t>(f.kind);
     for (const std::int64_t v :
          {std::int64_t{f.micro_step}, std::int64_t{f.name}, std::int64_t{f.phase},
@@ -28,7 +28,7 @@ struct FactsHash {
     }
     return h;
   }
-  std::size_t operator()(const MemoryFacts& f) const {
+  std::size_t operator()(const MemoryAttributes& f) const {
     std::size_t h = f.on_host ? 1 : 0;
     for (const std::int64_t v :
          {f.requested, std::int64_t{f.lane}, std::int64_t{f.category}, std::int64_t{f.owner},
@@ -67,16 +67,16 @@ struct FstWriter::State {
     explicit Statements(sqlite3* db)
         : string(db, "INSERT INTO StringIds VALUES (?,?)"),
           lane(db, "INSERT INTO LANES VALUES (?,?,?,?)"),
-          event_facts(db, "INSERT INTO EVENT_FACTS VALUES (?,?,?,?,?,?,?,?,?,?)"),
-          memory_facts(db, "INSERT INTO MEMORY_FACTS VALUES (?,?,?,?,?,?,?,?,?)"),
+          event_attributes(db, "INSERT INTO EVENT_FACTS VALUES (?,?,?,?,?,?,?,?,?,?)"),
+          memory_attributes(db, "INSERT INTO MEMORY_FACTS VALUES (?,?,?,?,?,?,?,?,?)"),
           event(db, kInsertEvent),
           memory(db, kInsertMemory),
           step(db, "INSERT INTO STEPS VALUES (?,?,?,?,?,?)"),
           packed(db, "INSERT INTO PACKED_RECORDS(records) VALUES (?)"),
           metadata(db, "INSERT OR REPLACE INTO META_DATA_EXPORT VALUES (?,?)"),
           dropped(db, "INSERT OR REPLACE INTO DROPPED VALUES (?,?)") {}
-    Statement string, lane, event_facts, memory_facts, event, memory, step, packed, metadata,
-        dropped;
+    Statement string, lane, event_attributes, memory_attributes, event, memory, step, packed,
+        metadata, dropped;
   };
 
   std::string path;
@@ -90,8 +90,8 @@ struct FstWriter::State {
   Strings strings;
   std::size_t strings_written = 0;
   std::int32_t lanes = 0;
-  std::unordered_map<EventFacts, std::int32_t, FactsHash> event_facts;
-  std::unordered_map<MemoryFacts, std::int32_t, FactsHash> memory_facts;
+  std::unordered_map<EventAttributes, std::int32_t, AttributesHash> event_attributes;
+  std::unordered_map<MemoryAttributes, std::int32_t, AttributesHash> memory_attributes;
   std::map<std::string, std::int64_t> dropped;
   std::int64_t lost = 0;  // records, since writing failed
 
@@ -216,24 +216,24 @@ std::int32_t FstWriter::add(const Lane& lane) {
   return id;
 }
 
-std::int32_t FstWriter::add(const EventFacts& f) {
-  const auto next = static_cast<std::int32_t>(state_->event_facts.size());
-  const auto [found, is_new] = state_->event_facts.try_emplace(f, next);
+std::int32_t FstWriter::add(const EventAttributes& f) {
+  const auto next = static_cast<std::int32_t>(state_->event_attributes.size());
+  const auto [found, is_new] = state_->event_attributes.try_emplace(f, next);
   if (is_new && state_->begin()) {
-    state_->check(state_->insert->event_facts.run(
+    state_->check(state_->insert->event_attributes.run(
         next, static_cast<std::int32_t>(f.kind), std::int32_t{f.micro_step}, f.name, f.phase,
         f.unit, f.stable_key, f.cost_key, f.instruction, f.bytes));
   }
   return found->second;
 }
 
-std::int32_t FstWriter::add(const MemoryFacts& f) {
-  const auto next = static_cast<std::int32_t>(state_->memory_facts.size());
-  const auto [found, is_new] = state_->memory_facts.try_emplace(f, next);
+std::int32_t FstWriter::add(const MemoryAttributes& f) {
+  const auto next = static_cast<std::int32_t>(state_->memory_attributes.size());
+  const auto [found, is_new] = state_->memory_attributes.try_emplace(f, next);
   if (is_new && state_->begin()) {
-    state_->check(state_->insert->memory_facts.run(next, f.on_host ? 1 : 0, f.requested, f.lane,
-                                                   f.category, f.owner, f.phase, f.instruction,
-                                                   f.stack));
+    state_->check(state_->insert->memory_attributes.run(next, f.on_host ? 1 : 0, f.requested,
+                                                        f.lane, f.category, f.owner, f.phase,
+                                                        f.instruction, f.stack));
   }
   return found->second;
 }
@@ -241,10 +241,11 @@ std::int32_t FstWriter::add(const MemoryFacts& f) {
 void FstWriter::append(std::span<const Event> events) {
   if (!state_->begin(events.size())) return;
   for (const Event& e : events) {
-    const std::int32_t facts = add(EventFacts{e.kind, e.micro_step, e.name, e.phase, e.unit,
-                                              e.stable_key, e.cost_key, e.instruction, e.bytes});
-    state_->check(state_->insert->event.run(e.start_ns, e.end_ns, e.lane, e.step, facts, e.cpu_ns,
-                                            e.correlation));
+    const std::int32_t attributes =
+        add(EventAttributes{e.kind, e.micro_step, e.name, e.phase, e.unit, e.stable_key, e.cost_key,
+                            e.instruction, e.bytes});
+    state_->check(state_->insert->event.run(e.start_ns, e.end_ns, e.lane, e.step, attributes,
+                                            e.cpu_ns, e.correlation));
   }
   state_->end_large_transaction();
 }
@@ -252,10 +253,10 @@ void FstWriter::append(std::span<const Event> events) {
 void FstWriter::append(std::span<const MemoryEvent> events) {
   if (!state_->begin(events.size())) return;
   for (const MemoryEvent& e : events) {
-    const std::int32_t facts = add(MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner,
-                                               e.phase, e.instruction, e.stack});
+    const std::int32_t attributes = add(MemoryAttributes{e.on_host, e.requested, e.lane, e.category,
+                                                         e.owner, e.phase, e.instruction, e.stack});
     state_->check(state_->insert->memory.run(e.time_ns, e.rank, static_cast<std::int32_t>(e.action),
-                                             e.step, e.address, e.bytes, facts));
+                                             e.step, e.address, e.bytes, attributes));
   }
   state_->end_large_transaction();
 }
@@ -316,7 +317,7 @@ Result<void> write_fst(const std::string& path, const Trace& trace) {
   auto file = AtomicFile::create(path);
   if (!file) return tl::unexpected(file.error());
   if (auto made = make_empty(file->temporary(), trace.metadata, path); !made) return made;
-  // Nobody else knows this file yet: no journal is needed, and it is synchronised at the end.
+  // Nobody else has this file yet: no journal is needed, and it is synchronised at the end.
   auto writer =
       FstWriter::open(file->temporary(), "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", path);
   if (!writer) return tl::unexpected(writer.error());

@@ -71,7 +71,7 @@ std::string pack(std::span<const PackedRecord> records) {
                               static_cast<unsigned>(record.action + 1) << kActionShift);
     if (record.lane != last.lane) at = put(at, record.lane - std::int64_t{last.lane});
     if (record.step != last.step) at = put(at, record.step - std::int64_t{last.step});
-    at = put(at, record.facts - std::int64_t{last.facts});
+    at = put(at, record.attributes - std::int64_t{last.attributes});
     at = put(at, minus(record.start_ns, last.start_ns));
     if (record.action == PackedRecord::kEvent) {
       at = put(at, minus(record.end_ns, record.start_ns));
@@ -101,7 +101,7 @@ bool unpack(std::string_view blob, std::vector<PackedRecord>& records) {
     const unsigned flags = source.byte();
     if ((flags & kLaneFollows) != 0) last.lane = moved(last.lane);
     if ((flags & kStepFollows) != 0) last.step = moved(last.step);
-    last.facts = moved(last.facts);
+    last.attributes = moved(last.attributes);
     last.start_ns = plus(last.start_ns, source.number());
     last.action = static_cast<std::int32_t>((flags >> kActionShift) & kActionMask) - 1;
     if (last.action == PackedRecord::kEvent) {

@@ -3,7 +3,7 @@
 // takes little of the processor and the disk from the run.
 //
 //   flags   bit 0: the lane follows, bit 1: the step follows, bits 2 to 4: the action plus one
-//   [lane] [step] facts  start  end      differences to the record before, the end's to the start;
+//   [lane] [step] attributes  start  end      differences to the record before, the end's to the start;
 //                                        of a memory event the address's to the address before
 //   value                                plus one
 //
@@ -24,7 +24,7 @@ struct PackedRecord {
   std::int64_t start_ns;
   std::int64_t end_ns;  // memory: the address
   std::int64_t value;   // processor time; memory: bytes
-  std::int32_t facts;
+  std::int32_t attributes;
   std::int32_t lane;  // of the event; memory: any lane of the rank
   std::int32_t step;
   std::int32_t action = kEvent;

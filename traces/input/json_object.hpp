@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/error.hpp"
+#include "models/base/json_text.hpp"
 #include "models/base/utf8.hpp"
 #include "traces/input/limits.hpp"
 
@@ -27,10 +28,7 @@ class JsonObject {
   }
 
   // "is [1,2,3]": how messages name what was found.
-  static std::string is(const nlohmann::json& value) {
-    using Json = nlohmann::json;
-    return "is " + excerpt(value.dump(-1, ' ', false, Json::error_handler_t::replace));
-  }
+  static std::string is(const nlohmann::json& value) { return "is " + excerpt(json_text(value)); }
 
   // A whole number of at least `least`; `fallback` where the key is missing and there is one.
   Result<std::int64_t> integer(const char* key, std::int64_t least,

@@ -23,7 +23,7 @@ class LineReader {
   // line that is longer.
   bool next(std::string_view& line);
 
-  // Of the line that was asked for last, from 1.
+  // Of the line that was read last, from 1.
   std::int64_t number() const { return number_; }
 
   // Why there are no further lines, where that is not the end of the source: "has more than 64 MiB".

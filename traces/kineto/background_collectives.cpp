@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kCall = "c10d::";
 constexpr std::string_view kRange = "gloo:";
 
-// gloo may reduce and scatter by an all-reduce, so these are told apart by their sizes only.
+// gloo may reduce and scatter by an all-reduce, so these are distinguished by their sizes only.
 enum class What : std::uint8_t { nothing, gather, reduce };
 
 What what_is(std::string_view name) {

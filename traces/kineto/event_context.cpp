@@ -123,9 +123,9 @@ class Attributor {
     const bool has_call = cause != nullptr;
     if (!has_call) cause = find(sweep_.operators, recording_.links[index].external_id);
     if (event.kind == EventKind::range) {
-      const NameInfo& facts = names_[event.name];
-      event.unit = facts.unit;
-      event.phase = facts.phase;
+      const NameInfo& info = names_[event.name];
+      event.unit = info.unit;
+      event.phase = info.phase;
     }
     if (cause == nullptr) {
       event.step = out_.step_at(event.start_ns);

@@ -24,7 +24,7 @@ struct EventContexts {
   std::vector<Step> steps;           // by start; rank is not set
   std::vector<EventContext> memory;  // of each instant
   std::int64_t cost_keys_mapped = 0;
-  std::int64_t cost_keys_unmapped = 0;  // device work, and operators that models know by name
+  std::int64_t cost_keys_unmapped = 0;  // device work, and operators that models/ has by name
 
   std::int64_t unrelated_collectives = 0;  // see background_collectives.hpp
 

@@ -20,7 +20,7 @@ void HostSweep::sweep(std::size_t lane, std::span<const std::uint32_t> instants)
   while (next < instants.size()) place(instants[next++]);
 }
 
-// What is open at this moment, with the unit's own work where nothing else says a unit.
+// What is open at this moment, with the unit's own work where nothing else names a unit.
 HostSweep::Open HostSweep::around(std::int64_t time_ns) {
   while (!open_.empty() && open_.back().end_ns <= time_ns) open_.pop_back();
   Open out = open_.empty() ? Open{0, 0, 0, 0, kNoEvent} : open_.back();
@@ -39,10 +39,10 @@ void HostSweep::visit(std::uint32_t index) {
   const EventLinks& links = recording_.links[index];
   Open now = around(event.start_ns);
   if (event.kind == EventKind::range || event.kind == EventKind::host) {
-    const NameInfo& facts = names_[event.name];
-    if (facts.unit != 0) now.unit = facts.unit;
-    if (facts.phase != 0) now.phase = facts.phase;
-    scopes_.change(facts.scope, facts.unit, facts.phase);
+    const NameInfo& info = names_[event.name];
+    if (info.unit != 0) now.unit = info.unit;
+    if (info.phase != 0) now.phase = info.phase;
+    scopes_.change(info.scope, info.unit, info.phase);
   }
   event.unit = now.unit;
   event.phase = now.phase;

@@ -1,4 +1,4 @@
-// Goes through one host thread in the order of time and knows at each moment what is open there.
+// Goes through one host thread in the order of time and keeps, at each moment, what is open there.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Reference {
   std::int64_t key = 0;     // correlation, or number of the operator
   std::uint32_t event = 0;  // index
   // The outermost event around it, or itself, that has a cost key; without any, the innermost that
-  // says how large it is.
+  // states how large it is.
   std::uint32_t owner = 0;
   auto operator<=>(const Reference&) const = default;
 };

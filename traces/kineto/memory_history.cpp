@@ -195,7 +195,7 @@ class History {
     out_.push_back(event);
   }
 
-  // "layers.0: aten::mm", from the innermost operator that asked.
+  // "layers.0: aten::mm", from the innermost operator that allocated.
   StringId owner_of(const EventContext& place) {
     if (place.unit == 0) return place.inside;
     const auto [found, is_new] = owners_.try_emplace({place.unit, place.inside}, 0);

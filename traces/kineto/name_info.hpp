@@ -14,7 +14,7 @@ struct NameInfo {
   StringId unit = 0, phase = 0;
   Annotation::Scope scope = Annotation::Scope::none;
   std::int32_t step = -1;
-  bool has_cost = false;  // an operator that models know
+  bool has_cost = false;  // an operator of the model
   bool launches = false;  // a call that launches a kernel
   bool is_known = false;  // looked into
 };
@@ -25,16 +25,16 @@ class NameTable {
 
   const NameInfo& operator[](StringId name) {
     const auto index = static_cast<std::size_t>(name);
-    if (index >= facts_.size()) facts_.resize(strings_.size());
-    if (!facts_[index].is_known) look_into(name);
-    return facts_[index];
+    if (index >= infos_.size()) infos_.resize(strings_.size());
+    if (!infos_[index].is_known) look_into(name);
+    return infos_[index];
   }
 
  private:
   void look_into(StringId name) {
     const std::string text = strings_[name];
     const Annotation annotation = annotation_of(text);
-    facts_[static_cast<std::size_t>(name)] = {strings_.intern(annotation.unit),
+    infos_[static_cast<std::size_t>(name)] = {strings_.intern(annotation.unit),
                                               strings_.intern(annotation.phase),
                                               annotation.scope,
                                               annotation.step.value_or(-1),
@@ -44,7 +44,7 @@ class NameTable {
   }
 
   Strings& strings_;
-  std::vector<NameInfo> facts_;
+  std::vector<NameInfo> infos_;
 };
 
 }  // namespace foreshard::traces::kineto

@@ -59,17 +59,17 @@ std::optional<std::int32_t> rank_in_name(const std::string& file) {
 Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
                                  const ImportOptions& options) {
   Collector collector(options);
-  FileMetadata facts;
+  FileMetadata metadata;
   RecordingReader reader(
       bytes, [&](const RawEvent& event) { collector.use(event); },
-      [&](std::string_view key, std::string_view value) { facts.use(key, value); });
+      [&](std::string_view key, std::string_view value) { metadata.use(key, value); });
   if (auto read = reader.read(file); !read) return tl::unexpected(read.error());
 
   Recording out;
   out.file = file;
-  out.device = facts.device(collector.device());
-  const std::int64_t last_ns = collector.last_end_ns() + facts.base_ns();
-  Collected collected = collector.finish(facts.base_ns());
+  out.device = metadata.device(collector.device());
+  const std::int64_t last_ns = collector.last_end_ns() + metadata.base_ns();
+  Collected collected = collector.finish(metadata.base_ns());
   EventContexts contexts = attribute(collected);
   out.trace.memory = memory_history(collected, contexts);
   out.trace.strings = std::move(collected.strings);
@@ -77,7 +77,7 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   out.trace.events = std::move(collected.events);
   out.trace.steps = std::move(contexts.steps);
   out.trace.dropped = std::move(collected.dropped);
-  out.trace.metadata = facts.other();
+  out.trace.metadata = metadata.other();
   if (reader.damaged() > 0) out.trace.dropped["damaged parts of the file"] = reader.damaged();
   if (reader.other_objects() > 0)
     out.trace.dropped["objects without a phase"] = reader.other_objects();
@@ -86,9 +86,9 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   out.trace.complete = out.incomplete_reason.empty();
   out.trace.complete_until_ns = out.trace.complete ? out.end_ns : last_ns;
   out.mended = reader.mended();
-  out.rank = facts.rank().has_value() ? facts.rank() : rank_in_name(file);
-  out.world_size = facts.world_size();
-  out.host = facts.host().empty() ? host_in_name(file) : facts.host();
+  out.rank = metadata.rank().has_value() ? metadata.rank() : rank_in_name(file);
+  out.world_size = metadata.world_size();
+  out.host = metadata.host().empty() ? host_in_name(file) : metadata.host();
   out.cost_keys_mapped = contexts.cost_keys_mapped;
   out.cost_keys_unmapped = contexts.cost_keys_unmapped;
   out.unrelated_collectives = contexts.unrelated_collectives;

@@ -8,7 +8,7 @@
 
 namespace foreshard::traces::nsys {
 
-// Views into `name`, or of constants. Besides the annotations of PyTorch it knows autograd's
+// Views into `name`, or of constants. Besides the annotations of PyTorch it recognises autograd's
 // "MmBackward0", module paths ("model.layers.3.mlp"), plain words such as "backward" and "step 3".
 Annotation classify_range(std::string_view name);
 

@@ -21,12 +21,12 @@ void diagnostics(Import& in, Metadata& metadata) {
   in.source.each("DIAGNOSTIC_EVENT", {"severity", "text"}, [&](const Source::Row& row) {
     const std::int64_t severity = row.integer(0);
     if (severity != kWarning && severity != kError) return;
-    const std::string said = text(in, row, 1);
-    if (said.find("lost") != std::string::npos || said.find("dropped") != std::string::npos) {
+    const std::string message = text(in, row, 1);
+    if (message.find("lost") != std::string::npos || message.find("dropped") != std::string::npos) {
       in.builder.drop("losses reported by Nsight Systems (see diagnostics)");
     }
     if (++count > kMaxDiagnostics) return;
-    lines += (severity == kError ? "error: " : "warning: ") + said + "\n";
+    lines += (severity == kError ? "error: " : "warning: ") + message + "\n";
   });
   if (count > kMaxDiagnostics) {
     lines += std::to_string(count - kMaxDiagnostics) + " more\n";

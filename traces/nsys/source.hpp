@@ -19,7 +19,7 @@ namespace foreshard::traces::nsys {
 
 class Source {
  public:
-  // One row; columns are numbered as they were asked for, and those the table lacks are null.
+  // One row; columns are numbered as they were requested, and those the table lacks are null.
   class Row {
    public:
     explicit Row(const Statement& statement) : statement_(statement) {}

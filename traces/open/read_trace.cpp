@@ -1,18 +1,14 @@
 #include "traces/open/read_trace.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
 #include "traces/export/chrome_import.hpp"
 #include "traces/fst/fst_file.hpp"
-#include "traces/open/recording_kind.hpp"
 
 namespace foreshard::traces {
 namespace {
-
-constexpr const char* kExpected =
-    "a trace (.fst), a PyTorch profiler recording (JSON, or a folder of them), an Nsight Systems "
-    "export (SQLite) or a CUDA memory snapshot";
 
 Result<Trace> one_run(const std::string& path, const ImportOptions& options) {
   auto runs = import_kineto({path}, options);
@@ -25,9 +21,22 @@ Result<Trace> one_run(const std::string& path, const ImportOptions& options) {
 
 }  // namespace
 
-Result<Trace> read_trace(const std::string& path, const ImportOptions& options) {
-  const auto kind = recording_kind(path, kExpected);
+const AcceptedKinds& every_trace() {
+  static const AcceptedKinds every{
+      {RecordingKind::fst, RecordingKind::perfetto_export, RecordingKind::kineto,
+       RecordingKind::nsys, RecordingKind::snapshot},
+      "a trace (.fst), a PyTorch profiler recording (JSON, or a folder of them), an Nsight Systems "
+      "export (SQLite) or a CUDA memory snapshot"};
+  return every;
+}
+
+Result<Trace> read_trace(const std::string& path, const ImportOptions& options,
+                         const AcceptedKinds& accepted) {
+  const auto kind = recording_kind(path, accepted.expected);
   if (!kind) return tl::unexpected(kind.error());
+  if (std::find(accepted.kinds.begin(), accepted.kinds.end(), *kind) == accepted.kinds.end()) {
+    return wrong_kind(path, *kind, accepted.expected);
+  }
   try {
     switch (*kind) {
       case RecordingKind::fst: return read_fst(path);
@@ -35,7 +44,7 @@ Result<Trace> read_trace(const std::string& path, const ImportOptions& options) 
       case RecordingKind::kineto: return one_run(path, options);
       case RecordingKind::nsys: return import_nsys(path, options);
       case RecordingKind::snapshot: return import_snapshot(path, options);
-      default: return wrong_kind(path, *kind, kExpected);
+      default: return wrong_kind(path, *kind, accepted.expected);
     }
   } catch (const std::bad_alloc&) {
     return fail(path, "", "does not fit into memory; expected a smaller recording");

@@ -5,14 +5,25 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/base/error.hpp"
 #include "traces/import.hpp"
+#include "traces/open/recording_kind.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
 
+// The kinds of recordings that the caller has a use for; `expected` names them where one is of another.
+struct AcceptedKinds {
+  std::vector<RecordingKind> kinds;
+  std::string expected;
+};
+// All that can be read as a trace.
+const AcceptedKinds& every_trace();
+
 // An error where a folder holds several runs, and where the file is of another type, which it names.
-Result<Trace> read_trace(const std::string& path, const ImportOptions& options = {});
+Result<Trace> read_trace(const std::string& path, const ImportOptions& options = {},
+                         const AcceptedKinds& accepted = every_trace());
 
 }  // namespace foreshard::traces

@@ -5,7 +5,9 @@
 #include <initializer_list>
 #include <system_error>
 
+#include "models/base/input_file.hpp"
 #include "traces/export/chrome_import.hpp"
+#include "traces/fst/fst_file.hpp"
 #include "traces/input/byte_source.hpp"
 #include "traces/input/sniff_file_type.hpp"
 #include "traces/sqlite/untrusted_database.hpp"
@@ -28,7 +30,19 @@ RecordingKind kind_of_json(std::string_view text) {
   return RecordingKind::kineto;  // what marks it may come later
 }
 
-RecordingKind kind_of_database(const std::string& path) {
+// Whether a database is a trace of ours by its header, without opening it.
+bool has_our_application_id(std::string_view header) {
+  constexpr std::size_t kPlace = 68;
+  if (header.size() < kPlace + sizeof kApplicationId) return false;
+  std::uint32_t id = 0;
+  for (const char c : header.substr(kPlace, sizeof kApplicationId)) {
+    id = id << 8 | static_cast<unsigned char>(c);
+  }
+  return id == static_cast<std::uint32_t>(kApplicationId);
+}
+
+RecordingKind kind_of_database(const std::string& path, std::string_view header) {
+  if (has_our_application_id(header)) return RecordingKind::fst;
   const auto file = UntrustedDatabase::open(path, "a trace", UntrustedDatabase::CutShort::read);
   // Its reader reports what is wrong with a damaged one.
   if (!file || file->tables().empty() || file->has("EVENT_FACTS")) return RecordingKind::fst;
@@ -51,6 +65,15 @@ bool may_hold_recordings(const std::string& folder) {
   return false;
 }
 
+std::string what_folder_is(const std::string& folder) {
+  const auto files = files_in_folder(folder, "");
+  const bool has_recordings =
+      files && std::any_of(files->begin(), files->end(), [](const std::string& file) {
+        return sniff_file(file).find("PyTorch's profiler") != std::string::npos;
+      });
+  return has_recordings ? "is a folder of recordings of PyTorch's profiler" : "is a folder";
+}
+
 }  // namespace
 
 Result<RecordingKind> recording_kind(const std::string& path, const std::string& expected) {
@@ -61,7 +84,7 @@ Result<RecordingKind> recording_kind(const std::string& path, const std::string&
   const auto first = first_bytes(path, kLooked, expected);
   if (!first) return tl::unexpected(first.error());
   if (is_foreshard_export(path)) return RecordingKind::perfetto_export;
-  if (first->starts_with("SQLite format 3")) return kind_of_database(path);
+  if (first->starts_with("SQLite format 3")) return kind_of_database(path, *first);
   if (begins_as_pickle(*first)) return RecordingKind::snapshot;
   const std::size_t text = first->find_first_not_of(" \t\r\n");
   const bool is_json = text != std::string::npos && begins_as_json(*first);
@@ -74,7 +97,7 @@ tl::unexpected<Error> wrong_kind(const std::string& path, RecordingKind kind,
                                  const std::string& expected) {
   std::error_code ignored;
   std::string what = kind == RecordingKind::nsys ? "is an Nsight Systems export (SQLite)" : "";
-  if (std::filesystem::is_directory(path, ignored)) what = "is a folder";
+  if (std::filesystem::is_directory(path, ignored)) what = what_folder_is(path);
   if (what.empty()) what = sniff_file(path);
   return fail(path, "", what + "; expected " + expected);
 }

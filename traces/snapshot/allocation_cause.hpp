@@ -1,5 +1,5 @@
 // The cause of an allocation, derived from the stack that requested it: a category (the words of
-// models/program/step_program.hpp, and "loss"), a role, and the phase of the step. The rules know functions
+// models/program/step_program.hpp, and "loss"), a role, and the phase of the step. The rules name functions
 // and files of torch, FSDP, torchtitan, transformers and of loops written by hand; others are
 // "unattributed", with the innermost function of the program as the role.
 //

@@ -2,16 +2,16 @@
 //
 // A snapshot does not record events from outside the allocator. They are inferred here:
 //
-//   empty_cache  a run of released segments that no request asked for: neither a new segment nor an
+//   empty_cache  a run of released segments that no request caused: neither a new segment nor an
 //                out-of-memory follows
 //   device_full  a run that a new segment follows: the driver had refused it. Where the stacks say
-//                that the program asked for the release, or without stacks, where the device was
+//                that the program requested the release, or without stacks, where the device was
 //                seen to hold more than what was refused, it is an empty_cache all the same.
 //   release_pool a run that gives back segments of a private pool (a CUDA graph's, a MemPool's): its
 //                last user was gone by then. A run of one private pool's segments alone is what the
 //                end of a MemPool does: an empty_cache of that pool.
 //
-// A run before an out-of-memory is a refusal too; the capacity says so (AllocatorHistory::capacity).
+// A run before an out-of-memory is a refusal too; the capacity shows it (AllocatorHistory::capacity).
 #pragma once
 
 #include <vector>

@@ -30,7 +30,7 @@ class SnapshotImport {
       : snapshot_(snapshot),
         options_(options),
         attributions_(snapshot),
-        facts_(snapshot.stacks.size()) {
+        labels_(snapshot.stacks.size()) {
     trace_.dropped = snapshot.dropped;
     trace_.complete = snapshot.incomplete_reason.empty();
   }
@@ -62,7 +62,7 @@ class SnapshotImport {
   }
 
  private:
-  struct Facts {
+  struct Labels {
     const AllocationCause* attribution = nullptr;
     StringId category = 0, phase = 0, stack = 0;
   };
@@ -97,12 +97,12 @@ class SnapshotImport {
                             : formatted("stream 0x%llx", static_cast<unsigned long long>(stream)));
   }
 
-  const Facts& facts(StackId stack) {
-    auto& known = facts_[static_cast<std::size_t>(stack)];
+  const Labels& labels(StackId stack) {
+    auto& known = labels_[static_cast<std::size_t>(stack)];
     if (known) return *known;
     const AllocationCause& found = attributions_.of(stack);
     known =
-        Facts{&found, trace_.strings.intern(found.category), trace_.strings.intern(found.phase)};
+        Labels{&found, trace_.strings.intern(found.category), trace_.strings.intern(found.phase)};
     if (!options_.keeps_stacks) return *known;
     const std::string text = stack_text(snapshot_, snapshot_.stack(stack));
     if (stack_text_ + text.size() > kMaxStackText) {
@@ -119,7 +119,7 @@ class SnapshotImport {
       event.category = trace_.strings.intern(kUnattributed);
       return;
     }
-    const Facts& known = facts(stack);
+    const Labels& known = labels(stack);
     event.category = known.category;
     event.phase = known.phase;
     event.stack = known.stack;
@@ -229,7 +229,7 @@ class SnapshotImport {
     live_[event.address] = trace_.memory.size();
     if (stack < 0) return;
     const std::string& phase = trace_.strings[event.phase];
-    if (phase == "backward" && facts(stack).attribution->category == "temporaries") {
+    if (phase == "backward" && labels(stack).attribution->category == "temporaries") {
       backward_.push_back(trace_.memory.size());
     } else if (phase == "optimizer" && !backward_.empty()) {
       const StringId gradients = trace_.strings.intern("gradients");
@@ -284,7 +284,7 @@ class SnapshotImport {
   std::int64_t origin_us_ = 0;
   std::map<std::tuple<int, bool, std::string>, std::int32_t> lanes_;
   AllocationCauses attributions_;
-  std::vector<std::optional<Facts>> facts_;  // by stack
+  std::vector<std::optional<Labels>> labels_;  // by stack
   std::size_t stack_text_ = 0;
   std::unordered_map<Address, std::size_t> live_;  // the alloc event of each block
   std::vector<std::size_t> backward_;              // alloc events of the backward

@@ -5,7 +5,7 @@
 // shards are fp32 and gathered ones bf16). If for some k every gathered size has at least as many
 // equal shards among the blocks, those are the shards. Where there are more of them than parameters
 // were gathered, gradients or optimizer states of the same sizes are among them, and the category
-// says so.
+// names both.
 //
 // Optimizer states: those made during the recording have the sizes of their parameters. Blocks of
 // such a size that were there before, no more than states, are the parameters.

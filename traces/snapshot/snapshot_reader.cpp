@@ -86,7 +86,7 @@ class SnapshotReader {
   }
 
  private:
-  // Every record costs the file an entry, unless it says one again and again.
+  // Every record costs the file an entry, unless it repeats one again and again.
   bool has_budget() {
     if (budget_ == 0) ran_out_ = true;
     budget_ -= budget_ > 0;

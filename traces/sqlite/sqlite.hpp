@@ -89,7 +89,7 @@ class Statement {
 
 class Database {
  public:
-  // `name` is a path, or a URI where the flags say so. Check is_open(). Not for several threads at
+  // `name` is a path, or a URI where the flags allow it. Check is_open(). Not for several threads at
   // once: SQLite's own locks would cost a tenth of all the time.
   Database() = default;
   Database(const std::string& name, int flags) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/base/input_file.hpp"
+#include "traces/input/byte_source.hpp"
 #include "traces/input/sniff_file_type.hpp"
 
 namespace foreshard::traces {
@@ -38,16 +39,43 @@ std::int64_t size_of(const std::string& path) {
   return error ? 0 : static_cast<std::int64_t>(size);
 }
 
-// By its first bytes.
-Result<void> check_is_database(const std::string& path, const std::string& expected) {
+enum class Packing { none, gzip };
+
+// By the first bytes of a file, and of what it inflates to; an error where that is no database.
+Result<Packing> database_packing(const std::string& path, const std::string& expected) {
   auto file = InputFile::open_regular(path, expected);
   if (!file) return tl::unexpected(file.error());
   char magic[16] = {};
   file->read(magic, sizeof magic);
-  if (std::string_view(magic, sizeof magic) == kMagic) return {};
+  if (std::string_view(magic, sizeof magic) == kMagic) return Packing::none;
   const bool is_gzip = std::string_view(magic, 2) == "\x1f\x8b";
+  if (is_gzip && first_bytes(path, kMagic.size(), expected) == kMagic) return Packing::gzip;
   return fail(path, "",
               sniff_file(path) + (is_gzip ? " in gzip; expected " : "; expected ") + expected);
+}
+
+Result<std::string> inflated_file(const std::string& path, const std::string& expected) {
+  constexpr std::size_t kBlock = 1 << 20;
+  const auto source = open_bytes(path, expected);
+  if (!source) return tl::unexpected(source.error());
+  std::string bytes;
+  for (std::size_t read = kBlock; read == kBlock;) {
+    const std::size_t size = bytes.size();
+    bytes.resize(size + kBlock);
+    read = (*source)->read(bytes.data() + size, kBlock);
+    bytes.resize(size + read);
+  }
+  const std::string incomplete_reason = (*source)->incomplete_reason();
+  if (!incomplete_reason.empty())
+    return fail(path, "", incomplete_reason + "; expected " + expected);
+  return bytes;
+}
+
+// Without a log: SQLite refuses a database in memory whose header mentions one.
+void forget_log(std::string& database) {
+  constexpr std::size_t kWriteVersion = 18, kReadVersion = 19;
+  constexpr char kWithoutLog = 1;
+  database[kWriteVersion] = database[kReadVersion] = kWithoutLog;
 }
 
 // A path as SQLite's URI of a file that does not change.
@@ -142,7 +170,7 @@ Result<UntrustedDatabase> UntrustedDatabase::opened(const Connect& connect, std:
   };
   open();
   if (!out.answers() && cut_short == CutShort::read) {
-    // SQLite refuses a file with fewer pages than its header says, unless its schema may be written;
+    // SQLite refuses a file with fewer pages than its header states, unless its schema may be written;
     // nothing is written to a file that is opened for reading.
     open();
     sqlite3_db_config(out.database_.handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
@@ -159,9 +187,9 @@ Result<UntrustedDatabase> UntrustedDatabase::opened(const Connect& connect, std:
 
 Result<UntrustedDatabase> UntrustedDatabase::open(const std::string& path,
                                                   const std::string& expected, CutShort cut_short) {
-  if (auto checked = check_is_database(path, expected); !checked) {
-    return tl::unexpected(checked.error());
-  }
+  const auto packing = database_packing(path, expected);
+  if (!packing) return tl::unexpected(packing.error());
+  if (*packing == Packing::gzip) return open_gzip(path, expected, cut_short);
   std::error_code error;
   const std::string log = path + "-wal";
   const std::int64_t bytes = size_of(path) + size_of(log);
@@ -217,6 +245,18 @@ Result<UntrustedDatabase> UntrustedDatabase::open_in_memory(std::string_view byt
   };
   return opened(connect, static_cast<std::int64_t>(bytes.size()), nullptr, name, expected,
                 cut_short);
+}
+
+Result<UntrustedDatabase> UntrustedDatabase::open_gzip(const std::string& path,
+                                                       const std::string& expected,
+                                                       CutShort cut_short) {
+  auto bytes = inflated_file(path, expected);
+  if (!bytes) return tl::unexpected(bytes.error());
+  if (bytes->size() > kMagic.size() + 4) forget_log(*bytes);
+  auto inflated = std::make_unique<const std::string>(std::move(*bytes));
+  auto database = open_in_memory(*inflated, path, expected, cut_short);
+  if (database) database->inflated_ = std::move(inflated);
+  return database;
 }
 
 void UntrustedDatabase::read_schema() {

@@ -21,11 +21,12 @@ namespace foreshard::traces {
 
 class UntrustedDatabase {
  public:
-  // What is done with a file that has fewer pages than its header says.
+  // What is done with a file that has fewer pages than its header states.
   enum class CutShort { refused, read };
 
-  // Errors as of InputFile::open_regular, and where the file is not an SQLite database, which says what
-  // it looks like; `expected` ends the message.
+  // A database file, plain or in gzip, which is inflated into memory. Errors as of
+  // InputFile::open_regular, and where the file is of another type, which they name; `expected` ends
+  // the message.
   static Result<UntrustedDatabase> open(const std::string& path, const std::string& expected,
                                         CutShort cut_short);
   // The bytes of a file, which outlive the database; errors call it `name`.
@@ -45,6 +46,9 @@ class UntrustedDatabase {
                    const std::string& rest = "") const;
 
  private:
+  static Result<UntrustedDatabase> open_gzip(const std::string& path, const std::string& expected,
+                                             CutShort cut_short);
+
   // Removes a folder when it goes: the copy of a file that could not be read where it is.
   struct RemoveFolder {
     void operator()(const std::string* folder) const;
@@ -62,6 +66,7 @@ class UntrustedDatabase {
   void read_schema();
 
   Copy copy_;
+  std::unique_ptr<const std::string> inflated_;
   std::unique_ptr<std::int64_t> patience_;  // steps that queries may still take, counted by SQLite
   Database database_;                       // closed before those go
   std::map<std::string, std::set<std::string>> tables_;  // and their columns

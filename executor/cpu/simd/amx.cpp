@@ -37,7 +37,7 @@ constexpr TileShapes kTileShapes;
 #define FORESHARD_TILES_BEGIN() _tile_loadconfig(&kTileShapes)
 #define FORESHARD_TILES_END() _tile_release()
 #define FORESHARD_TILE_ZERO(tile) _tile_zero(tile)
-// g++'s intrinsic does not say that it reads memory: what was packed must be there before.
+// g++'s intrinsic is not marked as reading memory: what was packed must be there before.
 #define FORESHARD_TILE_LOAD(tile, address, row_bytes) \
   do {                                                \
     __asm__ volatile("" ::: "memory");                \

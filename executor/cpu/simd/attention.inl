@@ -14,8 +14,8 @@
         __builtin_alloca_with_align(static_cast<std::size_t>(floats) * sizeof(float), 8 * 64)) \
   }
 
-constexpr Index kMostQueries = attention_tile(1);  // of a tile: those of short heads
-constexpr float kMasked = -__builtin_inff();       // a score nobody may see; its exponential is 0
+constexpr Index kMaxQueries = attention_tile(1);  // of a tile: those of short heads
+constexpr float kMasked = -__builtin_inff();      // a score nobody may see; its exponential is 0
 
 // What exponents are counted from: the largest score so far, or 0 while none is above minus infinity.
 FORESHARD_INLINE Floats reference_of(Floats peak) {
@@ -45,7 +45,7 @@ void attention(const AttentionOperands& o, Index sequence, Index head, Index til
   const T* k = static_cast<const T*>(o.k) + base * kv_stride + head / group * d;
   const T* v = static_cast<const T*>(o.v) + base * kv_stride + head / group * d;
 
-  alignas(64) float peak[kMostQueries], total[kMostQueries];
+  alignas(64) float peak[kMaxQueries], total[kMaxQueries];
   const Stretch stretch = FORESHARD_STACK_STRETCH(Products::floats(d));
   const Products at(stretch, d);
   float* const scores = at.scores;

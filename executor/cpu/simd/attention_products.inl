@@ -1,7 +1,7 @@
 // The products of attention, apart from its control flow. Attention goes tile by tile, keys down and
 // queries across, and what it multiplies there is one of these types: WidenedAttention and
 // WidenedGradients compute in fp32, bf16 operands being widened on the way in, so that the keys need
-// no packing and the probabilities already lie as the next product wants its left operand;
+// no packing and the probabilities already lie as the next product needs its left operand;
 // attention_tiles.inl does the same on tiles.
 //
 // Each owns a stretch of the thread's stack, floats(head_dim) of it, and has `tile` queries and keys

@@ -1,4 +1,4 @@
-// bf16 as a type, so that kernels tell its elements from other 16-bit words.
+// bf16 as a type, so that kernels distinguish its elements from other 16-bit words.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 //
 // Arrays of two hold the fp32 and the bf16 variant (see variant()); arrays over two types are
 // indexed [from][to]. bf16 is widened to fp32 on loading and rounded on storing; everything between
-// is fp32, except where a comment says that an intermediate result rounds too.
+// is fp32, except where a comment states that an intermediate result rounds too.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ struct ProductKernels {
                    Index n_begin, Index n_end, float* packed_a);
 };
 
-// Operands of attention and its backward, laid out as models/program/operators.hpp says. Forward reads q, k
+// Operands of attention and its backward, laid out as models/program/operators.hpp defines. Forward reads q, k
 // and v and writes out and lse. Backward fills delta, and collects the gradients of keys and values
 // in dk_sum and dv_sum, which for fp32 are dk and dv themselves. Probabilities and the gradients of
 // scores are fp32 as well, except where bf16 is multiplied on tiles: those round both.

@@ -1,7 +1,7 @@
 // What a segment of a model does, action by action: the *script*.
 //
 // A segment (the embedding, a decoder block, the head, the loss) has a script forward and one backward,
-// a block three more for when it is checkpointed. A script says in the order of the host what is
+// a block three more for when it is checkpointed. A script lists in the order of the host what is
 // allocated, launched and freed, which modules are entered and left, and when a gradient is complete.
 // Nothing about lifetimes is inferred from it: an operator that takes temporaries and gives them back
 // in an order of its own is written down in that order. Tables that leave lifetimes to a rule

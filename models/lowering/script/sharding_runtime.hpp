@@ -1,7 +1,7 @@
 // When parameters are gathered and gradients reduced: the interface of a *sharding runtime*.
 //
 // The training loop walks the model and calls a hook wherever PyTorch's module hooks fire; operators
-// ask for full parameters and hand over gradients; the optimizer asks what there is to update. What
+// ask for full parameters and hand over gradients; the optimizer gets what there is to update. What
 // happens in between (collectives, copies, lifetimes) is the runtime's own.
 #pragma once
 

@@ -106,7 +106,7 @@ void read_data_parallel(Conversion& c) {
           "autocast keeps parameters and gradients in fp32");
 }
 
-// The few keys of DeepSpeed's that Accelerate asks for, under names of its own.
+// The few keys of DeepSpeed's that Accelerate takes, under names of its own.
 std::int64_t read_deepspeed(Conversion& c) {
   const std::string section = "deepspeed_config.";
   c.allow_auto();

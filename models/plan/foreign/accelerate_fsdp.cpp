@@ -55,11 +55,12 @@ void read_wrapping(Conversion& c, bool is_fsdp2) {
                                  {"NO_WRAP", WrapPolicy::none}})
           .value_or(WrapPolicy::none);
   const bool is_by_size = c.plan.wrap.policy == WrapPolicy::size;
-  c.carry(key, {"wrap.policy"},
-          is_fsdp2
-              ? "since 1.14, Accelerate also makes the embedding and [norm, lm_head] units of "
-                "their own, and keeps the latter after forward: wrap.policy \"modules\" can say so"
-              : "");
+  c.carry(
+      key, {"wrap.policy"},
+      is_fsdp2
+          ? "since 1.14, Accelerate also makes the embedding and [norm, lm_head] units of "
+            "their own, and keeps the latter after forward: wrap.policy \"modules\" can express it"
+          : "");
   if (c.plan.wrap.policy == WrapPolicy::transformer) {
     read_layer_classes(c);
   } else {

@@ -65,7 +65,7 @@ class Conversion {
   std::optional<T> choice(std::string_view path, std::initializer_list<Choice<T>> choices);
 
   // Sets a field from the value where there is one, else from the tool's own default. The plan keeps
-  // its default, which is said, where the tool has none and where the value is "auto".
+  // its default, which is reported, where the tool has none and where the value is "auto".
   void take(std::string_view path, std::int64_t& field, Integers bounds,
             std::optional<std::int64_t> fallback, std::string_view plan_key);
   void take(std::string_view path, double& field, Numbers bounds, std::optional<double> fallback,

@@ -22,8 +22,9 @@ void read_batch(Conversion& c) {
          has_all ? std::nullopt : std::optional<std::int64_t>(1), "batch.accumulation");
   if (!has_all) return;
   if (!has_both) {
-    return c.drop(all,
-                  "is micro_batch x accumulation x ranks, and the file does not say the ranks");
+    return c.drop(
+        all,
+        "is micro_batch x accumulation x ranks, and the file does not contain the number of ranks");
   }
   const std::int64_t on_each = batch.micro_batch * batch.accumulation;
   if (*c.facts.sequences_per_step % on_each != 0) {

@@ -1,7 +1,7 @@
 // The section zero_optimization of a DeepSpeed configuration: stages, partitions, offloading. ZeRO is
 // not FSDP: it gathers parameters one by one and reduces gradients in buckets of a fixed size. Each
 // stage becomes the sharding that keeps the same things on every rank, and that it is an approximation
-// is said. Only for the sources of this folder.
+// is reported. Only for the sources of this folder.
 #pragma once
 
 #include "models/plan/foreign/conversion.hpp"

@@ -28,7 +28,7 @@ struct Value {
   std::vector<Value> items;            // of a list
   std::vector<Entry> entries;          // of a map, in the order of the file
   int line = 0;                        // 0: not known
-  mutable bool is_understood = false;  // somebody asked for it
+  mutable bool is_understood = false;  // it was looked up
 
   static Value of(bool value);
   static Value of(std::int64_t value);

@@ -23,7 +23,7 @@
 namespace foreshard {
 
 // A key of the other tool that the plan has taken over. What the tool does without being asked has no
-// value in the file: `value` is empty then, and `key` too where no key could ask for it.
+// value in the file: `value` is empty then, and `key` too where no key could set it.
 struct CarriedKey {
   std::string key;             // "fsdp_config.fsdp_version"
   std::string value;           // as the file spells it

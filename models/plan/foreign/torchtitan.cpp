@@ -73,7 +73,7 @@ void read_batch(Conversion& c, std::optional<std::int64_t> data_ranks) {
   c.facts.sequences_per_step = sequences;
   if (!data_ranks) {
     return c.drop(global,
-                  "the file does not say how many ranks there are; batch.accumulation = "
+                  "the file does not contain the number of ranks; batch.accumulation = "
                   "global_batch_size / (local_batch_size x ranks)");
   }
   const std::int64_t at_once = *data_ranks * batch.micro_batch;

@@ -178,7 +178,7 @@ TEST(MessageCommunicator, OtherBuildsAreRefused) {
   });
 }
 
-// Each rank has its own control, as processes have; the heartbeat tells them of the others.
+// Each rank has its own control, as processes have; the heartbeat informs them of the others.
 TEST(MessageCommunicator, HeartbeatNamesTheHungRank) {
   constexpr int kRanks = 3;
   PostOffice office;

@@ -1,4 +1,4 @@
-// A heartbeat that hears what no process of this program says.
+// A heartbeat that receives what no process of this program sends.
 #include <array>
 #include <cstring>
 
@@ -19,7 +19,7 @@ std::array<std::byte, 64> pulse(std::int32_t awaited) {
   return bytes;
 }
 
-// Rank 0 of two; the other says `text` of its process, and then what it likes.
+// Rank 0 of two; the other sends `text` of its process, and then what it likes.
 class HeartbeatOfTwo : public testing::Test {
  protected:
   std::unique_ptr<Heartbeat> heartbeat_of_rank_0(const std::string& text) {
@@ -61,7 +61,7 @@ TEST_F(HeartbeatOfTwo, OperationsEndSomewhere) {
   EXPECT_FALSE(heartbeat->check_peers());
 }
 
-// Where its process is on this machine, but says no number.
+// Where its process is on this machine, but sends no number.
 TEST_F(HeartbeatOfTwo, WhoSaysNoProcessIsNotWatched) {
   std::thread same([this] {
     std::uint64_t length = 0;

@@ -116,7 +116,7 @@ TEST(TcpTransport, HeartbeatsAreNotNeededFromWhoLeaves) {
     if (rank == 1) return;
     std::array<std::byte, 8> beat{}, more{};
     Transport::Ticket early = transport->receive(beat, 1, kHeartbeatChannel);
-    // Nothing tells this rank that the other has said goodbye; it soon has.
+    // This rank gets no sign of the other's goodbye, which soon comes.
     for (int i = 0; i < 50; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     Transport::Ticket late = transport->receive(more, 1, kHeartbeatChannel);
     EXPECT_FALSE(transport->lost());
@@ -143,7 +143,7 @@ std::string loss_after(std::span<const std::byte> bytes) {
   return failure;
 }
 
-// What rank 0 of two says about rank 1, which `leave` makes go away, by throwing `thrown` or without.
+// The error of rank 0 of two about rank 1, which `leave` makes go away, by throwing `thrown` or without.
 std::string loss(const std::function<void(std::unique_ptr<Transport>& transport)>& leave,
                  const std::string& thrown = "") {
   std::string failure;
@@ -170,20 +170,20 @@ TEST(TcpTransport, WhoFailsEndsTheRunOfTheOthers) {
             "rank 1: has ended the run; see its own error message");
 }
 
-// Rank 2 sees nothing of rank 1's end but what rank 0 says.
+// Rank 2 sees nothing of rank 1's end but what rank 0 sends.
 TEST(TcpTransport, TheBlameIsPassedOn) {
   const auto frame = encode(TcpFrame{TcpFrame::Kind::abort, 0, 0, 1});
   EXPECT_EQ(loss_after(frame), "rank 1: has ended the run; see its own error message");
   const int port = free_port();
   std::string failure;
-  std::latch all_have_met(1);  // rank 1 is the last to know
+  std::latch all_have_met(1);  // rank 1 learns of it last
   run_ranks(3, [&](int rank) {
     const Rendezvous place = rendezvous(rank, port);
     if (rank == 0) {
       auto sockets = meet(place);
       all_have_met.wait();
-      const auto says = encode(TcpFrame{TcpFrame::Kind::abort, 0, 0, 1});
-      send_all((*sockets)[2], says, Deadline(10 * kSecond));
+      const auto abort = encode(TcpFrame{TcpFrame::Kind::abort, 0, 0, 1});
+      send_all((*sockets)[2], abort, Deadline(10 * kSecond));
       std::array<std::byte, 1> end;
       receive_all((*sockets)[2], end, Deadline(10 * kSecond));
     } else if (rank == 1) {
@@ -214,7 +214,7 @@ TEST(TcpTransport, WhoLeavesBeforeItHasHeardAllIsNamed) {
     run_ranks(2, [&](int rank) {
       const auto transport = std::move(connect_by_tcp(rendezvous(rank, port, {2, 1, 1})).value());
       if (rank == 1) return;
-      if (is_late) {  // it soon has said goodbye
+      if (is_late) {  // its goodbye comes soon
         for (int i = 0; i < 50; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       const std::vector<std::byte> data(kTcpEager + 1);

@@ -52,7 +52,7 @@ class KernelTest : public testing::TestWithParam<const SimdKernels*> {
   INSTANTIATE_TEST_SUITE_P(InstructionSets, Suite, testing::ValuesIn(tested_simd_kernels()), \
                            [](const auto& which) { return std::string(which.param->name); })
 
-constexpr double kFp32 = 1e-6;         // of its own value, where nothing else is said
+constexpr double kFp32 = 1e-6;         // of its own value, where nothing else is stated
 constexpr double kBf16 = 1.0 / 256.0;  // one rounding at most
 
 constexpr double tolerance(DType type) {

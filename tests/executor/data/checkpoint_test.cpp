@@ -36,17 +36,17 @@ struct Values {
   std::vector<std::vector<std::uint16_t>> averages;    // bf16 states, both the same here
 };
 
-CheckpointFacts facts_of(const LlamaConfig& config, std::int64_t step, int ranks) {
-  CheckpointFacts facts;
-  facts.step = step;
-  facts.total_steps = 100;
-  facts.seed = ~std::uint64_t{0};
-  facts.samples = 12 * step;
-  facts.ranks = ranks;
-  facts.data = "täxt.npy";
-  facts.plan = "[batch]\nmicro_batch = 2\n";
-  facts.model = to_json(config);
-  return facts;
+CheckpointMetadata metadata_of(const LlamaConfig& config, std::int64_t step, int ranks) {
+  CheckpointMetadata metadata;
+  metadata.step = step;
+  metadata.total_steps = 100;
+  metadata.seed = ~std::uint64_t{0};
+  metadata.samples = 12 * step;
+  metadata.ranks = ranks;
+  metadata.data = "täxt.npy";
+  metadata.plan = "[batch]\nmicro_batch = 2\n";
+  metadata.model = to_json(config);
+  return metadata;
 }
 
 class CheckpointTest : public ::testing::Test {
@@ -76,7 +76,7 @@ class CheckpointTest : public ::testing::Test {
     const auto begun = begin_checkpoint(path_);
     ASSERT_TRUE(begun) << begun.error().text();
     write_shards(step, ranks, dim);
-    const auto done = commit_checkpoint(path_, facts_of(config_, step, ranks));
+    const auto done = commit_checkpoint(path_, metadata_of(config_, step, ranks));
     ASSERT_TRUE(done) << done.error().text();
   }
 
@@ -109,7 +109,7 @@ class CheckpointTest : public ::testing::Test {
       ADD_FAILURE() << checkpoint.error().text();
       return 0;
     }
-    const auto step = checkpoint->facts().step;
+    const auto step = checkpoint->metadata().step;
     expect_values(*checkpoint, static_cast<std::uint32_t>(step), ranks, 0);
     return step;
   }
@@ -133,18 +133,18 @@ TEST_F(CheckpointTest, GivesBackTheSameBitsOnAnyNumberOfRanks) {
   }
 }
 
-TEST_F(CheckpointTest, KeepsTheFacts) {
+TEST_F(CheckpointTest, KeepsTheMetadata) {
   save(5, 2);
   const auto checkpoint = Checkpoint::open(path_);
   ASSERT_TRUE(checkpoint);
-  const auto facts = checkpoint->facts();
-  EXPECT_EQ(facts.step, 5);
-  EXPECT_EQ(facts.total_steps, 100);
-  EXPECT_EQ(facts.seed, ~std::uint64_t{0});
-  EXPECT_EQ(facts.samples, 60);
-  EXPECT_EQ(facts.ranks, 2);
-  EXPECT_EQ(facts.data, "täxt.npy");
-  EXPECT_EQ(facts.plan, "[batch]\nmicro_batch = 2\n");
+  const auto metadata = checkpoint->metadata();
+  EXPECT_EQ(metadata.step, 5);
+  EXPECT_EQ(metadata.total_steps, 100);
+  EXPECT_EQ(metadata.seed, ~std::uint64_t{0});
+  EXPECT_EQ(metadata.samples, 60);
+  EXPECT_EQ(metadata.ranks, 2);
+  EXPECT_EQ(metadata.data, "täxt.npy");
+  EXPECT_EQ(metadata.plan, "[batch]\nmicro_batch = 2\n");
 }
 
 TEST_F(CheckpointTest, IsOfOneOptimizerAndItsDtypes) {
@@ -252,7 +252,7 @@ TEST_F(CheckpointTest, RefusesToCommitWithAShardMissing) {
   write_shards(6, 3);
   const auto missing = path_ + ".foreshard-writing/shard-00001-of-00003.safetensors";
   std::filesystem::remove(missing);
-  const auto done = commit_checkpoint(path_, facts_of(config_, 6, 3));
+  const auto done = commit_checkpoint(path_, metadata_of(config_, 6, 3));
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().file, missing);
   EXPECT_EQ(readable_step(), 5);
@@ -342,7 +342,7 @@ TEST_F(CheckpointTest, AValueThatIsMissingIsNamed) {
   ASSERT_TRUE(write_checkpoint_shard(
       path_, tree_, 0, 1,
       {{shard, ValueRole::parameter, DType::fp32, std::as_bytes(std::span(zeros))}}));
-  ASSERT_TRUE(commit_checkpoint(path_, facts_of(config_, 1, 1)));
+  ASSERT_TRUE(commit_checkpoint(path_, metadata_of(config_, 1, 1)));
   std::vector<std::uint32_t> out(zeros.size());
   const auto read = Checkpoint::open(path_).value().read(tree_, shard, ValueRole::exp_avg,
                                                          DType::fp32, shard.padded, out.data());

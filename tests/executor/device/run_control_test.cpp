@@ -150,7 +150,7 @@ TEST(Watchdog, EndsARunWithAHungRank) {
   EXPECT_NE(run.failure()->message.find("waits for it in barrier"), std::string::npos);
 }
 
-// What a device knows of its streams counts, whoever counts it.
+// Progress counts, whoever counts it.
 TEST(Watchdog, AsksForProgressWhereItIsTold) {
   RunControl run(2);
   std::atomic<int> asked{0};

@@ -27,7 +27,7 @@ class OrderedEvents final : public StreamEvents {
   std::int64_t recorded = 0, done = 0;
 };
 
-// Reserved bytes by what the allocator tells, and blocks by their names.
+// Reserved bytes by what the allocator reports, and blocks by their names.
 class Follower final : public AllocatorListener {
  public:
   void on_event(const AllocatorEvent& event) override {
@@ -181,7 +181,7 @@ std::int64_t any_bytes() {
   return std::max<std::int64_t>(0, *rc::gen::inRange<std::int64_t>(1, 16) * scale + offset);
 }
 
-// The report of a request that failed says what is there; memory had to be refused for it, and was
+// The report of a request that failed lists what is there; memory had to be refused for it, and was
 // again once everything cached had been given back.
 void check_failure(const Subject& subject, const OutOfMemory& failure, std::int64_t bytes,
                    std::int64_t refusals, bool retries) {

@@ -111,7 +111,7 @@ TEST(CachingAllocator, ReleasesTheCacheBeforeItFails) {
   EXPECT_EQ(device.memory.used(), 0);
 }
 
-// A driver that has less than was declared: what is cached goes back and the driver is asked again.
+// A driver that has less than was declared: what is cached goes back and the request is repeated.
 TEST(CachingAllocator, ReleasesTheCacheWhenTheDriverRefuses) {
   class SmallDriver final : public SegmentBacking {
    public:
@@ -279,7 +279,7 @@ TEST(CachingAllocator, FailsWhenNothingMoreCanBeMapped) {
   EXPECT_EQ(device.take(100 * kMi).address, a.address);  // grows by one granule
 }
 
-// Events that are done once the test says so.
+// Events that are done once the test completes them.
 class ManualEvents final : public StreamEvents {
  public:
   std::int64_t record(int stream) override {

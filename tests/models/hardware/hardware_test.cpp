@@ -50,7 +50,7 @@ TEST(Hardware, KnowsTheH100) {
 }
 
 TEST(Hardware, EstimatesMemoryWhereNoReadingIsPublished) {
-  // 80 GiB less 2 %, in whole MiB; torch is said to show about 81 200 MiB.
+  // 80 GiB less 2 %, in whole MiB; torch is reported to show about 81 200 MiB.
   const Machine a100 = *load_machine("a100-sxm-80");
   EXPECT_TRUE(a100.memory_is_estimate);
   EXPECT_EQ(a100.memory, 80281 * kMiB);

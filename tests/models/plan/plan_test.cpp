@@ -123,10 +123,11 @@ BadPlan bad(const std::string& section, const std::string& key, const std::strin
 INSTANTIATE_TEST_SUITE_P(
     Keys, RefusesBadPlan,
     testing::Values(
-        bad("batch", "microbatch", "3", "did you mean \"micro_batch\""),
+        bad("batch", "microbatch", "3", "expected a key of [batch]; did you mean 'micro_batch'"),
         bad("batch", "lr", "3", "[optimizer]"), bad("batch", "potatoes", "3", "micro_batch, "),
         BadPlan{"\nmicro_batch = 3", "p.toml:2", "micro_batch", "[batch]"},
-        BadPlan{"[bach]\nmicro_batch = 3", "p.toml:1", "bach", "did you mean \"batch\""},
+        BadPlan{"[bach]\nmicro_batch = 3", "p.toml:1", "bach",
+                "expected one that `foreshard plan --defaults` prints; did you mean 'batch'"},
         BadPlan{"batch = 3", "p.toml:1", "batch", "expected a section"},
         BadPlan{"[[batch]]\nmicro_batch = 3", "p.toml:1", "batch", "expected a section"},
         BadPlan{"[wrap\n", "p.toml:1", "", "TOML"},

@@ -99,7 +99,7 @@ TEST(Memory, PeakIsWhereMostIsAllocatedAtOnce) {
   EXPECT_EQ(peak.owners[0].bytes, 768);
 }
 
-// Address 0: a recording that does not know where blocks lie.
+// Address 0: a recording without the places of blocks.
 TEST(Memory, CountsBlocksWithoutAnAddress) {
   HandMadeTrace t;
   t.memory(0, MemoryAction::alloc, 1, 0, 4096, "before the recording")
@@ -165,7 +165,7 @@ TEST(SteadySteps, AreTheThirdToTheLast) {
   interrupted.memory(0, MemoryAction::out_of_memory, 850, 0, 1);
   interrupted.trace.memory.back().step = 4;
   EXPECT_EQ(steady_steps(interrupted.trace), std::vector<std::int32_t>{3});
-  t.trace.metadata["unknown_costs"] = "3";  // of a prediction that could not know
+  t.trace.metadata["unknown_costs"] = "3";  // of a prediction that lacked some
   EXPECT_EQ(steady_step_time(t.trace), 0);
 }
 
@@ -185,7 +185,7 @@ TEST(Warnings, SayWhatIsMissing) {
                           "may be missing",
                           "the run ended early: interrupted", "records were lost: ring full (12)",
                           "The run has 4 ranks; this trace contains 1."}));
-  // What the report says, in its words.
+  // The words of the report.
   EXPECT_EQ(report_alarms(analysis),
             std::vector<std::string>(warnings.begin(), warnings.end() - 1));
   EXPECT_EQ(report_notes(analysis), std::vector<std::string>{warnings.back()});

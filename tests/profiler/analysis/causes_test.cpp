@@ -28,7 +28,7 @@ TEST(ComputeGaps, SayWhatEachWaitedFor) {
       // 130 to 160: a copy until 140, then a kernel that had been launched at 86 begins late.
       .launch(0, 0, EventKind::memory, 87 * us, 130 * us, 140 * us)
       .launch(0, 0, EventKind::compute, 95 * us, 160 * us, 170 * us)
-      // 170 to 200: nobody knows who launched it.
+      // 170 to 200: its launch is not recorded.
       .event(0, 0, EventKind::compute, 200 * us, 210 * us);
   const Analysis analysis = analyse(t.trace);
   const ComputeGaps& gaps = analysis.ranks[0].gaps;
@@ -133,7 +133,7 @@ TEST(CriticalPath, GoesThroughTheRankThatCameLast) {
   EXPECT_EQ((parts.count({"short", "compute"})), 0u);
 }
 
-// What one host thread begins another may have asked for.
+// What one host thread begins another may have caused.
 TEST(CriticalPath, ChangesHostThreads) {
   HandMadeTrace t;
   t.trace.lanes.push_back({0, false, t.trace.strings.intern("autograd")});
@@ -146,6 +146,18 @@ TEST(CriticalPath, ChangesHostThreads) {
   EXPECT_EQ(path.parts[1].ns, 40);
 }
 
+// A host thread is not idle between two operators: it runs code that is not recorded.
+TEST(CriticalPath, HostThreadsDoNotWaitBetweenOperators) {
+  HandMadeTrace t;
+  t.event(0, -1, EventKind::host, 0, 40, 1, "linear")
+      .event(0, -1, EventKind::host, 70, 90, 1, "add");
+  const CriticalPath path = analyse(t.trace).path;
+  ASSERT_EQ(path.parts.size(), 3u);
+  EXPECT_EQ(path.parts[1].name, "(between operators)");
+  EXPECT_EQ(path.parts[1].kind, "host");
+  EXPECT_EQ(path.parts[1].ns, 30);
+}
+
 // An operator is on the path only while nothing that it called was: the device's work during a wait
 // inside it is the device's.
 TEST(CriticalPath, GoesThroughWhatOperatorsCall) {
@@ -156,7 +168,10 @@ TEST(CriticalPath, GoesThroughWhatOperatorsCall) {
       .event(0, -1, EventKind::host_wait, 20, 90, 1, "synchronize");
   const CriticalPath path = analyse(t.trace).path;
   std::map<std::pair<std::string, std::string>, std::int64_t> parts;
-  for (const PathPart& part : path.parts) parts[{part.name, part.kind}] = part.ns;
+  for (const PathPart& part : path.parts) {
+    parts[{part.name, part.kind}] = part.ns;
+    EXPECT_EQ(part.count, 1) << part.name << ": it ran once, whatever it called between";
+  }
   const std::map<std::pair<std::string, std::string>, std::int64_t> expected{
       {{"kernel", "compute"}, 78}, {{"to", "host"}, 10 + 2 + 1},    {{"kernel", "waiting"}, 3},
       {{"launch", "runtime"}, 2},  {{"synchronize", "waiting"}, 2}, {{"empty", "host"}, 2}};

@@ -90,7 +90,7 @@ TEST(Recorder, RecordsWhatRanksDo) {
   EXPECT_EQ(trace->lanes.size(), 2u * (1 + fsdp2_streams().size()));
 
   // Every launch, collective and copy of the steady program stands there for each of its three
-  // steps, with what the program says of it.
+  // steps, with what the program has of it.
   const RankProgram program = lower(job, 1);
   const auto keys = stable_keys(program, program.programs[2], "steady", job.tree);
   std::map<std::int32_t, int> seen;

@@ -12,6 +12,9 @@ namespace foreshard::profiler {
 namespace {
 
 TEST(ShortName, OfElementwiseKernelsSaysWhatTheyDo) {
+  EXPECT_EQ(short_name("void at::native::detail::chunk_cat_cuda_kernel<float, c10::BFloat16>("
+                       "c10::BFloat16**, float*, long*)"),
+            "chunk_cat_cuda_kernel<fp32>");
   EXPECT_EQ(short_name("void at::native::vectorized_elementwise_kernel<4, "
                        "at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int, "
                        "at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>)"),

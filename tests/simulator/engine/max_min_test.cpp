@@ -33,7 +33,7 @@ TEST(MaxMin, ThreadsOfATaskCountOneByOne) {
 }
 
 TEST(MaxMin, WhatOneTaskCannotUseTheOthersGet) {
-  // Memory of 1 holds the first task (which wants 4) at 1/4. Cores: 1/4 + 2 x = 2, x = 7/8.
+  // Memory of 1 holds the first task (which needs 4) at 1/4. Cores: 1/4 + 2 x = 2, x = 7/8.
   const auto r = rates({2, 1}, {task({{0, 1}, {1, 4}}), task({{0, 1}}), task({{0, 1}})});
   EXPECT_DOUBLE_EQ(r[0], 0.25);
   EXPECT_DOUBLE_EQ(r[1], 0.875);

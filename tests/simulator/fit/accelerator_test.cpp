@@ -194,7 +194,7 @@ TEST(Accelerator, AMachineAnswersWhatTheRecordingsDoNotShow) {
   EXPECT_EQ(costs->unknown_device(), "");
   EXPECT_EQ(costs->segments().source, CostSource::modelled);
   EXPECT_EQ(costs->device_bytes(), b200.memory.count);
-  // Of a device that the catalogue knows under another name, one is told so.
+  // Of a device that the catalogue has under another name, a warning names it.
   EXPECT_EQ(table_costs(fitted_table(kDevice), 8, 1, &b200)->warnings().size(), 1U);
   const Machine h100 = *load_machine("h100-sxm");
   EXPECT_TRUE(table_costs(fitted_table(kDevice), 8, 1, &h100)->warnings().empty());
@@ -210,7 +210,7 @@ TEST(Accelerator, ACopyOfFourBytesKnowsNoBandwidth) {
   const Machine h100 = *machine_reported_as(kDevice);
   EXPECT_DOUBLE_EQ(costs->estimate(large, {}).ns,
                    machine_costs(h100, 8, 1)->estimate(large, {}).ns);
-  // Where no catalogue part helps out, nobody knows.
+  // Where no catalogue part helps out, the cost is unknown.
   const auto strange = costs_of(recording_of({{kTinyCopy, 4736}, {kProduct, 5000}}, "Strange"));
   EXPECT_EQ(strange->estimate(large, {}).source, CostSource::unknown);
 }
@@ -272,7 +272,7 @@ TEST(Accelerator, ImpossibleTimesTeachNothing) {
 }
 
 TEST(Accelerator, MoreWorkTakesNoLessTime) {
-  // Slow small products, then sizes that only the data sheet knows.
+  // Slow small products, then sizes that only the data sheet covers.
   const auto costs = costs_of(recording_of({{key(Operator::matmul, {128, 1024, 1024}), 40'000}}));
   double last = 0;
   for (std::int64_t tokens = 128; tokens <= 1 << 20; tokens *= 2) {

@@ -12,7 +12,7 @@
 #include "simulator/predict/model_flops.hpp"
 #include "tests/simulator/small_program.hpp"
 #include "tests/small_llama.hpp"
-#include "traces/program_facts.hpp"
+#include "traces/program_attributes.hpp"
 
 namespace foreshard::simulator {
 namespace {

@@ -1,4 +1,4 @@
-// Real histories of PyTorch's allocator, asked blind: the replay is given requests, frees, calls of
+// Real histories of PyTorch's allocator, predicted blind: the replay is given requests, frees, calls of
 // empty_cache and the driver's answers, with the names of blocks made arbitrary, sizes of segments
 // erased, releases left out and failures turned into plain requests. Every address, segment,
 // release and failure must come out as recorded.
@@ -166,7 +166,7 @@ TEST_P(AllocatorHistoryTest, IsReproducedBlind) {
   }
 }
 
-// Replayed with its own addresses as names, a history says how many of them came out equal.
+// Replayed with its own addresses as names, a history shows how many of them came out equal.
 TEST_P(AllocatorHistoryTest, CountsEqualAddresses) {
   const auto history = read_allocator_history(GetParam().events);
   ASSERT_TRUE(history) << history.error().text();

@@ -162,7 +162,7 @@ TEST(ChromeImport, CutAndDamagedFilesAreSalvaged) {
   }
 }
 
-// What ui.perfetto.dev asks for.
+// What ui.perfetto.dev needs.
 TEST(ChromeExport, OverlappingWorkOfAStreamHasARowOfItsOwn) {
   Trace trace;
   trace.lanes = {{0, false, trace.strings.intern("thread")},

@@ -86,14 +86,15 @@ TEST(FstFile, TurnsPackedRecordsIntoRows) {
   for (const Lane& lane : trace.lanes) writer->add(lane);
   std::vector<PackedRecord> records;
   for (const Event& e : trace.events) {
-    const auto facts = writer->add(EventFacts{e.kind, e.micro_step, e.name, e.phase, e.unit,
-                                              e.stable_key, e.cost_key, e.instruction, e.bytes});
-    records.push_back({e.start_ns, e.end_ns, e.cpu_ns, facts, e.lane, e.step});
+    const auto attributes =
+        writer->add(EventAttributes{e.kind, e.micro_step, e.name, e.phase, e.unit, e.stable_key,
+                                    e.cost_key, e.instruction, e.bytes});
+    records.push_back({e.start_ns, e.end_ns, e.cpu_ns, attributes, e.lane, e.step});
   }
   for (const MemoryEvent& e : trace.memory) {
-    const auto facts = writer->add(MemoryFacts{e.on_host, e.requested, e.lane, e.category, e.owner,
-                                               e.phase, e.instruction, e.stack});
-    records.push_back({e.time_ns, e.address, e.bytes, facts, 2 * e.rank, e.step,
+    const auto attributes = writer->add(MemoryAttributes{e.on_host, e.requested, e.lane, e.category,
+                                                         e.owner, e.phase, e.instruction, e.stack});
+    records.push_back({e.time_ns, e.address, e.bytes, attributes, 2 * e.rank, e.step,
                        static_cast<std::int32_t>(e.action)});
   }
   writer->append(records);
@@ -258,7 +259,7 @@ TEST(FstFile, MergesThePartsOfSeveralProcesses) {
   const auto whole = read_fst(path);
   ASSERT_TRUE(whole) << whole.error().text();
   EXPECT_FALSE(whole->complete) << "a part was not";
-  Trace expected = trace;  // but for what the parts' metadata says
+  Trace expected = trace;  // but for the parts' metadata
   expected.metadata = whole->metadata;
   expected.dropped.clear();
   expected.complete = false;
@@ -311,7 +312,7 @@ TEST(FstFile, IsWrittenIntoAFolderThatIsALink) {
   auto writer = FstWriter::create(folder.path("link/live.fst"), run_metadata({}));
   ASSERT_TRUE(writer) << writer.error().text();
   const std::vector<PackedRecord> records(
-      3, {0, 1, -1, writer->add(EventFacts{}), writer->add(Lane{0, true, 0}), 1});
+      3, {0, 1, -1, writer->add(EventAttributes{}), writer->add(Lane{0, true, 0}), 1});
   writer->append(records);
   ASSERT_TRUE(writer->close(1));
   const auto read = read_fst(folder.path("real/live.fst"));
@@ -333,11 +334,12 @@ TEST(FstFile, DevicesAreNotReplaced) {
   ::setrlimit(RLIMIT_FSIZE, &limit);
   auto writer = FstWriter::create(path, run_metadata({}));
   const std::int32_t lane = writer->add(Lane{0, true, 0});
-  const std::int32_t facts = writer->add(EventFacts{});
+  const std::int32_t attributes = writer->add(EventAttributes{});
   std::int64_t n = 0;
   for (int batch = 0; batch < 10'000; ++batch) {
     std::vector<PackedRecord> records;
-    for (int i = 0; i < 1000; ++i, ++n) records.push_back({n * 997, n * 1009, n, facts, lane, 1});
+    for (int i = 0; i < 1000; ++i, ++n)
+      records.push_back({n * 997, n * 1009, n, attributes, lane, 1});
     writer->append(records);
     if (const auto committed = writer->commit(n); !committed) {
       writer->append(records);  // goes on without effect
@@ -366,7 +368,7 @@ TEST(FstFile, AFullDiskLosesOnlyWhatCameLater) {
   EXPECT_FALSE(read->complete);
   EXPECT_GT(read->complete_until_ns, 0);
   EXPECT_EQ(static_cast<std::int64_t>(read->events.size()), read->complete_until_ns)
-      << "each commit says how many records it makes";
+      << "each commit stores how many records it makes";
 }
 
 }  // namespace

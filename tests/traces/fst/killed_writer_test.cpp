@@ -1,4 +1,4 @@
-// A process that is killed while it writes leaves a file that opens and says until when it is whole.
+// A process that is killed while it writes leaves a file that opens and has the time until which it is whole.
 #include <filesystem>
 #include <random>
 
@@ -18,14 +18,14 @@ namespace {
   auto writer = FstWriter::create(path, run_metadata({}));
   if (!writer) ::_exit(1);
   const std::int32_t lane = writer->add(Lane{0, true, writer->strings().intern("compute")});
-  EventFacts kernel;
+  EventAttributes kernel;
   kernel.kind = EventKind::compute;
   kernel.name = writer->strings().intern("kernel");
-  const std::int32_t facts = writer->add(kernel);
+  const std::int32_t attributes = writer->add(kernel);
   std::vector<PackedRecord> batch(500);
   for (std::int64_t n = 0;;) {
     for (PackedRecord& record : batch) {
-      record = {n * 1000, (n + 1) * 1000, -1, facts, lane, 1};
+      record = {n * 1000, (n + 1) * 1000, -1, attributes, lane, 1};
       ++n;
     }
     writer->append(batch);

@@ -12,7 +12,7 @@ namespace {
 rc::Gen<PackedRecord> any_record() {
   return rc::gen::build<PackedRecord>(
       rc::gen::set(&PackedRecord::start_ns), rc::gen::set(&PackedRecord::end_ns),
-      rc::gen::set(&PackedRecord::value), rc::gen::set(&PackedRecord::facts),
+      rc::gen::set(&PackedRecord::value), rc::gen::set(&PackedRecord::attributes),
       rc::gen::set(&PackedRecord::lane), rc::gen::set(&PackedRecord::step),
       rc::gen::set(&PackedRecord::action, rc::gen::inRange(-1, 6)));
 }

@@ -71,7 +71,7 @@ TEST(KinetoImport, KernelsHaveStepUnitAndPhaseOfTheirLaunch) {
   EXPECT_EQ(text(trace, product.unit), "layers.0");
   EXPECT_EQ(text(trace, product.phase), "forward");
   EXPECT_EQ(text(trace, product.cost_key), "matmul bf16 512 1024 384");
-  // Without a launch, the operator says it.
+  // Without a launch, the operator has it.
   const Event& copy = event_named(trace, "Memcpy HtoD (Pinned -> Device)");
   EXPECT_EQ(text(trace, copy.unit), "layers.0");
   EXPECT_EQ(text(trace, copy.cost_key), "copy_host_to_device fp32 4096");

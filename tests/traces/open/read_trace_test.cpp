@@ -32,6 +32,7 @@ TEST(RecordingKind, IsKnownByTheContentAlone) {
       {"drawn_gpu/rank0.json.gz", RecordingKind::kineto},
       {"pytorch_cpu/rank0.json.gz", RecordingKind::kineto},
       {"drawn_gpu.sqlite", RecordingKind::nsys},
+      {"run.fst.gz", RecordingKind::fst},
       {"snapshot.pickle", RecordingKind::snapshot},
       {"history.jsonl.gz", RecordingKind::event_list},
       {"costs.json", RecordingKind::other},
@@ -68,6 +69,15 @@ TEST(ReadTrace, OpensWhatTheImportersOpen) {
       EXPECT_EQ(back->memory.size(), trace->memory.size()) << name << ours;
     }
   }
+}
+
+TEST(ReadTrace, RefusesKindsThatAreNotAccepted) {
+  const AcceptedKinds only_exports{{RecordingKind::nsys}, "an export"};
+  EXPECT_TRUE(read_trace(kSamples + "drawn_gpu.sqlite", {}, only_exports));
+  const auto refused = read_trace(kSamples + "drawn_gpu", {}, only_exports);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "is a folder of recordings of PyTorch's profiler; expected an export");
 }
 
 TEST(ReadTrace, KeepsNoStacksWhereNoneAreWanted) {

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"mini_snapshot.pickle", 0, "mini"}));
 
 // The trace's own curves are the allocator's: what is allocated and reserved at the end is what the
-// replay says, and nothing is left out.
+// replay finds, and nothing is left out.
 TEST(RealSnapshotTest, ImportsAddUp) {
   std::vector<fs::directory_entry> files;
   for (const fs::path& folder : {kSamples, kShared / "snapshots"}) {

@@ -1,8 +1,11 @@
 // Traces whose database does more than hold rows: nothing in it is evaluated, run or awaited.
+#include <fstream>
 #include <functional>
+#include <iterator>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <zlib.h>
 
 #include "tests/traces/sample_trace.hpp"
 #include "traces/fst/fst_file.hpp"
@@ -27,6 +30,20 @@ class UntrustedDatabaseTest : public testing::Test {
     }
     sqlite3_close(database);
     return read_fst(path);
+  }
+
+  // a.fst in gzip, of which the first `part` is kept.
+  std::string in_gzip(double part = 1) {
+    const std::string path = folder_.path("a.fst.gz");
+    std::ifstream plain(folder_.path("a.fst"), std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(plain), {});
+    gzFile file = gzopen(path.c_str(), "wb");
+    EXPECT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())),
+              static_cast<int>(bytes.size()));
+    gzclose(file);
+    const auto size = static_cast<double>(std::filesystem::file_size(path));
+    std::filesystem::resize_file(path, static_cast<std::uintmax_t>(part * size));
+    return path;
   }
 
   const TemporaryFolder folder_;
@@ -109,7 +126,24 @@ TEST_F(UntrustedDatabaseTest, NumbersThatATraceHasNoRoomForAreDamage) {
   }
 }
 
-// SQLite makes files beside a database that says it has a log, even to read it.
+TEST_F(UntrustedDatabaseTest, OpensInGzipWhatItOpensPlain) {
+  for (const char* log : {"DELETE", "WAL"}) {
+    const auto plain = changed({std::string("PRAGMA journal_mode = ") + log});
+    const auto packed = read_fst(in_gzip());
+    ASSERT_TRUE(plain && packed) << log << ": " << packed.error().text();
+    EXPECT_TRUE(packed->complete) << log;
+    EXPECT_EQ(packed->metadata, plain->metadata) << log;
+    EXPECT_EQ(packed->events.size(), plain->events.size()) << log;
+    EXPECT_EQ(packed->memory.size(), plain->memory.size()) << log;
+  }
+  const auto cut = read_fst(in_gzip(0.5));
+  ASSERT_FALSE(cut);
+  EXPECT_NE(cut.error().message.find("the compressed data is truncated; expected a"),
+            std::string::npos)
+      << cut.error().text();
+}
+
+// SQLite makes files beside a database whose header mentions a log, even to read it.
 TEST_F(UntrustedDatabaseTest, NothingIsWrittenBesideTheFile) {
   ASSERT_TRUE(changed({"PRAGMA journal_mode = WAL"}));
   EXPECT_EQ(folder_.entries(), 1u);

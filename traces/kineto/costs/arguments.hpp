@@ -19,7 +19,7 @@ constexpr std::int64_t kLargest = std::int64_t{1} << 50;  // elements or bytes: 
 // By PyTorch's names, those of C++ ("c10::BFloat16") or its own ("BFloat16").
 struct ElementType {
   std::int64_t size = 0;      // bytes, 0 where the type is unknown
-  std::optional<DType> type;  // where models know it
+  std::optional<DType> type;  // where models/ has it
   bool is_floating = false;
 
   bool operator==(const ElementType&) const = default;

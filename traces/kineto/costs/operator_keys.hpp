@@ -3,7 +3,7 @@
 //
 // Only what computes the same has the same key: attention with a window, dropout or sequences of
 // several lengths has none, nor has what is given as a list of tensors, whose types no recording
-// says. Operators that only move bytes, and that no other key means, are memory_bound.
+// defines. Operators that only move bytes, and that no other key means, are memory_bound.
 #pragma once
 
 #include <optional>

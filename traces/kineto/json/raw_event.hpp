@@ -1,5 +1,5 @@
 // One event of a recording as it stands in the file: text of what every event has, and of `args` what
-// the importer knows how to use. Views live as long as the reader's window does.
+// the importer uses. Views live as long as the reader's window does.
 #pragma once
 
 #include <cstdint>

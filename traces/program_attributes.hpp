@@ -17,7 +17,7 @@
 namespace foreshard::traces {
 
 // The part of an Event that does not depend on when it happened.
-struct EventFacts {
+struct EventAttributes {
   EventKind kind = EventKind::host;
   std::int16_t micro_step = 0;
   StringId name = 0;
@@ -27,11 +27,11 @@ struct EventFacts {
   StringId cost_key = 0;
   std::int32_t instruction = kNone;
   std::int64_t bytes = 0;
-  bool operator==(const EventFacts&) const = default;
+  bool operator==(const EventAttributes&) const = default;
 };
 
 // The same of a MemoryEvent.
-struct MemoryFacts {
+struct MemoryAttributes {
   bool on_host = false;
   std::int64_t requested = 0;
   std::int32_t lane = kNone;  // stream whose pool it is
@@ -40,7 +40,7 @@ struct MemoryFacts {
   StringId phase = 0;
   std::int32_t instruction = kNone;
   StringId stack = 0;
-  bool operator==(const MemoryFacts&) const = default;
+  bool operator==(const MemoryAttributes&) const = default;
 };
 
 // What the stream that executes an instruction is seen to do; nothing where no stream is involved.
@@ -49,15 +49,17 @@ std::optional<EventKind> device_kind(const RankProgram& rank, const Instruction&
 // What the host thread is seen to do.
 EventKind host_kind(const Instruction& instruction);
 
-struct ProgramFacts {
-  std::vector<EventFacts> host;     // one per instruction
-  std::vector<EventFacts> device;   // one per instruction; meaningless where device_kind is nothing
-  std::vector<MemoryFacts> memory;  // one per instruction; its buffer where it has one
+struct ProgramAttributes {
+  std::vector<EventAttributes> host;  // one per instruction
+  std::vector<EventAttributes>
+      device;  // one per instruction; meaningless where device_kind is nothing
+  std::vector<MemoryAttributes> memory;  // one per instruction; its buffer where it has one
 };
 
 // Of the rank's program of that number. `lanes[stream]` is the trace's lane of that stream.
-ProgramFacts program_facts(const RankProgram& rank, std::size_t number, const ModuleTree& tree,
-                           const std::vector<std::int32_t>& lanes, Strings& strings);
+ProgramAttributes program_attributes(const RankProgram& rank, std::size_t number,
+                                     const ModuleTree& tree, const std::vector<std::int32_t>& lanes,
+                                     Strings& strings);
 
 // "owner: role" of a buffer, as memory reports name it.
 std::string owner_text(const RankProgram& rank, const Buffer& buffer);

@@ -1,4 +1,4 @@
-#include "traces/program_facts.hpp"
+#include "traces/program_attributes.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -54,8 +54,9 @@ std::string owner_text(const RankProgram& rank, const Buffer& buffer) {
   return owner + ": " + role;
 }
 
-ProgramFacts program_facts(const RankProgram& rank, std::size_t number, const ModuleTree& tree,
-                           const std::vector<std::int32_t>& lanes, Strings& strings) {
+ProgramAttributes program_attributes(const RankProgram& rank, std::size_t number,
+                                     const ModuleTree& tree, const std::vector<std::int32_t>& lanes,
+                                     Strings& strings) {
   const Program& all = rank.programs[number];
   const std::vector<std::string> stable = stable_keys(rank, all, program_name(rank, number), tree);
   std::vector<StringId> cost_keys, units;
@@ -64,13 +65,13 @@ ProgramFacts program_facts(const RankProgram& rank, std::size_t number, const Mo
     units.push_back(strings.intern(unit_name(rank, static_cast<UnitId>(unit))));
   }
 
-  ProgramFacts facts;
-  facts.host.reserve(all.instructions.size());
-  facts.device.reserve(all.instructions.size());
-  facts.memory.reserve(all.instructions.size());
+  ProgramAttributes attributes;
+  attributes.host.reserve(all.instructions.size());
+  attributes.device.reserve(all.instructions.size());
+  attributes.memory.reserve(all.instructions.size());
   for (std::size_t i = 0; i < all.instructions.size(); ++i) {
     const Instruction& instruction = all.instructions[i];
-    EventFacts event;
+    EventAttributes event;
     event.kind = host_kind(instruction);
     event.micro_step = instruction.micro_step;
     if (event.kind == EventKind::range && instruction.target >= 0) {
@@ -87,12 +88,12 @@ ProgramFacts program_facts(const RankProgram& rank, std::size_t number, const Mo
     event.stable_key = strings.intern(stable[i]);
     event.instruction = static_cast<std::int32_t>(i);
     event.bytes = bytes_of(rank, instruction);
-    facts.host.push_back(event);
+    attributes.host.push_back(event);
 
     if (const auto kind = device_kind(rank, instruction)) event.kind = *kind;
-    facts.device.push_back(event);
+    attributes.device.push_back(event);
 
-    MemoryFacts memory;
+    MemoryAttributes memory;
     memory.phase = event.phase;
     memory.instruction = event.instruction;
     if (has_buffer(instruction)) {
@@ -103,9 +104,9 @@ ProgramFacts program_facts(const RankProgram& rank, std::size_t number, const Mo
       memory.category = strings.intern(foreshard::name(buffer.category));
       memory.owner = strings.intern(owner_text(rank, buffer));
     }
-    facts.memory.push_back(memory);
+    attributes.memory.push_back(memory);
   }
-  return facts;
+  return attributes;
 }
 
 }  // namespace foreshard::traces
