@@ -3,8 +3,19 @@
 #include <algorithm>
 
 namespace foreshard {
+namespace {
+
+// Parsers stop at the first byte of anything else. Some skip a byte order mark.
+bool may_begin_a_value(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos &&
+         std::string_view("{[\"-0123456789tfn\xEF").find(text[first]) != std::string_view::npos;
+}
+
+}  // namespace
 
 std::string json_excess(std::string_view json, int deepest, std::size_t most_values) {
+  if (!may_begin_a_value(json)) return {};
   int depth = 0;
   std::size_t values = 1;
   bool in_string = false;

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxJsonValues = std::size_t{1} << 22;
 
 // What the text has too much of, as "nests deeper than 16 levels" or "holds more than 4194304 values";
 // empty where its arrays and objects nest at most `deepest` levels and there are at most `most_values`.
-// For text that is not JSON the result may be either.
+// For text that only begins like JSON the result may be either; other text has no excess.
 std::string json_excess(std::string_view json, int deepest,
                         std::size_t most_values = kMaxJsonValues);
 

@@ -12,6 +12,7 @@ TEST(JsonLimits, DepthIsThatOfArraysAndObjects) {
   EXPECT_EQ(json_excess("[[],[],[[]]]", 3), "");
   EXPECT_EQ(json_excess("[][][][]", 1), "");
   EXPECT_EQ(json_excess(std::string(1 << 20, '['), 16), "nests deeper than 16 levels");
+  EXPECT_EQ(json_excess("SQLite [[[[", 2), "") << "a parser stops at its first byte";
 }
 
 TEST(JsonLimits, BracketsInTextAreNone) {
