@@ -22,10 +22,13 @@
 
 namespace foreshard::simulator {
 
+using StreamTimes = std::array<std::int64_t, static_cast<std::size_t>(kStreams)>;
+
 // Where a rank that is simulated alone stands.
 struct CopyTimes {
   std::int64_t host = 0;
-  std::array<std::int64_t, static_cast<std::size_t>(kStreams)> passed{}, ready{};
+  StreamTimes passed{};                     // when each stream has passed all so far
+  StreamTimes ready{};                      // when it can start its next task
   std::vector<std::int64_t> communicators;  // when each is free
   std::vector<std::int64_t> events;         // that the copy waits for and does not record
 
