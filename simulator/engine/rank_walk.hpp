@@ -48,10 +48,11 @@ class RankWalk {
   void enter_step();
   void enter(std::size_t begin, std::size_t end);
   bool enter_next_stretch();
-  bool issue(const Instruction& i);
-  void pay_delay(std::int32_t instruction);
-  std::int64_t stream_start(std::size_t stream);
-  void finish_task(std::size_t stream, std::int64_t end);
+  // Used in rank_walk.cpp alone, once for each instruction.
+  inline bool issue(const Instruction& i);
+  inline void pay_delay(std::int32_t instruction);
+  inline std::int64_t stream_start(std::size_t stream);
+  inline void finish_task(std::size_t stream, std::int64_t end);
 
   // The copies of a repetition (rank_walk_copies.cpp).
   bool begin_copy();
