@@ -8,9 +8,9 @@
 // a sorted array does: 16 bytes a size.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "models/allocator/segment_source.hpp"
@@ -104,19 +104,6 @@ class FreeBlocks {
     BlockId id = kNoBlock;
   };
 
-  // How many elements satisfy a condition that the first so many do and the others do not: a binary
-  // search without branches, which here would be mispredicted half of the time.
-  template <typename T, typename Condition>
-  static std::size_t count_first(std::span<const T> all, const Condition& condition) {
-    std::size_t first = 0, left = all.size();
-    while (left > 1) {
-      const std::size_t half = left / 2;
-      first += condition(all[first + half - 1]) ? half : 0;
-      left -= half;
-    }
-    return first + (left == 1 && condition(all[first]) ? 1 : 0);
-  }
-
   // Those of one size, ascending; places before the first are left for blocks to come.
   class Blocks {
    public:
@@ -126,8 +113,10 @@ class FreeBlocks {
 
     // Where the block at this address is, or would be.
     std::size_t find(Address address) const {
-      return count_first(std::span<const Block>(all_).subspan(first_),
-                         [address](const Block& b) { return b.address < address; });
+      const auto first = all_.begin() + static_cast<std::ptrdiff_t>(first_);
+      const auto found = std::partition_point(
+          first, all_.end(), [address](const Block& b) { return b.address < address; });
+      return static_cast<std::size_t>(found - first);
     }
     void insert(const Block& block) {
       const std::size_t at = find(block.address);
@@ -167,8 +156,9 @@ class FreeBlocks {
 
   // The place of a size, or where it would be.
   std::size_t find_size(std::int64_t bytes) const {
-    return count_first(std::span<const Size>(sizes_),
-                       [bytes](const Size& s) { return s.bytes < bytes; });
+    const auto found = std::partition_point(sizes_.begin(), sizes_.end(),
+                                            [bytes](const Size& s) { return s.bytes < bytes; });
+    return static_cast<std::size_t>(found - sizes_.begin());
   }
 
   void add_size(std::size_t place, std::int64_t bytes) {

@@ -121,10 +121,10 @@ struct Instruction {
   std::int32_t writes = 0;
 };
 
-// A stretch of a program that is written down once or twice and done more often, as micro-steps are:
-// after [begin, end) the same is done `more` times again before the program goes on. Just before stands
-// one copy more, as long, and numbers go on from copy to copy as they do between these two: a buffer
-// that each copy makes for itself is another one in each (unrolled.hpp).
+// A stretch of a program that is written down twice and done more often, as micro-steps are: after
+// [begin, end) the same is done `more` times again before the program goes on. Just before stands the
+// first copy, as long, and numbers go on from copy to copy as they do between these two: a buffer that
+// each copy makes for itself is another one in each (unrolled.hpp).
 struct Repetition {
   std::int32_t more = 0;                      // 0: nothing is repeated
   std::int32_t begin = 0, end = 0;            // instructions
@@ -145,7 +145,7 @@ struct Program {
   std::vector<Instruction> instructions;
   std::vector<BufferId> operands;
   std::int32_t events = 0;  // number of events used; they start unrecorded in every step
-  // Programs that are executed, recorded or shown have none: whoever wants one makes or takes them so.
+  // Nothing in a program that is to be executed, recorded or shown: that is unrolled.
   Repetition repetition;
 
   std::span<const BufferId> reads(const Instruction& i) const {

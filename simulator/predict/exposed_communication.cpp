@@ -21,9 +21,10 @@ class Activity {
     compute_.reserve(spans.size());
   }
 
-  // The spans [begin, end); returns from when to when any of them runs.
+  // The spans [begin, end); returns from when to when any of them runs: from after everything else to
+  // before it where none does.
   Interval add(std::size_t begin, std::size_t end) {
-    Interval hull{std::numeric_limits<std::int64_t>::max(), 0};
+    Interval hull{std::numeric_limits<std::int64_t>::max() / 2, 0};
     for (std::size_t s = begin; s < end; ++s) {
       const Instruction& instruction = step_.instructions[instruction_of(s)];
       std::vector<Interval>* const list = list_of(instruction);

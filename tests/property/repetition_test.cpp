@@ -129,14 +129,33 @@ void expect_equal(const simulator::RankTimeline& a, const simulator::RankTimelin
   }
 }
 
-// Costs of all sizes, so that now the host decides and now the device, and some of both.
+// Costs of all sizes, so that now the host decides and now the device, and some of both; a few are long,
+// so that one gets ahead and the other catches up.
 std::vector<simulator::TaskCost> random_costs(const RankProgram& program,
                                               tests::JobDrawer& drawer) {
   std::vector<simulator::TaskCost> costs(program.cost_keys.size() *
                                          simulator::cost_places(program.place));
   const std::int64_t most = drawer.one_of<std::int64_t>({3, 100, 3'000, 100'000});
-  for (simulator::TaskCost& cost : costs) cost.ns = drawer.integer(0, most);
+  for (simulator::TaskCost& cost : costs) {
+    cost.ns = drawer.integer(0, most) * (drawer.chance(0.03) ? 200 : 1);
+  }
   return costs;
+}
+
+// Delays of the host, here and there or nowhere.
+std::vector<simulator::HostDelay> random_delays(const RankProgram& full, std::int64_t steps,
+                                                tests::JobDrawer& drawer) {
+  std::vector<simulator::HostDelay> delays;
+  const double rate = drawer.one_of({0.0, 0.0003, 0.002});
+  const std::int64_t most = drawer.one_of<std::int64_t>({1'000, 100'000, 10'000'000});
+  for (std::int64_t step = 0; step <= steps; ++step) {
+    for (std::size_t i = 0; i < full.step(step).instructions.size(); ++i) {
+      if (!drawer.chance(rate)) continue;
+      delays.push_back({static_cast<std::int32_t>(step), static_cast<std::int32_t>(i),
+                        drawer.integer(0, most), drawer.chance(0.3)});
+    }
+  }
+  return delays;
 }
 
 simulator::EngineOptions random_engine(tests::JobDrawer& drawer) {
@@ -152,10 +171,9 @@ simulator::EngineOptions random_engine(tests::JobDrawer& drawer) {
   return options;
 }
 
-// One rank that stands for all, and ranks that wait for each other; with delays of an allocator that
-// took segments, and cut short.
+// One rank that stands for all, and ranks that wait for each other; with delays, and cut short.
 TEST(Repetition, TakesTheTimeOfAllItsMicroSteps) {
-  int skipping = 0;
+  int skipping = 0, skipping_later = 0;
   for (int draw = 0; draw < tests::draws(600) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(60'000 + static_cast<std::uint64_t>(draw));
     const Job job = random_job(drawer);
@@ -163,31 +181,29 @@ TEST(Repetition, TakesTheTimeOfAllItsMicroSteps) {
     const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
     const auto costs = random_costs(repeated, drawer);
     simulator::EngineOptions options = random_engine(drawer);
-    simulator::MemoryOptions memory;
-    memory.steps = options.steps;
-    memory.segment_alloc_ns = 500;
-    if (drawer.chance(0.3)) {
-      memory.capacity = simulate_memory(full, job.plan.allocator, memory).run.reserved *
-                        drawer.integer(80, 100) / 100;
-    }
-    const simulator::RankMemory taken = simulate_memory(full, job.plan.allocator, memory);
+    const auto delays = random_delays(full, options.steps, drawer);
     if (drawer.chance(0.1)) {
       options.stop_step = 2;
       options.stop_instruction = static_cast<std::int32_t>(drawer.integer(0, 3000));
     }
     const std::size_t ranks = drawer.chance(0.2) ? 2 : 1;
     const auto simulated = [&](const RankProgram& program) {
-      const std::vector<simulator::SimulatedRank> all(
-          ranks, {&program, costs, taken.delays, program.place});
+      const std::vector<simulator::SimulatedRank> all(ranks,
+                                                      {&program, costs, delays, program.place});
       return simulate(all, options);
     };
     const auto short_form = simulated(repeated), long_form = simulated(full);
     for (std::size_t r = 0; r < ranks; ++r) {
-      skipping += short_form[r].repeated.empty() ? 0 : 1;
+      const auto& skipped = short_form[r].repeated;
+      skipping += skipped.empty() ? 0 : 1;
+      skipping_later += std::any_of(skipped.begin(), skipped.end(), [&](const auto& spans) {
+        return spans.times < repeated.programs[2].repetition.more;
+      });
       expect_equal(unrolled(short_form[r], repeated), long_form[r]);
     }
   }
   EXPECT_GT(skipping, tests::draws(600) / 4);
+  EXPECT_GT(skipping_later, tests::draws(600) / 50) << "copies differ too little to test anything";
 }
 
 void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b) {

@@ -73,8 +73,8 @@ TEST(ReadTrace, OpensWhatTheImportersOpen) {
 
 TEST(ReadTrace, RefusesKindsThatAreNotAccepted) {
   const AcceptedKinds only_exports{{RecordingKind::nsys}, "an export"};
-  EXPECT_TRUE(read_trace(kSamples + "drawn_gpu.sqlite", {}, only_exports));
-  const auto refused = read_trace(kSamples + "drawn_gpu", {}, only_exports);
+  EXPECT_TRUE(read_trace(kSampleFolder + "drawn_gpu.sqlite", {}, only_exports));
+  const auto refused = read_trace(kSampleFolder + "drawn_gpu", {}, only_exports);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
             "is a folder of recordings of PyTorch's profiler; expected an export");
