@@ -314,11 +314,17 @@ RC_GTEST_PROP(Engines, WorkIsConserved, ()) {
   RC_ASSERT(makespan(run(programs, options)) <= makespan(timelines) + 1);
 }
 
+// The latency of an event is paid only by a stream or host that waits for it. With more work of its own it
+// can get there after the event and save the latency: a stream at most the gap between two tasks here, a
+// host nothing.
 RC_GTEST_PROP(Engines, MoreWorkNeverEndsSoonerInOrder, ()) {
   auto script = random_script();
   RC_PRE(!script.empty());
   auto options = one_step(false);
   options.host = random_host_costs();
+  options.host.event_latency_ns =
+      std::min(options.host.event_latency_ns, options.host.stream_gap_ns);
+  options.host.wait_latency_ns = 0;
   const auto before = makespan(run({random_program(0, 1, script)}, options));
   const auto which = *rc::gen::inRange<std::size_t>(0, script.size());
   auto longer = random_program(0, 1, script);
