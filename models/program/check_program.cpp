@@ -7,10 +7,10 @@
 namespace foreshard {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1}
-                                    << 40;  // of a buffer: sums of them stay in 64 bits
-constexpr std::int64_t kMostRanks = 10'000'000;
-constexpr std::size_t kMostRows = 256;  // that a byte counts
+constexpr std::int64_t kMaxBytes = std::int64_t{1}
+                                   << 40;  // of a buffer: sums of them stay in 64 bits
+constexpr std::int64_t kMaxRanks = 10'000'000;
+constexpr std::size_t kMaxRows = 256;  // that a byte counts
 
 bool is_copy(Operator op) {
   return op == Operator::copy_host_to_device || op == Operator::copy_device_to_host ||
@@ -64,20 +64,20 @@ class Check {
   }
 
   void tables() {
-    expect_rows("number of streams", program_.streams.size(), 1, kMostRows);
-    expect_rows("number of groups", program_.groups.size(), 0, kMostRows);
-    expect_rows("number of operators", program_.operators.size(), 0, kMostOperators);
+    expect_rows("number of streams", program_.streams.size(), 1, kMaxRows);
+    expect_rows("number of groups", program_.groups.size(), 0, kMaxRows);
+    expect_rows("number of operators", program_.operators.size(), 0, kMaxOperators);
     for (std::size_t g = 0; g < program_.groups.size(); ++g) {
       position_ = "groups[" + std::to_string(g) + "].";
       const GroupInfo& group = program_.groups[g];
-      expect_between("ranks", group.ranks, 1, kMostRanks);
-      expect_between("stride", group.stride, 1, kMostRanks);
-      expect_between("ranks x stride", std::int64_t{group.ranks} * group.stride, 1, kMostRanks);
+      expect_between("ranks", group.ranks, 1, kMaxRanks);
+      expect_between("stride", group.stride, 1, kMaxRanks);
+      expect_between("ranks x stride", std::int64_t{group.ranks} * group.stride, 1, kMaxRanks);
     }
     for (std::size_t k = 0; k < program_.cost_keys.size(); ++k) {
       position_ = "cost_keys[" + std::to_string(k) + "]";
       for (const std::int64_t dim : program_.cost_keys[k].dims) {
-        expect_between("", dim, 0, kMostBytes);
+        expect_between("", dim, 0, kMaxBytes);
       }
     }
     position_.clear();
@@ -89,7 +89,7 @@ class Check {
     for (std::size_t b = 0; b < program_.buffers.size() && !error_; ++b) {
       const Buffer& buffer = program_.buffers[b];
       position_ = "buffers[" + std::to_string(b) + "].";
-      expect_between("bytes", buffer.bytes, 0, kMostBytes);
+      expect_between("bytes", buffer.bytes, 0, kMaxBytes);
       expect_row("pool", static_cast<std::int64_t>(buffer.pool), program_.streams.size(),
                  "streams");
       expect_row_or_none("unit", buffer.unit, program_.units.size(), "units");

@@ -82,7 +82,7 @@ using EventId = std::int32_t;
 using CostKeyId = std::int32_t;
 using NameId = std::int32_t;
 using OperatorId = std::int16_t;
-constexpr std::size_t kMostOperators = 1 << 15;  // that an OperatorId counts
+constexpr std::size_t kMaxOperators = 1 << 15;  // that an OperatorId counts
 
 // An operator of somebody else's program. What it costs is described by its cost key, of the operator
 // here whose costs follow the same rule: memory_bound, batched_matmul, attention_full and so on.

@@ -12,6 +12,8 @@
 
 namespace foreshard::simulator {
 
+constexpr std::int64_t kMib = 1 << 20;
+
 constexpr auto kCompute = Stream::compute;
 constexpr auto kGather = Stream::all_gather;
 constexpr auto kReduce = Stream::reduce_scatter;

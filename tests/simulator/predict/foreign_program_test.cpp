@@ -11,19 +11,15 @@
 #include "simulator/predict/prediction.hpp"
 #include "simulator/predict/prediction_report.hpp"
 #include "tests/property/random_job.hpp"
+#include "tests/simulator/predict/h100.hpp"
+#include "tests/simulator/small_program.hpp"
 #include "tests/temporary_folder.hpp"
 #include "traces/fst/fst_file.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-constexpr std::int64_t kMib = 1 << 20;
 constexpr int kRanks = 8, kStreams = 9, kGroups = 6;
-
-const Machine& h100() {
-  static const Machine machine = *load_machine("h100-sxm");
-  return machine;
-}
 
 PredictionOptions with_records() {
   PredictionOptions options;

@@ -8,8 +8,6 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr std::int64_t kMib = 1 << 20;
-
 // Adds buffers to a small program and takes care of their numbers.
 class MemoryProgram : public SmallProgram {
  public:

@@ -10,6 +10,7 @@
 #include "models/lowering/lower.hpp"
 #include "simulator/engine/task_graph.hpp"
 #include "simulator/predict/model_flops.hpp"
+#include "tests/simulator/predict/h100.hpp"
 #include "tests/simulator/small_program.hpp"
 #include "tests/small_llama.hpp"
 #include "traces/program_attributes.hpp"
@@ -34,14 +35,9 @@ Job job_of(const LlamaConfig& model, const Plan& plan, int ranks, int nodes = 0)
   return *job;
 }
 
-Machine h100() {
-  return *load_machine("h100-sxm");
-}
-
 Prediction predict_h100(const std::string& model, const Plan& plan, int ranks) {
-  const Machine machine = h100();
   PredictionOptions options;
-  options.machine = &machine;
+  options.machine = &h100();
   return predict(job_of(*load_llama_config(model), plan, ranks), options);
 }
 
