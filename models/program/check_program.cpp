@@ -138,6 +138,7 @@ class Check {
     if (is_work(i.kind)) return work(step, i);
     if (i.cost_key != kNone) wrong("cost_key", "belongs to no work; expected none");
     if (i.op != kNone) wrong("operator", "belongs to no work; expected none");
+    if (i.reads != 0 || i.writes != 0) wrong("operands", "belong to no work; expected none");
   }
 
   void work(const Program& step, const Instruction& i) {

@@ -240,6 +240,8 @@ TEST(ForeignProgram, ARowThatIsNotInItsTableIsRefused) {
       {"programs[1].instructions[1].operands",
        [&](auto& p) { first_of(p, Kind::launch).operands = 1000; }},
       {"programs[1].instructions[1].reads", [&](auto& p) { first_of(p, Kind::launch).reads = -1; }},
+      {"programs[1].instructions[0].operands",  // of an allocation
+       [](auto& p) { p.step().instructions[0].reads = 2; }},
       {"programs[1].instructions[0].target", [](auto& p) { p.step().instructions[0].target = 9; }},
       {"programs[1].instructions[33].target",
        [&](auto& p) { first_of(p, Kind::record_event).target = 9; }},
