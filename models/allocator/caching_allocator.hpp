@@ -83,8 +83,8 @@ class CachingAllocator {
   // segment taken or given back in between and the same blocks in use, equal requests are answered
   // alike. Nothing where ages of blocks or frees that are pending count as well.
   std::optional<std::vector<CachedBlock>> cache() const;
-  // Takes over segments that exist already; only before the first request. The source is not
-  // requested them but will be given them back. Returns the block of each part, in order (kNoBlock
+  // Takes over segments that exist already; only before the first request. They are not
+  // requested from the source but will be given back to it. Returns the block of each part, in order (kNoBlock
   // where it is free). Expandable segments of one stream and pool that follow one another are taken
   // to share a range.
   Result<std::vector<BlockId>> load(std::span<const SegmentState> segments);

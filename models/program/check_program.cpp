@@ -117,23 +117,14 @@ class Check {
     expect_row_or_none("unit", i.unit, program_.units.size(), "units");
     expect_row_or_none("module", i.module, program_.tree.modules.size(), "modules");
     expect_between("micro_step", i.micro_step, 0, INT16_MAX);
-    switch (i.kind) {
-      case Kind::alloc:
-      case Kind::free:
-      case Kind::record_stream:
-        expect_row("target", i.target, program_.buffers.size(), "buffers");
-        break;
-      case Kind::record_event:
-      case Kind::wait_event:
-      case Kind::host_wait:
-        expect_row("target", i.target, static_cast<std::size_t>(step.events), "events");
-        break;
-      case Kind::range_begin:
-      case Kind::range_end: expect_row("target", i.target, program_.name_count(), "names"); break;
-      case Kind::collective:
-        expect_row("group", static_cast<std::int64_t>(i.group), program_.groups.size(), "groups");
-        break;
-      default: break;
+    if (targets_buffer(i.kind)) {
+      expect_row("target", i.target, program_.buffers.size(), "buffers");
+    } else if (targets_event(i.kind)) {
+      expect_row("target", i.target, static_cast<std::size_t>(step.events), "events");
+    } else if (i.kind == Kind::range_begin || i.kind == Kind::range_end) {
+      expect_row("target", i.target, program_.name_count(), "names");
+    } else if (i.kind == Kind::collective) {
+      expect_row("group", static_cast<std::int64_t>(i.group), program_.groups.size(), "groups");
     }
     if (is_work(i.kind)) return work(step, i);
     if (i.cost_key != kNone) wrong("cost_key", "belongs to no work; expected none");
@@ -173,7 +164,7 @@ class Check {
     const auto& instructions = program_.programs[n].instructions;
     for (std::size_t i = 0; i < instructions.size() && !error_; ++i) {
       const Kind kind = instructions[i].kind;
-      if (kind != Kind::alloc && kind != Kind::free && kind != Kind::record_stream) continue;
+      if (!targets_buffer(kind)) continue;
       position_ =
           "programs[" + std::to_string(n) + "].instructions[" + std::to_string(i) + "].target";
       const auto buffer = static_cast<std::size_t>(instructions[i].target);

@@ -6,9 +6,10 @@
 // every recorded event with the instruction that caused it. It is plain data in flat arrays.
 //
 // A rank's whole run is a list of programs: a set-up, then as many steps as differ (the first creates
-// the optimizer's state), of which the last one repeats, then what follows the last step. They share one table of buffers, so a buffer created
-// in one keeps its number in the others. Everything else that is shared (streams, groups, operators,
-// cost keys, names, units) lives in tables of the RankProgram beside them, and instructions hold row numbers.
+// the optimizer's state), of which the last one repeats, then what follows the last step. They share
+// one table of buffers, so a buffer created in one keeps its number in the others. Everything else that
+// is shared (streams, groups, operators, cost keys, names, units) lives in tables of the RankProgram
+// beside them, and instructions hold row numbers.
 //
 // The host runs ahead of the device: an instruction only *issues* work on its stream, in order. A
 // free is ordered after everything issued before it on the buffer's own stream; other streams that
@@ -76,6 +77,14 @@ enum class Kind : std::uint8_t {
 };
 constexpr int kKinds = static_cast<int>(Kind::range_end) + 1;
 std::string_view name(Kind kind);
+
+// What an instruction's `target` is: a row of the table of buffers, or the number of an event.
+constexpr bool targets_buffer(Kind kind) {
+  return kind == Kind::alloc || kind == Kind::free || kind == Kind::record_stream;
+}
+constexpr bool targets_event(Kind kind) {
+  return kind == Kind::record_event || kind == Kind::wait_event || kind == Kind::host_wait;
+}
 
 using BufferId = std::int32_t;
 using EventId = std::int32_t;

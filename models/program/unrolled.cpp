@@ -5,13 +5,6 @@
 namespace foreshard {
 namespace {
 
-bool names_buffer(Kind kind) {
-  return kind == Kind::alloc || kind == Kind::free || kind == Kind::record_stream;
-}
-bool names_event(Kind kind) {
-  return kind == Kind::record_event || kind == Kind::wait_event || kind == Kind::host_wait;
-}
-
 class Unrolling {
  public:
   explicit Unrolling(const RankProgram& program) : program_(program), result_(program) {
@@ -86,8 +79,8 @@ class Unrolling {
   void add_stretch(std::int32_t begin, std::int32_t end) {
     for (std::int32_t i = begin; i < end; ++i) {
       Instruction out = at(i);
-      if (names_buffer(out.kind)) out.target = renumbered(out.target);
-      if (names_event(out.kind) && out.target >= step_->repetition.first_event) {
+      if (targets_buffer(out.kind)) out.target = renumbered(out.target);
+      if (targets_event(out.kind) && out.target >= step_->repetition.first_event) {
         out.target += moved_events_;
       }
       add(out, [&](std::size_t operand) {
@@ -101,9 +94,9 @@ class Unrolling {
     const Instruction &first = at(before), &second = at(i);
     const Repetition& r = step_->repetition;
     Instruction out = second;
-    if (names_buffer(out.kind)) {
+    if (targets_buffer(out.kind)) {
       out.target = buffer_of_copy(first.target, second.target, copy);
-    } else if (names_event(out.kind)) {
+    } else if (targets_event(out.kind)) {
       const bool moves = second.target >= r.first_event - r.events();
       if (moves && second.target != first.target) out.target += copy * r.events();
     }

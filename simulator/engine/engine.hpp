@@ -137,8 +137,9 @@ struct RankTimeline {
 // The timeline of the unrolled program.
 RankTimeline unrolled(const RankTimeline& timeline, const RankProgram& program);
 
-// Programs with repetitions only where tasks do not share. Throws std::logic_error when a program can never finish (ranks wait for each other). `memory`:
-// timelines that are no longer wanted, whose memory these take over.
+// Programs with repetitions only where tasks do not share. Throws std::logic_error when a program can
+// never finish (ranks wait for each other). `memory`: timelines that are no longer wanted, whose memory
+// these take over.
 std::vector<RankTimeline> simulate(std::span<const SimulatedRank> ranks,
                                    const EngineOptions& options,
                                    std::vector<RankTimeline> memory = {});

@@ -41,11 +41,10 @@ class LaterStep {
     next_.instructions.insert(next_.instructions.end(), instructions.begin(), instructions.end());
     for (auto i = next_.instructions.begin() + added; i != next_.instructions.end(); ++i) {
       i->operands -= i->cost_key != kNone ? left_out_ : 0;
-      const bool names_buffer =
-          i->kind == Kind::alloc || i->kind == Kind::free || i->kind == Kind::record_stream;
+      const bool is_buffer = targets_buffer(i->kind);
       // Looked up in any case: which kind follows which is not to be predicted.
-      const BufferId buffer = renumbered(names_buffer ? i->target : 0);
-      i->target = names_buffer ? buffer : i->target;
+      const BufferId buffer = renumbered(is_buffer ? i->target : 0);
+      i->target = is_buffer ? buffer : i->target;
     }
     reached_ = end;
   }
