@@ -103,16 +103,49 @@ Result<void> check_sharded_units(const Job& job, const std::string& file) {
   return {};
 }
 
+// PyTorch's operators are torchtitan's where the plan does not say.
 bool is_torchtitan(const Plan& plan) {
+  if (!plan.pytorch.implementation) return plan.operators != OperatorSetName::foreshard;
   return plan.pytorch.implementation == "torchtitan";
+}
+
+// Two pools of cuBLAS' workspaces, ":KiB:count:KiB:count".
+std::int64_t configured_workspace(const std::string& config) {
+  std::int64_t bytes = 0, kibibytes = 0, number = 0;
+  int fields = 0;
+  const auto end_field = [&] {
+    if (fields++ % 2 == 0) {
+      kibibytes = number;
+    } else {
+      bytes += kibibytes * 1024 * number;
+    }
+    number = 0;
+  };
+  for (std::size_t i = 1; i < config.size(); ++i) {
+    if (config[i] == ':') {
+      end_field();
+    } else {
+      number = 10 * number + (config[i] - '0');
+    }
+  }
+  if (config.size() > 1) end_field();
+  return bytes;
+}
+
+// PyTorch's operators run on an H100 SXM where no machine says otherwise.
+DeviceTraits hopper_traits(const PyTorchPlan& plan) {
+  constexpr std::int64_t kWorkspace = 32 << 20;  // at::cuda::parseChosenWorkspaceSize, of capability 9.0
+  const std::int64_t configured = configured_workspace(plan.cublas_workspace_config);
+  return {DeviceKind::cuda, 90, 132, Bytes(configured > 0 ? configured : kWorkspace)};
 }
 
 // Completes a job that has all but its warnings, and perhaps its units.
 Result<Job> checked(Job job, const std::string& plan_file) {
   const Plan& plan = job.plan;
-  if (plan.operators != OperatorSetName::foreshard) {
+  if (plan.operators == OperatorSetName::pytorch_compile) {
     return fail(plan_file, "operators",
-                "PyTorch's operators are not supported here yet; expected \"foreshard\"");
+                "compiled PyTorch is not supported here yet; expected \"foreshard\" or "
+                "\"pytorch-eager\"");
   }
   if (plan.runtime != RuntimeName::fsdp2) {
     return fail(plan_file, "runtime", "only \"fsdp2\" is supported here yet; expected \"fsdp2\"");
@@ -166,7 +199,8 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
                   plan,
                   ranks,
                   nodes,
-                  {},
+                  plan.operators == OperatorSetName::foreshard ? DeviceTraits{}
+                                                               : hopper_traits(plan.pytorch),
                   is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
                   {},
                   {}},
@@ -187,6 +221,15 @@ Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_fil
                   wraps_alike ? job.units : std::vector<Unit>(),
                   {}},
                  plan_file);
+}
+
+bool is_checkpointed(const Job& job, std::size_t layer) {
+  switch (job.plan.checkpointing.mode) {
+    case CheckpointMode::none: return false;
+    case CheckpointMode::every:
+      return (layer + 1) % static_cast<std::size_t>(job.plan.checkpointing.every) == 0;
+    default: return true;
+  }
 }
 
 AfterForward after_forward(const Job& job, UnitId unit) {
