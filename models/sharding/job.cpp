@@ -104,7 +104,7 @@ Result<void> check_sharded_units(const Job& job, const std::string& file) {
 }
 
 bool is_torchtitan(const Plan& plan) {
-  return plan.pytorch.implementation == "torchtitan";
+  return plan.pytorch.implementation == Implementation::torchtitan;
 }
 
 // Completes a job that has all but its warnings, and perhaps its units.
