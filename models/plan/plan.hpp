@@ -2,7 +2,7 @@
 // checkpointing, optimizer, allocator. It is what a plan file (TOML) holds; every key has a default,
 // unknown keys and impossible values are errors. Words are those of PyTorch FSDP.
 //
-// The enumerators are spelt as the plan file spells them.
+// The enumerators are spelt as the plan file spells them, as far as C++ permits.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 #include "models/base/dtype.hpp"
 #include "models/base/error.hpp"
+#include "models/plan/pytorch_plan.hpp"
 
 namespace foreshard {
 
@@ -110,6 +111,7 @@ struct CheckpointPlan {
   bool save_attention = true;  // selective: which operators' outputs are kept
   bool save_matmul = true;
   bool save_every_second_matmul = false;
+  double fraction = 1.0;  // of the blocks that `mode` takes, spread evenly
   bool operator==(const CheckpointPlan&) const = default;
 };
 
@@ -140,31 +142,6 @@ struct AllocatorSettings {
   std::int64_t roundup_power2_divisions = 0;
   double garbage_collection_threshold = 0.0;
   bool operator==(const AllocatorSettings&) const = default;
-};
-
-// For the operator sets that describe PyTorch. Under operators "foreshard" three keys count:
-// `implementation` (the order of modules) where it is written, and FSDP2's switches `async_unshard`
-// and `keep_sharded_in_backward`.
-struct PyTorchPlan {
-  std::string version = "2.11";
-  // Nothing: not written; PyTorch's operators are torchtitan's then, modules of operators
-  // "foreshard" those of transformers.
-  std::optional<std::string> implementation;
-  std::string attention = "flash";
-  bool repeat_kv = false;
-  std::string rope = "complex";
-  std::string logits = "fp32";
-  std::string zero_grad = "none";
-  bool checkpoint_early_stop = false;
-  bool async_unshard = false;
-  std::vector<std::string> keep_sharded_in_backward;
-  std::string cublas_workspace_config;
-  bool use_orig_params = true;
-  std::string gpu_timing = "ready";
-  std::int64_t bucket_cap_mb = 25;
-  bool gradient_as_bucket_view = false;
-  bool static_graph = false;
-  bool operator==(const PyTorchPlan&) const = default;
 };
 
 struct Plan {

@@ -9,7 +9,6 @@
 // value is spelt) and `bounds` limits it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -27,13 +26,6 @@ struct Numbers {  // least <= x <= most, or x < most
   double least, most;
   bool most_excluded = false;
 };
-
-template <std::size_t N>
-struct OneOf {
-  std::array<std::string_view, N> words;
-};
-template <typename... W>
-OneOf(W...) -> OneOf<sizeof...(W)>;
 
 // Two fields of the plan that one key holds as a list of two numbers.
 template <typename T>
@@ -113,6 +105,7 @@ void visit_plan_keys(PlanType& plan, Visitor&& key) {
       SavedOutputs{checkpointing.save_attention, checkpointing.save_matmul,
                    checkpointing.save_every_second_matmul},
       Anything{});
+  key("checkpointing", "fraction", checkpointing.fraction, Numbers{0, 1});
 
   auto& optimizer = plan.optimizer;
   key("optimizer", "name", optimizer.name, Anything{});
@@ -137,18 +130,25 @@ void visit_plan_keys(PlanType& plan, Visitor&& key) {
 
   auto& pytorch = plan.pytorch;
   key("pytorch", "version", pytorch.version, Anything{});
-  key("pytorch", "implementation", pytorch.implementation, OneOf{"torchtitan", "transformers"});
-  key("pytorch", "attention", pytorch.attention, OneOf{"flash", "efficient", "cudnn", "math"});
+  key("pytorch", "implementation", pytorch.implementation, Anything{});
+  key("pytorch", "attention", pytorch.attention, Anything{});
   key("pytorch", "repeat_kv", pytorch.repeat_kv, Anything{});
-  key("pytorch", "rope", pytorch.rope, OneOf{"complex", "half"});
-  key("pytorch", "logits", pytorch.logits, OneOf{"fp32", "bf16"});
-  key("pytorch", "zero_grad", pytorch.zero_grad, OneOf{"none", "zeros"});
+  key("pytorch", "rope", pytorch.rope, Anything{});
+  key("pytorch", "logits", pytorch.logits, Anything{});
+  key("pytorch", "keep_logits", pytorch.keep_logits, Anything{});
+  key("pytorch", "loss", pytorch.loss, Anything{});
+  key("pytorch", "rms_norm", pytorch.rms_norm, Anything{});
+  key("pytorch", "float8", pytorch.float8, Anything{});
+  key("pytorch", "compile", pytorch.compile, Anything{});
+  key("pytorch", "deterministic", pytorch.deterministic, Anything{});
+  key("pytorch", "read_loss_every", pytorch.read_loss_every, Integers{1, kMaxSteps});
+  key("pytorch", "zero_grad", pytorch.zero_grad, Anything{});
   key("pytorch", "checkpoint_early_stop", pytorch.checkpoint_early_stop, Anything{});
   key("pytorch", "async_unshard", pytorch.async_unshard, Anything{});
   key("pytorch", "keep_sharded_in_backward", pytorch.keep_sharded_in_backward, Anything{});
   key("pytorch", "cublas_workspace_config", pytorch.cublas_workspace_config, Anything{});
   key("pytorch", "use_orig_params", pytorch.use_orig_params, Anything{});
-  key("pytorch", "gpu_timing", pytorch.gpu_timing, OneOf{"ready", "late"});
+  key("pytorch", "gpu_timing", pytorch.gpu_timing, Anything{});
   key("pytorch", "bucket_cap_mb", pytorch.bucket_cap_mb, Integers{1, kMaxMebibytes});
   key("pytorch", "gradient_as_bucket_view", pytorch.gradient_as_bucket_view, Anything{});
   key("pytorch", "static_graph", pytorch.static_graph, Anything{});

@@ -88,6 +88,8 @@ constexpr Meaning kMeanings[] = {
      "kept, or transformers' gradient_checkpointing_enable."},
     {"checkpointing.every", "The n of mode \"every\": blocks n, 2n, ... are checkpointed."},
     {"checkpointing.save", "Operators whose outputs mode \"selective\" keeps."},
+    {"checkpointing.fraction",
+     "Share of the blocks that the mode takes, spread evenly; the others keep their activations."},
 
     {"optimizer.name", "Optimizer."},
     {"optimizer.kernel",
@@ -112,12 +114,28 @@ constexpr Meaning kMeanings[] = {
      "Share of the device memory above which unused blocks are released; 0 turns it off."},
 
     {"pytorch.version",
-     "PyTorch's version; ones that are not known behave as the nearest known one."},
+     "PyTorch's version, also as torch.__version__ has it; one that is not described is taken as "
+     "the nearest that is, with a warning."},
     {"pytorch.implementation", "Whose Llama modules run."},
     {"pytorch.attention", "Backend of scaled_dot_product_attention."},
     {"pytorch.repeat_kv", "Expand keys and values of grouped queries before attention."},
     {"pytorch.rope", "Arithmetic of rotary embeddings."},
     {"pytorch.logits", "Dtype in which the loss takes the logits."},
+    {"pytorch.keep_logits", "Whether a reference to the logits lives until the end of backward."},
+    {"pytorch.loss",
+     "Cross-entropy of all tokens at once, of chunks of tokens, or compiled by torch.compile."},
+    {"pytorch.rms_norm",
+     "RMSNorm as several operators or as one; \"auto\" is what the version does."},
+    {"pytorch.float8",
+     "Scaling of float8 matrix products in the blocks; \"none\" leaves them in the dtype of "
+     "precision.param."},
+    {"pytorch.compile",
+     "What torch.compile takes with operators \"pytorch-compile\": each block, blocks and the "
+     "loss, "
+     "or the whole model."},
+    {"pytorch.deterministic", "Deterministic kernels (torch.use_deterministic_algorithms)."},
+    {"pytorch.read_loss_every",
+     "Steps between two reads of the loss by the host, which wait for the device."},
     {"pytorch.zero_grad", "What zero_grad leaves: no gradients, or zeros."},
     {"pytorch.checkpoint_early_stop",
      "Stop recomputation as soon as all that backward needs is there."},

@@ -50,9 +50,13 @@ std::string allowed(const E&, Anything) {
 std::string allowed(const std::optional<DType>&, Anything) {
   return one_of(kWords<DType>) + ", \"gradient\"";
 }
-template <typename T, std::size_t N>
-std::string allowed(const T&, const OneOf<N>& choices) {
-  return one_of(choices.words);
+template <PlanWord E>
+std::string allowed(const std::optional<E>&, Anything) {
+  return one_of(kWords<E>);
+}
+std::string allowed(const PyTorchVersion&, Anything) {
+  return "a version in quotes; described are " + to_string(kOldestPyTorch) + " to " +
+         to_string(kNewestPyTorch);
 }
 std::string allowed(const std::string&, Anything) {
   return "a string";

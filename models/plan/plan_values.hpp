@@ -103,15 +103,15 @@ class ValueReader {
         *index < kWords<DType>.size() ? std::optional(static_cast<DType>(*index)) : std::nullopt;
   }
 
-  template <std::size_t N>
-  void read(const toml::node& node, std::string& field, const OneOf<N>& allowed) {
-    const std::optional<std::size_t> index = choice(node, allowed.words);
-    if (index) field = allowed.words[*index];
+  template <PlanWord E>
+  void read(const toml::node& node, std::optional<E>& field, Anything bounds) {
+    read(node, field.emplace(), bounds);
   }
 
-  template <std::size_t N>
-  void read(const toml::node& node, std::optional<std::string>& field, const OneOf<N>& allowed) {
-    read(node, field.emplace(), allowed);
+  void read(const toml::node& node, PyTorchVersion& field, Anything) {
+    const auto* value = node.as_string();
+    const auto version = value ? parse_pytorch_version(value->get()) : std::nullopt;
+    version ? void(field = *version) : wrong("a version of PyTorch, such as \"2.11\"");
   }
 
   void read(const toml::node& node, std::string& field, Anything) {

@@ -40,6 +40,28 @@ inline constexpr std::array<std::string_view, 3> kWords<OptimizerKernel>{"fused"
                                                                          "loop"};
 template <>
 inline constexpr std::array<std::string_view, 3> kWords<Schedule>{"constant", "linear", "cosine"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<Implementation>{"torchtitan",
+                                                                        "transformers"};
+template <>
+inline constexpr std::array<std::string_view, 4> kWords<AttentionBackend>{"flash", "efficient",
+                                                                          "cudnn", "math"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<RopeArithmetic>{"complex", "half"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<LossKind>{"whole", "chunked", "compiled"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<RmsNormKind>{"auto", "composite", "fused"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<Float8Scaling>{"none", "tensorwise",
+                                                                       "rowwise"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<CompileScope>{"blocks", "blocks+loss",
+                                                                      "model"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<ZeroGrad>{"none", "zeros"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<GpuTiming>{"ready", "late"};
 
 template <typename E>
 concept PlanWord = kWords<E>

@@ -49,6 +49,10 @@ std::string spelt(E value) {
   return spelt(word(value));
 }
 
+std::string spelt(PyTorchVersion version) {
+  return spelt(to_string(version));
+}
+
 template <typename T>
 std::string spelt(const std::vector<T>& values) {
   std::string text = "[";
@@ -75,7 +79,7 @@ std::string spelt(const ReshardAfterForward& reshard) {
 }
 
 // Nothing where the key is not written: it has no value for that.
-std::string spelt(const std::optional<std::string>& value) {
+std::string spelt(const std::optional<Implementation>& value) {
   return value ? spelt(*value) : "";
 }
 std::string spelt(const std::optional<std::int64_t>& value) {

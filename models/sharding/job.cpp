@@ -106,7 +106,7 @@ Result<void> check_sharded_units(const Job& job, const std::string& file) {
 // PyTorch's operators are torchtitan's where the plan does not say.
 bool is_torchtitan(const Plan& plan) {
   if (!plan.pytorch.implementation) return plan.operators != OperatorSetName::foreshard;
-  return plan.pytorch.implementation == "torchtitan";
+  return plan.pytorch.implementation == Implementation::torchtitan;
 }
 
 // Two pools of cuBLAS' workspaces, ":KiB:count:KiB:count".

@@ -68,10 +68,10 @@ void Fsdp2::allocate_module(ModuleId id, const std::vector<UnitId>& unit_of,
     const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
     BufferId& shard =
         held_[static_cast<std::size_t>(place.unit)].shards[static_cast<std::size_t>(place.index)];
-    if (shard != kNone) continue;  // tied
     const auto& p = layout(place.unit).parameters[static_cast<std::size_t>(place.index)];
     emit_.focus(place.unit, id);
-    shard = allocate_shard(p, p.local);
+    const BufferId before = std::exchange(shard, allocate_shard(p, p.local));
+    if (before != kNone) emit_.free(before);  // tied: its second module takes new storage for both
   }
   buffers_of(id);
   const UnitId unit = unit_of[static_cast<std::size_t>(id)];

@@ -1,28 +1,14 @@
 #include "models/lowering/script/pytorch_rules.hpp"
 
-#include <charconv>
-
 namespace foreshard::lowering {
-namespace {
-
-// The n of version 2.n.
-int minor_version(const std::string& version) {
-  int minor = 11;
-  const std::size_t dot = version.find('.');
-  if (dot != std::string::npos) {
-    std::from_chars(version.data() + dot + 1, version.data() + version.size(), minor);
-  }
-  return minor;
-}
-
-}  // namespace
 
 PyTorchRules pytorch_rules(const PyTorchPlan& plan) {
-  const int minor = minor_version(plan.version);
+  const int minor = nearest_described(plan.version).minor;
   const auto from = [minor](int version) { return minor >= version; };
   const auto until = [minor](int version) { return minor <= version; };
   PyTorchRules r;
-  r.norm_is_fused = from(9);
+  r.norm_is_fused = plan.rms_norm == RmsNormKind::automatic ? from(9)
+                                                            : plan.rms_norm == RmsNormKind::fused;
   r.norm_weight_after_cast = until(6);
   r.flash_keeps_random_state = from(7);
   r.efficient_takes_grouped = from(14);

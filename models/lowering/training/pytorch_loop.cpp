@@ -36,7 +36,7 @@ void PyTorchLoop::setup(Program& target) {
 void PyTorchLoop::allocate_buffers(ModuleId id) {
   const Module& module = job_.tree.modules[static_cast<std::size_t>(id)];
   const std::int64_t S = plan_.batch.sequence, d = job_.model.head_dim;
-  const bool is_transformers = plan_.pytorch.implementation == "transformers";
+  const bool is_transformers = plan_.pytorch.implementation == Implementation::transformers;
   emit_.focus(emit_.unit(), id);
   const auto allocate = [this](std::int64_t bytes) {
     emit_.allocate({bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false,
@@ -46,7 +46,7 @@ void PyTorchLoop::allocate_buffers(ModuleId id) {
     allocate(4 * d / 2);
     allocate(4 * d / 2);
   } else if (!is_transformers && module.kind == ModuleKind::root) {
-    allocate(plan_.pytorch.rope == "complex" ? 4 * S * d : 8 * S * d);
+    allocate(plan_.pytorch.rope == RopeArithmetic::complex ? 4 * S * d : 8 * S * d);
   }
 }
 
@@ -57,7 +57,7 @@ void PyTorchLoop::step(Program& target, int number) {
   emit_.micro_step = 0;
   emit_.focus_on_step();
   const auto range = emit_.range(Range::step);
-  if (plan_.pytorch.zero_grad == "none" && number > 1) runtime_.zero_gradients();
+  if (plan_.pytorch.zero_grad == ZeroGrad::none && number > 1) runtime_.zero_gradients();
   for (int m = 0; m < plan_.batch.accumulation; ++m) micro_step(m);
   optimizer_.step();
   runtime_.end_step();

@@ -166,8 +166,8 @@ Result<ConvertedPlan> accelerate_plan(Value root, const std::string& file) {
     read_data_parallel(c);
     c.set_aside({"fsdp_config", "deepspeed_config"});
   }
-  c.plan.pytorch.implementation = "transformers";
-  c.plan.pytorch.rope = "half";
+  c.plan.pytorch.implementation = Implementation::transformers;
+  c.plan.pytorch.rope = RopeArithmetic::half;
   c.imply({"pytorch.implementation", "pytorch.rope"}, "the models of transformers");
   c.plan.optimizer.kernel = OptimizerKernel::foreach;
   c.leave_unsaid({"batch.micro_batch", "batch.sequence", "optimizer.name", "optimizer.kernel",

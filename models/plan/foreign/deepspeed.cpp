@@ -281,8 +281,8 @@ Result<ConvertedPlan> deepspeed_plan(Value root, const std::string& file) {
   read_optimizer(c);
   read_schedule(c);
   read_others(c);
-  c.plan.pytorch.implementation = "transformers";
-  c.plan.pytorch.rope = "half";
+  c.plan.pytorch.implementation = Implementation::transformers;
+  c.plan.pytorch.rope = RopeArithmetic::half;
   c.imply({"pytorch.implementation", "pytorch.rope"}, "the models of transformers");
   return c.finish("DeepSpeed ZeRO " + std::to_string(stage) + " configuration");
 }

@@ -242,7 +242,7 @@ Result<ConvertedPlan> torchtitan_plan(Value root, const std::string& file) {
   read_optimizer(c);
   read_schedule(c);
   read_float8(c);
-  c.plan.pytorch.implementation = "torchtitan";
+  c.plan.pytorch.implementation = Implementation::torchtitan;
   c.imply({"pytorch.implementation"}, "torchtitan's models");
   read_job(c);
   return c.finish("torchtitan configuration");

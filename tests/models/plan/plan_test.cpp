@@ -88,6 +88,55 @@ TEST(Plan, TheOptimizerKernelsDefaultFollowsTheOperators) {
             OptimizerKernel::fused);
 }
 
+TEST(Plan, PyTorchIsDescribedByItsOwnKeys) {
+  const Plan plan = good_plan(R"(
+[checkpointing]
+fraction = 0.25
+
+[pytorch]
+version = "2.8.0+cu126"
+implementation = "transformers"
+logits = "bf16"
+keep_logits = true
+loss = "chunked"
+rms_norm = "fused"
+float8 = "rowwise"
+compile = "blocks+loss"
+deterministic = true
+read_loss_every = 10
+)");
+  EXPECT_EQ(plan.checkpointing.fraction, 0.25);
+  EXPECT_EQ(plan.pytorch.version, (PyTorchVersion{2, 8}));
+  EXPECT_EQ(plan.pytorch.implementation, Implementation::transformers);
+  EXPECT_EQ(plan.pytorch.logits, DType::bf16);
+  EXPECT_TRUE(plan.pytorch.keep_logits);
+  EXPECT_EQ(plan.pytorch.loss, LossKind::chunked);
+  EXPECT_EQ(plan.pytorch.rms_norm, RmsNormKind::fused);
+  EXPECT_EQ(plan.pytorch.float8, Float8Scaling::rowwise);
+  EXPECT_EQ(plan.pytorch.compile, CompileScope::blocks_and_loss);
+  EXPECT_TRUE(plan.pytorch.deterministic);
+  EXPECT_EQ(plan.pytorch.read_loss_every, 10);
+}
+
+TEST(Plan, VersionsOfPyTorchAreThoseThatTorchReports) {
+  const auto version = [](const std::string& text) { return parse_pytorch_version(text); };
+  EXPECT_EQ(version("2.11"), (PyTorchVersion{2, 11}));
+  EXPECT_EQ(version("2.11.0"), (PyTorchVersion{2, 11}));
+  EXPECT_EQ(version("2.11.0+cu130"), (PyTorchVersion{2, 11}));
+  EXPECT_EQ(version("2.12.0.dev20260301+cpu"), (PyTorchVersion{2, 12}));
+  EXPECT_EQ(version("2.8.0a0+git1234567"), (PyTorchVersion{2, 8}));
+  for (const char* text : {"", "2", "2.", ".11", "-2.1", "2.-1", "v2.11", "latest", "2.99999"}) {
+    EXPECT_EQ(version(text), std::nullopt) << text;
+  }
+}
+
+TEST(Plan, VersionsThatAreNotDescribedAreTakenAsTheNearest) {
+  EXPECT_EQ(nearest_described({2, 4}), (PyTorchVersion{2, 6}));
+  EXPECT_EQ(nearest_described({1, 13}), (PyTorchVersion{2, 6}));
+  EXPECT_EQ(nearest_described({2, 9}), (PyTorchVersion{2, 9}));
+  EXPECT_EQ(nearest_described({3, 0}), (PyTorchVersion{2, 15}));
+}
+
 TEST(Plan, LettersBeyondAsciiMayStandInComments) {
   const Plan plan =
       good_plan("\xEF\xBB\xBF# t\u00ebst\n[wrap]\nmodules = ['#', \"'''\\\"\"] # \u00cb");
@@ -147,6 +196,9 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Values, RefusesBadPlan,
     testing::Values(
+        bad("pytorch", "version", "\"newest\"", "such as"),
+        bad("pytorch", "compile", "\"block\"", "did you mean \"blocks\""),
+        bad("checkpointing", "fraction", "1.5", "a number from 0 to 1"),
         bad("batch", "micro_batch", "0", "integer from 1"),
         bad("batch", "micro_batch", "-1", "is -1"), bad("batch", "micro_batch", "1e9", "integer"),
         bad("batch", "micro_batch", "2.0", "integer"),
@@ -184,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad("offload", "parameters", "1", "true or false"),
         bad("allocator", "garbage_collection_threshold", "1.0", "below 1"),
         bad("pytorch", "attention", "'flsh'", "did you mean \"flash\""),
-        bad("pytorch", "version", "2.11", "a string")));
+        bad("pytorch", "version", "2.11", "a version of PyTorch, such as \"2.11\"")));
 
 INSTANTIATE_TEST_SUITE_P(
     Contradictions, RefusesBadPlan,

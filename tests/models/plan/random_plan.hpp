@@ -51,18 +51,13 @@ class PlanDrawer {
   static void draw(E& field, Anything) {
     field = static_cast<E>(*rc::gen::inRange<std::size_t>(0, kWords<E>.size()));
   }
-  static void draw(std::optional<DType>& field, Anything) {
+  template <PlanWord E>
+  static void draw(std::optional<E>& field, Anything bounds) {
     field.reset();
-    if (*rc::gen::arbitrary<bool>()) draw(field.emplace(), Anything{});
+    if (*rc::gen::arbitrary<bool>()) draw(field.emplace(), bounds);
   }
-  template <std::size_t N>
-  static void draw(std::string& field, const OneOf<N>& allowed) {
-    field = allowed.words[*rc::gen::inRange<std::size_t>(0, N)];
-  }
-  template <std::size_t N>
-  static void draw(std::optional<std::string>& field, const OneOf<N>& allowed) {
-    field.reset();
-    if (*rc::gen::arbitrary<bool>()) draw(field.emplace(), allowed);
+  static void draw(PyTorchVersion& field, Anything) {
+    field = {*rc::gen::inRange(0, 10), *rc::gen::inRange(0, 100)};
   }
   static void draw(std::string& field, Anything) { field = text(); }
   static void draw(std::vector<std::string>& field, Anything) {

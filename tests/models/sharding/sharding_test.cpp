@@ -34,7 +34,8 @@ LlamaConfig tiny() {
   return tests::small_llama({8, 16, 2, 2, 1, 20});
 }
 
-Names units_of_size(std::int64_t least, const char* implementation = "transformers") {
+Names units_of_size(std::int64_t least,
+                    Implementation implementation = Implementation::transformers) {
   Plan plan;
   plan.wrap.policy = WrapPolicy::size;
   plan.wrap.min_num_params = least;
@@ -53,7 +54,7 @@ TEST(SizePolicy, WrapsWhatIsLeftOfAModuleOnceItsChildrenHaveTaken) {
   // Of a block mlp (384) is wrapped, and 208 are left; the model has 1352 - 768 = 584 left.
   EXPECT_EQ(units_of_size(300), (Names{"", "model", "model.layers.0.mlp", "model.layers.1.mlp"}));
   // torchtitan has no such container: what is left falls to the root.
-  EXPECT_EQ(units_of_size(300, "torchtitan"),
+  EXPECT_EQ(units_of_size(300, Implementation::torchtitan),
             (Names{"", "model.layers.0.mlp", "model.layers.1.mlp"}));
   // The list of layers (1184) would reach 600, but a list is never wrapped; the model is.
   EXPECT_EQ(units_of_size(600), (Names{"", "model"}));

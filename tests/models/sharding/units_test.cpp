@@ -168,8 +168,10 @@ TEST(Effects, KeysOfOtherOperatorsRuntimesAndPoliciesAreNamed) {
             (Names{"pytorch.logits", "pytorch.zero_grad", "pytorch.bucket_cap_mb"}));
   EXPECT_EQ(without_effect("[wrap]\nmin_num_params = 5\nmodules = [\"lm_head\"]\n"),
             (Names{"wrap.min_num_params", "wrap.modules"}));
-  EXPECT_EQ(without_effect("[checkpointing]\nevery = 3\nsave = [\"attention\"]\n"),
-            (Names{"checkpointing.every", "checkpointing.save"}));
+  EXPECT_EQ(without_effect("[checkpointing]\nevery = 3\nsave = [\"attention\"]\nfraction = 0.5\n"),
+            (Names{"checkpointing.every", "checkpointing.save", "checkpointing.fraction"}));
+  EXPECT_EQ(without_effect("operators = \"pytorch-eager\"\n[pytorch]\ncompile = \"model\"\n"),
+            Names{"pytorch.compile"});
   EXPECT_EQ(without_effect("[batch]\ngradient_sync = \"last\"\nall_reduce = \"last\"\n"),
             (Names{"batch.gradient_sync", "batch.all_reduce"}));
 }

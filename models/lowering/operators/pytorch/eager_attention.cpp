@@ -199,9 +199,10 @@ std::int64_t attention_kv_heads(const EagerWriter& w) {
 }
 
 AttentionKernel attention_kernel(const EagerWriter& w) {
-  if (w.z.is_16_bit && w.plan.attention == "flash") return AttentionKernel::flash;
-  if (w.z.is_16_bit && w.plan.attention == "cudnn") return AttentionKernel::cudnn;
-  if (w.plan.attention == "math") return AttentionKernel::math;
+  const AttentionBackend wanted = w.plan.attention;
+  if (w.z.is_16_bit && wanted == AttentionBackend::flash) return AttentionKernel::flash;
+  if (w.z.is_16_bit && wanted == AttentionBackend::cudnn) return AttentionKernel::cudnn;
+  if (wanted == AttentionBackend::math) return AttentionKernel::math;
   const bool is_grouped = attention_kv_heads(w) != w.z.H;
   return is_grouped && !w.rules.efficient_takes_grouped ? AttentionKernel::math
                                                         : AttentionKernel::efficient;

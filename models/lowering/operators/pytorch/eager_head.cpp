@@ -74,7 +74,7 @@ Segment eager_loss(const Job& job) {
   EagerWriter w(job);
   const std::int64_t T = w.z.T, V = w.z.V, B = w.z.B, S = w.z.S;
   const auto root = w.module("");
-  const bool is_wide = w.is_transformers || w.plan.logits == "fp32" || !w.z.is_16_bit;
+  const bool is_wide = w.is_transformers || w.plan.logits == DType::fp32 || !w.z.is_16_bit;
   const bool widens = is_wide && w.z.is_16_bit;
   const std::int64_t scalar = is_wide ? 4 : w.z.e;
   const bool is_divided = job.plan.batch.accumulation > 1;

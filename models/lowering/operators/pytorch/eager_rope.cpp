@@ -65,7 +65,7 @@ Slot half_backward(EagerWriter& w, const RopeBackward& at) {
 }  // namespace
 
 bool rope_is_complex(const EagerWriter& w) {
-  return !w.is_transformers && w.plan.rope == "complex";
+  return !w.is_transformers && w.plan.rope == RopeArithmetic::complex;
 }
 
 void rope_forward(EagerWriter& w, Slot q, Slot out) {

@@ -26,7 +26,7 @@ EagerWriter::EagerWriter(const Job& of)
       rules(pytorch_rules(of.plan.pytorch)),
       z(of),
       type(of.plan.precision.param),
-      is_transformers(of.plan.pytorch.implementation == "transformers") {}
+      is_transformers(of.plan.pytorch.implementation == Implementation::transformers) {}
 
 void EagerWriter::begin(Script& script, Thread thread) {
   script_ = &script;

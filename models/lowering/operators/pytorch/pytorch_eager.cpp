@@ -39,7 +39,7 @@ OperatorSet pytorch_eager_operators(const Job& job) {
   set.embedding = eager_embedding(job);
   set.head = eager_head(job);
   set.loss = eager_loss(job);
-  set.loss_in_model = job.plan.pytorch.implementation == "transformers";
+  set.loss_in_model = job.plan.pytorch.implementation == Implementation::transformers;
   std::vector<BlockSite> kinds;
   for (const BlockSite& site : block_sites(job)) {
     const auto found = std::find(kinds.begin(), kinds.end(), site);
