@@ -9,7 +9,10 @@
 #include "models/hardware/device_names.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction_report.hpp"
+#include "traces/allocator/history_writer.hpp"
+#include "traces/export/gzip_output.hpp"
 #include "traces/fst/fst_file.hpp"
 
 namespace foreshard::cli {
@@ -32,6 +35,7 @@ class Predict : public Command {
   Result<Sources> load_sources() const;
   Result<void> check_sources(const Sources& sources, const Job& job) const;
   Result<void> check_options() const;
+  traces::HistoryOrigin origin_of(const Job& job, const Prediction& prediction) const;
   Result<void> write_answers(const Job& job, const Prediction& prediction) const;
 
   JobOptions job_;
@@ -93,11 +97,22 @@ Result<void> Predict::check_options() const {
   return json_.check();
 }
 
+traces::HistoryOrigin Predict::origin_of(const Job& job, const Prediction& prediction) const {
+  traces::HistoryOrigin origin{job.model.name, job.ranks, rank_, {}};
+  for (const simulator::StepPeaks& step : prediction.steps_memory) {
+    if (step.rank == rank_) origin.steps.push_back(step.peaks);
+  }
+  return origin;
+}
+
 Result<void> Predict::write_answers(const Job& job, const Prediction& prediction) const {
   if (!memory_events_.empty()) {
-    auto ok = write_output(memory_events_, "--memory-events", [&](std::ostream& out) {
-      simulator::write_memory_events(prediction, rank_, out);
-    });
+    const auto produce = [&](std::ostream& out) {
+      traces::write_allocator_history(origin_of(job, prediction),
+                                      simulator::allocation_history(prediction, rank_), out);
+    };
+    auto ok = write_output(memory_events_, "--memory-events",
+                           traces::packed_as_named(memory_events_, produce));
     if (!ok) return ok;
   }
   if (!trace_.empty()) {
@@ -153,8 +168,9 @@ void Predict::add_to(Options& options) {
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
   options.output("--trace", trace_, {"TRACE", "write the predicted run as a trace (.fst)"});
-  options.output("--memory-events", memory_events_,
-                 {"FILE", "write the allocations of one rank as JSON lines"});
+  options.output(
+      "--memory-events", memory_events_,
+      {"FILE", "write the allocation history of one rank as JSON lines (.gz: compressed)"});
   options.whole_number("--rank", rank_, {0, 999'999}, {"RANK", "rank of --memory-events"});
   json_.add_to(options);
 }
