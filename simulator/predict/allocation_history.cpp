@@ -48,8 +48,14 @@ class HistoryMaker {
       streams.push_back({{}, record.event.stream});
     }
     number_streams(result_.history, {}, streams, false);
-    for (const std::int64_t stream : result_.history.streams) {
+    const std::vector<std::int64_t>& numbers = result_.history.streams;
+    for (const std::int64_t stream : numbers) {
       result_.streams.push_back(rank_class_.program.name(static_cast<Stream>(stream)));
+    }
+    result_.end = rank_class_.memory.end;
+    for (SegmentState& segment : result_.end) {
+      const auto number = std::lower_bound(numbers.begin(), numbers.end(), segment.stream);
+      segment.stream = static_cast<int>(number - numbers.begin());
     }
     result_.history.capacity = recorded_capacity(result_.history);
     return std::move(result_);

@@ -45,6 +45,7 @@ struct LabelledHistory {
   AllocatorHistory history;
   std::vector<EventLabels> labels;   // of each event
   std::vector<std::string> streams;  // names, in the order of history.streams
+  std::vector<SegmentState> end;     // what is reserved after the last event, where it is known
   Strings texts;
 };
 

@@ -13,6 +13,9 @@
 #include "tests/small_llama.hpp"
 #include "traces/allocator/allocator_replay.hpp"
 #include "traces/allocator/history_writer.hpp"
+#include "traces/snapshot/history.hpp"
+#include "traces/snapshot/history_snapshot.hpp"
+#include "traces/snapshot/snapshot_writer.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -153,6 +156,51 @@ TEST(AllocationHistory, NamesWhatTheMemoryIsFor) {
   const auto n = static_cast<std::size_t>(gathered - history.labels.begin());
   EXPECT_EQ(history.streams[static_cast<std::size_t>(history.history.events[n].stream)],
             "all_gather_copy_in");
+}
+
+// A snapshot holds the same events, and at its end what the replayed events lead to.
+TEST(AllocationHistory, IsASnapshotToo) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Job job = tests::JobDrawer(seed).draw();
+    const LabelledHistory history = allocation_history(prediction_of(job), 0);
+    std::ostringstream pickle;
+    write_snapshot(snapshot_of(history), pickle);
+    const std::string bytes = pickle.str();
+    const auto snapshot = traces::parse_snapshot(bytes, "snapshot.pickle");
+    ASSERT_TRUE(snapshot) << snapshot.error().text();
+    EXPECT_TRUE(snapshot->dropped.empty());
+    EXPECT_EQ(traces::history_of(*snapshot, 0).misfits, 0);
+    const LabelledHistory read = labelled_history_of(*snapshot, 0);
+    EXPECT_TRUE(read.history.start.empty());
+    EXPECT_EQ(read.history.rules, history.history.rules);
+    ASSERT_EQ(read.labels.size(), history.labels.size());
+    for (std::size_t n = 0; n < read.labels.size(); ++n) {
+      const HistoryEvent &a = history.history.events[n], &b = read.history.events[n];
+      ASSERT_EQ(a.action, b.action);
+      ASSERT_EQ(a.stream, b.stream);
+      ASSERT_EQ(a.address, b.address);
+      ASSERT_EQ(a.bytes, b.bytes);
+      ASSERT_EQ(history.labels[n].step, read.labels[n].step);
+      ASSERT_EQ(history.labels[n].time_us, read.labels[n].time_us);
+      for (const auto& [key, label] : traces::kTextLabels) {
+        ASSERT_EQ(history.texts[history.labels[n].*label], read.texts[read.labels[n].*label])
+            << key;
+      }
+    }
+    const auto replayed = replay(history.history, {});
+    ASSERT_TRUE(replayed);
+    ASSERT_EQ(replayed->end.size(), snapshot->segments.size());
+    for (std::size_t s = 0; s < replayed->end.size(); ++s) {
+      const auto& blocks = snapshot->segments[s].blocks;
+      ASSERT_EQ(replayed->end[s].address, snapshot->segments[s].address);
+      ASSERT_EQ(replayed->end[s].blocks.size(), blocks.size());
+      for (std::size_t b = 0; b < blocks.size(); ++b) {
+        ASSERT_EQ(replayed->end[s].blocks[b].bytes, blocks[b].bytes);
+        ASSERT_EQ(replayed->end[s].blocks[b].use, blocks[b].use);
+        ASSERT_EQ(blocks[b].stack < 0, blocks[b].use == SegmentState::Use::free);
+      }
+    }
+  }
 }
 
 TEST(AllocationHistory, EndsWhereMemoryRunsOut) {
