@@ -70,6 +70,7 @@ struct AllocatorRules {
   // entry 15 for larger ones as well. 0 and 1: no power-of-two rounding.
   using Divisions = std::array<std::int64_t, 16>;
   void round_to_power2_divisions(const Divisions& divisions);
+  const Divisions& power2_divisions() const { return divisions_; }
 
  private:
   std::int64_t divisions_of(std::int64_t n) const;

@@ -30,6 +30,7 @@ class MemoryWalk final : private AllocatorListener {
       if (step_ > 0 && step_ <= options_.steps)
         result_.steps.emplace_back().include(allocator_.statistics());
     }
+    if (options_.keeps_records) result_.end = allocator_.segments();
     return std::move(result_);
   }
 

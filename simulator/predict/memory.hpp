@@ -51,7 +51,9 @@ struct RankMemory {
   PeakMoment peak;
   std::optional<MemoryFailure> failure;  // nothing after it was simulated
   std::vector<HostDelay> delays;
-  std::vector<MemoryRecord> records;  // only on request
+  // Only on request:
+  std::vector<MemoryRecord> records;
+  std::vector<SegmentState> end;  // what is reserved after them
 };
 
 struct MemoryOptions {

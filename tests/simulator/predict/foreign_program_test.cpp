@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "models/program/check_program.hpp"
+#include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction.hpp"
-#include "simulator/predict/prediction_report.hpp"
 #include "tests/property/random_job.hpp"
 #include "tests/simulator/predict/h100.hpp"
 #include "tests/simulator/small_program.hpp"
@@ -161,9 +160,7 @@ TEST(ForeignProgram, IsDrawnWithItsOwnNames) {
       to_text(p.classes[0].program, p.classes[0].program.programs[1], p.classes[0].program.tree);
   EXPECT_NE(listing.find("paged_copy: memory_bound"), std::string::npos) << listing;
   EXPECT_NE(listing.find("over data outer"), std::string::npos) << listing;
-  std::ostringstream memory;
-  write_memory_events(p, 3, memory);
-  EXPECT_NE(memory.str().find("\"stream\":\"stream 8\""), std::string::npos) << memory.str();
+  EXPECT_EQ(allocation_history(p, 3).streams.back(), "stream 8");
 }
 
 TEST(ForeignProgram, ComesBackFromAFile) {
