@@ -206,6 +206,48 @@ TEST(Repetition, TakesTheTimeOfAllItsMicroSteps) {
   EXPECT_GT(skipping_later, tests::draws(600) / 50) << "copies differ too little to test anything";
 }
 
+void expect_equal(const simulator::StepPath& a, const simulator::StepPath& b) {
+  const auto rows = [](const std::vector<simulator::PathPart>& parts) {
+    std::string text;
+    for (const simulator::PathPart& p : parts) {
+      text += p.name + " " + std::string(p.kind) + " " + std::to_string(p.count) + " " +
+              std::to_string(p.ns) + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(a.length_ns, b.length_ns);
+  EXPECT_EQ(rows(a.parts), rows(b.parts));
+  EXPECT_EQ(rows(a.units), rows(b.units));
+  EXPECT_EQ(a.communication_ns, b.communication_ns);
+  std::string x, y;
+  for (const simulator::Slack& s : a.slack) x += s.name + " " + std::to_string(s.ns) + "\n";
+  for (const simulator::Slack& s : b.slack) y += s.name + " " + std::to_string(s.ns) + "\n";
+  EXPECT_EQ(x, y);
+}
+
+// Copies that are left out of a step's graph count as though they stood in it.
+TEST(Repetition, IsOnThePathAsAllItsMicroSteps) {
+  int left_out = 0;
+  for (int draw = 0; draw < tests::draws(600) && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(80'000 + static_cast<std::uint64_t>(draw));
+    Job job = drawer.draw();
+    job.plan.batch.accumulation = drawer.integer(6, 20);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
+    const auto costs = random_costs(repeated, drawer);
+    const simulator::EngineOptions options = random_engine(drawer);
+    const auto delays = random_delays(full, options.steps, drawer);
+    const auto path = [&](const RankProgram& program) {
+      const std::vector<simulator::SimulatedRank> rank{{&program, costs, delays, program.place}};
+      const auto timelines = simulate(rank, options);
+      left_out += timelines[0].repeated.empty() ? 0 : 1;
+      return step_path(rank, timelines, options.steps, options);
+    };
+    expect_equal(path(repeated), path(full));
+  }
+  EXPECT_GT(left_out, tests::draws(600) / 4);
+}
+
 void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b) {
   EXPECT_EQ(a.step_time, b.step_time);
   // Sums of rounded numbers, added in another order.
@@ -214,6 +256,8 @@ void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b
   EXPECT_NEAR(static_cast<double>(a.step_time_high.count()),
               static_cast<double>(b.step_time_high.count()), 1);
   EXPECT_EQ(a.exposed_communication, b.exposed_communication);
+  ASSERT_EQ(a.path.has_value(), b.path.has_value());
+  if (a.path) expect_equal(*a.path, *b.path);
   EXPECT_EQ(a.peak.phase + a.peak.unit, b.peak.phase + b.peak.unit);
   EXPECT_EQ(a.peak.by_category, b.peak.by_category);
   const auto counts = [](const simulator::SourceCounts& s) {
@@ -245,6 +289,7 @@ TEST(Repetition, IsPredictedAsAllItsMicroSteps) {
     simulator::PredictionOptions options;
     options.steps = 3;
     options.machine = &*machine;
+    options.wants_path = true;
     const auto unlimited = predict(full, options);
     expect_equal(predict(repeated, options), unlimited);
     options.device_memory =
