@@ -5,6 +5,7 @@
 
 #include "models/lowering/lower.hpp"
 #include "models/program/unrolled.hpp"
+#include "simulator/engine/task_graph.hpp"
 #include "simulator/predict/memory.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/property/random_job.hpp"
@@ -225,6 +226,21 @@ void expect_equal(const simulator::StepPath& a, const simulator::StepPath& b) {
   EXPECT_EQ(x, y);
 }
 
+// What stands before the copies that are left out of one graph has the slack that it has in the whole.
+void expect_equal(const simulator::TaskGraph& cut, const simulator::TaskGraph& whole) {
+  const auto x = cut.slack(), y = whole.slack();
+  const auto times = [](const simulator::TaskNode& n) { return std::tie(n.start, n.end); };
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    if (times(cut.nodes()[n]) != times(whole.nodes()[n])) break;
+    ASSERT_EQ(x[n], y[n]) << "node " << n;
+  }
+  const auto a = cut.critical_path(), b = whole.critical_path();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t n = 0; n < a.size(); ++n) {
+    ASSERT_EQ(times(cut.at(a[n])), times(whole.at(b[n]))) << "node " << n << " of the path";
+  }
+}
+
 // Copies that are left out of a step's graph count as though they stood in it.
 TEST(Repetition, IsOnThePathAsAllItsMicroSteps) {
   int left_out = 0;
@@ -237,13 +253,17 @@ TEST(Repetition, IsOnThePathAsAllItsMicroSteps) {
     const auto costs = random_costs(repeated, drawer);
     const simulator::EngineOptions options = random_engine(drawer);
     const auto delays = random_delays(full, options.steps, drawer);
-    const auto path = [&](const RankProgram& program) {
-      const std::vector<simulator::SimulatedRank> rank{{&program, costs, delays, program.place}};
-      const auto timelines = simulate(rank, options);
-      left_out += timelines[0].repeated.empty() ? 0 : 1;
-      return step_path(rank, timelines, options.steps, options);
+    const auto ranks_with = [&](const RankProgram& program) {
+      return std::vector<simulator::SimulatedRank>{{&program, costs, delays, program.place}};
     };
-    expect_equal(path(repeated), path(full));
+    const auto short_rank = ranks_with(repeated), long_rank = ranks_with(full);
+    const auto short_times = simulate(short_rank, options),
+               long_times = simulate(long_rank, options);
+    left_out += short_times[0].repeated.empty() ? 0 : 1;
+    expect_equal(step_path(short_rank, short_times, options.steps, options),
+                 step_path(long_rank, long_times, options.steps, options));
+    expect_equal(simulator::TaskGraph(short_rank, short_times, options.steps, options),
+                 simulator::TaskGraph(long_rank, long_times, options.steps, options));
   }
   EXPECT_GT(left_out, tests::draws(600) / 4);
 }
