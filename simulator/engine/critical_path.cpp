@@ -14,15 +14,91 @@ namespace {
 using traces::EventKind;
 
 constexpr std::string_view kWaiting = "waiting";
+constexpr auto kEventKinds = static_cast<std::size_t>(EventKind::kCount);
+constexpr auto kOurOperators = static_cast<std::size_t>(Operator::kCount);
+constexpr std::int64_t kNoSlack = -1;
+
+struct Sum {
+  std::int64_t count = 0, ns = 0;
+
+  void add(std::int64_t more_ns) {
+    ++count;
+    ns += more_ns;
+  }
+};
+
+// What is counted of one rank's work, by the numbers of operators, kinds and units.
+class WorkTable {
+ public:
+  explicit WorkTable(const RankProgram& program)
+      : program_(program),
+        columns_(program.units.size() + 1),
+        operators_((kOurOperators + program.operators.size()) * kEventKinds),
+        units_(program.units.size()),
+        least_((kOurOperators + program.operators.size()) * columns_, kNoSlack) {}
+
+  void add(const Instruction& i, EventKind kind, std::int64_t ns) {
+    operators_[operator_number(i) * kEventKinds + static_cast<std::size_t>(kind)].add(ns);
+    if (i.unit != kNone) units_[static_cast<std::size_t>(i.unit)].add(ns);
+  }
+
+  void add_slack(const Instruction& i, EventKind kind, std::int64_t ns) {
+    const bool by_unit = kind == EventKind::communication || kind == EventKind::memory;
+    const std::size_t column = by_unit ? static_cast<std::size_t>(i.unit + 1) : 0;
+    std::int64_t& least = least_[operator_number(i) * columns_ + column];
+    if (least == kNoSlack || ns < least) least = ns;
+  }
+
+  // visit(name, kind, sum)
+  template <typename Visit>
+  void each_operator(const Visit& visit) const {
+    for (std::size_t n = 0; n < operators_.size(); ++n) {
+      if (operators_[n].count == 0) continue;
+      visit(operator_name(n / kEventKinds), name(static_cast<EventKind>(n % kEventKinds)),
+            operators_[n]);
+    }
+  }
+  template <typename Visit>
+  void each_unit(const Visit& visit) const {
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      if (units_[u].count > 0)
+        visit(unit_name(program_, static_cast<UnitId>(u)), "unit", units_[u]);
+    }
+  }
+  // visit(operator, unit, least slack)
+  template <typename Visit>
+  void each_slack(const Visit& visit) const {
+    for (std::size_t n = 0; n < least_.size(); ++n) {
+      if (least_[n] == kNoSlack) continue;
+      const auto unit = static_cast<UnitId>(n % columns_) - 1;
+      visit(operator_name(n / columns_), unit_name(program_, unit), least_[n]);
+    }
+  }
+
+ private:
+  std::size_t operator_number(const Instruction& i) const {
+    if (i.op != kNone) return kOurOperators + static_cast<std::size_t>(i.op);
+    return static_cast<std::size_t>(program_.cost_keys[static_cast<std::size_t>(i.cost_key)].op);
+  }
+  std::string_view operator_name(std::size_t number) const {
+    if (number < kOurOperators) return name(static_cast<Operator>(number));
+    return program_.operators[number - kOurOperators].name;
+  }
+
+  const RankProgram& program_;
+  std::size_t columns_;         // of `least_`: no unit, then the units
+  std::vector<Sum> operators_;  // by operator and kind
+  std::vector<Sum> units_;
+  std::vector<std::int64_t> least_;
+};
 
 class PathReader {
  public:
   PathReader(std::span<const SimulatedRank> ranks, std::span<const RankTimeline> timelines,
              std::int64_t step, const EngineOptions& options)
-      : ranks_(ranks),
-        timelines_(timelines),
-        step_(step),
-        graph_(ranks, timelines, step, options) {}
+      : ranks_(ranks), timelines_(timelines), step_(step), graph_(ranks, timelines, step, options) {
+    for (const SimulatedRank& rank : ranks) work_.emplace_back(*rank.program);
+  }
 
   StepPath read() {
     read_path();
@@ -31,48 +107,27 @@ class PathReader {
   }
 
  private:
-  using Key = std::pair<std::string_view, std::string_view>;          // name, kind
-  using Sums = std::map<Key, std::pair<std::int64_t, std::int64_t>>;  // count, nanoseconds
+  using Key = std::pair<std::string_view, std::string_view>;  // name, kind
+  using Sums = std::map<Key, Sum>;
 
   const Instruction& instruction_of(const TaskNode& node) const {
     const Program& program = ranks_[static_cast<std::size_t>(node.rank)].program->step(step_);
     return program.instructions[static_cast<std::size_t>(node.instruction)];
   }
 
-  const RankProgram& program_of(const TaskNode& node) const {
-    return *ranks_[static_cast<std::size_t>(node.rank)].program;
-  }
-
   EventKind kind_of(const TaskNode& node) const {
     if (node.instruction == kNone) return EventKind::host;
-    const Instruction& i = instruction_of(node);
-    if (!node.on_host) return *traces::device_kind(program_of(node), i);
-    if (i.kind != Kind::host_compute) return EventKind::host;
-    // What it computes follows on a stretch of issuing that ends there.
-    const auto spans =
-        timelines_[static_cast<std::size_t>(node.rank)].step(static_cast<std::size_t>(step_));
-    const bool computes = node.start == spans[static_cast<std::size_t>(node.instruction)].start;
-    return computes ? EventKind::host_compute : EventKind::host;
+    if (node.on_host) return node.computes ? EventKind::host_compute : EventKind::host;
+    const RankProgram& program = *ranks_[static_cast<std::size_t>(node.rank)].program;
+    return *traces::device_kind(program, instruction_of(node));
   }
 
-  std::string_view operator_of(const TaskNode& node) const {
-    return program_of(node).operator_name(instruction_of(node));
-  }
-
-  std::string_view unit_of(const TaskNode& node) const {
-    return unit_name(program_of(node), instruction_of(node).unit);
-  }
-
-  static void count(Sums& sums, const Key& key, std::int64_t ns) {
-    auto& [count, sum] = sums[key];
-    ++count;
-    sum += ns;
-  }
+  WorkTable& work_of(const TaskNode& node) { return work_[static_cast<std::size_t>(node.rank)]; }
 
   static std::vector<PathPart> sorted(const Sums& sums) {
     std::vector<PathPart> parts;
     for (const auto& [key, sum] : sums) {
-      parts.push_back({std::string(key.first), key.second, sum.first, sum.second});
+      parts.push_back({std::string(key.first), key.second, sum.count, sum.ns});
     }
     std::sort(parts.begin(), parts.end(), [](const PathPart& a, const PathPart& b) {
       return std::tie(b.ns, a.name, a.kind) < std::tie(a.ns, b.name, b.kind);
@@ -81,13 +136,11 @@ class PathReader {
   }
 
   // A stretch of a node that lies on the path.
-  void add(const TaskNode& node, std::int64_t ns, Sums& operators, Sums& units) {
+  void add(const TaskNode& node, std::int64_t ns) {
     const EventKind kind = kind_of(node);
-    if (kind == EventKind::host) return count(operators, {"(host)", name(kind)}, ns);
-    count(operators, {operator_of(node), name(kind)}, ns);
+    if (kind == EventKind::host) return host_.add(ns);
+    work_of(node).add(instruction_of(node), kind, ns);
     if (kind == EventKind::communication) result_.communication_ns += ns;
-    const std::string_view unit = unit_of(node);
-    if (!unit.empty()) count(units, {unit, "unit"}, ns);
   }
 
   void read_path() {
@@ -97,17 +150,30 @@ class PathReader {
     const auto& ends = timelines_[static_cast<std::size_t>(last.rank)].step_end_ns;
     const std::int64_t begin = step == 0 ? 0 : ends[step - 1];
     std::int64_t at = begin;
-    Sums operators, units;
-    for (const std::size_t n : graph_.critical_path()) {
-      const TaskNode& node = nodes[n];
+    for (const PathNode& place : graph_.critical_path()) {
+      const TaskNode node = graph_.at(place);
       // Another rank's step may have begun earlier; what it did before this one's is not of the step.
       if (node.end <= at) continue;
-      if (node.start > at) count(operators, {"(waiting)", kWaiting}, node.start - at);
+      if (node.start > at) waiting_.add(node.start - at);
       const std::int64_t start = std::max(node.start, at);
-      if (node.end > start) add(node, node.end - start, operators, units);
+      if (node.end > start) add(node, node.end - start);
       at = node.end;
     }
     result_.length_ns = at - begin;
+    Sums operators, units;
+    const auto sum_up = [](Sums& sums) {
+      return [&sums](std::string_view what, std::string_view kind, const Sum& sum) {
+        Sum& all = sums[{what, kind}];
+        all.count += sum.count;
+        all.ns += sum.ns;
+      };
+    };
+    for (const WorkTable& work : work_) {
+      work.each_operator(sum_up(operators));
+      work.each_unit(sum_up(units));
+    }
+    if (host_.count > 0) operators[{"(host)", name(EventKind::host)}] = host_;
+    if (waiting_.count > 0) operators[{"(waiting)", kWaiting}] = waiting_;
     result_.parts = sorted(operators);
     result_.units = sorted(units);
   }
@@ -115,15 +181,18 @@ class PathReader {
   void read_slack() {
     const auto& nodes = graph_.nodes();
     const std::vector<std::int64_t> slack = graph_.slack();
-    std::map<Key, std::int64_t> least;  // by operator and unit
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       if (nodes[n].instruction == kNone) continue;
       const EventKind kind = kind_of(nodes[n]);
       if (kind == EventKind::host) continue;
-      const bool by_unit = kind == EventKind::communication || kind == EventKind::memory;
-      const Key key{operator_of(nodes[n]), by_unit ? unit_of(nodes[n]) : ""};
-      const auto [found, is_new] = least.try_emplace(key, slack[n]);
-      if (!is_new) found->second = std::min(found->second, slack[n]);
+      work_of(nodes[n]).add_slack(instruction_of(nodes[n]), kind, slack[n]);
+    }
+    std::map<Key, std::int64_t> least;  // by operator and unit
+    for (const WorkTable& work : work_) {
+      work.each_slack([&](std::string_view what, std::string_view unit, std::int64_t ns) {
+        const auto [found, is_new] = least.try_emplace({what, unit}, ns);
+        if (!is_new) found->second = std::min(found->second, ns);
+      });
     }
     for (const auto& [key, ns] : least) {
       const std::string unit = key.second.empty() ? "" : " " + std::string(key.second);
@@ -137,6 +206,8 @@ class PathReader {
   std::span<const RankTimeline> timelines_;
   std::int64_t step_;
   TaskGraph graph_;
+  std::vector<WorkTable> work_;  // by rank
+  Sum host_, waiting_;           // on the path
   StepPath result_;
 };
 

@@ -76,7 +76,7 @@ class Predictor {
 
  private:
   bool wants_every_instruction() const {
-    return options_.keeps_memory_records || options_.wants_path || costs_->engine().shares;
+    return options_.keeps_memory_records || costs_->engine().shares;
   }
 
   std::optional<std::int64_t> capacity() const {

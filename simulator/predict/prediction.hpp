@@ -89,7 +89,7 @@ struct Prediction {
   std::vector<std::string> warnings;
 
   // What all of it was made from. Programs and timelines write equal micro-steps down once, unless
-  // memory records or the path were wanted, or tasks slow each other down: `unrolled` gives them all.
+  // memory records were wanted or tasks slow each other down: `unrolled` gives them all.
   std::vector<RankClass> classes;
   std::vector<int> class_of_rank;       // index into `classes`
   std::vector<int> simulated_ranks;     // the ranks that have a timeline
