@@ -107,12 +107,35 @@ bool is_torchtitan(const Plan& plan) {
   return plan.pytorch.implementation == Implementation::torchtitan;
 }
 
+// Trees have Llama's class names for every family.
+Plan with_llama_classes(Plan plan, const LlamaConfig& model) {
+  for (std::string& name : plan.wrap.layer_class) name = llama_class(model.family, name);
+  return plan;
+}
+
+// What of the model operators "foreshard" do not compute.
+std::string missing_operator(const LlamaConfig& model) {
+  using Kind = RopeScaling::Kind;
+  if (model.has_query_key_norms()) return "norms of queries and keys";
+  switch (model.rope_scaling.kind) {
+    case Kind::none:
+    case Kind::linear:
+    case Kind::llama3: return "";
+    default: return "rotary embeddings of type " + std::string(model.rope_scaling.type());
+  }
+}
+
 // Completes a job that has all but its warnings, and perhaps its units.
 Result<Job> checked(Job job, const std::string& plan_file) {
   const Plan& plan = job.plan;
   if (plan.operators != OperatorSetName::foreshard) {
     return fail(plan_file, "operators",
                 "PyTorch's operators are not supported here yet; expected \"foreshard\"");
+  }
+  if (const std::string missing = missing_operator(job.model); !missing.empty()) {
+    return fail(plan_file, "operators",
+                "\"foreshard\" have no " + missing + ", which model '" + job.model.name +
+                    "' has; expected \"pytorch-eager\"");
   }
   if (plan.runtime != RuntimeName::fsdp2) {
     return fail(plan_file, "runtime", "only \"fsdp2\" is supported here yet; expected \"fsdp2\"");
@@ -122,6 +145,12 @@ Result<Job> checked(Job job, const std::string& plan_file) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
                            " exceeds the model's max_position_embeddings, " +
                            std::to_string(job.model.context));
+  }
+  if (job.model.sliding_window != 0 && plan.batch.sequence > job.model.sliding_window) {
+    job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
+                           " exceeds the model's sliding_window, " +
+                           std::to_string(job.model.sliding_window) +
+                           "; attention is described without the window");
   }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
@@ -163,7 +192,7 @@ int shard_group_size(const Job& job) {
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
                      int ranks, int nodes) {
   return checked({model,
-                  plan,
+                  with_llama_classes(plan, model),
                   ranks,
                   nodes,
                   {},
@@ -173,7 +202,8 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
                  plan_file);
 }
 
-Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_file) {
+Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_file) {
+  const Plan plan = with_llama_classes(given, job.model);
   if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
     return make_job(job.model, plan, plan_file, job.ranks, job.nodes);
   }
