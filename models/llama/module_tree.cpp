@@ -127,6 +127,18 @@ ModuleId ModuleTree::find(std::string_view path) const {
   return kNone;
 }
 
+std::vector<ParameterId> named_parameters(const ModuleTree& tree) {
+  std::vector<ParameterId> order;
+  std::vector<bool> is_listed(tree.parameters.size());
+  for (const Module& module : tree.modules) {
+    for (const ParameterId p : module.parameters) {
+      if (!is_listed[static_cast<std::size_t>(p)]) order.push_back(p);
+      is_listed[static_cast<std::size_t>(p)] = true;
+    }
+  }
+  return order;
+}
+
 ModuleTree llama_modules(const LlamaConfig& c) {
   TreeBuilder add;
   add.modules.reserve(static_cast<std::size_t>(15 * c.layers + 8));

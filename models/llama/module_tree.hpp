@@ -70,6 +70,9 @@ class ModuleTree {
   std::shared_ptr<const void> owner_;
 };
 
+// The parameters in the order of named_parameters(): module by module, each once.
+std::vector<ParameterId> named_parameters(const ModuleTree& tree);
+
 // The tree that transformers builds.
 ModuleTree llama_modules(const LlamaConfig& config);
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "models/lowering/operators/foreshard.hpp"
+#include "models/lowering/operators/pytorch/pytorch_eager.hpp"
 #include "models/lowering/runtimes/fsdp2.hpp"
+#include "models/lowering/training/pytorch_loop.hpp"
 #include "models/lowering/training/training_loop.hpp"
 #include "models/sharding/program_size.hpp"
 
@@ -60,6 +62,23 @@ void reserve_first_step(RankProgram& program, const Job& job, MicroSteps form) {
   program.buffers.reserve(most / 2);
 }
 
+// The set-up, the step that creates the optimizer's state, and any later one.
+RankProgram lower_pytorch(const Job& job, RankProgram program) {
+  program.closing = 0;
+  program.programs.resize(3);
+  reserve_first_step(program, job, MicroSteps::each);
+  lowering::Emitter emit(program, job.tree);
+  lowering::Fsdp2 runtime(job, program, emit);
+  lowering::PyTorchLoop loop(job, program.place, emit, runtime,
+                             lowering::pytorch_eager_operators(job));
+  loop.setup(program.programs[0]);
+  for (int step = 1; step <= 2; ++step) {
+    loop.step(program.programs[static_cast<std::size_t>(step)], step);
+  }
+  warn_of_prefetch(job, program.warnings);
+  return program;
+}
+
 RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram memory,
                   MicroSteps form) {
   RankProgram program = emptied(std::move(memory));
@@ -69,6 +88,7 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   program.groups = groups_of(job);
   program.place = place_in(program.groups, rank);
   program.units = unit_layouts(job, program.place);
+  if (job.plan.operators != OperatorSetName::foreshard) return lower_pytorch(job, std::move(program));
   // The set-up, the step that creates the optimizer's state, any later one, and what follows the last.
   program.closing = run.saves ? 2 : run.exports_weights ? 1 : 0;
   program.programs.resize(3 + program.closing);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/plan/plan_effects.hpp"
+#include "models/plan/plan_words.hpp"
 #include "models/sharding/program_size.hpp"
 
 namespace foreshard {
@@ -103,7 +104,9 @@ Result<void> check_sharded_units(const Job& job, const std::string& file) {
   return {};
 }
 
+// PyTorch's operators are torchtitan's where the plan does not say.
 bool is_torchtitan(const Plan& plan) {
+  if (!plan.pytorch.implementation) return plan.operators != OperatorSetName::foreshard;
   return plan.pytorch.implementation == Implementation::torchtitan;
 }
 
@@ -113,29 +116,71 @@ Plan with_llama_classes(Plan plan, const LlamaConfig& model) {
   return plan;
 }
 
-// What of the model operators "foreshard" do not compute.
-std::string missing_operator(const LlamaConfig& model) {
+// Whether operators "foreshard" compute the rotary embeddings; in memory all types are alike.
+bool is_computed(const RopeScaling& scaling) {
   using Kind = RopeScaling::Kind;
-  if (model.has_query_key_norms()) return "norms of queries and keys";
-  switch (model.rope_scaling.kind) {
-    case Kind::none:
-    case Kind::linear:
-    case Kind::llama3: return "";
-    default: return "rotary embeddings of type " + std::string(model.rope_scaling.type());
+  return scaling.kind == Kind::none || scaling.kind == Kind::linear || scaling.kind == Kind::llama3;
+}
+
+// That the operators compute all that the model has.
+Result<void> check_model(const LlamaConfig& model, OperatorSetName operators,
+                         const std::string& file) {
+  const auto refused = [&](const std::string& missing, const std::string& expected) {
+    return fail(file, "operators",
+                '"' + std::string(word(operators)) + "\" have no " + missing + ", which model '" +
+                    model.name + "' has; expected " + expected);
+  };
+  if (model.has_query_key_norms()) {
+    return refused("norms of queries and keys", "a model without");
   }
+  if (operators == OperatorSetName::foreshard && !is_computed(model.rope_scaling)) {
+    return refused("rotary embeddings of type " + std::string(model.rope_scaling.type()),
+                   "\"pytorch-eager\"");
+  }
+  return {};
+}
+
+// Two pools of cuBLAS' workspaces, ":KiB:count:KiB:count".
+std::int64_t configured_workspace(const std::string& config) {
+  std::int64_t bytes = 0, kibibytes = 0, number = 0;
+  int fields = 0;
+  const auto end_field = [&] {
+    if (fields++ % 2 == 0) {
+      kibibytes = number;
+    } else {
+      bytes += kibibytes * 1024 * number;
+    }
+    number = 0;
+  };
+  for (std::size_t i = 1; i < config.size(); ++i) {
+    if (config[i] == ':') {
+      end_field();
+    } else {
+      number = 10 * number + (config[i] - '0');
+    }
+  }
+  if (config.size() > 1) end_field();
+  return bytes;
+}
+
+// PyTorch's operators run on an H100 SXM where no machine says otherwise.
+DeviceTraits hopper_traits(const PyTorchPlan& plan) {
+  constexpr std::int64_t kWorkspace =
+      32 << 20;  // at::cuda::parseChosenWorkspaceSize, of capability 9.0
+  const std::int64_t configured = configured_workspace(plan.cublas_workspace_config);
+  return {DeviceKind::cuda, 90, 132, Bytes(configured > 0 ? configured : kWorkspace)};
 }
 
 // Completes a job that has all but its warnings, and perhaps its units.
 Result<Job> checked(Job job, const std::string& plan_file) {
   const Plan& plan = job.plan;
-  if (plan.operators != OperatorSetName::foreshard) {
+  if (plan.operators == OperatorSetName::pytorch_compile) {
     return fail(plan_file, "operators",
-                "PyTorch's operators are not supported here yet; expected \"foreshard\"");
+                "compiled PyTorch is not supported here yet; expected \"foreshard\" or "
+                "\"pytorch-eager\"");
   }
-  if (const std::string missing = missing_operator(job.model); !missing.empty()) {
-    return fail(plan_file, "operators",
-                "\"foreshard\" have no " + missing + ", which model '" + job.model.name +
-                    "' has; expected \"pytorch-eager\"");
+  if (auto ok = check_model(job.model, plan.operators, plan_file); !ok) {
+    return tl::unexpected(ok.error());
   }
   if (plan.runtime != RuntimeName::fsdp2) {
     return fail(plan_file, "runtime", "only \"fsdp2\" is supported here yet; expected \"fsdp2\"");
@@ -191,15 +236,16 @@ int shard_group_size(const Job& job) {
 
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
                      int ranks, int nodes) {
-  return checked({model,
-                  with_llama_classes(plan, model),
-                  ranks,
-                  nodes,
-                  {},
-                  is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
-                  {},
-                  {}},
-                 plan_file);
+  return checked(
+      {model,
+       with_llama_classes(plan, model),
+       ranks,
+       nodes,
+       plan.operators == OperatorSetName::foreshard ? DeviceTraits{} : hopper_traits(plan.pytorch),
+       is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
+       {},
+       {}},
+      plan_file);
 }
 
 Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_file) {
@@ -217,6 +263,15 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
                   wraps_alike ? job.units : std::vector<Unit>(),
                   {}},
                  plan_file);
+}
+
+bool is_checkpointed(const Job& job, std::size_t layer) {
+  switch (job.plan.checkpointing.mode) {
+    case CheckpointMode::none: return false;
+    case CheckpointMode::every:
+      return (layer + 1) % static_cast<std::size_t>(job.plan.checkpointing.every) == 0;
+    default: return true;
+  }
 }
 
 AfterForward after_forward(const Job& job, UnitId unit) {

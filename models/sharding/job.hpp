@@ -39,6 +39,9 @@ std::int64_t tokens_per_step(const Job& job);
 // Ranks that share one copy of the parameters.
 int shard_group_size(const Job& job);
 
+// Whether a decoder block's activations are computed again in backward.
+bool is_checkpointed(const Job& job, std::size_t layer);
+
 // What becomes of a unit's unsharded parameters after its forward: they stay, or every rank keeps its
 // shard alone (also where it is the only rank of its shard group), or a slice for the post-forward
 // group.

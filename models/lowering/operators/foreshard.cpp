@@ -268,7 +268,11 @@ Segment loss(const Job& job) {
 }  // namespace
 
 OperatorSet foreshard_operators(const Job& job) {
-  return {embedding(job), block(job), head(job), loss(job)};
+  return {embedding(job),
+          {block(job)},
+          std::vector<std::int32_t>(static_cast<std::size_t>(job.model.layers)),
+          head(job),
+          loss(job)};
 }
 
 }  // namespace foreshard::lowering

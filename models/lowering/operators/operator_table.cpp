@@ -113,16 +113,16 @@ class Compiler {
       out.add(Action::Kind::allocate, o.slot);
       alive_[at(o.slot)] = true;
     }
-    out.launch({node.key, node.reads, node.writes, kNone});
+    out.launch({node.key, node.reads, node.writes});
     for (const Operand& o : node.writes) {
       if (is_slot(o) && table_.slots[at(o.slot)].role == Role::scratch) {
         end(out, at(o.slot), Action::Kind::free);
       }
     }
     for (const Operand& o : node.writes) {
-      if (is_slot(o) && table_.slots[at(o.slot)].parameter.module != kNone) {
-        end(out, at(o.slot), Action::Kind::gradient_ready);
-      }
+      if (!is_slot(o) || table_.slots[at(o.slot)].parameter.module == kNone) continue;
+      end(out, at(o.slot), Action::Kind::gradient_ready);
+      out.add(Action::Kind::accumulate, kNone);
     }
   }
 

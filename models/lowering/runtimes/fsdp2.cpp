@@ -10,13 +10,16 @@ Fsdp2::Fsdp2(const Job& job, RankProgram& program, Emitter& emit)
       plan_(job.plan),
       program_(program),
       emit_(emit),
+      is_pytorch_(job.plan.operators != OperatorSetName::foreshard),
+      rules_(is_pytorch_ ? pytorch_rules(job.plan.pytorch) : PyTorchRules{}),
       states_(job.units.size()),
       unit_of_layer_(static_cast<std::size_t>(job.model.layers), kNone),
       layer_of_unit_(job.units.size(), kNone),
       stays_sharded_in_backward_(job.units.size()),
       places_(job.tree.parameters.size()),
       gradient_type_(job.plan.precision.param),
-      reduce_type_(job.plan.precision.reduce.value_or(gradient_type_)) {
+      reduce_type_(job.plan.precision.reduce.value_or(
+          rules_.reduces_in_parameter_type ? job.plan.precision.storage : gradient_type_)) {
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     const Unit& unit = job.units[u];
     const UnitId id = static_cast<UnitId>(u);
@@ -28,42 +31,18 @@ Fsdp2::Fsdp2(const Job& job, RankProgram& program, Emitter& emit)
       unit_of_layer_[static_cast<std::size_t>(first.layer)] = id;
       layer_of_unit_[u] = first.layer;
     }
-    after_forward_.push_back(after_forward(job, id));
+    const bool is_kept_root = id == 0 && !rules_.root_reshards_as_told;
+    after_forward_.push_back(is_kept_root ? AfterForward::keep : after_forward(job, id));
     stays_sharded_in_backward_[u] = stays_sharded_in_backward(job, id);
   }
 }
 
-void Fsdp2::allocate_shards() {
-  const DType storage = plan_.precision.storage;
-  const bool on_host = plan_.offload.parameters;
-  held_.resize(job_.units.size());
-  for (std::size_t u = 0; u < job_.units.size(); ++u) {
-    const UnitLayout& layout = program_.units[u];
-    if (layout.parameters.empty()) continue;
-    focus(static_cast<UnitId>(u));
-    const auto allocate = [&](const ParameterShard& p, Role role, bool is_on_host) {
-      return emit_.allocate({p.padded * item_size(storage), Category::parameters, role,
-                             emit_.parameter_name(p.parameter), Stream::compute, is_on_host, true});
-    };
-    UnitShards& held = held_[u];
-    for (const ParameterShard& p : layout.parameters) {
-      held.shards.push_back(allocate(p, Role::shard, on_host));
-    }
-    if (plan_.offload.optimizer && !on_host) {
-      for (const ParameterShard& p : layout.parameters) {
-        held.master_shards.push_back(allocate(p, Role::master_shard, true));
-      }
-    }
-    if (on_host || plan_.offload.optimizer) {
-      held.host_gradient =
-          emit_.allocate({layout.padded * item_size(storage), Category::gradients,
-                          Role::host_gradient, kNone, Stream::compute, true, true});
-    }
-  }
-}
-
 void Fsdp2::begin_step() {
-  for (UnitState& s : states_) s = UnitState{};
+  for (UnitState& s : states_) {
+    const BufferId reduced = s.reduced;
+    s = UnitState{};
+    s.reduced = reduced;
+  }
   all_gather_state_ = reduce_scatter_state_ = {};
 }
 
@@ -104,6 +83,7 @@ void Fsdp2::unshard_root_before_forward() {
 void Fsdp2::root_pre_forward(UnitId unit) {
   if (iteration_root_ != kNone) return;
   iteration_root_ = unit;
+  if (!std::exchange(has_run_forward_, true)) pad_shards_again();
   const auto range = emit_.range(Range::root_pre_forward);
   all_gather_streams_wait(emit_.record(Stream::compute));
 }
@@ -189,10 +169,11 @@ void Fsdp2::pre_forward_in_recompute(UnitId unit) {
   wait_for_unshard(unit);
 }
 
-// Inside backward a forward neither reshards nor counts in the post-forward order.
+// Inside backward a forward neither reshards nor counts in the post-forward order, from 2.10 on.
 void Fsdp2::post_forward_in_recompute(UnitId unit) {
   focus(unit);
   if (at(unit).state == State::pre_backward) return;
+  if (rules_.recompute_reshards) return post_forward(unit, true);
   at(unit).state = State::idle;
   end_iteration(unit);
 }

@@ -2,7 +2,11 @@
 // fully_shard does it. Section numbers in comments are those of the reference "FSDP memory and
 // timing semantics"; function names in the comments are PyTorch's.
 //
-// Files: the hooks and prefetching (fsdp2.cpp), gathering (fsdp2_unshard.cpp), gradients
+// Under operators "foreshard" it does what PyTorch 2.11's does, but for scratch of PyTorch's own kernels;
+// under operators that describe PyTorch it is PyTorch's of the plan's version, scratch included.
+//
+// Files: the hooks and prefetching (fsdp2.cpp), the set-up (fsdp2_shards.cpp), gathering
+// (fsdp2_unshard.cpp), gradients on their way to a unit (fsdp2_gradients.cpp) and their reduction
 // (fsdp2_reduce.cpp).
 #pragma once
 
@@ -10,6 +14,7 @@
 #include <vector>
 
 #include "models/lowering/script/emitter.hpp"
+#include "models/lowering/script/pytorch_rules.hpp"
 #include "models/lowering/script/sharding_runtime.hpp"
 #include "models/sharding/job.hpp"
 
@@ -20,7 +25,7 @@ class Fsdp2 final : public ShardingRuntime {
   Fsdp2(const Job& job, RankProgram& program, Emitter& emit);
 
   // On the host with offload.parameters; with offload.optimizer master copies on the host besides.
-  void allocate_shards() override;
+  void allocate_shards(const ModuleBuffers& buffers_of) override;
 
   void begin_step() override;
   void begin_micro_step(bool is_last) override;
@@ -40,6 +45,7 @@ class Fsdp2 final : public ShardingRuntime {
   BufferId gradient(ParameterId parameter) const override;
   // AccumulateGrad (1.11).
   void gradient_ready(ParameterId parameter, BufferId gradient) override;
+  void accumulate_gradients() override;
 
   std::vector<OptimizerTensors> optimizer_tensors() const override;
   void zero_gradients() override;
@@ -58,6 +64,7 @@ class Fsdp2 final : public ShardingRuntime {
     EventId gathered_event = kNone;  // none where the compute stream gathered
     EventId kept_event = kNone;
     std::vector<BufferId> unsharded, kept, gradients, accumulated;
+    bool gradients_are_wide = false;  // autograd has cast them to the reduce type
     std::vector<int> post_forward_indices;
     BufferId all_reduce_input = kNone;  // held until finalize_backward
     BufferId partial_reduction = kNone;
@@ -80,6 +87,7 @@ class Fsdp2 final : public ShardingRuntime {
   // What stays from the set-up to the end of the run.
   struct UnitShards {
     std::vector<BufferId> shards;         // on the host with offload.parameters
+    BufferId gradient = kNone;            // of PyTorch, which frees it in the next step
     std::vector<BufferId> master_shards;  // host, offload.optimizer
     BufferId host_gradient = kNone;       // flat, host optimizer only
   };
@@ -93,6 +101,7 @@ class Fsdp2 final : public ShardingRuntime {
                         std::span<const BufferId> inputs);
   void wait_for_unshard(UnitId unit);
   void copy_out(UnitId unit);
+  bool copies_alone() const;  // a shard group of one, which gathers nothing
   void copy_from_shards(UnitId unit);
   void all_gather_streams_wait(EventId event);
   void release_all_gather_state();
@@ -106,7 +115,7 @@ class Fsdp2 final : public ShardingRuntime {
   void prefetch_forward(UnitId unit);
   void prefetch_backward(UnitId unit);
 
-  void accumulate_gradients(UnitId unit);
+  void add_to_accumulated(UnitId unit);
   void keep_unsharded_gradients(UnitId unit);
   void reduce_gradients(UnitId unit);
   BufferId cut_into_columns(UnitId unit, std::vector<BufferId>& gradients, DType type);
@@ -121,11 +130,38 @@ class Fsdp2 final : public ShardingRuntime {
   bool copies_gradients_last()
       const;  // to the host that optimizes; where it keeps parameters: always
 
+  void allocate_as_pytorch(const ModuleBuffers& buffers_of);
+  void allocate_module(ModuleId module, const std::vector<UnitId>& unit_of,
+                       const ModuleBuffers& buffers_of);
+  BufferId allocate_shard(const ParameterShard& shard, std::int64_t elements);
+  void allocate_masters(UnitId unit);
+  void pad_shards(UnitId unit);
+  void pad_shards_again();
+  void scratch_of_copy_out(UnitId unit, std::int64_t ranks);
+  void scratch_of_copy_in(UnitId unit);
+  void release_reduce_scatter_state();
+  BufferId allocate_sharded_gradient(UnitId unit, const Emitter::BufferSpec& spec);
+
+  std::int64_t uses_of(ParameterId parameter) const;
+  bool widens(ParameterId parameter);
+  BufferId widened(ParameterId parameter, BufferId gradient);
+  BufferId& gradient_of(ParameterId parameter);
+  void keep_or_add(ParameterId parameter, BufferId gradient);
+  void keep_sum(ParameterId parameter, BufferId first, BufferId second);
+
   const Job& job_;
   const Plan& plan_;
   RankProgram& program_;
   Emitter& emit_;
+  const bool is_pytorch_;
+  const PyTorchRules rules_;
   std::vector<UnitShards> held_;
+  struct ReadyGradient {
+    ParameterId parameter;
+    BufferId gradient;
+  };
+  std::vector<ReadyGradient> ready_;     // that accumulate_gradients has not seen yet
+  std::vector<ReadyGradient> first_use_;  // of a tied parameter, whose second use is to come
   std::vector<UnitState> states_;
   std::vector<UnitId> unit_of_layer_;  // unit that wraps exactly a decoder layer, or kNone
   std::vector<std::int32_t> layer_of_unit_;
@@ -139,6 +175,7 @@ class Fsdp2 final : public ShardingRuntime {
   std::vector<UnitId> post_forward_order_;
   Pending all_gather_state_, reduce_scatter_state_;
   bool is_last_micro_step_ = true;
+  bool has_run_forward_ = false;
   UnitId iteration_root_ = kNone;  // that began the forward at hand (iter_forward_root)
   DType gradient_type_, reduce_type_;
 };

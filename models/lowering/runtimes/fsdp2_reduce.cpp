@@ -26,36 +26,13 @@ bool Fsdp2::ends_differently() const {
          std::find(std::begin(each), std::end(each), When::last) != std::end(each);
 }
 
-BufferId Fsdp2::gradient(ParameterId parameter) const {
-  const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
-  const auto& gradients = states_[static_cast<std::size_t>(place.unit)].gradients;
-  return gradients.empty() ? kNone : gradients[static_cast<std::size_t>(place.index)];
-}
-
-// The first is kept; a later one is added to it in place.
-void Fsdp2::gradient_ready(ParameterId parameter, BufferId gradient) {
-  const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
-  UnitState& s = at(place.unit);
-  s.gradients.resize(layout(place.unit).parameters.size(), kNone);
-  BufferId& existing = s.gradients[static_cast<std::size_t>(place.index)];
-  if (existing == kNone) {
-    existing = gradient;
-    return;
-  }
-  const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
-  emit_.launch(Stream::compute,
-               {Operator::add, gradient_type_, gradient_type_, gradient_type_, {numel}}, {gradient},
-               {existing});
-  emit_.free(gradient);
-}
-
 // FSDPParamGroup.post_backward.
 void Fsdp2::post_backward(UnitId unit) {
   UnitState& s = at(unit);
   if (!is_managed(unit) || s.post_backward_done) return;
   s.post_backward_done = true;
   focus(unit);
-  if (!s.accumulated.empty()) accumulate_gradients(unit);
+  if (!s.accumulated.empty()) add_to_accumulated(unit);
   {
     const auto range = emit_.range(Range::post_backward_reshard, unit);
     if (reshards_after_backward()) reshard(unit);
@@ -68,7 +45,7 @@ void Fsdp2::post_backward(UnitId unit) {
   s.state = State::idle;
 }
 
-void Fsdp2::accumulate_gradients(UnitId unit) {
+void Fsdp2::add_to_accumulated(UnitId unit) {
   UnitState& s = at(unit);
   const auto range = emit_.range(Range::post_backward_accumulate, unit);
   for (std::size_t i = 0; i < s.gradients.size(); ++i) {
@@ -85,7 +62,7 @@ void Fsdp2::accumulate_gradients(UnitId unit) {
 // otherwise converted one by one (to_accumulated_grad_if_needed).
 void Fsdp2::keep_unsharded_gradients(UnitId unit) {
   UnitState& s = at(unit);
-  if (reduce_type_ == gradient_type_ || !s.accumulated.empty()) return;
+  if (reduce_type_ == gradient_type_ || !s.accumulated.empty() || s.gradients_are_wide) return;
   for (std::size_t i = 0; i < s.gradients.size(); ++i) {
     const ParameterShard& p = layout(unit).parameters[i];
     const std::int64_t numel = p.rows * p.columns;
@@ -105,20 +82,17 @@ void Fsdp2::reduce_gradients(UnitId unit) {
   UnitState& s = at(unit);
   const UnitLayout& shape = layout(unit);
   const std::int64_t ranks = group(Group::shard).size;
-  if (reduce_scatter_state_.buffer != kNone) {
-    emit_.wait(Stream::compute, reduce_scatter_state_.event);
-    emit_.free(reduce_scatter_state_.buffer);
-    reduce_scatter_state_ = {};
-  }
+  if (!rules_.keeps_reduced_input) release_reduce_scatter_state();
   if (s.post_reduce) emit_.wait(Stream::compute, *s.post_reduce);
 
   const bool from_accumulated = !s.accumulated.empty();
   std::vector<BufferId>& gradients = from_accumulated ? s.accumulated : s.gradients;
-  const DType from = from_accumulated ? reduce_type_ : gradient_type_;
+  const DType from = from_accumulated || s.gradients_are_wide ? reduce_type_ : gradient_type_;
   const BufferId uncut = cut_into_columns(unit, gradients, from);
   const std::int64_t bytes = ranks * shape.padded * item_size(reduce_type_);
   const BufferId input =
       emit_.allocate({bytes, Category::reduce_scatter, Role::reduce_scatter_input});
+  if (is_pytorch_) scratch_of_copy_in(unit);
   emit_.launch(Stream::compute,
                emit_.intern({Operator::reduce_scatter_copy_in,
                              reduce_type_,
@@ -129,18 +103,26 @@ void Fsdp2::reduce_gradients(UnitId unit) {
   // Variables of foreach_reduce's loop keep the group's last gradient until it returns, and the last
   // that was cut into columns.
   std::vector<BufferId> late;
-  if (ranks > 1 && shape.parameters.back().shard_dim == 0) {
+  const bool loop_runs = rules_.loop_keeps_last_gradient && (ranks > 1 || rules_.loop_runs_alone);
+  if (loop_runs && shape.parameters.back().shard_dim == 0) {
     late.push_back(gradients.back());
     gradients.pop_back();
   }
   if (uncut != kNone) late.push_back(uncut);
   for (std::size_t i = gradients.size(); i-- > 0;) emit_.free(gradients[i]);
   gradients.clear();
+  s.gradients_are_wide = false;
 
   emit_.wait_for(Stream::reduce_scatter, Stream::compute);
-  const BufferId output =
-      emit_.allocate({shape.padded * item_size(reduce_type_), Category::reduce_scatter,
-                      Role::reduce_scatter_output, kNone, Stream::reduce_scatter});
+  const bool is_replicated = group(Group::replicate).size > 1;
+  const bool is_partial = is_replicated && !all_reduces_now();
+  const Emitter::BufferSpec reduced_shards = {shape.padded * item_size(reduce_type_),
+                                              Category::reduce_scatter,
+                                              Role::reduce_scatter_output, kNone,
+                                              Stream::reduce_scatter};
+  const bool becomes_gradient = reduce_type_ == plan_.precision.storage && !is_partial;
+  const BufferId output = becomes_gradient ? allocate_sharded_gradient(unit, reduced_shards)
+                                           : emit_.allocate(reduced_shards);
   const DType type = reduce_type_;
   if (ranks > 1) {
     emit_.collective(Stream::reduce_scatter, Group::shard,
@@ -157,8 +139,7 @@ void Fsdp2::reduce_gradients(UnitId unit) {
     emit_.launch(Stream::reduce_scatter, {Operator::add, type, type, type, {shape.padded}}, {term},
                  {sum});
   };
-  const bool is_replicated = group(Group::replicate).size > 1;
-  if (is_replicated && !all_reduces_now()) {
+  if (is_partial) {
     s.partial_reduction = partial == kNone ? output : partial;
     if (partial != kNone) {
       add_to(partial, output);
@@ -181,7 +162,44 @@ void Fsdp2::reduce_gradients(UnitId unit) {
     if (partial != kNone) late.push_back(partial);
   }
   for (const BufferId buffer : late) emit_.free(buffer);
+  release_reduce_scatter_state();
   reduce_scatter_state_ = {input, reduced};
+}
+
+void Fsdp2::release_reduce_scatter_state() {
+  if (reduce_scatter_state_.buffer == kNone) return;
+  emit_.wait(Stream::compute, reduce_scatter_state_.event);
+  emit_.free(reduce_scatter_state_.buffer);
+  reduce_scatter_state_ = {};
+}
+
+// PyTorch's lives on into the next step, in which it is freed before a new one is allocated.
+BufferId Fsdp2::allocate_sharded_gradient(UnitId unit, const Emitter::BufferSpec& spec) {
+  if (!is_pytorch_ || at(unit).reduced != kNone || plan_.offload.parameters) {
+    return emit_.allocate(spec);
+  }
+  BufferId& gradient = held_[static_cast<std::size_t>(unit)].gradient;
+  if (gradient == kNone) {
+    Emitter::BufferSpec kept = spec;
+    kept.category = Category::gradients;
+    kept.persistent = true;
+    gradient = emit_.declare(kept);
+  }
+  emit_.allocate(gradient);
+  return gradient;
+}
+
+// The offsets that chunk_cat hands to its kernel, 64 bits each: blocks of 2048 bytes. It runs where the
+// types are equal or 16 bits become fp32.
+void Fsdp2::scratch_of_copy_in(UnitId unit) {
+  const std::int64_t from = item_size(gradient_type_), to = item_size(reduce_type_);
+  if (from > to) return;
+  constexpr std::int64_t kBlock = 2048;
+  const auto& parameters = layout(unit).parameters;
+  std::int64_t blocks = 0;
+  for (const ParameterShard& p : parameters) blocks += (p.padded * to + kBlock - 1) / kBlock;
+  emit_.free(emit_.allocate({8 * (6 * static_cast<std::int64_t>(parameters.size()) + 2 + blocks),
+                             Category::temporaries, Role::scratch}));
 }
 
 // Step 6's chunk and cat: gradients of parameters cut on columns become full copies in the order of
@@ -207,6 +225,10 @@ BufferId Fsdp2::cut_into_columns(UnitId unit, std::vector<BufferId>& gradients, 
     originals.push_back(std::exchange(gradients[i], cut));
   }
   if (originals.empty()) return kNone;
+  if (rules_.column_originals_die_early) {
+    for (const BufferId original : originals) emit_.free(original);
+    return kNone;
+  }
   for (std::size_t i = 0; i + 1 < originals.size(); ++i) emit_.free(originals[i]);
   return originals.back();
 }
@@ -221,8 +243,9 @@ void Fsdp2::take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
   const bool is_replicated = stream == Stream::all_reduce;
   BufferId gradient = output;
   if (reduce_type_ != storage) {
-    gradient = emit_.allocate({elements * item_size(storage), Category::gradients,
-                               Role::sharded_gradient, kNone, stream});
+    gradient = allocate_sharded_gradient(
+        unit, {elements * item_size(storage), Category::gradients, Role::sharded_gradient, kNone,
+               stream});
     emit_.launch(stream, {Operator::cast, storage, reduce_type_, storage, {elements}}, {output},
                  {gradient});
     if (!is_replicated) emit_.free(output);
@@ -280,22 +303,18 @@ void Fsdp2::final_callback() {
     finalize(unit);
   }
   focus(kNone);
-  if (reduce_scatter_state_.buffer != kNone) {
-    emit_.wait(Stream::compute, reduce_scatter_state_.event);
-    emit_.free(reduce_scatter_state_.buffer);
-    reduce_scatter_state_ = {};
-  }
+  release_reduce_scatter_state();
 }
 
 void Fsdp2::finalize(UnitId unit) {
   UnitState& s = at(unit);
   if (s.post_reduce) emit_.wait(Stream::compute, *s.post_reduce);
-  drop_gathered(unit);
   if (s.all_reduce_input != kNone) {
     emit_.wait(Stream::reduce_scatter,
                *s.post_reduce);  // its pool's stream, before it may be reused
     emit_.free(std::exchange(s.all_reduce_input, kNone));
   }
+  drop_gathered(unit);
   if (plan_.offload.parameters && s.on_host != kNone) emit_.host_wait(s.on_host);
 }
 

@@ -1,5 +1,8 @@
 // The gathering half of the runtime: from shards to the parameters that operators see and back
 // (sections 1.4 to 1.6 and 1.12).
+#include <algorithm>
+#include <cmath>
+
 #include "models/lowering/runtimes/fsdp2.hpp"
 
 namespace foreshard::lowering {
@@ -11,7 +14,7 @@ void Fsdp2::unshard(UnitId unit) {
   if (s.state == State::pre_backward && stays_sharded_in_backward_[static_cast<std::size_t>(unit)])
     return;
   s.has_gathered = true;
-  if (group(Group::shard).size == 1) return;  // all work is done in the wait
+  if (copies_alone()) return;  // all work is done in the wait
   const auto range = emit_.range(Range::all_gather, unit);
   // get_all_gather_streams, section 1.4. An asynchronous collective runs on the communicator's own
   // stream, its buffers are the compute stream's; a user's unshard() is synchronous on the current.
@@ -121,7 +124,8 @@ void Fsdp2::wait_for_unshard(UnitId unit) {
   if (!s.has_gathered) return;
   s.has_gathered = false;
   s.is_unsharded = true;
-  if (group(Group::shard).size == 1) return copy_from_shards(unit);
+  if (rules_.releases_gather_before_wait && s.state == State::forward) release_all_gather_state();
+  if (copies_alone()) return copy_from_shards(unit);
   const auto range = emit_.range(Range::all_gather_copy_out, unit);
   Pending previous;
   if (s.state == State::forward) previous = std::exchange(all_gather_state_, {});
@@ -161,6 +165,7 @@ void Fsdp2::copy_out(UnitId unit) {
   const std::int64_t ranks =
       s.is_kept_after_forward ? group(Group::post_forward).size : shard_ranks;
   const std::int64_t slice = layout(unit).padded * shard_ranks / ranks;
+  if (is_pytorch_) scratch_of_copy_out(unit, ranks);
   emit_.launch(Stream::compute,
                emit_.intern({Operator::all_gather_copy_out, type, type, type, {slice, ranks}}),
                {&s.gathered, 1}, targets);
@@ -172,8 +177,39 @@ void Fsdp2::copy_out(UnitId unit) {
                  {targets[i]}, {s.unsharded[i]});
   }
   if (temporaries.empty()) return;
+  const bool ends_with_columns = layout(unit).parameters.back().shard_dim != 0;
+  if (rules_.column_originals_die_early && !ends_with_columns) {
+    for (std::size_t i = temporaries.size(); i-- > 0;) emit_.free(temporaries[i]);
+    return;
+  }
   for (std::size_t i = temporaries.size() - 1; i-- > 0;) emit_.free(temporaries[i]);
   emit_.free(temporaries.back());
+}
+
+// The offsets that split_with_sizes_copy hands to its kernel, 64 bits each (reference: metadata of
+// FSDP2's fused copies): blocks of 2048 bytes, as many of them as fill the device.
+void Fsdp2::scratch_of_copy_out(UnitId unit, std::int64_t ranks) {
+  constexpr std::int64_t kBlock = 2048, kThreads = 2048, kThreadsOfBlock = 64;
+  const auto blocks_of = [](std::int64_t bytes, std::int64_t block) {
+    return (bytes + block - 1) / block;
+  };
+  const std::int64_t most = job_.device.multiprocessors * kThreads / kThreadsOfBlock;
+  const std::int64_t element = item_size(plan_.precision.param);
+  const std::int64_t times = group(Group::shard).size / ranks;
+  const auto& parameters = layout(unit).parameters;
+  const auto sum_of_blocks = [&](std::int64_t block) {
+    std::int64_t sum = 0;
+    for (const ParameterShard& p : parameters) sum += blocks_of(times * p.padded * element, block);
+    return sum;
+  };
+  const std::int64_t rounds = std::max<std::int64_t>(1, blocks_of(ranks * sum_of_blocks(kBlock), most));
+  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(rounds)));
+  while (root * root < rounds) ++root;
+  while (root > 1 && (root - 1) * (root - 1) >= rounds) --root;
+  const std::int64_t together = std::min(root, ranks);
+  const std::int64_t blocks = sum_of_blocks(kBlock * blocks_of(rounds, together));
+  emit_.free(emit_.allocate({8 * (4 * static_cast<std::int64_t>(parameters.size()) + 1 + blocks),
+                             Category::temporaries, Role::scratch}));
 }
 
 // A shard group of one (1.5): no collective but a copy of each parameter, cast first where types
@@ -214,6 +250,10 @@ void Fsdp2::copy_from_shards(UnitId unit) {
   if (before != kNone) emit_.free(before);
 }
 
+bool Fsdp2::copies_alone() const {
+  return group(Group::shard).size == 1 && rules_.single_rank_copies;
+}
+
 void Fsdp2::all_gather_streams_wait(EventId event) {
   emit_.wait(Stream::all_gather_copy_in, event);
   emit_.wait(Stream::all_gather, event);
@@ -231,7 +271,7 @@ void Fsdp2::drop_gathered(UnitId unit) {
   UnitState& s = at(unit);
   if (!s.has_gathered) return;
   s.has_gathered = false;
-  if (group(Group::shard).size == 1) return;
+  if (copies_alone()) return;
   if (s.gathered_event != kNone) emit_.wait(Stream::compute, s.gathered_event);
   all_gather_streams_wait(emit_.record(Stream::compute));
   emit_.free(s.gathered);

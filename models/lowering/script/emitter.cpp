@@ -161,8 +161,20 @@ void Emitter::set_operands(Instruction& instruction, Buffers reads, Buffers writ
   operands.insert(operands.end(), writes.begin(), writes.end());
 }
 
-void Emitter::launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux) {
+OperatorId Emitter::intern_operator(std::string_view name) {
+  if (name.empty()) return kNone;
+  auto& operators = program_.operators;
+  const auto found = std::find_if(operators.begin(), operators.end(),
+                                  [name](const OperatorInfo& o) { return o.name == name; });
+  if (found != operators.end()) return narrow<OperatorId>(found - operators.begin());
+  operators.push_back({std::string(name), false});
+  return narrow<OperatorId>(operators.size() - 1);
+}
+
+void Emitter::launch(Stream stream, CostKeyId key, OperatorId op, Buffers reads, Buffers writes,
+                     int aux) {
   Instruction& out = append(Kind::launch, stream);
+  out.op = op;
   out.cost_key = key;
   out.aux = aux;
   set_operands(out, reads, writes);

@@ -132,8 +132,15 @@ class Emitter {
     return program_.cost_keys[static_cast<std::size_t>(id)];
   }
 
+  // An operator that is not of our own, by its name; "": none.
+  OperatorId intern_operator(std::string_view name);
+
   using Buffers = std::span<const BufferId>;
-  void launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux = 0);
+  void launch(Stream stream, CostKeyId key, OperatorId op, Buffers reads, Buffers writes,
+              int aux = 0);
+  void launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux = 0) {
+    launch(stream, key, kNone, reads, writes, aux);
+  }
   void launch(Stream stream, const CostKey& key, Buffers reads, Buffers writes, int aux = 0) {
     launch(stream, intern(key), reads, writes, aux);
   }

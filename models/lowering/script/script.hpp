@@ -34,8 +34,23 @@ struct SlotSpec {
   ParameterRef parameter{};  // whose gradient it is; otherwise it belongs to the module at hand
 };
 
-// Buffers that every segment sees under these names.
-enum class Shared : std::uint8_t { workspace, rope_table, tokens, targets, loss, kCount };
+// Buffers that every segment sees under these names. A segment can also hand a slot over to one of
+// them, for another to receive: what PyTorch's modules share in variables of their own.
+enum class Shared : std::uint8_t {
+  workspace,           // of the matrix products, in backward those of the autograd thread
+  autograd_workspace,  // where that is another one
+  rope_table,
+  tokens,
+  targets,
+  loss,
+  root_gradient,  // the one that backward begins with
+  logits,
+  embedded,  // the embedding's output
+  positions,
+  cosines,
+  sines,
+  kCount
+};
 
 struct Operand {
   enum class Kind : std::uint8_t {
@@ -61,7 +76,9 @@ struct Operand {
 struct Launch {
   CostKey key;
   std::vector<Operand> reads, writes;
-  CostKeyId key_id = kNone;  // filled when the script is bound to an emitter
+  std::string_view name{};   // of an operator that is not of our own, such as "aten::mul"
+  CostKeyId key_id = kNone;  // these two are filled when the script is bound to an emitter
+  OperatorId op = kNone;
 };
 
 struct Action {
@@ -72,9 +89,14 @@ struct Action {
     free,            // slot `index`
     launch,          // launch `index` of the script
     gradient_ready,  // slot `index` holds the gradient of its parameter; it is the runtime's now
-    recompute        // a checkpointed block computes its activations again here
+    accumulate,      // the gradients that are ready are accumulated (AccumulateGrad runs)
+    recompute,       // a checkpointed block computes its activations again here
+    workspace,       // allocates `shared`, unless it is there already
+    hand_over,       // what slot `index` holds becomes `shared`
+    receive          // what `shared` holds becomes slot `index`
   };
   Kind kind;
+  Shared shared = Shared::workspace;
   std::int32_t index = kNone;
 };
 
@@ -82,7 +104,9 @@ struct Script {
   std::vector<Action> actions;
   std::vector<Launch> launches;
 
-  void add(Action::Kind kind, std::int32_t index) { actions.push_back({kind, index}); }
+  void add(Action::Kind kind, std::int32_t index, Shared shared = Shared::workspace) {
+    actions.push_back({kind, shared, index});
+  }
   void launch(Launch launch) {
     add(Action::Kind::launch, static_cast<std::int32_t>(launches.size()));
     launches.push_back(std::move(launch));
@@ -104,7 +128,15 @@ struct Segment {
 
 // What a Llama consists of. Another operator set is another function that makes these segments.
 struct OperatorSet {
-  Segment embedding, block, head, loss;
+  Segment embedding;
+  std::vector<Segment> blocks;           // those that differ
+  std::vector<std::int32_t> block_kind;  // by layer: which of them stands there
+  Segment head, loss;
+  bool loss_in_model = false;  // the model's forward computes it, inside the root's hooks
+
+  const Segment& block(std::size_t layer) const {
+    return blocks[static_cast<std::size_t>(block_kind[layer])];
+  }
 };
 
 // Slots that are alive once a forward script has run, in ascending order: what backward will need,

@@ -38,7 +38,10 @@ ScriptRunner::ScriptRunner(const Job& job, Emitter& emit, ShardingRuntime& runti
 void ScriptRunner::bind(Segment& segment, Emitter& emit) {
   for (Script* script : {&segment.forward, &segment.backward, &segment.checkpointed_forward,
                          &segment.recomputation, &segment.recomputed_backward}) {
-    for (Launch& launch : script->launches) launch.key_id = emit.intern(launch.key);
+    for (Launch& launch : script->launches) {
+      launch.key_id = emit.intern(launch.key);
+      launch.op = emit.intern_operator(launch.name);
+    }
   }
 }
 
@@ -81,7 +84,14 @@ void ScriptRunner::launch(const Frame& frame, const Launch& launch) {
   writes_.clear();
   for (const Operand& o : launch.reads) reads_.push_back(resolve(frame, o));
   for (const Operand& o : launch.writes) writes_.push_back(resolve(frame, o));
-  emit_.launch(Stream::compute, launch.key_id, reads_, writes_);
+  emit_.launch(Stream::compute, launch.key_id, launch.op, reads_, writes_);
+}
+
+void ScriptRunner::allocate_workspace(Shared which) {
+  BufferId& buffer = (*this)[which];
+  if (buffer != kNone) return;
+  buffer = emit_.allocate({job_.device.matmul_workspace.count, Category::workspaces,
+                           Role::workspace, kNone, Stream::compute, false, true});
 }
 
 void ScriptRunner::run(Frame& frame, const Script& script, HookWalk& walk,
@@ -98,7 +108,13 @@ void ScriptRunner::run(Frame& frame, const Script& script, HookWalk& walk,
         runtime_.gradient_ready(parameter(frame, owner), frame.take(action.index));
         break;
       }
+      case Action::Kind::accumulate: runtime_.accumulate_gradients(); break;
       case Action::Kind::recompute: recompute(); break;
+      case Action::Kind::workspace: allocate_workspace(action.shared); break;
+      case Action::Kind::hand_over: (*this)[action.shared] = frame.take(action.index); break;
+      case Action::Kind::receive:
+        frame[action.index] = std::exchange((*this)[action.shared], kNone);
+        break;
     }
   }
 }

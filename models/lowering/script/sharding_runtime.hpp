@@ -5,6 +5,7 @@
 // happens in between (collectives, copies, lifetimes) is the runtime's own.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -33,8 +34,10 @@ class ShardingRuntime {
  public:
   virtual ~ShardingRuntime() = default;
 
-  // In the set-up: what the rank keeps of every parameter.
-  virtual void allocate_shards() = 0;
+  // In the set-up: what the rank keeps of every parameter. `buffers_of` allocates a module's buffers,
+  // once its parameters are there.
+  using ModuleBuffers = std::function<void(ModuleId)>;
+  virtual void allocate_shards(const ModuleBuffers& buffers_of) = 0;
 
   virtual void begin_step() = 0;
   virtual void begin_micro_step(bool is_last) = 0;
@@ -58,8 +61,10 @@ class ShardingRuntime {
   virtual BufferId parameter(ParameterId parameter) const = 0;
   // What earlier operators or micro-steps left of a parameter's gradient; kNone where nothing.
   virtual BufferId gradient(ParameterId parameter) const = 0;
-  // A complete gradient, which now is the runtime's to keep, add to what there is, or free.
+  // A complete gradient, which now is the runtime's. accumulate_gradients() keeps it, adds it to what
+  // there is, or frees it: autograd runs the AccumulateGrad nodes after the node that made it is done.
   virtual void gradient_ready(ParameterId parameter, BufferId gradient) = 0;
+  virtual void accumulate_gradients() = 0;
 
   // By unit; gradients only once backward is done.
   virtual std::vector<OptimizerTensors> optimizer_tensors() const = 0;

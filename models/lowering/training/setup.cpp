@@ -9,9 +9,9 @@ void TrainingLoop::setup(Program& target) {
   emit_.phase = Phase::setup;
   emit_.focus_on_step();
   allocate_buffers();
-  runtime_.allocate_shards();
+  runtime_.allocate_shards([](ModuleId) {});
   initialize_shards();
-  if (offload_) offload_->allocate_host_copies();
+  pass_.allocate_host_copies();
   emit_.focus_on_step();
   emit_.host_wait(emit_.record(Stream::compute));
 }
@@ -36,9 +36,9 @@ void TrainingLoop::allocate_buffers() {
   }
   buffers_.host_loss = persistent(8, Category::workspaces, Role::loss, true);
   buffers_.host_clip = persistent(16, Category::workspaces, Role::clip, true);
-  runner_[Shared::workspace] = buffers_.workspace;
-  runner_[Shared::rope_table] = buffers_.rope_table;
-  runner_[Shared::loss] = buffers_.loss;
+  pass_[Shared::workspace] = buffers_.workspace;
+  pass_[Shared::rope_table] = buffers_.rope_table;
+  pass_[Shared::loss] = buffers_.loss;
 }
 
 // The host makes this rank's shards, unit by unit: where it keeps them or masters of them in place,

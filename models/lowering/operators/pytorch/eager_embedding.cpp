@@ -1,0 +1,136 @@
+#include "models/lowering/operators/pytorch/eager_embedding.hpp"
+
+#include <algorithm>
+
+#include "models/lowering/operators/pytorch/eager_writer.hpp"
+
+namespace foreshard::lowering {
+namespace {
+
+constexpr std::int64_t round_to(std::int64_t n, std::int64_t multiple) {
+  return ceil_div(n, multiple) * multiple;
+}
+
+// CUB's DeviceScan over n numbers of 8 bytes.
+std::int64_t scan_bytes(const EagerWriter& w, std::int64_t n) {
+  return w.rules.scan_base + round_to(16 * (ceil_div(n, 896) + 32), 256);
+}
+
+// create_position_ids, then find_packed_sequence_indices of the causal mask.
+void positions_and_mask(EagerWriter& w, Slot positions) {
+  const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
+  const Slot range = w.make("aten::arange", 8 * S, {});
+  w.write(positions, "aten::add", {range});
+  w.free({range});
+  const Slot first = w.make("aten::sub", 8 * B, {positions});
+  const Slot padded = w.make("aten::cat", 8 * B * (S + 1), {first, positions});
+  const Slot difference = w.make("aten::diff", 8 * T, {padded});
+  w.free({padded});
+  const Slot differs = w.make("aten::ne", T, {difference});
+  const Slot sums = w.scratch(8 * T), wide = w.make("aten::_to_copy", 8 * T, {differs});
+  if (B == 1) w.free({w.scratch(scan_bytes(w, T))});
+  w.update(sums, "aten::cumsum", {wide});
+  w.free({wide, differs});
+  const Slot equal = w.make("aten::eq", B, {sums}), all = w.make("aten::all", 1, {equal});
+  w.free({equal, all, first, difference, sums});
+}
+
+// LlamaRotaryEmbedding.forward.
+void tables_of_angles(EagerWriter& w, Slot positions) {
+  const std::int64_t wide = 4 * w.z.S * w.z.d, narrow = w.of(w.z.S * w.z.d);
+  const Slot position = w.make("aten::_to_copy", 4 * w.z.S, {positions});
+  const Slot frequencies = w.scratch_later(wide / 2);
+  if (w.rules.rotary_uses_cublas) {
+    w.product(frequencies, w.key(Operator::batched_matmul, {1, w.z.d / 2, w.z.S, 1, 0}),
+              {Operand::of(position)});
+  } else {
+    w.write(frequencies, "bmm_outer_product", {position});
+  }
+  const Slot angles = w.make("aten::cat", wide, {frequencies});
+  const auto table = [&](std::string_view function) {
+    const Slot plain = w.make(function, wide, {angles});
+    const Slot scaled = w.make("aten::mul", wide, {plain});
+    w.free({plain});
+    return scaled;
+  };
+  Slot cosines = table("aten::cos"), sines = table("aten::sin");
+  if (w.z.is_16_bit) {
+    const Slot wide_cosines = cosines, wide_sines = sines;
+    cosines = w.make("aten::_to_copy", narrow, {wide_cosines});
+    sines = w.make("aten::_to_copy", narrow, {wide_sines});
+    w.free({position, frequencies, angles, wide_cosines, wide_sines});
+  } else {
+    w.free({position, frequencies, angles});
+  }
+  w.hand_over(cosines, Shared::cosines);
+  w.hand_over(sines, Shared::sines);
+}
+
+// Scratch of embedding_dense_backward over many tokens: sorted indices, their segments and partial sums
+// (aten/src/ATen/native/cuda/Embedding.cu, EmbeddingBackwardKernel.cu). `weight` is allocated among it.
+void sorted_gradient(EagerWriter& w, Slot weight) {
+  const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
+  const Slot sorted = w.scratch(8 * T), original = w.scratch(8 * T), range = w.scratch(8 * T);
+  const Slot sort =
+      w.scratch(2 * round_to(8 * T, 256) + w.rules.sort_base + 1024 * ceil_div(T, 4096));
+  w.free({sort, range});
+  w.allocate(weight);
+  const Slot counts = w.scratch(8 * T), unique = w.scratch(8), temporary = w.scratch(8 * T);
+  w.free({w.scratch(w.rules.unique_bytes), temporary});
+  const std::int64_t segments = std::min(T, V);
+  const Slot offsets = w.scratch(8 * segments), parts = w.scratch(8 * segments);
+  w.free({w.scratch(scan_bytes(w, segments))});
+  constexpr std::int64_t kRowsOfPart = 10;
+  const std::int64_t most = T / kRowsOfPart + segments, width = round_to(D, 32);
+  const Slot count = w.scratch(8), starts = w.scratch(8 * most);
+  const std::int64_t blocks = ceil_div(segments * width, std::min<std::int64_t>(width, 1024));
+  Slot sums = kNone, indices = kNone;
+  if (blocks < 4 * w.job.device.multiprocessors && most > 4 * blocks) {
+    indices = w.scratch(8 * most);  // few segments: one kernel with atomic additions
+    if (is_16_bit) sums = w.scratch(4 * V * D);
+  } else {
+    sums = w.scratch(4 * most * D);
+  }
+  w.free({sums, indices, starts, count, parts, offsets, unique, counts, original, sorted});
+}
+
+}  // namespace
+
+Segment eager_embedding(const Job& job) {
+  EagerWriter w(job);
+  const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
+  const auto embed = w.module("model.embed_tokens");
+  const Slot x = w.tensor(w.of(T * D)), dx = w.tensor(w.of(T * D)), positions = w.tensor(8 * S);
+  w.segment.output = x;
+  w.segment.gradient = dx;
+
+  w.begin(w.segment.forward);
+  w.enter(embed);
+  w.allocate(x);
+  w.launch(w.key(Operator::embedding, {T, V, D}), {},
+           {Operand::of(ParameterRef{embed, 0}), Operand::of(Shared::tokens)}, {Operand::of(x)});
+  w.leave(embed);
+  if (w.is_transformers) {
+    positions_and_mask(w, positions);
+    tables_of_angles(w, positions);
+    w.hand_over(positions, Shared::positions);
+  }
+
+  constexpr std::int64_t kFewTokens = 3072;
+  w.begin(w.segment.backward, Thread::autograd);
+  w.enter(embed);
+  const Slot weight = w.gradient(embed, V * D);
+  if (T > kFewTokens) {
+    sorted_gradient(w, weight);
+  } else {
+    w.allocate(weight);
+  }
+  w.launch(w.key(Operator::embedding_backward, {T, V, D, 0}), {},
+           {Operand::of(dx), Operand::of(Shared::tokens)}, {Operand::of(weight)});
+  w.ready(weight);
+  w.free({dx});
+  w.accumulate();
+  return std::move(w.segment);
+}
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,12 @@
+// The embedding as PyTorch runs it, and of transformers what follows it before the first block: position
+// ids, the mask's test for packed sequences, and the tables of angles.
+#pragma once
+
+#include "models/lowering/script/script.hpp"
+#include "models/sharding/job.hpp"
+
+namespace foreshard::lowering {
+
+Segment eager_embedding(const Job& job);
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,47 @@
+// RMSNorm as PyTorch runs it: nn.RMSNorm is one operator from 2.9 on and single ones before,
+// transformers' LlamaRMSNorm is single operators always.
+#pragma once
+
+#include "models/lowering/operators/pytorch/eager_writer.hpp"
+
+namespace foreshard::lowering {
+
+// What forward keeps of a norm. The fused one keeps its input beside, and so do single operators in
+// fp32; in 16 bits those keep an fp32 copy instead.
+struct EagerNorm {
+  std::int32_t module = kNone;
+  Slot output = kNone;
+  Slot rstd = kNone;
+  Slot wide = kNone;        // the input in fp32, of a 16-bit model
+  Slot normalized = kNone;  // before the weight
+};
+
+// Whether the norms are single operators.
+bool norm_is_composite(const EagerWriter& w);
+
+EagerNorm declare_norm(EagerWriter& w, std::string_view module);
+void norm_forward(EagerWriter& w, const EagerNorm& norm, Slot x);
+// Nothing is kept: returns the output, a temporary.
+Slot norm_forward_unkept(EagerWriter& w, const EagerNorm& norm, Slot x);
+
+// Where the norm's backward stands.
+struct NormBackward {
+  Slot dy = kNone;          // freed
+  Slot x = kNone;           // the norm's input, where it lives: freed
+  Slot residual = kNone;    // to which the result is added; kNone: the result becomes the gradient
+  bool recomputed = false;  // saved tensors die before the incoming gradient
+  // Of the first norm of a checkpointed block, composite: what checkpoint() held, in the order in which
+  // it dies. x is among it.
+  std::vector<Slot> arguments{};
+  bool is_first_of_checkpoint = false;
+};
+// Returns the gradient where there is no residual to add it to.
+Slot norm_backward(EagerWriter& w, const EagerNorm& norm, const NormBackward& at);
+
+// Temporaries of at::sum over the rows of a [T, D] tensor, where it reduces in global memory.
+struct RowSumScratch {
+  std::int64_t partial = 0, semaphores = 0;
+};
+RowSumScratch row_sum_scratch(std::int64_t T, std::int64_t D, int multiprocessors);
+
+}  // namespace foreshard::lowering

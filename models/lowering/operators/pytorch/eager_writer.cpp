@@ -1,0 +1,137 @@
+#include "models/lowering/operators/pytorch/eager_writer.hpp"
+
+#include <iterator>
+
+#include "models/base/assertion.hpp"
+
+namespace foreshard::lowering {
+
+EagerSizes::EagerSizes(const Job& job)
+    : B(job.plan.batch.micro_batch),
+      S(job.plan.batch.sequence),
+      T(job.plan.tokens()),
+      D(job.model.hidden),
+      H(job.model.heads),
+      K(job.model.kv_heads),
+      d(job.model.head_dim),
+      F(job.model.intermediate),
+      V(job.model.vocabulary),
+      e(item_size(job.plan.precision.param)),
+      layers(job.model.layers),
+      is_16_bit(e == 2) {}
+
+EagerWriter::EagerWriter(const Job& of)
+    : job(of),
+      plan(of.plan.pytorch),
+      rules(pytorch_rules(of.plan.pytorch)),
+      z(of),
+      type(of.plan.precision.param),
+      is_transformers(of.plan.pytorch.implementation == Implementation::transformers) {}
+
+void EagerWriter::begin(Script& script, Thread thread) {
+  script_ = &script;
+  thread_ = thread;
+}
+
+std::int32_t EagerWriter::module(std::string_view path) {
+  segment.modules.push_back(path);
+  return narrow<std::int32_t>(segment.modules.size() - 1);
+}
+
+Slot EagerWriter::add(const SlotSpec& spec) {
+  segment.slots.push_back(spec);
+  return narrow<Slot>(segment.slots.size() - 1);
+}
+
+Slot EagerWriter::tensor(std::int64_t bytes) {
+  return add({bytes, Category::activations, Role::activation, {}});
+}
+
+Slot EagerWriter::gradient(std::int32_t module, std::int64_t elements, int parameter) {
+  return add({of(elements), Category::unsharded_gradients, Role::gradient, {module, parameter}});
+}
+
+void EagerWriter::launch(const CostKey& key, std::string_view op, std::vector<Operand> reads,
+                         std::vector<Operand> writes) {
+  script_->launch({key, std::move(reads), std::move(writes), op});
+}
+
+void EagerWriter::launch_memory_bound(std::string_view op, Reads reads, Slot write) {
+  std::vector<Operand> operands;
+  std::int64_t read = 0;
+  for (const Slot slot : reads) {
+    if (slot == kNone) continue;
+    operands.push_back(Operand::of(slot));
+    read += bytes(slot);
+  }
+  const DType fp32 = DType::fp32;
+  launch({Operator::memory_bound, fp32, fp32, fp32, {read, bytes(write)}}, op, std::move(operands),
+         {Operand::of(write)});
+}
+
+void EagerWriter::write(Slot out, std::string_view op, Reads reads) {
+  allocate(out);
+  launch_memory_bound(op, reads, out);
+}
+
+Slot EagerWriter::make(std::string_view op, std::int64_t bytes, Reads reads) {
+  const Slot out = add({bytes, Category::temporaries, Role::activation, {}});
+  write(out, op, reads);
+  return out;
+}
+
+void EagerWriter::update(Slot target, std::string_view op, Reads reads) {
+  launch_memory_bound(op, reads, target);
+}
+
+Slot EagerWriter::scratch(std::int64_t bytes) {
+  const Slot out = scratch_later(bytes);
+  allocate(out);
+  return out;
+}
+
+Slot EagerWriter::scratch_later(std::int64_t bytes) {
+  return add({bytes, Category::temporaries, Role::scratch, {}});
+}
+
+void EagerWriter::free(Reads slots) {
+  for (const Slot slot : slots) {
+    if (slot != kNone) script_->add(Action::Kind::free, slot);
+  }
+}
+
+void EagerWriter::free_reversed(Reads slots) {
+  for (auto slot = std::rbegin(slots); slot != std::rend(slots); ++slot) free({*slot});
+}
+
+void EagerWriter::product(Slot out, const CostKey& key, std::vector<Operand> reads) {
+  allocate(out);
+  if (rules.workspace_per_product) {
+    const Slot own = scratch(job.device.matmul_workspace.count);
+    launch(key, {}, std::move(reads), {Operand::of(out), Operand::of(own)});
+    return free({own});
+  }
+  const Shared shared =
+      thread_ == Thread::main ? Shared::workspace : Shared::autograd_workspace;
+  script_->add(Action::Kind::workspace, kNone, shared);
+  launch(key, {}, std::move(reads), {Operand::of(out), Operand::of(shared)});
+}
+
+void EagerWriter::linear(const Linear& l, Slot x, Slot y) {
+  std::vector<Operand> reads = {Operand::of(x), Operand::of(ParameterRef{l.module, 0})};
+  if (l.bias) reads.push_back(Operand::of(ParameterRef{l.module, 1}));
+  product(y, key(Operator::matmul, {z.T, l.out, l.in, l.bias ? 1 : 0}), std::move(reads));
+}
+
+Slot EagerWriter::linear_backward(const Linear& l, Slot dy, Slot x) {
+  const Slot dw = gradient(l.module, l.out * l.in);
+  product(dw, key(Operator::matmul_weight_gradient, {l.out, l.in, z.T}),
+          {Operand::of(dy), Operand::of(x)});
+  ready(dw);
+  const Slot dx = add({of(z.T * l.in), Category::temporaries, Role::activation_gradient, {}});
+  product(dx, key(Operator::matmul_input_gradient, {z.T, l.in, l.out, 0}),
+          {Operand::of(dy), Operand::of(ParameterRef{l.module, 0})});
+  return dx;
+}
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,109 @@
+// The runtime's set-up: what a rank keeps of every parameter (section 1.2).
+#include "models/lowering/runtimes/fsdp2.hpp"
+
+namespace foreshard::lowering {
+
+void Fsdp2::allocate_shards(const ModuleBuffers& buffers_of) {
+  held_.resize(job_.units.size());
+  if (is_pytorch_) return allocate_as_pytorch(buffers_of);
+  for (std::size_t u = 0; u < job_.units.size(); ++u) {
+    focus(static_cast<UnitId>(u));
+    for (const ParameterShard& p : program_.units[u].parameters) {
+      held_[u].shards.push_back(allocate_shard(p, p.padded));
+    }
+    allocate_masters(static_cast<UnitId>(u));
+  }
+}
+
+BufferId Fsdp2::allocate_shard(const ParameterShard& p, std::int64_t elements) {
+  return emit_.allocate({elements * item_size(plan_.precision.storage), Category::parameters,
+                         Role::shard, emit_.parameter_name(p.parameter), Stream::compute,
+                         plan_.offload.parameters, true});
+}
+
+// Where the host optimizes: its copies of the parameters, unless it has these already, and the
+// gradient.
+void Fsdp2::allocate_masters(UnitId unit) {
+  const UnitLayout& shape = layout(unit);
+  if (shape.parameters.empty()) return;
+  const bool on_host = plan_.offload.parameters;
+  const std::int64_t element = item_size(plan_.precision.storage);
+  UnitShards& held = held_[static_cast<std::size_t>(unit)];
+  if (plan_.offload.optimizer && !on_host) {
+    for (const ParameterShard& p : shape.parameters) {
+      held.master_shards.push_back(
+          emit_.allocate({p.padded * element, Category::parameters, Role::master_shard,
+                          emit_.parameter_name(p.parameter), Stream::compute, true, true}));
+    }
+  }
+  if (on_host || plan_.offload.optimizer) {
+    held.host_gradient =
+        emit_.allocate({shape.padded * element, Category::gradients, Role::host_gradient, kNone,
+                        Stream::compute, true, true});
+  }
+}
+
+// A model made on the meta device, sharded, then to_empty(): modules in post-order take their shards
+// without padding, and once a unit's module is done uneven shards are replaced by padded ones, in the
+// order of the unit's parameters.
+void Fsdp2::allocate_as_pytorch(const ModuleBuffers& buffers_of) {
+  for (std::size_t u = 0; u < job_.units.size(); ++u) {
+    held_[u].shards.resize(layout(static_cast<UnitId>(u)).parameters.size(), kNone);
+  }
+  std::vector<UnitId> unit_of(job_.tree.modules.size(), kNone);
+  for (std::size_t u = 0; u < job_.units.size(); ++u) {
+    for (const ModuleId m : job_.units[u].modules) {
+      unit_of[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
+    }
+  }
+  allocate_module(0, unit_of, buffers_of);
+  for (std::size_t u = 0; u < job_.units.size(); ++u) allocate_masters(static_cast<UnitId>(u));
+}
+
+void Fsdp2::allocate_module(ModuleId id, const std::vector<UnitId>& unit_of,
+                            const ModuleBuffers& buffers_of) {
+  const Module& module = job_.tree.modules[static_cast<std::size_t>(id)];
+  for (const ModuleId child : module.children) allocate_module(child, unit_of, buffers_of);
+  for (const ParameterId parameter : module.parameters) {
+    const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
+    BufferId& shard =
+        held_[static_cast<std::size_t>(place.unit)].shards[static_cast<std::size_t>(place.index)];
+    const auto& p = layout(place.unit).parameters[static_cast<std::size_t>(place.index)];
+    emit_.focus(place.unit, id);
+    const BufferId before = std::exchange(shard, allocate_shard(p, p.local));
+    if (before != kNone) emit_.free(before);  // tied: its second module takes new storage for both
+  }
+  buffers_of(id);
+  const UnitId unit = unit_of[static_cast<std::size_t>(id)];
+  if (unit != kNone) pad_shards(unit);
+}
+
+void Fsdp2::pad_shards(UnitId unit) {
+  focus(unit);
+  UnitShards& held = held_[static_cast<std::size_t>(unit)];
+  const std::int64_t element = item_size(plan_.precision.storage);
+  for (std::size_t i = 0; i < held.shards.size(); ++i) {
+    const ParameterShard& p = layout(unit).parameters[i];
+    BufferId& shard = held.shards[i];
+    if (shard == kNone || emit_.buffer(shard).bytes == p.padded * element) continue;
+    const BufferId unpadded = std::exchange(shard, allocate_shard(p, p.padded));
+    emit_.free(unpadded);
+  }
+}
+
+// Up to 2.9 the first forward pads uneven shards once more; what the set-up padded is freed by then.
+void Fsdp2::pad_shards_again() {
+  if (!rules_.pads_at_first_forward || plan_.offload.parameters) return;
+  for (std::size_t u = 0; u < held_.size(); ++u) {
+    focus(static_cast<UnitId>(u));
+    for (std::size_t i = 0; i < held_[u].shards.size(); ++i) {
+      const ParameterShard& p = layout(static_cast<UnitId>(u)).parameters[i];
+      if (p.local == p.padded) continue;
+      BufferId& shard = held_[u].shards[i];
+      const BufferId before = std::exchange(shard, allocate_shard(p, p.padded));
+      emit_.free(before);
+    }
+  }
+}
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,145 @@
+#include "models/lowering/training/model_pass.hpp"
+
+namespace foreshard::lowering {
+
+ModelPass::ModelPass(const Job& job, Emitter& emit, ShardingRuntime& runtime,
+                     OperatorSet operators)
+    : job_(job),
+      emit_(emit),
+      runtime_(runtime),
+      operators_(std::move(operators)),
+      hooks_(job),
+      walk_(job, hooks_, emit, runtime),
+      recompute_walk_(job, hooks_, emit, runtime),
+      runner_(job, emit, runtime) {
+  for (Segment* segment : {&operators_.embedding, &operators_.head, &operators_.loss}) {
+    ScriptRunner::bind(*segment, emit_);
+  }
+  for (Segment& block : operators_.blocks) ScriptRunner::bind(block, emit_);
+  place_segments();
+  if (job_.plan.offload.activations) {
+    const Segment& block = operators_.blocks.front();
+    kept_ = kept_slots(block, block.forward);
+    kept_checkpointed_ = kept_slots(block, block.checkpointed_forward);
+    std::vector<const std::vector<Slot>*> kept;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      kept.push_back(is_checkpointed(job_, i) ? &kept_checkpointed_ : &kept_);
+    }
+    offload_.emplace(emit_, block, layers_, std::move(kept));
+  }
+}
+
+void ModelPass::allocate_host_copies() {
+  if (offload_) offload_->allocate_host_copies();
+}
+
+// Blocks are alike, so that what is below each stands at the same distance from it.
+void ModelPass::place_segments() {
+  embedding_place_ = place(operators_.embedding, job_.tree, 0);
+  head_place_ = place(operators_.head, job_.tree, 0);
+  loss_place_ = place(operators_.loss, job_.tree, 0);
+  std::vector<std::size_t> first_of_kind(operators_.blocks.size(), layers_.max_size());
+  for (std::size_t m = 0; m < job_.tree.modules.size(); ++m) {
+    const ModuleId module = static_cast<ModuleId>(m);
+    if (job_.tree.modules[m].kind == ModuleKind::rotary) rotary_ = module;
+    if (job_.tree.modules[m].kind != ModuleKind::decoder_layer) continue;
+    const std::size_t layer = layers_.size();
+    std::size_t& first = first_of_kind[static_cast<std::size_t>(operators_.block_kind[layer])];
+    if (first == layers_.max_size()) {
+      first = layer;
+      layers_.push_back(place(operators_.block(layer), job_.tree, module));
+      continue;
+    }
+    Placement next = layers_[first];
+    for (ModuleId& inside : next.modules) inside += module - next.base;
+    next.base = module;
+    layers_.push_back(std::move(next));
+  }
+}
+
+Frame ModelPass::frame(const Segment& segment, const Placement& placement) const {
+  return {&segment, &placement, std::vector<BufferId>(segment.slots.size(), kNone)};
+}
+
+void ModelPass::forward() {
+  {
+    const auto range = emit_.range(Range::forward);
+    if (job_.plan.prefetch.unshard_before_forward) runtime_.unshard_root_before_forward();
+    walk_.begin(HookWalk::Mode::forward);
+    Frame embedding = frame(operators_.embedding, embedding_place_);
+    runner_.run(embedding, operators_.embedding.forward, walk_);
+    if (rotary_ != kNone) walk_.enter(rotary_);
+    BufferId stream = embedding.take(operators_.embedding.output);
+    blocks_.clear();
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const Segment& segment = operators_.block(i);
+      Frame& block = blocks_.emplace_back(frame(segment, layers_[i]));
+      block[segment.input] = stream;
+      runner_.run(block,
+                  is_checkpointed(job_, i) ? segment.checkpointed_forward : segment.forward, walk_);
+      stream = block.take(segment.output);
+      if (offload_) offload_->after_forward(blocks_, i);
+    }
+    head_ = frame(operators_.head, head_place_);
+    head_[operators_.head.input] = stream;
+    runner_.run(head_, operators_.head.forward, walk_);
+    loss_ = frame(operators_.loss, loss_place_);
+    loss_[operators_.loss.input] = head_.take(operators_.head.output);
+    if (operators_.loss_in_model) loss(operators_.loss.forward);
+    walk_.finish();
+  }
+  if (operators_.loss_in_model) return;
+  emit_.focus(emit_.unit(), 0);
+  walk_.begin(HookWalk::Mode::recompute, 0);  // the root's hooks are done
+  loss(operators_.loss.forward);
+}
+
+void ModelPass::loss(const Script& script) {
+  const Phase before = std::exchange(emit_.phase, Phase::loss);
+  runner_.run(loss_, script, walk_);
+  emit_.phase = before;
+}
+
+void ModelPass::backward() {
+  if (!operators_.loss_in_model) loss(operators_.loss.backward);
+  emit_.phase = Phase::backward;
+  const auto range = emit_.range(Range::backward);
+  walk_.begin(HookWalk::Mode::backward);
+  if (operators_.loss_in_model) loss(operators_.loss.backward);
+  // A loss whose gradient has no tensor of its own writes it where its input was.
+  const Segment& loss = operators_.loss;
+  head_[operators_.head.output] = loss_.take(loss.gradient == kNone ? loss.input : loss.gradient);
+  runner_.run(head_, operators_.head.backward, walk_);
+  const BufferId gradient = head_[operators_.head.gradient];
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    const Segment& segment = operators_.block(i);
+    Frame& block = blocks_[i];
+    if (offload_) offload_->before_backward(blocks_, i);
+    block[segment.gradient] = gradient;
+    if (is_checkpointed(job_, i)) {
+      runner_.run(block, segment.recomputed_backward, walk_, [&] { recompute(block); });
+    } else {
+      runner_.run(block, segment.backward, walk_);
+    }
+  }
+  Frame embedding = frame(operators_.embedding, embedding_place_);
+  const Slot given = operators_.embedding.gradient;
+  embedding[given] = gradient;
+  runner_.run(embedding, operators_.embedding.backward, walk_);
+  if (embedding[given] != kNone) emit_.free(gradient);
+  walk_.finish();
+  runtime_.final_callback();
+}
+
+void ModelPass::recompute(Frame& block) {
+  emit_.phase = Phase::recompute;
+  {
+    const auto range = emit_.range(Range::recompute);
+    recompute_walk_.begin(HookWalk::Mode::recompute, block.place->base);
+    runner_.run(block, block.segment->recomputation, recompute_walk_);
+    recompute_walk_.finish();
+  }
+  emit_.phase = Phase::backward;
+}
+
+}  // namespace foreshard::lowering

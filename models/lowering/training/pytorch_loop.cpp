@@ -1,0 +1,94 @@
+#include "models/lowering/training/pytorch_loop.hpp"
+
+namespace foreshard::lowering {
+namespace {
+
+constexpr std::int64_t kTokenBytes = 8;
+
+}  // namespace
+
+PyTorchLoop::PyTorchLoop(const Job& job, const RankPlace& place, Emitter& emit,
+                         ShardingRuntime& runtime, OperatorSet operators)
+    : job_(job),
+      plan_(job.plan),
+      rules_(pytorch_rules(job.plan.pytorch)),
+      emit_(emit),
+      runtime_(runtime),
+      optimizer_(job, place, emit, runtime),
+      pass_(job, emit, runtime, std::move(operators)) {}
+
+void PyTorchLoop::setup(Program& target) {
+  emit_.begin(target);
+  emit_.phase = Phase::setup;
+  emit_.focus_on_step();
+  // FSDP2's first work on a device synchronizes random states, or so it looks.
+  if (rules_.starts_with_temporaries && plan_.runtime == RuntimeName::fsdp2 &&
+      !plan_.offload.parameters) {
+    for (int n = 0; n < 2; ++n) {
+      emit_.free(emit_.allocate({4, Category::temporaries, Role::scratch}));
+    }
+  }
+  runtime_.allocate_shards([this](ModuleId module) { allocate_buffers(module); });
+  emit_.focus_on_step();
+}
+
+// Tables of angles: a buffer of torchtitan's model, of transformers' two rows of inverse frequencies.
+void PyTorchLoop::allocate_buffers(ModuleId id) {
+  const Module& module = job_.tree.modules[static_cast<std::size_t>(id)];
+  const std::int64_t S = plan_.batch.sequence, d = job_.model.head_dim;
+  const bool is_transformers = plan_.pytorch.implementation == Implementation::transformers;
+  emit_.focus(emit_.unit(), id);
+  const auto allocate = [this](std::int64_t bytes) {
+    emit_.allocate({bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false,
+                    true});
+  };
+  if (is_transformers && module.kind == ModuleKind::rotary) {
+    allocate(4 * d / 2);
+    allocate(4 * d / 2);
+  } else if (!is_transformers && module.kind == ModuleKind::root) {
+    allocate(plan_.pytorch.rope == RopeArithmetic::complex ? 4 * S * d : 8 * S * d);
+  }
+}
+
+void PyTorchLoop::step(Program& target, int number) {
+  emit_.begin(target);
+  runtime_.begin_step();
+  emit_.phase = Phase::forward;
+  emit_.micro_step = 0;
+  emit_.focus_on_step();
+  const auto range = emit_.range(Range::step);
+  if (plan_.pytorch.zero_grad == ZeroGrad::none && number > 1) runtime_.zero_gradients();
+  for (int m = 0; m < plan_.batch.accumulation; ++m) micro_step(m);
+  optimizer_.step();
+  runtime_.end_step();
+  emit_.focus_on_step();
+  for (const Shared input : {Shared::tokens, Shared::targets}) {
+    emit_.free(std::exchange(pass_[input], kNone));
+  }
+}
+
+void PyTorchLoop::micro_step(int number) {
+  emit_.micro_step = number;
+  emit_.focus_on_step();
+  emit_.phase = Phase::forward;
+  runtime_.begin_micro_step(number + 1 == plan_.batch.accumulation);
+  load_batch();
+  pass_.forward();
+  pass_.backward();
+  for (const Shared scalar : {Shared::root_gradient, Shared::loss}) {
+    emit_.free(std::exchange(pass_[scalar], kNone));
+  }
+}
+
+// Those of the micro-batch before live until the new ones are there.
+void PyTorchLoop::load_batch() {
+  for (const Shared input : {Shared::tokens, Shared::targets}) {
+    const BufferId before =
+        std::exchange(pass_[input], emit_.allocate({kTokenBytes * plan_.tokens(), Category::inputs,
+                                                    input == Shared::tokens ? Role::tokens
+                                                                            : Role::targets}));
+    if (before != kNone) emit_.free(before);
+  }
+}
+
+}  // namespace foreshard::lowering
