@@ -34,7 +34,7 @@ class Block {
         to_q_(projection("self_attn.q_proj", w_.z.H * w_.z.d, w_.z.D, job.model.attention_bias)),
         to_k_(projection("self_attn.k_proj", w_.z.K * w_.z.d, w_.z.D, job.model.attention_bias)),
         to_v_(projection("self_attn.v_proj", w_.z.K * w_.z.d, w_.z.D, job.model.attention_bias)),
-        to_o_(projection("self_attn.o_proj", w_.z.D, w_.z.H * w_.z.d, job.model.attention_bias)),
+        to_o_(projection("self_attn.o_proj", w_.z.D, w_.z.H * w_.z.d, job.model.output_bias)),
         to_gate_(projection("mlp.gate_proj", w_.z.F, w_.z.D, job.model.mlp_bias)),
         to_up_(projection("mlp.up_proj", w_.z.F, w_.z.D, job.model.mlp_bias)),
         to_down_(projection("mlp.down_proj", w_.z.D, w_.z.F, job.model.mlp_bias)),
