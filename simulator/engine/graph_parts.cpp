@@ -37,13 +37,14 @@ class RankBuilder {
   std::size_t build() {
     while (delay_ < rank_.delays.size() && rank_.delays[delay_].step < step_) ++delay_;
     const Repetition& r = program_.repetition;
-    const auto copies_begin = static_cast<std::size_t>(r.begin - r.length());
-    const std::size_t copies_end =
-        spans_.size() - (program_.instructions.size() - static_cast<std::size_t>(r.end));
+    const auto length = static_cast<std::size_t>(r.length());
+    const std::size_t behind = program_.instructions.size() - static_cast<std::size_t>(r.end);
+    std::size_t next_copy = r.more > 0 ? static_cast<std::size_t>(r.begin) - length : spans_.size();
     for (std::size_t i = 0; i < spans_.size(); ++i) {
-      const bool begins_copy = r.more > 0 && i >= copies_begin && i <= copies_end &&
-                               (i - copies_begin) % static_cast<std::size_t>(r.length()) == 0;
-      if (begins_copy) begin_copy(i);
+      if (i == next_copy) {
+        begin_copy(i);
+        next_copy = i + behind < spans_.size() ? i + length : spans_.size();
+      }
       add(i);
     }
     host_until(end_, kNone);
