@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "simulator/engine/task_graph.hpp"
+#include "simulator/engine/work_table.hpp"
 #include "traces/program_attributes.hpp"
 
 namespace foreshard::simulator {
@@ -14,83 +15,6 @@ namespace {
 using traces::EventKind;
 
 constexpr std::string_view kWaiting = "waiting";
-constexpr auto kEventKinds = static_cast<std::size_t>(EventKind::kCount);
-constexpr auto kOurOperators = static_cast<std::size_t>(Operator::kCount);
-constexpr std::int64_t kNoSlack = -1;
-
-struct Sum {
-  std::int64_t count = 0, ns = 0;
-
-  void add(std::int64_t more_ns) {
-    ++count;
-    ns += more_ns;
-  }
-};
-
-// What is counted of one rank's work, by the numbers of operators, kinds and units.
-class WorkTable {
- public:
-  explicit WorkTable(const RankProgram& program)
-      : program_(program),
-        columns_(program.units.size() + 1),
-        operators_((kOurOperators + program.operators.size()) * kEventKinds),
-        units_(program.units.size()),
-        least_((kOurOperators + program.operators.size()) * columns_, kNoSlack) {}
-
-  void add(const Instruction& i, EventKind kind, std::int64_t ns) {
-    operators_[operator_number(i) * kEventKinds + static_cast<std::size_t>(kind)].add(ns);
-    if (i.unit != kNone) units_[static_cast<std::size_t>(i.unit)].add(ns);
-  }
-
-  void add_slack(const Instruction& i, EventKind kind, std::int64_t ns) {
-    const bool by_unit = kind == EventKind::communication || kind == EventKind::memory;
-    const std::size_t column = by_unit ? static_cast<std::size_t>(i.unit + 1) : 0;
-    std::int64_t& least = least_[operator_number(i) * columns_ + column];
-    if (least == kNoSlack || ns < least) least = ns;
-  }
-
-  // visit(name, kind, sum)
-  template <typename Visit>
-  void each_operator(const Visit& visit) const {
-    for (std::size_t n = 0; n < operators_.size(); ++n) {
-      if (operators_[n].count == 0) continue;
-      visit(operator_name(n / kEventKinds), name(static_cast<EventKind>(n % kEventKinds)),
-            operators_[n]);
-    }
-  }
-  template <typename Visit>
-  void each_unit(const Visit& visit) const {
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      if (units_[u].count > 0)
-        visit(unit_name(program_, static_cast<UnitId>(u)), "unit", units_[u]);
-    }
-  }
-  // visit(operator, unit, least slack)
-  template <typename Visit>
-  void each_slack(const Visit& visit) const {
-    for (std::size_t n = 0; n < least_.size(); ++n) {
-      if (least_[n] == kNoSlack) continue;
-      const auto unit = static_cast<UnitId>(n % columns_) - 1;
-      visit(operator_name(n / columns_), unit_name(program_, unit), least_[n]);
-    }
-  }
-
- private:
-  std::size_t operator_number(const Instruction& i) const {
-    if (i.op != kNone) return kOurOperators + static_cast<std::size_t>(i.op);
-    return static_cast<std::size_t>(program_.cost_keys[static_cast<std::size_t>(i.cost_key)].op);
-  }
-  std::string_view operator_name(std::size_t number) const {
-    if (number < kOurOperators) return name(static_cast<Operator>(number));
-    return program_.operators[number - kOurOperators].name;
-  }
-
-  const RankProgram& program_;
-  std::size_t columns_;         // of `least_`: no unit, then the units
-  std::vector<Sum> operators_;  // by operator and kind
-  std::vector<Sum> units_;
-  std::vector<std::int64_t> least_;
-};
 
 class PathReader {
  public:

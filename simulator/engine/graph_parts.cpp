@@ -1,11 +1,14 @@
 #include "simulator/engine/graph_parts.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "simulator/engine/step_spans.hpp"
 
 namespace foreshard::simulator {
 namespace {
+
+constexpr auto kNever = std::numeric_limits<std::size_t>::max();
 
 // Walks one rank's program and adds its nodes and edges.
 class RankBuilder {
@@ -37,15 +40,17 @@ class RankBuilder {
   std::size_t build() {
     while (delay_ < rank_.delays.size() && rank_.delays[delay_].step < step_) ++delay_;
     const Repetition& r = program_.repetition;
-    const auto copies_begin = static_cast<std::size_t>(r.begin - r.length());
-    const std::size_t copies_end =
-        spans_.size() - (program_.instructions.size() - static_cast<std::size_t>(r.end));
+    const auto length = static_cast<std::size_t>(r.length());
+    const std::size_t behind = program_.instructions.size() - static_cast<std::size_t>(r.end);
+    std::size_t next_copy = r.more > 0 ? static_cast<std::size_t>(r.begin) - length : kNever;
     for (std::size_t i = 0; i < spans_.size(); ++i) {
-      const bool begins_copy = r.more > 0 && i >= copies_begin && i <= copies_end &&
-                               (i - copies_begin) % static_cast<std::size_t>(r.length()) == 0;
-      if (begins_copy) begin_copy(i);
+      if (i == next_copy) {
+        begin_copy(i);
+        next_copy = i + behind < spans_.size() ? i + length : kNever;
+      }
       add(i);
     }
+    if (next_copy == spans_.size()) begin_copy(next_copy);
     host_until(end_, kNone);
     return static_cast<std::size_t>(host_);
   }

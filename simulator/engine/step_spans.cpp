@@ -6,7 +6,11 @@ namespace foreshard::simulator {
 
 StepSpans::StepSpans(const RankTimeline& timeline, const Program& program, std::size_t step,
                      std::int64_t kept)
-    : program_(program), plain_(timeline.step(step)), copies_begin_(plain_.size()) {
+    : program_(program),
+      plain_(timeline.step(step)),
+      written_once_(program.repetition.more > 0 ? static_cast<std::size_t>(program.repetition.end)
+                                                : plain_.size()),
+      copies_begin_(plain_.size()) {
   const std::size_t begin = timeline.first_span[step], end = timeline.first_span[step + 1];
   const auto repeated =
       std::find_if(timeline.repeated.begin(), timeline.repeated.end(),
@@ -20,13 +24,11 @@ StepSpans::StepSpans(const RankTimeline& timeline, const Program& program, std::
   stream_ns_ = repeated->stream_ns;
 }
 
-std::size_t StepSpans::instruction(std::size_t n) const {
-  const Repetition& r = program_.repetition;
-  const auto end = static_cast<std::size_t>(r.end);
-  if (r.more == 0 || n < end) return n;
-  const auto length = static_cast<std::size_t>(r.length());
+std::size_t StepSpans::instruction_behind(std::size_t n) const {
+  const auto end = static_cast<std::size_t>(program_.repetition.end);
   const std::size_t further = size() - program_.instructions.size();
   if (n >= end + further) return n - further;
+  const auto length = static_cast<std::size_t>(program_.repetition.length());
   return end - length + (n - end) % length;
 }
 

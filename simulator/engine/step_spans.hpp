@@ -26,7 +26,9 @@ class StepSpans {
     return copied(n);
   }
   // As it is written down.
-  std::size_t instruction(std::size_t n) const;
+  std::size_t instruction(std::size_t n) const {
+    return n < written_once_ ? n : instruction_behind(n);
+  }
   // Counting every copy.
   std::int64_t full_number(std::size_t n) const {
     const std::int64_t behind =
@@ -47,10 +49,12 @@ class StepSpans {
   std::int64_t stream_ns() const { return stream_ns_; }
 
  private:
+  std::size_t instruction_behind(std::size_t n) const;
   Span copied(std::size_t n) const;
 
   const Program& program_;
-  std::span<const Span> plain_;  // without the copies that are kept
+  std::span<const Span> plain_;   // without the copies that are kept
+  std::size_t written_once_ = 0;  // behind it numbers of instructions and spans differ
   std::size_t copies_begin_ = 0, count_ = 0;
   std::int64_t kept_ = 0, left_out_ = 0;
   std::int64_t host_ns_ = 0, stream_ns_ = 0;
