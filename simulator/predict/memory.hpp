@@ -66,7 +66,7 @@ struct MemoryOptions {
   std::optional<MemoryFailure> stop;
 };
 
-RankMemory simulate_memory(const RankProgram& program, const AllocatorSettings& settings,
+RankMemory simulate_memory(const RankProgram& program, const AllocatorRules& rules,
                            const MemoryOptions& options);
 
 }  // namespace foreshard::simulator

@@ -82,7 +82,7 @@ struct Prediction {
   std::vector<StepPeaks> steps_memory;
   std::optional<StepPath> path;  // of the last step, where it was wanted and has a time
   PeakReport peak;
-  AllocatorSettings allocator;
+  AllocatorRules allocator;
   std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
   SourceCounts cost_sources;
   Nanoseconds prediction_time{0};  // from the parsed inputs to this answer
