@@ -66,6 +66,8 @@ void PyTorchLoop::step(Program& target, int number) {
   for (const Shared input : {Shared::tokens, Shared::targets}) {
     emit_.free(std::exchange(pass_[input], kNone));
   }
+  emit_.phase = Phase::report;
+  emit_.host_wait(emit_.record(Stream::compute));  // the host reads the loss
 }
 
 void PyTorchLoop::micro_step(int number) {
