@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "models/lowering/lower.hpp"
+#include "tests/models/lowering/program_checks.hpp"
 #include "tests/models/lowering/recorded_cases.hpp"
 
 namespace foreshard {
@@ -66,6 +67,16 @@ TEST_P(PyTorchHistories, AreThoseOfThePlansPrograms) {
   for (std::size_t i = 0; i < pytorch.size(); ++i) {
     ASSERT_EQ(ours[i], pytorch[i]) << "at event " << i << " of " << pytorch.size();
   }
+}
+
+TEST_P(PyTorchHistories, ComeFromProgramsThatObeyTheLaws) {
+  const RecordedCase& c = GetParam();
+  const auto model = load_llama_config(c.config.string());
+  const auto plan = parse_plan(c.plan(), c.id);
+  ASSERT_TRUE(model && plan);
+  const auto job = make_job(*model, *plan, c.id, c.ranks);
+  ASSERT_TRUE(job) << job.error().text();
+  EXPECT_EQ(tests::broken_laws(lower(*job, c.rank)), std::vector<std::string>());
 }
 
 INSTANTIATE_TEST_SUITE_P(Recorded, PyTorchHistories,
