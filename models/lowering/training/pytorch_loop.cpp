@@ -39,8 +39,8 @@ void PyTorchLoop::allocate_buffers(ModuleId id) {
   const bool is_transformers = plan_.pytorch.implementation == Implementation::transformers;
   emit_.focus(emit_.unit(), id);
   const auto allocate = [this](std::int64_t bytes) {
-    emit_.allocate({bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false,
-                    true});
+    emit_.allocate(
+        {bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false, true});
   };
   if (is_transformers && module.kind == ModuleKind::rotary) {
     allocate(4 * d / 2);
@@ -86,10 +86,9 @@ void PyTorchLoop::micro_step(int number) {
 // Those of the micro-batch before live until the new ones are there.
 void PyTorchLoop::load_batch() {
   for (const Shared input : {Shared::tokens, Shared::targets}) {
-    const BufferId before =
-        std::exchange(pass_[input], emit_.allocate({kTokenBytes * plan_.tokens(), Category::inputs,
-                                                    input == Shared::tokens ? Role::tokens
-                                                                            : Role::targets}));
+    const BufferId before = std::exchange(
+        pass_[input], emit_.allocate({kTokenBytes * plan_.tokens(), Category::inputs,
+                                      input == Shared::tokens ? Role::tokens : Role::targets}));
     if (before != kNone) emit_.free(before);
   }
 }

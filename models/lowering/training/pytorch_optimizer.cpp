@@ -28,8 +28,8 @@ std::vector<PyTorchOptimizer::Item> PyTorchOptimizer::items() const {
   for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
     for (std::size_t i = 0; i < unit.parameters.size(); ++i) {
       const ParameterShard& p = unit.parameters[i];
-      by_parameter[static_cast<std::size_t>(p.parameter)] = {unit.shards[i], unit.gradient,
-                                                             p.local, p.parameter};
+      by_parameter[static_cast<std::size_t>(p.parameter)] = {unit.shards[i], unit.gradient, p.local,
+                                                             p.parameter};
     }
   }
   std::vector<Item> ordered;
@@ -86,20 +86,17 @@ void PyTorchOptimizer::step_on_host() {
   if (states_.empty() && is_adamw) {
     for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
       for (int n = 0; n < 2; ++n) {
-        states_.push_back(emit_.allocate({unit.local * item_size(storage),
-                                          Category::optimizer_states, Role::exp_avg, kNone,
-                                          Stream::compute, true, true}));
+        states_.push_back(
+            emit_.allocate({unit.local * item_size(storage), Category::optimizer_states,
+                            Role::exp_avg, kNone, Stream::compute, true, true}));
       }
     }
   }
   for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
     const BufferId reads[] = {unit.host_gradient};
-    emit_.host_compute({is_adamw ? Operator::adamw : Operator::sgd,
-                        storage,
-                        storage,
-                        storage,
-                        {unit.local}},
-                       reads, unit.shards);
+    emit_.host_compute(
+        {is_adamw ? Operator::adamw : Operator::sgd, storage, storage, storage, {unit.local}},
+        reads, unit.shards);
   }
 }
 
@@ -157,8 +154,7 @@ void PyTorchOptimizer::clip(const std::vector<Item>& items) {
   const BufferId added = make("aten::add", element, {total});
   BufferId summed = kNone;
   if (!rules_.norm_summed_before_total) summed = summed_over_ranks(element, added);
-  const BufferId inverse =
-      make("aten::reciprocal", element, {summed == kNone ? added : summed});
+  const BufferId inverse = make("aten::reciprocal", element, {summed == kNone ? added : summed});
   free({summed});
   const BufferId factor = make("aten::mul", element, {inverse});
   free({inverse, added});
@@ -167,13 +163,11 @@ void PyTorchOptimizer::clip(const std::vector<Item>& items) {
     if (unit.gradient == kNone) continue;
     const BufferId reads[] = {clamped};
     const std::int64_t bytes = unit.local * element;
-    emit_.launch(Stream::compute,
-                 emit_.intern({Operator::memory_bound,
-                               DType::fp32,
-                               DType::fp32,
-                               DType::fp32,
-                               {bytes, bytes}}),
-                 emit_.intern_operator("aten::_foreach_mul_"), reads, {&unit.gradient, 1});
+    emit_.launch(
+        Stream::compute,
+        emit_.intern(
+            {Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {bytes, bytes}}),
+        emit_.intern_operator("aten::_foreach_mul_"), reads, {&unit.gradient, 1});
   }
   free({factor, clamped, total});
 }
@@ -181,9 +175,9 @@ void PyTorchOptimizer::clip(const std::vector<Item>& items) {
 void PyTorchOptimizer::create_states(const std::vector<Item>& items) {
   if (plan_.optimizer.name != OptimizerName::adamw) return;
   const auto allocate = [&](const Item& item, std::int64_t bytes, Role role) {
-    states_.push_back(emit_.allocate({bytes, Category::optimizer_states, role,
-                                      emit_.parameter_name(item.parameter), Stream::compute, false,
-                                      true}));
+    states_.push_back(
+        emit_.allocate({bytes, Category::optimizer_states, role,
+                        emit_.parameter_name(item.parameter), Stream::compute, false, true}));
   };
   for (const Item& item : items) {
     const std::int64_t bytes = item.local * item_size(plan_.precision.storage);
@@ -214,13 +208,11 @@ void PyTorchOptimizer::update(const std::vector<Item>& items) {
   }
   for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
     const BufferId reads[] = {unit.gradient};
-    emit_.launch(Stream::compute,
-                 emit_.intern({is_adamw ? Operator::adamw : Operator::sgd,
-                               storage,
-                               storage,
-                               storage,
-                               {unit.local}}),
-                 reads, unit.shards);
+    emit_.launch(
+        Stream::compute,
+        emit_.intern(
+            {is_adamw ? Operator::adamw : Operator::sgd, storage, storage, storage, {unit.local}}),
+        reads, unit.shards);
   }
   free_reversed(roots);
   free({before});

@@ -133,8 +133,7 @@ TEST_P(FsdpRequests, ArePyTorchs) {
   const RecordedCase& c = GetParam();
   const auto model = load_llama_config(c.config.string());
   ASSERT_TRUE(model) << model.error().text();
-  const auto plan =
-      parse_plan(with_our_operators(c.plan()), c.id);
+  const auto plan = parse_plan(with_our_operators(c.plan()), c.id);
   ASSERT_TRUE(plan) << plan.error().text();
   const auto job = make_job(*model, *plan, c.id, c.ranks);
   ASSERT_TRUE(job) << job.error().text();

@@ -18,7 +18,7 @@ struct RecordedCase {
   int ranks = 1, rank = 0, steps = 1;
 
   std::filesystem::path log() const { return folder / "events" / (id + ".jsonl.gz"); }
-  std::string plan() const;  // the plan file's text
+  std::string plan() const;     // the plan file's text
   std::string version() const;  // "" where the folder is of no version of its own
 };
 

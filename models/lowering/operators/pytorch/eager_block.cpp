@@ -360,8 +360,7 @@ class Block {
     if (is_math()) w_.free({attention_.out});
     w_.accumulate();
     w_.enter(attention_module_);
-    AttentionGradients g =
-        attention_backward(w_, attention_, {dy, q_, keys(), values(), again});
+    AttentionGradients g = attention_backward(w_, attention_, {dy, q_, keys(), values(), again});
     if (attention_kv_heads(w_) != w_.z.K) {
       g.dv = summed_over_repeats(g.dv);
       g.dk = summed_over_repeats(g.dk);
