@@ -19,7 +19,7 @@ namespace {
 using traces::LabelledHistory;
 using traces::RecordingKind;
 
-constexpr const char* kExpected = "a trace, an allocator event list or a CUDA memory snapshot";
+constexpr const char* kComparable = "a trace, an allocator event list or a CUDA memory snapshot";
 
 bool has_history(RecordingKind kind) {
   return kind == RecordingKind::event_list || kind == RecordingKind::snapshot;
@@ -89,9 +89,9 @@ Result<int> Compare::compare_traces() const {
 
 Result<int> Compare::run() {
   if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
-  const auto of_baseline = traces::recording_kind(baseline_, kExpected);
+  const auto of_baseline = traces::recording_kind(baseline_, kComparable);
   if (!of_baseline) return tl::unexpected(of_baseline.error());
-  const auto of_candidate = traces::recording_kind(candidate_, kExpected);
+  const auto of_candidate = traces::recording_kind(candidate_, kComparable);
   if (!of_candidate) return tl::unexpected(of_candidate.error());
   if (has_history(*of_baseline) && has_history(*of_candidate)) {
     return compare_histories(*of_baseline, *of_candidate);
