@@ -1,12 +1,11 @@
 #include "profiler/replay/history_comparison.hpp"
 
 #include <algorithm>
-#include <span>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "profiler/replay/common_run.hpp"
+#include "profiler/replay/compared_requests.hpp"
 #include "traces/allocator/allocator_replay.hpp"
 
 namespace foreshard::profiler {
@@ -18,66 +17,6 @@ using traces::LabelledHistory;
 
 constexpr std::size_t kShownBefore = 6, kShownAfter = 6;
 constexpr std::size_t kMaxSurplus = 50;
-
-bool is_compared(AllocatorAction action) {
-  return action == AllocatorAction::alloc || action == AllocatorAction::free_requested ||
-         action == AllocatorAction::oom;
-}
-
-// What of a history is compared.
-class Requests {
- public:
-  static constexpr std::size_t kUnknown = SIZE_MAX;
-
-  explicit Requests(const LabelledHistory& history) : history_(history) {
-    std::unordered_map<Address, std::size_t> live;
-    const auto& events = history.history.events;
-    for (std::size_t n = 0; n < events.size(); ++n) {
-      if (!is_compared(events[n].action)) continue;
-      std::size_t requested = numbers_.size();
-      if (events[n].action == AllocatorAction::alloc) live[events[n].address] = requested;
-      if (events[n].action == AllocatorAction::free_requested) {
-        const auto block = live.find(events[n].address);
-        requested = block == live.end() ? kUnknown : block->second;
-        if (block != live.end()) live.erase(block);
-      }
-      numbers_.push_back(n);
-      requested_.push_back(requested);
-    }
-  }
-
-  std::size_t size() const { return numbers_.size(); }
-  std::size_t number(std::size_t i) const { return numbers_[i]; }
-  const HistoryEvent& event(std::size_t i) const { return history_.history.events[numbers_[i]]; }
-  // The request that a free ends; of a request itself.
-  std::size_t requested(std::size_t i) const { return requested_[i]; }
-  const std::string& stream(std::size_t i) const {
-    return history_.streams[static_cast<std::size_t>(event(i).stream)];
-  }
-  const traces::EventLabels& labels(std::size_t i) const { return history_.labels[numbers_[i]]; }
-  const std::string& text(traces::StringId id) const { return history_.texts[id]; }
-
-  std::vector<std::uint64_t> actions_and_sizes() const {
-    std::vector<std::uint64_t> values;
-    values.reserve(size());
-    for (std::size_t i = 0; i < size(); ++i) {
-      const auto action = static_cast<std::uint64_t>(event(i).action);
-      values.push_back(static_cast<std::uint64_t>(event(i).bytes) << 4 | action);
-    }
-    return values;
-  }
-
-  ComparedEvent shown(std::size_t i) const {
-    const traces::EventLabels& own = labels(i);
-    const traces::EventLabels& of = requested_[i] == kUnknown ? own : labels(requested_[i]);
-    return {numbers_[i],     event(i).action, event(i).bytes, stream(i),   own.step,
-            text(own.phase), text(of.module), text(own.call), text(of.op), text(of.category)};
-  }
-
- private:
-  const LabelledHistory& history_;
-  std::vector<std::size_t> numbers_, requested_;
-};
 
 // Which streams of two histories are the same, as far as events have shown it.
 class StreamPairs {
@@ -131,8 +70,8 @@ class HistoryComparer {
   }
 
  private:
-  static void describe(HistorySide& side, const LabelledHistory& history, const Requests& requests,
-                       std::size_t first) {
+  static void describe(HistorySide& side, const LabelledHistory& history,
+                       const ComparedRequests& requests, std::size_t first) {
     side.events = history.history.events.size();
     side.compared = requests.size() - first;
     side.first = first < requests.size() ? requests.number(first) : side.events;
@@ -160,7 +99,7 @@ class HistoryComparer {
   // Whether equal frees are of requests at the same place, as far as both are known.
   void note_free(std::size_t i) {
     const std::size_t a = a_.requested(first_a_ + i), b = b_.requested(first_b_ + i);
-    if (a == Requests::kUnknown || b == Requests::kUnknown) return;
+    if (a == ComparedRequests::kUnknown || b == ComparedRequests::kUnknown) return;
     if (a < first_a_ || b < first_b_ || a - first_a_ == b - first_b_) return;
     if (result_.frees_of_other_requests++ == 0) result_.first_free_of_other_request = pair(i);
   }
@@ -185,7 +124,8 @@ class HistoryComparer {
   using Operators = std::map<std::string, Count>;
   using Sizes = std::map<std::int64_t, Operators>;
 
-  static Sizes requests_by_size(const Requests& requests, std::size_t first, std::size_t count) {
+  static Sizes requests_by_size(const ComparedRequests& requests, std::size_t first,
+                                std::size_t count) {
     Sizes sizes;
     for (std::size_t i = first; i < first + count; ++i) {
       if (requests.event(i).action != AllocatorAction::alloc) continue;
@@ -243,7 +183,7 @@ class HistoryComparer {
   }
 
   const LabelledHistory &baseline_, &candidate_;
-  Requests a_, b_;
+  ComparedRequests a_, b_;
   StreamPairs streams_;
   std::size_t first_a_ = 0, first_b_ = 0;
   HistoryComparison result_;

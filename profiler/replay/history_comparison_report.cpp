@@ -12,7 +12,7 @@ namespace {
 using nlohmann::ordered_json;
 using traces::AllocatorAction;
 
-constexpr std::size_t kRequestWidth = 34, kShownSurplus = 10;
+constexpr std::size_t kRequestWidth = 30, kOperatorWidth = 14, kShownSurplus = 10;
 
 std::string counted(std::size_t n) {
   return with_thousands(static_cast<std::int64_t>(n));
@@ -64,12 +64,14 @@ std::string signed_bytes(const ComparedEvent& event) {
 
 void add_cells(std::vector<std::string>& row, const std::optional<ComparedEvent>& event) {
   if (!event) return row.resize(row.size() + 3);
-  const std::string& what = event->op.empty() ? event->category : event->op;
-  const std::string request =
-      what + (what.empty() || event->module.empty() ? "" : " ") + event->module;
+  // Ends of names tell them apart.
+  const std::string& name = event->op.empty() ? event->category : event->op;
+  const std::string what = truncate(name, kOperatorWidth, kOperatorWidth - 1);
+  const std::size_t room = kRequestWidth - width(what) - 1;
+  const std::string module = truncate(event->module, room, room - 1);
   row.push_back(counted(event->event));
   row.push_back(signed_bytes(*event));
-  row.push_back(truncate(request, kRequestWidth, kRequestWidth / 2));
+  row.push_back(what + (what.empty() || module.empty() ? "" : " ") + module);
 }
 
 void add_row(TextTable& table, const std::string& mark, const EventPair& pair) {
