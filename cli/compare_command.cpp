@@ -19,7 +19,9 @@ namespace {
 using traces::LabelledHistory;
 using traces::RecordingKind;
 
-constexpr const char* kComparable = "a trace, an allocator event list or a CUDA memory snapshot";
+constexpr const char* kComparable =
+    "a trace (.fst), a PyTorch profiler recording (JSON, or a folder of them), an Nsight Systems "
+    "export (SQLite), a CUDA memory snapshot or an allocator event list (JSON lines)";
 
 bool has_history(RecordingKind kind) {
   return kind == RecordingKind::event_list || kind == RecordingKind::snapshot;
