@@ -266,12 +266,7 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
 }
 
 bool is_checkpointed(const Job& job, std::size_t layer) {
-  switch (job.plan.checkpointing.mode) {
-    case CheckpointMode::none: return false;
-    case CheckpointMode::every:
-      return (layer + 1) % static_cast<std::size_t>(job.plan.checkpointing.every) == 0;
-    default: return true;
-  }
+  return is_checkpointed(job.plan.checkpointing, static_cast<std::int64_t>(layer));
 }
 
 AfterForward after_forward(const Job& job, UnitId unit) {
