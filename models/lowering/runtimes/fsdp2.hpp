@@ -22,7 +22,7 @@ namespace foreshard::lowering {
 
 class Fsdp2 final : public ShardingRuntime {
  public:
-  Fsdp2(const Job& job, RankProgram& program, Emitter& emit);
+  Fsdp2(const Job& job, const RankProgram& program, Emitter& emit);
 
   // On the host with offload.parameters; with offload.optimizer master copies on the host besides.
   void allocate_shards(const ModuleBuffers& buffers_of) override;
@@ -48,6 +48,9 @@ class Fsdp2 final : public ShardingRuntime {
   void accumulate_gradients() override;
 
   std::vector<OptimizerTensors> optimizer_tensors() const override;
+  ClippedGradients clipped_gradients() const override {
+    return ClippedGradients::sharded_tensors;
+  }
   void zero_gradients() override;
 
  private:
@@ -151,7 +154,7 @@ class Fsdp2 final : public ShardingRuntime {
 
   const Job& job_;
   const Plan& plan_;
-  RankProgram& program_;
+  const RankProgram& program_;
   Emitter& emit_;
   const bool is_pytorch_;
   const PyTorchRules rules_;

@@ -38,7 +38,9 @@ constexpr std::string_view kRoles[] = {"",
                                        "clip",
                                        "host copy",
                                        "activation",
-                                       "activation gradient"};
+                                       "activation gradient",
+                                       "flat gradient",
+                                       "bucket"};
 static_assert(std::size(kRoles) == static_cast<std::size_t>(Role::kCount));
 
 constexpr std::string_view kRanges[] = {"step",
@@ -56,7 +58,16 @@ constexpr std::string_view kRanges[] = {"step",
                                         "forward",
                                         "backward",
                                         "recompute",
-                                        "optimizer"};
+                                        "optimizer",
+                                        "FullyShardedDataParallel._root_pre_forward",
+                                        "FullyShardedDataParallel._pre_forward",
+                                        "FullyShardedDataParallel._pre_forward_prefetch",
+                                        "FullyShardedDataParallel._post_forward",
+                                        "FullyShardedDataParallel._pre_backward_hook",
+                                        "FullyShardedDataParallel._pre_backward_prefetch",
+                                        "FullyShardedDataParallel._post_backward_hook",
+                                        "FullyShardedDataParallel._post_backward_prefetch",
+                                        "FullyShardedDataParallel.rate_limiter"};
 static_assert(std::size(kRanges) == static_cast<std::size_t>(Range::kCount));
 
 bool do_the_same(const Instruction& a, const Instruction& b) {
@@ -217,6 +228,11 @@ void Emitter::wait(Stream stream, EventId event) {
 
 void Emitter::host_wait(EventId event) {
   append(Kind::host_wait, Stream::compute, event);
+}
+
+void Emitter::record_stream(BufferId buffer, Stream stream) {
+  const Buffer& used = program_.buffers[static_cast<std::size_t>(buffer)];
+  if (used.bytes > 0 && used.pool != stream) append(Kind::record_stream, stream, buffer);
 }
 
 NameId Emitter::range_name(Range range, UnitId of_unit) {

@@ -46,6 +46,8 @@ enum class Role : std::uint8_t {
   host_copy,
   activation,
   activation_gradient,
+  flat_gradient,
+  bucket,
   kCount
 };
 std::string_view name(Role role);
@@ -68,6 +70,15 @@ enum class Range : std::uint8_t {
   backward,
   recompute,
   optimizer,
+  fsdp1_root_pre_forward,
+  fsdp1_pre_forward,
+  fsdp1_pre_forward_prefetch,
+  fsdp1_post_forward,
+  fsdp1_pre_backward,
+  fsdp1_pre_backward_prefetch,
+  fsdp1_post_backward,
+  fsdp1_post_backward_prefetch,
+  fsdp1_rate_limiter,
   kCount
 };
 
@@ -158,6 +169,8 @@ class Emitter {
   EventId record(Stream stream);
   void wait(Stream stream, EventId event);
   void host_wait(EventId event);
+  // The allocator keeps a buffer, once it is freed, until `stream` has passed the free.
+  void record_stream(BufferId buffer, Stream stream);
   // `stream` waits for all that has been issued on `other` so far.
   void wait_for(Stream stream, Stream other) { wait(stream, record(other)); }
 

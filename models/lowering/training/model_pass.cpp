@@ -89,6 +89,8 @@ void ModelPass::forward() {
   }
   if (operators_.loss_in_model) return;
   emit_.focus(emit_.unit(), 0);
+  BufferId& output = loss_[operators_.loss.input];
+  output = runtime_.returned(output);
   walk_.begin(HookWalk::Mode::recompute, 0);  // the root's hooks are done
   loss(operators_.loss.forward);
 }

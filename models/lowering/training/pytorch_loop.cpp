@@ -83,12 +83,19 @@ void PyTorchLoop::micro_step(int number) {
   }
 }
 
-// Those of the micro-batch before live until the new ones are there.
+// Those of the micro-batch before live until the new ones are there. The copies are from memory that is
+// not pinned, so that the host waits for them, and for all that the compute stream did before.
 void PyTorchLoop::load_batch() {
+  const std::int64_t bytes = kTokenBytes * plan_.tokens();
   for (const Shared input : {Shared::tokens, Shared::targets}) {
-    const BufferId before = std::exchange(
-        pass_[input], emit_.allocate({kTokenBytes * plan_.tokens(), Category::inputs,
-                                      input == Shared::tokens ? Role::tokens : Role::targets}));
+    const Role role = input == Shared::tokens ? Role::tokens : Role::targets;
+    const BufferId host =
+        emit_.allocate({bytes, Category::inputs, role, kNone, Stream::compute, true});
+    const BufferId before =
+        std::exchange(pass_[input], emit_.allocate({bytes, Category::inputs, role}));
+    emit_.copy(Stream::compute, Operator::copy_host_to_device, bytes, host, pass_[input]);
+    emit_.host_wait(emit_.record(Stream::compute));
+    emit_.free(host);
     if (before != kNone) emit_.free(before);
   }
 }
