@@ -177,13 +177,16 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
   const std::string runtime(plan.runtime == RuntimeName::fsdp1 ? "\"fsdp1\"" : "\"ddp\"");
   if (plan.operators == OperatorSetName::foreshard) {
     return fail(file, "runtime",
-                "is " + runtime + ", but operators \"foreshard\" have only \"fsdp2\"; expected "
-                "\"fsdp2\", or operators \"pytorch-eager\"");
+                "is " + runtime +
+                    ", but operators \"foreshard\" have only \"fsdp2\"; expected "
+                    "\"fsdp2\", or operators \"pytorch-eager\"");
   }
   const auto unsupported = [&](bool is_set, const std::string& field) -> Result<void> {
     if (!is_set) return {};
-    return fail(file, field, "is true, but runtime " + runtime + " does not have it; expected "
-                "false, or runtime \"fsdp2\"");
+    return fail(file, field,
+                "is true, but runtime " + runtime +
+                    " does not have it; expected "
+                    "false, or runtime \"fsdp2\"");
   };
   const bool is_ddp = plan.runtime == RuntimeName::ddp;
   if (auto ok = unsupported(plan.offload.optimizer, "offload.optimizer"); !ok) return ok;
@@ -246,8 +249,8 @@ std::int64_t tokens_per_step(const Job& job) {
 }
 
 int shard_group_size(const Job& job) {
-  const bool is_whole = job.plan.runtime == RuntimeName::ddp ||
-                        job.plan.sharding.strategy == Strategy::no_shard;
+  const bool is_whole =
+      job.plan.runtime == RuntimeName::ddp || job.plan.sharding.strategy == Strategy::no_shard;
   if (is_whole) return 1;
   if (!is_hybrid(job.plan)) return job.ranks;
   if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);

@@ -48,9 +48,7 @@ class Fsdp2 final : public ShardingRuntime {
   void accumulate_gradients() override;
 
   std::vector<OptimizerTensors> optimizer_tensors() const override;
-  ClippedGradients clipped_gradients() const override {
-    return ClippedGradients::sharded_tensors;
-  }
+  ClippedGradients clipped_gradients() const override { return ClippedGradients::sharded_tensors; }
   void zero_gradients() override;
 
  private:

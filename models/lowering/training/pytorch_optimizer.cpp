@@ -73,8 +73,7 @@ void PyTorchOptimizer::step_on_host() {
 void PyTorchOptimizer::create_states(const std::vector<OptimizedParameter>& items) {
   if (plan_.optimizer.name != OptimizerName::adamw) return;
   const auto allocate = [&](const OptimizedParameter& item, std::int64_t bytes, Role role) {
-    const NameId owner =
-        item.parameter == kNone ? kNone : emit_.parameter_name(item.parameter);
+    const NameId owner = item.parameter == kNone ? kNone : emit_.parameter_name(item.parameter);
     states_.push_back(emit_.allocate(
         {bytes, Category::optimizer_states, role, owner, Stream::compute, false, true}));
   };

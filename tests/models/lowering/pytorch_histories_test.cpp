@@ -79,7 +79,7 @@ TEST_P(PyTorchHistories, ComeFromProgramsThatObeyTheLaws) {
   EXPECT_EQ(tests::broken_laws(lower(*job, c.rank)), std::vector<std::string>());
 }
 
-INSTANTIATE_TEST_SUITE_P(Recorded, PyTorchHistories, testing::ValuesIn(recorded_cases("fsdp2")),
+INSTANTIATE_TEST_SUITE_P(Recorded, PyTorchHistories, testing::ValuesIn(recorded_cases("")),
                          [](const auto& recorded) { return test_name(recorded.param); });
 
 }  // namespace

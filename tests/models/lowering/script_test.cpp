@@ -40,6 +40,7 @@ class RecordingRuntime final : public ShardingRuntime {
   }
   void accumulate_gradients() override {}
   std::vector<OptimizerTensors> optimizer_tensors() const override { return {}; }
+  ClippedGradients clipped_gradients() const override { return ClippedGradients::tensors; }
   void zero_gradients() override {}
 
   BufferId weight = kNone;
