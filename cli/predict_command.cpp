@@ -9,8 +9,13 @@
 #include "models/hardware/device_names.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction_report.hpp"
+#include "traces/allocator/history_writer.hpp"
+#include "traces/export/gzip_output.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/snapshot/history_snapshot.hpp"
+#include "traces/snapshot/snapshot_writer.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -32,13 +37,15 @@ class Predict : public Command {
   Result<Sources> load_sources() const;
   Result<void> check_sources(const Sources& sources, const Job& job) const;
   Result<void> check_options() const;
+  traces::HistoryOrigin origin_of(const Job& job, const Prediction& prediction) const;
+  Result<void> write_history(const Job& job, const Prediction& prediction) const;
   Result<void> write_answers(const Job& job, const Prediction& prediction) const;
 
   JobOptions job_;
   JsonOutput json_;
   std::int64_t steps_ = 2;
   int rank_ = 0;
-  std::string costs_, machine_, trace_, memory_events_;
+  std::string costs_, machine_, trace_, memory_events_, memory_snapshot_;
   std::optional<std::int64_t> device_memory_;
 };
 
@@ -90,16 +97,36 @@ Result<void> Predict::check_options() const {
   }
   if (auto ok = check_trace_output(trace_, "--trace"); !ok) return ok;
   if (auto ok = check_output(memory_events_, "--memory-events"); !ok) return ok;
+  if (auto ok = check_output(memory_snapshot_, "--memory-snapshot"); !ok) return ok;
   return json_.check();
 }
 
-Result<void> Predict::write_answers(const Job& job, const Prediction& prediction) const {
-  if (!memory_events_.empty()) {
-    auto ok = write_output(memory_events_, "--memory-events", [&](std::ostream& out) {
-      simulator::write_memory_events(prediction, rank_, out);
-    });
-    if (!ok) return ok;
+traces::HistoryOrigin Predict::origin_of(const Job& job, const Prediction& prediction) const {
+  traces::HistoryOrigin origin{job.model.name, job.ranks, rank_, {}};
+  for (const simulator::StepPeaks& step : prediction.steps_memory) {
+    if (step.rank == rank_) origin.steps.push_back(step.peaks);
   }
+  return origin;
+}
+
+Result<void> Predict::write_history(const Job& job, const Prediction& prediction) const {
+  if (memory_events_.empty() && memory_snapshot_.empty()) return {};
+  const traces::LabelledHistory history = simulator::allocation_history(prediction, rank_);
+  const auto write = [](const std::string& path, const char* option, const auto& produce) {
+    if (path.empty()) return Result<void>();
+    return write_output(path, option, traces::packed_as_named(path, produce));
+  };
+  const auto events = write(memory_events_, "--memory-events", [&](std::ostream& out) {
+    traces::write_allocator_history(origin_of(job, prediction), history, out);
+  });
+  if (!events) return events;
+  return write(memory_snapshot_, "--memory-snapshot", [&](std::ostream& out) {
+    traces::write_snapshot(traces::snapshot_of(history), out);
+  });
+}
+
+Result<void> Predict::write_answers(const Job& job, const Prediction& prediction) const {
+  if (auto ok = write_history(job, prediction); !ok) return ok;
   if (!trace_.empty()) {
     auto ok = traces::write_fst(trace_, simulator::to_trace(job, prediction, "foreshard predict"));
     if (!ok) return ok;
@@ -124,7 +151,8 @@ Result<int> Predict::run() {
   options.costs = sources->costs ? &*sources->costs : nullptr;
   options.machine = sources->machine ? &*sources->machine : nullptr;
   options.wants_path = true;
-  options.keeps_memory_records = !trace_.empty() || !memory_events_.empty();
+  options.keeps_memory_records =
+      !trace_.empty() || !memory_events_.empty() || !memory_snapshot_.empty();
   return written(write_answers(*job, simulator::predict(*job, options)));
 }
 
@@ -140,7 +168,9 @@ CommandText Predict::text() const {
            "foreshard predict --model llama-3.1-8b --plan plan.toml --ranks 16 --nodes 2 "
            "--machine h100-sxm",
            "foreshard predict --model llama-small-14m --ranks 2 --costs costs.json --trace "
-           "predicted.fst"}};
+           "predicted.fst",
+           "foreshard predict --model llama-3.1-8b --ranks 8 --machine h100-sxm "
+           "--memory-snapshot rank0.pickle"}};
 }
 
 void Predict::add_to(Options& options) {
@@ -153,9 +183,15 @@ void Predict::add_to(Options& options) {
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
   options.output("--trace", trace_, {"TRACE", "write the predicted run as a trace (.fst)"});
-  options.output("--memory-events", memory_events_,
-                 {"FILE", "write the allocations of one rank as JSON lines"});
-  options.whole_number("--rank", rank_, {0, 999'999}, {"RANK", "rank of --memory-events"});
+  options.output(
+      "--memory-events", memory_events_,
+      {"FILE", "write the allocation history of one rank as JSON lines (.gz: compressed)"});
+  options.output("--memory-snapshot", memory_snapshot_,
+                 {"FILE",
+                  "write it as a CUDA memory snapshot (pickle), for PyTorch's memory_viz "
+                  "(.gz: compressed)"});
+  options.whole_number("--rank", rank_, {0, 999'999},
+                       {"RANK", "rank of --memory-events and --memory-snapshot"});
   json_.add_to(options);
 }
 

@@ -54,7 +54,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"simulator/network", {"models/hardware", "models/program"}},
     {"simulator/costs",
      {"simulator/engine", "simulator/network", "models/hardware", "models/program"}},
-    {"simulator/predict", {"simulator/costs", "traces", "models/hardware", "models/lowering"}},
+    {"simulator/predict",
+     {"simulator/costs", "traces/allocator", "models/hardware", "models/lowering"}},
     {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},
 
     {"executor/device", {"models/program"}},

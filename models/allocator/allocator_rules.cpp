@@ -28,6 +28,14 @@ void AllocatorRules::round_to_power2_divisions(const Divisions& divisions) {
       std::any_of(divisions.begin(), divisions.end(), [](std::int64_t d) { return d > 1; });
 }
 
+AllocatorRules allocator_rules(const Plan& plan) {
+  constexpr PyTorchVersion kOldestFirst{2, 15};
+  AllocatorRules rules = plan.allocator;
+  rules.oldest_segment_first = plan.operators != OperatorSetName::foreshard &&
+                               nearest_described(plan.pytorch.version) >= kOldestFirst;
+  return rules;
+}
+
 std::optional<std::int64_t> memory_limit(const AllocatorRules& rules,
                                          std::optional<std::int64_t> capacity) {
   const bool is_limited = capacity && *capacity != AllocatorRules::kUnlimited;

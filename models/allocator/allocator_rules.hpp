@@ -26,6 +26,8 @@ struct AllocatorRules {
   std::int64_t max_split_size = kUnlimited;
   double garbage_collection_threshold = 0.0;
   bool expandable_segments = false;
+  // Of free blocks of one size the one in the oldest segment is taken, not that of the lowest address.
+  bool oldest_segment_first = false;
 
   AllocatorRules() = default;
   AllocatorRules(const AllocatorSettings& settings);  // NOLINT(google-explicit-constructor)
@@ -70,6 +72,7 @@ struct AllocatorRules {
   // entry 15 for larger ones as well. 0 and 1: no power-of-two rounding.
   using Divisions = std::array<std::int64_t, 16>;
   void round_to_power2_divisions(const Divisions& divisions);
+  const Divisions& power2_divisions() const { return divisions_; }
 
  private:
   std::int64_t divisions_of(std::int64_t n) const;
@@ -78,6 +81,9 @@ struct AllocatorRules {
   Divisions divisions_{};
   bool rounds_to_divisions_ = false;
 };
+
+// The settings of a plan, under operators that describe PyTorch with what differs in its version.
+AllocatorRules allocator_rules(const Plan& plan);
 
 // PyTorch collects garbage only where a memory fraction is set. A threshold is taken to mean that it is,
 // with the whole device of `capacity` bytes as the fraction; otherwise the device alone sets limits.

@@ -55,6 +55,7 @@ Allocation CachingAllocator::take_cached(const Request& request, FreeBlocks::Pla
   if (rules_.splits(request.size, remaining, request.small || request.expands)) {
     const Block& whole = block(id);
     const BlockId rest = new_block({.address = whole.address + request.size,
+                                    .order = whole.order + request.size,
                                     .size = remaining,
                                     .free_since = lookups_[request.small],
                                     .range = whole.range,
@@ -63,7 +64,7 @@ Allocation CachingAllocator::take_cached(const Request& request, FreeBlocks::Pla
                                     .small = whole.small});
     link_after(rest, id);
     block(id).size = request.size;
-    free.replace(place, {remaining, block(rest).address, rest});
+    free.replace(place, {remaining, block(rest).order, rest});
   } else {
     free.erase(place);
   }
@@ -213,6 +214,7 @@ void CachingAllocator::absorb(BlockId id, BlockId neighbour) {
   b.size += other.size;
   if (neighbour == b.previous) {
     b.address = other.address;
+    b.order = other.order;
     b.previous = other.previous;
     if (b.previous != kNoBlock) block(b.previous).next = id;
   } else {
@@ -225,7 +227,7 @@ void CachingAllocator::absorb(BlockId id, BlockId neighbour) {
 void CachingAllocator::insert_free(BlockId id) {
   Block& b = block(id);
   b.free_since = lookups_[b.small];
-  pool_of(b).free.insert({b.size, b.address, id});
+  pool_of(b).free.insert({b.size, b.order, id});
 }
 
 // Of a block that has become free: one with its free neighbours from now on.
@@ -235,14 +237,14 @@ void CachingAllocator::insert_merged(BlockId id) {
   std::optional<FreeBlocks::Entry> part;  // a neighbour, whose place the whole takes
   for (const BlockId neighbour : {b.previous, b.next}) {
     if (neighbour == kNoBlock || block(neighbour).state != State::free) continue;
-    if (part) free.erase(free.find(part->size, part->address));
-    part = {block(neighbour).size, block(neighbour).address, neighbour};
+    if (part) free.erase(free.find(part->size, part->order));
+    part = {block(neighbour).size, block(neighbour).order, neighbour};
     absorb(id, neighbour);
   }
   b.free_since = lookups_[b.small];
-  const FreeBlocks::Entry whole{b.size, b.address, id};
+  const FreeBlocks::Entry whole{b.size, b.order, id};
   if (part) {
-    free.replace(free.find(part->size, part->address), whole);
+    free.replace(free.find(part->size, part->order), whole);
   } else {
     free.insert(whole);
   }

@@ -97,6 +97,7 @@ class CachingAllocator {
 
   struct Block {
     Address address = 0;
+    Address order = 0;  // where it stands among free blocks of its size
     std::int64_t size = 0;
     std::int64_t requested = 0;
     std::int64_t free_since = 0;  // lookups of its pool when it became free, for its age
@@ -148,10 +149,11 @@ class CachingAllocator {
   BlockId new_block(const Block& value);
   void delete_block(BlockId id);
   void link_after(BlockId id, BlockId neighbour);
+  Address place_in_order(AddressRange range);
   void insert_free(BlockId id);
   void erase_free(const Block& b) {
     FreeBlocks& free = pool_of(b).free;
-    free.erase(free.find(b.size, b.address));
+    free.erase(free.find(b.size, b.order));
   }
   void insert_merged(BlockId id);
   void insert_unmapped(BlockId id);
@@ -210,6 +212,7 @@ class CachingAllocator {
   std::vector<std::size_t> released_pools_;
   int default_streams_ = kAllStreams;      // of the default pool, before those of private ones
   std::vector<AddressRange> ranges_;       // of expandable segments
+  Address next_order_ = 0;                 // of the next segment, where these stand by age
   std::array<std::int64_t, 2> lookups_{};  // large, small; counted for garbage collection
   std::vector<PendingFree> pending_;
   std::vector<std::pair<BlockId, int>> stream_uses_;  // of blocks not yet freed

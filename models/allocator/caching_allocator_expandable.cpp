@@ -50,6 +50,7 @@ BlockId CachingAllocator::find_expandable(const Request& request) {
   if (!range) return kNoBlock;
   ranges_.push_back(*range);
   const BlockId id = new_block({.address = range->address,
+                                .order = place_in_order(*range),
                                 .size = range->bytes,
                                 .range = narrow<std::int32_t>(ranges_.size()) - 1,
                                 .stream = narrow<std::int16_t>(request.stream),
@@ -69,6 +70,7 @@ bool CachingAllocator::map_front(BlockId id, std::int64_t bytes) {
   erase_unmapped(id);
   if (mapped < whole.size) {
     const BlockId rest = new_block({.address = whole.address + mapped,
+                                    .order = whole.order + mapped,
                                     .size = whole.size - mapped,
                                     .range = whole.range,
                                     .stream = whole.stream,
@@ -102,6 +104,7 @@ void CachingAllocator::unmap_granules(BlockId id) {
   Block part = whole;
   const auto add_after = [&](BlockId before, Address from, Address to) {
     part.address = from;
+    part.order = whole.order + (from - whole.address);
     part.size = to - from;
     const BlockId added = new_block(part);
     link_after(added, before);
@@ -117,6 +120,7 @@ void CachingAllocator::unmap_granules(BlockId id) {
   }
   Block& b = block(id);
   b.address = first;
+  b.order = whole.order + (first - whole.address);
   b.size = last - first;
   b.state = State::unmapped;
   for (const BlockId neighbour : {b.previous, b.next}) {

@@ -19,7 +19,7 @@ tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate_new(const Reque
   }
   if (id == kNoBlock) return tl::unexpected(fail_request(request));
   const Block& b = block(id);
-  return take_cached(request, pool(request.stream, request.small).free.find(b.size, b.address));
+  return take_cached(request, pool(request.stream, request.small).free.find(b.size, b.order));
 }
 
 OutOfMemory CachingAllocator::fail_request(const Request& request) {
@@ -42,12 +42,19 @@ BlockId CachingAllocator::new_segment(const Request& request) {
   took(bytes);
   notify_segment(Action::segment_alloc, request.stream, {*address, bytes});
   const BlockId id = new_block({.address = *address,
+                                .order = place_in_order({*address, bytes}),
                                 .size = bytes,
                                 .stream = narrow<std::int16_t>(request.stream),
                                 .state = State::free,
                                 .small = request.small});
   insert_free(id);
   return id;
+}
+
+// Among free blocks of one size the lowest address comes first, or the oldest segment.
+Address CachingAllocator::place_in_order(AddressRange range) {
+  if (!rules_.oldest_segment_first) return range.address;
+  return std::exchange(next_order_, next_order_ + range.bytes);
 }
 
 // Frees unsplit large blocks of the default pool that are at least as old as the average of those

@@ -1,7 +1,8 @@
-// The free blocks of one pool and one stream, ordered by size and then address: the order in which
-// PyTorch searches (best fit, lowest address among equals) and releases them.
+// The free blocks of one pool and one stream, ordered by size and then by a place of their own: the
+// order in which PyTorch searches (best fit) and releases them. The place is the block's address, so
+// that among equals the lowest address is first, or where it would lie were segments laid by age.
 //
-// A list of blocks for each size that occurs, the lowest address first. A training step frees blocks of
+// A list of blocks for each size that occurs, the first place first. A training step frees blocks of
 // few sizes, some hundred of ten, so that the block that fits best is the first of a list that a short
 // search finds. Taking it moves nothing, nor does adding one at either end, where a model's layers free
 // theirs one after the other. Sizes that occur once each, thousands in the worst real histories, move as
@@ -24,7 +25,7 @@ class FreeBlocks {
  public:
   struct Entry {
     std::int64_t size = 0;
-    Address address = 0;
+    Address order = 0;
     BlockId block = kNoBlock;
   };
 
@@ -47,16 +48,16 @@ class FreeBlocks {
 
   Entry operator[](Place place) const {
     const Block& found = blocks(place.size)[place.block];
-    return {sizes_[place.size].bytes, found.address, found.id};
+    return {sizes_[place.size].bytes, found.order, found.id};
   }
 
   // The first block of at least this size, or the end.
   Place lower_bound(std::int64_t size) const { return {find_size(size), 0}; }
 
-  // Where the block of this size at this address is.
-  Place find(std::int64_t size, Address address) const {
+  // Where the block of this size and place is.
+  Place find(std::int64_t size, Address order) const {
     const std::size_t place = find_size(size);
-    return {place, blocks(place).find(address)};
+    return {place, blocks(place).find(order)};
   }
 
   // Calls `visit` with every block, in order.
@@ -70,7 +71,7 @@ class FreeBlocks {
   void insert(const Entry& entry) {
     const std::size_t place = find_size(entry.size);
     if (place == sizes_.size() || sizes_[place].bytes != entry.size) add_size(place, entry.size);
-    blocks(place).insert({entry.address, entry.block});
+    blocks(place).insert({entry.order, entry.block});
   }
 
   void erase(Place place) {
@@ -95,12 +96,12 @@ class FreeBlocks {
       return insert(entry);
     }
     sizes_[place.size].bytes = entry.size;
-    list[0] = {entry.address, entry.block};
+    list[0] = {entry.order, entry.block};
   }
 
  private:
   struct Block {
-    Address address = 0;
+    Address order = 0;
     BlockId id = kNoBlock;
   };
 
@@ -111,15 +112,15 @@ class FreeBlocks {
     Block& operator[](std::size_t i) { return all_[first_ + i]; }
     const Block& operator[](std::size_t i) const { return all_[first_ + i]; }
 
-    // Where the block at this address is, or would be.
-    std::size_t find(Address address) const {
+    // Where the block of this place is, or would be.
+    std::size_t find(Address order) const {
       const auto first = all_.begin() + static_cast<std::ptrdiff_t>(first_);
-      const auto found = std::partition_point(
-          first, all_.end(), [address](const Block& b) { return b.address < address; });
+      const auto found = std::partition_point(first, all_.end(),
+                                              [order](const Block& b) { return b.order < order; });
       return static_cast<std::size_t>(found - first);
     }
     void insert(const Block& block) {
-      const std::size_t at = find(block.address);
+      const std::size_t at = find(block.order);
       if (at > 0) {
         all_.insert(all_.begin() + static_cast<std::ptrdiff_t>(first_ + at), block);
         return;

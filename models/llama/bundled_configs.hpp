@@ -1,5 +1,5 @@
-// The Llama configurations that come with the program: the published family by the sizes on its
-// model cards, and small ones that train on a CPU.
+// The configurations that come with the program: published models of Llama's shape by the sizes on
+// their model cards, and small ones that train on a CPU.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@ struct BundledConfig {
   double rope_theta;
   double llama3_factor;  // 0: rotary frequencies are not scaled
   bool tied_embeddings;
+  ModelFamily family = ModelFamily::llama;
+  double rms_norm_eps = 1e-5;
 };
 
 std::span<const BundledConfig> bundled_configs();

@@ -1,6 +1,8 @@
 #include "models/llama/llama_config.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -11,12 +13,41 @@
 #include "models/llama/bundled_configs.hpp"
 
 namespace foreshard {
+namespace {
+
+constexpr std::array<std::string_view, 6> kRopeTypes = {"default", "linear", "llama3",
+                                                        "dynamic", "yarn",   "longrope"};
+
+// The keys that only some families have.
+void add_family_keys(const LlamaConfig& config, nlohmann::ordered_json& json) {
+  const FamilyTraits& family = traits_of(config.family);
+  if (family.attention_biases == AttentionBiases::configured) {
+    json["attention_bias"] = config.output_bias;
+  }
+  if (family.mlp_bias) json["mlp_bias"] = config.mlp_bias;
+  if (family.window == AttentionWindow::where_used) {
+    json["use_sliding_window"] = config.sliding_window != 0;
+  }
+  if (config.sliding_window != 0) {
+    json["sliding_window"] = config.sliding_window;
+  } else if (family.window == AttentionWindow::always) {
+    json["sliding_window"] = nullptr;
+  }
+}
+
+}  // namespace
+
+std::string_view RopeScaling::type() const {
+  return kRopeTypes[static_cast<std::size_t>(kind)];
+}
 
 std::int64_t LlamaConfig::parameters() const {
   const std::int64_t query = heads * head_dim, key = kv_heads * head_dim;
   std::int64_t layer = hidden * (2 * query + 2 * key) + 3 * hidden * intermediate + 2 * hidden;
-  if (attention_bias) layer += query + 2 * key + hidden;
+  if (attention_bias) layer += query + 2 * key;
+  if (output_bias) layer += hidden;
   if (mlp_bias) layer += 2 * intermediate + hidden;
+  if (has_query_key_norms()) layer += 2 * head_dim;
   const std::int64_t embeddings = (tied_embeddings ? 1 : 2) * vocabulary * hidden;
   return embeddings + layers * layer + hidden;
 }
@@ -53,22 +84,21 @@ Result<LlamaConfig> load_llama_config(const std::string& model) {
 }
 
 std::string to_json(const LlamaConfig& config) {
-  nlohmann::ordered_json rope = {{"rope_theta", config.rope_theta}, {"rope_type", "default"}};
+  nlohmann::ordered_json rope = {{"rope_theta", config.rope_theta},
+                                 {"rope_type", config.rope_scaling.type()}};
   const RopeScaling& scaling = config.rope_scaling;
-  if (scaling.kind != RopeScaling::Kind::none) {
-    rope["rope_type"] = scaling.kind == RopeScaling::Kind::linear ? "linear" : "llama3";
-    rope["factor"] = scaling.factor;
-  }
+  if (scaling.kind != RopeScaling::Kind::none) rope["factor"] = scaling.factor;
   if (scaling.kind == RopeScaling::Kind::llama3) {
     rope["low_freq_factor"] = scaling.low_frequency_factor;
     rope["high_freq_factor"] = scaling.high_frequency_factor;
     // Hugging Face holds a count of tokens here, ours is the double the formula divides by.
     rope["original_max_position_embeddings"] = std::llround(scaling.original_context);
   }
-  const nlohmann::ordered_json json = {
+  const FamilyTraits& family = traits_of(config.family);
+  nlohmann::ordered_json json = {
       {"_name_or_path", config.name},
-      {"architectures", {"LlamaForCausalLM"}},
-      {"model_type", "llama"},
+      {"architectures", {std::string(family.class_prefix) + "ForCausalLM"}},
+      {"model_type", family.model_type},
       {"hidden_size", config.hidden},
       {"intermediate_size", config.intermediate},
       {"num_hidden_layers", config.layers},
@@ -81,11 +111,10 @@ std::string to_json(const LlamaConfig& config) {
       {"rms_norm_eps", config.rms_norm_eps},
       {"rope_parameters", rope},
       {"tie_word_embeddings", config.tied_embeddings},
-      {"attention_bias", config.attention_bias},
-      {"mlp_bias", config.mlp_bias},
       {"initializer_range", config.initializer_range},
       {"dtype", "float32"},
   };
+  add_family_keys(config, json);
   return json_text(json, 2) + "\n";
 }
 

@@ -1,5 +1,5 @@
-// A Llama model as Hugging Face's config.json describes it, in the old spelling (rope_theta,
-// rope_scaling, torch_dtype) and in transformers 5's (rope_parameters, dtype, head_dim).
+// A model of Llama's shape as Hugging Face's config.json describes it, in the old spelling
+// (rope_theta, rope_scaling, torch_dtype) and in transformers 5's (rope_parameters, dtype).
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,27 @@
 
 #include "models/base/dtype.hpp"
 #include "models/base/error.hpp"
+#include "models/llama/model_family.hpp"
 
 namespace foreshard {
 
-// How rotary frequencies are stretched beyond the context a model was trained on.
+// How rotary frequencies are stretched beyond the context a model was trained on. The parameters
+// are those of linear and llama3; the other kinds take the same memory and are not computed here.
 struct RopeScaling {
-  enum class Kind : std::uint8_t { none, linear, llama3 };
+  enum class Kind : std::uint8_t { none, linear, llama3, dynamic, yarn, longrope };
   Kind kind = Kind::none;
   double factor = 1.0;
   double low_frequency_factor = 1.0;
   double high_frequency_factor = 4.0;
   double original_context = 8192;
 
+  std::string_view type() const;  // as rope_type spells it
   bool operator==(const RopeScaling&) const = default;
 };
 
 struct LlamaConfig {
   std::string name;  // of the bundled model, or of the folder the config was read from
+  ModelFamily family = ModelFamily::llama;
   std::int64_t hidden = 0;
   std::int64_t intermediate = 0;
   std::int64_t layers = 0;
@@ -38,10 +42,13 @@ struct LlamaConfig {
   double rope_theta = 10000.0;
   RopeScaling rope_scaling;
   bool tied_embeddings = false;
-  bool attention_bias = false;
+  bool attention_bias = false;  // of q_proj, k_proj and v_proj
+  bool output_bias = false;     // of o_proj
   bool mlp_bias = false;
+  std::int64_t sliding_window = 0;  // tokens that attention reaches back; 0: all
   double initializer_range = 0.02;
 
+  bool has_query_key_norms() const { return traits_of(family).query_key_norms; }
   std::int64_t parameters() const;
   bool operator==(const LlamaConfig&) const = default;
 };

@@ -1,5 +1,6 @@
 #include "models/llama/module_tree.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "models/base/assertion.hpp"
@@ -7,7 +8,7 @@
 namespace foreshard {
 namespace {
 
-constexpr std::size_t kMaxChildren = 5;  // of all modules but the list of layers
+constexpr std::size_t kMaxChildren = 6;  // of all modules but the list of layers
 
 std::string joined(std::string_view above, std::string_view name) {
   std::string path;
@@ -92,6 +93,11 @@ class TorchtitanTree {
     }
     std::vector<ModuleId> children = module.children;
     if (module.kind == ModuleKind::mlp) std::swap(children[1], children[2]);  // up and down
+    if (module.kind == ModuleKind::attention) {
+      std::stable_partition(children.begin(), children.end(), [&](ModuleId child) {
+        return from_.modules[static_cast<std::size_t>(child)].kind == ModuleKind::norm;
+      });
+    }
     for (const ModuleId child : children) add(child, below);
   }
 
@@ -135,8 +141,8 @@ std::vector<ParameterId> named_parameters(const ModuleTree& tree) {
 
 ModuleTree llama_modules(const LlamaConfig& c) {
   TreeBuilder add;
-  add.modules.reserve(static_cast<std::size_t>(13 * c.layers + 8));
-  add.parameters.reserve(static_cast<std::size_t>(16 * c.layers + 4));
+  add.modules.reserve(static_cast<std::size_t>(15 * c.layers + 8));
+  add.parameters.reserve(static_cast<std::size_t>(18 * c.layers + 4));
   const ModuleId root = add.module(kNone, "", ModuleKind::root, "LlamaForCausalLM");
   const ModuleId model = add.module(root, "model", ModuleKind::model, "LlamaModel");
   const ModuleId embedding = add.module(model, "embed_tokens", ModuleKind::embedding, "Embedding");
@@ -150,7 +156,11 @@ ModuleTree llama_modules(const LlamaConfig& c) {
     add.linear(attention, "q_proj", c.heads * c.head_dim, c.hidden, c.attention_bias, i);
     add.linear(attention, "k_proj", c.kv_heads * c.head_dim, c.hidden, c.attention_bias, i);
     add.linear(attention, "v_proj", c.kv_heads * c.head_dim, c.hidden, c.attention_bias, i);
-    add.linear(attention, "o_proj", c.hidden, c.heads * c.head_dim, c.attention_bias, i);
+    add.linear(attention, "o_proj", c.hidden, c.heads * c.head_dim, c.output_bias, i);
+    if (c.has_query_key_norms()) {
+      add.norm(attention, "q_norm", c.head_dim, i);
+      add.norm(attention, "k_norm", c.head_dim, i);
+    }
     const ModuleId mlp = add.module(layer, "mlp", ModuleKind::mlp, "LlamaMLP", i);
     add.linear(mlp, "gate_proj", c.intermediate, c.hidden, c.mlp_bias, i);
     add.linear(mlp, "up_proj", c.intermediate, c.hidden, c.mlp_bias, i);

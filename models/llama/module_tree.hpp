@@ -1,6 +1,5 @@
-// The module tree of a Llama as Hugging Face names it.
-//
-// Hugging Face's names serve every implementation; what differs between implementations is which
+// The module tree of a Llama as Hugging Face names it. Its names of modules and classes serve every
+// family of models, and every implementation; what differs between implementations is which
 // modules there are and in which order they stand, and so the order of a unit's parameters.
 //
 // Modules stand in the order of Python's named_modules(): a parent before its children, children in
@@ -77,9 +76,9 @@ std::vector<ParameterId> named_parameters(const ModuleTree& tree);
 // The tree that transformers builds.
 ModuleTree llama_modules(const LlamaConfig& config);
 
-// The tree that torchtitan builds from the same parameters: embedding, layers, norm and head stand in
-// the root, feed-forward weights are w1, w2, w3 (gate, down, up), and neither activation nor rotary
-// embedding is a module.
+// The tree that torchtitan builds from the same parameters: embedding, layers, norm and head stand
+// in the root, norms of queries and keys come before the projections, feed-forward weights are w1,
+// w2, w3 (gate, down, up), and neither activation nor rotary embedding is a module.
 ModuleTree torchtitan_modules(const LlamaConfig& config);
 
 }  // namespace foreshard

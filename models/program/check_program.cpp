@@ -12,11 +12,6 @@ constexpr std::int64_t kMaxBytes = std::int64_t{1}
 constexpr std::int64_t kMaxRanks = 10'000'000;
 constexpr std::size_t kMaxRows = 256;  // that a byte counts
 
-bool is_copy(Operator op) {
-  return op == Operator::copy_host_to_device || op == Operator::copy_device_to_host ||
-         op == Operator::copy_device_to_device;
-}
-
 bool is_work(Kind kind) {
   return kind == Kind::launch || kind == Kind::host_compute || kind == Kind::collective ||
          kind == Kind::copy;
@@ -24,7 +19,8 @@ bool is_work(Kind kind) {
 
 class Check {
  public:
-  Check(const RankProgram& program, const std::string& file) : program_(program), file_(file) {}
+  Check(const RankProgram& program, const std::string& file, const std::string& position)
+      : program_(program), file_(file), root_(position + ".") {}
 
   Result<void> run() {
     tables();
@@ -37,7 +33,7 @@ class Check {
 
  private:
   void wrong(const std::string& field, const std::string& message) {
-    if (!error_) error_ = Error{file_, position_ + field, message};
+    if (!error_) error_ = Error{file_, root_ + position_ + field, message};
   }
 
   void expect_between(const char* field, std::int64_t value, std::int64_t least,
@@ -100,7 +96,7 @@ class Check {
 
   void step(std::size_t n) {
     const Program& step = program_.programs[n];
-    const std::string in = "programs[" + std::to_string(n) + "].";
+    const std::string in = "steps[" + std::to_string(n) + "].";
     position_ = in;
     expect_between("events", step.events, 0, static_cast<std::int64_t>(step.instructions.size()));
     for (std::size_t o = 0; o < step.operands.size() && !error_; ++o) {
@@ -165,8 +161,7 @@ class Check {
     for (std::size_t i = 0; i < instructions.size() && !error_; ++i) {
       const Kind kind = instructions[i].kind;
       if (!targets_buffer(kind)) continue;
-      position_ =
-          "programs[" + std::to_string(n) + "].instructions[" + std::to_string(i) + "].target";
+      position_ = "steps[" + std::to_string(n) + "].instructions[" + std::to_string(i) + "].target";
       const auto buffer = static_cast<std::size_t>(instructions[i].target);
       const bool allocates = kind == Kind::alloc;
       if (is_allocated_[buffer] == allocates) {
@@ -182,6 +177,7 @@ class Check {
 
   const RankProgram& program_;
   const std::string& file_;
+  const std::string root_;  // what positions begin with
   std::string position_;
   std::vector<bool> is_allocated_;  // by buffer
   std::optional<Error> error_;
@@ -189,8 +185,9 @@ class Check {
 
 }  // namespace
 
-Result<void> check_program(const RankProgram& program, const std::string& file) {
-  return Check(program, file).run();
+Result<void> check_program(const RankProgram& program, const std::string& file,
+                           const std::string& position) {
+  return Check(program, file, position).run();
 }
 
 }  // namespace foreshard

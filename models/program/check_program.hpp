@@ -9,8 +9,9 @@
 
 namespace foreshard {
 
-// The first thing wrong with it; the error's field is its position, such as
-// "programs[1].instructions[5].stream".
-Result<void> check_program(const RankProgram& program, const std::string& file);
+// The first thing wrong with it; the error's field is its place in a file of programs, such as
+// "programs[0].steps[1].instructions[5].stream", where `position` is "programs[0]".
+Result<void> check_program(const RankProgram& program, const std::string& file,
+                           const std::string& position);
 
 }  // namespace foreshard

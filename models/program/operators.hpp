@@ -146,6 +146,13 @@ bool parse_cost_key(std::string_view text, CostKey& key);
 bool is_collective(Operator op);
 bool is_matmul(Operator op);
 bool is_attention(Operator op);
+// Between the host's memory and the device's, over the link between them.
+constexpr bool is_host_copy(Operator op) {
+  return op == Operator::copy_host_to_device || op == Operator::copy_device_to_host;
+}
+constexpr bool is_copy(Operator op) {
+  return is_host_copy(op) || op == Operator::copy_device_to_device;
+}
 
 // Floating-point operations of a launch: multiplications and additions.
 double flops(const CostKey& key);

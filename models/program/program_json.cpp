@@ -7,6 +7,7 @@
 
 #include "models/base/json_limits.hpp"
 #include "models/program/check_program.hpp"
+#include "models/program/check_set.hpp"
 
 namespace foreshard {
 namespace {
@@ -233,29 +234,6 @@ RankProgram program_of(const Node& node) {
   return p;
 }
 
-// Every program is some rank's, and all have the same groups.
-void check_set(const RankPrograms& set, const Node& root) {
-  if (set.programs.empty()) return root["programs"].wrong("is empty; expected a program");
-  if (set.class_of_rank.empty()) return root["class_of_rank"].wrong("is empty; expected a rank");
-  std::vector<bool> is_used(set.programs.size());
-  for (const int c : set.class_of_rank) {
-    if (c < 0 || c >= static_cast<int>(set.programs.size())) {
-      return root["class_of_rank"].wrong("holds " + std::to_string(c) + "; expected 0 to " +
-                                         std::to_string(set.programs.size() - 1));
-    }
-    is_used[static_cast<std::size_t>(c)] = true;
-  }
-  for (std::size_t c = 0; c < set.programs.size(); ++c) {
-    if (!is_used[c]) {
-      return root["class_of_rank"].wrong("lacks " + std::to_string(c) +
-                                         "; expected each program to be some rank's");
-    }
-    if (set.programs[c].groups != set.programs[0].groups) {
-      return root["programs"].wrong("have different groups; expected equal tables");
-    }
-  }
-}
-
 }  // namespace
 
 std::string to_json(const RankPrograms& set) {
@@ -283,11 +261,14 @@ Result<RankPrograms> parse_programs(std::string_view json, const std::string& fi
   set.class_of_rank = rows<int>(root["class_of_rank"], kValue);
   set.programs =
       rows<RankProgram>(root["programs"], [](const Node& n, auto& p) { p = program_of(n); });
-  if (!error) check_set(set, root);
   if (error) return tl::unexpected(*error);
-  for (const RankProgram& program : set.programs) {
-    if (auto ok = check_program(program, file); !ok) return tl::unexpected(ok.error());
+  for (std::size_t c = 0; c < set.programs.size(); ++c) {
+    const std::string position = "programs[" + std::to_string(c) + "]";
+    if (auto ok = check_program(set.programs[c], file, position); !ok) {
+      return tl::unexpected(ok.error());
+    }
   }
+  if (auto ok = check_set(set, file); !ok) return tl::unexpected(ok.error());
   return set;
 }
 

@@ -17,6 +17,7 @@
 // Steps are RankProgram::programs. Kinds, phases, categories and roles are words; all else that refers
 // to a table is a row number of it, -1 for none. Names count the modules first. Of units, modules and
 // parameters only the names are kept: what the executor needs to train is the lowering's to make.
+// Collectives of all programs have the same groups in the same order (check_set.hpp).
 #pragma once
 
 #include <span>
@@ -36,8 +37,7 @@ struct RankPrograms {
 
 std::string to_json(const RankPrograms& programs);
 
-// What it returns has passed check_program, and the groups of all programs are the same. `file` is
-// named by errors.
+// What it returns has passed check_program and check_set. `file` is named by errors.
 Result<RankPrograms> parse_programs(std::string_view json, const std::string& file);
 
 }  // namespace foreshard

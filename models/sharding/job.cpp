@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/plan/plan_effects.hpp"
+#include "models/plan/plan_words.hpp"
 #include "models/sharding/program_size.hpp"
 
 namespace foreshard {
@@ -109,6 +110,36 @@ bool is_torchtitan(const Plan& plan) {
   return plan.pytorch.implementation == Implementation::torchtitan;
 }
 
+// Trees have Llama's class names for every family.
+Plan with_llama_classes(Plan plan, const LlamaConfig& model) {
+  for (std::string& name : plan.wrap.layer_class) name = llama_class(model.family, name);
+  return plan;
+}
+
+// Whether operators "foreshard" compute the rotary embeddings; in memory all types are alike.
+bool is_computed(const RopeScaling& scaling) {
+  using Kind = RopeScaling::Kind;
+  return scaling.kind == Kind::none || scaling.kind == Kind::linear || scaling.kind == Kind::llama3;
+}
+
+// That the operators compute all that the model has.
+Result<void> check_model(const LlamaConfig& model, OperatorSetName operators,
+                         const std::string& file) {
+  const auto refused = [&](const std::string& missing, const std::string& expected) {
+    return fail(file, "operators",
+                '"' + std::string(word(operators)) + "\" have no " + missing + ", which model '" +
+                    model.name + "' has; expected " + expected);
+  };
+  if (model.has_query_key_norms()) {
+    return refused("norms of queries and keys", "a model without");
+  }
+  if (operators == OperatorSetName::foreshard && !is_computed(model.rope_scaling)) {
+    return refused("rotary embeddings of type " + std::string(model.rope_scaling.type()),
+                   "\"pytorch-eager\"");
+  }
+  return {};
+}
+
 // Two pools of cuBLAS' workspaces, ":KiB:count:KiB:count".
 std::int64_t configured_workspace(const std::string& config) {
   std::int64_t bytes = 0, kibibytes = 0, number = 0;
@@ -134,7 +165,8 @@ std::int64_t configured_workspace(const std::string& config) {
 
 // PyTorch's operators run on an H100 SXM where no machine says otherwise.
 DeviceTraits hopper_traits(const PyTorchPlan& plan) {
-  constexpr std::int64_t kWorkspace = 32 << 20;  // at::cuda::parseChosenWorkspaceSize, of capability 9.0
+  constexpr std::int64_t kWorkspace =
+      32 << 20;  // at::cuda::parseChosenWorkspaceSize, of capability 9.0
   const std::int64_t configured = configured_workspace(plan.cublas_workspace_config);
   return {DeviceKind::cuda, 90, 132, Bytes(configured > 0 ? configured : kWorkspace)};
 }
@@ -145,13 +177,16 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
   const std::string runtime(plan.runtime == RuntimeName::fsdp1 ? "\"fsdp1\"" : "\"ddp\"");
   if (plan.operators == OperatorSetName::foreshard) {
     return fail(file, "runtime",
-                "is " + runtime + ", but operators \"foreshard\" have only \"fsdp2\"; expected "
-                "\"fsdp2\", or operators \"pytorch-eager\"");
+                "is " + runtime +
+                    ", but operators \"foreshard\" have only \"fsdp2\"; expected "
+                    "\"fsdp2\", or operators \"pytorch-eager\"");
   }
   const auto unsupported = [&](bool is_set, const std::string& field) -> Result<void> {
     if (!is_set) return {};
-    return fail(file, field, "is true, but runtime " + runtime + " does not have it; expected "
-                "false, or runtime \"fsdp2\"");
+    return fail(file, field,
+                "is true, but runtime " + runtime +
+                    " does not have it; expected "
+                    "false, or runtime \"fsdp2\"");
   };
   const bool is_ddp = plan.runtime == RuntimeName::ddp;
   if (auto ok = unsupported(plan.offload.optimizer, "offload.optimizer"); !ok) return ok;
@@ -167,12 +202,21 @@ Result<Job> checked(Job job, const std::string& plan_file) {
                 "compiled PyTorch is not supported here yet; expected \"foreshard\" or "
                 "\"pytorch-eager\"");
   }
+  if (auto ok = check_model(job.model, plan.operators, plan_file); !ok) {
+    return tl::unexpected(ok.error());
+  }
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);
   if (plan.batch.sequence > job.model.context) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
                            " exceeds the model's max_position_embeddings, " +
                            std::to_string(job.model.context));
+  }
+  if (job.model.sliding_window != 0 && plan.batch.sequence > job.model.sliding_window) {
+    job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
+                           " exceeds the model's sliding_window, " +
+                           std::to_string(job.model.sliding_window) +
+                           "; attention is described without the window");
   }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
@@ -205,8 +249,8 @@ std::int64_t tokens_per_step(const Job& job) {
 }
 
 int shard_group_size(const Job& job) {
-  const bool is_whole = job.plan.runtime == RuntimeName::ddp ||
-                        job.plan.sharding.strategy == Strategy::no_shard;
+  const bool is_whole =
+      job.plan.runtime == RuntimeName::ddp || job.plan.sharding.strategy == Strategy::no_shard;
   if (is_whole) return 1;
   if (!is_hybrid(job.plan)) return job.ranks;
   if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);
@@ -215,19 +259,20 @@ int shard_group_size(const Job& job) {
 
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
                      int ranks, int nodes) {
-  return checked({model,
-                  plan,
-                  ranks,
-                  nodes,
-                  plan.operators == OperatorSetName::foreshard ? DeviceTraits{}
-                                                               : hopper_traits(plan.pytorch),
-                  is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
-                  {},
-                  {}},
-                 plan_file);
+  return checked(
+      {model,
+       with_llama_classes(plan, model),
+       ranks,
+       nodes,
+       plan.operators == OperatorSetName::foreshard ? DeviceTraits{} : hopper_traits(plan.pytorch),
+       is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
+       {},
+       {}},
+      plan_file);
 }
 
-Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_file) {
+Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_file) {
+  const Plan plan = with_llama_classes(given, job.model);
   if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
     return make_job(job.model, plan, plan_file, job.ranks, job.nodes);
   }
@@ -244,12 +289,7 @@ Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_fil
 }
 
 bool is_checkpointed(const Job& job, std::size_t layer) {
-  switch (job.plan.checkpointing.mode) {
-    case CheckpointMode::none: return false;
-    case CheckpointMode::every:
-      return (layer + 1) % static_cast<std::size_t>(job.plan.checkpointing.every) == 0;
-    default: return true;
-  }
+  return is_checkpointed(job.plan.checkpointing, static_cast<std::int64_t>(layer));
 }
 
 AfterForward after_forward(const Job& job, UnitId unit) {

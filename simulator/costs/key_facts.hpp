@@ -5,11 +5,6 @@
 
 namespace foreshard::simulator {
 
-// Between the host's memory and the device's, over the link between them.
-constexpr bool is_host_copy(Operator op) {
-  return op == Operator::copy_host_to_device || op == Operator::copy_device_to_host;
-}
-
 // A matrix product or attention: arithmetic may decide how long it takes. Of everything else the
 // bytes it touches do.
 inline bool is_arithmetic(Operator op) {

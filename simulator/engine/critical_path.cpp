@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "simulator/engine/task_graph.hpp"
+#include "simulator/engine/work_table.hpp"
 #include "traces/program_attributes.hpp"
 
 namespace foreshard::simulator {
@@ -19,10 +20,9 @@ class PathReader {
  public:
   PathReader(std::span<const SimulatedRank> ranks, std::span<const RankTimeline> timelines,
              std::int64_t step, const EngineOptions& options)
-      : ranks_(ranks),
-        timelines_(timelines),
-        step_(step),
-        graph_(ranks, timelines, step, options) {}
+      : ranks_(ranks), timelines_(timelines), step_(step), graph_(ranks, timelines, step, options) {
+    for (const SimulatedRank& rank : ranks) work_.emplace_back(*rank.program);
+  }
 
   StepPath read() {
     read_path();
@@ -31,48 +31,27 @@ class PathReader {
   }
 
  private:
-  using Key = std::pair<std::string_view, std::string_view>;          // name, kind
-  using Sums = std::map<Key, std::pair<std::int64_t, std::int64_t>>;  // count, nanoseconds
+  using Key = std::pair<std::string_view, std::string_view>;  // name, kind
+  using Sums = std::map<Key, Sum>;
 
   const Instruction& instruction_of(const TaskNode& node) const {
     const Program& program = ranks_[static_cast<std::size_t>(node.rank)].program->step(step_);
     return program.instructions[static_cast<std::size_t>(node.instruction)];
   }
 
-  const RankProgram& program_of(const TaskNode& node) const {
-    return *ranks_[static_cast<std::size_t>(node.rank)].program;
-  }
-
   EventKind kind_of(const TaskNode& node) const {
     if (node.instruction == kNone) return EventKind::host;
-    const Instruction& i = instruction_of(node);
-    if (!node.on_host) return *traces::device_kind(program_of(node), i);
-    if (i.kind != Kind::host_compute) return EventKind::host;
-    // What it computes follows on a stretch of issuing that ends there.
-    const auto spans =
-        timelines_[static_cast<std::size_t>(node.rank)].step(static_cast<std::size_t>(step_));
-    const bool computes = node.start == spans[static_cast<std::size_t>(node.instruction)].start;
-    return computes ? EventKind::host_compute : EventKind::host;
+    if (node.on_host) return node.computes ? EventKind::host_compute : EventKind::host;
+    const RankProgram& program = *ranks_[static_cast<std::size_t>(node.rank)].program;
+    return *traces::device_kind(program, instruction_of(node));
   }
 
-  std::string_view operator_of(const TaskNode& node) const {
-    return program_of(node).operator_name(instruction_of(node));
-  }
-
-  std::string_view unit_of(const TaskNode& node) const {
-    return unit_name(program_of(node), instruction_of(node).unit);
-  }
-
-  static void count(Sums& sums, const Key& key, std::int64_t ns) {
-    auto& [count, sum] = sums[key];
-    ++count;
-    sum += ns;
-  }
+  WorkTable& work_of(const TaskNode& node) { return work_[static_cast<std::size_t>(node.rank)]; }
 
   static std::vector<PathPart> sorted(const Sums& sums) {
     std::vector<PathPart> parts;
     for (const auto& [key, sum] : sums) {
-      parts.push_back({std::string(key.first), key.second, sum.first, sum.second});
+      parts.push_back({std::string(key.first), key.second, sum.count, sum.ns});
     }
     std::sort(parts.begin(), parts.end(), [](const PathPart& a, const PathPart& b) {
       return std::tie(b.ns, a.name, a.kind) < std::tie(a.ns, b.name, b.kind);
@@ -81,13 +60,11 @@ class PathReader {
   }
 
   // A stretch of a node that lies on the path.
-  void add(const TaskNode& node, std::int64_t ns, Sums& operators, Sums& units) {
+  void add(const TaskNode& node, std::int64_t ns) {
     const EventKind kind = kind_of(node);
-    if (kind == EventKind::host) return count(operators, {"(host)", name(kind)}, ns);
-    count(operators, {operator_of(node), name(kind)}, ns);
+    if (kind == EventKind::host) return host_.add(ns);
+    work_of(node).add(instruction_of(node), kind, ns);
     if (kind == EventKind::communication) result_.communication_ns += ns;
-    const std::string_view unit = unit_of(node);
-    if (!unit.empty()) count(units, {unit, "unit"}, ns);
   }
 
   void read_path() {
@@ -97,17 +74,30 @@ class PathReader {
     const auto& ends = timelines_[static_cast<std::size_t>(last.rank)].step_end_ns;
     const std::int64_t begin = step == 0 ? 0 : ends[step - 1];
     std::int64_t at = begin;
-    Sums operators, units;
-    for (const std::size_t n : graph_.critical_path()) {
-      const TaskNode& node = nodes[n];
+    for (const PathNode& place : graph_.critical_path()) {
+      const TaskNode node = graph_.at(place);
       // Another rank's step may have begun earlier; what it did before this one's is not of the step.
       if (node.end <= at) continue;
-      if (node.start > at) count(operators, {"(waiting)", kWaiting}, node.start - at);
+      if (node.start > at) waiting_.add(node.start - at);
       const std::int64_t start = std::max(node.start, at);
-      if (node.end > start) add(node, node.end - start, operators, units);
+      if (node.end > start) add(node, node.end - start);
       at = node.end;
     }
     result_.length_ns = at - begin;
+    Sums operators, units;
+    const auto sum_up = [](Sums& sums) {
+      return [&sums](std::string_view what, std::string_view kind, const Sum& sum) {
+        Sum& all = sums[{what, kind}];
+        all.count += sum.count;
+        all.ns += sum.ns;
+      };
+    };
+    for (const WorkTable& work : work_) {
+      work.each_operator(sum_up(operators));
+      work.each_unit(sum_up(units));
+    }
+    if (host_.count > 0) operators[{"(host)", name(EventKind::host)}] = host_;
+    if (waiting_.count > 0) operators[{"(waiting)", kWaiting}] = waiting_;
     result_.parts = sorted(operators);
     result_.units = sorted(units);
   }
@@ -115,15 +105,18 @@ class PathReader {
   void read_slack() {
     const auto& nodes = graph_.nodes();
     const std::vector<std::int64_t> slack = graph_.slack();
-    std::map<Key, std::int64_t> least;  // by operator and unit
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       if (nodes[n].instruction == kNone) continue;
       const EventKind kind = kind_of(nodes[n]);
       if (kind == EventKind::host) continue;
-      const bool by_unit = kind == EventKind::communication || kind == EventKind::memory;
-      const Key key{operator_of(nodes[n]), by_unit ? unit_of(nodes[n]) : ""};
-      const auto [found, is_new] = least.try_emplace(key, slack[n]);
-      if (!is_new) found->second = std::min(found->second, slack[n]);
+      work_of(nodes[n]).add_slack(instruction_of(nodes[n]), kind, slack[n]);
+    }
+    std::map<Key, std::int64_t> least;  // by operator and unit
+    for (const WorkTable& work : work_) {
+      work.each_slack([&](std::string_view what, std::string_view unit, std::int64_t ns) {
+        const auto [found, is_new] = least.try_emplace({what, unit}, ns);
+        if (!is_new) found->second = std::min(found->second, ns);
+      });
     }
     for (const auto& [key, ns] : least) {
       const std::string unit = key.second.empty() ? "" : " " + std::string(key.second);
@@ -137,6 +130,8 @@ class PathReader {
   std::span<const RankTimeline> timelines_;
   std::int64_t step_;
   TaskGraph graph_;
+  std::vector<WorkTable> work_;  // by rank
+  Sum host_, waiting_;           // on the path
   StepPath result_;
 };
 

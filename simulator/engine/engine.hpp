@@ -132,6 +132,13 @@ struct RankTimeline {
   std::span<const Span> step(std::size_t n) const {
     return std::span(spans).subspan(first_span[n], first_span[n + 1] - first_span[n]);
   }
+  // The end of an instruction's span, or of its step where it has none; 0 in a step that was not
+  // simulated.
+  std::int64_t done_ns(std::size_t n, std::size_t instruction) const {
+    if (n + 1 >= first_span.size()) return 0;
+    const auto of_step = step(n);
+    return instruction < of_step.size() ? of_step[instruction].end : step_end_ns[n];
+  }
 };
 
 // The timeline of the unrolled program.

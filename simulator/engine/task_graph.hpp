@@ -22,11 +22,13 @@
 namespace foreshard::simulator {
 
 struct TaskNode {
-  std::int32_t rank = 0;             // index of the simulated rank; of a collective, the first
-  std::int32_t instruction = kNone;  // in the step's program; kNone: end of the step, or before it
-  bool on_host = false;              // the host's part of the instruction, not the stream's
+  std::int32_t rank = 0;  // index of the simulated rank; of a collective, the first
+  // As it is written down in the step's program; kNone: end of the step, or before it.
+  std::int32_t instruction = kNone;
+  bool on_host = false;  // the host's part of the instruction, not the stream's
   std::int64_t start = 0;
   std::int64_t end = 0;
+  bool computes = false;  // on the host: the work itself, not its issue
 };
 
 // `before` must be over, and `latency` have passed, when `after` starts. Indices of nodes.
@@ -34,6 +36,15 @@ struct TaskEdge {
   std::uint32_t before = 0;
   std::uint32_t after = 0;
   std::int64_t latency = 0;
+};
+
+// A node of the critical path. Copies of a repetition that only repeat the one before them
+// (copy_times.hpp) are left out of the graph: its nodes of the last copy are theirs as well.
+struct PathNode {
+  std::size_t node = 0;
+  std::int64_t copies_back = 0;  // of the last copy's nodes: so many copies before it
+
+  bool operator==(const PathNode&) const = default;
 };
 
 class TaskGraph {
@@ -46,6 +57,8 @@ class TaskGraph {
   ~TaskGraph();
 
   const std::vector<TaskNode>& nodes() const;
+  // Between a node of the last copy and one of the copy before it, the latency includes what the copies
+  // that are left out took.
   std::vector<TaskEdge> edges() const;
 
   // The end of the step of the rank that took longest; where the critical path leads.
@@ -54,15 +67,18 @@ class TaskGraph {
   // A cycle would be a step that can never finish.
   bool has_cycle() const;
 
-  // Indices of nodes, first to last: from the end of the longest step always back to the one that
+  // First to last: from the end of the longest step always back to the one that
   // let the node start when it did. They and the latencies between them follow on each other without
   // a gap; the first starts with the step, or stands for what an earlier step left running.
-  std::vector<std::size_t> critical_path() const;
+  std::vector<PathNode> critical_path() const;
+  // The node with the times of its copy.
+  TaskNode at(const PathNode& place) const;
 
   // By node: how much later it could have ended without any rank's step taking longer than the
   // longest did, everything else taking as long as it did. Ranks begin a step at different times and
   // need not end it together: each may end as long after its beginning as the longest step took. What
-  // no rank waits for in the step may end when the last of all that does.
+  // no rank waits for in the step may end when the last of all that does. Of a node that stands for
+  // several copies' the least.
   std::vector<std::int64_t> slack() const;
 
  private:

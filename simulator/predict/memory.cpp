@@ -11,12 +11,11 @@ namespace {
 
 class MemoryWalk final : private AllocatorListener {
  public:
-  MemoryWalk(const RankProgram& program, const AllocatorSettings& settings,
-             const MemoryOptions& options)
+  MemoryWalk(const RankProgram& program, const AllocatorRules& rules, const MemoryOptions& options)
       : program_(program),
         options_(options),
         segments_(options.capacity.value_or(VirtualSegments::kUnlimited)),
-        allocator_(settings, memory_limit(settings, options.capacity), segments_),
+        allocator_(rules, memory_limit(rules, options.capacity), segments_),
         progress_(program.streams.size(), options.gpu_timing),
         blocks_(program.buffers.size(), kNoBlock) {
     allocator_.set_stream_events(&progress_);
@@ -33,6 +32,7 @@ class MemoryWalk final : private AllocatorListener {
       if (step_ > 0 && step_ <= options_.steps)
         result_.steps.emplace_back().include(allocator_.statistics());
     }
+    if (options_.keeps_records) result_.end = allocator_.segments();
     return std::move(result_);
   }
 
@@ -203,9 +203,9 @@ class MemoryWalk final : private AllocatorListener {
 
 }  // namespace
 
-RankMemory simulate_memory(const RankProgram& program, const AllocatorSettings& settings,
+RankMemory simulate_memory(const RankProgram& program, const AllocatorRules& rules,
                            const MemoryOptions& options) {
-  return MemoryWalk(program, settings, options).run();
+  return MemoryWalk(program, rules, options).run();
 }
 
 }  // namespace foreshard::simulator

@@ -53,7 +53,9 @@ struct RankMemory {
   PeakMoment peak;
   std::optional<MemoryFailure> failure;  // nothing after it was simulated
   std::vector<HostDelay> delays;
-  std::vector<MemoryRecord> records;  // only on request
+  // Only on request:
+  std::vector<MemoryRecord> records;
+  std::vector<SegmentState> end;  // what is reserved after them
 };
 
 struct MemoryOptions {
@@ -67,7 +69,7 @@ struct MemoryOptions {
   std::optional<MemoryFailure> stop;
 };
 
-RankMemory simulate_memory(const RankProgram& program, const AllocatorSettings& settings,
+RankMemory simulate_memory(const RankProgram& program, const AllocatorRules& rules,
                            const MemoryOptions& options);
 
 }  // namespace foreshard::simulator

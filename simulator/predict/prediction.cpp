@@ -37,6 +37,8 @@ class Predictor {
     const std::size_t classes = set_.programs.size();
     result_.class_of_rank = set_.class_of_rank;
     result_.warnings = set_.warnings;
+    result_.allocator = set_.allocator;
+    result_.engine.steps = options_.steps;
     result_.classes.resize(classes);
     memory_.classes.resize(classes);
     lowest_.assign(classes, -1);
@@ -74,7 +76,7 @@ class Predictor {
 
  private:
   bool wants_every_instruction() const {
-    return options_.keeps_memory_records || options_.wants_path || costs_->engine().shares;
+    return options_.keeps_memory_records || costs_->engine().shares;
   }
 
   std::optional<std::int64_t> capacity() const {
@@ -90,7 +92,7 @@ class Predictor {
   void simulate_memories() {
     MemoryOptions memory;
     memory.steps = options_.steps;
-    memory.capacity = capacity();
+    memory.capacity = result_.capacity = capacity();
     memory.segment_alloc_ns = costs_->segments().alloc_ns;
     memory.segment_free_ns = costs_->segments().free_ns;
     memory.keeps_records = options_.keeps_memory_records;

@@ -82,12 +82,14 @@ struct Prediction {
   std::vector<StepPeaks> steps_memory;
   std::optional<StepPath> path;  // of the last step, where it was wanted and has a time
   PeakReport peak;
+  AllocatorRules allocator;
+  std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
   SourceCounts cost_sources;
   Nanoseconds prediction_time{0};  // from the parsed inputs to this answer
   std::vector<std::string> warnings;
 
   // What all of it was made from. Programs and timelines write equal micro-steps down once, unless
-  // memory records or the path were wanted, or tasks slow each other down: `unrolled` gives them all.
+  // memory records were wanted or tasks slow each other down: `unrolled` gives them all.
   std::vector<RankClass> classes;
   std::vector<int> class_of_rank;       // index into `classes`
   std::vector<int> simulated_ranks;     // the ranks that have a timeline

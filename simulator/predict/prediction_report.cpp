@@ -1,7 +1,6 @@
 #include "simulator/predict/prediction_report.hpp"
 
 #include <algorithm>
-#include <ostream>
 
 #include <nlohmann/json.hpp>
 
@@ -170,28 +169,6 @@ std::string prediction_text(const Job& job, const Prediction& p) {
     text += formatted("  %-22s %12s\n", category.c_str(), binary_bytes(bytes).c_str());
   }
   return text;
-}
-
-void write_memory_events(const Prediction& p, int of_rank, std::ostream& out) {
-  const auto& rank =
-      p.classes[static_cast<std::size_t>(p.class_of_rank[static_cast<std::size_t>(of_rank)])];
-  for (const auto& record : rank.memory.records) {
-    static constexpr const char* kActions[] = {
-        "alloc",        "free_requested", "free_completed", "segment_alloc",
-        "segment_free", "segment_map",    "segment_unmap",  "oom"};
-    const AllocatorEvent& e = record.event;
-    const bool is_request = e.action == AllocatorEvent::Action::alloc ||
-                            e.action == AllocatorEvent::Action::free_requested ||
-                            e.action == AllocatorEvent::Action::free_completed;
-    if (record.on_host) continue;
-    ordered_json line = {{"action", kActions[static_cast<std::size_t>(e.action)]},
-                         {"addr", e.address},
-                         {"size", is_request ? e.requested : e.bytes},
-                         {"stream", rank.program.name(static_cast<Stream>(e.stream))},
-                         {"step", record.step},
-                         {"instruction", record.instruction}};
-    out << json_text(line) << '\n';
-  }
 }
 
 }  // namespace foreshard::simulator

@@ -126,11 +126,7 @@ class RankWriter {
       const auto instruction = static_cast<std::size_t>(record.instruction);
       const auto& about = attributes(step).memory[instruction];
       traces::MemoryEvent event;
-      if (step + 1 < timeline_.first_span.size()) {
-        const auto spans = timeline_.step(step);
-        event.time_ns =
-            instruction < spans.size() ? spans[instruction].end : timeline_.step_end_ns[step];
-      }
+      event.time_ns = timeline_.done_ns(step, instruction);
       event.rank = rank_;
       event.action = action_of(record.event.action);
       event.on_host = record.on_host;

@@ -22,7 +22,7 @@ ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram
                      const RunVariant& run) {
   ProgramSet set;
   set.nodes = job.nodes;
-  set.allocator = job.plan.allocator;
+  set.allocator = allocator_rules(job.plan);
   set.gpu_timing = job.plan.pytorch.gpu_timing;
   set.tokens_per_step = static_cast<double>(tokens_per_step(job));
   set.model_flops_per_step =

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/allocator/allocator_rules.hpp"
 #include "models/lowering/training/run_variant.hpp"
 #include "models/plan/plan.hpp"
 #include "models/program/program_json.hpp"
@@ -20,7 +21,7 @@ struct ProgramSet {
   std::vector<int> class_of_rank;  // index into `programs`
   std::vector<RankPlace> places;   // by rank
   int nodes = 0;                   // over which the ranks are spread evenly; 0: unknown
-  AllocatorSettings allocator;
+  AllocatorRules allocator;
   GpuTiming gpu_timing = GpuTiming::ready;  // of frees that record_stream defers
   // For tokens/s and MFU, of all ranks together; 0: unknown.
   double tokens_per_step = 0, model_flops_per_step = 0;

@@ -26,8 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   simulator::PredictionOptions options;
   options.keeps_memory_records = true;
-  // Ranks of several classes may wait for each other forever, which only the engine finds out.
-  options.wants_time = programs->programs.size() == 1 && programs->class_of_rank.size() <= 8;
+  options.wants_time = programs->class_of_rank.size() <= 8;
   const auto prediction = simulator::predict(simulator::program_set(std::move(*programs)), options);
   if (options.wants_time) simulator::to_trace(prediction, "fuzz");
   return 0;

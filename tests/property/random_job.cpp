@@ -24,8 +24,13 @@ LlamaConfig JobDrawer::model() {
   c.vocabulary = one_of<std::int64_t>({256, 257, 300, 997});
   c.context = 512;
   c.tied_embeddings = chance(0.25);
-  c.attention_bias = chance(0.2);
+  c.attention_bias = c.output_bias = chance(0.2);
   c.mlp_bias = chance(0.2);
+  if (chance(0.2)) {
+    c.family = ModelFamily::qwen2;
+    c.attention_bias = true;
+    c.output_bias = c.mlp_bias = false;
+  }
   return c;
 }
 
@@ -115,6 +120,7 @@ Plan JobDrawer::plan(const LlamaConfig& model, int ranks) {
       one_of({CheckpointMode::none, CheckpointMode::none, CheckpointMode::full,
               CheckpointMode::every, CheckpointMode::selective, CheckpointMode::selective});
   p.checkpointing.every = integer(1, 3);
+  if (chance(0.2)) p.checkpointing.fraction = one_of({0.0, 1.0 / 3, 0.5});
   p.checkpointing.save_attention = chance(0.5);
   p.checkpointing.save_matmul = !p.checkpointing.save_attention || chance(0.3);
   if (chance(0.3)) {

@@ -5,6 +5,7 @@
 
 #include "models/lowering/lower.hpp"
 #include "models/program/unrolled.hpp"
+#include "simulator/engine/task_graph.hpp"
 #include "simulator/predict/memory.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/property/random_job.hpp"
@@ -206,6 +207,67 @@ TEST(Repetition, TakesTheTimeOfAllItsMicroSteps) {
   EXPECT_GT(skipping_later, tests::draws(600) / 50) << "copies differ too little to test anything";
 }
 
+void expect_equal(const simulator::StepPath& a, const simulator::StepPath& b) {
+  const auto rows = [](const std::vector<simulator::PathPart>& parts) {
+    std::string text;
+    for (const simulator::PathPart& p : parts) {
+      text += p.name + " " + std::string(p.kind) + " " + std::to_string(p.count) + " " +
+              std::to_string(p.ns) + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(a.length_ns, b.length_ns);
+  EXPECT_EQ(rows(a.parts), rows(b.parts));
+  EXPECT_EQ(rows(a.units), rows(b.units));
+  EXPECT_EQ(a.communication_ns, b.communication_ns);
+  std::string x, y;
+  for (const simulator::Slack& s : a.slack) x += s.name + " " + std::to_string(s.ns) + "\n";
+  for (const simulator::Slack& s : b.slack) y += s.name + " " + std::to_string(s.ns) + "\n";
+  EXPECT_EQ(x, y);
+}
+
+// What stands before the copies that are left out of one graph has the slack that it has in the whole.
+void expect_equal(const simulator::TaskGraph& cut, const simulator::TaskGraph& whole) {
+  const auto x = cut.slack(), y = whole.slack();
+  const auto times = [](const simulator::TaskNode& n) { return std::tie(n.start, n.end); };
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    if (times(cut.nodes()[n]) != times(whole.nodes()[n])) break;
+    ASSERT_EQ(x[n], y[n]) << "node " << n;
+  }
+  const auto a = cut.critical_path(), b = whole.critical_path();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t n = 0; n < a.size(); ++n) {
+    ASSERT_EQ(times(cut.at(a[n])), times(whole.at(b[n]))) << "node " << n << " of the path";
+  }
+}
+
+// Copies that are left out of a step's graph count as though they stood in it.
+TEST(Repetition, IsOnThePathAsAllItsMicroSteps) {
+  int left_out = 0;
+  for (int draw = 0; draw < tests::draws(600) && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(80'000 + static_cast<std::uint64_t>(draw));
+    Job job = drawer.draw();
+    job.plan.batch.accumulation = drawer.integer(6, 20);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
+    const auto costs = random_costs(repeated, drawer);
+    const simulator::EngineOptions options = random_engine(drawer);
+    const auto delays = random_delays(full, options.steps, drawer);
+    const auto ranks_with = [&](const RankProgram& program) {
+      return std::vector<simulator::SimulatedRank>{{&program, costs, delays, program.place}};
+    };
+    const auto short_rank = ranks_with(repeated), long_rank = ranks_with(full);
+    const auto short_times = simulate(short_rank, options),
+               long_times = simulate(long_rank, options);
+    left_out += short_times[0].repeated.empty() ? 0 : 1;
+    expect_equal(step_path(short_rank, short_times, options.steps, options),
+                 step_path(long_rank, long_times, options.steps, options));
+    expect_equal(simulator::TaskGraph(short_rank, short_times, options.steps, options),
+                 simulator::TaskGraph(long_rank, long_times, options.steps, options));
+  }
+  EXPECT_GT(left_out, tests::draws(600) / 4);
+}
+
 void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b) {
   EXPECT_EQ(a.step_time, b.step_time);
   // Sums of rounded numbers, added in another order.
@@ -214,6 +276,8 @@ void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b
   EXPECT_NEAR(static_cast<double>(a.step_time_high.count()),
               static_cast<double>(b.step_time_high.count()), 1);
   EXPECT_EQ(a.exposed_communication, b.exposed_communication);
+  ASSERT_EQ(a.path.has_value(), b.path.has_value());
+  if (a.path) expect_equal(*a.path, *b.path);
   EXPECT_EQ(a.peak.phase + a.peak.unit, b.peak.phase + b.peak.unit);
   EXPECT_EQ(a.peak.by_category, b.peak.by_category);
   const auto counts = [](const simulator::SourceCounts& s) {
@@ -245,6 +309,7 @@ TEST(Repetition, IsPredictedAsAllItsMicroSteps) {
     simulator::PredictionOptions options;
     options.steps = 3;
     options.machine = &*machine;
+    options.wants_path = true;
     const auto unlimited = predict(full, options);
     expect_equal(predict(repeated, options), unlimited);
     options.device_memory =

@@ -7,6 +7,9 @@
 // device_full (the driver refused the next segment) and release_pool (the last user of a private
 // pool is gone).
 //
+// Streams are numbers; or names, where the header lists those of all streams under "streams". Such a
+// header has any other members too, and events have labels (labelled_history.hpp).
+//
 // Streams are numbered here in the order of their recorded values, which is the order PyTorch keeps
 // them in. A stream has one number for each pool it uses: those of the default pool come first, then
 // those of each private pool (CUDA graphs, torch.cuda.MemPool), which segments name as

@@ -51,8 +51,10 @@ class JsonObject {
     return found->get<bool>();
   }
 
-  Result<std::string> word(const char* key) const {
+  Result<std::string> word(const char* key,
+                           std::optional<std::string> fallback = std::nullopt) const {
     const auto found = json_->find(key);
+    if (found == json_->end() && fallback) return *std::move(fallback);
     if (found == json_->end() || !found->is_string()) {
       return wrong(key, (found == json_->end() ? "is missing" : is(*found)) +
                             std::string("; expected a string"));

@@ -30,13 +30,14 @@ constexpr std::array<Magic, 8> kMagics{
      {"{\"foreshard\":", "is JSON written by foreshard export"}}};
 
 // JSON by a key that stands in its beginning.
-constexpr std::array<Magic, 6> kKeys{
+constexpr std::array<Magic, 7> kKeys{
     {{"\"traceEvents\"", "is JSON from PyTorch's profiler or another Chrome trace"},
      {"\"schemaVersion\"", "is JSON from PyTorch's profiler"},
      {"\"foreshard-costs\"", "is JSON written by foreshard fit"},
      {"\"initial_segments\"", "is an allocator event list (JSON lines)"},
      {"\"hidden_size\"", "is a model config (JSON)"},
-     {"\"settings\"", "is an allocator event list (JSON lines)"}}};
+     {"\"settings\"", "is an allocator event list (JSON lines)"},
+     {"\"streams\"", "is an allocator event list (JSON lines)"}}};
 
 bool is_safetensors(std::string_view text) {
   constexpr std::size_t kLengthBytes = 8;  // little-endian, the last ones of any real header zero

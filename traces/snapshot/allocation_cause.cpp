@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "traces/snapshot/label_frames.hpp"
+
 namespace foreshard::traces {
 namespace {
 
@@ -163,6 +165,10 @@ AllocationCauses::FrameTags AllocationCauses::classify_stack(
 }
 
 AllocationCause AllocationCauses::attribute(const std::vector<std::int32_t>& stack) {
+  if (const auto category = label_of(snapshot_, stack, "category")) {
+    return {*category, *label_of(snapshot_, stack, "phase"),
+            std::string(*label_of(snapshot_, stack, "owner"))};
+  }
   const FrameTags tags = classify_stack(stack);
   const auto has = [&](FrameTags bits) { return (tags & bits) != 0; };
   if (has(kWorkspace)) return {"workspaces", "", "workspace"};

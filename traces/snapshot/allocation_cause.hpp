@@ -1,7 +1,8 @@
 // The cause of an allocation, derived from the stack that requested it: a category (the words of
 // models/program/step_program.hpp, and "loss"), a role, and the phase of the step. The rules name functions
 // and files of torch, FSDP, torchtitan, transformers and of loops written by hand; others are
-// "unattributed", with the innermost function of the program as the role.
+// "unattributed", with the innermost function of the program as the role. Stacks of a prediction's
+// snapshot name the cause themselves (label_frames.hpp).
 //
 // The innermost frame with a known meaning does not always decide: an all-gather inside a module's
 // forward is an all-gather, what a checkpoint computes again in the backward is an activation. Hence

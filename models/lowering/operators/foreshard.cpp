@@ -137,7 +137,7 @@ Segment block(const Job& job) {
   using Linear = TableBuilder::Linear;
   const Linear to_q{q_proj, query, D, c.attention_bias},
       to_k{k_proj, key_value, D, c.attention_bias}, to_v{v_proj, key_value, D, c.attention_bias},
-      to_o{o_proj, D, query, c.attention_bias}, to_gate{gate_proj, F, D, c.mlp_bias},
+      to_o{o_proj, D, query, c.output_bias}, to_gate{gate_proj, F, D, c.mlp_bias},
       to_up{up_proj, F, D, c.mlp_bias}, to_down{down_proj, D, F, c.mlp_bias};
 
   const Slot x = b.slot(T * D);

@@ -122,13 +122,10 @@ void Ddp::broadcast_buffers() {
   if (plan_.pytorch.implementation != Implementation::transformers) return;
   const std::int64_t size = 4 * job_.model.head_dim;
   const BufferId flat = emit_.allocate({size, Category::temporaries, Role::scratch});
-  emit_.launch(Stream::compute,
-               emit_.intern({Operator::memory_bound,
-                             DType::fp32,
-                             DType::fp32,
-                             DType::fp32,
-                             {size, size}}),
-               emit_.intern_operator("aten::cat"), {}, {&flat, 1});
+  emit_.launch(
+      Stream::compute,
+      emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
+      emit_.intern_operator("aten::cat"), {}, {&flat, 1});
   emit_.free(flat);
 }
 
@@ -137,13 +134,10 @@ BufferId Ddp::returned(BufferId output) {
   if (!is_static() || iterations_ > 0) return output;
   const std::int64_t size = emit_.buffer(output).bytes;
   const BufferId copy = emit_.allocate({size, Category::activations, Role::logits});
-  emit_.launch(Stream::compute,
-               emit_.intern({Operator::memory_bound,
-                             DType::fp32,
-                             DType::fp32,
-                             DType::fp32,
-                             {size, size}}),
-               emit_.intern_operator("aten::clone"), {&output, 1}, {&copy, 1});
+  emit_.launch(
+      Stream::compute,
+      emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
+      emit_.intern_operator("aten::clone"), {&output, 1}, {&copy, 1});
   emit_.free(output);
   return copy;
 }

@@ -89,7 +89,7 @@ class Ddp final : public ShardingRuntime {
   Emitter& emit_;
   const DType type_;
   std::vector<ParameterState> parameters_;  // by ParameterId
-  std::vector<BufferId> gradients_;         // those that outlive a step, likewise; kNone: not used yet
+  std::vector<BufferId> gradients_;  // those that outlive a step, likewise; kNone: not used yet
   std::vector<Bucket> buckets_;
   std::vector<ParameterId> ready_order_;  // of the first iteration that reduces
   struct ReadyGradient {

@@ -44,13 +44,10 @@ void Ddp::put_into_bucket(ParameterId parameter) {
   const BufferId gradient = at(parameter).gradient;
   Bucket& bucket = buckets_[at(parameter).bucket];
   const std::int64_t size = bytes(parameter);
-  emit_.launch(Stream::compute,
-               emit_.intern({Operator::memory_bound,
-                             DType::fp32,
-                             DType::fp32,
-                             DType::fp32,
-                             {size, size}}),
-               emit_.intern_operator("aten::mul"), {&gradient, 1}, {&bucket.buffer, 1});
+  emit_.launch(
+      Stream::compute,
+      emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
+      emit_.intern_operator("aten::mul"), {&gradient, 1}, {&bucket.buffer, 1});
   if (has_views()) free_gradient(parameter);
   if (++bucket.ready == bucket.parameters.size()) all_reduce(bucket);
 }
@@ -80,13 +77,10 @@ void Ddp::final_callback() {
     const std::int64_t size = emit_.buffer(bucket.buffer).bytes;
     std::vector<BufferId> gradients;
     for (const ParameterId p : bucket.parameters) gradients.push_back(at(p).gradient);
-    emit_.launch(Stream::compute,
-                 emit_.intern({Operator::memory_bound,
-                               DType::fp32,
-                               DType::fp32,
-                               DType::fp32,
-                               {size, size}}),
-                 emit_.intern_operator("aten::copy_"), {&bucket.buffer, 1}, gradients);
+    emit_.launch(
+        Stream::compute,
+        emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
+        emit_.intern_operator("aten::copy_"), {&bucket.buffer, 1}, gradients);
   }
 }
 

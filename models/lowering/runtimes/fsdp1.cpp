@@ -187,8 +187,7 @@ BufferId Fsdp1::shard_to_gather(UnitId unit) {
   const PrecisionPlan& precision = plan_.precision;
   const std::int64_t elements = flat(unit).layout.padded;
   const auto allocate = [&](DType type, Role role) {
-    return emit_.allocate(
-        {elements * item_size(type), Category::all_gather, role, kNone, stream});
+    return emit_.allocate({elements * item_size(type), Category::all_gather, role, kNone, stream});
   };
   BufferId shard = held(unit).shard;
   const BufferId out = casts() ? allocate(precision.param, Role::flat_cast) : kNone;
@@ -200,10 +199,10 @@ BufferId Fsdp1::shard_to_gather(UnitId unit) {
     shard = on_device;
   }
   if (!casts()) return shard;
-  emit_.launch(stream,
-               {Operator::shard_cast, precision.param, precision.storage, precision.param,
-                {elements}},
-               {shard}, {out});
+  emit_.launch(
+      stream,
+      {Operator::shard_cast, precision.param, precision.storage, precision.param, {elements}},
+      {shard}, {out});
   if (on_device != kNone) emit_.free(on_device);
   return out;
 }

@@ -75,8 +75,8 @@ BufferId Fsdp1::concatenate(UnitId unit) {
   emit_.wait_for(stream, Stream::compute);
   std::vector<BufferId> zeros;
   for (const std::int64_t padding : flat(unit).paddings) {
-    zeros.push_back(emit_.allocate({padding * element, Category::unsharded_gradients,
-                                    Role::scratch, kNone, stream}));
+    zeros.push_back(emit_.allocate(
+        {padding * element, Category::unsharded_gradients, Role::scratch, kNone, stream}));
     emit_.launch(
         stream,
         {Operator::fill_zero, gradient_type_, gradient_type_, gradient_type_, {padding * element}},
@@ -88,8 +88,7 @@ BufferId Fsdp1::concatenate(UnitId unit) {
   const std::int64_t bytes = flat(unit).numel * element;
   emit_.launch(
       stream,
-      emit_.intern(
-          {Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {bytes, bytes}}),
+      emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {bytes, bytes}}),
       emit_.intern_operator("aten::cat"), parts, {&gradient, 1});
   for (const BufferId zero : zeros) emit_.free(zero);
   for (BufferId& part : s.gradients) {
@@ -150,20 +149,17 @@ double Fsdp1::postdivide_factor() const {
 void Fsdp1::divide(BufferId gradient, double factor, Stream stream) {
   if (factor <= 1) return;
   const std::int64_t bytes = emit_.buffer(gradient).bytes;
-  emit_.launch(stream,
-               emit_.intern({Operator::memory_bound,
-                             DType::fp32,
-                             DType::fp32,
-                             DType::fp32,
-                             {bytes, bytes}}),
-               emit_.intern_operator("aten::div_"), {}, {&gradient, 1});
+  emit_.launch(
+      stream,
+      emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {bytes, bytes}}),
+      emit_.intern_operator("aten::div_"), {}, {&gradient, 1});
 }
 
 void Fsdp1::copy_to_host(UnitId unit, Stream stream) {
   if (!plan_.offload.parameters) return;
   const Held& h = held(unit);
-  emit_.copy(stream, Operator::copy_device_to_host, emit_.buffer(h.host_gradient).bytes,
-             h.gradient, h.host_gradient);
+  emit_.copy(stream, Operator::copy_device_to_host, emit_.buffer(h.host_gradient).bytes, h.gradient,
+             h.host_gradient);
 }
 
 void Fsdp1::allocate_placeholders(UnitId unit) {

@@ -50,8 +50,8 @@ void Fsdp1::flatten(UnitId unit, std::vector<BufferId>& wholes) {
     originals.push_back(wholes[static_cast<std::size_t>(p)]);
   }
   const auto shard_of = [&](bool is_on_host) {
-    return Emitter::BufferSpec{shard * element, Category::parameters, Role::shard, kNone,
-                               Stream::compute, is_on_host, is_on_host == on_host};
+    return Emitter::BufferSpec{shard * element, Category::parameters, Role::shard,          kNone,
+                               Stream::compute, is_on_host,           is_on_host == on_host};
   };
   const auto moved = [&](BufferId from, const Emitter::BufferSpec& to) {
     const BufferId made = emit_.allocate(to);
@@ -82,9 +82,9 @@ void Fsdp1::flatten(UnitId unit, std::vector<BufferId>& wholes) {
     const BufferId host = moved(kept, shard_of(true));
     emit_.host_wait(emit_.record(Stream::compute));
     emit_.free(std::exchange(kept, host));
-    held(unit).host_gradient = emit_.allocate({shard * element, Category::gradients,
-                                               Role::host_gradient, kNone, Stream::compute, true,
-                                               true});
+    held(unit).host_gradient =
+        emit_.allocate({shard * element, Category::gradients, Role::host_gradient, kNone,
+                        Stream::compute, true, true});
   }
   held(unit).shard = kept;
 }
@@ -95,8 +95,8 @@ void Fsdp1::initialize_attributes() {
     if (!is_managed(unit)) continue;
     focus(unit);
     for (const auto& [elements, type] : lazy_tensors(unit)) {
-      emit_.free(emit_.allocate(
-          {elements * item_size(type), Category::temporaries, Role::unsharded}));
+      emit_.free(
+          emit_.allocate({elements * item_size(type), Category::temporaries, Role::unsharded}));
     }
   }
   focus(0);

@@ -35,8 +35,8 @@ void Fsdp1Sharded::unshard(UnitId unit) {
     const std::int64_t ranks = place_[Group::shard].size;
     const std::int64_t bytes = ranks * flat(unit).layout.padded * item_size(type);
     BufferId& full = at(unit).full;
-    full = emit_.allocate({bytes, Category::unsharded_parameters, Role::unsharded, kNone,
-                           fsdp1_stream::unshard});
+    full = emit_.allocate(
+        {bytes, Category::unsharded_parameters, Role::unsharded, kNone, fsdp1_stream::unshard});
     emit_.collective(fsdp1_stream::unshard, Group::shard,
                      {Operator::all_gather, type, type, type, {bytes, ranks}}, shard, full);
   }
@@ -112,20 +112,24 @@ BufferId Fsdp1Sharded::scatter(UnitId unit, BufferId padded) {
   divide(padded, predivide_factor(), stream);
   const bool accumulates = at(unit).has_gradient;
   BufferId sharded = allocate_gradient(unit, elements, reduce_type_, stream);
-  emit_.collective(
-      stream, Group::shard,
-      {Operator::reduce_scatter, reduce_type_, reduce_type_, reduce_type_,
-       {ranks * elements * item_size(reduce_type_), ranks}},
-      padded, sharded);
+  emit_.collective(stream, Group::shard,
+                   {Operator::reduce_scatter,
+                    reduce_type_,
+                    reduce_type_,
+                    reduce_type_,
+                    {ranks * elements * item_size(reduce_type_), ranks}},
+                   padded, sharded);
   if (is_replicated()) {
     stream = fsdp1_stream::all_reduce;
     emit_.wait_for(stream, fsdp1_stream::post_backward);
     emit_.record_stream(sharded, stream);
-    emit_.collective(
-        stream, Group::replicate,
-        {Operator::all_reduce, reduce_type_, reduce_type_, reduce_type_,
-         {elements * item_size(reduce_type_), place_[Group::replicate].size}},
-        sharded, sharded);
+    emit_.collective(stream, Group::replicate,
+                     {Operator::all_reduce,
+                      reduce_type_,
+                      reduce_type_,
+                      reduce_type_,
+                      {elements * item_size(reduce_type_), place_[Group::replicate].size}},
+                     sharded, sharded);
   }
   divide(sharded, postdivide_factor(), stream);
   if (reduce_type_ != storage) {

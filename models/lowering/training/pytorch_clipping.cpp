@@ -20,9 +20,7 @@ void PyTorchClipping::clip(const std::vector<OptimizedParameter>& items,
   switch (kind) {
     case ClippedGradients::tensors: return clip_tensors(items, tensors, false);
     case ClippedGradients::sharded_tensors: return clip_tensors(items, tensors, true);
-    case ClippedGradients::flat_tensors:
-      make_zero();
-      return clip_tensors(items, tensors, false);
+    case ClippedGradients::flat_tensors: make_zero(); return clip_tensors(items, tensors, false);
     case ClippedGradients::flat_shards: make_zero(); return clip_flat_shards(tensors);
   }
 }
@@ -62,9 +60,9 @@ std::vector<BufferId> PyTorchClipping::norms_of(const std::vector<OptimizedParam
 
 void PyTorchClipping::sum_over_ranks(BufferId sums) {
   const std::int64_t ranks = place_[Group::shard].size;
-  emit_.collective(
-      Stream::compute, Group::shard,
-      key_of(Operator::all_reduce, DType::fp32, emit_.buffer(sums).bytes, ranks), sums, sums);
+  emit_.collective(Stream::compute, Group::shard,
+                   key_of(Operator::all_reduce, DType::fp32, emit_.buffer(sums).bytes, ranks), sums,
+                   sums);
 }
 
 // A partial DTensor becomes whole.
@@ -80,8 +78,7 @@ BufferId PyTorchClipping::summed_over_ranks(std::int64_t bytes, BufferId norms) 
 // _get_total_norm, then _clip_grads_with_norm_. Norms of DTensors are partial until the sum over the
 // ranks.
 void PyTorchClipping::clip_tensors(const std::vector<OptimizedParameter>& items,
-                                   const std::vector<OptimizerTensors>& tensors,
-                                   bool is_sharded) {
+                                   const std::vector<OptimizerTensors>& tensors, bool is_sharded) {
   const auto count = static_cast<std::int64_t>(items.size());
   const std::vector<BufferId> norms = norms_of(items);
   const BufferId all = tensors_.make("aten::stack", element_ * count, {norms.front()});
@@ -89,8 +86,8 @@ void PyTorchClipping::clip_tensors(const std::vector<OptimizedParameter>& items,
   if (is_sharded && place_[Group::shard].size > 1 && rules_.norm_summed_before_total) {
     partial = summed_over_ranks(element_ * count, all);
   }
-  const BufferId total = tensors_.make("aten::linalg_vector_norm", element_,
-                                       {partial == kNone ? all : partial});
+  const BufferId total =
+      tensors_.make("aten::linalg_vector_norm", element_, {partial == kNone ? all : partial});
   tensors_.free({partial, all});
   tensors_.free_reversed(norms);
   const BufferId added = tensors_.make("aten::add", element_, {total});
@@ -110,10 +107,10 @@ void PyTorchClipping::clip_tensors(const std::vector<OptimizedParameter>& items,
 void PyTorchClipping::make_zero() {
   if (zero_ != kNone) return;
   constexpr std::int64_t kBytes = 4;
-  const BufferId host = emit_.allocate(
-      {kBytes, Category::temporaries, Role::norms, kNone, Stream::compute, true});
-  zero_ = emit_.allocate({kBytes, Category::temporaries, Role::norms, kNone, Stream::compute,
-                          false, true});
+  const BufferId host =
+      emit_.allocate({kBytes, Category::temporaries, Role::norms, kNone, Stream::compute, true});
+  zero_ = emit_.allocate(
+      {kBytes, Category::temporaries, Role::norms, kNone, Stream::compute, false, true});
   emit_.copy(Stream::compute, Operator::copy_host_to_device, kBytes, host, zero_);
   emit_.host_wait(emit_.record(Stream::compute));
   emit_.free(host);
@@ -153,10 +150,9 @@ BufferId PyTorchClipping::norm_of_flat(BufferId gradient, std::int64_t elements)
   const std::int64_t blocks = ceil_divide(elements, kOfBlock);
   const BufferId norm = tensors_.make("aten::linalg_vector_norm", 4, {gradient});
   if (blocks < kMostPerThread) return norm;
-  const std::int64_t split =
-      std::max(std::min<std::int64_t>(4 * job_.device.multiprocessors,
-                                      ceil_divide(blocks, kLeastPerThread)),
-               ceil_divide(blocks, kMostPerThread));
+  const std::int64_t split = std::max(
+      std::min<std::int64_t>(4 * job_.device.multiprocessors, ceil_divide(blocks, kLeastPerThread)),
+      ceil_divide(blocks, kMostPerThread));
   if (split > 1) {
     const BufferId partial = tensors_.empty(4 * split), semaphore = tensors_.empty(4);
     tensors_.free({semaphore, partial});
@@ -168,13 +164,11 @@ void PyTorchClipping::multiply(const std::vector<OptimizerTensors>& tensors, Buf
   for (const OptimizerTensors& unit : tensors) {
     if (unit.gradient == kNone) continue;
     const std::int64_t bytes = unit.local * element_;
-    emit_.launch(Stream::compute,
-                 emit_.intern({Operator::memory_bound,
-                               DType::fp32,
-                               DType::fp32,
-                               DType::fp32,
-                               {bytes, bytes}}),
-                 emit_.intern_operator("aten::_foreach_mul_"), {&factor, 1}, {&unit.gradient, 1});
+    emit_.launch(
+        Stream::compute,
+        emit_.intern(
+            {Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {bytes, bytes}}),
+        emit_.intern_operator("aten::_foreach_mul_"), {&factor, 1}, {&unit.gradient, 1});
   }
 }
 

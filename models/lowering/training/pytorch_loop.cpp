@@ -39,14 +39,15 @@ void PyTorchLoop::allocate_buffers(ModuleId id) {
   const bool is_transformers = plan_.pytorch.implementation == Implementation::transformers;
   emit_.focus(emit_.unit(), id);
   const auto allocate = [this](std::int64_t bytes) {
-    emit_.allocate({bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false,
-                    true});
+    emit_.allocate(
+        {bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false, true});
   };
   if (is_transformers && module.kind == ModuleKind::rotary) {
     allocate(4 * d / 2);
     allocate(4 * d / 2);
   } else if (!is_transformers && module.kind == ModuleKind::root) {
-    allocate(plan_.pytorch.rope == RopeArithmetic::complex ? 4 * S * d : 8 * S * d);
+    const std::int64_t real = item_size(plan_.precision.storage);  // of a model in that type
+    allocate(2 * S * d * (plan_.pytorch.rope == RopeArithmetic::complex ? 2 : real));
   }
 }
 
@@ -65,6 +66,8 @@ void PyTorchLoop::step(Program& target, int number) {
   for (const Shared input : {Shared::tokens, Shared::targets}) {
     emit_.free(std::exchange(pass_[input], kNone));
   }
+  emit_.phase = Phase::report;
+  emit_.host_wait(emit_.record(Stream::compute));  // the host reads the loss
 }
 
 void PyTorchLoop::micro_step(int number) {

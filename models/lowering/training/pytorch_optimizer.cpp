@@ -56,28 +56,24 @@ void PyTorchOptimizer::step_on_host() {
   if (states_.empty() && is_adamw) {
     for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
       for (int n = 0; n < 2; ++n) {
-        states_.push_back(emit_.allocate({unit.local * item_size(storage),
-                                          Category::optimizer_states, Role::exp_avg, kNone,
-                                          Stream::compute, true, true}));
+        states_.push_back(
+            emit_.allocate({unit.local * item_size(storage), Category::optimizer_states,
+                            Role::exp_avg, kNone, Stream::compute, true, true}));
       }
     }
   }
   for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
     const BufferId reads[] = {unit.host_gradient};
-    emit_.host_compute({is_adamw ? Operator::adamw : Operator::sgd,
-                        storage,
-                        storage,
-                        storage,
-                        {unit.local}},
-                       reads, unit.shards);
+    emit_.host_compute(
+        {is_adamw ? Operator::adamw : Operator::sgd, storage, storage, storage, {unit.local}},
+        reads, unit.shards);
   }
 }
 
 void PyTorchOptimizer::create_states(const std::vector<OptimizedParameter>& items) {
   if (plan_.optimizer.name != OptimizerName::adamw) return;
   const auto allocate = [&](const OptimizedParameter& item, std::int64_t bytes, Role role) {
-    const NameId owner =
-        item.parameter == kNone ? kNone : emit_.parameter_name(item.parameter);
+    const NameId owner = item.parameter == kNone ? kNone : emit_.parameter_name(item.parameter);
     states_.push_back(emit_.allocate(
         {bytes, Category::optimizer_states, role, owner, Stream::compute, false, true}));
   };
@@ -110,13 +106,11 @@ void PyTorchOptimizer::update(const std::vector<OptimizedParameter>& items) {
   }
   for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
     const BufferId reads[] = {unit.gradient};
-    emit_.launch(Stream::compute,
-                 emit_.intern({is_adamw ? Operator::adamw : Operator::sgd,
-                               storage,
-                               storage,
-                               storage,
-                               {unit.local}}),
-                 reads, unit.shards);
+    emit_.launch(
+        Stream::compute,
+        emit_.intern(
+            {is_adamw ? Operator::adamw : Operator::sgd, storage, storage, storage, {unit.local}}),
+        reads, unit.shards);
   }
   tensors_.free_reversed(roots);
   tensors_.free({before});

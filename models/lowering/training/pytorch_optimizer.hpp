@@ -13,8 +13,7 @@ namespace foreshard::lowering {
 
 class PyTorchOptimizer {
  public:
-  PyTorchOptimizer(const Job& job, const RankPlace& place, Emitter& emit,
-                   ShardingRuntime& runtime);
+  PyTorchOptimizer(const Job& job, const RankPlace& place, Emitter& emit, ShardingRuntime& runtime);
 
   // The first one creates the states.
   void step();

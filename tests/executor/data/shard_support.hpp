@@ -14,7 +14,7 @@ namespace foreshard::executor {
 // Odd sizes, so that most parameters are padded on most numbers of ranks.
 inline LlamaConfig small_config() {
   LlamaConfig config = tests::small_llama({12, 18, 2, 3, 1, 37});
-  config.attention_bias = true;
+  config.attention_bias = config.output_bias = true;
   return config;
 }
 

@@ -1,5 +1,6 @@
 #include "models/llama/llama_config.hpp"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -70,6 +71,12 @@ std::string one(const std::string& key, const std::string& value) {
   return config_with({{key, value}});
 }
 
+// A config of another family, without what it need not have.
+std::string family(const std::string& type, std::map<std::string, std::string> changes = {}) {
+  changes.insert({{"model_type", '"' + type + '"'}, {"architectures", "null"}});
+  return config_with(changes);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     LlamaConfig, RefusesBadConfig,
     testing::Values(
@@ -97,8 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{config_with({{"head_dim", "1048576"}}), "head_dim", "at most"},
         BadConfig{one("rope_scaling", R"({"rope_type": "magic"})"), "rope_scaling.rope_type",
                   "magic"},
-        BadConfig{one("rope_scaling", R"({"type": "dynamic", "factor": 2})"), "rope_scaling.type",
-                  "dynamic"},
+        BadConfig{one("rope_scaling", R"({"type": "yarn", "factor": 0.5})"), "rope_scaling.factor",
+                  "0.5"},
         BadConfig{one("rope_scaling", R"({"type": "linear"})"), "rope_scaling.factor", "missing"},
         BadConfig{one("rope_scaling", "7"), "rope_scaling", "object"},
         BadConfig{one("rope_parameters", R"({"rope_theta": -1})"), "rope_parameters.rope_theta",
@@ -108,6 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
             config_with({{"architectures", R"(["GPT2LMHeadModel"])"}, {"model_type", "\"gpt2\""}}),
             "model_type", "gpt2"},
         BadConfig{one("model_type", ""), "model_type", "missing"},
+        BadConfig{one("model_type", "\"qwen3\""), "architectures", "Qwen3ForCausalLM"},
+        BadConfig{family("mistral", {{"sliding_window", "0"}}), "sliding_window", "integer"},
         BadConfig{one("architectures", R"(["LlamaForSequenceClassification"])"), "architectures",
                   "LlamaForCausalLM"},
         BadConfig{one("tie_word_embeddings", "1"), "tie_word_embeddings", "true or false"},
@@ -131,6 +140,57 @@ TEST(LlamaConfig, FillsInWhatHuggingFaceFillsIn) {
   EXPECT_EQ(config.rms_norm_eps, 1e-6);
   EXPECT_EQ(config.rope_theta, 10000.0);
   EXPECT_EQ(config.rope_scaling, RopeScaling{});
+}
+
+TEST(LlamaConfig, FillsInWhatEachFamilyHas) {
+  const std::string silent[] = {"num_attention_heads", "num_key_value_heads"};
+  const auto defaults = [&](const std::string& type) {
+    return good_config(family(type, {{silent[0], "32"}, {silent[1], ""}}));
+  };
+  EXPECT_EQ(defaults("mistral").kv_heads, 8);
+  EXPECT_EQ(defaults("qwen2").kv_heads, 32);
+  EXPECT_EQ(defaults("qwen2").head_dim, 2);
+  EXPECT_EQ(defaults("qwen3").head_dim, 128);
+  EXPECT_EQ(good_config(family("mistral", {{silent[1], "null"}})).kv_heads, 4);
+}
+
+TEST(LlamaConfig, BiasesAreThoseOfTheFamily) {
+  const auto biases = [](const std::string& type) {
+    const LlamaConfig c =
+        good_config(family(type, {{"attention_bias", "true"}, {"mlp_bias", "true"}}));
+    return std::array{c.attention_bias, c.output_bias, c.mlp_bias};
+  };
+  EXPECT_EQ(biases("llama"), (std::array{true, true, true}));
+  EXPECT_EQ(biases("mistral"), (std::array{false, false, false}));
+  EXPECT_EQ(biases("qwen2"), (std::array{true, false, false}));
+  EXPECT_EQ(biases("qwen3"), (std::array{true, true, false}));
+}
+
+TEST(LlamaConfig, WindowsOfAttentionCountWhereTheFamilyUsesThem) {
+  using Changes = std::map<std::string, std::string>;
+  const auto window = [](const std::string& type, const Changes& changes) {
+    return good_config(family(type, changes)).sliding_window;
+  };
+  EXPECT_EQ(window("llama", {{"sliding_window", "64"}}), 0);
+  EXPECT_EQ(window("mistral", {{"sliding_window", "64"}}), 64);
+  EXPECT_EQ(window("mistral", {{"sliding_window", "null"}}), 0);
+  EXPECT_EQ(window("mistral", {}), 4096);
+  EXPECT_EQ(window("qwen2", {{"sliding_window", "64"}}), 0);
+  EXPECT_EQ(window("qwen2", {{"sliding_window", "64"}, {"use_sliding_window", "true"}}), 64);
+  EXPECT_EQ(window("qwen3", {{"use_sliding_window", "true"}}), 4096);
+}
+
+TEST(LlamaConfig, RotaryEmbeddingsOfAnyTypeAreRead) {
+  const auto kind = [](const std::string& scaling) {
+    return good_config(one("rope_scaling", scaling)).rope_scaling.kind;
+  };
+  using Kind = RopeScaling::Kind;
+  EXPECT_EQ(kind(R"({"type": "dynamic", "factor": 2})"), Kind::dynamic);
+  EXPECT_EQ(kind(R"({"rope_type": "longrope", "short_factor": [1], "long_factor": [2]})"),
+            Kind::longrope);
+  EXPECT_EQ(kind(R"({"rope_type": "yarn", "factor": 4.0, "beta_fast": 32.0,
+                     "original_max_position_embeddings": 128})"),
+            Kind::yarn);
 }
 
 TEST(LlamaConfig, OldAndNewSpellingMeanTheSame) {
@@ -163,20 +223,37 @@ TEST(LlamaConfig, ReadsBackWhatItWrites) {
   LlamaConfig config = *load_llama_config("llama-tiny-3m");
   config.name = "caf\u00e9 \"quoted\"";
   config.rope_scaling = {RopeScaling::Kind::linear, 2.5, 1.0, 4.0, 8192};
-  config.attention_bias = config.mlp_bias = true;
+  config.attention_bias = config.output_bias = config.mlp_bias = true;
   config.head_dim = 48;
   config.initializer_range = 0.1;
   EXPECT_EQ(good_config(to_json(config)), config);
+  for (const ModelFamily family : {ModelFamily::mistral, ModelFamily::qwen2, ModelFamily::qwen3}) {
+    config.family = family;
+    config.mlp_bias = false;
+    config.attention_bias = family != ModelFamily::mistral;
+    config.output_bias = family == ModelFamily::qwen3;
+    for (const std::int64_t window : {0, 64}) {
+      config.sliding_window = window;
+      EXPECT_EQ(good_config(to_json(config)), config) << to_json(config);
+    }
+  }
 }
 
 // Totals of the published checkpoints.
 TEST(LlamaConfig, CountsParameters) {
   const std::map<std::string, std::int64_t> published = {
-      {"llama-2-7b", 6'738'415'616},     {"llama-2-13b", 13'015'864'320},
-      {"llama-2-70b", 68'976'648'192},   {"llama-3.1-8b", 8'030'261'248},
-      {"llama-3-70b", 70'553'706'496},   {"llama-3.1-405b", 405'853'388'800},
-      {"llama-3.2-1b", 1'235'814'400},   {"llama-3.2-3b", 3'212'749'824},
-      {"codellama-34b", 33'743'970'304},
+      {"llama-2-7b", 6'738'415'616},      {"llama-2-13b", 13'015'864'320},
+      {"llama-2-70b", 68'976'648'192},    {"llama-3.1-8b", 8'030'261'248},
+      {"llama-3-70b", 70'553'706'496},    {"llama-3.1-405b", 405'853'388'800},
+      {"llama-3.2-1b", 1'235'814'400},    {"llama-3.2-3b", 3'212'749'824},
+      {"codellama-34b", 33'743'970'304},  {"llama-3.3-70b", 70'553'706'496},
+      {"mistral-7b-v0.3", 7'248'023'552}, {"qwen2.5-0.5b", 494'032'768},
+      {"qwen2.5-1.5b", 1'543'714'304},    {"qwen2.5-7b", 7'615'616'512},
+      {"qwen2.5-14b", 14'770'033'664},    {"qwen2.5-32b", 32'763'876'352},
+      {"qwen2.5-72b", 72'706'203'648},    {"qwen3-0.6b", 596'049'920},
+      {"qwen3-1.7b", 1'720'574'976},      {"qwen3-4b", 4'022'468'096},
+      {"qwen3-8b", 8'190'735'360},        {"qwen3-14b", 14'768'307'200},
+      {"qwen3-32b", 32'762'123'264},
   };
   for (const auto& [name, parameters] : published) {
     EXPECT_EQ(load_llama_config(name)->parameters(), parameters) << name;

@@ -78,10 +78,13 @@ TEST(Fsdp2, ObeysTheLawsUnderItsRarerSettings) {
     if (plan.find("= 2") == std::string::npos) expect_laws(job_of(plan, 1));
   }
   LlamaConfig biased = four_layers();
-  biased.attention_bias = biased.mlp_bias = true;
+  biased.attention_bias = biased.output_bias = biased.mlp_bias = true;
+  LlamaConfig qwen2 = four_layers();
+  qwen2.family = ModelFamily::qwen2;
+  qwen2.attention_bias = true;
   LlamaConfig tied = four_layers();
   tied.tied_embeddings = true;
-  for (const LlamaConfig& model : {biased, tied}) {
+  for (const LlamaConfig& model : {biased, qwen2, tied}) {
     for (const int ranks : {1, 2, 4}) expect_laws(job_of("", ranks, model));
   }
 }

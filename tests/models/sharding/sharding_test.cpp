@@ -1,5 +1,5 @@
-// Where units begin and how their parameters are cut: globs, PyTorch's size rule, places of ranks
-// and shards, with the arithmetic beside each expectation.
+// Where units begin and how their parameters are cut: globs, families of models, PyTorch's size
+// rule, places of ranks and shards, with the arithmetic beside each expectation.
 #include <gtest/gtest.h>
 
 #include "models/program/step_program.hpp"
@@ -45,6 +45,60 @@ Names units_of_size(std::int64_t least,
   Names names;
   for (const Unit& unit : job->units) names.push_back(unit.name);
   return names;
+}
+
+LlamaConfig tiny_of(ModelFamily family) {
+  LlamaConfig model = tiny();
+  model.name = "tiny";
+  model.family = family;
+  return model;
+}
+
+TEST(Families, BlocksAreWrappedByTheirOwnClassOrLlamas) {
+  const LlamaConfig qwen2 = tiny_of(ModelFamily::qwen2);
+  Plan plan;
+  const auto wrapped = make_job(qwen2, plan, "plan.toml", 2);
+  ASSERT_TRUE(wrapped) << wrapped.error().text();
+  EXPECT_EQ(wrapped->units.size(), 3u);
+  plan.wrap.layer_class = {"Qwen2DecoderLayer"};
+  const auto by_own_class = make_job(qwen2, plan, "plan.toml", 2);
+  ASSERT_TRUE(by_own_class) << by_own_class.error().text();
+  EXPECT_EQ(by_own_class->units.size(), wrapped->units.size());
+  EXPECT_FALSE(make_job(tiny(), plan, "plan.toml", 2));
+}
+
+TEST(Families, WhatTheOperatorsDoNotComputeIsRefused) {
+  Plan plan;
+  const auto refusal = [&](const LlamaConfig& model) {
+    const auto job = make_job(model, plan, "plan.toml", 2);
+    return job ? "" : job.error().text();
+  };
+  EXPECT_EQ(refusal(tiny_of(ModelFamily::qwen3)),
+            "plan.toml: operators: \"foreshard\" have no norms of queries and keys, which model "
+            "'tiny' has; expected a model without");
+  LlamaConfig stretched = tiny_of(ModelFamily::qwen2);
+  stretched.rope_scaling.kind = RopeScaling::Kind::linear;
+  EXPECT_EQ(refusal(stretched), "");
+  stretched.rope_scaling.kind = RopeScaling::Kind::yarn;
+  EXPECT_EQ(
+      refusal(stretched),
+      "plan.toml: operators: \"foreshard\" have no rotary embeddings of type yarn, which model "
+      "'tiny' has; expected \"pytorch-eager\"");
+  plan.operators = OperatorSetName::pytorch_eager;
+  EXPECT_EQ(refusal(stretched), "");
+}
+
+TEST(Families, AWindowShorterThanTheSequenceIsWarnedOf) {
+  LlamaConfig mistral = tiny_of(ModelFamily::mistral);
+  mistral.sliding_window = 64;
+  Plan plan;
+  plan.batch.sequence = 64;
+  EXPECT_EQ(make_job(mistral, plan, "plan.toml", 2)->warnings, Names{});
+  plan.batch.sequence = 65;
+  EXPECT_EQ(
+      make_job(mistral, plan, "plan.toml", 2)->warnings,
+      Names{"batch.sequence: 65 exceeds the model's sliding_window, 64; attention is described "
+            "without the window"});
 }
 
 TEST(SizePolicy, WrapsWhatIsLeftOfAModuleOnceItsChildrenHaveTaken) {

@@ -34,8 +34,9 @@ struct Simulated {
 
 std::vector<std::int32_t> device_instructions(const TaskGraph& graph) {
   std::vector<std::int32_t> result;
-  for (const std::size_t node : graph.critical_path()) {
-    if (!graph.nodes()[node].on_host) result.push_back(graph.nodes()[node].instruction);
+  for (const PathNode& place : graph.critical_path()) {
+    const TaskNode node = graph.at(place);
+    if (!node.on_host) result.push_back(node.instruction);
   }
   return result;
 }
@@ -73,8 +74,8 @@ TEST(TaskGraph, PassesThroughCollectivesToTheRankThatCameLast) {
   const Simulated simulated({a, b});
   const TaskGraph graph = simulated.graph();
   const auto path = graph.critical_path();
-  const bool passes_rank_1 = std::any_of(path.begin(), path.end(), [&](std::size_t n) {
-    return graph.nodes()[n].rank == 1 && graph.nodes()[n].end == 80;
+  const bool passes_rank_1 = std::any_of(path.begin(), path.end(), [&](const PathNode& place) {
+    return graph.at(place).rank == 1 && graph.at(place).end == 80;
   });
   EXPECT_TRUE(passes_rank_1);
   EXPECT_EQ(slack_of(graph, 0, 0), 50);
@@ -88,8 +89,8 @@ TEST(TaskGraph, SeesTheHostWhenItIsTheBottleneck) {
   const Simulated simulated({p});
   const TaskGraph graph = simulated.graph();
   const auto path = graph.critical_path();
-  EXPECT_TRUE(std::any_of(path.begin(), path.end(), [&](std::size_t n) {
-    return graph.nodes()[n].on_host && graph.nodes()[n].instruction == 3;
+  EXPECT_TRUE(std::any_of(path.begin(), path.end(), [&](const PathNode& place) {
+    return graph.at(place).on_host && graph.at(place).instruction == 3;
   }));
   EXPECT_EQ(graph.nodes()[graph.last()].end, 510);
 }
@@ -97,7 +98,7 @@ TEST(TaskGraph, SeesTheHostWhenItIsTheBottleneck) {
 TEST(TaskGraph, OfAnEmptyStepIsItsEnd) {
   const Simulated simulated({SmallProgram()});
   const TaskGraph graph = simulated.graph();
-  EXPECT_EQ(graph.critical_path(), std::vector<std::size_t>{0});
+  EXPECT_EQ(graph.critical_path(), std::vector<PathNode>{PathNode{}});
   EXPECT_EQ(graph.nodes()[0].end, 0);
 }
 
@@ -215,7 +216,7 @@ TEST(TaskGraph, WhatIsIssuedAtOnceWaitsForItsStep) {
   const auto timelines = simulate(ranks, options);
   const TaskGraph graph(ranks, timelines, 2, options);
   EXPECT_TRUE(is_explained(graph));
-  EXPECT_EQ(graph.nodes()[graph.critical_path().front()].end, 130);
+  EXPECT_EQ(graph.at(graph.critical_path().front()).end, 130);
 }
 
 RC_GTEST_PROP(TaskGraphs, TheLongestPathIsTheStep, ()) {
@@ -227,15 +228,15 @@ RC_GTEST_PROP(TaskGraphs, TheLongestPathIsTheStep, ()) {
   RC_ASSERT(BruteForce(graph).end_of(graph.last()) == step);
   // The path is one without gaps: durations and the latencies of edges that are there.
   const auto path = graph.critical_path();
-  std::int64_t length = graph.nodes()[path.front()].end;
+  std::int64_t length = graph.at(path.front()).end;
   for (std::size_t i = 1; i < path.size(); ++i) {
     std::int64_t latency = -1;
     for (const TaskEdge& edge : graph.edges()) {
-      if (edge.before == path[i - 1] && edge.after == path[i])
+      if (edge.before == path[i - 1].node && edge.after == path[i].node)
         latency = std::max(latency, edge.latency);
     }
     RC_ASSERT(latency >= 0);
-    length += latency + graph.nodes()[path[i]].end - graph.nodes()[path[i]].start;
+    length += latency + graph.at(path[i]).end - graph.at(path[i]).start;
   }
   RC_ASSERT(length == step);
   std::int64_t sum = 0;

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "models/program/check_program.hpp"
+#include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction.hpp"
-#include "simulator/predict/prediction_report.hpp"
 #include "tests/property/random_job.hpp"
 #include "tests/simulator/predict/h100.hpp"
 #include "tests/simulator/small_program.hpp"
@@ -161,9 +160,7 @@ TEST(ForeignProgram, IsDrawnWithItsOwnNames) {
       to_text(p.classes[0].program, p.classes[0].program.programs[1], p.classes[0].program.tree);
   EXPECT_NE(listing.find("paged_copy: memory_bound"), std::string::npos) << listing;
   EXPECT_NE(listing.find("over data outer"), std::string::npos) << listing;
-  std::ostringstream memory;
-  write_memory_events(p, 3, memory);
-  EXPECT_NE(memory.str().find("\"stream\":\"stream 8\""), std::string::npos) << memory.str();
+  EXPECT_EQ(allocation_history(p, 3).streams.back(), "stream 8");
 }
 
 TEST(ForeignProgram, ComesBackFromAFile) {
@@ -223,32 +220,31 @@ TEST(ForeignProgram, ARowThatIsNotInItsTableIsRefused) {
     return *std::ranges::find(p.step().instructions, kind, &Instruction::kind);
   };
   const Case cases[] = {
-      {"programs[1].instructions[0].stream",
+      {"steps[1].instructions[0].stream",
        [](auto& p) { p.step().instructions[0].stream = static_cast<Stream>(9); }},
-      {"programs[1].instructions[27].group",
+      {"steps[1].instructions[27].group",
        [&](auto& p) { first_of(p, Kind::collective).group = static_cast<Group>(6); }},
-      {"programs[1].instructions[1].operator", [&](auto& p) { first_of(p, Kind::launch).op = 2; }},
-      {"programs[1].instructions[1].cost_key",
+      {"steps[1].instructions[1].operator", [&](auto& p) { first_of(p, Kind::launch).op = 2; }},
+      {"steps[1].instructions[1].cost_key",
        [&](auto& p) { first_of(p, Kind::launch).cost_key = 8; }},
-      {"programs[1].instructions[1].cost_key",
+      {"steps[1].instructions[1].cost_key",
        [&](auto& p) { first_of(p, Kind::launch).cost_key = kNone; }},
-      {"programs[1].instructions[1].cost_key",  // a collective's
+      {"steps[1].instructions[1].cost_key",  // a collective's
        [&](auto& p) { first_of(p, Kind::launch).cost_key = 2; }},
-      {"programs[1].instructions[1].unit", [&](auto& p) { first_of(p, Kind::launch).unit = 0; }},
-      {"programs[1].instructions[1].module",
-       [&](auto& p) { first_of(p, Kind::launch).module = 0; }},
-      {"programs[1].instructions[1].operands",
+      {"steps[1].instructions[1].unit", [&](auto& p) { first_of(p, Kind::launch).unit = 0; }},
+      {"steps[1].instructions[1].module", [&](auto& p) { first_of(p, Kind::launch).module = 0; }},
+      {"steps[1].instructions[1].operands",
        [&](auto& p) { first_of(p, Kind::launch).operands = 1000; }},
-      {"programs[1].instructions[1].reads", [&](auto& p) { first_of(p, Kind::launch).reads = -1; }},
-      {"programs[1].instructions[0].operands",  // of an allocation
+      {"steps[1].instructions[1].reads", [&](auto& p) { first_of(p, Kind::launch).reads = -1; }},
+      {"steps[1].instructions[0].operands",  // of an allocation
        [](auto& p) { p.step().instructions[0].reads = 2; }},
-      {"programs[1].instructions[0].target", [](auto& p) { p.step().instructions[0].target = 9; }},
-      {"programs[1].instructions[33].target",
+      {"steps[1].instructions[0].target", [](auto& p) { p.step().instructions[0].target = 9; }},
+      {"steps[1].instructions[33].target",
        [&](auto& p) { first_of(p, Kind::record_event).target = 9; }},
-      {"programs[1].instructions[3].target",  // the first buffer a second time
+      {"steps[1].instructions[3].target",  // the first buffer a second time
        [](auto& p) { p.step().instructions[3].target = 0; }},
-      {"programs[1].operands", [](auto& p) { p.step().operands[3] = 9; }},
-      {"programs[1].events", [](auto& p) { p.step().events = 1 << 30; }},
+      {"steps[1].operands", [](auto& p) { p.step().operands[3] = 9; }},
+      {"steps[1].events", [](auto& p) { p.step().events = 1 << 30; }},
       {"buffers[2].pool", [](auto& p) { p.program().buffers[2].pool = static_cast<Stream>(9); }},
       {"buffers[2].owner", [](auto& p) { p.program().buffers[2].owner = 0; }},
       {"buffers[2].bytes", [](auto& p) { p.program().buffers[2].bytes = -1; }},
@@ -258,18 +254,64 @@ TEST(ForeignProgram, ARowThatIsNotInItsTableIsRefused) {
       {"closing", [](auto& p) { p.program().closing = SIZE_MAX; }},
       {"number of streams", [](auto& p) { p.program().streams.clear(); }},
   };
-  ASSERT_TRUE(check_program(ForeignProgram().program(), "file"));
+  ASSERT_TRUE(check_program(ForeignProgram().program(), "file", "programs[0]"));
   for (const Case& wrong : cases) {
     ForeignProgram p;
     wrong.spoil(p);
-    const auto checked = check_program(p.program(), "file");
+    const auto checked = check_program(p.program(), "file", "programs[0]");
     ASSERT_FALSE(checked) << wrong.position;
-    EXPECT_EQ(checked.error().field, wrong.position) << checked.error().text();
+    EXPECT_EQ(checked.error().field, "programs[0]." + wrong.position) << checked.error().text();
     EXPECT_NE(checked.error().message.find("; expected "), std::string::npos);
     const auto read = parse_programs(to_json(p.all()), "file");
     ASSERT_FALSE(read) << wrong.position;
     EXPECT_EQ(read.error().text(), checked.error().text());
   }
+}
+
+// Two programs for four ranks each.
+RankPrograms two_classes(const ForeignProgram& a, ForeignProgram b) {
+  return {{ForeignProgram(a).program(), b.program()}, {0, 0, 0, 0, 1, 1, 1, 1}};
+}
+
+TEST(ForeignProgram, OfSeveralProgramsTheErrorNamesTheOneThatIsWrong) {
+  ForeignProgram wrong;
+  wrong.step().instructions[3].target = 9;
+  const auto read = parse_programs(to_json(two_classes({}, wrong)), "file");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().field, "programs[1].steps[1].instructions[3].target");
+}
+
+// Ranks of one class wait at a collective that those of the other never begin: whoever predicted it
+// would find no end.
+TEST(ForeignProgram, ProgramsThatWaitForEachOtherForeverAreRefused) {
+  const auto text_of = [](const ForeignProgram& other) {
+    const auto read = parse_programs(to_json(two_classes({}, other)), "file");
+    return read ? "" : read.error().text();
+  };
+  EXPECT_EQ(text_of({}), "");
+  const auto programs = parse_programs(to_json(two_classes({}, {})), "file");
+  ASSERT_TRUE(programs);
+  EXPECT_GT(predict(program_set(*programs), with_records()).step_time.count(), 0);
+
+  ForeignProgram swapped;
+  std::swap(swapped.step().instructions[27].group, swapped.step().instructions[28].group);
+  EXPECT_EQ(
+      text_of(swapped),
+      "file: programs[1].steps[1].instructions[27]: is a collective of group \"data\", so that "
+      "ranks would wait for each other forever; expected one of \"world\", as in programs[0]");
+  EXPECT_THROW((void)predict(program_set(two_classes({}, swapped)), with_records()),
+               std::logic_error);
+
+  ForeignProgram fewer;
+  fewer.step().instructions.erase(fewer.step().instructions.begin() + 32);
+  EXPECT_EQ(
+      text_of(fewer),
+      "file: programs[1].steps[1]: has fewer collectives than that step of programs[0], so that "
+      "ranks would wait for each other forever; expected as many");
+
+  ForeignProgram longer;
+  longer.program().programs.push_back(longer.step());
+  EXPECT_EQ(text_of(longer), "file: programs[1].steps: counts 3; expected 2, as in programs[0]");
 }
 
 TEST(ForeignProgram, TextThatIsNoProgramIsRefused) {

@@ -163,10 +163,9 @@ AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
     }
   }
   const std::int64_t height = d <= 64 ? 64 : 128, width = d <= 64 ? 64 : is_16_bit ? 128 : 64;
-  const Slot workspace = w.scratch(B * H * ceil_div(S, height) * ceil_div(d, width) *
-                                   (4 * height * width + 16));
-  launch_backward(w, a, at, g, "aten::_scaled_dot_product_efficient_attention_backward",
-                  workspace);
+  const Slot workspace =
+      w.scratch(B * H * ceil_div(S, height) * ceil_div(d, width) * (4 * height * width + 16));
+  launch_backward(w, a, at, g, "aten::_scaled_dot_product_efficient_attention_backward", workspace);
   w.free({delta, workspace, all_dv, all_dk});
   if (at.recomputed) {
     w.free({a.random_state, a.seed, a.out, a.lse, at.v, at.q, at.k, at.dy});

@@ -16,8 +16,8 @@ Slot causal_mask(EagerWriter& w, const Sizes& s) {
   const Slot ones = w.make("aten::ones", s.square, {});
   const Slot triangle = w.make("aten::tril", s.square, {ones});
   w.free({ones});
-  const Slot zero = w.make("aten::scalar_tensor", 4, {}), minus_infinity =
-                                                              w.make("aten::scalar_tensor", 4, {});
+  const Slot zero = w.make("aten::scalar_tensor", 4, {}),
+             minus_infinity = w.make("aten::scalar_tensor", 4, {});
   const Slot mask = w.make("aten::where", w.of(s.square), {triangle, zero, minus_infinity});
   w.free({minus_infinity, zero, triangle});
   return mask;
@@ -74,8 +74,8 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
   const Slot zero = w.make("aten::scalar_tensor", 4, {});
   w.free({zero, all, is_infinite, scores});
   w.allocate(a.result);
-  w.launch(batched(w, S, d, S), "aten::bmm",
-           {Operand::of(a.probabilities), Operand::of(a.values)}, {Operand::of(a.result)});
+  w.launch(batched(w, S, d, S), "aten::bmm", {Operand::of(a.probabilities), Operand::of(a.values)},
+           {Operand::of(a.result)});
   if (at.keeps) {
     w.free({repeated, folds ? kNone : scaled, mask});
   } else {

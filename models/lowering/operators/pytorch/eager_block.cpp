@@ -34,7 +34,7 @@ class Block {
         to_q_(projection("self_attn.q_proj", w_.z.H * w_.z.d, w_.z.D, job.model.attention_bias)),
         to_k_(projection("self_attn.k_proj", w_.z.K * w_.z.d, w_.z.D, job.model.attention_bias)),
         to_v_(projection("self_attn.v_proj", w_.z.K * w_.z.d, w_.z.D, job.model.attention_bias)),
-        to_o_(projection("self_attn.o_proj", w_.z.D, w_.z.H * w_.z.d, job.model.attention_bias)),
+        to_o_(projection("self_attn.o_proj", w_.z.D, w_.z.H * w_.z.d, job.model.output_bias)),
         to_gate_(projection("mlp.gate_proj", w_.z.F, w_.z.D, job.model.mlp_bias)),
         to_up_(projection("mlp.up_proj", w_.z.F, w_.z.D, job.model.mlp_bias)),
         to_down_(projection("mlp.down_proj", w_.z.D, w_.z.F, job.model.mlp_bias)),
@@ -360,8 +360,7 @@ class Block {
     if (is_math()) w_.free({attention_.out});
     w_.accumulate();
     w_.enter(attention_module_);
-    AttentionGradients g =
-        attention_backward(w_, attention_, {dy, q_, keys(), values(), again});
+    AttentionGradients g = attention_backward(w_, attention_, {dy, q_, keys(), values(), again});
     if (attention_kv_heads(w_) != w_.z.K) {
       g.dv = summed_over_repeats(g.dv);
       g.dk = summed_over_repeats(g.dk);

@@ -1,0 +1,48 @@
+// Plans that were written from PyTorch runs, recorded and published ones: each is read, each of its
+// settings counts, and writing it keeps it. A plan's file names keys of every kind.
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "models/plan/plan.hpp"
+#include "models/plan/plan_effects.hpp"
+#include "tests/outside_data.hpp"
+
+namespace foreshard {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The plans below a folder; their number.
+int expect_plans_in(const fs::path& folder) {
+  int count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".toml" || entry.path().parent_path().filename() != "plans") {
+      continue;
+    }
+    const Result<Plan> plan = load_plan(entry.path().string());
+    ++count;
+    EXPECT_TRUE(plan) << plan.error().text();
+    if (!plan) continue;
+    EXPECT_NE(plan->operators, OperatorSetName::foreshard) << entry.path();
+    EXPECT_EQ(settings_without_effect(*plan), std::vector<std::string>{}) << entry.path();
+    EXPECT_EQ(*parse_plan(to_toml(*plan), "written"), *plan) << entry.path();
+  }
+  return count;
+}
+
+TEST(DescribedPlans, OfRecordedStepsAreRead) {
+  const fs::path folder = tests::outside_data("reference/pytorch/memory");
+  if (!fs::exists(folder)) GTEST_SKIP() << tests::missing(folder);
+  EXPECT_GE(expect_plans_in(folder), 500);
+}
+
+TEST(DescribedPlans, OfPublishedRunsAreRead) {
+  const fs::path folder = tests::outside_data("reference/published");
+  if (!fs::exists(folder)) GTEST_SKIP() << tests::missing(folder);
+  EXPECT_GE(expect_plans_in(folder), 50);
+}
+
+}  // namespace
+}  // namespace foreshard
