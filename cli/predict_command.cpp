@@ -168,7 +168,9 @@ CommandText Predict::text() const {
            "foreshard predict --model llama-3.1-8b --plan plan.toml --ranks 16 --nodes 2 "
            "--machine h100-sxm",
            "foreshard predict --model llama-small-14m --ranks 2 --costs costs.json --trace "
-           "predicted.fst"}};
+           "predicted.fst",
+           "foreshard predict --model llama-3.1-8b --ranks 8 --machine h100-sxm "
+           "--memory-snapshot rank0.pickle"}};
 }
 
 void Predict::add_to(Options& options) {

@@ -29,17 +29,6 @@ constexpr const char* kExpected =
 constexpr const char* kOfAProfiler =
     "; profilers do not record the allocator's history, torch.cuda.memory._dump_snapshot does";
 
-// Whether a device ran out of memory, and how many events it has.
-std::pair<bool, std::size_t> weight(const traces::Snapshot& snapshot, int device) {
-  const auto index = static_cast<std::size_t>(device);
-  if (index >= snapshot.devices.size()) return {false, 0};
-  const auto& events = snapshot.devices[index];
-  const bool ran_out = std::any_of(events.begin(), events.end(), [](const auto& e) {
-    return e.action == traces::AllocatorAction::oom;
-  });
-  return {ran_out, events.size()};
-}
-
 // What is known without any replay.
 void describe(const Recording& recording, ReplayAnswer& answer) {
   const auto& events = recording.history.events;
@@ -138,7 +127,7 @@ Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
                     "; expected a device's memory");
   }
   const auto chosen_device =
-      chosen(answer.devices, [&](int device) { return weight(*snapshot, device); });
+      chosen(answer.devices, [&](int device) { return traces::device_weight(*snapshot, device); });
   if (!chosen_device) return tl::unexpected(chosen_device.error());
   const int device = *chosen_device;
   traces::SnapshotHistory found = traces::history_of(*snapshot, device);

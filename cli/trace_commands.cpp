@@ -1,13 +1,11 @@
-// foreshard inspect, compare, export and fit: what is done with traces.
+// foreshard inspect, export and fit: what is done with traces.
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/common/open_trace.hpp"
 #include "cli/common/output.hpp"
 #include "profiler/analysis/analysis.hpp"
-#include "profiler/analysis/comparison.hpp"
 #include "profiler/report/analysis_report.hpp"
-#include "profiler/report/comparison_report.hpp"
 #include "simulator/fit/fit.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/export/csv_export.hpp"
@@ -45,38 +43,6 @@ class Inspect : public Command {
 
  private:
   std::string trace_;
-  bool is_quiet_ = false;
-  JsonOutput json_;
-};
-
-class Compare : public Command {
- public:
-  CommandText text() const override {
-    return {"compare",
-            "Recordings",
-            "compare two traces operator by operator",
-            "The first trace is the baseline, such as a measured run or the run before a change; "
-            "the second is the candidate, such as a prediction or the run after it.",
-            {"foreshard compare before.fst after.fst", "foreshard compare run.fst predicted.fst"}};
-  }
-  void add_to(Options& options) override {
-    options.input("BASELINE", baseline_, {"BASELINE", kTraceHelp, true});
-    options.input("CANDIDATE", candidate_, {"CANDIDATE", "another one", true});
-    options.quiet(is_quiet_);
-    json_.add_to(options);
-  }
-  Result<int> run() override {
-    if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
-    const auto baseline = open_trace(baseline_, is_quiet_);
-    if (!baseline) return tl::unexpected(baseline.error());
-    const auto candidate = open_trace(candidate_, is_quiet_);
-    if (!candidate) return tl::unexpected(candidate.error());
-    const profiler::Comparison comparison = profiler::compare(*baseline, *candidate);
-    return written(json_.answer(profiler::to_json(comparison), profiler::report_text(comparison)));
-  }
-
- private:
-  std::string baseline_, candidate_;
   bool is_quiet_ = false;
   JsonOutput json_;
 };
@@ -174,9 +140,6 @@ Result<int> Fit::run() {
 
 std::unique_ptr<Command> make_inspect() {
   return std::make_unique<Inspect>();
-}
-std::unique_ptr<Command> make_compare() {
-  return std::make_unique<Compare>();
 }
 std::unique_ptr<Command> make_export() {
   return std::make_unique<Export>();

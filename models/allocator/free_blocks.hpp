@@ -115,8 +115,8 @@ class FreeBlocks {
     // Where the block of this place is, or would be.
     std::size_t find(Address order) const {
       const auto first = all_.begin() + static_cast<std::ptrdiff_t>(first_);
-      const auto found = std::partition_point(
-          first, all_.end(), [order](const Block& b) { return b.order < order; });
+      const auto found = std::partition_point(first, all_.end(),
+                                              [order](const Block& b) { return b.order < order; });
       return static_cast<std::size_t>(found - first);
     }
     void insert(const Block& block) {

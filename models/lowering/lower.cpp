@@ -1,9 +1,13 @@
 #include "models/lowering/lower.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "models/lowering/operators/foreshard.hpp"
 #include "models/lowering/operators/pytorch/pytorch_eager.hpp"
+#include "models/lowering/runtimes/ddp.hpp"
+#include "models/lowering/runtimes/fsdp1_sharded.hpp"
+#include "models/lowering/runtimes/fsdp1_whole.hpp"
 #include "models/lowering/runtimes/fsdp2.hpp"
 #include "models/lowering/training/pytorch_loop.hpp"
 #include "models/lowering/training/training_loop.hpp"
@@ -16,6 +20,7 @@ using MicroSteps = lowering::TrainingLoop::MicroSteps;
 
 // Explicit prefetch is set on decoder blocks; those that are not units cannot be prefetched.
 void warn_of_prefetch(const Job& job, std::vector<std::string>& warnings) {
+  if (job.plan.runtime != RuntimeName::fsdp2) return;
   if (job.plan.prefetch.forward <= 0 && job.plan.prefetch.backward.value_or(0) <= 0) return;
   const auto blocks = std::count_if(job.units.begin(), job.units.end(), [&job](const Unit& u) {
     return u.modules.size() == 1 && job.tree.modules[static_cast<std::size_t>(u.modules[0])].kind ==
@@ -62,19 +67,44 @@ void reserve_first_step(RankProgram& program, const Job& job, MicroSteps form) {
   program.buffers.reserve(most / 2);
 }
 
-// The set-up, the step that creates the optimizer's state, and any later one.
+std::span<const StreamInfo> streams_of(const Job& job) {
+  const int shard_ranks = shard_group_size(job);
+  const bool is_hybrid = shard_ranks > 1 && shard_ranks < job.ranks;
+  if (job.plan.runtime == RuntimeName::fsdp2) return fsdp2_streams();
+  if (job.plan.runtime == RuntimeName::ddp) return lowering::ddp_streams();
+  return is_hybrid ? lowering::fsdp1_hybrid_streams(job.plan.prefetch.limit_all_gathers)
+                   : lowering::fsdp1_streams();
+}
+
+std::unique_ptr<lowering::ShardingRuntime> runtime_of(const Job& job, const RankProgram& program,
+                                                      lowering::Emitter& emit) {
+  if (job.plan.runtime == RuntimeName::fsdp2) {
+    return std::make_unique<lowering::Fsdp2>(job, program, emit);
+  }
+  if (job.plan.runtime == RuntimeName::ddp) {
+    return std::make_unique<lowering::Ddp>(job, program, emit);
+  }
+  if (shard_group_size(job) == 1) {
+    return std::make_unique<lowering::Fsdp1Whole>(job, program.place, emit);
+  }
+  return std::make_unique<lowering::Fsdp1Sharded>(job, program.place, emit);
+}
+
+// The set-up, the step that creates the optimizer's state, and as many later ones as differ.
 RankProgram lower_pytorch(const Job& job, RankProgram program) {
   program.closing = 0;
-  program.programs.resize(3);
+  program.programs.resize(2);
   reserve_first_step(program, job, MicroSteps::each);
   lowering::Emitter emit(program, job.tree);
-  lowering::Fsdp2 runtime(job, program, emit);
-  lowering::PyTorchLoop loop(job, program.place, emit, runtime,
+  const auto runtime = runtime_of(job, program, emit);
+  lowering::PyTorchLoop loop(job, program.place, emit, *runtime,
                              lowering::pytorch_eager_operators(job));
   loop.setup(program.programs[0]);
-  for (int step = 1; step <= 2; ++step) {
-    loop.step(program.programs[static_cast<std::size_t>(step)], step);
-  }
+  loop.step(program.programs[1], 1);
+  do {
+    const auto number = static_cast<int>(program.programs.size());
+    loop.step(program.programs.emplace_back(), number);
+  } while (!runtime->repeats());
   warn_of_prefetch(job, program.warnings);
   return program;
 }
@@ -83,12 +113,13 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
                   MicroSteps form) {
   RankProgram program = emptied(std::move(memory));
   program.device = job.device;
-  const auto streams = fsdp2_streams();
+  const auto streams = streams_of(job);
   program.streams.assign(streams.begin(), streams.end());
   program.groups = groups_of(job);
   program.place = place_in(program.groups, rank);
   program.units = unit_layouts(job, program.place);
-  if (job.plan.operators != OperatorSetName::foreshard) return lower_pytorch(job, std::move(program));
+  if (job.plan.operators != OperatorSetName::foreshard)
+    return lower_pytorch(job, std::move(program));
   // The set-up, the step that creates the optimizer's state, any later one, and what follows the last.
   program.closing = run.saves ? 2 : run.exports_weights ? 1 : 0;
   program.programs.resize(3 + program.closing);

@@ -176,6 +176,9 @@ struct SpeltKey {
 };
 std::vector<SpeltKey> spelt_keys(const Plan& plan);
 
+// Whether a decoder block, counted from 0, is checkpointed.
+bool is_checkpointed(const CheckpointPlan& checkpointing, std::int64_t block);
+
 // The learning rate of step `step` (counted from 1) of `total_steps`, which sets decay_steps' default.
 double learning_rate(const OptimizerPlan& optimizer, std::int64_t step, std::int64_t total_steps);
 

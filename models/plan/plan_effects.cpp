@@ -39,6 +39,7 @@ bool has_replicas(const Plan& p) {
 constexpr std::string_view kAccumulation = "batch.accumulation of at least 2";
 constexpr std::string_view kFsdp1 = "runtime \"fsdp1\"";
 constexpr std::string_view kFsdp2 = "runtime \"fsdp2\"";
+constexpr std::string_view kSharding = "runtime \"fsdp2\" or \"fsdp1\"";
 constexpr std::string_view kDdp = "runtime \"ddp\"";
 constexpr std::string_view kAdamw = "optimizer.name \"adamw\"";
 
@@ -50,13 +51,21 @@ constexpr Effect kEffects[] = {
      },
      "batch.accumulation of at least 2, batch.gradient_sync \"every\" and a strategy with replicas "
      "(hybrid_shard, hybrid_shard_zero2, no_shard)"},
+    // DDP wraps nothing: "none" is what it does.
+    {"wrap.policy", [](const Plan& p) { return !is_ddp(p) || p.wrap.policy == WrapPolicy::none; },
+     kSharding},
     {"wrap.layer_class", [](const Plan& p) { return p.wrap.policy == WrapPolicy::transformer; },
      "wrap.policy \"transformer\""},
     {"wrap.min_num_params", [](const Plan& p) { return p.wrap.policy == WrapPolicy::size; },
      "wrap.policy \"size\""},
     {"wrap.modules", [](const Plan& p) { return p.wrap.policy == WrapPolicy::modules; },
      "wrap.policy \"modules\""},
-    {"sharding.reshard_after_backward", accumulates, kAccumulation},
+    {"sharding.strategy", [](const Plan& p) { return !is_ddp(p); }, kSharding},
+    {"sharding.shard_group", [](const Plan& p) { return !is_ddp(p); }, kSharding},
+    {"sharding.reshard_after_backward",
+     [](const Plan& p) { return is_fsdp2(p) && accumulates(p); },
+     "runtime \"fsdp2\" and batch.accumulation of at least 2"},
+    {"sharding.", is_fsdp2, kFsdp2},
     {"prefetch.forward", is_fsdp2, kFsdp2},
     {"prefetch.backward", is_fsdp2, kFsdp2},
     {"prefetch.unshard_before_forward", is_fsdp2, kFsdp2},

@@ -133,6 +133,10 @@ Result<void> check_model(const LlamaConfig& model, OperatorSetName operators,
   if (model.has_query_key_norms()) {
     return refused("norms of queries and keys", "a model without");
   }
+  const bool has_biases = model.attention_bias || model.output_bias || model.mlp_bias;
+  if (operators != OperatorSetName::foreshard && has_biases) {
+    return refused("gradients of biases", "\"foreshard\", or a model without biases");
+  }
   if (operators == OperatorSetName::foreshard && !is_computed(model.rope_scaling)) {
     return refused("rotary embeddings of type " + std::string(model.rope_scaling.type()),
                    "\"pytorch-eager\"");
@@ -171,6 +175,29 @@ DeviceTraits hopper_traits(const PyTorchPlan& plan) {
   return {DeviceKind::cuda, 90, 132, Bytes(configured > 0 ? configured : kWorkspace)};
 }
 
+// FSDP1 and DDP are described only as PyTorch's operators run under them.
+Result<void> check_runtime(const Plan& plan, const std::string& file) {
+  if (plan.runtime == RuntimeName::fsdp2) return {};
+  const std::string runtime(plan.runtime == RuntimeName::fsdp1 ? "\"fsdp1\"" : "\"ddp\"");
+  if (plan.operators == OperatorSetName::foreshard) {
+    return fail(file, "runtime",
+                "is " + runtime +
+                    ", but operators \"foreshard\" have only \"fsdp2\"; expected "
+                    "\"fsdp2\", or operators \"pytorch-eager\"");
+  }
+  const auto unsupported = [&](bool is_set, const std::string& field) -> Result<void> {
+    if (!is_set) return {};
+    return fail(file, field,
+                "is true, but runtime " + runtime +
+                    " does not have it; expected "
+                    "false, or runtime \"fsdp2\"");
+  };
+  const bool is_ddp = plan.runtime == RuntimeName::ddp;
+  if (auto ok = unsupported(plan.offload.optimizer, "offload.optimizer"); !ok) return ok;
+  if (auto ok = unsupported(plan.offload.activations, "offload.activations"); !ok) return ok;
+  return unsupported(is_ddp && plan.offload.parameters, "offload.parameters");
+}
+
 // Completes a job that has all but its warnings, and perhaps its units.
 Result<Job> checked(Job job, const std::string& plan_file) {
   const Plan& plan = job.plan;
@@ -182,9 +209,7 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   if (auto ok = check_model(job.model, plan.operators, plan_file); !ok) {
     return tl::unexpected(ok.error());
   }
-  if (plan.runtime != RuntimeName::fsdp2) {
-    return fail(plan_file, "runtime", "only \"fsdp2\" is supported here yet; expected \"fsdp2\"");
-  }
+  if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);
   if (plan.batch.sequence > job.model.context) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
@@ -228,7 +253,9 @@ std::int64_t tokens_per_step(const Job& job) {
 }
 
 int shard_group_size(const Job& job) {
-  if (job.plan.sharding.strategy == Strategy::no_shard) return 1;
+  const bool is_whole =
+      job.plan.runtime == RuntimeName::ddp || job.plan.sharding.strategy == Strategy::no_shard;
+  if (is_whole) return 1;
   if (!is_hybrid(job.plan)) return job.ranks;
   if (job.plan.sharding.shard_group != 0) return static_cast<int>(job.plan.sharding.shard_group);
   return job.ranks / job.nodes;
@@ -253,7 +280,7 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
   if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
     return make_job(job.model, plan, plan_file, job.ranks, job.nodes);
   }
-  const bool wraps_alike = plan.wrap == job.plan.wrap;
+  const bool wraps_alike = plan.wrap == job.plan.wrap && plan.runtime == job.plan.runtime;
   return checked({job.model,
                   plan,
                   job.ranks,
@@ -266,12 +293,7 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
 }
 
 bool is_checkpointed(const Job& job, std::size_t layer) {
-  switch (job.plan.checkpointing.mode) {
-    case CheckpointMode::none: return false;
-    case CheckpointMode::every:
-      return (layer + 1) % static_cast<std::size_t>(job.plan.checkpointing.every) == 0;
-    default: return true;
-  }
+  return is_checkpointed(job.plan.checkpointing, static_cast<std::int64_t>(layer));
 }
 
 AfterForward after_forward(const Job& job, UnitId unit) {

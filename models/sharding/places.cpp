@@ -4,6 +4,7 @@
 #include <map>
 
 #include "models/base/units.hpp"
+#include "models/sharding/flat_parameters.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard {
@@ -29,6 +30,38 @@ ParameterShard cut(const Parameter& parameter, ParameterId id, int wanted_dim,
     out.local = (std::min(out.first + chunk, parameter.rows) - out.first) * parameter.columns;
   }
   return out;
+}
+
+// A program depends on its rank only through the rows of each parameter that the rank's place in the
+// shard group gives it, so parameters of equal row counts need to be looked at once.
+std::vector<std::int64_t> different_row_counts(const ModuleTree& tree) {
+  std::vector<std::int64_t> counts;
+  for (const Parameter& p : tree.parameters) {
+    if (std::find(counts.begin(), counts.end(), p.rows) == counts.end()) counts.push_back(p.rows);
+  }
+  return counts;
+}
+
+std::vector<std::int64_t> rows_of_shards(const std::vector<std::int64_t>& row_counts,
+                                         const RankPlace::Membership& shard) {
+  std::vector<std::int64_t> rows_here;
+  for (const std::int64_t rows : row_counts) {
+    const std::int64_t chunk = ceil_divide(rows, shard.size);
+    rows_here.push_back(std::clamp<std::int64_t>(rows - chunk * shard.index, 0, chunk));
+  }
+  return rows_here;
+}
+
+// Under FSDP1: which pieces of parameters a rank's flat shards consist of.
+std::vector<std::int64_t> pieces_of_flat_shards(const Job& job, const RankPlace& place) {
+  std::vector<std::int64_t> pieces;
+  for (const FlatParameter& flat : flat_parameters(job, place)) {
+    for (const ParameterShard& piece : flat.layout.parameters) {
+      pieces.push_back(piece.parameter);
+      pieces.push_back(piece.local);
+    }
+  }
+  return pieces;
 }
 
 }  // namespace
@@ -63,6 +96,12 @@ std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place) {
   const auto& shard = place[Group::shard];
   std::vector<UnitLayout> layouts;
   layouts.reserve(job.units.size());
+  if (job.plan.runtime == RuntimeName::fsdp1) {
+    for (FlatParameter& flat : flat_parameters(job, place)) {
+      layouts.push_back(std::move(flat.layout));
+    }
+    return layouts;
+  }
   for (const Unit& unit : job.units) {
     UnitLayout layout;
     layout.name = unit.name;
@@ -91,25 +130,15 @@ std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_nod
 }
 
 std::vector<int> rank_classes(const Job& job, int ranks_per_node) {
-  // A program depends on its rank only through the rows of each parameter that the rank's place in
-  // the shard group gives it, so parameters of equal row counts need to be looked at once.
-  std::vector<std::int64_t> row_counts;
-  for (const Parameter& p : job.tree.parameters) {
-    if (std::find(row_counts.begin(), row_counts.end(), p.rows) == row_counts.end()) {
-      row_counts.push_back(p.rows);
-    }
-  }
+  const std::vector<std::int64_t> row_counts = different_row_counts(job.tree);
   std::map<std::vector<std::int64_t>, int> first_with;
   std::vector<int> classes;
   const std::vector<GroupInfo> groups = groups_of(job);
   for (int rank = 0; rank < job.ranks; ++rank) {
     const RankPlace place = place_in(groups, rank);
-    const auto& shard = place[Group::shard];
-    std::vector<std::int64_t> traits;
-    for (const std::int64_t rows : row_counts) {
-      const std::int64_t chunk = ceil_divide(rows, shard.size);
-      traits.push_back(std::clamp<std::int64_t>(rows - chunk * shard.index, 0, chunk));
-    }
+    std::vector<std::int64_t> traits = job.plan.runtime == RuntimeName::fsdp1
+                                           ? pieces_of_flat_shards(job, place)
+                                           : rows_of_shards(row_counts, place[Group::shard]);
     for (const auto& membership : place.groups) {
       traits.push_back(nodes_of(membership, ranks_per_node));
     }

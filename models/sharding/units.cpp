@@ -87,6 +87,11 @@ Result<Groups> wrap_by_globs(const ModuleTree& tree, const Plan& plan, const std
                         (near.empty() ? "" : "; did you mean '" + near + "'"));
       }
     }
+    if (group.is_one_unit && plan.runtime == RuntimeName::fsdp1) {
+      return fail(file, "wrap.modules",
+                  "has a list of modules that are one unit, which FSDP1 cannot wrap; expected "
+                  "single modules, or runtime \"fsdp2\"");
+    }
     if (group.is_one_unit) {
       groups.push_back(std::move(matched));
     } else {
@@ -132,6 +137,7 @@ UnitId managing_unit(const ModuleTree& tree, ModuleId id, const std::vector<Unit
 }
 
 Result<Groups> chosen_groups(const ModuleTree& tree, const Plan& plan, const std::string& file) {
+  if (plan.runtime == RuntimeName::ddp) return Groups{};
   switch (plan.wrap.policy) {
     case WrapPolicy::none: return Groups{};
     case WrapPolicy::size: return SizePolicy(tree, plan.wrap.min_num_params).groups();

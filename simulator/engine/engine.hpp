@@ -132,7 +132,8 @@ struct RankTimeline {
   std::span<const Span> step(std::size_t n) const {
     return std::span(spans).subspan(first_span[n], first_span[n + 1] - first_span[n]);
   }
-  // When the host was done with an instruction; 0 in a step that was not simulated.
+  // The end of an instruction's span, or of its step where it has none; 0 in a step that was not
+  // simulated.
   std::int64_t done_ns(std::size_t n, std::size_t instruction) const {
     if (n + 1 >= first_span.size()) return 0;
     const auto of_step = step(n);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "models/allocator/virtual_segments.hpp"
+#include "simulator/predict/stream_progress.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -15,7 +16,9 @@ class MemoryWalk final : private AllocatorListener {
         options_(options),
         segments_(options.capacity.value_or(VirtualSegments::kUnlimited)),
         allocator_(rules, memory_limit(rules, options.capacity), segments_),
+        progress_(program.streams.size(), options.gpu_timing),
         blocks_(program.buffers.size(), kNoBlock) {
+    allocator_.set_stream_events(&progress_);
     if (options.keeps_records) allocator_.set_listener(this);
   }
 
@@ -38,6 +41,7 @@ class MemoryWalk final : private AllocatorListener {
     const bool stops = options_.stop && options_.stop->step == step_;
     end_ = stops ? options_.stop->instruction + 1 : std::numeric_limits<std::int32_t>::max();
     skipped_ = 0;
+    progress_.begin_program(step);
     const auto count = static_cast<std::int32_t>(step.instructions.size());
     const Repetition& repetition = step.repetition;
     if (repetition.more == 0) return walk(step, 0, count);
@@ -109,6 +113,9 @@ class MemoryWalk final : private AllocatorListener {
                                    static_cast<int>(i.stream));
           break;
         case Kind::empty_cache: allocator_.empty_cache(); break;
+        case Kind::record_event: progress_.record(i.target, i.stream); continue;
+        case Kind::wait_event: progress_.wait(i.stream, i.target); continue;
+        case Kind::host_wait: progress_.host_wait(i.target); continue;
         default: continue;
       }
       note_delay();
@@ -183,6 +190,7 @@ class MemoryWalk final : private AllocatorListener {
   const MemoryOptions& options_;
   VirtualSegments segments_;
   CachingAllocator allocator_;
+  StreamProgress progress_;
   std::vector<BlockId> blocks_;  // by BufferId
   RankMemory result_;
   std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};

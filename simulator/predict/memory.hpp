@@ -2,7 +2,8 @@
 //
 // Nothing here depends on time. The allocator is called by the host thread alone, in the order of
 // the program, and its decisions depend on nothing but that order; so peaks, failures and addresses
-// come out exactly as in a run. What time the allocator costs is passed on as delays of the host.
+// come out exactly as in a run. The one exception are frees that record_stream defers, of which two
+// bounds are told (stream_progress.hpp). What time the allocator costs is passed on as delays of the host.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 
 #include "models/allocator/caching_allocator.hpp"
 #include "models/allocator/memory_peaks.hpp"
+#include "models/plan/pytorch_plan.hpp"
 #include "models/program/step_program.hpp"
 #include "simulator/engine/engine.hpp"
 
@@ -62,6 +64,7 @@ struct MemoryOptions {
   std::int64_t segment_alloc_ns = 0;     // what the driver takes, for the delays
   std::int64_t segment_free_ns = 0;
   bool keeps_records = false;
+  GpuTiming gpu_timing = GpuTiming::ready;
   // Another rank failed here: this one goes on up to and with this instruction.
   std::optional<MemoryFailure> stop;
 };

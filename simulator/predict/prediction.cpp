@@ -96,6 +96,7 @@ class Predictor {
     memory.segment_alloc_ns = costs_->segments().alloc_ns;
     memory.segment_free_ns = costs_->segments().free_ns;
     memory.keeps_records = options_.keeps_memory_records;
+    memory.gpu_timing = set_.gpu_timing;
     // Once a class has failed, the others go on to the same point and no further. The lowest ranks
     // have the largest shards, so that the first class is rarely walked a second time.
     std::size_t first_to_fail = 0;

@@ -23,6 +23,7 @@ ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram
   ProgramSet set;
   set.nodes = job.nodes;
   set.allocator = allocator_rules(job.plan);
+  set.gpu_timing = job.plan.pytorch.gpu_timing;
   set.tokens_per_step = static_cast<double>(tokens_per_step(job));
   set.model_flops_per_step =
       set.tokens_per_step * model_flops_per_token(job.model, job.plan.batch.sequence);

@@ -22,6 +22,7 @@ struct ProgramSet {
   std::vector<RankPlace> places;   // by rank
   int nodes = 0;                   // over which the ranks are spread evenly; 0: unknown
   AllocatorRules allocator;
+  GpuTiming gpu_timing = GpuTiming::ready;  // of frees that record_stream defers
   // For tokens/s and MFU, of all ranks together; 0: unknown.
   double tokens_per_step = 0, model_flops_per_step = 0;
   DType compute_type = DType::fp32;

@@ -44,6 +44,13 @@ void predict_model(benchmark::State& state, const std::string& model, int ranks,
   predict_job(state, must(load_llama_config(model)), {}, ranks, {}, keeps);
 }
 
+void predict_pytorch(benchmark::State& state, const std::string& model, int ranks) {
+  Plan plan;
+  plan.operators = OperatorSetName::pytorch_eager;
+  plan.optimizer.kernel = OptimizerKernel::foreach;
+  predict_job(state, must(load_llama_config(model)), plan, ranks);
+}
+
 void predict_accumulation(benchmark::State& state) {
   Plan plan;
   plan.batch.accumulation = state.range(0);
@@ -118,6 +125,12 @@ BENCHMARK_CAPTURE(predict_model, 405b, std::string("llama-3.1-405b"), 512, true)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(predict_model, once, std::string("llama-3.1-8b"), 8, false)
     ->Name("predict-once/llama-3.1-8b/8")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(predict_pytorch, 8b, std::string("llama-3.1-8b"), 8)
+    ->Name("predict-pytorch/llama-3.1-8b/8")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(predict_pytorch, 70b, std::string("llama-3.1-70b"), 64)
+    ->Name("predict-pytorch/llama-3.1-70b/64")
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(predict_accumulation)
     ->Name("predict-accumulation/llama-3.1-8b/8")

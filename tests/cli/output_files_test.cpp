@@ -20,9 +20,10 @@ TEST(OutputFiles, AFullDiskLeavesTheOldFileAndIsAFailure) {
   ASSERT_EQ(place.run(job("predict", 2, {"--trace", "p.fst"})).status, 0);
   const std::string predict = kPredict, train = kTrain, program = "\"$FORESHARD\" ";
   for (const std::string& command :
-       {predict + "--json out", predict + "--memory-events out", predict + "--trace out",
-        train + "--json out", train + "--export-weights out", train + "--export-gradients out",
-        program + "inspect p.fst --json out", program + "export p.fst --perfetto out"}) {
+       {predict + "--json out", predict + "--memory-events out", predict + "--memory-snapshot out",
+        predict + "--trace out", train + "--json out", train + "--export-weights out",
+        train + "--export-gradients out", program + "inspect p.fst --json out",
+        program + "export p.fst --perfetto out"}) {
     place.write("out", "old");
     const auto before = place.files();
     // One block is 512 bytes; the program's own output goes to a pipe, which has no such limit.

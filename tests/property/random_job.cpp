@@ -120,6 +120,7 @@ Plan JobDrawer::plan(const LlamaConfig& model, int ranks) {
       one_of({CheckpointMode::none, CheckpointMode::none, CheckpointMode::full,
               CheckpointMode::every, CheckpointMode::selective, CheckpointMode::selective});
   p.checkpointing.every = integer(1, 3);
+  if (chance(0.2)) p.checkpointing.fraction = one_of({0.0, 1.0 / 3, 0.5});
   p.checkpointing.save_attention = chance(0.5);
   p.checkpointing.save_matmul = !p.checkpointing.save_attention || chance(0.3);
   if (chance(0.3)) {

@@ -9,12 +9,12 @@
 namespace foreshard::traces {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using Action = AllocatorAction;
 
 // As PyTorch's snapshot lists them, one number of divisions for requests of each power of two.
-Json settings_json(const AllocatorRules& rules) {
-  Json divisions = Json::object();
+OrderedJson settings_json(const AllocatorRules& rules) {
+  OrderedJson divisions = OrderedJson::object();
   std::int64_t mebibytes = 1;
   for (const std::int64_t of_power : rules.power2_divisions()) {
     divisions[std::to_string(mebibytes)] = of_power;
@@ -27,10 +27,10 @@ Json settings_json(const AllocatorRules& rules) {
           {"roundup_power2_divisions", divisions}};
 }
 
-Json header_json(const HistoryOrigin& origin, const LabelledHistory& history) {
-  Json steps = Json::array();
+OrderedJson header_json(const HistoryOrigin& origin, const LabelledHistory& history) {
+  OrderedJson steps = OrderedJson::array();
   for (const MemoryPeaks& peaks : origin.steps) {
-    Json step = {{"step", steps.size() + 1}};
+    OrderedJson step = {{"step", steps.size() + 1}};
     add_peaks(step, peaks);
     steps.push_back(std::move(step));
   }
@@ -40,22 +40,22 @@ Json header_json(const HistoryOrigin& origin, const LabelledHistory& history) {
           {"settings", settings_json(history.history.rules)},
           {"streams", history.streams},
           {"steps", steps},
-          {"initial_segments", Json::array()}};
+          {"initial_segments", OrderedJson::array()}};
 }
 
 bool is_request(Action action) {
   return action == Action::alloc || action == Action::oom;
 }
 
-Json event_json(const LabelledHistory& history, std::size_t n) {
+OrderedJson event_json(const LabelledHistory& history, std::size_t n) {
   const HistoryEvent& event = history.history.events[n];
   const EventLabels& labels = history.labels[n];
   const Strings& texts = history.texts;
-  Json line = {{"n", n},
-               {"action", kAllocatorActions[static_cast<std::size_t>(event.action)]},
-               {"addr", event.address},
-               {"size", event.bytes},
-               {"stream", history.streams[static_cast<std::size_t>(event.stream)]}};
+  OrderedJson line = {{"n", n},
+                      {"action", kAllocatorActions[static_cast<std::size_t>(event.action)]},
+                      {"addr", event.address},
+                      {"size", event.bytes},
+                      {"stream", history.streams[static_cast<std::size_t>(event.stream)]}};
   if (event.device_free >= 0) line["device_free"] = event.device_free;
   if (!is_request(event.action) && event.action != Action::free_requested) return line;
   line["step"] = labels.step;

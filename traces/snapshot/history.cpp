@@ -160,6 +160,15 @@ std::vector<int> recorded_devices(const Snapshot& snapshot) {
   return devices;
 }
 
+std::pair<bool, std::size_t> device_weight(const Snapshot& snapshot, int device) {
+  const auto index = static_cast<std::size_t>(device);
+  if (index >= snapshot.devices.size()) return {false, 0};
+  const auto& events = snapshot.devices[index];
+  const bool ran_out = std::any_of(events.begin(), events.end(),
+                                   [](const auto& e) { return e.action == AllocatorAction::oom; });
+  return {ran_out, events.size()};
+}
+
 SnapshotHistory history_of(const Snapshot& snapshot, int device) {
   return Conversion(snapshot, device).run();
 }

@@ -14,6 +14,8 @@
 // A run before an out-of-memory is a refusal too; the capacity shows it (AllocatorHistory::capacity).
 #pragma once
 
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "models/base/error.hpp"
@@ -31,6 +33,9 @@ struct SnapshotHistory {
 
 // Devices with events; those with segments alone follow.
 std::vector<int> recorded_devices(const Snapshot& snapshot);
+
+// Whether a device ran out of memory, and how many events it has.
+std::pair<bool, std::size_t> device_weight(const Snapshot& snapshot, int device);
 
 SnapshotHistory history_of(const Snapshot& snapshot, int device);
 

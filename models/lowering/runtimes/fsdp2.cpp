@@ -5,7 +5,7 @@
 
 namespace foreshard::lowering {
 
-Fsdp2::Fsdp2(const Job& job, RankProgram& program, Emitter& emit)
+Fsdp2::Fsdp2(const Job& job, const RankProgram& program, Emitter& emit)
     : job_(job),
       plan_(job.plan),
       program_(program),

@@ -6,8 +6,8 @@
 // under operators that describe PyTorch it is PyTorch's of the plan's version, scratch included.
 //
 // Files: the hooks and prefetching (fsdp2.cpp), the set-up (fsdp2_shards.cpp), gathering
-// (fsdp2_unshard.cpp), gradients on their way to a unit (fsdp2_gradients.cpp) and their reduction
-// (fsdp2_reduce.cpp).
+// (fsdp2_unshard.cpp), gradients on their way to a unit (fsdp2_gradients.cpp), their reduction
+// (fsdp2_reduce.cpp) and what comes of it (fsdp2_sharded_gradients.cpp), scratch (fsdp2_scratch.cpp).
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ namespace foreshard::lowering {
 
 class Fsdp2 final : public ShardingRuntime {
  public:
-  Fsdp2(const Job& job, RankProgram& program, Emitter& emit);
+  Fsdp2(const Job& job, const RankProgram& program, Emitter& emit);
 
   // On the host with offload.parameters; with offload.optimizer master copies on the host besides.
   void allocate_shards(const ModuleBuffers& buffers_of) override;
@@ -48,6 +48,7 @@ class Fsdp2 final : public ShardingRuntime {
   void accumulate_gradients() override;
 
   std::vector<OptimizerTensors> optimizer_tensors() const override;
+  ClippedGradients clipped_gradients() const override { return ClippedGradients::sharded_tensors; }
   void zero_gradients() override;
 
  private:
@@ -151,7 +152,7 @@ class Fsdp2 final : public ShardingRuntime {
 
   const Job& job_;
   const Plan& plan_;
-  RankProgram& program_;
+  const RankProgram& program_;
   Emitter& emit_;
   const bool is_pytorch_;
   const PyTorchRules rules_;
@@ -160,7 +161,7 @@ class Fsdp2 final : public ShardingRuntime {
     ParameterId parameter;
     BufferId gradient;
   };
-  std::vector<ReadyGradient> ready_;     // that accumulate_gradients has not seen yet
+  std::vector<ReadyGradient> ready_;      // that accumulate_gradients has not seen yet
   std::vector<ReadyGradient> first_use_;  // of a tied parameter, whose second use is to come
   std::vector<UnitState> states_;
   std::vector<UnitId> unit_of_layer_;  // unit that wraps exactly a decoder layer, or kNone

@@ -91,9 +91,8 @@ void Fsdp2::keep_sum(ParameterId parameter, BufferId first, BufferId second) {
     gradient_of(parameter) = first;
     return;
   }
-  const BufferId sum =
-      emit_.allocate({numel * item_size(type), Category::unsharded_gradients, Role::gradient,
-                      emit_.parameter_name(parameter)});
+  const BufferId sum = emit_.allocate({numel * item_size(type), Category::unsharded_gradients,
+                                       Role::gradient, emit_.parameter_name(parameter)});
   emit_.launch(Stream::compute, add, {first, second}, {sum});
   emit_.free(first);
   emit_.free(second);

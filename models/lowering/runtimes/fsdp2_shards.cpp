@@ -37,9 +37,8 @@ void Fsdp2::allocate_masters(UnitId unit) {
     }
   }
   if (on_host || plan_.offload.optimizer) {
-    held.host_gradient =
-        emit_.allocate({shape.padded * element, Category::gradients, Role::host_gradient, kNone,
-                        Stream::compute, true, true});
+    held.host_gradient = emit_.allocate({shape.padded * element, Category::gradients,
+                                         Role::host_gradient, kNone, Stream::compute, true, true});
   }
 }
 

@@ -1,8 +1,5 @@
 // The gathering half of the runtime: from shards to the parameters that operators see and back
 // (sections 1.4 to 1.6 and 1.12).
-#include <algorithm>
-#include <cmath>
-
 #include "models/lowering/runtimes/fsdp2.hpp"
 
 namespace foreshard::lowering {
@@ -184,32 +181,6 @@ void Fsdp2::copy_out(UnitId unit) {
   }
   for (std::size_t i = temporaries.size() - 1; i-- > 0;) emit_.free(temporaries[i]);
   emit_.free(temporaries.back());
-}
-
-// The offsets that split_with_sizes_copy hands to its kernel, 64 bits each (reference: metadata of
-// FSDP2's fused copies): blocks of 2048 bytes, as many of them as fill the device.
-void Fsdp2::scratch_of_copy_out(UnitId unit, std::int64_t ranks) {
-  constexpr std::int64_t kBlock = 2048, kThreads = 2048, kThreadsOfBlock = 64;
-  const auto blocks_of = [](std::int64_t bytes, std::int64_t block) {
-    return (bytes + block - 1) / block;
-  };
-  const std::int64_t most = job_.device.multiprocessors * kThreads / kThreadsOfBlock;
-  const std::int64_t element = item_size(plan_.precision.param);
-  const std::int64_t times = group(Group::shard).size / ranks;
-  const auto& parameters = layout(unit).parameters;
-  const auto sum_of_blocks = [&](std::int64_t block) {
-    std::int64_t sum = 0;
-    for (const ParameterShard& p : parameters) sum += blocks_of(times * p.padded * element, block);
-    return sum;
-  };
-  const std::int64_t rounds = std::max<std::int64_t>(1, blocks_of(ranks * sum_of_blocks(kBlock), most));
-  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(rounds)));
-  while (root * root < rounds) ++root;
-  while (root > 1 && (root - 1) * (root - 1) >= rounds) --root;
-  const std::int64_t together = std::min(root, ranks);
-  const std::int64_t blocks = sum_of_blocks(kBlock * blocks_of(rounds, together));
-  emit_.free(emit_.allocate({8 * (4 * static_cast<std::int64_t>(parameters.size()) + 1 + blocks),
-                             Category::temporaries, Role::scratch}));
 }
 
 // A shard group of one (1.5): no collective but a copy of each parameter, cast first where types

@@ -46,6 +46,8 @@ enum class Role : std::uint8_t {
   host_copy,
   activation,
   activation_gradient,
+  flat_gradient,  // from here on of single runtimes
+  bucket,
   kCount
 };
 std::string_view name(Role role);
@@ -68,6 +70,15 @@ enum class Range : std::uint8_t {
   backward,
   recompute,
   optimizer,
+  fsdp1_root_pre_forward,
+  fsdp1_pre_forward,
+  fsdp1_pre_forward_prefetch,
+  fsdp1_post_forward,
+  fsdp1_pre_backward,
+  fsdp1_pre_backward_prefetch,
+  fsdp1_post_backward,
+  fsdp1_post_backward_prefetch,
+  fsdp1_rate_limiter,
   kCount
 };
 
@@ -158,6 +169,8 @@ class Emitter {
   EventId record(Stream stream);
   void wait(Stream stream, EventId event);
   void host_wait(EventId event);
+  // The allocator keeps a buffer, once it is freed, until `stream` has passed the free.
+  void record_stream(BufferId buffer, Stream stream);
   // `stream` waits for all that has been issued on `other` so far.
   void wait_for(Stream stream, Stream other) { wait(stream, record(other)); }
 
@@ -185,6 +198,7 @@ class Emitter {
   Instruction& append(Kind kind, Stream stream, std::int32_t target = kNone);
   void set_operands(Instruction& instruction, Buffers reads, Buffers writes);
   NameId range_name(Range range, UnitId of_unit);
+  NameId role_name(Role role);
 
   RankProgram& program_;
   Program* target_ = nullptr;
@@ -196,6 +210,8 @@ class Emitter {
   using RangeNames = std::array<NameId, static_cast<std::size_t>(Range::kCount)>;
   std::vector<RangeNames> ranges_;  // of no unit, of unit 0, of unit 1, ...; kNone: not used yet
   NameId parameters_begin_, roles_begin_ = 0;
+  static constexpr auto kCommonRoles = static_cast<std::size_t>(Role::flat_gradient);
+  std::array<NameId, static_cast<std::size_t>(Role::kCount) - kCommonRoles> other_roles_;
 };
 
 }  // namespace foreshard::lowering

@@ -7,8 +7,8 @@ PyTorchRules pytorch_rules(const PyTorchPlan& plan) {
   const auto from = [minor](int version) { return minor >= version; };
   const auto until = [minor](int version) { return minor <= version; };
   PyTorchRules r;
-  r.norm_is_fused = plan.rms_norm == RmsNormKind::automatic ? from(9)
-                                                            : plan.rms_norm == RmsNormKind::fused;
+  r.norm_is_fused =
+      plan.rms_norm == RmsNormKind::automatic ? from(9) : plan.rms_norm == RmsNormKind::fused;
   r.norm_weight_after_cast = until(6);
   r.flash_keeps_random_state = from(7);
   r.flash_rounds_large_heads = from(7);

@@ -57,10 +57,16 @@ void ScriptRunner::allocate(Frame& frame, Slot slot) {
   const SlotSpec& spec = frame.segment->slots[at(slot)];
   BufferId& buffer = frame.live[at(slot)];
   FORESHARD_ASSERT(buffer == kNone, "a script allocates a slot that is alive");
-  const NameId owner = spec.parameter.module == kNone
-                           ? kNone
-                           : emit_.parameter_name(parameter(frame, spec.parameter));
-  buffer = emit_.allocate({spec.bytes, spec.category, spec.role, owner});
+  if (spec.parameter.module == kNone) {
+    buffer = emit_.allocate({spec.bytes, spec.category, spec.role});
+    return;
+  }
+  const ParameterId owner = parameter(frame, spec.parameter);
+  buffer = runtime_.lasting_gradient(owner);
+  if (buffer == kNone) {
+    buffer = emit_.declare({spec.bytes, spec.category, spec.role, emit_.parameter_name(owner)});
+  }
+  emit_.allocate(buffer);
 }
 
 BufferId ScriptRunner::resolve(const Frame& frame, const Operand& operand) const {

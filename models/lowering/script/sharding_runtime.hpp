@@ -13,7 +13,8 @@
 
 namespace foreshard::lowering {
 
-// What an optimizer updates at once: for FSDP2 the shards of a unit, with one flat gradient.
+// What an optimizer updates at once: the shards of a unit, with one flat gradient; under DDP a
+// parameter.
 struct OptimizerTensors {
   UnitId unit = kNone;
   std::span<const ParameterShard> parameters;  // in the order of the shards
@@ -30,6 +31,14 @@ struct OptimizerTensors {
   }
 };
 
+// What clip_grad_norm_ is given, which decides how it comes to the norm of all gradients.
+enum class ClippedGradients : std::uint8_t {
+  tensors,          // torch.nn.utils.clip_grad_norm_ of plain tensors
+  sharded_tensors,  // the same of DTensors, whose norms are summed over the ranks
+  flat_tensors,     // FullyShardedDataParallel.clip_grad_norm_ where nothing is sharded
+  flat_shards       // and where all is
+};
+
 class ShardingRuntime {
  public:
   virtual ~ShardingRuntime() = default;
@@ -44,6 +53,8 @@ class ShardingRuntime {
   virtual void end_step() = 0;
   // Whether the last micro-step of a step does anything that the ones before do not.
   virtual bool ends_differently() const = 0;
+  // After a step: whether all later ones do what it did.
+  virtual bool repeats() const { return true; }
 
   // Hooks, in the order in which they fire.
   virtual void unshard_root_before_forward() = 0;  // model.unshard() while idle
@@ -57,10 +68,15 @@ class ShardingRuntime {
   // Backward has ended: units without a post-backward of their own, then the waits.
   virtual void final_callback() = 0;
 
+  // What the model returned to the caller, for what it returns.
+  virtual BufferId returned(BufferId output) { return output; }
+
   // The full parameter as operators see it.
   virtual BufferId parameter(ParameterId parameter) const = 0;
   // What earlier operators or micro-steps left of a parameter's gradient; kNone where nothing.
   virtual BufferId gradient(ParameterId parameter) const = 0;
+  // The buffer for a gradient that an operator is about to make, where it outlives the step.
+  virtual BufferId lasting_gradient(ParameterId) { return kNone; }
   // A complete gradient, which now is the runtime's. accumulate_gradients() keeps it, adds it to what
   // there is, or frees it: autograd runs the AccumulateGrad nodes after the node that made it is done.
   virtual void gradient_ready(ParameterId parameter, BufferId gradient) = 0;
@@ -68,6 +84,7 @@ class ShardingRuntime {
 
   // By unit; gradients only once backward is done.
   virtual std::vector<OptimizerTensors> optimizer_tensors() const = 0;
+  virtual ClippedGradients clipped_gradients() const = 0;
   // optimizer.zero_grad(set_to_none=True).
   virtual void zero_gradients() = 0;
 };

@@ -2,8 +2,7 @@
 
 namespace foreshard::lowering {
 
-ModelPass::ModelPass(const Job& job, Emitter& emit, ShardingRuntime& runtime,
-                     OperatorSet operators)
+ModelPass::ModelPass(const Job& job, Emitter& emit, ShardingRuntime& runtime, OperatorSet operators)
     : job_(job),
       emit_(emit),
       runtime_(runtime),
@@ -75,8 +74,8 @@ void ModelPass::forward() {
       const Segment& segment = operators_.block(i);
       Frame& block = blocks_.emplace_back(frame(segment, layers_[i]));
       block[segment.input] = stream;
-      runner_.run(block,
-                  is_checkpointed(job_, i) ? segment.checkpointed_forward : segment.forward, walk_);
+      runner_.run(block, is_checkpointed(job_, i) ? segment.checkpointed_forward : segment.forward,
+                  walk_);
       stream = block.take(segment.output);
       if (offload_) offload_->after_forward(blocks_, i);
     }
@@ -90,6 +89,8 @@ void ModelPass::forward() {
   }
   if (operators_.loss_in_model) return;
   emit_.focus(emit_.unit(), 0);
+  BufferId& output = loss_[operators_.loss.input];
+  output = runtime_.returned(output);
   walk_.begin(HookWalk::Mode::recompute, 0);  // the root's hooks are done
   loss(operators_.loss.forward);
 }

@@ -39,8 +39,8 @@ void PyTorchLoop::allocate_buffers(ModuleId id) {
   const bool is_transformers = plan_.pytorch.implementation == Implementation::transformers;
   emit_.focus(emit_.unit(), id);
   const auto allocate = [this](std::int64_t bytes) {
-    emit_.allocate({bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false,
-                    true});
+    emit_.allocate(
+        {bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false, true});
   };
   if (is_transformers && module.kind == ModuleKind::rotary) {
     allocate(4 * d / 2);
@@ -66,6 +66,8 @@ void PyTorchLoop::step(Program& target, int number) {
   for (const Shared input : {Shared::tokens, Shared::targets}) {
     emit_.free(std::exchange(pass_[input], kNone));
   }
+  emit_.phase = Phase::report;
+  emit_.host_wait(emit_.record(Stream::compute));  // the host reads the loss
 }
 
 void PyTorchLoop::micro_step(int number) {
@@ -81,13 +83,19 @@ void PyTorchLoop::micro_step(int number) {
   }
 }
 
-// Those of the micro-batch before live until the new ones are there.
+// Those of the micro-batch before live until the new ones are there. The copies are from memory that is
+// not pinned, so that the host waits for them, and for all that the compute stream did before.
 void PyTorchLoop::load_batch() {
+  const std::int64_t bytes = kTokenBytes * plan_.tokens();
   for (const Shared input : {Shared::tokens, Shared::targets}) {
+    const Role role = input == Shared::tokens ? Role::tokens : Role::targets;
+    const BufferId host =
+        emit_.allocate({bytes, Category::inputs, role, kNone, Stream::compute, true});
     const BufferId before =
-        std::exchange(pass_[input], emit_.allocate({kTokenBytes * plan_.tokens(), Category::inputs,
-                                                    input == Shared::tokens ? Role::tokens
-                                                                            : Role::targets}));
+        std::exchange(pass_[input], emit_.allocate({bytes, Category::inputs, role}));
+    emit_.copy(Stream::compute, Operator::copy_host_to_device, bytes, host, pass_[input]);
+    emit_.host_wait(emit_.record(Stream::compute));
+    emit_.free(host);
     if (before != kNone) emit_.free(before);
   }
 }

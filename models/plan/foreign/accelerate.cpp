@@ -58,7 +58,7 @@ void read_precision(Conversion& c) {
   }
   c.carry(key, {"precision.param", "precision.reduce"}, note);
   c.imply({"precision.storage"}, "Accelerate keeps the sharded parameters in fp32");
-  c.drop("fp8_config", "a plan has no 8-bit matrix products");
+  c.drop("fp8_config", "the 8-bit matrix products are left out");
 }
 
 // "INDUCTOR" compiles; other backends run eagerly or are no longer there.
@@ -73,14 +73,10 @@ void read_compilation(Conversion& c) {
     c.set_aside({regional});
   } else if (equal_but_for_case(*backend, "INDUCTOR")) {
     c.plan.operators = OperatorSetName::pytorch_compile;
+    const bool is_regional = c.flag(regional).value_or(false);
+    c.plan.pytorch.compile = is_regional ? CompileScope::blocks : CompileScope::model;
     c.carry(key, {"operators"});
-    if (c.flag(regional).value_or(false)) {
-      c.set_aside({regional});
-    } else {
-      c.drop(c.has(regional) ? regional : key,
-             "the whole model is compiled; operators \"pytorch-compile\" are those of compiled "
-             "blocks");
-    }
+    c.carry(regional, {"pytorch.compile"});
   } else {
     c.drop(key, "only the backend INDUCTOR is described; the plan has PyTorch's eager operators");
   }

@@ -40,8 +40,13 @@ void read_compilation(Conversion& c) {
   c.plan.operators = OperatorSetName::pytorch_eager;
   const std::string key = c.first_of({"compile.deepcompile", "compile.disable", "compile.enabled"});
   const bool is_set = c.flag(key).value_or(key == "compile.disable");
-  if (is_set != (key == "compile.disable")) c.plan.operators = OperatorSetName::pytorch_compile;
+  const bool is_on = is_set != (key == "compile.disable");
+  if (is_on) {
+    c.plan.operators = OperatorSetName::pytorch_compile;
+    c.plan.pytorch.compile = CompileScope::model;
+  }
   c.carry(key, {"operators"});
+  if (is_on) c.imply({"pytorch.compile"}, "DeepSpeed compiles the whole model");
   c.set_aside({"compile.backend", "compile.kwargs"});
 }
 

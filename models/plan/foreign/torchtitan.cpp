@@ -18,8 +18,11 @@ void read_job(Conversion& c) {
   c.drop_if_set("fault_tolerance.enable", "a plan has no replica groups that may fail");
   c.drop_if_set(c.first_of({"validation.enable", "validation.enabled"}),
                 "a plan has training steps only");
-  c.drop_if_set("training.deterministic", "a plan has PyTorch's usual kernels");
-  c.drop_if_set("debug.deterministic", "a plan has PyTorch's usual kernels");
+  const std::string deterministic = c.first_of({"debug.deterministic", "training.deterministic"});
+  if (c.flag(deterministic).value_or(false)) {
+    c.plan.pytorch.deterministic = true;
+    c.carry(deterministic, {"pytorch.deterministic"});
+  }
   c.set_aside({"job",
                "profiling",
                "eval",
@@ -133,35 +136,48 @@ bool names(const Value* list, std::string_view word) {
   return false;
 }
 
+// Blocks are compiled one by one; since there is a section for it, the loss too unless
+// compile.components leaves it out.
 void read_compilation(Conversion& c) {
   c.plan.operators = OperatorSetName::pytorch_eager;
   const std::string key = c.first_of({"compile.enable", "training.compile"});
-  const bool is_on = c.flag(key).value_or(false);
   const Value* components = c.find("compile.components");
-  if (is_on && (components == nullptr || names(components, "model"))) {
-    c.plan.operators = OperatorSetName::pytorch_compile;
+  const bool is_loss_compiled =
+      components == nullptr ? c.has("compile") : names(components, "loss");
+  if (!c.flag(key).value_or(false)) {
+    c.carry(key, {"operators"});
+  } else {
+    if (components == nullptr || names(components, "model")) {
+      c.plan.operators = OperatorSetName::pytorch_compile;
+    }
+    if (is_loss_compiled) c.plan.pytorch.loss = LossKind::compiled;
+    c.carry(key, {"operators", "pytorch.loss"});
+    c.drop_unless("compile.backend", "inductor", "only inductor is described");
   }
-  const bool is_loss_alone = is_on && c.plan.operators == OperatorSetName::pytorch_eager;
-  c.carry(key, {"operators"}, is_loss_alone ? "only the loss is compiled" : "");
-  c.set_aside({"compile.components"});
-  if (is_on) c.drop_unless("compile.backend", "inductor", "only inductor is described");
-  c.set_aside({"compile.backend"});
+  c.set_aside({"compile.components", "compile.backend"});
 }
 
 // Switched on by a converter, earlier by a flag in one of three places.
 void read_float8(Conversion& c) {
-  const std::string why = "a plan has no 8-bit matrix products";
   const Value* converters = c.find("model.converters");
-  bool is_on = converters != nullptr && !converters->items.empty();
-  if (is_on) c.drop("model.converters", why);
+  std::string key;
+  for (const char* converter : {"float8", "quantize.linear.float8"}) {
+    if (names(converters, converter)) key = "model.converters";
+  }
   for (const char* flag : {"float8.enable_float8_linear", "training.enable_float8_linear"}) {
-    is_on |= c.flag(flag).value_or(false);
-    c.drop_if_set(flag, why);
+    if (c.flag(flag).value_or(false)) key = flag;
   }
-  if (c.string("training.fp8_linear").value_or("") != "") c.drop("training.fp8_linear", why);
-  for (const char* section : {"float8", "mx", "quantize"}) {
-    is_on ? c.drop(section, why) : c.set_aside({section});
+  if (c.string("training.fp8_linear").value_or("") != "") key = "training.fp8_linear";
+  const std::string recipe =
+      c.first_of({"quantize.linear.float8.recipe_name", "float8.recipe_name"});
+  const bool is_rowwise = c.string(recipe).value_or("").starts_with("rowwise");
+  if (!key.empty()) {
+    c.plan.pytorch.float8 = is_rowwise ? Float8Scaling::rowwise : Float8Scaling::tensorwise;
+    c.carry(key, {"pytorch.float8"}, "all products of the blocks");
+  } else if (converters != nullptr && !converters->items.empty()) {
+    c.drop("model.converters", "of the 8-bit formats a plan has float8 only");
   }
+  c.set_aside({"float8", "mx", "quantize"});
 }
 
 void read_optimizer(Conversion& c) {

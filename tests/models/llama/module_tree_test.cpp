@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 using Names = std::vector<std::string>;
 
-Json named_parameters(const ModuleTree& tree) {
+Json names_and_shapes(const ModuleTree& tree) {
   Json list = Json::array();
   for (const Parameter& p : tree.parameters) {
     list.push_back({p.name, p.is_vector ? Json{p.rows} : Json{p.rows, p.columns}});
@@ -31,7 +31,7 @@ TEST(ModuleTree, HasTheParametersOfTransformers) {
     const std::string text = recorded["config"].dump();
     const Result<LlamaConfig> config = parse_llama_config(text, "config.json");
     ASSERT_TRUE(config) << config.error().text();
-    EXPECT_EQ(named_parameters(llama_modules(*config)), recorded["parameters"]) << text;
+    EXPECT_EQ(names_and_shapes(llama_modules(*config)), recorded["parameters"]) << text;
     std::int64_t total = 0;
     for (const Json& parameter : recorded["parameters"]) {
       std::int64_t numel = 1;

@@ -25,6 +25,22 @@ Requests requests(const RankProgram& program, int first, int last) {
   return lines;
 }
 
+Requests requests(const std::vector<nlohmann::json>& log) {
+  Requests lines;
+  std::map<std::int64_t, std::size_t> numbers;  // of what is alive, by address
+  std::size_t next = 0;
+  for (const nlohmann::json& event : log) {
+    const std::string action = event.value("action", "");
+    if (action == "alloc") {
+      numbers[event["addr"]] = next++;
+      lines.push_back("+ " + event["size"].dump() + " " + event["stream"].get<std::string>());
+    } else if (action == "free_requested") {
+      lines.push_back("- " + std::to_string(numbers.at(event["addr"])));
+    }
+  }
+  return lines;
+}
+
 std::string difference(const Requests& ours, const Requests& theirs) {
   constexpr std::size_t kAround = 6;
   const auto parted = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end()).first;

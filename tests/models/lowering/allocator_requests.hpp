@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "models/program/step_program.hpp"
 
 namespace foreshard::tests {
@@ -13,6 +15,9 @@ using Requests = std::vector<std::string>;
 
 // Of the steps `first` to `last`, 0 being the set-up; frees of what is older are left out.
 Requests requests(const RankProgram& program, int first, int last);
+
+// Of the lines of an event log.
+Requests requests(const std::vector<nlohmann::json>& log);
 
 // Where two lists part, with what stands around, ours on the left; nothing where they are equal.
 std::string difference(const Requests& ours, const Requests& theirs);

@@ -4,19 +4,14 @@
 // must be PyTorch's. Where the logs come from: tests/golden/fsdp_requests/README.md.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <memory>
-#include <optional>
 #include <regex>
-#include <sstream>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-#include <zlib.h>
 
 #include "models/lowering/lower.hpp"
 #include "models/program/step_program.hpp"
+#include "tests/models/lowering/recorded_cases.hpp"
 
 namespace foreshard {
 namespace {
@@ -25,16 +20,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::int64_t kStep = 2;  // the first one that has optimizer state
-
-struct RecordedCase {
-  fs::path folder;  // holds configs/, plans/ and events/
-  std::string id, config;
-  int ranks = 1, rank = 0;
-};
-
-void PrintTo(const RecordedCase& c, std::ostream* out) {
-  *out << c.id;
-}
 
 struct Request {
   char what = '+';  // or '-'
@@ -46,12 +31,6 @@ struct Request {
 
 void PrintTo(const Request& r, std::ostream* out) {
   *out << r.what << r.kind << ' ' << r.bytes << ' ' << r.stream;
-}
-
-std::string contents(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
 }
 
 // The order inside one run of a unit's parameters is the operators' affair: such runs are sorted.
@@ -67,16 +46,6 @@ std::vector<Request> settled(std::vector<Request> requests) {
     begin = std::max(end, begin + 1);
   }
   return requests;
-}
-
-std::vector<json> lines(const fs::path& path) {
-  std::vector<json> found;
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  std::string line(1 << 20, '\0');
-  while (file && gzgets(file.get(), line.data(), static_cast<int>(line.size())) != nullptr) {
-    found.push_back(json::parse(line.c_str()));
-  }
-  return found;
 }
 
 // What FSDP calls a logged allocation; nothing for those of operators and of copies' metadata.
@@ -96,7 +65,7 @@ std::vector<Request> logged(const fs::path& path) {
   std::vector<Request> out;
   std::map<std::int64_t, Request> alive;  // by address
   std::int64_t step = 0, last_address = 0;
-  for (const json& event : lines(path)) {
+  for (const json& event : log_lines(path)) {
     const std::string action = event.value("action", "");
     if (action == "alloc") {
       step = event["step"];
@@ -151,36 +120,10 @@ std::string with_our_operators(const std::string& plan) {
   return std::regex_replace(own, std::regex("kernel = .*"), "kernel = \"fused\"");
 }
 
-std::vector<RecordedCase> cases_in(const fs::path& folder) {
-  std::vector<RecordedCase> found;
-  std::ifstream index(folder / "plans/index.csv");
-  std::string line;
-  std::getline(index, line);  // id,model,ranks,rank,...
-  while (std::getline(index, line)) {
-    std::istringstream fields(line);
-    RecordedCase c{folder, {}, {}, 1, 0};
-    std::string ranks, rank;
-    std::getline(fields, c.id, ',');
-    std::getline(fields, c.config, ',');
-    std::getline(fields, ranks, ',');
-    std::getline(fields, rank, ',');
-    c.ranks = std::stoi(ranks);
-    c.rank = std::stoi(rank);
-    const bool is_fsdp2 =
-        contents(folder / "plans" / (c.id + ".toml")).find("\"fsdp2\"") != std::string::npos;
-    if (is_fsdp2 && fs::exists(folder / "events" / (c.id + ".jsonl.gz"))) found.push_back(c);
-  }
-  return found;
-}
-
-std::vector<RecordedCase> all_cases() {
-  const fs::path root(FORESHARD_SOURCE_DIR);
-  std::vector<RecordedCase> found = cases_in(root / "tests/golden/fsdp_requests");
-  for (RecordedCase& c : cases_in(root.parent_path() / "shared/reference/pytorch/memory")) {
-    const bool is_known = std::any_of(found.begin(), found.end(),
-                                      [&c](const RecordedCase& other) { return other.id == c.id; });
-    if (!is_known) found.push_back(std::move(c));
-  }
+// Foreshard's operators run FSDP2 as PyTorch 2.11 does.
+std::vector<RecordedCase> cases_of_one_version() {
+  std::vector<RecordedCase> found = recorded_cases("fsdp2");
+  std::erase_if(found, [](const RecordedCase& c) { return !c.version().empty(); });
   return found;
 }
 
@@ -188,14 +131,13 @@ class FsdpRequests : public testing::TestWithParam<RecordedCase> {};
 
 TEST_P(FsdpRequests, ArePyTorchs) {
   const RecordedCase& c = GetParam();
-  const auto model = load_llama_config((c.folder / "configs" / c.config).string());
+  const auto model = load_llama_config(c.config.string());
   ASSERT_TRUE(model) << model.error().text();
-  const auto plan =
-      parse_plan(with_our_operators(contents(c.folder / "plans" / (c.id + ".toml"))), c.id);
+  const auto plan = parse_plan(with_our_operators(c.plan()), c.id);
   ASSERT_TRUE(plan) << plan.error().text();
   const auto job = make_job(*model, *plan, c.id, c.ranks);
   ASSERT_TRUE(job) << job.error().text();
-  const std::vector<Request> pytorch = logged(c.folder / "events" / (c.id + ".jsonl.gz"));
+  const std::vector<Request> pytorch = logged(c.log());
   const std::vector<Request> ours = requests(lower(*job, c.rank));
   EXPECT_GT(pytorch.size(), 10U);
   for (std::size_t i = 0; i < std::min(pytorch.size(), ours.size()); ++i) {
@@ -204,7 +146,7 @@ TEST_P(FsdpRequests, ArePyTorchs) {
   EXPECT_EQ(ours.size(), pytorch.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Logged, FsdpRequests, testing::ValuesIn(all_cases()),
+INSTANTIATE_TEST_SUITE_P(Logged, FsdpRequests, testing::ValuesIn(cases_of_one_version()),
                          [](const auto& param) { return param.param.id; });
 
 }  // namespace

@@ -20,7 +20,7 @@ class RecordingRuntime final : public ShardingRuntime {
  public:
   explicit RecordingRuntime(Emitter& emit) : emit_(emit) {}
 
-  void allocate_shards() override {}
+  void allocate_shards(const ModuleBuffers&) override {}
   void begin_step() override {}
   void begin_micro_step(bool) override {}
   void end_step() override {}
@@ -38,7 +38,9 @@ class RecordingRuntime final : public ShardingRuntime {
   void gradient_ready(ParameterId parameter, BufferId gradient) override {
     ready.emplace_back(parameter, gradient);
   }
+  void accumulate_gradients() override {}
   std::vector<OptimizerTensors> optimizer_tensors() const override { return {}; }
+  ClippedGradients clipped_gradients() const override { return ClippedGradients::tensors; }
   void zero_gradients() override {}
 
   BufferId weight = kNone;
@@ -264,7 +266,7 @@ TEST(OperatorTable, RecomputationMakesWhatBackwardNeedsAndWritesNothingKept) {
     plan.checkpointing.save_every_second_matmul = (words & 4) != 0;
     const auto job = make_job(tests::small_llama({48, 56, 4, 4, 2, 96}), plan, "plan.toml", 2);
     ASSERT_TRUE(job) << job.error().text();
-    const Segment block = foreshard_operators(*job).block;
+    const Segment block = foreshard_operators(*job).blocks.front();
     const std::vector<Slot> needed = kept_slots(block, block.forward);
     const std::vector<Slot> kept = kept_slots(block, block.checkpointed_forward);
     const std::vector<bool> again = written_by(block, block.recomputation);

@@ -137,6 +137,50 @@ TEST(Plan, VersionsThatAreNotDescribedAreTakenAsTheNearest) {
   EXPECT_EQ(nearest_described({3, 0}), (PyTorchVersion{2, 15}));
 }
 
+std::vector<int> checkpointed_of(const CheckpointPlan& checkpointing, int blocks) {
+  std::vector<int> chosen;
+  for (int block = 0; block < blocks; ++block) {
+    if (is_checkpointed(checkpointing, block)) chosen.push_back(block);
+  }
+  return chosen;
+}
+
+TEST(Plan, ModeAndFractionChooseTheBlocksThatAreCheckpointed) {
+  using Mode = CheckpointMode;
+  using Blocks = std::vector<int>;
+  const auto chosen = [](Mode mode, double fraction) {
+    CheckpointPlan plan;
+    plan.mode = mode;
+    plan.fraction = fraction;
+    return checkpointed_of(plan, 7);
+  };
+  EXPECT_EQ(chosen(Mode::none, 1), Blocks{});
+  EXPECT_EQ(chosen(Mode::full, 1), (Blocks{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(chosen(Mode::every, 1), (Blocks{1, 3, 5}));
+  EXPECT_EQ(chosen(Mode::full, 0), Blocks{});
+  EXPECT_EQ(chosen(Mode::full, 0.5), (Blocks{0, 2, 4, 6}));
+  EXPECT_EQ(chosen(Mode::selective, 1.0 / 3), (Blocks{1, 4}));
+  EXPECT_EQ(chosen(Mode::every, 0.5), (Blocks{1, 5}));
+}
+
+// As a loop that selects a block whenever the share reaches the next half: IBM's way to write it.
+TEST(Plan, FractionsSpreadAsALoopOverBlocksDoes) {
+  for (const double fraction :
+       {0.0, 0.1, 0.2, 0.25, 1.0 / 3, 0.4, 0.5, 0.6, 2.0 / 3, 0.75, 0.9, 1.0}) {
+    CheckpointPlan plan;
+    plan.mode = CheckpointMode::full;
+    plan.fraction = fraction;
+    std::vector<int> expected;
+    double next = 0.5;
+    for (int block = 0; block < 96; ++block) {
+      if ((block + 1) * fraction < next) continue;
+      expected.push_back(block);
+      next += 1;
+    }
+    EXPECT_EQ(checkpointed_of(plan, 96), expected) << fraction;
+  }
+}
+
 TEST(Plan, LettersBeyondAsciiMayStandInComments) {
   const Plan plan =
       good_plan("\xEF\xBB\xBF# t\u00ebst\n[wrap]\nmodules = ['#', \"'''\\\"\"] # \u00cb");

@@ -125,7 +125,7 @@ TEST(AllocationHistory, FitsTogetherAndComesBack) {
   }
 }
 
-Job small_job() {
+Job sharded_job() {
   Plan plan;
   plan.batch.micro_batch = 2;
   plan.batch.sequence = 64;
@@ -134,7 +134,7 @@ Job small_job() {
 
 TEST(AllocationHistory, NamesWhatTheMemoryIsFor) {
   const LabelledHistory history =
-      written_and_read(allocation_history(prediction_of(small_job()), 0));
+      written_and_read(allocation_history(prediction_of(sharded_job()), 0));
   const auto text = [&](traces::StringId id) { return history.texts[id]; };
   // The first product of the first block: its result, which its operator writes.
   const auto is_first_product = [&](const traces::EventLabels& l) {
@@ -204,7 +204,7 @@ TEST(AllocationHistory, IsASnapshotToo) {
 }
 
 TEST(AllocationHistory, EndsWhereMemoryRunsOut) {
-  const Job job = small_job();
+  const Job job = sharded_job();
   const std::int64_t too_little = prediction_of(job).ranks_memory[0].peaks.reserved - 1;
   const Prediction p = prediction_of(job, too_little);
   ASSERT_TRUE(p.oom);

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/temporary_folder.hpp"
-#include "traces/allocator/allocator_history.hpp"
+#include "traces/allocator/labelled_history.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -43,6 +43,19 @@ TEST(AllocatorHistoryReader, NamesWhatIsWrong) {
       {"{\"initial_segments\":[{\"address\":0,\"total_size\":512,\"stream\":0,\"type\":\"big\"}]}"
        "\n",
        "line 1: initial_segments[0]: type", "small or large"},
+      {"{\"streams\":[0]}\n", "line 1: streams", "names of streams"},
+      {"{\"streams\":[]}\n", "line 1: streams", "names of streams"},
+      {"{\"streams\":[\"compute\"]}\n{\"action\":\"alloc\",\"addr\":1,\"size\":1,\"stream\":0}\n",
+       "line 2: stream", "expected a string"},
+      {"{\"streams\":[\"compute\"]}\n{\"action\":\"alloc\",\"addr\":1,\"size\":1,\"stream\":"
+       "\"copy\"}\n",
+       "line 2: stream", "one of the streams of the header"},
+      {"{\"streams\":[\"s\"]}\n{\"action\":\"alloc\",\"addr\":1,\"size\":1,\"stream\":\"s\","
+       "\"step\":4294967296}\n",
+       "line 2: step", "a smaller number"},
+      {"{\"streams\":[\"s\"]}\n{\"action\":\"alloc\",\"addr\":1,\"size\":1,\"stream\":\"s\","
+       "\"op\":7}\n",
+       "line 2: op", "expected a string"},
   };
   for (const BadFile& b : bad) {
     std::ofstream(file) << b.text;
@@ -52,6 +65,30 @@ TEST(AllocatorHistoryReader, NamesWhatIsWrong) {
     EXPECT_NE(history.error().message.find(b.message), std::string::npos) << history.error().text();
   }
   EXPECT_FALSE(read_allocator_history(folder.path("missing.jsonl")));
+}
+
+// As PyTorch's histories are recorded: streams by name, and what the program was doing.
+TEST(AllocatorHistoryReader, ReadsLabels) {
+  const auto read = parse_labelled_history(
+      "{\"case\":{},\"streams\":[\"all_gather\",\"compute\"]}\n"
+      "{\"n\":0,\"action\":\"segment_alloc\",\"addr\":512,\"size\":2097152,\"stream\":\"compute\"}"
+      "\n"
+      "{\"n\":1,\"action\":\"alloc\",\"addr\":512,\"size\":4,\"stream\":\"compute\",\"step\":2,"
+      "\"phase\":\"backward\",\"module\":\"layers.0\",\"call\":\"\",\"op\":\"aten::mm\","
+      "\"node\":\"MmBackward0\",\"category\":\"temp\"}\n",
+      "h.jsonl");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->streams, std::vector<std::string>{"compute"});  // the others have no events
+  ASSERT_EQ(read->labels.size(), 2u);
+  EXPECT_EQ(read->labels[0], EventLabels{});
+  const EventLabels& labels = read->labels[1];
+  EXPECT_EQ(labels.step, 2);
+  EXPECT_EQ(read->texts[labels.phase], "backward");
+  EXPECT_EQ(read->texts[labels.module], "layers.0");
+  EXPECT_EQ(labels.call, 0);
+  EXPECT_EQ(read->texts[labels.op], "aten::mm");
+  EXPECT_EQ(read->texts[labels.node], "MmBackward0");
+  EXPECT_EQ(read->texts[labels.category], "temp");
 }
 
 const std::string kEventsHeader = "{\"settings\":{}}\n";

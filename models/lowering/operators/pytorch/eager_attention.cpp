@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::int64_t kCudnnForwardWorkspace = 256;
 
-constexpr std::int64_t round_to(std::int64_t n, std::int64_t multiple) {
-  return ceil_div(n, multiple) * multiple;
-}
-
 CostKey attention_key(const EagerWriter& w, Operator op) {
   return w.key(op, {w.z.B, w.z.S, w.z.H, attention_kv_heads(w), w.z.d});
 }
@@ -50,7 +46,7 @@ std::int64_t flash_splits(const EagerWriter& w) {
 
 // The size of a head that the kernels accumulate.
 std::int64_t flash_head(const EagerWriter& w) {
-  return round_to(w.z.d, w.z.d > 128 && w.rules.flash_rounds_large_heads ? 64 : 32);
+  return round_up(w.z.d, w.z.d > 128 && w.rules.flash_rounds_large_heads ? 64 : 32);
 }
 
 std::vector<Operand> inputs(const AttentionForward& at) {
@@ -126,7 +122,7 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
                                   const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
   const AttentionGradients g = gradients(w);
-  const std::int64_t rows = round_to(S, 128);
+  const std::int64_t rows = round_up(S, 128);
   const Slot softmax = w.scratch(4 * B * H * rows);
   const Slot accumulated = w.scratch(4 * B * H * rows * flash_head(w));
   Slot all_dk = kNone, all_dv = kNone;
@@ -152,7 +148,7 @@ std::int64_t efficient_workspace(const EagerWriter& w) {
   const std::int64_t height = d <= 64 ? 64 : 128,
                      width = d > 64 && w.z.is_16_bit && !spills ? 128 : 64;
   const std::int64_t queries = ceil_div(S, height) * ceil_div(d, width) * (4 * height * width + 16);
-  return queries + (spills ? 2 * 4 * round_to(S, width) * round_to(d, height) : 0);
+  return queries + (spills ? 2 * 4 * round_up(S, width) * round_up(d, height) : 0);
 }
 
 AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
@@ -233,7 +229,7 @@ EagerAttention declare_attention(EagerWriter& w) {
       a.seed = w.tensor(8);
       break;
     case AttentionKernel::efficient:
-      a.lse = w.tensor(4 * B * H * round_to(S, 32));
+      a.lse = w.tensor(4 * B * H * round_up(S, 32));
       if (!w.rules.efficient_takes_grouped) break;
       a.random_state = w.tensor(8);
       a.seed = w.tensor(8);

@@ -4,8 +4,8 @@ namespace foreshard::lowering {
 namespace {
 
 // All of it is computed in fp32.
-struct Sizes {
-  explicit Sizes(const EagerWriter& w)
+struct MathSizes {
+  explicit MathSizes(const EagerWriter& w)
       : rows(4 * w.z.T * w.z.H * w.z.d),
         kv_rows(4 * w.z.T * w.z.K * w.z.d),
         scores(4 * w.z.B * w.z.H * w.z.S * w.z.S),
@@ -27,7 +27,7 @@ Slot narrowed(EagerWriter& w, Slot x) {
 }
 
 // The causal mask: ones, their lower triangle, then -inf where there is none.
-Slot causal_mask(EagerWriter& w, const Sizes& s) {
+Slot causal_mask(EagerWriter& w, const MathSizes& s) {
   const Slot ones = w.make("aten::ones", s.square, {});
   const Slot triangle = w.make("aten::tril", s.square, {ones});
   w.free({ones});
@@ -51,7 +51,7 @@ Slot product(EagerWriter& w, std::int64_t bytes, const CostKey& key, Slot a, Slo
 }  // namespace
 
 void declare_math_attention(EagerWriter& w, EagerAttention& a) {
-  const Sizes s(w);
+  const MathSizes s(w);
   a.values = w.tensor(s.rows);
   a.keys = w.tensor(s.rows);
   a.queries = w.tensor(s.rows);
@@ -61,7 +61,7 @@ void declare_math_attention(EagerWriter& w, EagerAttention& a) {
 
 void math_attention_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const Sizes s(w);
+  const MathSizes s(w);
   // One batch folds into [H, S, d] without a copy, and what was scaled is kept itself.
   const bool folds = B == 1;
   const Slot q = widened(w, at.q), k = widened(w, at.k), v = widened(w, at.v);
@@ -111,7 +111,7 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
 AttentionGradients math_attention_backward(EagerWriter& w, const EagerAttention& a,
                                            const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const Sizes s(w);
+  const MathSizes s(w);
   Slot dy = widened(w, at.dy);
   if (dy != at.dy) w.free({at.dy});
   if (B > 1) {

@@ -79,7 +79,8 @@ Segment eager_loss(const Job& job) {
   const std::int64_t scalar = is_wide ? 4 : w.z.e;
   const bool is_divided = job.plan.batch.accumulation > 1;
   const Slot logits = w.tensor(w.of(T * V)), probabilities = w.tensor(scalar * T * V);
-  const Slot weight = w.tensor(scalar), labels = w.tensor(8 * T), padded = w.tensor(8 * B * (S + 1));
+  const Slot weight = w.tensor(scalar), labels = w.tensor(8 * T),
+             padded = w.tensor(8 * B * (S + 1));
   w.segment.input = logits;
   w.segment.gradient = logits;
 
@@ -120,7 +121,8 @@ Segment eager_loss(const Job& job) {
   if (w.is_transformers) w.enter(root);
   const Slot d_loss = w.make("aten::nll_loss_backward", scalar * T * V, {one, probabilities});
   w.free({divided, kept_labels, weight});
-  Slot gradient = w.make("aten::_log_softmax_backward_data", scalar * T * V, {d_loss, probabilities});
+  Slot gradient =
+      w.make("aten::_log_softmax_backward_data", scalar * T * V, {d_loss, probabilities});
   w.free({d_loss, probabilities});
   if (widens) {
     const Slot narrow = w.make("aten::_to_copy", w.of(T * V), {gradient});

@@ -127,7 +127,8 @@ Slot statistics_backward(EagerWriter& w, const EagerNorm& n, const NormBackward&
   }
   const Slot spread = w.make("aten::div", s.wide, {d_mean});
   w.free({d_mean});
-  const Slot power = w.make("aten::pow", s.wide, {input}), twice = w.make("aten::mul", s.wide, {power}),
+  const Slot power = w.make("aten::pow", s.wide, {input}),
+             twice = w.make("aten::mul", s.wide, {power}),
              d_square = w.make("aten::mul", s.wide, {spread, twice});
   if (at.recomputed) {
     const Slot saved = cast ? n.wide : at.is_first_of_checkpoint ? kNone : at.x;
@@ -291,8 +292,8 @@ RowSumScratch row_sum_scratch(std::int64_t T, std::int64_t D, int multiprocessor
   const std::int64_t rows = ceil_div(T, height), grid = ceil_div(D / vector, width);
   const std::int64_t room = multiprocessors * (2048 / (width * height));
   if (rows < 256 || grid > room) return {};
-  const std::int64_t parts = std::max(std::min(ceil_div(room, grid), ceil_div(rows, 16)),
-                                      ceil_div(rows, 256));
+  const std::int64_t parts =
+      std::max(std::min(ceil_div(room, grid), ceil_div(rows, 16)), ceil_div(rows, 256));
   if (parts <= 1) return {};
   return {4 * D * parts * width * vector, 4 * grid};
 }

@@ -12,7 +12,7 @@ bool rope_is_complex(const EagerWriter& w);
 void rope_forward(EagerWriter& w, Slot q, Slot out);
 
 struct RopeBackward {
-  Slot dq = kNone;             // freed
+  Slot dq = kNone;  // freed
   std::int64_t heads = 0;
   bool heads_are_outer = false;  // [B, heads, S, d]: a gradient of attention's math path
   bool recomputed = false;

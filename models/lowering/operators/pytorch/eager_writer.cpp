@@ -111,8 +111,7 @@ void EagerWriter::product(Slot out, const CostKey& key, std::vector<Operand> rea
     launch(key, {}, std::move(reads), {Operand::of(out), Operand::of(own)});
     return free({own});
   }
-  const Shared shared =
-      thread_ == Thread::main ? Shared::workspace : Shared::autograd_workspace;
+  const Shared shared = thread_ == Thread::main ? Shared::workspace : Shared::autograd_workspace;
   script_->add(Action::Kind::workspace, kNone, shared);
   launch(key, {}, std::move(reads), {Operand::of(out), Operand::of(shared)});
 }

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "models/base/units.hpp"
 #include "models/lowering/script/pytorch_rules.hpp"
 #include "models/lowering/script/script.hpp"
 #include "models/sharding/job.hpp"
@@ -98,9 +99,7 @@ class EagerWriter {
   void ready(Slot gradient) { script_->add(Action::Kind::gradient_ready, gradient); }
   void accumulate() { script_->add(Action::Kind::accumulate, kNone); }
   void recompute() { script_->add(Action::Kind::recompute, kNone); }
-  void hand_over(Slot slot, Shared shared) {
-    script_->add(Action::Kind::hand_over, slot, shared);
-  }
+  void hand_over(Slot slot, Shared shared) { script_->add(Action::Kind::hand_over, slot, shared); }
   void receive(Slot slot, Shared shared) { script_->add(Action::Kind::receive, slot, shared); }
 
   std::int64_t bytes(Slot slot) const {

@@ -1,0 +1,146 @@
+// foreshard compare: two traces operator by operator, or two allocation histories event by event.
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/common/open_trace.hpp"
+#include "cli/common/output.hpp"
+#include "cli/common/progress.hpp"
+#include "profiler/analysis/comparison.hpp"
+#include "profiler/replay/history_comparison.hpp"
+#include "profiler/report/comparison_report.hpp"
+#include "traces/open/recording_kind.hpp"
+#include "traces/snapshot/history.hpp"
+#include "traces/snapshot/history_snapshot.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+using traces::LabelledHistory;
+using traces::RecordingKind;
+
+constexpr const char* kComparable =
+    "a trace (.fst), a PyTorch profiler recording (JSON, or a folder of them), an Nsight Systems "
+    "export (SQLite), a CUDA memory snapshot or an allocator event list (JSON lines)";
+
+bool has_history(RecordingKind kind) {
+  return kind == RecordingKind::event_list || kind == RecordingKind::snapshot;
+}
+
+class Compare : public Command {
+ public:
+  CommandText text() const override;
+  void add_to(Options& options) override;
+  Result<int> run() override;
+
+ private:
+  Result<int> compare_traces() const;
+  Result<int> compare_histories(RecordingKind of_baseline, RecordingKind of_candidate) const;
+  Result<LabelledHistory> read_history(const std::string& file, RecordingKind kind) const;
+  Result<LabelledHistory> read_snapshot_history(const std::string& file) const;
+
+  std::string baseline_, candidate_;
+  bool is_quiet_ = false;
+  JsonOutput json_;
+};
+
+// Of a snapshot's devices the one that ran out of memory, or that has the most events.
+Result<LabelledHistory> Compare::read_snapshot_history(const std::string& file) const {
+  ReadingProgress progress(file, is_quiet_);
+  const auto snapshot = traces::read_snapshot(
+      file, [&](std::int64_t done, std::int64_t total) { progress.at(done, total); });
+  if (!snapshot) return tl::unexpected(snapshot.error());
+  if (!snapshot->incomplete_reason.empty()) {
+    warn(file + " is not complete: " + snapshot->incomplete_reason);
+  }
+  const std::vector<int> devices = traces::recorded_devices(*snapshot);
+  if (devices.empty()) {
+    return fail(file, "", "holds no segments and no events; expected a device's memory");
+  }
+  const int device = *std::max_element(devices.begin(), devices.end(), [&](int a, int b) {
+    return traces::device_weight(*snapshot, a) < traces::device_weight(*snapshot, b);
+  });
+  return traces::labelled_history_of(*snapshot, device);
+}
+
+Result<LabelledHistory> Compare::read_history(const std::string& file, RecordingKind kind) const {
+  return kind == RecordingKind::snapshot ? read_snapshot_history(file)
+                                         : traces::read_labelled_history(file);
+}
+
+Result<int> Compare::compare_histories(RecordingKind of_baseline,
+                                       RecordingKind of_candidate) const {
+  const auto baseline = read_history(baseline_, of_baseline);
+  if (!baseline) return tl::unexpected(baseline.error());
+  const auto candidate = read_history(candidate_, of_candidate);
+  if (!candidate) return tl::unexpected(candidate.error());
+  profiler::HistoryComparison comparison = profiler::compare_histories(*baseline, *candidate);
+  comparison.baseline.file = baseline_;
+  comparison.candidate.file = candidate_;
+  return written(json_.answer(profiler::to_json(comparison), profiler::report_text(comparison)));
+}
+
+Result<int> Compare::compare_traces() const {
+  const auto baseline = open_trace(baseline_, is_quiet_);
+  if (!baseline) return tl::unexpected(baseline.error());
+  const auto candidate = open_trace(candidate_, is_quiet_);
+  if (!candidate) return tl::unexpected(candidate.error());
+  const profiler::Comparison comparison = profiler::compare(*baseline, *candidate);
+  return written(json_.answer(profiler::to_json(comparison), profiler::report_text(comparison)));
+}
+
+Result<int> Compare::run() {
+  if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
+  const auto of_baseline = traces::recording_kind(baseline_, kComparable);
+  if (!of_baseline) return tl::unexpected(of_baseline.error());
+  const auto of_candidate = traces::recording_kind(candidate_, kComparable);
+  if (!of_candidate) return tl::unexpected(of_candidate.error());
+  if (has_history(*of_baseline) && has_history(*of_candidate)) {
+    return compare_histories(*of_baseline, *of_candidate);
+  }
+  constexpr const char* kOther =
+      "an allocator event list or a CUDA memory snapshot, for the other file is an allocator event "
+      "list";
+  if (*of_baseline == RecordingKind::event_list) {
+    return traces::wrong_kind(candidate_, *of_candidate, kOther);
+  }
+  if (*of_candidate == RecordingKind::event_list) {
+    return traces::wrong_kind(baseline_, *of_baseline, kOther);
+  }
+  return compare_traces();
+}
+
+CommandText Compare::text() const {
+  return {"compare",
+          "Recordings",
+          "compare two traces or two allocation histories",
+          "The first one is the baseline, such as a measured run or the run before a change; the "
+          "second is the candidate, such as a prediction or the run after it.\n\n"
+          "Traces are compared operator by operator. Allocation histories (allocator event lists, "
+          "CUDA memory snapshots) are compared event by event: how many requests and frees are "
+          "equal from the start, the first difference and what surrounds it, the peaks of both, "
+          "and which requests one has more often than the other. A snapshot that begins in the "
+          "middle of a run is compared from the longest run of equal requests on.",
+          {"foreshard compare before.fst after.fst", "foreshard compare run.fst predicted.fst",
+           "foreshard compare snapshot.pickle predicted.jsonl"}};
+}
+
+void Compare::add_to(Options& options) {
+  options.input("BASELINE", baseline_,
+                {"BASELINE",
+                 "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each "
+                 "rank), Nsight Systems export (SQLite), CUDA memory snapshot or allocator event "
+                 "list (JSON lines)",
+                 true});
+  options.input("CANDIDATE", candidate_, {"CANDIDATE", "another one", true});
+  options.quiet(is_quiet_);
+  json_.add_to(options);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_compare() {
+  return std::make_unique<Compare>();
+}
+
+}  // namespace foreshard::cli

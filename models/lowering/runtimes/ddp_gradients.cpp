@@ -1,0 +1,87 @@
+// DDP's gradients: from autograd into buckets, which are all-reduced as soon as they are complete.
+#include "models/lowering/runtimes/ddp.hpp"
+
+namespace foreshard::lowering {
+
+// Where gradients are no views, autograd's first tensor lives until the next step clears it.
+BufferId Ddp::lasting_gradient(ParameterId parameter) {
+  if (has_views() || at(parameter).gradient != kNone) return kNone;
+  BufferId& buffer = gradients_[static_cast<std::size_t>(parameter)];
+  if (buffer == kNone) {
+    buffer = emit_.declare({bytes(parameter), Category::gradients, Role::gradient,
+                            emit_.parameter_name(parameter), Stream::compute, false, true});
+  }
+  return buffer;
+}
+
+void Ddp::gradient_ready(ParameterId parameter, BufferId gradient) {
+  ready_.push_back({parameter, gradient});
+}
+
+void Ddp::accumulate_gradients() {
+  for (const auto& [parameter, gradient] : ready_) accumulate(parameter, gradient);
+  ready_.clear();
+}
+
+// AccumulateGrad, which keeps a first gradient and adds later ones to it, then the reducer's hook.
+void Ddp::accumulate(ParameterId parameter, BufferId gradient) {
+  BufferId& kept = at(parameter).gradient;
+  if (kept == kNone) {
+    kept = gradient;
+  } else {
+    emit_.launch(Stream::compute, {Operator::add, type_, type_, type_, {numel(parameter)}},
+                 {gradient}, {kept});
+    emit_.free(gradient);
+  }
+  if (!reduces_now()) return;
+  if (iterations_ == 0) ready_order_.push_back(parameter);
+  const bool waits_for_all = is_static() && iterations_ == 0;
+  if (!waits_for_all) put_into_bucket(parameter);
+}
+
+// Scaled by the number of ranks. Where gradients are views of the bucket, the tensor is done with.
+void Ddp::put_into_bucket(ParameterId parameter) {
+  const BufferId gradient = at(parameter).gradient;
+  Bucket& bucket = buckets_[at(parameter).bucket];
+  const std::int64_t size = bytes(parameter);
+  emit_.launch(
+      Stream::compute,
+      emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
+      emit_.intern_operator("aten::mul"), {&gradient, 1}, {&bucket.buffer, 1});
+  if (has_views()) free_gradient(parameter);
+  if (++bucket.ready == bucket.parameters.size()) all_reduce(bucket);
+}
+
+void Ddp::all_reduce(Bucket& bucket) {
+  const std::int64_t ranks = job_.ranks;
+  if (ranks == 1) return;
+  emit_.wait_for(ddp_stream::all_reduce, Stream::compute);
+  emit_.collective(
+      ddp_stream::all_reduce, Group::replicate,
+      {Operator::all_reduce, type_, type_, type_, {emit_.buffer(bucket.buffer).bytes, ranks}},
+      bucket.buffer, bucket.buffer);
+}
+
+// The end of backward: what a graph that is not known yet has put off, then the wait for all buckets.
+void Ddp::final_callback() {
+  if (!reduces_now()) return;
+  emit_.focus(0, 0);
+  if (is_static() && iterations_ == 0) {
+    for (const ParameterId p : named_parameters(job_.tree)) put_into_bucket(p);
+  }
+  ++iterations_;
+  emit_.wait_for(Stream::compute, ddp_stream::all_reduce);
+  has_viewed_gradients_ = has_views();
+  if (has_views()) return;
+  for (const Bucket& bucket : buckets_) {
+    const std::int64_t size = emit_.buffer(bucket.buffer).bytes;
+    std::vector<BufferId> gradients;
+    for (const ParameterId p : bucket.parameters) gradients.push_back(at(p).gradient);
+    emit_.launch(
+        Stream::compute,
+        emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
+        emit_.intern_operator("aten::copy_"), {&bucket.buffer, 1}, gradients);
+  }
+}
+
+}  // namespace foreshard::lowering

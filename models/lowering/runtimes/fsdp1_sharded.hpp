@@ -1,0 +1,35 @@
+// FSDP1's strategies that shard: FULL_SHARD, SHARD_GRAD_OP and, over the ranks of a group, the hybrid ones
+// (sections 2.2, 2.3 and 2.5).
+#pragma once
+
+#include "models/lowering/runtimes/fsdp1.hpp"
+#include "models/lowering/runtimes/rate_limiter.hpp"
+
+namespace foreshard::lowering {
+
+class Fsdp1Sharded final : public Fsdp1 {
+ public:
+  Fsdp1Sharded(const Job& job, const RankPlace& place, Emitter& emit);
+
+  void begin_step() override { limiter_.begin_step(); }
+  bool repeats() const override { return limiter_.repeats(); }
+  ClippedGradients clipped_gradients() const override { return ClippedGradients::flat_shards; }
+
+ private:
+  std::vector<Transient> lazy_tensors(UnitId unit) const override;
+  void unshard(UnitId unit) override;
+  void reshard_after_forward(UnitId unit) override;
+  void reshard_after_backward(UnitId unit) override;
+  void reduce(UnitId unit, BufferId gradient) override;
+  std::vector<Stream> reduction_streams() const override;
+
+  void reshard(UnitId unit, Stream current);
+  void keep_unreduced(UnitId unit, BufferId gradient);
+  BufferId scatter(UnitId unit, BufferId padded);
+  bool is_replicated() const { return place_[Group::replicate].size > 1; }
+
+  const bool frees_after_forward_;
+  RateLimiter limiter_;
+};
+
+}  // namespace foreshard::lowering

@@ -1,0 +1,36 @@
+#include "models/lowering/training/pytorch_tensors.hpp"
+
+namespace foreshard::lowering {
+
+BufferId PyTorchTensors::empty(std::int64_t bytes) {
+  return emit_.allocate({bytes, Category::temporaries, Role::scratch});
+}
+
+BufferId PyTorchTensors::make(std::string_view op, std::int64_t bytes,
+                              std::initializer_list<BufferId> reads) {
+  const BufferId out = empty(bytes);
+  std::int64_t read = 0;
+  std::vector<BufferId> operands;
+  for (const BufferId buffer : reads) {
+    if (buffer == kNone) continue;
+    read += emit_.buffer(buffer).bytes;
+    operands.push_back(buffer);
+  }
+  const DType fp32 = DType::fp32;
+  emit_.launch(Stream::compute,
+               emit_.intern({Operator::memory_bound, fp32, fp32, fp32, {read, bytes}}),
+               emit_.intern_operator(op), operands, {&out, 1});
+  return out;
+}
+
+void PyTorchTensors::free(std::initializer_list<BufferId> tensors) {
+  for (const BufferId tensor : tensors) {
+    if (tensor != kNone) emit_.free(tensor);
+  }
+}
+
+void PyTorchTensors::free_reversed(const std::vector<BufferId>& tensors) {
+  for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) emit_.free(*tensor);
+}
+
+}  // namespace foreshard::lowering

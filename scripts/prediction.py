@@ -1,0 +1,66 @@
+"""What scripts share that compare predictions with measurements: running `foreshard predict`, and
+printing tables as text or Markdown. FORESHARD_BUILD names the build folder, build/release unless
+set."""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PROGRAM = pathlib.Path(os.environ.get("FORESHARD_BUILD", ROOT / "build/release")) / "bin/foreshard"
+TIMEOUT_S = 120
+
+
+def fail(message):
+    """Ends the script as the program itself ends on bad input."""
+    print(f"{os.path.basename(sys.argv[0])}: error: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def folder_of(given, default, needed):
+    """The folder that was given, or the one beside the project; it must hold the file `needed`."""
+    folder = pathlib.Path(given) if given else ROOT / default
+    if not (folder / needed).exists():
+        fail(f"{folder}: has no {needed}; expected a folder such as {default}")
+    return folder
+
+
+def predict(*arguments):
+    """The answer of `foreshard predict`, and why there is none."""
+    command = list(map(str, [PROGRAM, "predict", *arguments, "--json", "-"]))
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return None, f"no answer within {TIMEOUT_S} s"
+    except FileNotFoundError:
+        fail(f"{PROGRAM}: is missing; expected a build (scripts/test)")
+    if run.returncode != 0:
+        lines = run.stderr.strip().splitlines()
+        return None, lines[-1] if lines else f"exit status {run.returncode}"
+    return json.loads(run.stdout), ""
+
+
+def predict_all(jobs):
+    """The predictions of many lists of arguments, in their order; all cores are used."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(lambda arguments: predict(*arguments), jobs)
+
+
+def parser_of(usage):
+    """A parser whose help is the script's head."""
+    return argparse.ArgumentParser(
+        description=usage, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def print_table(heading, rows, is_markdown):
+    """The first column is text, the others are aligned right."""
+    cells = [[str(cell) for cell in row] for row in [heading, *rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(heading))]
+    for number, row in enumerate(cells):
+        line = [row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]
+        print("| " + " | ".join(line) + " |" if is_markdown else "  ".join(line).rstrip())
+        if is_markdown and number == 0:
+            print("|---|" + "---:|" * (len(row) - 1))
