@@ -93,15 +93,15 @@ void efficient_forward(EagerWriter& w, const EagerAttention& a, const AttentionF
 }
 
 void cudnn_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
-  w.allocate(a.random_state);
   w.allocate(a.seed);
+  w.allocate(a.random_state);
   w.allocate(a.out);
   w.allocate(a.lse);
   const Slot workspace = w.scratch(kCudnnForwardWorkspace);
   w.launch(attention_key(w, Operator::attention), "aten::_scaled_dot_product_cudnn_attention",
            inputs(at), {Operand::of(a.out), Operand::of(a.lse), Operand::of(workspace)});
   w.free({workspace});
-  if (!at.keeps) w.free({a.lse, a.random_state, a.seed});
+  if (!at.keeps) w.free({a.lse, a.seed, a.random_state});
 }
 
 // Gradients of queries, keys and values, allocated.
