@@ -56,6 +56,17 @@ Counting predicted(const RankMemory& memory) {
   return counting;
 }
 
+// The recorded loop reads no loss at a step's end, where the program waits for it.
+void leave_out_last_waits(RankProgram& program) {
+  for (std::size_t n = 1; n < program.programs.size(); ++n) {
+    auto& instructions = program.programs[n].instructions;
+    const auto last = std::find_if(instructions.rbegin(), instructions.rend(),
+                                   [](const Instruction& i) { return i.kind == Kind::host_wait; });
+    ASSERT_EQ(last->phase, Phase::report);
+    instructions.erase(last.base() - 1);
+  }
+}
+
 class DeferredFrees : public testing::TestWithParam<RecordedCase> {};
 
 TEST_P(DeferredFrees, CompleteWhenPyTorchsDo) {
@@ -69,7 +80,9 @@ TEST_P(DeferredFrees, CompleteWhenPyTorchsDo) {
   options.steps = c.steps;
   options.keeps_records = true;
   options.gpu_timing = plan->pytorch.gpu_timing;
-  const RankMemory memory = simulate_memory(lower(*job, c.rank), allocator_rules(*plan), options);
+  RankProgram program = lower(*job, c.rank);
+  leave_out_last_waits(program);
+  const RankMemory memory = simulate_memory(program, allocator_rules(*plan), options);
   const Counting pytorch = logged(c);
   EXPECT_GT(pytorch.completions.size(), 100U);
   EXPECT_EQ(predicted(memory).settled(pytorch.count()), pytorch.settled(pytorch.count()));
