@@ -80,7 +80,7 @@ class Walk {
         b.freed = true;
         const bool on_host = program_.buffers[static_cast<std::size_t>(i.target)].on_host;
         Clock seen = on_host ? clocks_[static_cast<std::size_t>(host_)] : after_issue(stream);
-        for (const int recorded : b.recorded) join(seen, after_issue(recorded));
+        for (const int named : b.recorded) join(seen, after_issue(named));
         for (const Access& a : b.reads) expect_seen(seen, a, i.target, "freed before a read");
         expect_seen(seen, b.written, i.target, "freed before a write");
         break;
