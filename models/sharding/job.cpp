@@ -193,6 +193,13 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
                     "false, or runtime \"fsdp2\"");
   };
   const bool is_ddp = plan.runtime == RuntimeName::ddp;
+  if (is_ddp && plan.precision.param != plan.precision.storage) {
+    return fail(file, "precision.param",
+                "is \"" + std::string(name(plan.precision.param)) +
+                    "\", but DDP computes in the type of its parameters; expected that of "
+                    "precision.storage, \"" +
+                    std::string(name(plan.precision.storage)) + "\"");
+  }
   if (auto ok = unsupported(plan.offload.optimizer, "offload.optimizer"); !ok) return ok;
   if (auto ok = unsupported(plan.offload.activations, "offload.activations"); !ok) return ok;
   return unsupported(is_ddp && plan.offload.parameters, "offload.parameters");
