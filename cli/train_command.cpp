@@ -137,6 +137,10 @@ Result<Inputs> Train::load_inputs() const {
   if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
   auto job = job_.load();
   if (!job) return tl::unexpected(job.error());
+  if (job->plan.operators != OperatorSetName::foreshard) {
+    return fail(job_.plan, "operators",
+                "describe PyTorch, for predictions; expected \"foreshard\", which can be run");
+  }
   TrainingOptions options;
   options.steps = steps_;
   options.seed = static_cast<std::uint64_t>(seed_);

@@ -23,10 +23,12 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"models/program", {"models/allocator", "models/sharding"}},
     {"models/lowering/script", {"models/program"}},
     {"models/lowering/operators", {"models/lowering/script"}},
+    {"models/lowering/operators/pytorch", {"models/lowering/script"}},
     {"models/lowering/runtimes", {"models/lowering/script"}},
     {"models/lowering/training", {"models/lowering/script"}},
     {"models/lowering",
-     {"models/lowering/operators", "models/lowering/runtimes", "models/lowering/training"}},
+     {"models/lowering/operators", "models/lowering/operators/pytorch", "models/lowering/runtimes",
+      "models/lowering/training"}},
 
     {"traces", {"traces/input", "models/program"}},
     {"traces/input", {"models/base"}},

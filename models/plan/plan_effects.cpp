@@ -51,7 +51,9 @@ constexpr Effect kEffects[] = {
      },
      "batch.accumulation of at least 2, batch.gradient_sync \"every\" and a strategy with replicas "
      "(hybrid_shard, hybrid_shard_zero2, no_shard)"},
-    {"wrap.policy", [](const Plan& p) { return !is_ddp(p); }, kSharding},
+    // DDP wraps nothing: "none" is what it does.
+    {"wrap.policy", [](const Plan& p) { return !is_ddp(p) || p.wrap.policy == WrapPolicy::none; },
+     kSharding},
     {"wrap.layer_class", [](const Plan& p) { return p.wrap.policy == WrapPolicy::transformer; },
      "wrap.policy \"transformer\""},
     {"wrap.min_num_params", [](const Plan& p) { return p.wrap.policy == WrapPolicy::size; },

@@ -135,6 +135,10 @@ Result<void> check_model(const LlamaConfig& model, OperatorSetName operators,
   if (model.has_query_key_norms()) {
     return refused("norms of queries and keys", "a model without");
   }
+  const bool has_biases = model.attention_bias || model.output_bias || model.mlp_bias;
+  if (operators != OperatorSetName::foreshard && has_biases) {
+    return refused("gradients of biases", "\"foreshard\", or a model without biases");
+  }
   if (operators == OperatorSetName::foreshard && !is_computed(model.rope_scaling)) {
     return refused("rotary embeddings of type " + std::string(model.rope_scaling.type()),
                    "\"pytorch-eager\"");

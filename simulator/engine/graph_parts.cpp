@@ -8,7 +8,7 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr auto kNever = std::numeric_limits<std::size_t>::max();
+constexpr auto kNotReached = std::numeric_limits<std::size_t>::max();
 
 // Walks one rank's program and adds its nodes and edges.
 class RankBuilder {
@@ -42,11 +42,11 @@ class RankBuilder {
     const Repetition& r = program_.repetition;
     const auto length = static_cast<std::size_t>(r.length());
     const std::size_t behind = program_.instructions.size() - static_cast<std::size_t>(r.end);
-    std::size_t next_copy = r.more > 0 ? static_cast<std::size_t>(r.begin) - length : kNever;
+    std::size_t next_copy = r.more > 0 ? static_cast<std::size_t>(r.begin) - length : kNotReached;
     for (std::size_t i = 0; i < spans_.size(); ++i) {
       if (i == next_copy) {
         begin_copy(i);
-        next_copy = i + behind < spans_.size() ? i + length : kNever;
+        next_copy = i + behind < spans_.size() ? i + length : kNotReached;
       }
       add(i);
     }

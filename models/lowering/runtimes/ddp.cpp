@@ -10,6 +10,12 @@ std::span<const StreamInfo> ddp_streams() {
   return kStreams;
 }
 
+namespace {
+
+constexpr std::int64_t kIndex = 4;  // bytes
+
+}  // namespace
+
 Ddp::Ddp(const Job& job, const RankProgram& program, Emitter& emit)
     : job_(job),
       plan_(job.plan),
@@ -22,7 +28,12 @@ Ddp::Ddp(const Job& job, const RankProgram& program, Emitter& emit)
 void Ddp::allocate_shards(const ModuleBuffers& buffers_of) {
   allocate_module(0, buffers_of);
   emit_.focus(0, 0);
-  make_buckets(named_parameters(job_.tree), std::numeric_limits<std::int64_t>::max());
+  const std::vector<ParameterId> order = named_parameters(job_.tree);
+  make_buckets(order, std::numeric_limits<std::int64_t>::max());
+  if (is_static()) {  // which parameters a graph uses, for the ranks to agree on
+    emit_.allocate({kIndex * static_cast<std::int64_t>(order.size()), Category::gradients,
+                    Role::scratch, kNone, Stream::compute, false, true});
+  }
 }
 
 void Ddp::allocate_module(ModuleId id, const ModuleBuffers& buffers_of) {
@@ -57,10 +68,11 @@ void Ddp::make_buckets(const std::vector<ParameterId>& order, std::int64_t cap) 
   }
 }
 
-// Reducer::rebuild_buckets: rank 0 broadcasts the order and the sizes.
+// Reducer::rebuild_buckets: rank 0 broadcasts the order and the sizes. Gradients that are there as views
+// keep the old buckets until they have moved.
 void Ddp::rebuild_buckets() {
   const std::vector<Bucket> before = buckets_;
-  constexpr std::int64_t kIndex = 4, kMebibyte = 1 << 20;
+  constexpr std::int64_t kMebibyte = 1 << 20;
   const std::int64_t cap = plan_.pytorch.bucket_cap_mb * kMebibyte;
   std::int64_t closed = 0, size = 0;
   for (const ParameterId p : ready_order_) {
@@ -75,8 +87,12 @@ void Ddp::rebuild_buckets() {
   const BufferId sizes = index(closed);
   emit_.free(sizes);
   emit_.free(order);
-  for (const Bucket& bucket : before) emit_.free(bucket.buffer);
+  const auto free_old = [&] {
+    for (const Bucket& bucket : before) emit_.free(bucket.buffer);
+  };
+  if (!has_viewed_gradients_) free_old();
   make_buckets(ready_order_, cap);
+  if (has_viewed_gradients_) free_old();
   has_rebuilt_ = has_rebuilt_in_step_ = true;
 }
 
@@ -149,6 +165,7 @@ std::vector<OptimizerTensors> Ddp::optimizer_tensors() const {
 void Ddp::zero_gradients() {
   emit_.focus(0, 0);
   for (const ParameterId p : named_parameters(job_.tree)) free_gradient(p);
+  has_viewed_gradients_ = false;
 }
 
 void Ddp::free_gradient(ParameterId parameter) {

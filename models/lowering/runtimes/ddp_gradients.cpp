@@ -71,6 +71,7 @@ void Ddp::final_callback() {
   }
   ++iterations_;
   emit_.wait_for(Stream::compute, ddp_stream::all_reduce);
+  has_viewed_gradients_ = has_views();
   if (has_views()) return;
   for (const Bucket& bucket : buckets_) {
     const std::int64_t size = emit_.buffer(bucket.buffer).bytes;

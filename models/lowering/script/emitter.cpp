@@ -86,7 +86,8 @@ Emitter::Emitter(RankProgram& program, const ModuleTree& tree)
     : program_(program), parameters_begin_(narrow<NameId>(tree.modules.size())) {
   program_.tree = tree;
   roles_begin_ = narrow<NameId>(program_.name_count());
-  program_.own_names.assign(std::begin(kRoles), std::end(kRoles));
+  other_roles_.fill(kNone);
+  program_.own_names.assign(std::begin(kRoles), std::begin(kRoles) + kCommonRoles);
 }
 
 void Emitter::begin(Program& target) {
@@ -124,7 +125,7 @@ BufferId Emitter::declare(const BufferSpec& spec) {
   buffer.category = spec.category;
   buffer.unit = unit_;
   buffer.owner = spec.owner == kNone ? module_name(module_) : spec.owner;
-  buffer.role = roles_begin_ + static_cast<NameId>(spec.role);
+  buffer.role = role_name(spec.role);
   program_.buffers.push_back(buffer);
   return narrow<BufferId>(program_.buffers.size() - 1);
 }
@@ -149,6 +150,18 @@ CostKeyId Emitter::intern(const CostKey& key) {
   const auto [found, added] = keys_.try_emplace(key, narrow<CostKeyId>(program_.cost_keys.size()));
   if (added) program_.cost_keys.push_back(key);
   return found->second;
+}
+
+// Programs that do not use the others have the names, and the hash, that they had without them.
+NameId Emitter::role_name(Role role) {
+  const auto number = static_cast<std::size_t>(role);
+  if (number < kCommonRoles) return roles_begin_ + static_cast<NameId>(number);
+  NameId& name = other_roles_[number - kCommonRoles];
+  if (name == kNone) {
+    name = narrow<NameId>(program_.name_count());
+    program_.own_names.emplace_back(kRoles[number]);
+  }
+  return name;
 }
 
 Instruction& Emitter::append(Kind kind, Stream stream, std::int32_t target) {

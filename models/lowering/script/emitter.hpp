@@ -46,7 +46,7 @@ enum class Role : std::uint8_t {
   host_copy,
   activation,
   activation_gradient,
-  flat_gradient,
+  flat_gradient,  // from here on of single runtimes
   bucket,
   kCount
 };
@@ -198,6 +198,7 @@ class Emitter {
   Instruction& append(Kind kind, Stream stream, std::int32_t target = kNone);
   void set_operands(Instruction& instruction, Buffers reads, Buffers writes);
   NameId range_name(Range range, UnitId of_unit);
+  NameId role_name(Role role);
 
   RankProgram& program_;
   Program* target_ = nullptr;
@@ -209,6 +210,8 @@ class Emitter {
   using RangeNames = std::array<NameId, static_cast<std::size_t>(Range::kCount)>;
   std::vector<RangeNames> ranges_;  // of no unit, of unit 0, of unit 1, ...; kNone: not used yet
   NameId parameters_begin_, roles_begin_ = 0;
+  static constexpr auto kCommonRoles = static_cast<std::size_t>(Role::flat_gradient);
+  std::array<NameId, static_cast<std::size_t>(Role::kCount) - kCommonRoles> other_roles_;
 };
 
 }  // namespace foreshard::lowering

@@ -79,13 +79,10 @@ class Walk {
         if (!b.allocated || b.freed) complain("freed without being alive: " + describe(i.target));
         b.freed = true;
         const bool on_host = program_.buffers[static_cast<std::size_t>(i.target)].on_host;
-        const Clock& seen =
-            on_host ? clocks_[static_cast<std::size_t>(host_)] : after_issue(stream);
-        const auto expect_done = [&](const Access& a, const char* what) {
-          if (!b.recorded.contains(a.lane)) expect_seen(seen, a, i.target, what);
-        };
-        for (const Access& a : b.reads) expect_done(a, "freed before a read");
-        expect_done(b.written, "freed before a write");
+        Clock seen = on_host ? clocks_[static_cast<std::size_t>(host_)] : after_issue(stream);
+        for (const int named : b.recorded) join(seen, after_issue(named));
+        for (const Access& a : b.reads) expect_seen(seen, a, i.target, "freed before a read");
+        expect_seen(seen, b.written, i.target, "freed before a write");
         break;
       }
       case Kind::launch:

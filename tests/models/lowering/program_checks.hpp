@@ -15,8 +15,8 @@ namespace foreshard::tests {
 //   - whoever reads or writes a buffer comes after its last writer, and whoever writes it after its
 //     readers (no races between streams, host included);
 //   - a free comes after every use, as the buffer's own stream sees it: its memory may be handed to
-//     the next request of that stream at once. Uses by streams that record_stream named are waited
-//     for by the allocator;
+//     the next request of that stream at once. For streams that record_stream named the allocator
+//     waits, as far as they have come by the free;
 //   - a recomputation writes none of the activations that were kept for it;
 //   - events are recorded before they are waited for, ranges nest.
 std::vector<std::string> broken_laws(const RankProgram& program);

@@ -86,6 +86,8 @@ TEST(Families, WhatTheOperatorsDoNotComputeIsRefused) {
       "'tiny' has; expected \"pytorch-eager\"");
   plan.operators = OperatorSetName::pytorch_eager;
   EXPECT_EQ(refusal(stretched), "");
+  stretched.attention_bias = true;
+  EXPECT_NE(refusal(stretched).find("gradients of biases"), std::string::npos);
 }
 
 TEST(Families, AWindowShorterThanTheSequenceIsWarnedOf) {

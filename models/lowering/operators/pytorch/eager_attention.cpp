@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::int64_t kCudnnForwardWorkspace = 256;
 
-constexpr std::int64_t round_to(std::int64_t n, std::int64_t multiple) {
-  return ceil_div(n, multiple) * multiple;
-}
-
 CostKey attention_key(const EagerWriter& w, Operator op) {
   return w.key(op, {w.z.B, w.z.S, w.z.H, attention_kv_heads(w), w.z.d});
 }
@@ -60,7 +56,7 @@ void flash_forward(EagerWriter& w, const EagerAttention& a, const AttentionForwa
   Slot split_lse = kNone, split_out = kNone;
   if (splits > 1) {
     split_lse = w.scratch(4 * splits * B * H * S);
-    split_out = w.scratch(4 * splits * B * H * S * round_to(d, 32));
+    split_out = w.scratch(4 * splits * B * H * S * round_up(d, 32));
   }
   if (a.seed != kNone) {
     w.allocate(a.random_state);
@@ -121,9 +117,9 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
                                   const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
   const AttentionGradients g = gradients(w);
-  const std::int64_t rows = round_to(S, 128);
+  const std::int64_t rows = round_up(S, 128);
   const Slot softmax = w.scratch(4 * B * H * rows);
-  const Slot accumulated = w.scratch(4 * B * H * rows * round_to(d, 32));
+  const Slot accumulated = w.scratch(4 * B * H * rows * round_up(d, 32));
   Slot all_dk = kNone, all_dv = kNone;
   if (attention_kv_heads(w) != H) {
     all_dk = w.scratch(w.of(T * H * d));
@@ -219,7 +215,7 @@ EagerAttention declare_attention(EagerWriter& w) {
       a.seed = w.tensor(8);
       break;
     case AttentionKernel::efficient:
-      a.lse = w.tensor(4 * B * H * round_to(S, 32));
+      a.lse = w.tensor(4 * B * H * round_up(S, 32));
       if (!w.rules.efficient_takes_grouped) break;
       a.random_state = w.tensor(8);
       a.seed = w.tensor(8);

@@ -3,8 +3,8 @@
 namespace foreshard::lowering {
 namespace {
 
-struct Sizes {
-  explicit Sizes(const EagerWriter& w)
+struct MathSizes {
+  explicit MathSizes(const EagerWriter& w)
       : rows(w.of(w.z.T * w.z.H * w.z.d)),
         scores(w.of(w.z.B * w.z.H * w.z.S * w.z.S)),
         square(w.z.S * w.z.S) {}
@@ -12,7 +12,7 @@ struct Sizes {
 };
 
 // The causal mask in the compute type: ones, their lower triangle, then -inf where there is none.
-Slot causal_mask(EagerWriter& w, const Sizes& s) {
+Slot causal_mask(EagerWriter& w, const MathSizes& s) {
   const Slot ones = w.make("aten::ones", s.square, {});
   const Slot triangle = w.make("aten::tril", s.square, {ones});
   w.free({ones});
@@ -36,7 +36,7 @@ Slot product(EagerWriter& w, std::int64_t bytes, const CostKey& key, Slot a, Slo
 }  // namespace
 
 void declare_math_attention(EagerWriter& w, EagerAttention& a) {
-  const Sizes s(w);
+  const MathSizes s(w);
   a.values = w.tensor(s.rows);
   a.keys = w.tensor(s.rows);
   a.queries = w.tensor(s.rows);
@@ -46,7 +46,7 @@ void declare_math_attention(EagerWriter& w, EagerAttention& a) {
 
 void math_attention_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const Sizes s(w);
+  const MathSizes s(w);
   // One batch folds into [H, S, d] without a copy, and what was scaled is kept itself.
   const bool folds = B == 1;
   Slot scaled = kNone;
@@ -87,7 +87,7 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
 AttentionGradients math_attention_backward(EagerWriter& w, const EagerAttention& a,
                                            const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const Sizes s(w);
+  const MathSizes s(w);
   Slot dy = at.dy;
   if (B > 1) {
     dy = w.make("aten::clone", s.rows, {at.dy});

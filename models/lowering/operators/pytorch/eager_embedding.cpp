@@ -7,13 +7,9 @@
 namespace foreshard::lowering {
 namespace {
 
-constexpr std::int64_t round_to(std::int64_t n, std::int64_t multiple) {
-  return ceil_div(n, multiple) * multiple;
-}
-
 // CUB's DeviceScan over n numbers of 8 bytes.
 std::int64_t scan_bytes(const EagerWriter& w, std::int64_t n) {
-  return w.rules.scan_base + round_to(16 * (ceil_div(n, 896) + 32), 256);
+  return w.rules.scan_base + round_up(16 * (ceil_div(n, 896) + 32), 256);
 }
 
 // create_position_ids, then find_packed_sequence_indices of the causal mask.
@@ -72,7 +68,7 @@ void sorted_gradient(EagerWriter& w, Slot weight) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
   const Slot sorted = w.scratch(8 * T), original = w.scratch(8 * T), range = w.scratch(8 * T);
   const Slot sort =
-      w.scratch(2 * round_to(8 * T, 256) + w.rules.sort_base + 1024 * ceil_div(T, 4096));
+      w.scratch(2 * round_up(8 * T, 256) + w.rules.sort_base + 1024 * ceil_div(T, 4096));
   w.free({sort, range});
   w.allocate(weight);
   const Slot counts = w.scratch(8 * T), unique = w.scratch(8), temporary = w.scratch(8 * T);
@@ -81,7 +77,7 @@ void sorted_gradient(EagerWriter& w, Slot weight) {
   const Slot offsets = w.scratch(8 * segments), parts = w.scratch(8 * segments);
   w.free({w.scratch(scan_bytes(w, segments))});
   constexpr std::int64_t kRowsOfPart = 10;
-  const std::int64_t most = T / kRowsOfPart + segments, width = round_to(D, 32);
+  const std::int64_t most = T / kRowsOfPart + segments, width = round_up(D, 32);
   const Slot count = w.scratch(8), starts = w.scratch(8 * most);
   const std::int64_t blocks = ceil_div(segments * width, std::min<std::int64_t>(width, 1024));
   Slot sums = kNone, indices = kNone;

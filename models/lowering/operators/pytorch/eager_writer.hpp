@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "models/base/units.hpp"
 #include "models/lowering/script/pytorch_rules.hpp"
 #include "models/lowering/script/script.hpp"
 #include "models/sharding/job.hpp"
