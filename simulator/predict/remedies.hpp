@@ -13,6 +13,6 @@ namespace foreshard::simulator {
 
 // The changes that save most, at most three, the best first, those that fit before those that do not. `options` are those of the prediction
 // of `job`; `threads` predict at the same time.
-std::vector<Remedy> find_remedies(const Job& job, const PredictionOptions& options, int threads);
+Remedies find_remedies(const Job& job, const PredictionOptions& options, int threads);
 
 }  // namespace foreshard::simulator
