@@ -98,8 +98,8 @@ TEST(Fsdp1, AlignsParametersInTheFlatOne) {
 // The same without use_orig_params: 66 elements in shards of 17, of which the last is padded.
 TEST(Fsdp1, PadsOnlyTheLastShardOfAFlatParameterOfItsOwn) {
   const LlamaConfig model = tests::small_llama({6, 7, 1, 2, 2, 5});
-  const Job job = job_of(
-      "pytorch = {implementation = 'torchtitan', use_orig_params = false}\n", 4, model);
+  const Job job =
+      job_of("pytorch = {implementation = 'torchtitan', use_orig_params = false}\n", 4, model);
   const FlatParameter root = flat_parameters(job, place_of(job, 3))[0];
   EXPECT_EQ(root.numel, 66);
   EXPECT_TRUE(root.paddings.empty());
