@@ -13,6 +13,7 @@ struct PyTorchRules {
   bool norm_is_fused = true;             // nn.RMSNorm is one operator
   bool norm_weight_after_cast = false;   // a composite norm multiplies by the weight in 16 bits
   bool flash_keeps_random_state = true;  // on the device, for backward
+  bool flash_rounds_large_heads = true;  // those of more than 128 up to a multiple of 64, not 32
   bool efficient_takes_grouped = false;  // memory-efficient attention takes native grouped queries
   bool slices_are_nodes = false;         // autograd copies gradients of full-range slices
   bool rotary_uses_cublas = true;        // transformers' table of angles is a matrix product

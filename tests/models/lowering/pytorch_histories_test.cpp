@@ -1,52 +1,33 @@
 // Whole allocation histories of PyTorch, from the set-up to the last step: what unmodified PyTorch asked
 // of its allocator, request by request and free by free, is what the program of the plan does.
-#include <map>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "models/lowering/lower.hpp"
+#include "tests/models/lowering/allocator_requests.hpp"
 #include "tests/models/lowering/program_checks.hpp"
+#include "tests/models/lowering/pytorch_case.hpp"
 #include "tests/models/lowering/recorded_cases.hpp"
 
 namespace foreshard {
 namespace {
 
-// "+450240 compute", or "-12": the free of the twelfth allocation.
-std::vector<std::string> logged(const RecordedCase& c) {
-  std::vector<std::string> events;
-  std::map<std::int64_t, int> alive;  // by address: the allocation's number
-  int number = 0;
-  for (const auto& event : log_lines(c.log())) {
-    const std::string action = event.value("action", "");
-    if (action == "alloc") {
-      alive[event["addr"]] = number++;
-      events.push_back("+" + std::to_string(event["size"].get<std::int64_t>()) + " " +
-                       event["stream"].get<std::string>());
-    } else if (action == "free_requested") {
-      events.push_back("-" + std::to_string(alive[event["addr"]]));
-    }
-  }
-  return events;
-}
+const std::filesystem::path kRoot(FORESHARD_SOURCE_DIR);
+const std::filesystem::path kConfigs = kRoot / "tests/golden/fsdp_requests/configs";
+const std::filesystem::path kGpuLogs = kRoot / "traces/samples/pytorch_gpu/h100/events";
 
-std::vector<std::string> lowered(const RankProgram& program, int steps) {
-  std::vector<std::string> events;
-  std::map<BufferId, int> alive;
-  int number = 0;
-  for (int step = 0; step <= steps; ++step) {
-    for (const Instruction& i : program.step(step).instructions) {
-      if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
-      const Buffer& buffer = program.buffers[static_cast<std::size_t>(i.target)];
-      if (buffer.on_host) continue;
-      if (i.kind == Kind::free) {
-        events.push_back("-" + std::to_string(alive[i.target]));
-        continue;
-      }
-      alive[i.target] = number++;
-      events.push_back("+" + std::to_string(buffer.bytes) + " " + program.name(buffer.pool));
-    }
-  }
-  return events;
+void expect_history(const Job& job, int rank, int steps, const std::filesystem::path& log) {
+  const tests::Requests pytorch = tests::requests(log_lines(log));
+  // One step more: a log may end with what the next step frees first.
+  tests::Requests ours = tests::requests(lower(job, rank), 0, steps + 1);
+  ASSERT_GT(pytorch.size(), 100U);
+  ASSERT_GT(ours.size(), pytorch.size());
+  ours.resize(pytorch.size());
+  const std::string difference = tests::difference(ours, pytorch);
+  EXPECT_TRUE(difference.empty()) << difference;
 }
 
 class PyTorchHistories : public testing::TestWithParam<RecordedCase> {};
@@ -59,14 +40,7 @@ TEST_P(PyTorchHistories, AreThoseOfThePlansPrograms) {
   ASSERT_TRUE(plan) << plan.error().text();
   const auto job = make_job(*model, *plan, c.id, c.ranks);
   ASSERT_TRUE(job) << job.error().text();
-  const std::vector<std::string> pytorch = logged(c);
-  // One step more: a log may end with what the next step frees first.
-  const std::vector<std::string> ours = lowered(lower(*job, c.rank), c.steps + 1);
-  ASSERT_GT(pytorch.size(), 100U);
-  ASSERT_GT(ours.size(), pytorch.size());
-  for (std::size_t i = 0; i < pytorch.size(); ++i) {
-    ASSERT_EQ(ours[i], pytorch[i]) << "at event " << i << " of " << pytorch.size();
-  }
+  expect_history(*job, c.rank, c.steps, c.log());
 }
 
 TEST_P(PyTorchHistories, ComeFromProgramsThatObeyTheLaws) {
@@ -81,6 +55,32 @@ TEST_P(PyTorchHistories, ComeFromProgramsThatObeyTheLaws) {
 
 INSTANTIATE_TEST_SUITE_P(Recorded, PyTorchHistories, testing::ValuesIn(recorded_cases("")),
                          [](const auto& recorded) { return test_name(recorded.param); });
+
+// The same of real kernels on an H100, whose logs describe their plans in words.
+class GpuHistories : public testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(GpuHistories, AreThoseOfThePlansPrograms) {
+  const nlohmann::json words = log_lines(GetParam()).front()["case"];
+  const std::string model = words["model"];
+  std::ifstream config(kConfigs / (model + ".json"));
+  const tests::PyTorchCase c = tests::pytorch_case(words, nlohmann::json::parse(config));
+  const auto job = make_job(c.model, c.plan, words["id"], c.ranks);
+  ASSERT_TRUE(job) << job.error().text();
+  expect_history(*job, c.rank, c.steps, GetParam());
+}
+
+// FSDP1's frees follow the device, DDP's order of gradients the words that are left out here.
+std::vector<std::filesystem::path> gpu_logs() {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(kGpuLogs)) {
+    if (log_lines(entry.path()).front()["case"]["api"] == "fsdp2") found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+INSTANTIATE_TEST_SUITE_P(H100, GpuHistories, testing::ValuesIn(gpu_logs()),
+                         [](const auto& log) { return log.param.stem().stem().string(); });
 
 }  // namespace
 }  // namespace foreshard

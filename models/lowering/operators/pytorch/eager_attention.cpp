@@ -44,6 +44,11 @@ std::int64_t flash_splits(const EagerWriter& w) {
   return 1;
 }
 
+// The size of a head that the kernels accumulate.
+std::int64_t flash_head(const EagerWriter& w) {
+  return round_up(w.z.d, w.z.d > 128 && w.rules.flash_rounds_large_heads ? 64 : 32);
+}
+
 std::vector<Operand> inputs(const AttentionForward& at) {
   return {Operand::of(at.q), Operand::of(at.k), Operand::of(at.v)};
 }
@@ -56,7 +61,7 @@ void flash_forward(EagerWriter& w, const EagerAttention& a, const AttentionForwa
   Slot split_lse = kNone, split_out = kNone;
   if (splits > 1) {
     split_lse = w.scratch(4 * splits * B * H * S);
-    split_out = w.scratch(4 * splits * B * H * S * round_up(d, 32));
+    split_out = w.scratch(4 * splits * B * H * S * flash_head(w));
   }
   if (a.seed != kNone) {
     w.allocate(a.random_state);
@@ -88,15 +93,15 @@ void efficient_forward(EagerWriter& w, const EagerAttention& a, const AttentionF
 }
 
 void cudnn_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
-  w.allocate(a.random_state);
   w.allocate(a.seed);
+  w.allocate(a.random_state);
   w.allocate(a.out);
   w.allocate(a.lse);
   const Slot workspace = w.scratch(kCudnnForwardWorkspace);
   w.launch(attention_key(w, Operator::attention), "aten::_scaled_dot_product_cudnn_attention",
            inputs(at), {Operand::of(a.out), Operand::of(a.lse), Operand::of(workspace)});
   w.free({workspace});
-  if (!at.keeps) w.free({a.lse, a.random_state, a.seed});
+  if (!at.keeps) w.free({a.lse, a.seed, a.random_state});
 }
 
 // Gradients of queries, keys and values, allocated.
@@ -119,7 +124,7 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
   const AttentionGradients g = gradients(w);
   const std::int64_t rows = round_up(S, 128);
   const Slot softmax = w.scratch(4 * B * H * rows);
-  const Slot accumulated = w.scratch(4 * B * H * rows * round_up(d, 32));
+  const Slot accumulated = w.scratch(4 * B * H * rows * flash_head(w));
   Slot all_dk = kNone, all_dv = kNone;
   if (attention_kv_heads(w) != H) {
     all_dk = w.scratch(w.of(T * H * d));
@@ -133,6 +138,17 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
     w.free({at.dy, at.k, at.q, at.v, a.lse, a.out, a.random_state, a.seed});
   }
   return g;
+}
+
+// Of one head: the gradient of the queries in fp32 by blocks, each with its counter; of large heads in 16
+// bits those of keys and values as well, which no longer fit into registers.
+std::int64_t efficient_workspace(const EagerWriter& w) {
+  const std::int64_t S = w.z.S, d = w.z.d;
+  const bool spills = w.z.is_16_bit && d > 128;
+  const std::int64_t height = d <= 64 ? 64 : 128,
+                     width = d > 64 && w.z.is_16_bit && !spills ? 128 : 64;
+  const std::int64_t queries = ceil_div(S, height) * ceil_div(d, width) * (4 * height * width + 16);
+  return queries + (spills ? 2 * 4 * round_up(S, width) * round_up(d, height) : 0);
 }
 
 AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
@@ -158,9 +174,7 @@ AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
       w.free({product});
     }
   }
-  const std::int64_t height = d <= 64 ? 64 : 128, width = d <= 64 ? 64 : is_16_bit ? 128 : 64;
-  const Slot workspace =
-      w.scratch(B * H * ceil_div(S, height) * ceil_div(d, width) * (4 * height * width + 16));
+  const Slot workspace = w.scratch(B * H * efficient_workspace(w));
   launch_backward(w, a, at, g, "aten::_scaled_dot_product_efficient_attention_backward", workspace);
   w.free({delta, workspace, all_dv, all_dk});
   if (at.recomputed) {

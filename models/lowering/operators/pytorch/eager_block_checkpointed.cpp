@@ -41,6 +41,12 @@ void EagerBlock::checkpointed_forward() {
   w_.leave(root_);
 }
 
+// torchtitan's list of what selective checkpointing saves names flash and memory-efficient attention.
+bool EagerBlock::keeps_attention() const {
+  return kept_.attention && (attention_.kernel == AttentionKernel::flash ||
+                             attention_.kernel == AttentionKernel::efficient);
+}
+
 void EagerBlock::free_attention_inputs() {
   const Slot v = repeats() ? all_v_ : kept_.odd ? kNone : v_;
   if (is_math()) {

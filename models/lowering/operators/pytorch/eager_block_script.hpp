@@ -54,7 +54,7 @@ class EagerBlock {
   void gate_and_up();
   void attention_output();
 
-  bool keeps_attention() const { return kept_.attention && !is_math(); }
+  bool keeps_attention() const;
   void checkpointed_forward();
   void free_attention_inputs();
   void recomputation();

@@ -7,6 +7,8 @@
 namespace foreshard::lowering {
 namespace {
 
+constexpr std::int64_t kSortTile = 4608;  // of CUB's radix sort of 64-bit pairs
+
 // CUB's DeviceScan over n numbers of 8 bytes.
 std::int64_t scan_bytes(const EagerWriter& w, std::int64_t n) {
   return w.rules.scan_base + round_up(16 * (ceil_div(n, 896) + 32), 256);
@@ -68,7 +70,7 @@ void sorted_gradient(EagerWriter& w, Slot weight) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
   const Slot sorted = w.scratch(8 * T), original = w.scratch(8 * T), range = w.scratch(8 * T);
   const Slot sort =
-      w.scratch(2 * round_up(8 * T, 256) + w.rules.sort_base + 1024 * ceil_div(T, 4096));
+      w.scratch(2 * round_up(8 * T, 256) + w.rules.sort_base + 1024 * ceil_div(T, kSortTile));
   w.free({sort, range});
   w.allocate(weight);
   const Slot counts = w.scratch(8 * T), unique = w.scratch(8), temporary = w.scratch(8 * T);

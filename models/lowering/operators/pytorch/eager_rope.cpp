@@ -28,12 +28,13 @@ void half_forward(EagerWriter& w, Slot q, Slot out) {
 Slot complex_backward(EagerWriter& w, const RopeBackward& at) {
   const std::int64_t elements = w.z.T * at.heads * w.z.d;
   Slot dq = at.dq;
-  const auto become = [&](std::string_view op) {
-    const Slot before = std::exchange(dq, w.make(op, 4 * elements, {dq}));
-    w.free({before});
+  const auto replace = [&](std::string_view op) {
+    const Slot next = w.make(op, 4 * elements, {dq});
+    w.free({dq});
+    dq = next;
   };
-  if (w.z.is_16_bit) become("aten::_to_copy");
-  if (at.heads_are_outer && at.heads > 1) become("aten::clone");
+  if (w.z.is_16_bit) replace("aten::_to_copy");
+  if (at.heads_are_outer && at.heads > 1) replace("aten::clone");
   const Slot conjugate = w.make("aten::clone", 4 * w.z.S * w.z.d, {});
   const Slot turned = w.make("aten::mul", 4 * elements, {dq, conjugate});
   w.free({conjugate, dq});
