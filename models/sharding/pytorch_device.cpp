@@ -75,7 +75,7 @@ DeviceTraits pytorch_device(const Machine& machine, const PyTorchPlan& plan) {
   const std::int64_t workspace =
       configured > 0 ? configured : default_workspace(machine, nearest_described(plan.version));
   return {DeviceKind::cuda, capability_number(machine.compute_capability),
-          static_cast<int>(machine.multiprocessors), Bytes(workspace)};
+          static_cast<int>(machine.multiprocessors), Bytes{workspace}};
 }
 
 }  // namespace foreshard

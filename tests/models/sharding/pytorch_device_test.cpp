@@ -42,12 +42,12 @@ TEST(PyTorchDevice, WorkspacesFollowDeviceAndVersion) {
 TEST(PyTorchDevice, IsTheJobsMachineOrAnH100) {
   const Machine a100 = *load_machine("a100-sxm-40");
   Plan plan = eager();
-  EXPECT_EQ(job_of(plan)->device, (DeviceTraits{DeviceKind::cuda, 90, 132, Bytes(33'554'432)}));
+  EXPECT_EQ(job_of(plan)->device, (DeviceTraits{DeviceKind::cuda, 90, 132, Bytes{33'554'432}}));
   const Job job = *job_of(plan, &a100);
-  EXPECT_EQ(job.device, (DeviceTraits{DeviceKind::cuda, 80, 108, Bytes(8'519'680)}));
+  EXPECT_EQ(job.device, (DeviceTraits{DeviceKind::cuda, 80, 108, Bytes{8'519'680}}));
   plan.pytorch.cublas_workspace_config = ":4096:8";
   EXPECT_EQ(replan(job, plan, "plan.toml")->device,
-            (DeviceTraits{DeviceKind::cuda, 80, 108, Bytes(33'554'432)}));
+            (DeviceTraits{DeviceKind::cuda, 80, 108, Bytes{33'554'432}}));
   plan.pytorch.implementation = Implementation::transformers;  // a tree of its own
   EXPECT_EQ(replan(job, plan, "plan.toml")->device.compute_capability, 80);
   EXPECT_EQ(job_of(Plan{}, &a100)->device, DeviceTraits{}) << "Foreshard's own operators";
