@@ -11,9 +11,11 @@
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction_report.hpp"
+#include "simulator/predict/remedies.hpp"
 #include "traces/allocator/history_writer.hpp"
 #include "traces/export/gzip_output.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/processors.hpp"
 #include "traces/snapshot/history_snapshot.hpp"
 #include "traces/snapshot/snapshot_writer.hpp"
 
@@ -44,6 +46,7 @@ class Predict : public Command {
   JobOptions job_;
   JsonOutput json_;
   std::int64_t steps_ = 2;
+  bool explains_ = false;
   int rank_ = 0;
   std::string costs_, machine_, trace_, memory_events_, memory_snapshot_;
   std::optional<std::int64_t> device_memory_;
@@ -62,6 +65,12 @@ Result<Sources> Predict::load_sources() const {
     sources.machine = std::move(*machine);
   }
   return sources;
+}
+
+// The one that was named, or that the recordings are of.
+std::optional<Machine> device_of(const Sources& sources) {
+  if (sources.machine || !sources.costs || !sources.costs->is_accelerator) return sources.machine;
+  return machine_reported_as(sources.costs->machine_name);
 }
 
 // Ranks of the job that share a node, against what a node of the machine holds.
@@ -83,10 +92,8 @@ Result<void> Predict::check_sources(const Sources& sources, const Job& job) cons
                     "), which --machine " + machine_ +
                     " cannot add to; expected costs of an accelerator, or no --machine");
   }
-  if (sources.machine) return check_nodes(job, *sources.machine);
-  if (!sources.costs || !sources.costs->is_accelerator) return {};
-  const auto recorded = machine_reported_as(sources.costs->machine_name);
-  return recorded ? check_nodes(job, *recorded) : Result<void>();
+  const std::optional<Machine> device = device_of(sources);
+  return device ? check_nodes(job, *device) : Result<void>();
 }
 
 Result<void> Predict::check_options() const {
@@ -132,7 +139,7 @@ Result<void> Predict::write_answers(const Job& job, const Prediction& prediction
     if (!ok) return ok;
   }
   const auto done = json_.answer(simulator::prediction_json(job, prediction),
-                                 simulator::prediction_text(job, prediction));
+                                 simulator::prediction_text(job, prediction, explains_));
   if (!done || json_.is_standard_output()) return done;
   for (const std::string& warning : prediction.warnings) warn(warning);
   return {};
@@ -142,18 +149,23 @@ Result<int> Predict::run() {
   simulator::PredictionOptions options;
   options.steps = steps_;
   options.device_memory = device_memory_;
-  auto job = job_.load();
-  if (!job) return tl::unexpected(job.error());
-  if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
   auto sources = load_sources();
   if (!sources) return tl::unexpected(sources.error());
+  const std::optional<Machine> device = device_of(*sources);
+  auto job = job_.load(device ? &*device : nullptr);
+  if (!job) return tl::unexpected(job.error());
+  if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_sources(*sources, *job); !ok) return tl::unexpected(ok.error());
   options.costs = sources->costs ? &*sources->costs : nullptr;
   options.machine = sources->machine ? &*sources->machine : nullptr;
-  options.wants_path = true;
+  options.wants_path = options.wants_explanation = true;
   options.keeps_memory_records =
       !trace_.empty() || !memory_events_.empty() || !memory_snapshot_.empty();
-  return written(write_answers(*job, simulator::predict(*job, options)));
+  Prediction prediction = simulator::predict(*job, options);
+  if (explains_ || !prediction.fits) {
+    prediction.remedies = simulator::find_remedies(*job, options, traces::cores());
+  }
+  return written(write_answers(*job, prediction));
 }
 
 CommandText Predict::text() const {
@@ -182,6 +194,8 @@ void Predict::add_to(Options& options) {
                              "one of your own"});
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
+  options.flag("--explain", explains_,
+               "list all that holds memory at the peak, and the plan changes that save most");
   options.output("--trace", trace_, {"TRACE", "write the predicted run as a trace (.fst)"});
   options.output(
       "--memory-events", memory_events_,

@@ -19,7 +19,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"models/allocator", {"models/plan"}},
     {"models/hardware", {"models/base", "models/hardware/catalogue"}},
     {"models/hardware/catalogue", {}},
-    {"models/sharding", {"models/llama", "models/plan"}},
+    {"models/sharding", {"models/hardware", "models/llama", "models/plan"}},
     {"models/program", {"models/allocator", "models/sharding"}},
     {"models/lowering/script", {"models/program"}},
     {"models/lowering/operators", {"models/lowering/script"}},

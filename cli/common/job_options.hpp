@@ -15,7 +15,8 @@ struct JobOptions {
   std::optional<int> nodes;
 
   void add_to(Options& options);
-  Result<Job> load() const;
+  // `machine`: that PyTorch's operators run on; may be null.
+  Result<Job> load(const Machine* machine = nullptr) const;
 };
 
 }  // namespace foreshard::cli

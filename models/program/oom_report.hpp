@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "models/allocator/allocator_types.hpp"
 #include "models/program/step_program.hpp"
@@ -24,6 +25,10 @@ struct OomReport {
 // first launch, collective, copy or host work from there on that has the buffer among its operands.
 OomReport oom_report(const RankProgram& program, std::int64_t step, std::int64_t instruction,
                      int rank, const OutOfMemory& request);
+
+// The operator for which the program's instruction `allocation` takes its buffer; "": none uses it.
+std::string_view operator_that_uses(const RankProgram& program, const Program& code,
+                                    std::int64_t allocation);
 
 // The JSON object of every answer's `oom`.
 std::string to_json(const OomReport& report);

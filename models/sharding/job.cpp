@@ -5,6 +5,8 @@
 #include "models/plan/plan_effects.hpp"
 #include "models/plan/plan_words.hpp"
 #include "models/sharding/program_size.hpp"
+#include "models/sharding/pytorch_device.hpp"
+#include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard {
 namespace {
@@ -141,37 +143,6 @@ Result<void> check_model(const LlamaConfig& model, OperatorSetName operators,
   return {};
 }
 
-// Two pools of cuBLAS' workspaces, ":KiB:count:KiB:count".
-std::int64_t configured_workspace(const std::string& config) {
-  std::int64_t bytes = 0, kibibytes = 0, number = 0;
-  int fields = 0;
-  const auto end_field = [&] {
-    if (fields++ % 2 == 0) {
-      kibibytes = number;
-    } else {
-      bytes += kibibytes * 1024 * number;
-    }
-    number = 0;
-  };
-  for (std::size_t i = 1; i < config.size(); ++i) {
-    if (config[i] == ':') {
-      end_field();
-    } else {
-      number = 10 * number + (config[i] - '0');
-    }
-  }
-  if (config.size() > 1) end_field();
-  return bytes;
-}
-
-// PyTorch's operators run on an H100 SXM where no machine says otherwise.
-DeviceTraits hopper_traits(const PyTorchPlan& plan) {
-  constexpr std::int64_t kWorkspace =
-      32 << 20;  // at::cuda::parseChosenWorkspaceSize, of capability 9.0
-  const std::int64_t configured = configured_workspace(plan.cublas_workspace_config);
-  return {DeviceKind::cuda, 90, 132, Bytes(configured > 0 ? configured : kWorkspace)};
-}
-
 // FSDP1 and DDP are described only as PyTorch's operators run under them.
 Result<void> check_runtime(const Plan& plan, const std::string& file) {
   if (plan.runtime == RuntimeName::fsdp2) return {};
@@ -190,9 +161,21 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
                     "false, or runtime \"fsdp2\"");
   };
   const bool is_ddp = plan.runtime == RuntimeName::ddp;
+  if (is_ddp && plan.precision.param != plan.precision.storage) {
+    return fail(file, "precision.param",
+                "is \"" + std::string(name(plan.precision.param)) +
+                    "\", but DDP computes in the type of its parameters; expected that of "
+                    "precision.storage, \"" +
+                    std::string(name(plan.precision.storage)) + "\"");
+  }
   if (auto ok = unsupported(plan.offload.optimizer, "offload.optimizer"); !ok) return ok;
   if (auto ok = unsupported(plan.offload.activations, "offload.activations"); !ok) return ok;
   return unsupported(is_ddp && plan.offload.parameters, "offload.parameters");
+}
+
+DeviceTraits device_of(const Plan& plan, const Machine* machine) {
+  if (plan.operators == OperatorSetName::foreshard) return {};
+  return pytorch_device(machine == nullptr ? default_pytorch_machine() : *machine, plan.pytorch);
 }
 
 // Completes a job that has all but its warnings, and perhaps its units.
@@ -207,7 +190,11 @@ Result<Job> checked(Job job, const std::string& plan_file) {
     return tl::unexpected(ok.error());
   }
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_pytorch_support(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);
+  for (std::string& sentence : pytorch_approximations(plan)) {
+    job.warnings.push_back(std::move(sentence));
+  }
   if (plan.batch.sequence > job.model.context) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
                            " exceeds the model's max_position_embeddings, " +
@@ -259,30 +246,32 @@ int shard_group_size(const Job& job) {
 }
 
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
-                     int ranks, int nodes) {
-  return checked(
-      {model,
-       with_llama_classes(plan, model),
-       ranks,
-       nodes,
-       plan.operators == OperatorSetName::foreshard ? DeviceTraits{} : hopper_traits(plan.pytorch),
-       is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
-       {},
-       {}},
-      plan_file);
+                     int ranks, int nodes, const Machine* machine) {
+  return checked({model,
+                  with_llama_classes(plan, model),
+                  ranks,
+                  nodes,
+                  machine == nullptr ? std::nullopt : std::optional(*machine),
+                  device_of(plan, machine),
+                  is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
+                  {},
+                  {}},
+                 plan_file);
 }
 
 Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_file) {
   const Plan plan = with_llama_classes(given, job.model);
+  const Machine* const machine = job.machine ? &*job.machine : nullptr;
   if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
-    return make_job(job.model, plan, plan_file, job.ranks, job.nodes);
+    return make_job(job.model, plan, plan_file, job.ranks, job.nodes, machine);
   }
   const bool wraps_alike = plan.wrap == job.plan.wrap && plan.runtime == job.plan.runtime;
   return checked({job.model,
                   plan,
                   job.ranks,
                   job.nodes,
-                  job.device,
+                  job.machine,
+                  device_of(plan, machine),
                   job.tree,
                   wraps_alike ? job.units : std::vector<Unit>(),
                   {}},

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
+#include "models/hardware/hardware.hpp"
 #include "models/llama/llama_config.hpp"
 #include "models/llama/module_tree.hpp"
 #include "models/plan/plan.hpp"
@@ -20,15 +22,18 @@ struct Job {
   Plan plan;
   int ranks = 1;
   int nodes = 0;  // 0: unknown; hybrid sharding over a node's ranks needs it
+  // What PyTorch's operators run on; nothing: an H100 SXM. Others do not depend on it.
+  std::optional<Machine> machine;
   DeviceTraits device;
   ModuleTree tree;
   std::vector<Unit> units;
   std::vector<std::string> warnings;  // settings of the plan that have no effect here
 };
 
-// Checks what only holds for a number of ranks: groups that divide it, nodes.
+// Checks what only holds for a number of ranks: groups that divide it, nodes. `machine` may be
+// null.
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
-                     int ranks, int nodes = 0);
+                     int ranks, int nodes = 0, const Machine* machine = nullptr);
 
 // A job of the same model and ranks by another plan. It shares what plans do not change: the tree.
 Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_file);

@@ -112,8 +112,8 @@ class AcceleratorCosts final : public CostModel {
   std::int64_t device_bytes() const override {
     return machine_ == nullptr ? 0 : machine_->device_bytes();
   }
-  std::int64_t bytes_outside_allocator(const RankProgram& program) const override {
-    return machine_ == nullptr ? 0 : machine_->bytes_outside_allocator(program);
+  std::optional<OutsideMemory> outside_allocator(const RankProgram& program) const override {
+    return machine_ == nullptr ? std::nullopt : machine_->outside_allocator(program);
   }
   int ranks_per_node() const override {
     return machine_ == nullptr ? ranks_per_node_ : machine_->ranks_per_node();

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "models/program/operators.hpp"
 #include "models/program/step_program.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/costs/outside_memory.hpp"
 #include "simulator/engine/engine.hpp"
 
 namespace foreshard::simulator {
@@ -65,8 +67,8 @@ class CostModel {
 
   // Bytes of one rank's device where the machine has a limit; 0: unlimited.
   virtual std::int64_t device_bytes() const { return 0; }
-  // What of those is gone before the allocator sees them, for a rank that runs this program.
-  virtual std::int64_t bytes_outside_allocator(const RankProgram&) const { return 0; }
+  // What of those the allocator never gets, for a rank that runs this program; nothing: unknown.
+  virtual std::optional<OutsideMemory> outside_allocator(const RankProgram&) const { return {}; }
   // The device that has no data sheet here, so that what was not measured is unknown; "": none.
   virtual std::string unknown_device() const { return ""; }
   virtual int ranks_per_node() const = 0;

@@ -3,8 +3,8 @@
 // machine in question.
 #include <algorithm>
 
-#include "simulator/costs/communicator_memory.hpp"
 #include "simulator/costs/cost_model.hpp"
+#include "simulator/costs/outside_memory.hpp"
 #include "simulator/network/nccl_planner.hpp"
 
 namespace foreshard::simulator {
@@ -59,8 +59,8 @@ class MachineCosts final : public CostModel {
 
   double peak_flops_per_ns(DType type) const override { return machine_.peak_flops(type) / 1e9; }
   std::int64_t device_bytes() const override { return machine_.memory.count; }
-  std::int64_t bytes_outside_allocator(const RankProgram& program) const override {
-    return simulator::bytes_outside_allocator(nccl_, program, ranks_per_node_);
+  std::optional<OutsideMemory> outside_allocator(const RankProgram& program) const override {
+    return outside_memory(nccl_, program, ranks_per_node_);
   }
   int ranks_per_node() const override { return ranks_per_node_; }
   double band() const override { return kMachineBand; }

@@ -20,6 +20,7 @@ class MemoryWalk final : private AllocatorListener {
         blocks_(program.buffers.size(), kNoBlock) {
     allocator_.set_stream_events(&progress_);
     if (options.keeps_records) allocator_.set_listener(this);
+    if (options.lists_alive) allocated_in_.resize(program.buffers.size());
   }
 
   RankMemory run() {
@@ -32,7 +33,8 @@ class MemoryWalk final : private AllocatorListener {
       if (step_ > 0 && step_ <= options_.steps)
         result_.steps.emplace_back().include(allocator_.statistics());
     }
-    if (options_.keeps_records) result_.end = allocator_.segments();
+    if (options_.keeps_records || options_.lists_alive) result_.end = allocator_.segments();
+    if (options_.lists_alive) list_alive();
     return std::move(result_);
   }
 
@@ -93,6 +95,10 @@ class MemoryWalk final : private AllocatorListener {
   void hand_over(const Repetition& r) {
     const auto made = blocks_.begin() + r.first_buffer;
     std::copy(made, made + r.buffers(), made - r.buffers());
+    if (options_.lists_alive) {
+      const auto phases = allocated_in_.begin() + r.first_buffer;
+      std::copy(phases, phases + r.buffers(), phases - r.buffers());
+    }
     std::fill(made, made + r.buffers(), kNoBlock);
   }
 
@@ -137,6 +143,7 @@ class MemoryWalk final : private AllocatorListener {
       return false;
     }
     blocks_[static_cast<std::size_t>(i.target)] = allocation->block;
+    if (options_.lists_alive) allocated_in_[static_cast<std::size_t>(i.target)] = i.phase;
     by_category_[static_cast<std::size_t>(buffer.category)] += allocation->bytes;
     const std::int64_t allocated = allocator_.statistics().allocated;
     if (allocated > highest_) {
@@ -158,6 +165,14 @@ class MemoryWalk final : private AllocatorListener {
     by_category_[static_cast<std::size_t>(buffer.category)] -= allocator_.bytes(block);
     allocator_.free(block);
     block = kNoBlock;
+  }
+
+  void list_alive() {
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      if (blocks_[b] == kNoBlock) continue;
+      result_.alive.push_back(
+          {static_cast<BufferId>(b), allocator_.bytes(blocks_[b]), allocated_in_[b]});
+    }
   }
 
   // New segments and released ones cost the host time; a release waits for the device.
@@ -191,7 +206,8 @@ class MemoryWalk final : private AllocatorListener {
   VirtualSegments segments_;
   CachingAllocator allocator_;
   StreamProgress progress_;
-  std::vector<BlockId> blocks_;  // by BufferId
+  std::vector<BlockId> blocks_;      // by BufferId
+  std::vector<Phase> allocated_in_;  // likewise
   RankMemory result_;
   std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};
   std::int64_t step_ = 0, host_ = 0, highest_ = 0;

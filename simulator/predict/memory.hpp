@@ -46,6 +46,13 @@ struct MemoryRecord {
   AllocatorEvent event;  // of the host: alloc and free_completed, without an address
 };
 
+// A buffer of the device that holds memory, and in which phase it was allocated.
+struct LiveBuffer {
+  BufferId buffer = kNone;
+  std::int64_t bytes = 0;  // of its block
+  Phase allocated_in = Phase::setup;
+};
+
 struct RankMemory {
   MemoryPeaks run;                 // from the set-up on
   std::int64_t peak_host = 0;      // likewise
@@ -55,7 +62,8 @@ struct RankMemory {
   std::vector<HostDelay> delays;
   // Only on request:
   std::vector<MemoryRecord> records;
-  std::vector<SegmentState> end;  // what is reserved after them
+  std::vector<SegmentState> end;  // what is reserved where the walk ends
+  std::vector<LiveBuffer> alive;  // what holds memory there
 };
 
 struct MemoryOptions {
@@ -64,8 +72,9 @@ struct MemoryOptions {
   std::int64_t segment_alloc_ns = 0;     // what the driver takes, for the delays
   std::int64_t segment_free_ns = 0;
   bool keeps_records = false;
+  bool lists_alive = false;
   GpuTiming gpu_timing = GpuTiming::ready;
-  // Another rank failed here: this one goes on up to and with this instruction.
+  // The walk goes on up to and with this instruction, for another rank failed there.
   std::optional<MemoryFailure> stop;
 };
 

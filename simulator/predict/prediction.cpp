@@ -9,16 +9,10 @@
 #include "models/base/figures.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/program/unrolled.hpp"
-#include "traces/processors.hpp"
+#include "simulator/predict/chosen_costs.hpp"
 
 namespace foreshard::simulator {
 namespace {
-
-std::unique_ptr<CostModel> choose_costs(int ranks, int nodes, const PredictionOptions& options) {
-  if (options.costs != nullptr) return table_costs(*options.costs, ranks, nodes, options.machine);
-  if (options.machine != nullptr) return machine_costs(*options.machine, ranks, nodes);
-  return processor_costs(traces::cores(), ranks);
-}
 
 bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
   return std::tie(a.step, a.instruction) < std::tie(b.step, b.instruction);
@@ -26,11 +20,11 @@ bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
 
 class Predictor {
  public:
-  Predictor(ProgramSet set, std::unique_ptr<CostModel> costs, const PredictionOptions& options,
-            Prediction memory)
+  Predictor(ProgramSet set, ChosenCosts costs, const PredictionOptions& options, Prediction memory)
       : set_(std::move(set)),
         options_(options),
-        costs_(std::move(costs)),
+        costs_(std::move(costs.model)),
+        limits_memory_(costs.limits_memory),
         memory_(std::move(memory)) {}
 
   Prediction run() {
@@ -82,15 +76,15 @@ class Predictor {
   std::optional<std::int64_t> capacity() const {
     if (options_.device_memory) return options_.device_memory;
     const std::int64_t device = costs_->device_bytes();
-    if (device <= 0) return {};
-    const RankProgram& program = result_.classes[0].program;
-    return std::max<std::int64_t>(0, device - costs_->bytes_outside_allocator(program));
+    if (device <= 0 || !limits_memory_) return {};
+    const auto outside = costs_->outside_allocator(result_.classes[0].program);
+    return std::max<std::int64_t>(0, device - (outside ? outside->bytes() : 0));
   }
 
   // --- memory -----------------------------------------------------------------------------------
 
   void simulate_memories() {
-    MemoryOptions memory;
+    MemoryOptions& memory = memory_options_;
     memory.steps = options_.steps;
     memory.capacity = result_.capacity = capacity();
     memory.segment_alloc_ns = costs_->segments().alloc_ns;
@@ -140,6 +134,10 @@ class Predictor {
     }
     const PeakMoment& peak = memory_of(highest).peak;
     const RankProgram& program = class_of(highest).program;
+    result_.outside = costs_->outside_allocator(program);
+    if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
+      result_.explanation = explain_peak(program, set_.allocator, memory_options_, peak);
+    }
     result_.peak.rank = static_cast<int>(highest);
     result_.peak.phase = name(peak.phase);
     result_.peak.unit = unit_name(program, peak.unit);
@@ -340,6 +338,8 @@ class Predictor {
   ProgramSet set_;
   const PredictionOptions& options_;
   std::unique_ptr<CostModel> costs_;
+  bool limits_memory_;
+  MemoryOptions memory_options_;
   std::vector<int> lowest_;  // rank of each class
   std::optional<MemoryFailure> failure_;
   std::map<std::string_view, std::int64_t>
@@ -366,8 +366,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Prediction predict(ProgramSet set, std::unique_ptr<CostModel> costs,
-                   const PredictionOptions& options, Prediction memory, Clock::time_point start) {
+Prediction predict(ProgramSet set, ChosenCosts costs, const PredictionOptions& options,
+                   Prediction memory, Clock::time_point start) {
   Prediction prediction =
       Predictor(std::move(set), std::move(costs), options, std::move(memory)).run();
   prediction.prediction_time = std::chrono::duration_cast<Nanoseconds>(Clock::now() - start);
@@ -378,16 +378,17 @@ Prediction predict(ProgramSet set, std::unique_ptr<CostModel> costs,
 
 Prediction predict(ProgramSet set, const PredictionOptions& options, Prediction memory) {
   const auto start = Clock::now();
-  auto costs = choose_costs(set.ranks(), set.nodes, options);
+  auto costs = chosen_costs(set.ranks(), set.nodes, options);
   return predict(std::move(set), std::move(costs), options, std::move(memory), start);
 }
 
 Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory) {
   const auto start = Clock::now();
-  auto costs = choose_costs(job.ranks, job.nodes, options);
+  auto costs = chosen_costs(job, options);
   std::vector<RankProgram> reused;
   for (RankClass& of : memory.classes) reused.push_back(std::move(of.program));
-  ProgramSet set = lower_all(job, costs->ranks_per_node(), std::move(reused), options.run);
+  ProgramSet set = lower_all(job, costs.model->ranks_per_node(), std::move(reused), options.run);
+  if (!costs.assumption.empty()) set.warnings.push_back(costs.assumption);
   return predict(std::move(set), std::move(costs), options, std::move(memory), start);
 }
 

@@ -20,13 +20,15 @@
 #include "simulator/engine/critical_path.hpp"
 #include "simulator/engine/engine.hpp"
 #include "simulator/predict/memory.hpp"
+#include "simulator/predict/peak_explanation.hpp"
 #include "simulator/predict/program_set.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::simulator {
 
 // Costs come from `costs` and, what those lack, from `machine`; from `machine` alone; or, with
-// neither, this machine is guessed.
+// neither, they are those of the job's machine where it describes PyTorch, whose memory is no limit
+// then, and otherwise this machine is guessed.
 struct PredictionOptions {
   std::int64_t steps = 2;
   const CostTable* costs = nullptr;
@@ -35,6 +37,7 @@ struct PredictionOptions {
   bool keeps_memory_records = false;          // what to_trace and memory listings are made of
   bool wants_time = true;                     // false: memory only
   bool wants_path = false;                    // what the step's time consists of
+  bool wants_explanation = false;             // what holds memory at the peak
   RunVariant run;                             // what a job's run does besides training
 };
 
@@ -57,6 +60,19 @@ struct PeakReport {
   std::map<std::string, std::int64_t> by_category;
 };
 
+// A change of the plan that lowers its memory (remedies.hpp).
+struct Remedy {
+  std::string change;              // as a plan file has it: "checkpointing.mode = \"full\""
+  std::int64_t peak_reserved = 0;  // bytes, of the rank that reserves most
+  bool fits = true;                // on the device; else `peak_reserved` is of one without limit
+  std::optional<Nanoseconds> step_time = {};
+};
+
+struct Remedies {
+  Remedy present{"(as it is)"};
+  std::vector<Remedy> changes;
+};
+
 // How many instructions of the last step each kind of source served.
 struct SourceCounts {
   std::int64_t measured = 0, fitted = 0, modelled = 0, unknown = 0;
@@ -77,11 +93,15 @@ struct Prediction {
   Nanoseconds closing_time{0};  // of what follows the last step, of the slowest rank
   double tokens_per_s = 0;
   double mfu = 0;  // model FLOPs (model_flops.hpp) over what the devices could do
-  Nanoseconds exposed_communication{0};  // of the last step, rank 0
+  bool has_plausible_mfu() const { return mfu <= 1; }  // beyond it a warning has the figure
+  Nanoseconds exposed_communication{0};                // of the last step, rank 0
   std::vector<RankPeaks> ranks_memory;
   std::vector<StepPeaks> steps_memory;
   std::optional<StepPath> path;  // of the last step, where it was wanted and has a time
   PeakReport peak;
+  std::optional<PeakExplanation> explanation;  // of that peak, where it was wanted
+  std::optional<OutsideMemory> outside;        // of the rank of that peak; nothing: unknown
+  std::optional<Remedies> remedies;            // where somebody looked for them
   AllocatorRules allocator;
   std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
   SourceCounts cost_sources;

@@ -10,6 +10,7 @@ namespace foreshard::simulator {
 
 // The JSON object of `foreshard predict` (docs/json.md), without `schema_version`.
 std::string prediction_json(const Job& job, const Prediction& prediction);
-std::string prediction_text(const Job& job, const Prediction& prediction);
+// `in_full`: every holder of memory, every pool and every step.
+std::string prediction_text(const Job& job, const Prediction& prediction, bool in_full);
 
 }  // namespace foreshard::simulator

@@ -59,6 +59,7 @@ TEST(Schema, AnswersHaveTheFormThatIsDescribed) {
       {"train", job("train", 2, {"--steps", "1", "--device-memory", "1MiB"}), 3},
       {"predict", job("predict", 2, {"--machine", "h100-sxm"})},
       {"predict", job("predict", 2, {"--machine", "h100-sxm", "--device-memory", "1MiB"})},
+      {"predict", job("predict", 2, {"--machine", "h100-sxm", "--explain"})},
       {"program", job("program", 2)},
       {"inspect", {"inspect", "run.fst"}},
       {"inspect", {"inspect", "out_of_memory.fst"}},

@@ -53,7 +53,8 @@ class Fsdp1 : public ShardingRuntime {
 
  protected:
   struct UnitState {
-    BufferId full = kNone;  // what operators see, while it is unsharded
+    BufferId full = kNone;       // what operators see, while it is unsharded
+    BufferId on_device = kNone;  // an offloaded shard in its own type, until the unit is resharded
     bool is_prefetched = false;
     bool needs_unshard_in_forward = false, needs_unshard_in_backward = false;
     bool is_in_backward = false;

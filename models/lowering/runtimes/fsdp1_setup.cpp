@@ -77,6 +77,7 @@ void Fsdp1::flatten(UnitId unit, std::vector<BufferId>& wholes) {
     const BufferId piece = moved(kept, shard_of(false));
     emit_.free(std::exchange(kept, piece));
   }
+  if (!plan_.pytorch.use_orig_params) std::reverse(originals.begin(), originals.end());
   for (const BufferId original : originals) emit_.free(original);
   if (on_host) {
     const BufferId host = moved(kept, shard_of(true));

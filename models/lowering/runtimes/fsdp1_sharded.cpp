@@ -40,21 +40,29 @@ void Fsdp1Sharded::unshard(UnitId unit) {
     emit_.collective(fsdp1_stream::unshard, Group::shard,
                      {Operator::all_gather, type, type, type, {bytes, ranks}}, shard, full);
   }
-  if (is_made) drop(shard, fsdp1_stream::unshard);
+  if (!is_made) return;
+  if (casts()) {
+    drop(shard, fsdp1_stream::unshard);
+  } else {
+    at(unit).on_device = shard;
+  }
 }
 
-void Fsdp1Sharded::reshard(UnitId unit, Stream current) {
-  drop(at(unit).full, current);
+void Fsdp1Sharded::reshard(UnitId unit, Stream current, bool frees) {
+  UnitState& s = at(unit);
+  if (s.on_device != kNone) drop(s.on_device, fsdp1_stream::unshard);
+  if (!frees) return;
+  drop(s.full, current);
   limiter_.freed(current);
 }
 
 void Fsdp1Sharded::reshard_after_forward(UnitId unit) {
-  if (frees_after_forward_ && unit != 0) reshard(unit, Stream::compute);
+  reshard(unit, Stream::compute, frees_after_forward_ && unit != 0);
 }
 
 // _should_free_in_backward.
 void Fsdp1Sharded::reshard_after_backward(UnitId unit) {
-  if (frees_after_forward_ || reduces_now()) reshard(unit, fsdp1_stream::unshard);
+  reshard(unit, fsdp1_stream::unshard, frees_after_forward_ || reduces_now());
 }
 
 std::vector<Stream> Fsdp1Sharded::reduction_streams() const {
@@ -95,11 +103,8 @@ void Fsdp1Sharded::reduce(UnitId unit, BufferId gradient) {
 
 void Fsdp1Sharded::keep_unreduced(UnitId unit, BufferId gradient) {
   BufferId& unreduced = at(unit).unreduced;
-  if (unreduced == kNone) {
-    unreduced = gradient;
-  } else {
-    emit_.free(gradient);
-  }
+  if (unreduced != kNone) return emit_.free(gradient);
+  unreduced = gradient;
   allocate_placeholders(unit);
 }
 

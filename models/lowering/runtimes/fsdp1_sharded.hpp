@@ -23,7 +23,7 @@ class Fsdp1Sharded final : public Fsdp1 {
   void reduce(UnitId unit, BufferId gradient) override;
   std::vector<Stream> reduction_streams() const override;
 
-  void reshard(UnitId unit, Stream current);
+  void reshard(UnitId unit, Stream current, bool frees);
   void keep_unreduced(UnitId unit, BufferId gradient);
   BufferId scatter(UnitId unit, BufferId padded);
   bool is_replicated() const { return place_[Group::replicate].size > 1; }

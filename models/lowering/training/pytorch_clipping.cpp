@@ -103,17 +103,40 @@ void PyTorchClipping::clip_tensors(const std::vector<OptimizedParameter>& items,
   tensors_.free({factor, clamped, total});
 }
 
-// FullyShardedDataParallel keeps a zero for ranks without gradients. It comes from the host, which waits.
-void PyTorchClipping::make_zero() {
-  if (zero_ != kNone) return;
-  constexpr std::int64_t kBytes = 4;
-  const BufferId host =
-      emit_.allocate({kBytes, Category::temporaries, Role::norms, kNone, Stream::compute, true});
-  zero_ = emit_.allocate(
-      {kBytes, Category::temporaries, Role::norms, kNone, Stream::compute, false, true});
-  emit_.copy(Stream::compute, Operator::copy_host_to_device, kBytes, host, zero_);
+// The copy is from memory that is not pinned: the host waits for it.
+BufferId PyTorchClipping::scalar_from_host(bool is_kept) {
+  const Emitter::BufferSpec spec = {4, Category::temporaries, Role::norms};
+  Emitter::BufferSpec on_host = spec, on_device = spec;
+  on_host.on_host = true;
+  on_device.persistent = is_kept;
+  const BufferId host = emit_.allocate(on_host);
+  const BufferId device = emit_.allocate(on_device);
+  emit_.copy(Stream::compute, Operator::copy_host_to_device, spec.bytes, host, device);
   emit_.host_wait(emit_.record(Stream::compute));
   emit_.free(host);
+  return device;
+}
+
+// FullyShardedDataParallel keeps a zero for ranks without gradients.
+void PyTorchClipping::make_zero() {
+  if (zero_ == kNone) zero_ = scalar_from_host(true);
+}
+
+// The norm goes over the device for the sum over ranks alone.
+void PyTorchClipping::clip_on_host(ClippedGradients kind) {
+  if (kind == ClippedGradients::flat_tensors) make_zero();
+  if (kind != ClippedGradients::flat_shards) return;
+  make_zero();
+  const BufferId local = scalar_from_host(false);
+  const BufferId sums = tensors_.make("aten::pow", 4, {local});
+  sum_over_ranks(sums);
+  const BufferId total = tensors_.make("aten::pow", 4, {sums});
+  emit_.free(sums);
+  const BufferId host =
+      emit_.allocate({4, Category::temporaries, Role::norms, kNone, Stream::compute, true});
+  emit_.copy(Stream::compute, Operator::copy_device_to_host, 4, total, host);
+  emit_.host_wait(emit_.record(Stream::compute));
+  tensors_.free({total, local, host});
 }
 
 // One parameter after the other, unit by unit.
@@ -139,8 +162,16 @@ void PyTorchClipping::clip_flat_shards(const std::vector<OptimizerTensors>& tens
   const BufferId factor = tensors_.make("aten::mul", kScalar, {inverse});
   tensors_.free({inverse, added});
   const BufferId clamped = tensors_.make("aten::clamp", kScalar, {factor});
+  // In another type than the norm's, the factor and the norm are cast: the factor for each gradient.
+  BufferId returned = kNone;
+  if (element_ != kScalar) {
+    for (std::size_t n = 0; n < norms.size(); ++n) {
+      emit_.free(tensors_.make("aten::_to_copy", element_, {clamped}));
+    }
+    returned = tensors_.make("aten::_to_copy", element_, {total});
+  }
   multiply(tensors, clamped);
-  tensors_.free({local, factor, clamped, total});
+  tensors_.free({local, factor, clamped, total, returned});
 }
 
 // linalg_vector_norm of one long tensor: as many blocks as fill the device write partial sums, and a

@@ -25,9 +25,10 @@ class PyTorchClipping {
   // `items` in the order of the optimizer's parameters.
   void clip(const std::vector<OptimizedParameter>& items,
             const std::vector<OptimizerTensors>& tensors, ClippedGradients kind);
+  // Of gradients on the host: what the device does for them.
+  void clip_on_host(ClippedGradients kind);
 
  private:
-  // Two scalars: the norm, and what the gradients are multiplied by.
   void clip_tensors(const std::vector<OptimizedParameter>& items,
                     const std::vector<OptimizerTensors>& tensors, bool is_sharded);
   void clip_flat_shards(const std::vector<OptimizerTensors>& tensors);
@@ -36,6 +37,7 @@ class PyTorchClipping {
   BufferId norm_of_flat(BufferId gradient, std::int64_t elements);
   BufferId summed_over_ranks(std::int64_t bytes, BufferId norms);
   void sum_over_ranks(BufferId sums);
+  BufferId scalar_from_host(bool is_kept);
   void multiply(const std::vector<OptimizerTensors>& tensors, BufferId factor);
   void make_zero();
 

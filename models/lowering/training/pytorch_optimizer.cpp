@@ -39,12 +39,14 @@ void PyTorchOptimizer::step() {
   emit_.phase = Phase::optimizer;
   emit_.focus_on_step();
   const auto range = emit_.range(Range::optimizer);
-  if (plan_.offload.parameters) return step_on_host();
+  const bool clips = plan_.optimizer.clip_grad_norm > 0;
+  if (plan_.offload.parameters) {
+    if (clips) clipping_.clip_on_host(runtime_.clipped_gradients());
+    return step_on_host();
+  }
   const std::vector<OptimizerTensors> tensors = runtime_.optimizer_tensors();
   const std::vector<OptimizedParameter> all = items(tensors);
-  if (plan_.optimizer.clip_grad_norm > 0) {
-    clipping_.clip(all, tensors, runtime_.clipped_gradients());
-  }
+  if (clips) clipping_.clip(all, tensors, runtime_.clipped_gradients());
   if (states_.empty()) create_states(all);
   update(all);
 }

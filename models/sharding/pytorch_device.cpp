@@ -1,0 +1,81 @@
+#include "models/sharding/pytorch_device.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "models/base/assertion.hpp"
+#include "models/base/units.hpp"
+
+namespace foreshard {
+namespace {
+
+// Two pools of cuBLAS' workspaces, ":KiB:count:KiB:count".
+std::int64_t configured_workspace(const std::string& config) {
+  std::int64_t bytes = 0, kibibytes = 0, number = 0;
+  int fields = 0;
+  const auto end_field = [&] {
+    if (fields++ % 2 == 0) {
+      kibibytes = number;
+    } else {
+      bytes += kibibytes * 1024 * number;
+    }
+    number = 0;
+  };
+  for (std::size_t i = 1; i < config.size(); ++i) {
+    if (config[i] == ':') {
+      end_field();
+    } else {
+      number = 10 * number + (config[i] - '0');
+    }
+  }
+  if (config.size() > 1) end_field();
+  return bytes;
+}
+
+bool is_amd(const Machine& machine) {
+  return machine.compute_capability.starts_with("gfx");
+}
+
+// "9.0" is 90; 0 of what is not written as NVIDIA writes it.
+int capability_number(const std::string& text) {
+  const char* const end = text.data() + text.size();
+  int major = 0, minor = 0;
+  const auto before = std::from_chars(text.data(), end, major);
+  if (before.ec != std::errc() || before.ptr == end || *before.ptr != '.') return 0;
+  const auto after = std::from_chars(before.ptr + 1, end, minor);
+  return after.ec == std::errc() && minor < 10 ? 10 * major + minor : 0;
+}
+
+// at::cuda::parseChosenWorkspaceSize without the variable: 32 MiB on Hopper and, from PyTorch 2.12
+// on, Blackwell, else two buffers of 4 MiB and eight of 16 KiB; on AMD 32 MiB, of MI300s 128.
+std::int64_t default_workspace(const Machine& machine, PyTorchVersion version) {
+  constexpr PyTorchVersion kBlackwellToo{2, 12};
+  if (is_amd(machine)) {
+    const std::string& name = machine.compute_capability;
+    return (name.starts_with("gfx94") || name.starts_with("gfx95") ? 128 : 32) * kMiB.count;
+  }
+  const int capability = capability_number(machine.compute_capability);
+  const bool is_large = capability == 90 || (capability >= 100 && version >= kBlackwellToo);
+  return is_large ? 32 * kMiB.count : 2 * 4 * kMiB.count + 8 * 16 * kKiB.count;
+}
+
+}  // namespace
+
+const Machine& default_pytorch_machine() {
+  const auto& machines = bundled_machines();
+  const auto found = std::find_if(machines.begin(), machines.end(),
+                                  [](const Machine& m) { return m.id == "h100-sxm"; });
+  FORESHARD_ASSERT(found != machines.end(), "the catalogue lacks the default machine");
+  return *found;
+}
+
+DeviceTraits pytorch_device(const Machine& machine, const PyTorchPlan& plan) {
+  const std::int64_t configured = configured_workspace(plan.cublas_workspace_config);
+  const std::int64_t workspace =
+      configured > 0 ? configured : default_workspace(machine, nearest_described(plan.version));
+  return {DeviceKind::cuda, capability_number(machine.compute_capability),
+          static_cast<int>(machine.multiprocessors), Bytes(workspace)};
+}
+
+}  // namespace foreshard

@@ -1,0 +1,17 @@
+// What is described of PyTorch so far, and what a plan may therefore choose.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/plan/plan.hpp"
+
+namespace foreshard {
+
+// Refuses settings whose memory is not described.
+Result<void> check_pytorch_support(const Plan& plan, const std::string& file);
+
+// A sentence for each setting that is answered as another one.
+std::vector<std::string> pytorch_approximations(const Plan& plan);
+
+}  // namespace foreshard

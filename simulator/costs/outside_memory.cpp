@@ -1,0 +1,72 @@
+#include "simulator/costs/outside_memory.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace foreshard::simulator {
+namespace {
+
+constexpr std::int64_t kMeasuredContext = 648'871'936;
+constexpr std::int64_t kMeasuredLibraries = 84 * kMiB.count;
+constexpr std::int64_t kCommunicator = 390 * kMiB.count, kNcclKernels = 172 * kMiB.count;
+
+struct Communicator {
+  const RankPlace::Membership* group = nullptr;
+  bool reduces_all = false;
+};
+
+std::vector<Communicator> communicators(const RankProgram& program) {
+  std::map<std::tuple<int, int, int>, Communicator> found;  // by first rank, stride, ranks
+  for (const Program& step : program.programs) {
+    for (const Instruction& i : step.instructions) {
+      if (i.kind != Kind::collective) continue;
+      const auto& group = program.place[i.group];
+      Communicator& use = found[{group.first_rank, group.stride, group.size}];
+      use.group = &group;
+      const Operator op = program.cost_keys[static_cast<std::size_t>(i.cost_key)].op;
+      use.reduces_all = use.reduces_all || op == Operator::all_reduce;
+    }
+  }
+  std::vector<Communicator> all;
+  for (const auto& [ranks, communicator] : found) all.push_back(communicator);
+  return all;
+}
+
+}  // namespace
+
+Connections connections(const NcclSystem& system, std::int64_t ranks, std::int64_t nodes,
+                        bool reduces_all) {
+  if (ranks <= 1) return {};
+  constexpr std::int64_t kConnection = 12 * kMiB.count, kSwitches = 16 * 2 * 8 * kMiB.count;
+  // Every ring that the search finds is run twice, on Blackwell once (at most 16 channels there).
+  const double doubled = system.generation == GpuGeneration::blackwell ? 1 : 2;
+  const std::int64_t rings = static_cast<std::int64_t>(doubled * system.channels) * kConnection;
+  const bool has_switches = system.has_nvls && nodes <= 1 && ranks > 2;
+  return {rings, reduces_all ? rings : 0, has_switches ? kSwitches : 0};
+}
+
+OutsideMemory outside_memory(const NcclSystem& system, const RankProgram& program,
+                             int ranks_per_node) {
+  OutsideMemory outside;
+  outside.context = kMeasuredContext;
+  outside.libraries = program.device.kind == DeviceKind::cuda ? kMeasuredLibraries : 0;
+  const std::int64_t local = outside.context + outside.libraries;
+  outside.low = local - local / 4;
+  outside.high = local + local / 4;
+  const auto all = communicators(program);
+  if (all.empty()) return outside;
+  outside.nccl = kNcclKernels;
+  outside.low += kNcclKernels;
+  for (const Communicator& c : all) {
+    const Connections own =
+        connections(system, c.group->size, nodes_of(*c.group, ranks_per_node), c.reduces_all);
+    outside.nccl += kCommunicator + own.rings + own.trees + own.switches;
+    outside.low += own.rings;
+  }
+  outside.high += outside.nccl + kCommunicator;
+  return outside;
+}
+
+}  // namespace foreshard::simulator

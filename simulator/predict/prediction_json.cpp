@@ -1,0 +1,139 @@
+#include <nlohmann/json.hpp>
+
+#include "models/base/json_text.hpp"
+#include "simulator/predict/prediction_report.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kMfuConvention =
+    "6 N + 12 L H Q T model FLOPs per token, causal mask not deducted, as in PaLM and torchtitan";
+
+ordered_json shares_json(const std::vector<PathPart>& parts, std::int64_t length) {
+  ordered_json out = ordered_json::array();
+  for (const PathPart& part : parts) {
+    out.push_back({{"name", part.name},
+                   {"kind", part.kind},
+                   {"count", part.count},
+                   {"share", static_cast<double>(part.ns) / static_cast<double>(length)}});
+  }
+  return out;
+}
+
+// Null where the step has no time.
+void add_path(ordered_json& out, const Prediction& p) {
+  for (const char* field :
+       {"critical_path", "critical_path_units", "critical_path_communication_share", "slack"}) {
+    out[field] = nullptr;
+  }
+  if (!p.path) return;
+  const std::int64_t length = p.path->length_ns;
+  out["critical_path"] = shares_json(p.path->parts, length);
+  out["critical_path_units"] = shares_json(p.path->units, length);
+  out["critical_path_communication_share"] =
+      static_cast<double>(p.path->communication_ns) / static_cast<double>(length);
+  out["slack"] = ordered_json::array();
+  for (const Slack& slack : p.path->slack) {
+    out["slack"].push_back({{"name", slack.name}, {"slack_ns", slack.ns}});
+  }
+}
+
+ordered_json peak_json(const Prediction& p) {
+  ordered_json out = {{"rank", p.peak.rank},
+                      {"phase", p.peak.phase},
+                      {"unit", p.peak.unit},
+                      {"by_category_bytes", p.peak.by_category}};
+  for (const char* field : {"step", "micro_step", "operator", "requested_bytes", "allocated_bytes",
+                            "reserved_bytes", "held", "pools", "explanation"}) {
+    out[field] = nullptr;
+  }
+  if (!p.explanation) return out;
+  const PeakExplanation& peak = *p.explanation;
+  out["step"] = peak.step;
+  if (peak.micro_step > 0) out["micro_step"] = peak.micro_step;
+  out["operator"] = peak.operator_name;
+  out["requested_bytes"] = peak.requested;
+  out["allocated_bytes"] = peak.allocated;
+  out["reserved_bytes"] = peak.reserved;
+  out["held"] = ordered_json::array();
+  for (const HeldMemory& held : peak.held) {
+    out["held"].push_back({{"what", held.what}, {"owners", held.owners}, {"bytes", held.bytes}});
+  }
+  out["pools"] = ordered_json::array();
+  for (const PoolMemory& pool : peak.pools) {
+    out["pools"].push_back({{"stream", pool.stream},
+                            {"reserved_bytes", pool.reserved},
+                            {"allocated_bytes", pool.allocated},
+                            {"awaiting_free_bytes", pool.awaiting_free},
+                            {"unused_bytes", pool.unused()}});
+  }
+  out["explanation"] = peak_sentence(peak);
+  return out;
+}
+
+ordered_json outside_json(const Prediction& p) {
+  if (!p.outside) return nullptr;
+  return {{"context", p.outside->context}, {"libraries", p.outside->libraries},
+          {"nccl", p.outside->nccl},       {"total", p.outside->bytes()},
+          {"low", p.outside->low},         {"high", p.outside->high}};
+}
+
+ordered_json remedies_json(const Prediction& p) {
+  if (!p.remedies) return nullptr;
+  ordered_json out = ordered_json::array();
+  for (const Remedy& remedy : p.remedies->changes) {
+    out.push_back({{"change", remedy.change},
+                   {"peak_reserved_bytes", remedy.peak_reserved},
+                   {"fits", remedy.fits},
+                   {"step_time_ns", nullptr}});
+    if (remedy.step_time) out.back()["step_time_ns"] = remedy.step_time->count();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string prediction_json(const Job& job, const Prediction& p) {
+  ordered_json out = {
+      {"model", job.model.name}, {"ranks", job.ranks}, {"fits", p.fits}, {"oom", nullptr}};
+  if (p.oom) out["oom"] = ordered_json::parse(foreshard::to_json(*p.oom));
+  const bool has_time = p.step_time.count() > 0;
+  const auto if_timed = [&](auto value) { return has_time ? ordered_json(value) : ordered_json(); };
+  out["step_time_ns"] = if_timed(p.step_time.count());
+  out["step_time_low_ns"] = if_timed(p.step_time_low.count());
+  out["step_time_high_ns"] = if_timed(p.step_time_high.count());
+  out["tokens_per_s"] = if_timed(p.tokens_per_s);
+  out["mfu"] = p.has_plausible_mfu() ? if_timed(p.mfu) : ordered_json();
+  out["mfu_convention"] = kMfuConvention;
+  out["exposed_communication_ns"] = if_timed(p.exposed_communication.count());
+  out["ranks_memory"] = ordered_json::array();
+  for (const auto& r : p.ranks_memory) {
+    ordered_json entry = {{"rank", r.rank}};
+    add_peaks(entry, r.peaks);
+    entry["peak_host_bytes"] = r.peak_host;
+    out["ranks_memory"].push_back(std::move(entry));
+  }
+  out["steps_memory"] = ordered_json::array();
+  for (const auto& s : p.steps_memory) {
+    ordered_json entry = {{"step", s.step}, {"rank", s.rank}};
+    add_peaks(entry, s.peaks);
+    out["steps_memory"].push_back(std::move(entry));
+  }
+  out["peak"] = peak_json(p);
+  out["outside_allocator_bytes"] = outside_json(p);
+  out["cost_sources"] = {{"measured", p.cost_sources.measured},
+                         {"fitted", p.cost_sources.fitted},
+                         {"modelled", p.cost_sources.modelled},
+                         {"unknown", p.cost_sources.unknown}};
+  add_path(out, p);
+  out["needed_reserved_bytes"] =
+      p.remedies ? ordered_json(p.remedies->present.peak_reserved) : ordered_json();
+  out["remedies"] = remedies_json(p);
+  out["prediction_ns"] = p.prediction_time.count();
+  out["warnings"] = p.warnings;
+  return json_text(out, 2);
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,106 @@
+// Workspaces by device and version, and the settings of PyTorch that jobs refuse or approximate.
+#include "models/sharding/pytorch_device.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/sharding/job.hpp"
+#include "tests/small_llama.hpp"
+
+namespace foreshard {
+namespace {
+
+Plan eager() {
+  Plan plan;
+  plan.operators = OperatorSetName::pytorch_eager;
+  return plan;
+}
+
+Result<Job> job_of(const Plan& plan, const Machine* machine = nullptr) {
+  return make_job(tests::small_llama({8, 16, 2, 2, 1, 20}), plan, "plan.toml", 2, 0, machine);
+}
+
+std::int64_t workspace(const char* machine, PyTorchVersion version) {
+  PyTorchPlan plan;
+  plan.version = version;
+  return pytorch_device(*load_machine(machine), plan).matmul_workspace.count;
+}
+
+TEST(PyTorchDevice, WorkspacesFollowDeviceAndVersion) {
+  // What unmodified PyTorch 2.11 requests on capability 9.0, and elsewhere.
+  constexpr std::int64_t kLarge = 33'554'432, kSmall = 8'519'680;
+  EXPECT_EQ(workspace("h100-sxm", {2, 6}), kLarge);
+  EXPECT_EQ(workspace("h200", {2, 11}), kLarge);
+  EXPECT_EQ(workspace("a100-sxm-40", {2, 11}), kSmall);
+  EXPECT_EQ(workspace("l40s", {2, 15}), kSmall);
+  EXPECT_EQ(workspace("b200", {2, 11}), kSmall);
+  EXPECT_EQ(workspace("b200", {2, 12}), kLarge);
+  EXPECT_EQ(workspace("rtx5090", {3, 0}), kLarge);
+  EXPECT_EQ(workspace("mi300x", {2, 11}), 4 * kLarge);
+  EXPECT_EQ(workspace("mi250x", {2, 11}), kLarge);
+}
+
+TEST(PyTorchDevice, IsTheJobsMachineOrAnH100) {
+  const Machine a100 = *load_machine("a100-sxm-40");
+  Plan plan = eager();
+  EXPECT_EQ(job_of(plan)->device, (DeviceTraits{DeviceKind::cuda, 90, 132, Bytes(33'554'432)}));
+  const Job job = *job_of(plan, &a100);
+  EXPECT_EQ(job.device, (DeviceTraits{DeviceKind::cuda, 80, 108, Bytes(8'519'680)}));
+  plan.pytorch.cublas_workspace_config = ":4096:8";
+  EXPECT_EQ(replan(job, plan, "plan.toml")->device,
+            (DeviceTraits{DeviceKind::cuda, 80, 108, Bytes(33'554'432)}));
+  plan.pytorch.implementation = Implementation::transformers;  // a tree of its own
+  EXPECT_EQ(replan(job, plan, "plan.toml")->device.compute_capability, 80);
+  EXPECT_EQ(job_of(Plan{}, &a100)->device, DeviceTraits{}) << "Foreshard's own operators";
+}
+
+std::string refusal(const Plan& plan) {
+  const auto job = job_of(plan);
+  return job ? "" : job.error().text();
+}
+
+TEST(PyTorchSupport, WhatIsNotDescribedIsRefused) {
+  const std::string undescribed =
+      ", which operators \"pytorch-eager\" do not describe yet; expected ";
+  Plan plan = eager();
+  EXPECT_EQ(refusal(plan), "");
+  plan.pytorch.loss = LossKind::chunked;
+  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.loss: is \"chunked\"" + undescribed + "\"whole\"");
+  plan.pytorch.loss = LossKind::compiled;
+  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.loss: is \"compiled\"" + undescribed + "\"whole\"");
+  plan = eager();
+  plan.pytorch.float8 = Float8Scaling::rowwise;
+  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.float8: is \"rowwise\"" + undescribed + "\"none\"");
+  plan = eager();
+  plan.pytorch.keep_logits = true;
+  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.keep_logits: is true" + undescribed + "false");
+  plan = eager();
+  plan.offload.activations = true;
+  EXPECT_EQ(refusal(plan), "plan.toml: offload.activations: is true" + undescribed + "false");
+  plan = eager();
+  plan.offload.optimizer = true;
+  EXPECT_EQ(refusal(plan), "plan.toml: offload.optimizer: is true without offload.parameters" +
+                               undescribed + "offload.parameters = true, or false");
+  plan.offload.parameters = true;
+  EXPECT_EQ(refusal(plan), "");
+}
+
+TEST(PyTorchSupport, WhatIsAnsweredAsSomethingElseIsWarnedOf) {
+  const auto warnings = [](PyTorchVersion version) {
+    Plan plan = eager();
+    plan.pytorch.version = version;
+    return job_of(plan)->warnings;
+  };
+  using Warnings = std::vector<std::string>;
+  EXPECT_EQ(warnings({2, 6}), Warnings{});
+  EXPECT_EQ(warnings({2, 15}), Warnings{});
+  EXPECT_EQ(
+      warnings({2, 5}),
+      Warnings{"pytorch.version: PyTorch 2.5 is not described; the answer is that of 2.6, the "
+               "nearest version that is"});
+  EXPECT_EQ(warnings({2, 20}),
+            Warnings{"pytorch.version: PyTorch 2.20 is not described; the answer is that of 2.15, "
+                     "the nearest version that is"});
+}
+
+}  // namespace
+}  // namespace foreshard
