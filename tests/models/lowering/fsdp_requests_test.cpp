@@ -136,6 +136,9 @@ TEST_P(FsdpRequests, ArePyTorchs) {
   if (model->has_query_key_norms()) GTEST_SKIP() << "operators \"foreshard\" have no such norms";
   const auto plan = parse_plan(with_our_operators(c.plan()), c.id);
   ASSERT_TRUE(plan) << plan.error().text();
+  const bool adds_to_kept =
+      plan->batch.gradient_sync == When::last && plan->precision.param == plan->precision.reduce;
+  if (adds_to_kept) GTEST_SKIP() << "the log does not tell gradients that are added from others";
   const auto job = make_job(*model, *plan, c.id, c.ranks);
   ASSERT_TRUE(job) << job.error().text();
   const std::vector<Request> pytorch = logged(c.log());

@@ -129,6 +129,35 @@ PyTorchPlan pytorch(const json& words) {
   return plan;
 }
 
+// What FSDP1 and DDP have otherwise.
+void describe_older_runtime(Plan& plan, const json& words) {
+  static const std::map<std::string, Strategy> kStrategies = {
+      {"FULL_SHARD", Strategy::full_shard},
+      {"SHARD_GRAD_OP", Strategy::shard_grad_op},
+      {"NO_SHARD", Strategy::no_shard}};
+  static const std::map<std::string, BackwardPrefetch> kPrefetches = {
+      {"PRE", BackwardPrefetch::pre},
+      {"POST", BackwardPrefetch::post},
+      {"NONE", BackwardPrefetch::none}};
+  plan.runtime = words["api"] == "ddp" ? RuntimeName::ddp : RuntimeName::fsdp1;
+  plan.sharding = {};
+  plan.prefetch = {};
+  PyTorchPlan& pytorch = plan.pytorch;
+  if (word(words, "gpu", "ready") == "late") pytorch.gpu_timing = GpuTiming::late;
+  if (plan.runtime == RuntimeName::ddp) {
+    plan.wrap = {};
+    pytorch.bucket_cap_mb = words.value("bucket_mb", 25);
+    pytorch.gradient_as_bucket_view = flag(words, "bucket_view");
+    pytorch.static_graph = flag(words, "static_graph");
+    return;
+  }
+  plan.sharding.strategy = kStrategies.at(word(words, "strategy", "FULL_SHARD"));
+  plan.prefetch.backward_prefetch = kPrefetches.at(word(words, "bwd_policy", "PRE"));
+  plan.prefetch.forward_prefetch = flag(words, "fwd_prefetch1");
+  plan.prefetch.limit_all_gathers = flag(words, "limit_ag", 1);
+  pytorch.use_orig_params = flag(words, "orig_params", 1);
+}
+
 }  // namespace
 
 PyTorchCase pytorch_case(const json& words, const json& config) {
@@ -155,6 +184,7 @@ PyTorchCase pytorch_case(const json& words, const json& config) {
   plan.checkpointing = checkpointing(word(words, "ac", "none"));
   plan.optimizer = optimizer(words);
   plan.pytorch = pytorch(words);
+  if (word(words, "api", "fsdp2") != "fsdp2") describe_older_runtime(plan, words);
   return c;
 }
 

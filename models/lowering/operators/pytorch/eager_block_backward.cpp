@@ -27,11 +27,25 @@ Slot EagerBlock::like(std::string_view op, Slot of, EagerWriter::Reads reads) {
   return w_.make_like(op, of, reads);
 }
 
+// With a bias the gradients are accumulated before the one of the input joins that of others.
+void EagerBlock::accumulate_before_sum(const Projection& l) {
+  if (l.bias) w_.accumulate();
+}
+
 // Of the last linear layer that read x, which dies with the gradient.
 Slot EagerBlock::last_backward(bool again, const Projection& l, Slot dy, Slot x) {
   const Slot dx = w_.linear_backward(l, dy, x, again ? x : kNone);
   w_.free({dy, again ? kNone : x});
+  accumulate_before_sum(l);
   return dx;
+}
+
+// Of two linear layers that read one tensor.
+Slot EagerBlock::added(Slot first, Slot second) {
+  const Slot sum = like("aten::add", first, {first, second});
+  w_.free({first, second});
+  w_.accumulate();
+  return sum;
 }
 
 void EagerBlock::mlp_backward(bool again) {
@@ -56,17 +70,16 @@ void EagerBlock::mlp_backward(bool again) {
   end_node(again, {gate_}, d_silu);
   w_.enter(to_gate_.module);
   const Slot from_gate = last_backward(again, to_gate_, d_gate, norm2_.output);
-  const Slot sum = like("aten::add", from_up, {from_up, from_gate});
-  w_.free({from_up, from_gate});
-  w_.accumulate();
+  const Slot sum = added(from_up, from_gate);
   w_.leave(mlp_);
   norm_backward(w_, norm2_, {sum, h_, residual_, again, {}, false});
 }
 
 void EagerBlock::attention_block_backward(bool again) {
   w_.enter(to_o_.module);
-  const Slot dy = w_.linear_backward(to_o_, residual_, attention_.out);
-  if (is_math()) w_.free({attention_.out});
+  const Slot copied = is_math() ? attention_.out : kNone;  // of which attention itself has no need
+  const Slot dy = w_.linear_backward(to_o_, residual_, attention_.out, again ? copied : kNone);
+  if (!again) w_.free({copied});
   w_.accumulate();
   w_.enter(attention_module_);
   AttentionGradients g = attention_backward(w_, attention_, {dy, q_, keys(), values(), again});
@@ -85,9 +98,8 @@ void EagerBlock::attention_block_backward(bool again) {
   if (w_.is_transformers) g.dk = as_rows(g.dk, w_.z.K);
   const Slot from_k = w_.linear_backward(to_k_, g.dk, norm1_.output);
   w_.free({g.dk});
-  const Slot sum = like("aten::add", from_v, {from_v, from_k});
-  w_.free({from_v, from_k});
-  w_.accumulate();
+  accumulate_before_sum(to_k_);
+  const Slot sum = added(from_v, from_k);
   if (has_head_norms()) {
     g.dq = norm_backward(w_, query_norm_, {g.dq, q0_, kNone, again, {}, false});
   }

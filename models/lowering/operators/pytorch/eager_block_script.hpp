@@ -59,6 +59,8 @@ class EagerBlock {
   void end_node(bool again, EagerWriter::Reads saved, Slot gradient);
   Slot like(std::string_view op, Slot of, EagerWriter::Reads reads);
   Slot last_backward(bool again, const Projection& l, Slot dy, Slot x);
+  void accumulate_before_sum(const Projection& l);
+  Slot added(Slot first, Slot second);
   void mlp_backward(bool again);
   void attention_block_backward(bool again);
   Slot summed_over_repeats(Slot g);
