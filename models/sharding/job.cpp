@@ -132,14 +132,11 @@ Result<void> check_model(const LlamaConfig& model, OperatorSetName operators,
                 '"' + std::string(word(operators)) + "\" have no " + missing + ", which model '" +
                     model.name + "' has; expected " + expected);
   };
-  if (model.has_query_key_norms()) {
-    return refused("norms of queries and keys", "a model without");
+  const bool is_ours = operators == OperatorSetName::foreshard;
+  if (is_ours && model.has_query_key_norms()) {
+    return refused("norms of queries and keys", "\"pytorch-eager\", or a model without");
   }
-  const bool has_biases = model.attention_bias || model.output_bias || model.mlp_bias;
-  if (operators != OperatorSetName::foreshard && has_biases) {
-    return refused("gradients of biases", "\"foreshard\", or a model without biases");
-  }
-  if (operators == OperatorSetName::foreshard && !is_computed(model.rope_scaling)) {
+  if (is_ours && !is_computed(model.rope_scaling)) {
     return refused("rotary embeddings of type " + std::string(model.rope_scaling.type()),
                    "\"pytorch-eager\"");
   }

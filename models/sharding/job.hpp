@@ -30,7 +30,8 @@ struct Job {
   std::vector<std::string> warnings;  // settings of the plan that have no effect here
 };
 
-// Checks what only holds for a number of ranks: groups that divide it, nodes. `machine` may be null.
+// Checks what only holds for a number of ranks: groups that divide it, nodes. `machine` may be
+// null.
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
                      int ranks, int nodes = 0, const Machine* machine = nullptr);
 

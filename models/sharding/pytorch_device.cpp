@@ -47,8 +47,8 @@ int capability_number(const std::string& text) {
   return after.ec == std::errc() && minor < 10 ? 10 * major + minor : 0;
 }
 
-// at::cuda::parseChosenWorkspaceSize without the variable: 32 MiB on Hopper and, from PyTorch 2.12 on,
-// Blackwell, else two buffers of 4 MiB and eight of 16 KiB; on AMD 32 MiB, of the MI300's line 128.
+// at::cuda::parseChosenWorkspaceSize without the variable: 32 MiB on Hopper and, from PyTorch 2.12
+// on, Blackwell, else two buffers of 4 MiB and eight of 16 KiB; on AMD 32 MiB, of MI300s 128.
 std::int64_t default_workspace(const Machine& machine, PyTorchVersion version) {
   constexpr PyTorchVersion kBlackwellToo{2, 12};
   if (is_amd(machine)) {

@@ -83,25 +83,25 @@ std::string step_table(const Prediction& p) {
   return text;
 }
 
-std::string remedy_row(const std::string& change, std::int64_t reserved, bool fits,
-                       const std::optional<Nanoseconds>& step_time) {
-  return formatted("  %-*s %11s  %-4s %10s\n", kNameWidth, change.c_str(),
-                   binary_bytes(reserved).c_str(), fits ? "yes" : "no",
-                   step_time ? duration(step_time->count()).c_str() : "-");
+std::string remedy_row(const std::string& reserved, const char* fits, const std::string& step_time,
+                       const std::string& change) {
+  return formatted("  %11s  %-4s %10s  %s\n", reserved.c_str(), fits, step_time.c_str(),
+                   change.c_str());
 }
 
-std::string remedy_table(const Prediction& p) {
-  if (p.remedies->empty()) return "\nNo single change of the plan that was tried saves memory.\n";
-  std::string text =
-      formatted("\n  %-*s %11s  %-4s %10s\n", kNameWidth, "changes of the plan that save most",
-                "reserved", "fits", "step time");
-  const auto& now = p.ranks_memory[static_cast<std::size_t>(p.peak.rank)].peaks;
-  const bool has_time = p.step_time.count() > 0;
-  text += remedy_row("(as it is)", now.reserved, p.fits,
-                     has_time ? std::optional(p.step_time) : std::nullopt);
-  for (const Remedy& remedy : *p.remedies) {
-    text += remedy_row(remedy.change, remedy.peak_reserved, remedy.fits, remedy.step_time);
+std::string remedy_row(const Remedy& remedy) {
+  return remedy_row(binary_bytes(remedy.peak_reserved), remedy.fits ? "yes" : "no",
+                    remedy.step_time ? duration(remedy.step_time->count()) : "-", remedy.change);
+}
+
+std::string remedy_table(const Remedies& remedies) {
+  if (remedies.changes.empty()) {
+    return "\nNo single change of the plan that was tried saves memory.\n";
   }
+  std::string text =
+      "\n" + remedy_row("reserved", "fits", "step time", "changes of the plan that save most") +
+      remedy_row(remedies.present);
+  for (const Remedy& change : remedies.changes) text += remedy_row(change);
   return text;
 }
 
@@ -118,7 +118,7 @@ std::string memory_text(const Prediction& p, bool in_full) {
     text += outside_sentence(*p.outside, peaks.reserved);
   }
   if (in_full && p.explanation) text += pool_table(*p.explanation) + step_table(p);
-  if (p.remedies) text += remedy_table(p);
+  if (p.remedies) text += remedy_table(*p.remedies);
   return text;
 }
 

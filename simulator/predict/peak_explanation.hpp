@@ -8,17 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "simulator/predict/memory.hpp"
+#include "simulator/predict/held_memory.hpp"
 
 namespace foreshard::simulator {
-
-// Buffers that are one thing to the training step: "optimizer states", the "activations" of blocks
-// that hold equally much.
-struct HeldMemory {
-  std::string what;                 // with the owners: "activations of 32 blocks (1.38 GiB each)"
-  std::vector<std::string> owners;  // units or blocks, where it is told apart by them
-  std::int64_t bytes = 0;
-};
 
 // The memory that the allocator keeps for one stream.
 struct PoolMemory {

@@ -68,6 +68,11 @@ struct Remedy {
   std::optional<Nanoseconds> step_time = {};
 };
 
+struct Remedies {
+  Remedy present{"(as it is)"};
+  std::vector<Remedy> changes;
+};
+
 // How many instructions of the last step each kind of source served.
 struct SourceCounts {
   std::int64_t measured = 0, fitted = 0, modelled = 0, unknown = 0;
@@ -94,9 +99,9 @@ struct Prediction {
   std::vector<StepPeaks> steps_memory;
   std::optional<StepPath> path;  // of the last step, where it was wanted and has a time
   PeakReport peak;
-  std::optional<PeakExplanation> explanation;   // of that peak, where it was wanted
-  std::optional<OutsideMemory> outside;         // of the rank of that peak; nothing: unknown
-  std::optional<std::vector<Remedy>> remedies;  // where somebody looked for them
+  std::optional<PeakExplanation> explanation;  // of that peak, where it was wanted
+  std::optional<OutsideMemory> outside;        // of the rank of that peak; nothing: unknown
+  std::optional<Remedies> remedies;            // where somebody looked for them
   AllocatorRules allocator;
   std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
   SourceCounts cost_sources;

@@ -83,7 +83,7 @@ ordered_json outside_json(const Prediction& p) {
 ordered_json remedies_json(const Prediction& p) {
   if (!p.remedies) return nullptr;
   ordered_json out = ordered_json::array();
-  for (const Remedy& remedy : *p.remedies) {
+  for (const Remedy& remedy : p.remedies->changes) {
     out.push_back({{"change", remedy.change},
                    {"peak_reserved_bytes", remedy.peak_reserved},
                    {"fits", remedy.fits},
@@ -128,6 +128,8 @@ std::string prediction_json(const Job& job, const Prediction& p) {
                          {"modelled", p.cost_sources.modelled},
                          {"unknown", p.cost_sources.unknown}};
   add_path(out, p);
+  out["needed_reserved_bytes"] =
+      p.remedies ? ordered_json(p.remedies->present.peak_reserved) : ordered_json();
   out["remedies"] = remedies_json(p);
   out["prediction_ns"] = p.prediction_time.count();
   out["warnings"] = p.warnings;

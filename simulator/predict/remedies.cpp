@@ -109,7 +109,7 @@ std::int64_t highest_reserved(const Prediction& prediction) {
 
 }  // namespace
 
-std::vector<Remedy> find_remedies(const Job& job, const PredictionOptions& options, int threads) {
+Remedies find_remedies(const Job& job, const PredictionOptions& options, int threads) {
   std::vector<Candidate> all = candidates(job);
   PredictionOptions limited = options;
   limited.wants_path = limited.wants_explanation = limited.keeps_memory_records = false;
@@ -118,8 +118,13 @@ std::vector<Remedy> find_remedies(const Job& job, const PredictionOptions& optio
   PredictionOptions unlimited = memory_only;
   unlimited.device_memory = VirtualSegments::kUnlimited;
 
+  Remedies found;
+  Remedy& present = found.present;
+  const Prediction as_it_is = predict(job, limited);
+  present.fits = as_it_is.fits;
+  if (as_it_is.step_time.count() > 0) present.step_time = as_it_is.step_time;
   const std::int64_t needed = highest_reserved(predict(job, unlimited));
-  const bool fits = predict(job, memory_only).fits;
+  present.peak_reserved = present.fits ? highest_reserved(as_it_is) : needed;
   const auto predict_candidates = [&](const PredictionOptions& how, const auto& use) {
     predict_all(
         all.size(), [&](std::size_t n) { return all[n].job; }, how, threads,
@@ -133,7 +138,7 @@ std::vector<Remedy> find_remedies(const Job& job, const PredictionOptions& optio
   });
 
   std::erase_if(all, [&](const Candidate& c) {
-    const bool makes_it_fit = c.remedy.fits && !fits;
+    const bool makes_it_fit = c.remedy.fits && !present.fits;
     return c.needed >= needed && !makes_it_fit;
   });
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
@@ -145,9 +150,8 @@ std::vector<Remedy> find_remedies(const Job& job, const PredictionOptions& optio
     if (p.fits) candidate.remedy.peak_reserved = highest_reserved(p);
     if (p.step_time.count() > 0) candidate.remedy.step_time = p.step_time;
   });
-  std::vector<Remedy> remedies;
-  for (Candidate& candidate : all) remedies.push_back(std::move(candidate.remedy));
-  return remedies;
+  for (Candidate& candidate : all) found.changes.push_back(std::move(candidate.remedy));
+  return found;
 }
 
 }  // namespace foreshard::simulator

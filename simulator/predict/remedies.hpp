@@ -11,8 +11,8 @@
 
 namespace foreshard::simulator {
 
-// The changes that save most, at most three, the best first, those that fit before those that do not. `options` are those of the prediction
-// of `job`; `threads` predict at the same time.
-std::vector<Remedy> find_remedies(const Job& job, const PredictionOptions& options, int threads);
+// The three changes that save most, the best first; those that fit stand before those that do not.
+// `options` are those of the prediction of `job`; `threads` predict at the same time.
+Remedies find_remedies(const Job& job, const PredictionOptions& options, int threads);
 
 }  // namespace foreshard::simulator

@@ -99,7 +99,7 @@ class Ddp final : public ShardingRuntime {
   std::vector<ReadyGradient> ready_;  // that accumulate_gradients has not seen yet
   int iterations_ = 0;                // that reduced
   bool is_last_micro_step_ = true;
-  bool broadcasts_ = true;  // buffers, in the forward after one that reduces
+  bool broadcasts_ = true;             // buffers, in the forward after one that reduces
   bool has_viewed_gradients_ = false;  // in the buckets
   bool has_rebuilt_ = false, has_rebuilt_in_step_ = false;
 };

@@ -39,6 +39,8 @@ struct SlotSpec {
 enum class Shared : std::uint8_t {
   workspace,           // of the matrix products, in backward those of the autograd thread
   autograd_workspace,  // where that is another one
+  bias_workspace,      // of products that add a bias (cublasLt), likewise
+  autograd_bias_workspace,
   rope_table,
   tokens,
   targets,
@@ -51,6 +53,8 @@ enum class Shared : std::uint8_t {
   sines,
   kCount
 };
+
+inline constexpr std::int64_t kBiasWorkspaceBytes = 1 << 20;  // CUBLASLT_WORKSPACE_SIZE's default
 
 struct Operand {
   enum class Kind : std::uint8_t {

@@ -96,8 +96,11 @@ void ScriptRunner::launch(const Frame& frame, const Launch& launch) {
 void ScriptRunner::allocate_workspace(Shared which) {
   BufferId& buffer = (*this)[which];
   if (buffer != kNone) return;
-  buffer = emit_.allocate({job_.device.matmul_workspace.count, Category::workspaces,
-                           Role::workspace, kNone, Stream::compute, false, true});
+  const bool is_of_biases =
+      which == Shared::bias_workspace || which == Shared::autograd_bias_workspace;
+  buffer =
+      emit_.allocate({is_of_biases ? kBiasWorkspaceBytes : job_.device.matmul_workspace.count,
+                      Category::workspaces, Role::workspace, kNone, Stream::compute, false, true});
 }
 
 void ScriptRunner::run(Frame& frame, const Script& script, HookWalk& walk,

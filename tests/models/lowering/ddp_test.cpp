@@ -21,7 +21,7 @@ Result<Job> made(const std::string& toml, int ranks) {
 
 const std::string kFp32 = "precision = {param = 'fp32'}\n";
 
-Job job_of(const std::string& toml, int ranks = 4) {
+Job ddp_job(const std::string& toml, int ranks = 4) {
   auto job = made(kFp32 + toml, ranks);
   EXPECT_TRUE(job) << (job ? "" : job.error().text());
   return *job;
@@ -33,7 +33,7 @@ TEST(Ddp, ObeysTheLaws) {
         "pytorch = {static_graph = true, gradient_as_bucket_view = true}\n",
         "pytorch = {implementation = 'transformers'}\n", "checkpointing = {mode = 'full'}\n"}) {
     for (const int ranks : {1, 4}) {
-      Job job = job_of(plan, ranks);
+      Job job = ddp_job(plan, ranks);
       for (const std::int64_t accumulation : {1, 3}) {
         for (const When sync : {When::every, When::last}) {
           for (const ZeroGrad zero : {ZeroGrad::none, ZeroGrad::zeros}) {
@@ -53,15 +53,15 @@ TEST(Ddp, ObeysTheLaws) {
 // Buckets are made anew in step 2, with a static graph in step 3, with several micro-steps in step 1;
 // the step after that is the first that repeats. The set-up is a program as well.
 TEST(Ddp, RunsAsManyProgramsAsDiffer) {
-  EXPECT_EQ(lower(job_of(""), 0).programs.size(), 4U);
-  EXPECT_EQ(lower(job_of("pytorch = {static_graph = true}\n"), 0).programs.size(), 5U);
-  Job job = job_of("");
+  EXPECT_EQ(lower(ddp_job(""), 0).programs.size(), 4U);
+  EXPECT_EQ(lower(ddp_job("pytorch = {static_graph = true}\n"), 0).programs.size(), 5U);
+  Job job = ddp_job("");
   job.plan.batch.accumulation = 2;
   EXPECT_EQ(lower(job, 0).programs.size(), 3U);
 }
 
 TEST(Ddp, RanksRunTheSameProgram) {
-  EXPECT_EQ(rank_classes(job_of(""), 4), (std::vector<int>{0, 0, 0, 0}));
+  EXPECT_EQ(rank_classes(ddp_job(""), 4), (std::vector<int>{0, 0, 0, 0}));
 }
 
 TEST(Ddp, ComputesInTheTypeOfItsParameters) {

@@ -12,7 +12,7 @@
 namespace foreshard {
 namespace {
 
-Result<Job> made(const std::string& toml, int ranks, const LlamaConfig& model) {
+Result<Job> made_fsdp1(const std::string& toml, int ranks, const LlamaConfig& model) {
   auto plan = parse_plan(
       "runtime = 'fsdp1'\nbatch = {micro_batch = 2, sequence = 8, accumulation = 1}\n" + toml,
       "plan.toml");
@@ -21,17 +21,17 @@ Result<Job> made(const std::string& toml, int ranks, const LlamaConfig& model) {
 }
 
 // D = 48, F = 56, four heads, two for keys and values, V = 90, four layers.
-LlamaConfig four_layers() {
+LlamaConfig fsdp1_model() {
   return tests::small_llama({48, 56, 4, 4, 2, 90});
 }
 
-Job job_of(const std::string& toml, int ranks, const LlamaConfig& model = four_layers()) {
-  auto job = made("operators = 'pytorch-eager'\n" + toml, ranks, model);
+Job fsdp1_job(const std::string& toml, int ranks, const LlamaConfig& model = fsdp1_model()) {
+  auto job = made_fsdp1("operators = 'pytorch-eager'\n" + toml, ranks, model);
   EXPECT_TRUE(job) << (job ? "" : job.error().text());
   return *job;
 }
 
-void expect_laws(Job job) {
+void expect_fsdp1_laws(Job job) {
   for (const std::int64_t accumulation : {1, 3}) {
     for (const When sync : {When::every, When::last}) {
       for (const CheckpointMode mode : {CheckpointMode::none, CheckpointMode::full}) {
@@ -67,8 +67,9 @@ TEST(Fsdp1, ObeysTheLaws) {
         "wrap = {policy = 'none'}\n",
         "wrap = {policy = 'size', min_num_params = 4000}\n"
         "pytorch = {implementation = 'transformers'}\n"}) {
-    expect_laws(job_of(plan, 4));
-    if (std::string(plan).find("shard_group") == std::string::npos) expect_laws(job_of(plan, 1));
+    expect_fsdp1_laws(fsdp1_job(plan, 4));
+    if (std::string(plan).find("shard_group") == std::string::npos)
+      expect_fsdp1_laws(fsdp1_job(plan, 1));
   }
 }
 
@@ -83,7 +84,7 @@ std::vector<std::int64_t> locals(const FlatParameter& flat) {
 // both; 70 in all, padded to 72 for 4 ranks, 18 each.
 TEST(Fsdp1, AlignsParametersInTheFlatOne) {
   const LlamaConfig model = tests::small_llama({6, 7, 1, 2, 2, 5});
-  const Job job = job_of("pytorch = {implementation = 'torchtitan'}\n", 4, model);
+  const Job job = fsdp1_job("pytorch = {implementation = 'torchtitan'}\n", 4, model);
   const auto root_of = [&job](int rank) { return flat_parameters(job, place_of(job, rank))[0]; };
   EXPECT_EQ(root_of(0).numel, 72);
   EXPECT_EQ(root_of(0).paddings, (std::vector<std::int64_t>{2, 2, 2}));
@@ -99,7 +100,7 @@ TEST(Fsdp1, AlignsParametersInTheFlatOne) {
 TEST(Fsdp1, PadsOnlyTheLastShardOfAFlatParameterOfItsOwn) {
   const LlamaConfig model = tests::small_llama({6, 7, 1, 2, 2, 5});
   const Job job =
-      job_of("pytorch = {implementation = 'torchtitan', use_orig_params = false}\n", 4, model);
+      fsdp1_job("pytorch = {implementation = 'torchtitan', use_orig_params = false}\n", 4, model);
   const FlatParameter root = flat_parameters(job, place_of(job, 3))[0];
   EXPECT_EQ(root.numel, 66);
   EXPECT_TRUE(root.paddings.empty());
@@ -117,15 +118,15 @@ std::ptrdiff_t host_waits(const Program& step) {
 // has waited for: blocks 2 and 3 in forward, the root, and blocks 1 and 0 in backward. Later steps find
 // four freed in the step before, for whose end the host has waited already, and so wait as often.
 TEST(Fsdp1, LimitsHowFarTheHostRunsAhead) {
-  const RankProgram limited = lower(job_of("", 2), 0);
-  const RankProgram unlimited = lower(job_of("prefetch = {limit_all_gathers = false}\n", 2), 0);
+  const RankProgram limited = lower(fsdp1_job("", 2), 0);
+  const RankProgram unlimited = lower(fsdp1_job("prefetch = {limit_all_gathers = false}\n", 2), 0);
   EXPECT_EQ(host_waits(limited.programs[1]) - host_waits(unlimited.programs[1]), 5);
   EXPECT_EQ(host_waits(limited.programs.back()) - host_waits(unlimited.programs.back()), 5);
 }
 
 TEST(Fsdp1, RefusesWhatItDoesNotHave) {
   const auto message = [](const std::string& toml) {
-    const auto job = made(toml, 2, four_layers());
+    const auto job = made_fsdp1(toml, 2, fsdp1_model());
     return job ? std::string() : job.error().text();
   };
   EXPECT_NE(message("").find("plan.toml: runtime: is \"fsdp1\""), std::string::npos);

@@ -133,6 +133,7 @@ TEST_P(FsdpRequests, ArePyTorchs) {
   const RecordedCase& c = GetParam();
   const auto model = load_llama_config(c.config.string());
   ASSERT_TRUE(model) << model.error().text();
+  if (model->has_query_key_norms()) GTEST_SKIP() << "operators \"foreshard\" have no such norms";
   const auto plan = parse_plan(with_our_operators(c.plan()), c.id);
   ASSERT_TRUE(plan) << plan.error().text();
   const auto job = make_job(*model, *plan, c.id, c.ranks);

@@ -57,7 +57,10 @@ Highest highest(const RankMemory& memory) {
 
 TEST(PeakExplanation, AgreesWithTheAllocatorsRecords) {
   for (const auto change : {+[](Plan&) {}, +[](Plan& p) { p.runtime = RuntimeName::fsdp1; },
-                            +[](Plan& p) { p.runtime = RuntimeName::ddp; },
+                            +[](Plan& p) {
+                              p.runtime = RuntimeName::ddp;
+                              p.precision.param = p.precision.storage;
+                            },
                             +[](Plan& p) { p.checkpointing.mode = CheckpointMode::full; },
                             +[](Plan& p) { p.operators = OperatorSetName::foreshard; }}) {
     const Job job = eager_job(change);

@@ -37,7 +37,7 @@ TEST(Remedies, AreThePredictionsOfChangedPlansTheBestFirst) {
   const Plan plan = eager();
   PredictionOptions options;
   options.machine = &h100();
-  const auto remedies = find_remedies(job_of(plan), options, 2);
+  const auto remedies = find_remedies(job_of(plan), options, 2).changes;
   ASSERT_EQ(remedies.size(), 3U);
   const std::int64_t now = reserved(plan, options);
   for (const Remedy& remedy : remedies) {
@@ -61,9 +61,9 @@ TEST(Remedies, AreThePredictionsOfChangedPlansTheBestFirst) {
 TEST(Remedies, OfADeviceThatIsTooSmallAreWhatTheyWouldNeed) {
   PredictionOptions options;
   options.machine = &h100();
-  const auto unlimited = find_remedies(job_of(eager()), options, 1);
+  const auto unlimited = find_remedies(job_of(eager()), options, 1).changes;
   options.device_memory = unlimited.front().peak_reserved / 4;
-  const auto limited = find_remedies(job_of(eager()), options, 1);
+  const auto limited = find_remedies(job_of(eager()), options, 1).changes;
   ASSERT_EQ(limited.size(), unlimited.size());
   for (std::size_t i = 0; i < limited.size(); ++i) {
     EXPECT_FALSE(limited[i].fits);
@@ -76,9 +76,9 @@ TEST(Remedies, OfADeviceThatIsTooSmallAreWhatTheyWouldNeed) {
 TEST(Remedies, ThatMakeItFitComeFirst) {
   PredictionOptions options;
   options.machine = &h100();
-  const auto unlimited = find_remedies(job_of(eager()), options, 1);
+  const auto unlimited = find_remedies(job_of(eager()), options, 1).changes;
   options.device_memory = unlimited.front().peak_reserved;
-  const auto limited = find_remedies(job_of(eager()), options, 1);
+  const auto limited = find_remedies(job_of(eager()), options, 1).changes;
   EXPECT_TRUE(limited.front().fits);
   EXPECT_TRUE(std::is_partitioned(limited.begin(), limited.end(),
                                   [](const Remedy& remedy) { return remedy.fits; }));

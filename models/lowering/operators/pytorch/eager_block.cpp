@@ -5,7 +5,6 @@ namespace foreshard::lowering {
 EagerBlock::EagerBlock(const Job& job, const BlockSite& site)
     : w_(job),
       site_(site),
-      kept_(job.plan.checkpointing),
       root_(w_.module("")),
       attention_module_(w_.module("self_attn")),
       mlp_(w_.module("mlp")),
@@ -16,10 +15,14 @@ EagerBlock::EagerBlock(const Job& job, const BlockSite& site)
       to_gate_(projection("mlp.gate_proj", w_.z.F, w_.z.D, job.model.mlp_bias)),
       to_up_(projection("mlp.up_proj", w_.z.F, w_.z.D, job.model.mlp_bias)),
       to_down_(projection("mlp.down_proj", w_.z.D, w_.z.F, job.model.mlp_bias)),
-      norm1_(declare_norm(w_, "input_layernorm")),
-      norm2_(declare_norm(w_, "post_attention_layernorm")),
+      norm1_(declare_norm(w_, "input_layernorm", w_.z.T, w_.z.D)),
+      norm2_(declare_norm(w_, "post_attention_layernorm", w_.z.T, w_.z.D)),
       attention_(declare_attention(w_)) {
   const std::int64_t T = w_.z.T, rows = w_.of(T * w_.z.D), wide = w_.of(T * w_.z.F);
+  if (job.model.has_query_key_norms()) {
+    query_norm_ = declare_norm(w_, "self_attn.q_norm", T * w_.z.H, w_.z.d);
+    key_norm_ = declare_norm(w_, "self_attn.k_norm", T * w_.z.K, w_.z.d);
+  }
   x_ = w_.tensor(rows);
   q0_ = w_.tensor(w_.of(T * to_q_.out));
   k0_ = w_.tensor(w_.of(T * to_k_.out));
@@ -66,9 +69,16 @@ Segment EagerBlock::segment() {
   return std::move(w_.segment);
 }
 
-EagerWriter::Linear EagerBlock::projection(std::string_view path, std::int64_t out, std::int64_t in,
-                                           bool bias) {
-  return {w_.module(path), out, in, bias};
+// Of aten::mm, with which selective checkpointing keeps all outputs or the 1st, the 3rd and so on; with a
+// bias a product is aten::addmm.
+EagerBlock::Projection EagerBlock::projection(std::string_view path, std::int64_t out,
+                                              std::int64_t in, bool bias) {
+  const CheckpointPlan& plan = w_.job.plan.checkpointing;
+  Projection l{{w_.module(path), out, in, bias}, false};
+  if (bias) return l;
+  const bool is_odd = ++products_ % 2 == 1;
+  l.is_kept = is_selective() && (plan.save_matmul || (plan.save_every_second_matmul && is_odd));
+  return l;
 }
 
 bool EagerBlock::casts_tables() const {
@@ -81,15 +91,38 @@ void EagerBlock::enter_block() {
   w_.enter(root_);
 }
 
-void EagerBlock::rotate_and_repeat(bool frees_q, bool frees_k, bool frees_v) {
+// Queries and keys, with their norms, and values. Returns what is to be turned.
+EagerBlock::QueryAndKey EagerBlock::project_to_heads(Pass pass, Slot n1) {
+  const auto head = [&](const Projection& l, Slot y, const EagerNorm& norm) {
+    project(pass, l, n1, y);
+    if (!has_head_norms()) return y;
+    if (pass == Pass::checkpointed) {
+      const Slot out = norm_forward_unkept(w_, norm, y);
+      if (!l.is_kept) w_.free({y});
+      return out;
+    }
+    norm_forward(w_, norm, y);
+    if (cast()) w_.free({y});  // the norm has a copy of its own
+    return norm.output;
+  };
+  const Slot q = head(to_q_, q0_, query_norm_);
+  const Slot k = head(to_k_, k0_, key_norm_);
+  project(pass, to_v_, n1, v_);
+  return {q, k};
+}
+
+void EagerBlock::rotate_and_repeat(Pass pass, const QueryAndKey& from) {
   w_.enter(attention_module_);
   if (cosines_ != kNone) {
     w_.write(cosines_, "aten::_to_copy", {});
     w_.write(sines_, "aten::_to_copy", {});
   }
-  rope_forward(w_, q0_, q_);
-  rope_forward(w_, k0_, k_);
-  const Slot q = frees_q ? q0_ : kNone, k = frees_k ? k0_ : kNone;
+  rope_forward(w_, from.q, q_);
+  rope_forward(w_, from.k, k_);
+  const bool keeps = pass == Pass::checkpointed;
+  const bool keeps_products = keeps && !has_head_norms();
+  const Slot q = keeps_products && to_q_.is_kept ? kNone : from.q,
+             k = keeps_products && to_k_.is_kept ? kNone : from.k;
   if (w_.is_transformers) {
     w_.free({q, k});
   } else {
@@ -99,30 +132,27 @@ void EagerBlock::rotate_and_repeat(bool frees_q, bool frees_k, bool frees_v) {
   w_.write(all_k_, "aten::clone", {k_});
   w_.free({k_});
   w_.write(all_v_, "aten::clone", {v_});
-  if (frees_v) w_.free({v_});
+  if (!keeps || !to_v_.is_kept) w_.free({v_});
 }
 
 void EagerBlock::attend(bool keeps) {
-  attention_forward(w_, attention_, {q_, keys(), values(), keeps, kept_.is_selective});
+  attention_forward(w_, attention_, {q_, keys(), values(), keeps, is_selective()});
 }
 
 void EagerBlock::forward() {
   w_.begin(w_.segment.forward);
   enter_block();
   norm_forward(w_, norm1_, x_);
-  project(to_q_, norm1_.output, q0_);
-  project(to_k_, norm1_.output, k0_);
-  project(to_v_, norm1_.output, v_);
-  rotate_and_repeat(true, true, true);
+  rotate_and_repeat(Pass::forward, project_to_heads(Pass::forward, norm1_.output));
   attend(true);
-  attention_output();
+  attention_output(Pass::forward);
   w_.leave(attention_module_);
   w_.enter(root_);
   w_.write(h_, "aten::add", {x_, projected_});
   w_.free({projected_});
   norm_forward(w_, norm2_, h_);
-  gate_and_up();
-  project(to_down_, product_, down_);
+  gate_and_up(Pass::forward);
+  project(Pass::forward, to_down_, product_, down_);
   w_.leave(mlp_);
   w_.enter(root_);
   w_.write(y_, "aten::add", {h_, down_});
@@ -139,25 +169,25 @@ void EagerBlock::forward() {
   }
 }
 
-void EagerBlock::project(const EagerWriter::Linear& l, Slot x, Slot y) {
+void EagerBlock::project(Pass pass, const Projection& l, Slot x, Slot y) {
   w_.enter(l.module);
-  w_.linear(l, x, y);
+  if (pass != Pass::recomputed || !l.is_kept) w_.linear(l, x, y);
 }
 
-void EagerBlock::gate_and_up() {
-  project(to_gate_, norm2_.output, gate_);
+void EagerBlock::gate_and_up(Pass pass) {
+  project(pass, to_gate_, norm2_.output, gate_);
   w_.enter(mlp_);
   w_.write(silu_, "aten::silu", {gate_});
-  project(to_up_, norm2_.output, up_);
+  project(pass, to_up_, norm2_.output, up_);
   w_.enter(mlp_);
   w_.write(product_, "aten::mul", {silu_, up_});
 }
 
 // The output's projection, and what goes with attention's end. The math path's inputs are nobody's by
 // then.
-void EagerBlock::attention_output() {
+void EagerBlock::attention_output(Pass pass) {
   if (is_math() && w_.is_transformers) w_.free({attention_.result});
-  project(to_o_, attention_.out, projected_);
+  project(pass, to_o_, attention_.out, projected_);
   w_.enter(attention_module_);
   if (!is_math()) return;
   w_.free({q_, keys(), values(), w_.is_transformers ? kNone : attention_.result});

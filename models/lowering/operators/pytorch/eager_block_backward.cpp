@@ -27,9 +27,17 @@ Slot EagerBlock::like(std::string_view op, Slot of, EagerWriter::Reads reads) {
   return w_.make_like(op, of, reads);
 }
 
+// Of the last linear layer that read x, which dies with the gradient.
+Slot EagerBlock::last_backward(bool again, const Projection& l, Slot dy, Slot x) {
+  const Slot dx = w_.linear_backward(l, dy, x, again ? x : kNone);
+  w_.free({dy, again ? kNone : x});
+  return dx;
+}
+
 void EagerBlock::mlp_backward(bool again) {
-  const Slot d_product = w_.linear_backward(to_down_, residual_, product_);
-  w_.free({product_});
+  const Slot d_product =
+      w_.linear_backward(to_down_, residual_, product_, again ? product_ : kNone);
+  if (!again) w_.free({product_});
   w_.accumulate();
   w_.enter(mlp_);
   const Slot d_up = like("aten::mul", up_, {d_product, silu_}),
@@ -47,8 +55,7 @@ void EagerBlock::mlp_backward(bool again) {
   const Slot d_gate = like("aten::silu_backward", gate_, {d_silu, gate_});
   end_node(again, {gate_}, d_silu);
   w_.enter(to_gate_.module);
-  const Slot from_gate = w_.linear_backward(to_gate_, d_gate, norm2_.output);
-  end_node(again, {norm2_.output}, d_gate);
+  const Slot from_gate = last_backward(again, to_gate_, d_gate, norm2_.output);
   const Slot sum = like("aten::add", from_up, {from_up, from_gate});
   w_.free({from_up, from_gate});
   w_.accumulate();
@@ -73,6 +80,7 @@ void EagerBlock::attention_block_backward(bool again) {
   const Slot from_v = w_.linear_backward(to_v_, g.dv, norm1_.output);
   w_.free({g.dv});
   w_.accumulate();
+  if (has_head_norms()) g.dk = norm_backward(w_, key_norm_, {g.dk, k0_, kNone, again, {}, false});
   w_.enter(to_k_.module);
   if (w_.is_transformers) g.dk = as_rows(g.dk, w_.z.K);
   const Slot from_k = w_.linear_backward(to_k_, g.dk, norm1_.output);
@@ -80,10 +88,12 @@ void EagerBlock::attention_block_backward(bool again) {
   const Slot sum = like("aten::add", from_v, {from_v, from_k});
   w_.free({from_v, from_k});
   w_.accumulate();
+  if (has_head_norms()) {
+    g.dq = norm_backward(w_, query_norm_, {g.dq, q0_, kNone, again, {}, false});
+  }
   w_.enter(to_q_.module);
   if (w_.is_transformers) g.dq = as_rows(g.dq, w_.z.H);
-  const Slot from_q = w_.linear_backward(to_q_, g.dq, norm1_.output);
-  end_node(again, {norm1_.output}, g.dq);
+  const Slot from_q = last_backward(again, to_q_, g.dq, norm1_.output);
   w_.update(sum, "aten::add_", {from_q});
   w_.free({from_q});
   w_.accumulate();

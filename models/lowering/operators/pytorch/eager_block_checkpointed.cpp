@@ -7,48 +7,46 @@ void EagerBlock::checkpointed_forward() {
   w_.begin(w_.segment.checkpointed_forward);
   enter_block();
   const Slot n1 = norm_forward_unkept(w_, norm1_, x_);
-  project(to_q_, n1, q0_);
-  project(to_k_, n1, k0_);
-  project(to_v_, n1, v_);
-  rotate_and_repeat(!kept_.odd, !kept_.even, !kept_.odd);
+  rotate_and_repeat(Pass::checkpointed, project_to_heads(Pass::checkpointed, n1));
   attend(keeps_attention());
   if (is_math() && w_.is_transformers) w_.free({attention_.result});
-  project(to_o_, attention_.out, projected_);
+  project(Pass::checkpointed, to_o_, attention_.out, projected_);
   w_.enter(attention_module_);
   free_attention_inputs();
   w_.leave(attention_module_);
   w_.free({n1});
   w_.enter(root_);
   w_.write(h_, "aten::add", {x_, projected_});
-  if (!kept_.even) w_.free({projected_});
+  if (!to_o_.is_kept) w_.free({projected_});
   const Slot n2 = norm_forward_unkept(w_, norm2_, h_);
-  project(to_gate_, n2, gate_);
+  project(Pass::checkpointed, to_gate_, n2, gate_);
   w_.enter(mlp_);
   w_.write(silu_, "aten::silu", {gate_});
-  if (!kept_.odd) w_.free({gate_});
-  project(to_up_, n2, up_);
+  if (!to_gate_.is_kept) w_.free({gate_});
+  project(Pass::checkpointed, to_up_, n2, up_);
   w_.enter(mlp_);
   w_.write(product_, "aten::mul", {silu_, up_});
-  w_.free({silu_, kept_.even ? kNone : up_});
-  project(to_down_, product_, down_);
+  w_.free({silu_, to_up_.is_kept ? kNone : up_});
+  project(Pass::checkpointed, to_down_, product_, down_);
   w_.free({product_});
   w_.leave(mlp_);
   w_.free({n2});
   w_.enter(root_);
   w_.write(y_, "aten::add", {h_, down_});
-  if (!kept_.odd) w_.free({down_});
+  if (!to_down_.is_kept) w_.free({down_});
   w_.free({h_});
   w_.leave(root_);
 }
 
 // torchtitan's list of what selective checkpointing saves names flash and memory-efficient attention.
 bool EagerBlock::keeps_attention() const {
-  return kept_.attention && (attention_.kernel == AttentionKernel::flash ||
-                             attention_.kernel == AttentionKernel::efficient);
+  return is_selective() && w_.job.plan.checkpointing.save_attention &&
+         (attention_.kernel == AttentionKernel::flash ||
+          attention_.kernel == AttentionKernel::efficient);
 }
 
 void EagerBlock::free_attention_inputs() {
-  const Slot v = repeats() ? all_v_ : kept_.odd ? kNone : v_;
+  const Slot v = repeats() ? all_v_ : to_v_.is_kept ? kNone : v_;
   if (is_math()) {
     w_.free({attention_.out, q_, keys(), v});
     if (!w_.is_transformers) w_.free({cosines_, sines_, attention_.result});
@@ -66,31 +64,18 @@ void EagerBlock::recomputation() {
   w_.begin(w_.segment.recomputation, Thread::autograd);
   w_.enter(root_);
   norm_forward(w_, norm1_, x_);
-  project_again(kept_.odd, to_q_, norm1_.output, q0_);
-  project_again(kept_.even, to_k_, norm1_.output, k0_);
-  project_again(kept_.odd, to_v_, norm1_.output, v_);
-  rotate_and_repeat(true, true, true);
+  rotate_and_repeat(Pass::recomputed, project_to_heads(Pass::recomputed, norm1_.output));
   if (!keeps_attention()) attend(true);
-  if (is_math() && w_.is_transformers) w_.free({attention_.result});
-  project_again(kept_.even, to_o_, attention_.out, projected_);
-  w_.enter(attention_module_);
-  if (is_math()) {
-    w_.free({q_, keys(), values(), w_.is_transformers ? kNone : attention_.result});
-  }
+  attention_output(Pass::recomputed);
   w_.leave(attention_module_);
   w_.enter(root_);
   w_.write(h_, "aten::add", {x_, projected_});
   w_.free({projected_});
   norm_forward(w_, norm2_, h_);
-  project_again(kept_.odd, to_gate_, norm2_.output, gate_);
-  w_.enter(mlp_);
-  w_.write(silu_, "aten::silu", {gate_});
-  project_again(kept_.even, to_up_, norm2_.output, up_);
-  w_.enter(mlp_);
-  w_.write(product_, "aten::mul", {silu_, up_});
+  gate_and_up(Pass::recomputed);
   const bool drops_h = composite() && cast();
   if (stops_early()) return w_.free({drops_h ? h_ : kNone});
-  project_again(kept_.odd, to_down_, product_, down_);
+  project(Pass::recomputed, to_down_, product_, down_);
   w_.enter(root_);
   w_.write(y_, "aten::add", {h_, down_});
   w_.free({down_, drops_h ? h_ : kNone, y_});
@@ -99,11 +84,6 @@ void EagerBlock::recomputation() {
 bool EagerBlock::stops_early() const {
   return w_.plan.checkpoint_early_stop ||
          w_.job.plan.checkpointing.mode == CheckpointMode::transformers;
-}
-
-void EagerBlock::project_again(bool is_kept, const EagerWriter::Linear& l, Slot x, Slot y) {
-  w_.enter(l.module);
-  if (!is_kept) w_.linear(l, x, y);
 }
 
 }  // namespace foreshard::lowering

@@ -10,21 +10,6 @@
 
 namespace foreshard::lowering {
 
-// Outputs that a checkpointed block keeps.
-struct KeptOutputs {
-  explicit KeptOutputs(const CheckpointPlan& plan) {
-    if (plan.mode != CheckpointMode::selective) return;
-    is_selective = true;
-    attention = plan.save_attention;
-    odd = plan.save_matmul || plan.save_every_second_matmul;
-    even = plan.save_matmul;
-  }
-  bool is_selective = false;
-  bool attention = false;
-  // Of the matrix products in their order (q, k, v, o, gate, up, down) the 1st, 3rd, ... and the others.
-  bool odd = false, even = false;
-};
-
 class EagerBlock {
  public:
   EagerBlock(const Job& job, const BlockSite& site);
@@ -32,8 +17,17 @@ class EagerBlock {
   Segment segment();
 
  private:
-  EagerWriter::Linear projection(std::string_view path, std::int64_t out, std::int64_t in,
-                                 bool bias);
+  struct Projection : EagerWriter::Linear {
+    bool is_kept = false;  // its output, under selective checkpointing
+  };
+  Projection projection(std::string_view path, std::int64_t out, std::int64_t in, bool bias);
+  enum class Pass : std::uint8_t { forward, checkpointed, recomputed };
+  struct QueryAndKey {
+    Slot q, k;
+  };
+
+  bool is_selective() const { return w_.job.plan.checkpointing.mode == CheckpointMode::selective; }
+  bool has_head_norms() const { return w_.job.model.has_query_key_norms(); }
   bool cast() const { return w_.z.is_16_bit; }
   bool is_math() const { return attention_.kernel == AttentionKernel::math; }
   bool composite() const { return norm_is_composite(w_); }
@@ -46,24 +40,25 @@ class EagerBlock {
 
   // What all forwards share.
   void enter_block();
-  void rotate_and_repeat(bool frees_q, bool frees_k, bool frees_v);
+  void project(Pass pass, const Projection& l, Slot x, Slot y);
+  QueryAndKey project_to_heads(Pass pass, Slot n1);
+  void rotate_and_repeat(Pass pass, const QueryAndKey& from);
   void attend(bool keeps);
 
   void forward();
-  void project(const EagerWriter::Linear& l, Slot x, Slot y);
-  void gate_and_up();
-  void attention_output();
+  void gate_and_up(Pass pass);
+  void attention_output(Pass pass);
 
   bool keeps_attention() const;
   void checkpointed_forward();
   void free_attention_inputs();
   void recomputation();
   bool stops_early() const;
-  void project_again(bool is_kept, const EagerWriter::Linear& l, Slot x, Slot y);
 
   void backward();
   void end_node(bool again, EagerWriter::Reads saved, Slot gradient);
   Slot like(std::string_view op, Slot of, EagerWriter::Reads reads);
+  Slot last_backward(bool again, const Projection& l, Slot dy, Slot x);
   void mlp_backward(bool again);
   void attention_block_backward(bool again);
   Slot summed_over_repeats(Slot g);
@@ -73,10 +68,10 @@ class EagerBlock {
 
   EagerWriter w_;
   BlockSite site_;
-  KeptOutputs kept_;
+  int products_ = 0;  // that are no addmm, in the order of forward
   std::int32_t root_, attention_module_, mlp_;
-  EagerWriter::Linear to_q_, to_k_, to_v_, to_o_, to_gate_, to_up_, to_down_;
-  EagerNorm norm1_, norm2_;
+  Projection to_q_, to_k_, to_v_, to_o_, to_gate_, to_up_, to_down_;
+  EagerNorm norm1_, norm2_, query_norm_, key_norm_;
   EagerAttention attention_;
   Slot x_, q0_, k0_, v_, q_, k_, all_k_ = kNone, all_v_ = kNone, projected_, h_;
   Slot gate_, silu_, up_, product_, down_, y_, residual_;

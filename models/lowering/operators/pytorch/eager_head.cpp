@@ -13,16 +13,20 @@ void end_of_transformers_forward(EagerWriter& w, Slot x) {
     is_any_checkpointed |= is_checkpointed(w.job, static_cast<std::size_t>(i));
   }
   if (w.z.is_16_bit) w.free({x});
-  if (!is_any_checkpointed) {
-    const Slot positions = w.tensor(8 * w.z.S);
-    w.receive(positions, Shared::positions);
-    w.free({positions});
-  }
-  if (!is_checkpointed(w.job, 0) && w.z.is_16_bit) {
-    const Slot embedded = w.tensor(w.bytes(x));
-    w.receive(embedded, Shared::embedded);
-    w.free({embedded});
-  }
+  const auto drop = [&w](Shared shared, std::int64_t bytes) {
+    const Slot slot = w.tensor(bytes);
+    w.receive(slot, shared);
+    w.free({slot});
+  };
+  const auto drop_positions = [&] {
+    if (!is_any_checkpointed) drop(Shared::positions, 8 * w.z.S);
+  };
+  // Qwen's models hold both in the arguments of their masks, in this order.
+  const ModelFamily family = w.job.model.family;
+  const bool is_qwen = family == ModelFamily::qwen2 || family == ModelFamily::qwen3;
+  if (!is_qwen) drop_positions();
+  if (!is_checkpointed(w.job, 0) && w.z.is_16_bit) drop(Shared::embedded, w.bytes(x));
+  if (is_qwen) drop_positions();
 }
 
 }  // namespace
@@ -31,7 +35,7 @@ Segment eager_head(const Job& job) {
   EagerWriter w(job);
   const std::int64_t T = w.z.T, D = w.z.D, V = w.z.V;
   const auto root = w.module("");
-  const EagerNorm norm = declare_norm(w, "model.norm");
+  const EagerNorm norm = declare_norm(w, "model.norm", w.z.T, w.z.D);
   const EagerWriter::Linear to_logits{w.module("lm_head"), V, D};
   const Slot x = w.tensor(w.of(T * D)), logits = w.tensor(w.of(T * V));
   // In backward the logits' slot holds their gradient.

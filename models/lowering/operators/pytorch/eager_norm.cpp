@@ -1,21 +1,18 @@
 #include "models/lowering/operators/pytorch/eager_norm.hpp"
 
-#include <algorithm>
-#include <bit>
-
 namespace foreshard::lowering {
 namespace {
 
 // Single operators, the sizes they work on: X of the compute type, W in fp32, r a number a row.
 struct Sizes {
-  explicit Sizes(const EagerWriter& w)
-      : x(w.of(w.z.T * w.z.D)), wide(4 * w.z.T * w.z.D), row(4 * w.z.T), weight(w.of(w.z.D)) {}
-  std::int64_t x, wide, row, weight;
+  Sizes(const EagerWriter& w, const EagerNorm& n)
+      : x(w.of(n.rows * n.width)), wide(4 * n.rows * n.width), row(4 * n.rows) {}
+  std::int64_t x, wide, row;
 };
 
 // transformers: to fp32, pow, mean, add, rsqrt, mul, to the compute type, mul by the weight.
 Slot transformers_forward(EagerWriter& w, const EagerNorm& n, Slot x, bool keeps) {
-  const Sizes s(w);
+  const Sizes s(w, n);
   const bool cast = w.z.is_16_bit;
   const auto at = [&](Slot kept, std::string_view op, std::int64_t bytes, EagerWriter::Reads in) {
     if (!keeps || kept == kNone) return w.make(op, bytes, in);
@@ -53,7 +50,7 @@ Slot transformers_forward(EagerWriter& w, const EagerNorm& n, Slot x, bool keeps
 
 // torch.nn.RMSNorm up to 2.8, multiplied by the weight in fp32, up to 2.6 after the cast.
 Slot torch_forward(EagerWriter& w, const EagerNorm& n, Slot x, bool keeps) {
-  const Sizes s(w);
+  const Sizes s(w, n);
   const bool cast = w.z.is_16_bit;
   const auto at = [&](Slot kept, std::string_view op, std::int64_t bytes, EagerWriter::Reads in) {
     if (!keeps) return w.make(op, bytes, in);
@@ -87,24 +84,10 @@ Slot torch_forward(EagerWriter& w, const EagerNorm& n, Slot x, bool keeps) {
   return out;
 }
 
-// The weight's gradient: the sum over the rows of a product, in the product's type.
-Slot weight_gradient(EagerWriter& w, Slot out, Slot product) {
-  const RowSumScratch sum = row_sum_scratch(w.z.T, w.z.D, w.job.device.multiprocessors);
-  w.allocate(out);
-  if (sum.partial == 0) {
-    w.update(out, "aten::sum", {product});
-    return out;
-  }
-  const Slot partial = w.scratch(sum.partial), semaphores = w.scratch(sum.semaphores);
-  w.update(out, "aten::sum", {product});
-  w.free({semaphores, partial});
-  return out;
-}
-
 // From the gradient of the normalized tensor, in fp32, to that of the input: through mul, rsqrt, mean
 // and pow. `dn` is freed.
 Slot statistics_backward(EagerWriter& w, const EagerNorm& n, const NormBackward& at, Slot dn) {
-  const Sizes s(w);
+  const Sizes s(w, n);
   const bool cast = w.z.is_16_bit;
   const Slot input = cast ? n.wide : at.x;
   const Slot product = w.make("aten::mul", s.wide, {dn, input});
@@ -143,10 +126,10 @@ Slot statistics_backward(EagerWriter& w, const EagerNorm& n, const NormBackward&
 }
 
 // The rest of the way, from dx in fp32.
-Slot to_compute_type(EagerWriter& w, const NormBackward& at, Slot dx) {
+Slot to_compute_type(EagerWriter& w, const EagerNorm& n, const NormBackward& at, Slot dx) {
   if (dx == kNone) return kNone;
   if (w.z.is_16_bit) {
-    const Slot narrow = w.make("aten::_to_copy", w.of(w.z.T * w.z.D), {dx});
+    const Slot narrow = w.make("aten::_to_copy", w.of(n.rows * n.width), {dx});
     w.free({dx});
     dx = narrow;
   }
@@ -157,11 +140,12 @@ Slot to_compute_type(EagerWriter& w, const NormBackward& at, Slot dx) {
 }
 
 Slot transformers_backward(EagerWriter& w, const EagerNorm& n, const NormBackward& at) {
-  const Sizes s(w);
+  const Sizes s(w, n);
   Slot dn = w.make("aten::mul", s.x, {at.dy});
   const Slot product = w.make("aten::mul", s.x, {at.dy, n.normalized});
   if (at.recomputed) w.free({n.normalized});
-  const Slot dw = weight_gradient(w, w.gradient(n.module, w.z.D), product);
+  const Slot dw = w.gradient(n.module, n.width);
+  w.sum_rows(dw, product, n.rows, n.width);
   w.free({product});
   w.ready(dw);
   w.free({at.dy, at.recomputed ? kNone : n.normalized});
@@ -171,11 +155,11 @@ Slot transformers_backward(EagerWriter& w, const EagerNorm& n, const NormBackwar
     w.free({dn});
     dn = wide;
   }
-  return to_compute_type(w, at, statistics_backward(w, n, at, dn));
+  return to_compute_type(w, n, at, statistics_backward(w, n, at, dn));
 }
 
 Slot torch_backward(EagerWriter& w, const EagerNorm& n, const NormBackward& at) {
-  const Sizes s(w);
+  const Sizes s(w, n);
   const bool cast = w.z.is_16_bit, early = cast && w.rules.norm_weight_after_cast;
   Slot dy = at.dy;
   if (cast && !early) {
@@ -186,14 +170,15 @@ Slot torch_backward(EagerWriter& w, const EagerNorm& n, const NormBackward& at) 
   const Slot product = w.make("aten::mul", bytes, {dy, n.normalized});
   Slot dn = w.make("aten::mul", bytes, {dy});
   if (at.recomputed) w.free({n.normalized});
-  const Slot dw = w.gradient(n.module, w.z.D);
+  const Slot dw = w.gradient(n.module, n.width);
   if (cast && !early) {
-    const Slot wide = weight_gradient(w, w.scratch_later(4 * w.z.D), product);
+    const Slot wide = w.scratch_later(4 * n.width);
+    w.sum_rows(wide, product, n.rows, n.width);
     w.free({product});
     w.write(dw, "aten::_to_copy", {wide});
     w.free({wide});
   } else {
-    weight_gradient(w, dw, product);
+    w.sum_rows(dw, product, n.rows, n.width);
     w.free({product});
   }
   w.ready(dw);
@@ -204,12 +189,12 @@ Slot torch_backward(EagerWriter& w, const EagerNorm& n, const NormBackward& at) 
     w.free({dn});
     dn = wide;
   }
-  return to_compute_type(w, at, statistics_backward(w, n, at, dn));
+  return to_compute_type(w, n, at, statistics_backward(w, n, at, dn));
 }
 
 Slot fused_backward(EagerWriter& w, const EagerNorm& n, const NormBackward& at) {
   const Slot dx = w.make_like("aten::_fused_rms_norm_backward", at.dy, {at.dy, at.x, n.rstd});
-  const Slot dw = w.gradient(n.module, w.z.D);
+  const Slot dw = w.gradient(n.module, n.width);
   w.allocate(dw);
   if (at.recomputed) w.free({n.rstd, at.is_first_of_checkpoint ? kNone : at.x});
   w.ready(dw);
@@ -235,10 +220,13 @@ bool norm_is_composite(const EagerWriter& w) {
   return w.is_transformers || !w.rules.norm_is_fused;
 }
 
-EagerNorm declare_norm(EagerWriter& w, std::string_view module) {
-  const Sizes s(w);
+EagerNorm declare_norm(EagerWriter& w, std::string_view module, std::int64_t rows,
+                       std::int64_t width) {
   EagerNorm n;
   n.module = w.module(module);
+  n.rows = rows;
+  n.width = width;
+  const Sizes s(w, n);
   n.output = w.tensor(s.x);
   n.rstd = w.tensor(s.row);
   if (!norm_is_composite(w)) return n;
@@ -274,28 +262,6 @@ Slot norm_backward(EagerWriter& w, const EagerNorm& n, const NormBackward& at) {
   if (w.is_transformers) return transformers_backward(w, n, at);
   if (norm_is_composite(w)) return torch_backward(w, n, at);
   return fused_backward(w, n, at);
-}
-
-// aten/src/ATen/native/cuda/Reduce.cuh, setReduceConfig: the reduced dimension is not contiguous; blocks
-// of 2048 threads a multiprocessor.
-RowSumScratch row_sum_scratch(std::int64_t T, std::int64_t D, int multiprocessors) {
-  const std::int64_t vector = D % 4 == 0 ? 4 : D % 2 == 0 ? 2 : 1;
-  const std::int64_t most = 512 / vector;
-  const auto power = [most](std::int64_t n) {
-    if (n >= most) return most;
-    return std::min(most, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))));
-  };
-  std::int64_t width = std::min<std::int64_t>(power(D / vector), 32);
-  const std::int64_t height = std::min(power(T), most / width);
-  width = std::min(power(D / vector), most / height);
-  if (T < 16 * height && T < 256) return {};
-  const std::int64_t rows = ceil_div(T, height), grid = ceil_div(D / vector, width);
-  const std::int64_t room = multiprocessors * (2048 / (width * height));
-  if (rows < 256 || grid > room) return {};
-  const std::int64_t parts =
-      std::max(std::min(ceil_div(room, grid), ceil_div(rows, 16)), ceil_div(rows, 256));
-  if (parts <= 1) return {};
-  return {4 * D * parts * width * vector, 4 * grid};
 }
 
 }  // namespace foreshard::lowering

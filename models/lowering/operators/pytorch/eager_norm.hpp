@@ -10,6 +10,7 @@ namespace foreshard::lowering {
 // fp32; in 16 bits those keep an fp32 copy instead.
 struct EagerNorm {
   std::int32_t module = kNone;
+  std::int64_t rows = 0, width = 0;
   Slot output = kNone;
   Slot rstd = kNone;
   Slot wide = kNone;        // the input in fp32, of a 16-bit model
@@ -19,7 +20,8 @@ struct EagerNorm {
 // Whether the norms are single operators.
 bool norm_is_composite(const EagerWriter& w);
 
-EagerNorm declare_norm(EagerWriter& w, std::string_view module);
+EagerNorm declare_norm(EagerWriter& w, std::string_view module, std::int64_t rows,
+                       std::int64_t width);
 void norm_forward(EagerWriter& w, const EagerNorm& norm, Slot x);
 // Nothing is kept: returns the output, a temporary.
 Slot norm_forward_unkept(EagerWriter& w, const EagerNorm& norm, Slot x);
@@ -37,11 +39,5 @@ struct NormBackward {
 };
 // Returns the gradient where there is no residual to add it to.
 Slot norm_backward(EagerWriter& w, const EagerNorm& norm, const NormBackward& at);
-
-// Temporaries of at::sum over the rows of a [T, D] tensor, where it reduces in global memory.
-struct RowSumScratch {
-  std::int64_t partial = 0, semaphores = 0;
-};
-RowSumScratch row_sum_scratch(std::int64_t T, std::int64_t D, int multiprocessors);
 
 }  // namespace foreshard::lowering

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "models/base/assertion.hpp"
+#include "models/lowering/operators/pytorch/row_sum.hpp"
 
 namespace foreshard::lowering {
 
@@ -104,32 +105,60 @@ void EagerWriter::free_reversed(Reads slots) {
   for (auto slot = std::rbegin(slots); slot != std::rend(slots); ++slot) free({*slot});
 }
 
-void EagerWriter::product(Slot out, const CostKey& key, std::vector<Operand> reads) {
+void EagerWriter::product(Slot out, const CostKey& key, std::vector<Operand> reads,
+                          bool adds_bias) {
   allocate(out);
   if (rules.workspace_per_product) {
-    const Slot own = scratch(job.device.matmul_workspace.count);
+    const Slot own = scratch(adds_bias ? kBiasWorkspaceBytes : job.device.matmul_workspace.count);
     launch(key, {}, std::move(reads), {Operand::of(out), Operand::of(own)});
     return free({own});
   }
-  const Shared shared = thread_ == Thread::main ? Shared::workspace : Shared::autograd_workspace;
+  const bool is_main = thread_ == Thread::main;
+  const Shared plain = is_main ? Shared::workspace : Shared::autograd_workspace,
+               of_bias = is_main ? Shared::bias_workspace : Shared::autograd_bias_workspace;
+  const Shared shared = adds_bias ? of_bias : plain;
   script_->add(Action::Kind::workspace, kNone, shared);
   launch(key, {}, std::move(reads), {Operand::of(out), Operand::of(shared)});
+}
+
+void EagerWriter::sum_rows(Slot out, Slot of, std::int64_t rows, std::int64_t width) {
+  const RowSumScratch sum = row_sum_scratch(rows, width, job.device.multiprocessors);
+  allocate(out);
+  if (sum.partial == 0) return update(out, "aten::sum", {of});
+  const Slot partial = scratch(sum.partial), semaphores = scratch(sum.semaphores);
+  update(out, "aten::sum", {of});
+  free({semaphores, partial});
 }
 
 void EagerWriter::linear(const Linear& l, Slot x, Slot y) {
   std::vector<Operand> reads = {Operand::of(x), Operand::of(ParameterRef{l.module, 0})};
   if (l.bias) reads.push_back(Operand::of(ParameterRef{l.module, 1}));
-  product(y, key(Operator::matmul, {z.T, l.out, l.in, l.bias ? 1 : 0}), std::move(reads));
+  product(y, key(Operator::matmul, {z.T, l.out, l.in, l.bias ? 1 : 0}), std::move(reads), l.bias);
 }
 
-Slot EagerWriter::linear_backward(const Linear& l, Slot dy, Slot x) {
+// aten::mm's backward has the weight's gradient first, aten::addmm's the input's; autograd itself sums
+// what came for the bias.
+Slot EagerWriter::linear_backward(const Linear& l, Slot dy, Slot x, Slot saved) {
+  const Slot dx = add({of(z.T * l.in), Category::temporaries, Role::activation_gradient, {}});
   const Slot dw = gradient(l.module, l.out * l.in);
+  const auto of_input = [&] {
+    product(dx, key(Operator::matmul_input_gradient, {z.T, l.in, l.out, 0}),
+            {Operand::of(dy), Operand::of(ParameterRef{l.module, 0})});
+  };
+  if (l.bias) of_input();
   product(dw, key(Operator::matmul_weight_gradient, {l.out, l.in, z.T}),
           {Operand::of(dy), Operand::of(x)});
+  if (!l.bias) {
+    ready(dw);
+    of_input();
+    free({saved});
+    return dx;
+  }
+  free({saved});
+  const Slot db = gradient(l.module, l.out, 1);
+  sum_rows(db, dy, z.T, l.out);
+  ready(db);
   ready(dw);
-  const Slot dx = add({of(z.T * l.in), Category::temporaries, Role::activation_gradient, {}});
-  product(dx, key(Operator::matmul_input_gradient, {z.T, l.in, l.out, 0}),
-          {Operand::of(dy), Operand::of(ParameterRef{l.module, 0})});
   return dx;
 }
 

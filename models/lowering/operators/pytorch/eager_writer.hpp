@@ -83,8 +83,10 @@ class EagerWriter {
     return {op, type, type, type, dims};
   }
 
-  // A matrix product: its output, then the workspace (cublasGemmEx).
-  void product(Slot out, const CostKey& key, std::vector<Operand> reads);
+  // A matrix product: its output, then the workspace (cublasGemmEx; cublasLtMatmul adds a bias).
+  void product(Slot out, const CostKey& key, std::vector<Operand> reads, bool adds_bias = false);
+  // The sum over the rows of a tensor of this shape, with the scratch of at::sum.
+  void sum_rows(Slot out, Slot of, std::int64_t rows, std::int64_t width);
   // nn.Linear: y[T, out] = x[T, in] w + b.
   struct Linear {
     std::int32_t module;
@@ -92,8 +94,9 @@ class EagerWriter {
     bool bias = false;
   };
   void linear(const Linear& l, Slot x, Slot y);
-  // Weight gradient (ready with the next accumulate), then the input's, which it returns. Frees nothing.
-  Slot linear_backward(const Linear& l, Slot dy, Slot x);
+  // Gradients of weight and bias (ready with the next accumulate) and the input's, which it returns.
+  // Frees `saved` alone: what the node lets go of before its bias' gradient is summed.
+  Slot linear_backward(const Linear& l, Slot dy, Slot x, Slot saved = kNone);
 
   // A complete gradient, the runtime's from now on; accumulate() runs the AccumulateGrad nodes.
   void ready(Slot gradient) { script_->add(Action::Kind::gradient_ready, gradient); }
