@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "models/plan/cublas_workspace.hpp"
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_words.hpp"
 
@@ -74,6 +75,11 @@ std::optional<BrokenRule> broken_rule(const Plan& plan) {
     return BrokenRule{"allocator.roundup_power2_divisions",
                       "is " + std::to_string(allocator.roundup_power2_divisions) +
                           "; expected 0 or a power of two"};
+  }
+  if (!cublas_workspace_bytes(plan.pytorch.cublas_workspace_config)) {
+    return BrokenRule{"pytorch.cublas_workspace_config",
+                      "is " + quoted(std::string_view(plan.pytorch.cublas_workspace_config)) +
+                          "; expected \"\" or pairs of KiB and count such as \":4096:2:16:8\""};
   }
   return std::nullopt;
 }

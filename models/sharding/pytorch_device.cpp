@@ -6,32 +6,10 @@
 
 #include "models/base/assertion.hpp"
 #include "models/base/units.hpp"
+#include "models/plan/cublas_workspace.hpp"
 
 namespace foreshard {
 namespace {
-
-// Two pools of cuBLAS' workspaces, ":KiB:count:KiB:count".
-std::int64_t configured_workspace(const std::string& config) {
-  std::int64_t bytes = 0, kibibytes = 0, number = 0;
-  int fields = 0;
-  const auto end_field = [&] {
-    if (fields++ % 2 == 0) {
-      kibibytes = number;
-    } else {
-      bytes += kibibytes * 1024 * number;
-    }
-    number = 0;
-  };
-  for (std::size_t i = 1; i < config.size(); ++i) {
-    if (config[i] == ':') {
-      end_field();
-    } else {
-      number = 10 * number + (config[i] - '0');
-    }
-  }
-  if (config.size() > 1) end_field();
-  return bytes;
-}
 
 bool is_amd(const Machine& machine) {
   return machine.compute_capability.starts_with("gfx");
@@ -71,7 +49,7 @@ const Machine& default_pytorch_machine() {
 }
 
 DeviceTraits pytorch_device(const Machine& machine, const PyTorchPlan& plan) {
-  const std::int64_t configured = configured_workspace(plan.cublas_workspace_config);
+  const std::int64_t configured = cublas_workspace_bytes(plan.cublas_workspace_config).value_or(0);
   const std::int64_t workspace =
       configured > 0 ? configured : default_workspace(machine, nearest_described(plan.version));
   return {DeviceKind::cuda, capability_number(machine.compute_capability),

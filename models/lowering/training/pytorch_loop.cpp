@@ -21,7 +21,7 @@ void PyTorchLoop::setup(Program& target) {
   emit_.begin(target);
   emit_.phase = Phase::setup;
   emit_.focus_on_step();
-  // FSDP2's first work on a device synchronizes random states, or so it looks.
+  // Seen in recordings, where CUDA starts under FSDP2; which operator it is they do not show.
   if (rules_.starts_with_temporaries && plan_.runtime == RuntimeName::fsdp2 &&
       !plan_.offload.parameters) {
     for (int n = 0; n < 2; ++n) {

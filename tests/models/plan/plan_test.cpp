@@ -284,20 +284,23 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Contradictions, RefusesBadPlan,
-    testing::Values(BadPlan{"[sharding]\nstrategy='shard_grad_op'\nreshard_after_forward=true",
-                            "p.toml:3", "sharding.reshard_after_forward", "shard_grad_op"},
-                    BadPlan{"[sharding]\nstrategy='hybrid_shard_zero2'\nreshard_after_forward=2",
-                            "p.toml:3", "sharding.reshard_after_forward", "hybrid_shard_zero2"},
-                    BadPlan{"[sharding]\nstrategy='no_shard'\nreshard_after_forward=2", "p.toml:3",
-                            "sharding.reshard_after_forward", "no_shard"},
-                    bad("sharding", "shard_group", "4", "full_shard"),
-                    bad("optimizer", "kernel", "'foreach'", "\"fused\""),
-                    bad("checkpointing", "save", "['matmul', 'every_second_matmul']",
-                        "one of them"),
-                    bad("allocator", "max_split_size_mb", "20", "more than 20"),
-                    bad("allocator", "roundup_power2_divisions", "3", "power of two"),
-                    BadPlan{"[batch]\nmicro_batch = 1000\nsequence = 1000000", "p.toml:2",
-                            "batch.micro_batch", "tokens"}));
+    testing::Values(
+        BadPlan{"[sharding]\nstrategy='shard_grad_op'\nreshard_after_forward=true", "p.toml:3",
+                "sharding.reshard_after_forward", "shard_grad_op"},
+        BadPlan{"[sharding]\nstrategy='hybrid_shard_zero2'\nreshard_after_forward=2", "p.toml:3",
+                "sharding.reshard_after_forward", "hybrid_shard_zero2"},
+        BadPlan{"[sharding]\nstrategy='no_shard'\nreshard_after_forward=2", "p.toml:3",
+                "sharding.reshard_after_forward", "no_shard"},
+        bad("sharding", "shard_group", "4", "full_shard"),
+        bad("optimizer", "kernel", "'foreach'", "\"fused\""),
+        bad("checkpointing", "save", "['matmul', 'every_second_matmul']", "one of them"),
+        bad("allocator", "max_split_size_mb", "20", "more than 20"),
+        bad("allocator", "roundup_power2_divisions", "3", "power of two"),
+        bad("pytorch", "cublas_workspace_config", "':x:2'", "\":4096:2:16:8\""),
+        bad("pytorch", "cublas_workspace_config", "':4096'", "\":4096:2:16:8\""),
+        bad("pytorch", "cublas_workspace_config", "':99999999999999999999:2'", "\":4096:2:16:8\""),
+        BadPlan{"[batch]\nmicro_batch = 1000\nsequence = 1000000", "p.toml:2", "batch.micro_batch",
+                "tokens"}));
 
 TEST(Plan, AFileThatIsNotThereIsNamed) {
   const Result<Plan> plan = load_plan("/somewhere/no.toml");

@@ -3,7 +3,7 @@
 namespace foreshard::lowering {
 namespace {
 
-// Single operators, the sizes they work on: X of the compute type, W in fp32, r a number a row.
+// Bytes of the tensors that single operators work on: of the compute type, in fp32, a number a row.
 struct Sizes {
   Sizes(const EagerWriter& w, const EagerNorm& n)
       : x(w.of(n.rows * n.width)), wide(4 * n.rows * n.width), row(4 * n.rows) {}

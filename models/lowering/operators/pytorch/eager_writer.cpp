@@ -1,7 +1,5 @@
 #include "models/lowering/operators/pytorch/eager_writer.hpp"
 
-#include <iterator>
-
 #include "models/base/assertion.hpp"
 #include "models/lowering/operators/pytorch/row_sum.hpp"
 
@@ -99,10 +97,6 @@ void EagerWriter::free(Reads slots) {
   for (const Slot slot : slots) {
     if (slot != kNone) script_->add(Action::Kind::free, slot);
   }
-}
-
-void EagerWriter::free_reversed(Reads slots) {
-  for (auto slot = std::rbegin(slots); slot != std::rend(slots); ++slot) free({*slot});
 }
 
 void EagerWriter::product(Slot out, const CostKey& key, std::vector<Operand> reads,

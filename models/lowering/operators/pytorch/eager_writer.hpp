@@ -74,7 +74,6 @@ class EagerWriter {
   void free_all(const Slots& slots) {
     for (const Slot slot : slots) free({slot});
   }
-  void free_reversed(Reads slots);
 
   // One of our own operators with its cost key.
   void launch(const CostKey& key, std::string_view op, std::vector<Operand> reads,
