@@ -98,6 +98,8 @@ inline void remove_contradictions(Plan& plan) {
   }
   if (plan.allocator.max_split_size_mb <= 20) plan.allocator.max_split_size_mb = 0;
   plan.allocator.roundup_power2_divisions = *rc::gen::element<std::int64_t>(0, 1, 2, 8, 64);
+  plan.pytorch.cublas_workspace_config =
+      *rc::gen::element<std::string>("", ":0:0", ":4096:2:16:8", ":65536:8");
 }
 
 inline rc::Gen<Plan> arbitrary_plan() {
