@@ -1,0 +1,53 @@
+// A document: a recording or a prediction that was opened, with what every view needs of it. It does
+// not change once it is there; a live recording and a moved what-if are followed by newer documents.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <QString>
+
+#include "gui/models/timeline/lane_set.hpp"
+#include "models/base/error.hpp"
+#include "profiler/analysis/analysis.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "traces/import.hpp"
+#include "traces/open/recording_kind.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::gui {
+
+enum class Source : std::uint8_t { measured, predicted, what_if };
+
+// What a prediction was made from, where the document is one: views that need the program itself, such
+// as the explanation of the peak, take it from here.
+struct PredictedRun {
+  Job job;
+  simulator::Prediction prediction;
+};
+
+struct Document {
+  QString title;   // "run.fst"
+  QString detail;  // "llama-3.1-8b · 8 × H100 SXM"; empty where nothing is known
+  std::string path;  // empty: of no file
+  Source source = Source::measured;
+  traces::RecordingKind kind = traces::RecordingKind::fst;
+  std::shared_ptr<const traces::Trace> trace;
+  std::shared_ptr<const profiler::Analysis> analysis;
+  std::shared_ptr<const LaneSet> lanes;
+  std::shared_ptr<const PredictedRun> run;  // of what-ifs; null: read from a file
+
+  bool is_predicted() const { return source != Source::measured; }
+  // The run's plan, from the trace's metadata; nothing for recordings of others.
+  std::optional<Plan> plan() const;
+};
+using DocumentPtr = std::shared_ptr<const Document>;
+
+// Reads and analyses; takes seconds for large recordings, so not on the window's thread.
+Result<DocumentPtr> open_document(const std::string& path, const traces::ReportProgress& progress = {});
+
+// Of a trace that was not read from a file.
+DocumentPtr make_document(traces::Trace trace, Source source, QString title, QString detail);
+
+}  // namespace foreshard::gui

@@ -1,0 +1,49 @@
+#include "gui/paint/fonts.hpp"
+
+#include <array>
+
+#include <QApplication>
+#include <QFontDatabase>
+
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+struct Size {
+  int pixels;
+  QFont::Weight weight;
+};
+
+constexpr std::array<Size, static_cast<std::size_t>(Text::kCount)> kSizes{{{20, QFont::DemiBold},
+                                                                           {18, QFont::DemiBold},
+                                                                           {15, QFont::DemiBold},
+                                                                           {13, QFont::Medium},
+                                                                           {12, QFont::Normal},
+                                                                           {12, QFont::DemiBold},
+                                                                           {11, QFont::Normal},
+                                                                           {11, QFont::DemiBold},
+                                                                           {10, QFont::Normal}}};
+
+}  // namespace
+
+QFont font(Text text) {
+  const Size& size = kSizes[static_cast<std::size_t>(text)];
+  QFont font;
+  font.setFamilies({QStringLiteral("Inter"), QStringLiteral("Noto Sans"),
+                    QStringLiteral("DejaVu Sans")});
+  font.setPixelSize(qRound(size.pixels * Appearance::instance().text_scale()));
+  font.setWeight(size.weight);
+  font.setHintingPreference(QFont::PreferVerticalHinting);
+  return font;
+}
+
+void load_fonts() {
+  for (const char* weight : {"Regular", "Medium", "SemiBold"}) {
+    QFontDatabase::addApplicationFont(
+        QStringLiteral(":/fonts/Inter-%1.otf").arg(QLatin1String(weight)));
+  }
+  QApplication::setFont(font(Text::body));
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,63 @@
+#include "gui/paint/pill.hpp"
+
+#include <algorithm>
+
+#include "gui/paint/figures.hpp"
+#include "gui/paint/fonts.hpp"
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+
+QRectF draw_pill(QPainter& painter, double centre_x, double top, const QString& text, QColor fill,
+                 QColor ink, double left, double right) {
+  painter.save();
+  painter.setFont(font(Text::secondary_strong));
+  const double width = figure_width(painter.font(), text) + 16;
+  const double height = QFontMetricsF(painter.font()).height() + 6;
+  const double x = std::clamp(centre_x - width / 2, left, std::max(left, right - width));
+  const QRectF box(x, top, width, height);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(fill);
+  painter.drawRoundedRect(box, 4, 4);
+  painter.setPen(ink);
+  draw_figure(painter, box, Qt::AlignHCenter, text);
+  painter.restore();
+  return box;
+}
+
+void draw_state(QPainter& painter, QPointF centre, Role state) {
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme()[state]);
+  const double r = 4;
+  if (state == Role::warn) {
+    painter.drawPolygon(QPolygonF({centre + QPointF(0, -r), centre + QPointF(r + 1, r),
+                                   centre + QPointF(-r - 1, r)}));
+  } else if (state == Role::error) {
+    painter.drawRect(QRectF(centre.x() - r, centre.y() - r, 2 * r, 2 * r));
+  } else {
+    painter.drawEllipse(centre, r, r);
+  }
+  painter.restore();
+}
+
+void draw_swatch(QPainter& painter, QPointF centre, QColor colour) {
+  painter.fillRect(QRectF(centre.x() - 4, centre.y() - 4, 8, 8), colour);
+}
+
+void draw_triangle(QPainter& painter, QPointF centre, bool is_open, QColor colour) {
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colour);
+  const QPolygonF open({centre + QPointF(-4, -2.5), centre + QPointF(4, -2.5),
+                        centre + QPointF(0, 3)});
+  const QPolygonF folded({centre + QPointF(-2.5, -4), centre + QPointF(-2.5, 4),
+                          centre + QPointF(3, 0)});
+  painter.drawPolygon(is_open ? open : folded);
+  painter.restore();
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,24 @@
+// Small shapes that several views draw: pills with text, swatches, marks of state.
+#pragma once
+
+#include <QPainter>
+#include <QString>
+
+#include "gui/models/base/colour_role.hpp"
+
+namespace foreshard::gui {
+
+// A rounded box with text in the middle, as the cursor's time has; returns where it was drawn. It is
+// kept between `left` and `right`.
+QRectF draw_pill(QPainter& painter, double centre_x, double top, const QString& text, QColor fill,
+                 QColor ink, double left, double right);
+
+// State doubled by shape: a dot (ok), a triangle (warn) or a square (error), 8 pixels wide.
+void draw_state(QPainter& painter, QPointF centre, Role state);
+
+void draw_swatch(QPainter& painter, QPointF centre, QColor colour);
+
+// The triangle of a section that is open or folded.
+void draw_triangle(QPainter& painter, QPointF centre, bool is_open, QColor colour);
+
+}  // namespace foreshard::gui

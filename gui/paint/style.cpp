@@ -1,0 +1,55 @@
+#include "gui/paint/style.hpp"
+
+#include <QApplication>
+#include <QStyleFactory>
+
+#include "gui/paint/fonts.hpp"
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+// %1 raised, %2 strong line, %3 text, %4 hover, %5 ink, %6 canvas, %7 focus, %8 line, %9 text3
+constexpr const char* kSheet = R"(
+QPushButton { background: %1; border: 1px solid %2; border-radius: 5px; padding: 4px 12px; color: %3; min-height: 18px; }
+QPushButton:hover { background: %4; }
+QPushButton:disabled { color: %9; border-color: %8; }
+QPushButton:focus { border: 2px solid %7; padding: 3px 11px; }
+QPushButton[primary="true"] { background: %5; color: %6; border-color: %5; font-weight: 600; }
+QLineEdit, QComboBox, QSpinBox { background: %1; border: 1px solid %2; border-radius: 5px; padding: 3px 8px; color: %3; min-height: 18px; selection-background-color: %7; }
+QLineEdit:focus, QComboBox:focus, QSpinBox:focus { border: 2px solid %7; padding: 2px 7px; }
+QComboBox::drop-down { border: 0; width: 18px; }
+QComboBox QAbstractItemView { background: %1; border: 1px solid %2; selection-background-color: %4; selection-color: %3; }
+QToolTip { background: %1; color: %3; border: 1px solid %2; padding: 4px 6px; }
+QHeaderView::section { background: %6; color: %9; border: 0; border-bottom: 1px solid %8; padding: 4px 6px; font-weight: 400; }
+QTableView { background: %6; border: 0; gridline-color: %8; selection-background-color: %4; selection-color: %3; }
+QTreeView { background: transparent; border: 0; selection-background-color: %4; selection-color: %3; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: %2; border-radius: 4px; min-height: 24px; min-width: 24px; margin: 1px; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QSplitter::handle { background: %8; }
+)";
+
+void apply(QApplication& application) {
+  const Theme& t = theme();
+  application.setFont(font(Text::body));
+  application.setPalette(t.palette());
+  application.setStyleSheet(QString::fromLatin1(kSheet).arg(
+      t[Role::raised].name(), t[Role::strong_line].name(), t[Role::text].name(),
+      t[Role::hover].name(), t[Role::ink].name(), t[Role::canvas].name(), t[Role::focus].name(),
+      t[Role::line].name(), t[Role::text3].name()));
+}
+
+}  // namespace
+
+void apply_style(QApplication& application) {
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  load_fonts();
+  apply(application);
+  QObject::connect(&Appearance::instance(), &Appearance::changed, &application,
+                   [&application] { apply(application); });
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,1 @@
+#include "gui/views/base/view.hpp"

@@ -1,0 +1,28 @@
+#include <gtest/gtest.h>
+
+#include "gui/models/base/units_text.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+TEST(UnitsText, HasFourDigitsInTheLargestUnitThatFits) {
+  EXPECT_EQ(time_figure(849.31e6).text(), "849.3 ms");
+  EXPECT_EQ(time_figure(1.112e6).text(), "1.112 ms");
+  EXPECT_EQ(time_figure(1.654e9).text(), "1.654 s");
+  EXPECT_EQ(time_figure(999.96e6).text(), "1.000 s");
+  EXPECT_EQ(time_figure(17).text(), "17 ns");
+  EXPECT_EQ(bytes_figure(61'492'811'776).text(), "57.27 GiB");
+  EXPECT_EQ(bytes_figure(512).text(), "512 B");
+  EXPECT_EQ(count_figure(77166).text(), "77,166");
+  EXPECT_EQ(exact_bytes(4202692608).toStdString(), "4,202,692,608 B");
+}
+
+TEST(UnitsText, HasATrueMinus) {
+  EXPECT_EQ(count_figure(-1234).text(), QString::fromUtf8("\u22121,234"));
+  EXPECT_EQ(percent_text(-0.0204), QString::fromUtf8("\u22122.0 %"));
+  EXPECT_EQ(percent_text(-0.0001), "0.0 %");
+  EXPECT_EQ(signed_text(time_figure(9.7e6), false), "+9.700 ms");
+}
+
+}  // namespace
+}  // namespace foreshard::gui
