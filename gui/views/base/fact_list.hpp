@@ -15,12 +15,12 @@ namespace foreshard::gui {
 struct Fact {
   QString label;
   QString value;
-  QString note;                       // right of the value: "99.9 %"
-  std::optional<EventColour> swatch;  // before the label, and the colour of the bar
-  double bar = 0;                     // share of the width; 0: none
+  QString note{};                       // right of the value: "99.9 %"
+  std::optional<EventColour> swatch{};  // before the label, and the colour of the bar
+  double bar = 0;                       // share of the width; 0: none
   Role value_role = Role::text;
   bool is_link = false;
-  QString tooltip;
+  QString tooltip{};
 };
 
 class FactList : public PaintedWidget {
