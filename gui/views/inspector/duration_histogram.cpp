@@ -1,0 +1,145 @@
+#include "gui/views/inspector/duration_histogram.hpp"
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "gui/models/base/units_text.hpp"
+#include "gui/paint/figures.hpp"
+#include "gui/paint/fonts.hpp"
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kSideMargin = 8;
+constexpr int kBrushAlpha = 36;
+
+}  // namespace
+
+DurationHistogram::DurationHistogram(QWidget* parent) : PaintedWidget(parent) {
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Histogram of durations"));
+  setCursor(Qt::CrossCursor);
+}
+
+void DurationHistogram::set_histogram(Histogram histogram) {
+  histogram_ = std::move(histogram);
+  update();
+}
+
+void DurationHistogram::set_brush(std::optional<DurationRange> brush) {
+  brush_ = brush;
+  update();
+}
+
+QSize DurationHistogram::sizeHint() const {
+  return {280, scaled(120)};
+}
+
+QRectF DurationHistogram::plot() const {
+  return {kSideMargin, 8.0, width() - 2 * kSideMargin, height() - 8.0 - scaled(20)};
+}
+
+double DurationHistogram::bin_at(double x) const {
+  const double share = std::clamp((x - plot().left()) / plot().width(), 0.0, 1.0);
+  return share * static_cast<double>(histogram_.counts.size());
+}
+
+double DurationHistogram::x_of(double ns) const {
+  const auto bins = static_cast<double>(histogram_.counts.size());
+  return plot().left() + histogram_.place_of(ns) / bins * plot().width();
+}
+
+void DurationHistogram::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const QRectF area = plot();
+  painter.fillRect(QRectF(area.left(), area.bottom(), area.width(), 1), theme()[Role::line]);
+  if (histogram_.counts.empty()) return;
+
+  const std::int64_t most = *std::max_element(histogram_.counts.begin(), histogram_.counts.end());
+  const double each = area.width() / static_cast<double>(histogram_.counts.size());
+  const double widest = std::min(each, 24.0);  // a single bin is a bar, not a wall
+  for (std::size_t bin = 0; bin < histogram_.counts.size(); ++bin) {
+    if (histogram_.counts[bin] == 0) continue;
+    const double share = static_cast<double>(histogram_.counts[bin]) / static_cast<double>(most);
+    const double tall = std::max(2.0, std::round(share * area.height()));
+    const double left = std::round(area.left() + static_cast<double>(bin) * each);
+    const double wide = std::max(1.0, std::round(widest) - 1);
+    painter.fillRect(QRectF(left, area.bottom() - tall, wide, tall), theme()[Role::text3]);
+  }
+  if (brush_) {
+    const double left = x_of(brush_->shortest_ns), right = x_of(brush_->longest_ns);
+    QColor fill = theme()[Role::focus];
+    painter.setPen(QPen(fill, 1));
+    fill.setAlpha(kBrushAlpha);
+    painter.setBrush(fill);
+    painter.drawRect(QRectF(left, area.top() - 4, std::max(1.0, right - left), area.height() + 4));
+  }
+  painter.setFont(gui::font(Text::tick));
+  painter.setPen(theme()[Role::text2]);
+  const QRectF line(area.left(), area.bottom() + 2, area.width(), scaled(18));
+  draw_figure(painter, line, Qt::AlignLeft, time_figure(histogram_.shortest_ns).text());
+  if (histogram_.counts.size() > 1) {
+    draw_figure(painter, line, Qt::AlignRight, time_figure(histogram_.longest_ns).text());
+  }
+  if (brush_) {
+    painter.setPen(theme()[Role::focus]);
+    const QString kept =
+        tr("%1 to %2")
+            .arg(time_figure(brush_->shortest_ns).text(), time_figure(brush_->longest_ns).text());
+    draw_figure(painter, line, Qt::AlignHCenter, kept);
+  }
+  draw_focus(painter, rect());
+}
+
+void DurationHistogram::brush_bins(double from, double to) {
+  if (histogram_.counts.empty()) return;
+  brush_ = DurationRange{histogram_.edge_ns(std::floor(std::min(from, to))),
+                         histogram_.edge_ns(std::ceil(std::max(from, to)))};
+  update();
+  Q_EMIT brushed();
+}
+
+void DurationHistogram::clear_brush() {
+  if (!brush_) return;
+  brush_.reset();
+  update();
+  Q_EMIT brushed();
+}
+
+void DurationHistogram::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) pressed_bin_ = bin_at(event->position().x());
+  is_dragging_ = false;
+}
+
+void DurationHistogram::mouseMoveEvent(QMouseEvent* event) {
+  if (!pressed_bin_) return;
+  const double bin = bin_at(event->position().x());
+  is_dragging_ = is_dragging_ || std::abs(bin - *pressed_bin_) > 0.3;
+  if (is_dragging_) brush_bins(*pressed_bin_, bin);
+}
+
+void DurationHistogram::mouseReleaseEvent(QMouseEvent*) {
+  if (pressed_bin_ && !is_dragging_) clear_brush();
+  pressed_bin_.reset();
+}
+
+void DurationHistogram::keyPressEvent(QKeyEvent* event) {
+  const int step = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
+  if (step == 0 || histogram_.counts.size() < 2) {
+    if (event->key() != Qt::Key_Backspace) return PaintedWidget::keyPressEvent(event);
+    return clear_brush();
+  }
+  const auto bins = static_cast<double>(histogram_.counts.size());
+  double from = brush_ ? std::round(histogram_.place_of(brush_->shortest_ns)) : 0;
+  double to = brush_ ? std::round(histogram_.place_of(brush_->longest_ns)) : bins;
+  if (!(event->modifiers() & Qt::ShiftModifier)) from = std::clamp(from + step, 0.0, bins - 1);
+  to = std::clamp(to + (brush_ || (event->modifiers() & Qt::ShiftModifier) ? step : 0), from + 1,
+                  bins);
+  brush_bins(from, to);
+}
+
+}  // namespace foreshard::gui
