@@ -10,6 +10,11 @@ namespace foreshard::gui {
 
 double figure_width(const QFont& font, const QString& text);
 // Within `box`, by the painter's font and pen; vertically centred, and aligned left, right or centred.
-void draw_figure(QPainter& painter, const QRectF& box, Qt::Alignment alignment, const QString& text);
+void draw_figure(QPainter& painter, const QRectF& box, Qt::Alignment alignment,
+                 const QString& text);
+// From `left` on, standing on a base line: for figures of several sizes side by side.
+void draw_figure_at(QPainter& painter, QPointF baseline_left, const QString& text);
+// The text, or as much of its beginning as fits with an ellipsis.
+QString elided_figure(const QFont& font, const QString& text, double width);
 
 }  // namespace foreshard::gui

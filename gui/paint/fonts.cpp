@@ -1,9 +1,8 @@
 #include "gui/paint/fonts.hpp"
 
-#include <array>
-
 #include <QApplication>
 #include <QFontDatabase>
+#include <array>
 
 #include "gui/paint/theme.hpp"
 
@@ -21,6 +20,7 @@ constexpr std::array<Size, static_cast<std::size_t>(Text::kCount)> kSizes{{{20, 
                                                                            {13, QFont::Medium},
                                                                            {12, QFont::Normal},
                                                                            {12, QFont::DemiBold},
+                                                                           {12, QFont::Medium},
                                                                            {11, QFont::Normal},
                                                                            {11, QFont::DemiBold},
                                                                            {10, QFont::Normal}}};
@@ -30,12 +30,16 @@ constexpr std::array<Size, static_cast<std::size_t>(Text::kCount)> kSizes{{{20, 
 QFont font(Text text) {
   const Size& size = kSizes[static_cast<std::size_t>(text)];
   QFont font;
-  font.setFamilies({QStringLiteral("Inter"), QStringLiteral("Noto Sans"),
-                    QStringLiteral("DejaVu Sans")});
-  font.setPixelSize(qRound(size.pixels * Appearance::instance().text_scale()));
+  font.setFamilies(
+      {QStringLiteral("Inter"), QStringLiteral("Noto Sans"), QStringLiteral("DejaVu Sans")});
+  font.setPixelSize(scaled(size.pixels));
   font.setWeight(size.weight);
   font.setHintingPreference(QFont::PreferVerticalHinting);
   return font;
+}
+
+int scaled(int pixels) {
+  return qRound(pixels * Appearance::instance().text_scale());
 }
 
 void load_fonts() {

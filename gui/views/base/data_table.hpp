@@ -1,0 +1,28 @@
+// A table as the design has it: rows of one height with hairlines between, no grid, whole rows
+// selected, headers that sort where the model does, fixed digits in every cell.
+#pragma once
+
+#include <QTableView>
+
+namespace foreshard::gui {
+
+enum class RowHeight : std::uint8_t { dense, roomy };  // 24 and 36
+
+class DataTable : public QTableView {
+  Q_OBJECT
+ public:
+  explicit DataTable(RowHeight rows = RowHeight::dense, QWidget* parent = nullptr);
+
+  // By the header and the widest of the first rows; the column `stretched` takes what is left.
+  void fit_columns(int stretched = -1);
+
+ Q_SIGNALS:
+  void row_activated(int row);  // Enter or double click
+
+ private:
+  void set_row_height();
+
+  RowHeight rows_;
+};
+
+}  // namespace foreshard::gui

@@ -1,0 +1,65 @@
+// Rows of a label and a value, as inspectors have them: with a swatch, a note in a column of its
+// own, a bar below the row, or a link that the mouse or Enter follows. Values and notes stand
+// right, in columns that do not narrow while only figures change.
+#pragma once
+
+#include <QString>
+#include <optional>
+#include <vector>
+
+#include "gui/models/base/colour_role.hpp"
+#include "gui/views/base/painted_widget.hpp"
+
+namespace foreshard::gui {
+
+struct Fact {
+  QString label;
+  QString value;
+  QString note;                       // right of the value: "99.9 %"
+  std::optional<EventColour> swatch;  // before the label, and the colour of the bar
+  double bar = 0;                     // share of the width; 0: none
+  Role value_role = Role::text;
+  bool is_link = false;
+  QString tooltip;
+};
+
+class FactList : public PaintedWidget {
+  Q_OBJECT
+ public:
+  explicit FactList(QWidget* parent = nullptr);
+
+  void set_facts(std::vector<Fact> facts);
+  const std::vector<Fact>& facts() const { return facts_; }
+  QString as_text() const;  // a line for each row, columns separated by tabs
+  // A row's centre, for tests and for what is placed beside it.
+  QPoint row_centre(int row) const;
+
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ Q_SIGNALS:
+  void followed(int row);  // a link
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  double row_top(int row) const;
+  int row_at(QPointF point) const;
+  bool is_link(int row) const;
+  void measure();
+  void draw_row(QPainter& painter, int row) const;
+  void hover(int row);
+
+  std::vector<Fact> facts_;
+  double value_width_ = 0, note_width_ = 0;
+  int hovered_ = -1;
+  int current_ = -1;  // the link that Enter follows
+};
+
+}  // namespace foreshard::gui

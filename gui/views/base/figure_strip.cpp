@@ -1,0 +1,107 @@
+#include "gui/views/base/figure_strip.hpp"
+
+#include <QHelpEvent>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "gui/paint/figures.hpp"
+#include "gui/paint/theme.hpp"
+#include "gui/views/base/number_label.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kColumnGap = 32;
+
+bool has_same_labels(const std::vector<StripFigure>& a, const std::vector<StripFigure>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& one, const auto& other) { return one.label == other.label; });
+}
+
+}  // namespace
+
+FigureStrip::FigureStrip(QWidget* parent) : PaintedWidget(parent) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  connect(&Appearance::instance(), &Appearance::changed, this, [this] {
+    widths_.assign(figures_.size(), 0);
+    widen();
+  });
+}
+
+void FigureStrip::set_figures(std::vector<StripFigure> figures) {
+  if (!has_same_labels(figures, figures_)) widths_.assign(figures.size(), 0);
+  figures_ = std::move(figures);
+  widen();
+  QStringList spoken;
+  for (const StripFigure& figure : figures_) {
+    spoken << figure.label + QLatin1String(": ") + figure.figure.text() + QLatin1Char(' ') +
+                  figure.note;
+  }
+  setAccessibleName(spoken.join(QLatin1String("; ")));
+  update();
+}
+
+void FigureStrip::set_stale(bool is_stale) {
+  is_stale_ = is_stale;
+  update();
+}
+
+double FigureStrip::column_width(const StripFigure& figure) const {
+  return std::max(figure_width(gui::font(Text::secondary), figure.label),
+                  number_width(Text::strip_figure, figure.figure, figure.note));
+}
+
+void FigureStrip::widen() {
+  for (std::size_t n = 0; n < figures_.size(); ++n) {
+    widths_[n] = std::max(widths_[n], std::ceil(column_width(figures_[n])));
+  }
+}
+
+std::vector<double> FigureStrip::lefts() const {
+  double all = 0;
+  for (const double width : widths_) all += width;
+  const auto gaps = static_cast<double>(std::max<std::size_t>(widths_.size(), 2) - 1);
+  const double gap = std::clamp((width() - 2 * margin_ - all) / gaps, 16.0, kColumnGap);
+  std::vector<double> lefts{static_cast<double>(margin_)};
+  for (const double width : widths_) lefts.push_back(lefts.back() + width + gap);
+  return lefts;
+}
+
+QSize FigureStrip::sizeHint() const {
+  double all = 2 * margin_;
+  for (const double width : widths_) all += width + kColumnGap;
+  return {static_cast<int>(all), scaled(56)};
+}
+
+QSize FigureStrip::minimumSizeHint() const {
+  return {0, scaled(56)};
+}
+
+void FigureStrip::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const std::vector<double> left = lefts();
+  for (std::size_t n = 0; n < figures_.size(); ++n) {
+    const StripFigure& figure = figures_[n];
+    painter.setFont(gui::font(Text::secondary));
+    painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text2]);
+    draw_figure_at(painter, {left[n], height() * 0.36}, figure.label);
+    draw_number(painter, {left[n], height() * 0.78}, Text::strip_figure, figure.figure, figure.note,
+                is_stale_ ? Role::text3 : figure.note_role, is_stale_ ? Role::text3 : Role::text);
+  }
+}
+
+bool FigureStrip::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return PaintedWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const std::vector<double> left = lefts();
+  QString tooltip;
+  for (std::size_t n = 0; n < figures_.size(); ++n) {
+    if (help->pos().x() >= left[n] && help->pos().x() < left[n + 1]) tooltip = figures_[n].tooltip;
+  }
+  QToolTip::showText(help->globalPos(), tooltip, this);
+  return true;
+}
+
+}  // namespace foreshard::gui

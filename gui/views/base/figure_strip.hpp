@@ -1,0 +1,51 @@
+// The answer above a view in figures: columns of a label, a figure with its unit, and a note, such
+// as `Step time / 849.3 ms  90 %: 552-1.15 s`. Columns do not move while figures change.
+#pragma once
+
+#include <QString>
+#include <vector>
+
+#include "gui/models/base/colour_role.hpp"
+#include "gui/models/base/units_text.hpp"
+#include "gui/views/base/painted_widget.hpp"
+
+namespace foreshard::gui {
+
+struct StripFigure {
+  QString label;
+  Figure figure;
+  QString note;
+  Role note_role = Role::text2;
+  QString tooltip;  // where the figure comes from
+};
+
+class FigureStrip : public PaintedWidget {
+  Q_OBJECT
+ public:
+  explicit FigureStrip(QWidget* parent = nullptr);
+
+  void set_figures(std::vector<StripFigure> figures);
+  const std::vector<StripFigure>& figures() const { return figures_; }
+  // Older than what is set in the controls: shown in text 3 until the new figures come.
+  void set_stale(bool is_stale);
+  void set_margin(int left) { margin_ = left; }
+
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  double column_width(const StripFigure& figure) const;
+  void widen();
+  std::vector<double> lefts() const;  // one more than there are figures
+
+  std::vector<StripFigure> figures_;
+  std::vector<double> widths_;  // never less while the labels stay
+  bool is_stale_ = false;
+  int margin_ = 16;
+};
+
+}  // namespace foreshard::gui

@@ -1,0 +1,90 @@
+#include "gui/views/base/sentence_strip.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gui/paint/figures.hpp"
+#include "gui/paint/fonts.hpp"
+#include "gui/paint/pill.hpp"
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr int kTextLeft = 38;
+constexpr int kAsideWidth = 320;
+constexpr int kPadding = 16;
+
+}  // namespace
+
+SentenceStrip::SentenceStrip(QWidget* parent) : PaintedWidget(parent) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+void SentenceStrip::set_sentence(Sentence sentence) {
+  sentence_ = std::move(sentence);
+  setAccessibleName(sentence_.lead + QLatin1Char(' ') + sentence_.text);
+  setAccessibleDescription(sentence_.detail);
+  update();
+}
+
+void SentenceStrip::set_aside(QWidget* control) {
+  aside_ = control;
+  control->setParent(this);
+  control->show();
+  resizeEvent(nullptr);
+}
+
+void SentenceStrip::set_stale(bool is_stale) {
+  is_stale_ = is_stale;
+  update();
+}
+
+QSize SentenceStrip::sizeHint() const {
+  return {900, scaled(64)};
+}
+QSize SentenceStrip::minimumSizeHint() const {
+  return {0, scaled(64)};
+}
+
+double SentenceStrip::text_right() const {
+  return aside_ == nullptr ? width() - kPadding : aside_->x() - kPadding;
+}
+
+void SentenceStrip::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const double first = height() * 0.36, second = height() * 0.7;
+  draw_state(painter, {20.0, first}, sentence_.state);
+
+  const double right = text_right();
+  QFont bold = gui::font(Text::tab), plain = bold;
+  bold.setPixelSize(scaled(14));
+  plain.setPixelSize(scaled(14));
+  bold.setWeight(QFont::DemiBold);
+  plain.setWeight(QFont::Normal);
+  painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text]);
+  double x = kTextLeft;
+  const auto draw = [&](const QFont& shown, const QString& text) {
+    painter.setFont(shown);
+    const QRectF box(x, first - 12, std::max(0.0, right - x), 24);
+    draw_figure(painter, box, Qt::AlignLeft, elided_figure(shown, text, box.width()));
+    x += figure_width(shown, text + QLatin1Char(' '));
+  };
+  draw(bold, sentence_.lead);
+  draw(plain, sentence_.text);
+
+  painter.setFont(gui::font(Text::secondary));
+  painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text2]);
+  const QRectF box(kTextLeft, second - 10, std::max(0.0, right - kTextLeft), 20);
+  draw_figure(painter, box, Qt::AlignLeft,
+              elided_figure(painter.font(), sentence_.detail, box.width()));
+}
+
+void SentenceStrip::resizeEvent(QResizeEvent*) {
+  if (aside_ == nullptr) return;
+  const QSize size = aside_->sizeHint().boundedTo({kAsideWidth - 2 * kPadding, height()});
+  aside_->setGeometry(width() - kAsideWidth + kPadding, (height() - size.height()) / 2,
+                      kAsideWidth - 2 * kPadding, size.height());
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,44 @@
+// The answer above a view in words: a mark of state, a headline that begins in bold, and a second
+// line that says why. A control, such as a choice of clocks, may stand at its right end, 320 wide.
+#pragma once
+
+#include <QString>
+
+#include "gui/models/base/colour_role.hpp"
+#include "gui/views/base/painted_widget.hpp"
+
+namespace foreshard::gui {
+
+struct Sentence {
+  Role state = Role::ok;  // ok, warn or error
+  QString lead;           // bold: "The step fits:"
+  QString text;           // "peak 57.27 GiB reserved of 79.19 GiB, 21.92 GiB to spare."
+  QString detail;         // the second line
+};
+
+class SentenceStrip : public PaintedWidget {
+  Q_OBJECT
+ public:
+  explicit SentenceStrip(QWidget* parent = nullptr);
+
+  void set_sentence(Sentence sentence);
+  const Sentence& sentence() const { return sentence_; }
+  void set_aside(QWidget* control);  // takes it
+  void set_stale(bool is_stale);
+
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  double text_right() const;
+
+  Sentence sentence_;
+  QWidget* aside_ = nullptr;
+  bool is_stale_ = false;
+};
+
+}  // namespace foreshard::gui
