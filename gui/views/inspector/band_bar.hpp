@@ -1,5 +1,5 @@
-// A figure with its band: a bar that is solid to the band's low end and hatched from there to its high
-// end, with a tick at the figure; the ends stand below.
+// A figure with its band: a bar that is solid to the band's low end and hatched from there to its
+// high end, with a tick at the figure; the ends stand below.
 #pragma once
 
 #include "gui/models/base/colour_role.hpp"

@@ -1,5 +1,6 @@
-// The durations of what was found. Dragging over it keeps those between two durations; a click on what
-// is kept lets all back in. With the keyboard: left and right move the brush, with Shift its right end.
+// The durations of what was found. Dragging over it keeps those between two durations; a click on
+// what is kept lets all back in. With the keyboard: left and right move the brush, with Shift its
+// right end.
 #pragma once
 
 #include <optional>

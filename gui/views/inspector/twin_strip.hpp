@@ -1,6 +1,6 @@
-// The durations of an event and of its like in the same step as a strip of bars; the event itself is
-// solid, the others pale. A click or the arrows go to another one. Where there are more bars than
-// pixels, a pixel shows the longest of those that fall on it.
+// The durations of an event and of its like in the same step as a strip of bars; the event itself
+// is solid, the others pale. A click or the arrows go to another one. Where there are more bars
+// than pixels, a pixel shows the longest of those that fall on it.
 #pragma once
 
 #include <vector>
