@@ -1,5 +1,5 @@
-// Words over several lines, beginning in bold where there is a lead: `Bound by compute. All but 0.01 ms
-// of communication is hidden.` In a box of its own where it is what a panel has to say.
+// Words over several lines, beginning in bold where there is a lead: `Bound by compute. All but
+// 0.01 ms of communication is hidden.` In a box of its own where it is what a panel has to say.
 #pragma once
 
 #include <QLabel>

@@ -1,5 +1,5 @@
-// The title of a section of a panel, under a hairline, with a note on the right, such as the units of
-// what follows: `Operators    ms · count`.
+// The title of a section of a panel, under a hairline, with a note on the right, such as the units
+// of what follows: `Operators    ms · count`.
 #pragma once
 
 #include <QString>

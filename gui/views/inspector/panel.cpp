@@ -69,6 +69,11 @@ Panel::Section Panel::add_section(const QString& title, const QString& note, QWi
   return {whole, heading};
 }
 
+void Panel::fill(const Section& section, FactList& list, const std::vector<Fact>& facts) {
+  list.set_facts(facts);
+  section.whole->setVisible(!facts.empty());
+}
+
 KeyButton* Panel::add_button(const QString& text, const QString& key) {
   auto* const button = new KeyButton(text, key);
   buttons_->insertWidget(buttons_->count() - 1, button);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <QWidget>
+#include <vector>
 
+#include "gui/views/base/fact_list.hpp"
 #include "gui/views/inspector/panel_head.hpp"
 
 class QHBoxLayout;
@@ -29,6 +31,8 @@ class Panel : public QWidget {
     SectionTitle* title;
   };
   Section add_section(const QString& title, const QString& note, QWidget* content);
+  // A section of rows, which is hidden while there are none.
+  static void fill(const Section& section, FactList& list, const std::vector<Fact>& facts);
   KeyButton* add_button(const QString& text, const QString& key = {});
 
   void paintEvent(QPaintEvent* event) override;

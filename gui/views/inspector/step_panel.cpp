@@ -48,10 +48,6 @@ void StepPanel::refresh() {
   QStringList sentences;
   for (const QString& sentence : summary.sentences) sentences << sentence;
   sentence_->set_sentence({}, sentences.join(QLatin1Char(' ')));
-  const auto fill = [](const Section& section, FactList& list, const std::vector<Fact>& facts) {
-    list.set_facts(facts);
-    section.whole->setVisible(!facts.empty());
-  };
   shares_->setVisible(!summary.time.empty());
   sentence_->setVisible(!summary.sentences.empty());
   fill(path_section_, *path_, summary.path);

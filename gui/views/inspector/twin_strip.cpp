@@ -36,6 +36,10 @@ void TwinStrip::set_twins(std::vector<Twin> twins, int current, EventColour colo
   update();
 }
 
+QString TwinStrip::unit() const {
+  return twins_.empty() ? QString() : time_figure(twins_.back().duration_ns).unit;
+}
+
 QSize TwinStrip::sizeHint() const {
   return {288, scaled(64)};
 }

@@ -21,6 +21,7 @@ class TwinStrip : public PaintedWidget {
   explicit TwinStrip(QWidget* parent = nullptr);
 
   void set_twins(std::vector<Twin> twins, int current, EventColour colour);
+  QString unit() const;  // of the duration that stands below the last bar
   QRectF bar(int twin) const;
 
   QSize sizeHint() const override;
