@@ -33,6 +33,12 @@ RankMemory::RankMemory(const MemorySource& source, int rank)
     answer_ = no_memory_answer();
     return;
   }
+  for (int n = 0; n < kMemoryClocks; ++n) {
+    const auto clock = static_cast<MemoryClock>(n);
+    if (curve_->has(clock)) {
+      phases_[static_cast<std::size_t>(n)] = memory_phases(*trace_, *curve_, clock);
+    }
+  }
   const MomentOfRank peak = moment(curve_->peak());
   answer_ = memory_answer(
       *curve_, {analysis_of(source, rank), source.prediction.get(), capacity_, source.is_predicted},

@@ -2,6 +2,7 @@
 // allocator's events.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "gui/models/memory/memory_answer.hpp"
 #include "gui/models/memory/memory_curve.hpp"
 #include "gui/models/memory/memory_moment.hpp"
+#include "gui/models/memory/memory_phases.hpp"
 
 namespace foreshard::gui {
 
@@ -43,6 +45,10 @@ class RankMemory {
   const MemoryAnswer& answer() const { return answer_; }
   const std::optional<std::int64_t>& capacity() const { return capacity_; }
 
+  const std::vector<PhaseSpan>& phases(MemoryClock clock) const {
+    return phases_[static_cast<std::size_t>(clock)];
+  }
+
   MomentOfRank moment(std::size_t sample) const;
 
  private:
@@ -52,6 +58,7 @@ class RankMemory {
   DeviceWork work_;
   std::optional<std::int64_t> capacity_;
   MemoryAnswer answer_;
+  std::array<std::vector<PhaseSpan>, kMemoryClocks> phases_;
 };
 
 // Of the device's allocator: the prediction's, or as an out-of-memory shows it.
