@@ -1,8 +1,6 @@
 #include "gui/views/inspector/results_panel.hpp"
 
 #include <QHBoxLayout>
-#include <QHeaderView>
-#include <QPainter>
 #include <QSignalBlocker>
 #include <algorithm>
 
@@ -116,7 +114,8 @@ void ResultsPanel::show_hits() {
   model_->set_events(hits->document, hits->events, session_.everything().start_ns);
   durations_->set_histogram(hits->durations);
   show_query();
-  table_->fit_columns(ResultsModel::kName);
+  table_->fit_columns();
+  durations_->setVisible(!hits->durations.counts.empty());
   follow_selection();
 }
 
