@@ -25,8 +25,8 @@ DurationHistogram::DurationHistogram(QWidget* parent) : PaintedWidget(parent) {
   setCursor(Qt::CrossCursor);
 }
 
-void DurationHistogram::set_histogram(Histogram histogram) {
-  histogram_ = std::move(histogram);
+void DurationHistogram::set_bins(std::vector<DurationBin> bins) {
+  bins_ = std::move(bins);
   update();
 }
 
@@ -43,31 +43,45 @@ QRectF DurationHistogram::plot() const {
   return {kSideMargin, 8.0, width() - 2 * kSideMargin, height() - 8.0 - scaled(20)};
 }
 
+double DurationHistogram::ns_at(double bin) const {
+  const auto whole = static_cast<std::size_t>(std::max(bin, 0.0));
+  return static_cast<double>(whole < bins_.size() ? bins_[whole].from_ns : bins_.back().to_ns);
+}
+
+double DurationHistogram::bin_of(double ns) const {
+  const auto bin = std::upper_bound(
+      bins_.begin(), bins_.end(), ns,
+      [](double value, const auto& one) { return value < static_cast<double>(one.to_ns); });
+  if (bin == bins_.end()) return bin_count();
+  const auto from = static_cast<double>(bin->from_ns), to = static_cast<double>(bin->to_ns);
+  const double into = to > from ? std::clamp((ns - from) / (to - from), 0.0, 1.0) : 0;
+  return static_cast<double>(bin - bins_.begin()) + into;
+}
+
 double DurationHistogram::bin_at(double x) const {
   const double share = std::clamp((x - plot().left()) / plot().width(), 0.0, 1.0);
-  return share * static_cast<double>(histogram_.counts.size());
+  return share * bin_count();
 }
 
 double DurationHistogram::x_of(double ns) const {
-  const auto bins = static_cast<double>(histogram_.counts.size());
-  return plot().left() + histogram_.place_of(ns) / bins * plot().width();
+  return plot().left() + bin_of(ns) / bin_count() * plot().width();
 }
 
 void DurationHistogram::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const QRectF area = plot();
   painter.fillRect(QRectF(area.left(), area.bottom(), area.width(), 1), theme()[Role::line]);
-  if (histogram_.counts.empty()) return;
+  if (bins_.empty()) return;
 
-  const std::int64_t most = *std::max_element(histogram_.counts.begin(), histogram_.counts.end());
-  const double each = area.width() / static_cast<double>(histogram_.counts.size());
-  const double widest = std::min(each, 24.0);  // a single bin is a bar, not a wall
-  for (std::size_t bin = 0; bin < histogram_.counts.size(); ++bin) {
-    if (histogram_.counts[bin] == 0) continue;
-    const double share = static_cast<double>(histogram_.counts[bin]) / static_cast<double>(most);
+  std::size_t most = 1;
+  for (const DurationBin& bin : bins_) most = std::max(most, bin.events);
+  const double each = area.width() / bin_count();
+  for (std::size_t bin = 0; bin < bins_.size(); ++bin) {
+    if (bins_[bin].events == 0) continue;
+    const double share = static_cast<double>(bins_[bin].events) / static_cast<double>(most);
     const double tall = std::max(2.0, std::round(share * area.height()));
     const double left = std::round(area.left() + static_cast<double>(bin) * each);
-    const double wide = std::max(1.0, std::round(widest) - 1);
+    const double wide = std::max(1.0, std::round(each) - 1);
     painter.fillRect(QRectF(left, area.bottom() - tall, wide, tall), theme()[Role::text3]);
   }
   if (brush_) {
@@ -81,10 +95,8 @@ void DurationHistogram::paintEvent(QPaintEvent*) {
   painter.setFont(gui::font(Text::tick));
   painter.setPen(theme()[Role::text2]);
   const QRectF line(area.left(), area.bottom() + 2, area.width(), scaled(18));
-  draw_figure(painter, line, Qt::AlignLeft, time_figure(histogram_.shortest_ns).text());
-  if (histogram_.counts.size() > 1) {
-    draw_figure(painter, line, Qt::AlignRight, time_figure(histogram_.longest_ns).text());
-  }
+  draw_figure(painter, line, Qt::AlignLeft, time_figure(ns_at(0)).text());
+  draw_figure(painter, line, Qt::AlignRight, time_figure(ns_at(bin_count())).text());
   if (brush_) {
     painter.setPen(theme()[Role::focus]);
     const QString kept =
@@ -96,9 +108,9 @@ void DurationHistogram::paintEvent(QPaintEvent*) {
 }
 
 void DurationHistogram::brush_bins(double from, double to) {
-  if (histogram_.counts.empty()) return;
-  brush_ = DurationRange{histogram_.edge_ns(std::floor(std::min(from, to))),
-                         histogram_.edge_ns(std::ceil(std::max(from, to)))};
+  if (bins_.empty()) return;
+  brush_ =
+      DurationRange{ns_at(std::floor(std::min(from, to))), ns_at(std::ceil(std::max(from, to)))};
   update();
   Q_EMIT brushed();
 }
@@ -128,17 +140,16 @@ void DurationHistogram::mouseReleaseEvent(QMouseEvent*) {
 }
 
 void DurationHistogram::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Backspace || event->key() == Qt::Key_Delete) return clear_brush();
   const int step = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
-  if (step == 0 || histogram_.counts.size() < 2) {
-    if (event->key() != Qt::Key_Backspace) return PaintedWidget::keyPressEvent(event);
-    return clear_brush();
+  if (step == 0 || bins_.empty()) return PaintedWidget::keyPressEvent(event);
+  double from = brush_ ? std::round(bin_of(brush_->shortest_ns)) : 0;
+  double to = brush_ ? std::round(bin_of(brush_->longest_ns)) : bin_count();
+  if (event->modifiers() & Qt::ShiftModifier) {
+    to = std::clamp(to + step, from + 1, bin_count());
+  } else {
+    from = std::clamp(from + step, 0.0, to - 1);
   }
-  const auto bins = static_cast<double>(histogram_.counts.size());
-  double from = brush_ ? std::round(histogram_.place_of(brush_->shortest_ns)) : 0;
-  double to = brush_ ? std::round(histogram_.place_of(brush_->longest_ns)) : bins;
-  if (!(event->modifiers() & Qt::ShiftModifier)) from = std::clamp(from + step, 0.0, bins - 1);
-  to = std::clamp(to + (brush_ || (event->modifiers() & Qt::ShiftModifier) ? step : 0), from + 1,
-                  bins);
   brush_bins(from, to);
 }
 

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
-#include "gui/models/base/histogram.hpp"
+#include "gui/models/timeline/search.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
 namespace foreshard::gui {
@@ -21,7 +22,7 @@ class DurationHistogram : public PaintedWidget {
  public:
   explicit DurationHistogram(QWidget* parent = nullptr);
 
-  void set_histogram(Histogram histogram);
+  void set_bins(std::vector<DurationBin> bins);
   void set_brush(std::optional<DurationRange> brush);  // tells nobody
   const std::optional<DurationRange>& brush() const { return brush_; }
 
@@ -39,12 +40,15 @@ class DurationHistogram : public PaintedWidget {
 
  private:
   QRectF plot() const;
+  double bin_count() const { return static_cast<double>(bins_.size()); }
+  double ns_at(double bin) const;  // of whole bins: where they begin
+  double bin_of(double ns) const;  // with how far into the bin it is
   double bin_at(double x) const;
   double x_of(double ns) const;
   void brush_bins(double from, double to);
   void clear_brush();
 
-  Histogram histogram_;
+  std::vector<DurationBin> bins_;
   std::optional<DurationRange> brush_;
   std::optional<double> pressed_bin_;
   bool is_dragging_ = false;

@@ -3,6 +3,8 @@
 #include <QHBoxLayout>
 #include <QSignalBlocker>
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/views/base/data_table.hpp"
@@ -16,18 +18,12 @@ namespace {
 
 constexpr int kHistogramWidth = 320;
 
-// As a filter is typed: whole nanoseconds, so that bars at the brush's ends are kept.
-QString duration_filter(QLatin1Char sign, double ns) {
-  return QStringLiteral("dur%1%2ns").arg(sign).arg(std::llround(ns));
+bool is_limit(const SearchTerm& term) {
+  return term.field == SearchTerm::Field::longer || term.field == SearchTerm::Field::shorter;
 }
 
-QString without_durations(QString text) {
-  const QStringList filters = parse_query(text).filters;
-  for (int n = static_cast<int>(filters.size()) - 1; n >= 0; --n) {
-    if (filters[n].startsWith(QLatin1String("dur"), Qt::CaseInsensitive))
-      text = without_filter(text, n);
-  }
-  return text;
+QString duration_filter(QLatin1Char sign, double ns) {
+  return QStringLiteral("dur%1%2ns").arg(sign).arg(std::llround(ns));
 }
 
 }  // namespace
@@ -64,18 +60,18 @@ ResultsPanel::ResultsPanel(Session& session, Search& search, QWidget* parent)
   table_->setAccessibleName(tr("Search results"));
 
   connect(&search, &Search::text_changed, this, &ResultsPanel::show_query);
-  connect(&search, &Search::hits_changed, this, &ResultsPanel::show_hits);
+  connect(&search, &Search::result_changed, this, &ResultsPanel::show_result);
   connect(&search, &Search::busy_changed, this, &ResultsPanel::busy_changed);
   connect(model_, &ResultsModel::busy_changed, this, &ResultsPanel::busy_changed);
   connect(&session.selection(), &Selection::event_changed, this, &ResultsPanel::follow_selection);
   connect(filters_, &FilterChips::dropped, this,
-          [this](int n) { search_.set_text(without_filter(search_.text(), n)); });
+          [this](int n) { search_.drop_filter(filters_->filters().at(n)); });
   connect(durations_, &DurationHistogram::brushed, this, &ResultsPanel::filter_by_brush);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) { choose(current.row()); });
   connect(table_, &DataTable::row_activated, this, &ResultsPanel::zoom_asked);
   show_query();
-  show_hits();
+  show_result();
 }
 
 bool ResultsPanel::is_busy() const {
@@ -83,48 +79,52 @@ bool ResultsPanel::is_busy() const {
 }
 
 QString ResultsPanel::headline() const {
-  const EventQuery& query = search_.query();
   if (!search_.is_active()) return tr("Type / to search.");
-  if (!query.unreadable.isEmpty())
-    return tr("Cannot be read: %1").arg(query.unreadable.join(QLatin1Char(' ')));
-  const std::size_t found = search_.hits()->events.size();
+  if (!search_.query().error.isEmpty()) return search_.query().error;
+  const std::size_t found = search_.result()->hits.events().size();
   if (found > 0) return tr("%1 found").arg(count_figure(static_cast<std::int64_t>(found)).number);
-  const int filters = static_cast<int>(query.filters.size());
+  const int filters = static_cast<int>(search_.filters().size());
   if (filters == 0) return tr("No event matches.");
   return filters == 1 ? tr("No event matches. 1 filter is active:")
                       : tr("No event matches. %1 filters are active:").arg(filters);
 }
 
 void ResultsPanel::show_query() {
-  const EventQuery& query = search_.query();
-  filters_->set_filters(query.filters);
+  filters_->set_filters(search_.filters());
   headline_->set_text(headline());
-  std::optional<DurationRange> brush;
-  if (query.above_ns >= 0 || query.below_ns < std::numeric_limits<std::int64_t>::max()) {
-    const Histogram& all = search_.hits()->durations;
-    brush = DurationRange{std::max(all.shortest_ns, static_cast<double>(query.above_ns)),
-                          std::min(all.longest_ns, static_cast<double>(query.below_ns))};
+  DurationRange limits{0, std::numeric_limits<double>::infinity()};
+  for (const SearchTerm& term : search_.query().terms) {
+    const auto value = static_cast<double>(term.value);
+    if (term.field == SearchTerm::Field::longer)
+      limits.shortest_ns = std::max(limits.shortest_ns, value);
+    if (term.field == SearchTerm::Field::shorter)
+      limits.longest_ns = std::min(limits.longest_ns, value);
   }
-  durations_->set_brush(brush);
+  const auto& bins = search_.result()->durations;
+  if (!bins.empty()) {
+    limits.longest_ns = std::min(limits.longest_ns, static_cast<double>(bins.back().to_ns));
+  }
+  const bool is_limited =
+      std::any_of(search_.query().terms.begin(), search_.query().terms.end(), is_limit);
+  durations_->set_brush(is_limited && !bins.empty() ? std::optional(limits) : std::nullopt);
 }
 
-void ResultsPanel::show_hits() {
-  const auto hits = search_.hits();
+void ResultsPanel::show_result() {
+  const auto result = search_.result();
   const QSignalBlocker quiet(table_->selectionModel());  // an emptied table selects nothing
-  model_->set_events(hits->document, hits->events, session_.everything().start_ns);
-  durations_->set_histogram(hits->durations);
+  model_->set_events(result->document, result->hits.events(), session_.everything().start_ns);
+  durations_->set_bins(result->durations);
+  durations_->setVisible(!result->durations.empty());
   show_query();
   table_->fit_columns();
-  durations_->setVisible(!hits->durations.counts.empty());
   follow_selection();
 }
 
 void ResultsPanel::follow_selection() {
   const auto& selected = session_.selection().event();
   const QSignalBlocker quiet(table_->selectionModel());
-  const int row = selected && search_.hits()->document == session_.current()
-                      ? model_->row_of(selected->event)
-                      : -1;
+  const bool is_there = selected && selected->document == search_.result_document();
+  const int row = is_there ? model_->row_of(selected->event) : -1;
   if (row < 0) {
     table_->clearSelection();
   } else {
@@ -135,21 +135,21 @@ void ResultsPanel::follow_selection() {
 }
 
 void ResultsPanel::choose(int row) {
-  if (row < 0 || row >= model_->rowCount()) return;
-  const auto& documents = session_.documents();
-  const auto place = std::find(documents.begin(), documents.end(), search_.hits()->document);
-  if (place == documents.end()) return;
-  session_.selection().select(
-      EventId{static_cast<int>(place - documents.begin()), model_->event_at(row)});
+  const int document = search_.result_document();
+  if (document < 0 || row < 0 || row >= model_->rowCount()) return;
+  session_.selection().select(EventId{document, model_->event_at(row)});
 }
 
 void ResultsPanel::filter_by_brush() {
-  QString text = without_durations(search_.text());
-  if (const auto& brush = durations_->brush()) {
-    text = with_filter(text, duration_filter(QLatin1Char('>'), std::floor(brush->shortest_ns) - 1));
-    text = with_filter(text, duration_filter(QLatin1Char('<'), std::ceil(brush->longest_ns) + 1));
+  QStringList terms = search_.text().split(QLatin1Char(' '), Qt::SkipEmptyParts);
+  for (const SearchTerm& term : search_.query().terms) {
+    if (is_limit(term)) terms.removeOne(term.written);
   }
-  search_.set_text(text);
+  if (const auto& brush = durations_->brush()) {
+    terms << duration_filter(QLatin1Char('>'), brush->shortest_ns - 1)
+          << duration_filter(QLatin1Char('<'), brush->longest_ns + 1);
+  }
+  search_.set_text(terms.join(QLatin1Char(' ')));
 }
 
 }  // namespace foreshard::gui

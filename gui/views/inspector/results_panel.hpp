@@ -29,7 +29,7 @@ class ResultsPanel : public QWidget {
 
  private:
   void show_query();
-  void show_hits();
+  void show_result();
   void follow_selection();
   void choose(int row);
   void filter_by_brush();

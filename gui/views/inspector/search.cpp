@@ -1,33 +1,30 @@
 #include "gui/views/inspector/search.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace foreshard::gui {
 namespace {
 
-std::int64_t length_of(const traces::Trace& trace, std::int32_t event) {
-  const traces::Event& one = trace.events[static_cast<std::size_t>(event)];
-  return one.end_ns - one.start_ns;
+constexpr std::size_t kBins = 48;
+
+bool is_duration(const SearchTerm& term) {
+  return term.field == SearchTerm::Field::longer || term.field == SearchTerm::Field::shorter;
 }
 
-// One pass without limits of duration gives the histogram; those within them are the hits.
-std::shared_ptr<const SearchHits> hits_of(DocumentPtr document, EventQuery query) {
+std::shared_ptr<const SearchResult> look_through(DocumentPtr document, const SearchQuery& query,
+                                                 const std::atomic<bool>& is_cancelled) {
   const traces::Trace& trace = *document->trace;
-  const std::int64_t above = std::exchange(query.above_ns, -1);
-  const std::int64_t below =
-      std::exchange(query.below_ns, std::numeric_limits<std::int64_t>::max());
-  auto hits = std::make_shared<SearchHits>();
-  std::vector<std::int64_t> durations;
-  for (const std::int32_t event : find_events(trace, query)) {
-    const std::int64_t duration = length_of(trace, event);
-    durations.push_back(duration);
-    if (duration > above && duration < below) hits->events.push_back(event);
-  }
-  hits->durations = histogram(durations);
-  hits->document = std::move(document);
-  return hits;
+  auto result = std::make_shared<SearchResult>();
+  result->hits = Hits(trace, query, is_cancelled);
+  SearchQuery of_any_length = query;
+  std::erase_if(of_any_length.terms, is_duration);
+  const bool has_limits = of_any_length.terms.size() < query.terms.size();
+  result->durations = has_limits && !of_any_length.is_empty()
+                          ? Hits(trace, of_any_length, is_cancelled).durations(trace, kBins)
+                          : result->hits.durations(trace, kBins);
+  result->document = std::move(document);
+  return result;
 }
 
 }  // namespace
@@ -37,12 +34,16 @@ Search::Search(Session& session, QObject* parent)
       session_(session),
       newest_(
           this,
-          [this](std::shared_ptr<const SearchHits> hits) {
-            hits_ = std::move(hits);
-            Q_EMIT hits_changed();
+          [this](std::shared_ptr<const SearchResult> result) {
+            result_ = std::move(result);
+            Q_EMIT result_changed();
           },
           [this] { Q_EMIT busy_changed(); }) {
   connect(&session, &Session::current_changed, this, &Search::look);
+}
+
+Search::~Search() {
+  if (is_cancelled_) *is_cancelled_ = true;
 }
 
 void Search::set_text(const QString& text) {
@@ -53,15 +54,39 @@ void Search::set_text(const QString& text) {
   look();
 }
 
+QStringList Search::filters() const {
+  QStringList filters;
+  for (const SearchTerm& term : query_.terms) {
+    if (term.field != SearchTerm::Field::any) filters << term.written;
+  }
+  return filters;
+}
+
+void Search::drop_filter(const QString& filter) {
+  QStringList terms = text_.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+  terms.removeOne(filter);
+  set_text(terms.join(QLatin1Char(' ')));
+}
+
 void Search::look() {
+  if (is_cancelled_) *is_cancelled_ = true;
   const DocumentPtr document = session_.current();
-  if (document == nullptr || query_.is_empty()) {
+  if (document == nullptr || query_.is_empty() || !query_.error.isEmpty()) {
     newest_.forget();
-    hits_ = std::make_shared<SearchHits>();
-    Q_EMIT hits_changed();
+    result_ = std::make_shared<SearchResult>();
+    Q_EMIT result_changed();
     return;
   }
-  newest_.request([document, query = query_] { return hits_of(document, query); });
+  is_cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  newest_.request([document, query = query_, is_cancelled = is_cancelled_] {
+    return look_through(document, query, *is_cancelled);
+  });
+}
+
+int Search::result_document() const {
+  const auto& documents = session_.documents();
+  const auto place = std::find(documents.begin(), documents.end(), result_->document);
+  return place == documents.end() ? -1 : static_cast<int>(place - documents.begin());
 }
 
 void Search::next() {
@@ -72,30 +97,13 @@ void Search::previous() {
 }
 
 void Search::step(int by) {
-  const std::vector<std::int32_t>& events = hits_->events;
-  const auto& documents = session_.documents();
-  const auto place = std::find(documents.begin(), documents.end(), hits_->document);
-  if (events.empty() || place == documents.end()) return;
-  const auto count = static_cast<std::ptrdiff_t>(events.size());
+  const int document = result_document();
+  if (document < 0) return;
   const auto& selected = session_.selection().event();
-  const auto& all = hits_->document->trace->events;
-  const int document = static_cast<int>(place - documents.begin());
-
-  // The selected event need not be a hit: then the nearest one after it, or before it, is meant.
-  std::ptrdiff_t target = by > 0 ? 0 : count - 1;
-  if (selected && selected->document == document &&
-      static_cast<std::size_t>(selected->event) < all.size()) {
-    const auto moment = [&](std::int32_t event) {
-      return std::pair(all[static_cast<std::size_t>(event)].start_ns, event);
-    };
-    const auto before = [&](std::int32_t a, std::int32_t b) { return moment(a) < moment(b); };
-    target = by > 0 ? std::upper_bound(events.begin(), events.end(), selected->event, before) -
-                          events.begin()
-                    : std::lower_bound(events.begin(), events.end(), selected->event, before) -
-                          events.begin() - 1;
-  }
-  target = (target + count) % count;
-  session_.selection().select(EventId{document, events[static_cast<std::size_t>(target)]});
+  const bool is_there = selected && selected->document == document;
+  const auto event =
+      result_->hits.next(is_there ? std::optional(selected->event) : std::nullopt, by);
+  if (event) session_.selection().select(EventId{document, *event});
 }
 
 }  // namespace foreshard::gui

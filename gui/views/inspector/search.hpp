@@ -4,42 +4,50 @@
 // The events are looked through on another thread; of quick changes only the newest counts.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
-#include "gui/models/base/histogram.hpp"
 #include "gui/models/base/newest_result.hpp"
 #include "gui/models/session/session.hpp"
-#include "gui/views/inspector/event_query.hpp"
+#include "gui/models/timeline/search.hpp"
 
 namespace foreshard::gui {
 
-struct SearchHits {
-  DocumentPtr document;
-  std::vector<std::int32_t> events;  // indices into Trace::events, in the order of time
-  Histogram durations;  // in all lengths: of the same search without limits of duration
+// What a text found.
+struct SearchResult {
+  DocumentPtr document;  // null: nothing was looked for
+  Hits hits;
+  std::vector<DurationBin> durations;  // of the same search without limits of duration
 };
 
 class Search : public QObject {
   Q_OBJECT
  public:
   explicit Search(Session& session, QObject* parent = nullptr);
+  ~Search() override;
 
   const QString& text() const { return text_; }
   void set_text(const QString& text);  // empty: no search
-  const EventQuery& query() const { return query_; }
-  bool is_active() const { return !query_.is_empty(); }
-  bool is_busy() const { return newest_.is_busy(); }
+  const SearchQuery& query() const { return query_; }
+  // The terms that are filters rather than words, as they were typed: "dur>2ms".
+  QStringList filters() const;
+  void drop_filter(const QString& filter);
 
+  bool is_active() const { return !query_.is_empty() || !query_.error.isEmpty(); }
+  bool is_busy() const { return newest_.is_busy(); }
   // Never null; of an older text while a newer one is looked for.
-  std::shared_ptr<const SearchHits> hits() const { return hits_; }
+  std::shared_ptr<const SearchResult> result() const { return result_; }
+  // Of the open documents; -1: it was closed.
+  int result_document() const;
+
   // Selects the hit after the selected event, or before it; from the last on to the first.
   void next();
   void previous();
 
  Q_SIGNALS:
   void text_changed();
-  void hits_changed();
+  void result_changed();
   void busy_changed();
 
  private:
@@ -48,9 +56,10 @@ class Search : public QObject {
 
   Session& session_;
   QString text_;
-  EventQuery query_;
-  std::shared_ptr<const SearchHits> hits_ = std::make_shared<SearchHits>();
-  NewestResult<std::shared_ptr<const SearchHits>> newest_;
+  SearchQuery query_;
+  std::shared_ptr<const SearchResult> result_ = std::make_shared<SearchResult>();
+  std::shared_ptr<std::atomic<bool>> is_cancelled_;  // of what is being looked for
+  NewestResult<std::shared_ptr<const SearchResult>> newest_;
 };
 
 }  // namespace foreshard::gui
