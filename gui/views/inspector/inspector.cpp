@@ -26,8 +26,9 @@ Inspector::Inspector(Session& session, QWidget* parent)
           [this] { Q_EMIT busy_changed(); }),
       range_(
           this,
-          [this](const RangeContent& content) {
-            range_panel_->set_content(content);
+          [this](const RangeAnswer& answer) {
+            memory_ = answer.memory;
+            range_panel_->set_content(answer.content);
             range_panel_->set_stale(false);
           },
           [this] { Q_EMIT busy_changed(); }) {
@@ -87,8 +88,12 @@ void Inspector::take_range() {
   const DocumentPtr document = session_.current();
   if (!range || document == nullptr) return range_.forget();
   range_panel_->set_stale(true);
-  range_.request([document, range = *range, rank = session_.selection().rank()] {
-    return range_content(*document, range_statistics(*document->lanes, rank, range));
+  range_.request([document, range = *range, rank = session_.selection().rank(), memory = memory_] {
+    const bool is_known = memory.document == document && memory.curve->rank() == rank;
+    const auto curve =
+        is_known ? memory.curve : std::make_shared<const MemoryCurve>(*document->trace, rank);
+    const RangeStatistics statistics = range_statistics(*document->lanes, rank, range);
+    return RangeAnswer{range_content(*document, statistics, *curve), {document, curve}};
   });
 }
 

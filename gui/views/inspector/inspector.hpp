@@ -3,8 +3,10 @@
 #pragma once
 
 #include <QStackedWidget>
+#include <memory>
 
 #include "gui/models/base/newest_result.hpp"
+#include "gui/models/memory/memory_curve.hpp"
 #include "gui/models/session/session.hpp"
 #include "gui/views/inspector/range_panel.hpp"
 #include "gui/views/inspector/selection_panel.hpp"
@@ -46,7 +48,17 @@ class Inspector : public QStackedWidget {
   RangePanel* range_panel_;
   bool is_range_newer_ = false;
   NewestResult<SelectionContent> event_;
-  NewestResult<RangeContent> range_;
+  // What a range needs of the rank's memory, which is replayed once.
+  struct RankCurve {
+    DocumentPtr document;
+    std::shared_ptr<const MemoryCurve> curve;
+  };
+  struct RangeAnswer {
+    RangeContent content;
+    RankCurve memory;
+  };
+  RankCurve memory_;
+  NewestResult<RangeAnswer> range_;
 };
 
 }  // namespace foreshard::gui

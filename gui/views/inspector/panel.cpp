@@ -28,6 +28,7 @@ Panel::Panel(QWidget* parent)
   column->setContentsMargins(kPanelPadding, kPanelPadding - 4, kPanelPadding, kPanelPadding);
   column->setSpacing(0);
   column->addWidget(head_);
+  column->addSpacing(4);
   content_->setSpacing(kSectionGap);
   column->addLayout(content_);
   column->addStretch(1);
