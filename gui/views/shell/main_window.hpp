@@ -2,9 +2,8 @@
 // inspector, and a status bar.
 #pragma once
 
-#include <vector>
-
 #include <QMainWindow>
+#include <vector>
 
 #include "gui/models/session/session.hpp"
 #include "gui/views/base/view.hpp"
