@@ -83,7 +83,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"gui/models/timeline", "gui/models/base", "simulator/predict", "profiler/analysis", "traces",
       "traces/open", "traces/fst", "models/llama", "models/plan"}},
     {"gui/paint", {"gui/models/base"}},
-    {"gui/views/base", {"gui/paint", "gui/models/session"}},
+    {"gui/views/base", {"gui/paint", "gui/models/memory", "gui/models/session"}},
     {"gui/views/timeline",
      {"gui/views/base", "gui/models/timeline", "gui/models/memory", "profiler/analysis", "traces"}},
     {"gui/views/inspector",

@@ -1,6 +1,7 @@
 #include "gui/paint/pill.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
@@ -26,6 +27,26 @@ QRectF draw_pill(QPainter& painter, double centre_x, double top, const QString& 
   return box;
 }
 
+double key_cap_width(const QString& key) {
+  const QFontMetricsF metrics(font(Text::tick));
+  return std::max(std::ceil(metrics.horizontalAdvance(key)) + 8, static_cast<double>(scaled(16)));
+}
+
+QRectF draw_key_cap(QPainter& painter, double left, double centre_y, const QString& key) {
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  const double height = scaled(16);
+  const QRectF box(left, std::floor(centre_y - height / 2), key_cap_width(key), height);
+  painter.setPen(QPen(theme()[Role::strong_line], 1));
+  painter.setBrush(theme()[Role::panel]);
+  painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+  painter.setFont(font(Text::tick));
+  painter.setPen(theme()[Role::text2]);
+  painter.drawText(box, Qt::AlignCenter, key);
+  painter.restore();
+  return box;
+}
+
 void draw_state(QPainter& painter, QPointF centre, Role state) {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
@@ -33,8 +54,8 @@ void draw_state(QPainter& painter, QPointF centre, Role state) {
   painter.setBrush(theme()[state]);
   const double r = 4;
   if (state == Role::warn) {
-    painter.drawPolygon(QPolygonF({centre + QPointF(0, -r), centre + QPointF(r + 1, r),
-                                   centre + QPointF(-r - 1, r)}));
+    painter.drawPolygon(QPolygonF(
+        {centre + QPointF(0, -r), centre + QPointF(r + 1, r), centre + QPointF(-r - 1, r)}));
   } else if (state == Role::error) {
     painter.drawRect(QRectF(centre.x() - r, centre.y() - r, 2 * r, 2 * r));
   } else {
@@ -52,10 +73,10 @@ void draw_triangle(QPainter& painter, QPointF centre, bool is_open, QColor colou
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
   painter.setBrush(colour);
-  const QPolygonF open({centre + QPointF(-4, -2.5), centre + QPointF(4, -2.5),
-                        centre + QPointF(0, 3)});
-  const QPolygonF folded({centre + QPointF(-2.5, -4), centre + QPointF(-2.5, 4),
-                          centre + QPointF(3, 0)});
+  const QPolygonF open(
+      {centre + QPointF(-4, -2.5), centre + QPointF(4, -2.5), centre + QPointF(0, 3)});
+  const QPolygonF folded(
+      {centre + QPointF(-2.5, -4), centre + QPointF(-2.5, 4), centre + QPointF(3, 0)});
   painter.drawPolygon(is_open ? open : folded);
   painter.restore();
 }

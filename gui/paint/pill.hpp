@@ -13,6 +13,11 @@ namespace foreshard::gui {
 QRectF draw_pill(QPainter& painter, double centre_x, double top, const QString& text, QColor fill,
                  QColor ink, double left, double right);
 
+// A key as it is engraved, such as `F` or `Ctrl+J`: an outlined box around its text, which begins at
+// `left`; returns where it was drawn.
+QRectF draw_key_cap(QPainter& painter, double left, double centre_y, const QString& key);
+double key_cap_width(const QString& key);
+
 // State doubled by shape: a dot (ok), a triangle (warn) or a square (error), 8 pixels wide.
 void draw_state(QPainter& painter, QPointF centre, Role state);
 

@@ -1,0 +1,66 @@
+#include "gui/models/memory/memory_clock.hpp"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <limits>
+
+#include "gui/models/memory/device_work.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr std::int64_t kEarliest = std::numeric_limits<std::int64_t>::min();
+
+// When the device gets to an event's instruction; of one after a step's last kernel, when that ends.
+std::int64_t reached_ns(const DeviceWork& kernels, const traces::MemoryEvent& event) {
+  if (event.instruction < 0) return event.time_ns;
+  if (const auto* next = kernels.from(event.step, event.instruction)) return next->start_ns;
+  const auto* last = kernels.last_before(event.step, event.instruction);
+  return last == nullptr ? event.time_ns : last->end_ns;
+}
+
+struct MemoryClockText {
+  Q_DECLARE_TR_FUNCTIONS(MemoryClock)
+};
+
+}  // namespace
+
+QString name_of(MemoryClock clock) {
+  switch (clock) {
+    case MemoryClock::device_time: return MemoryClockText::tr("Device time");
+    case MemoryClock::host_time: return MemoryClockText::tr("Host time");
+    case MemoryClock::event_order: break;
+  }
+  return MemoryClockText::tr("Event order");
+}
+
+std::vector<std::int64_t> device_times(const traces::Trace& trace,
+                                       std::span<const traces::MemoryEvent> events) {
+  if (events.empty()) return {};
+  const bool have_instructions = std::any_of(
+      events.begin(), events.end(), [](const auto& event) { return event.instruction >= 0; });
+  if (!have_instructions) return {};
+  const DeviceWork kernels(trace, events.front().rank, DeviceWork::Of::compute_stream);
+  if (kernels.is_empty()) return {};
+  std::vector<std::int64_t> times;
+  times.reserve(events.size());
+  std::int64_t now = kEarliest;
+  for (const traces::MemoryEvent& event : events) {
+    now = std::max(now, reached_ns(kernels, event));
+    times.push_back(now);
+  }
+  return times;
+}
+
+std::vector<std::int64_t> host_times(std::span<const traces::MemoryEvent> events) {
+  std::vector<std::int64_t> times;
+  times.reserve(events.size());
+  std::int64_t now = kEarliest;
+  for (const traces::MemoryEvent& event : events) {
+    now = std::max(now, event.time_ns);
+    times.push_back(now);
+  }
+  return times;
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,96 @@
+// A rank's memory over time, drawn as areas: what is allocated, by category, and what is reserved.
+//
+// It has a sample after every event that changes a level, some 30 bytes each. A column of pixels that
+// covers many samples shows the one at which most was allocated in all, so that no peak is lost at any
+// zoom. A clock decides only where samples stand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gui/models/memory/highest_of.hpp"
+#include "gui/models/memory/memory_category.hpp"
+#include "gui/models/memory/memory_clock.hpp"
+#include "traces/intervals.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::gui {
+
+// What adjacent columns of pixels show.
+struct MemoryColumns {
+  static constexpr std::uint32_t kNothing = UINT32_MAX;  // before the first event
+
+  std::size_t layers = 0;
+  std::vector<std::uint32_t> samples;  // of each column
+  std::vector<std::int64_t> tops;      // of each column, of each layer: bytes from the bottom
+  std::vector<std::int64_t> reserved;  // the most within the column
+
+  std::size_t size() const { return samples.size(); }
+  std::span<const std::int64_t> tops_of(std::size_t column) const {
+    return std::span(tops).subspan(column * layers, layers);
+  }
+  std::int64_t allocated(std::size_t column) const {
+    return layers == 0 ? 0 : tops[(column + 1) * layers - 1];
+  }
+};
+
+class MemoryCurve {
+ public:
+  MemoryCurve() = default;
+  MemoryCurve(const traces::Trace& trace, int rank);
+
+  int rank() const { return rank_; }
+  std::size_t size() const { return allocated_.size(); }                 // samples
+  const std::vector<MemoryCategory>& layers() const { return layers_; }  // bottom to top
+
+  std::int64_t allocated(std::size_t sample) const { return allocated_[sample]; }
+  std::int64_t reserved(std::size_t sample) const;
+  std::vector<std::int64_t> bytes_by_layer(std::size_t sample) const;
+  // How many of the rank's memory events have happened then, with this one.
+  std::size_t events(std::size_t sample) const { return events_[sample] + std::size_t{1}; }
+
+  // The first at which most was allocated; there is one unless the curve is empty.
+  std::size_t peak() const { return peak_; }
+  std::int64_t peak_reserved() const { return peak_reserved_; }
+  // The first request that failed.
+  std::optional<std::size_t> failure() const { return failure_; }
+
+  bool has(MemoryClock clock) const;
+  // The device's where it has one; of snapshots the order of events.
+  MemoryClock best_clock() const;
+  std::int64_t position(MemoryClock clock, std::size_t sample) const;
+  traces::Interval bounds(MemoryClock clock) const;
+  // The last sample at or before a position; nothing before the first.
+  std::optional<std::size_t> sample_at(MemoryClock clock, std::int64_t position) const;
+
+  // Of columns between neighbouring edges, which ascend.
+  MemoryColumns columns(MemoryClock clock, std::span<const std::int64_t> edges) const;
+
+ private:
+  std::size_t first_at(MemoryClock clock, std::int64_t position) const;  // sample, or size()
+  void add_levels(std::size_t first, std::size_t last, std::span<std::int64_t> levels) const;
+  std::int64_t most_reserved(std::size_t first, std::size_t last) const;
+
+  int rank_ = 0;
+  bool is_snapshot_ = false;
+  std::vector<MemoryCategory> layers_;
+  std::vector<std::int64_t> allocated_;  // of each sample
+  std::vector<std::uint8_t> changed_;    // the layer that changed then
+  std::vector<std::uint32_t> events_;    // the event that the sample follows
+  std::vector<std::int64_t> device_times_, host_times_;
+  std::vector<std::int64_t> levels_;          // of all layers, after every 64th sample
+  std::vector<std::int64_t> reserved_;        // where it changes
+  std::vector<std::uint32_t> reserved_from_;  // and the samples from which on
+  HighestOf highest_allocated_, highest_reserved_;
+  std::size_t peak_ = 0;
+  std::int64_t peak_reserved_ = 0;
+  std::optional<std::size_t> failure_;
+};
+
+// The rank's events, which lie together in a trace.
+std::span<const traces::MemoryEvent> memory_of_rank(const traces::Trace& trace, int rank);
+
+}  // namespace foreshard::gui

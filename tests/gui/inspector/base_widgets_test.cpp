@@ -1,0 +1,138 @@
+// The small widgets of gui/views/base: what stands in them stays in place, and keys work as the mouse
+// does.
+#include <QSignalSpy>
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+#include "gui/paint/theme.hpp"
+#include "gui/views/base/fact_list.hpp"
+#include "gui/views/base/figure_strip.hpp"
+#include "gui/views/base/number_label.hpp"
+#include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/text_label.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+QString text(const char* latin1) {
+  return QString::fromLatin1(latin1);
+}
+
+TEST(NumberLabel, NeverNarrows) {
+  NumberLabel label;
+  label.set_figure({text("1849.3"), text("ms")});
+  const int wide = label.sizeHint().width();
+  label.set_figure({text("9.3"), text("ms")});
+  EXPECT_EQ(label.sizeHint().width(), wide);
+}
+
+TEST(NumberLabel, EqualDigitsTakeEqualRoom) {
+  EXPECT_DOUBLE_EQ(number_width(Text::key_figure, {text("111.1"), text("ms")}, {}),
+                   number_width(Text::key_figure, {text("888.8"), text("ms")}, {}));
+}
+
+TEST(NumberLabel, StartsAnewWhenTextGrows) {
+  NumberLabel label;
+  label.set_figure({text("849.3"), text("ms")});
+  const int before = label.sizeHint().width();
+  Appearance::instance().set_text_scale(1.5);
+  EXPECT_GT(label.sizeHint().width(), before);
+  Appearance::instance().set_text_scale(1);
+  EXPECT_EQ(label.sizeHint().width(), before);
+}
+
+TEST(TextLabel, ElidesAndTellsTheWholeInItsTooltip) {
+  TextLabel label(Text::body, Role::text);
+  label.set_text(text("a sentence that is far too long for so little room"));
+  label.resize(80, 20);
+  label.grab();
+  EXPECT_EQ(label.toolTip(), label.text());
+  label.resize(800, 20);
+  label.grab();
+  EXPECT_TRUE(label.toolTip().isEmpty());
+}
+
+TEST(FigureStrip, SpeaksItsFigures) {
+  FigureStrip strip;
+  strip.set_figures(
+      {{text("Step time"), {text("849.3"), text("ms")}, text("90 %"), Role::text2, {}},
+       {text("MFU"), {text("51.2"), text("%")}, {}, Role::text2, {}}});
+  EXPECT_EQ(strip.accessibleName(), text("Step time: 849.3 ms 90 %; MFU: 51.2 % "));
+  EXPECT_EQ(strip.sizeHint().height(), 56);
+}
+
+TEST(FigureStrip, ColumnsStayWhileFiguresChange) {
+  FigureStrip strip;
+  const auto show = [&](const char* number) {
+    strip.set_figures({{text("Step time"), {text(number), text("ms")}, {}, Role::text2, {}}});
+    return strip.sizeHint().width();
+  };
+  const int wide = show("1849345.3");
+  EXPECT_EQ(show("1.1"), wide);
+}
+
+TEST(SegmentedControl, ArrowsMoveOverWhatCannotBeHad) {
+  SegmentedControl control({text("Device time"), text("Host time"), text("Event order")});
+  control.set_choice_enabled(1, false, text("This recording has no host."));
+  QSignalSpy chosen(&control, &SegmentedControl::chosen);
+  QTest::keyClick(&control, Qt::Key_Right);
+  EXPECT_EQ(control.current(), 2);
+  QTest::keyClick(&control, Qt::Key_Right);
+  EXPECT_EQ(control.current(), 2);
+  QTest::keyClick(&control, Qt::Key_Left);
+  EXPECT_EQ(control.current(), 0);
+  EXPECT_EQ(chosen.count(), 2);
+}
+
+TEST(SegmentedControl, ClicksChoose) {
+  SegmentedControl control({text("a"), text("b"), text("c")});
+  control.resize(300, 24);
+  QSignalSpy chosen(&control, &SegmentedControl::chosen);
+  QTest::mouseClick(&control, Qt::LeftButton, {}, QPoint(150, 12));
+  EXPECT_EQ(control.current(), 1);
+  QTest::mouseClick(&control, Qt::LeftButton, {}, QPoint(150, 12));
+  EXPECT_EQ(chosen.count(), 1);
+  control.set_choice_enabled(2, false);
+  QTest::mouseClick(&control, Qt::LeftButton, {}, QPoint(290, 12));
+  EXPECT_EQ(control.current(), 1);
+}
+
+Fact link(const char* label) {
+  Fact fact;
+  fact.label = text(label);
+  fact.is_link = true;
+  return fact;
+}
+
+TEST(FactList, LinksAreFollowedByMouseAndKeys) {
+  FactList list;
+  Fact plain;
+  plain.label = text("plain");
+  list.set_facts({plain, link("first"), plain, link("second")});
+  list.resize(list.sizeHint());
+  list.show();
+  QSignalSpy followed(&list, &FactList::followed);
+  QTest::mouseClick(&list, Qt::LeftButton, {}, list.row_centre(0));
+  EXPECT_EQ(followed.count(), 0);
+  QTest::mouseClick(&list, Qt::LeftButton, {}, list.row_centre(3));
+  ASSERT_EQ(followed.count(), 1);
+  EXPECT_EQ(followed[0][0].toInt(), 3);
+  QTest::keyClick(&list, Qt::Key_Up);
+  QTest::keyClick(&list, Qt::Key_Return);
+  ASSERT_EQ(followed.count(), 2);
+  EXPECT_EQ(followed[1][0].toInt(), 1);
+}
+
+TEST(FactList, IsReachedByTabOnlyForItsLinks) {
+  FactList list;
+  Fact plain;
+  plain.label = text("plain");
+  list.set_facts({plain});
+  EXPECT_EQ(list.focusPolicy(), Qt::NoFocus);
+  list.set_facts({link("first")});
+  EXPECT_EQ(list.focusPolicy(), Qt::StrongFocus);
+}
+
+}  // namespace
+}  // namespace foreshard::gui
