@@ -36,10 +36,10 @@ void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes
   const Ruler now = ruler();
   if (rows_box().intersects(dirty)) paint_rows(painter, as_shapes);
   if (memory_box().intersects(dirty)) {
-    memory_.paint(painter, memory_box(), kHeaderWidth, session_.axis(), now, as_shapes);
+    memory_.paint(painter, memory_box(), kHeaderWidth, session_.axis(), now);
   }
   if (minimap_box().intersects(dirty)) {
-    minimap_.paint(painter, minimap_box(), minimap_lanes(), scene_, session_, as_shapes);
+    minimap_.paint(painter, minimap_box(), minimap_lanes(), *session_.current(), session_.axis());
   }
   const QRectF below(kHeaderWidth, ruler_box().bottom(), session_.axis().width(),
                      viewport()->height() - ruler_box().bottom());
@@ -132,7 +132,7 @@ void TimelineCanvas::show_card() {
                    row_box(*row).top() + hovered_->top,
                    pixels.x(hovered_->span.end_ns) - pixels.x(hovered_->span.start_ns),
                    hovered_->height);
-  card_box_ = place_card(scene_.card(*hovered_), own, mouse_, viewport()->rect());
+  card_box_ = place_card(card_size(scene_.card(*hovered_)), own, mouse_, viewport()->rect());
   viewport()->update();
 }
 

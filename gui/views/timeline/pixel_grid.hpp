@@ -22,17 +22,17 @@ struct PixelGrid {
     PixelGrid grid;
     grid.origin_ns = axis.bounds().start_ns;
     grid.ns_per_pixel = axis.ns_per_pixel() / ratio;
-    grid.first = std::llround(-axis.pixel_of(grid.origin_ns) * ratio);
-    grid.count = std::llround(std::ceil(axis.width() * ratio));
+    grid.first = std::lround(-axis.pixel_of(grid.origin_ns) * ratio);
+    grid.count = std::lround(std::ceil(axis.width() * ratio));
     grid.ratio = ratio;
     return grid;
   }
 
   std::int64_t pixel(std::int64_t ns) const {  // from the origin
-    return std::llround(static_cast<double>(ns - origin_ns) / ns_per_pixel);
+    return std::lround(static_cast<double>(ns - origin_ns) / ns_per_pixel);
   }
   std::int64_t ns(std::int64_t pixel) const {
-    return origin_ns + std::llround(static_cast<double>(pixel) * ns_per_pixel);
+    return origin_ns + std::lround(static_cast<double>(pixel) * ns_per_pixel);
   }
   // Logical, from the lanes' left edge.
   double x(std::int64_t ns) const { return static_cast<double>(pixel(ns) - first) / ratio; }

@@ -73,7 +73,7 @@ std::vector<Tick> Ruler::ticks() const {
   const double ns_per_pixel = grid.ns_per_pixel * grid.ratio;
   const std::int64_t start = grid.ns(grid.first);
   std::vector<Tick> ticks = time_ticks(start, origin_ns, ns_per_pixel, width);
-  for (Tick& tick : ticks) tick.pixel = grid.x(start + std::llround(tick.pixel * ns_per_pixel));
+  for (Tick& tick : ticks) tick.pixel = grid.x(start + std::lround(tick.pixel * ns_per_pixel));
   return ticks;
 }
 

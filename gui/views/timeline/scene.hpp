@@ -13,6 +13,8 @@
 #include <QString>
 
 #include "gui/models/session/session.hpp"
+#include "gui/views/timeline/hover_card.hpp"
+#include "gui/views/timeline/lane_painter.hpp"
 #include "gui/views/timeline/pixel_grid.hpp"
 #include "gui/views/timeline/tile_cache.hpp"
 #include "gui/views/timeline/tile_layer.hpp"
@@ -39,6 +41,7 @@ struct SceneRow {
   bool is_open = true;
   bool is_predicted = false;
   int document = 0;
+  std::int32_t lane = -1;  // of the trace
 };
 
 struct SceneHit {
@@ -100,20 +103,21 @@ class Scene {
   StepLabel step_label(std::int64_t ns) const;
   traces::Interval step_at(std::int64_t ns) const;
   QString figure(const SceneRow& row, traces::Interval window) const;  // beside its title
-  Card card(const SceneHit& hit) const;
+  HoverCard card(const SceneHit& hit) const;
   QString card_text(EventId event) const;
   QString as_text(traces::Interval window) const;  // the rows and their figures
 
   // Fills tiles, on any thread; keeps alive what it needs.
-  TileCache::Fill painter(const Theme& theme, double ratio, double text_scale) const;
+  TileCache::Fill painter(const Theme& theme, double ratio) const;
   void paint_shapes(QPainter& painter, double left, const PixelGrid& grid,
                     const std::vector<TileRow>& rows) const;
-  void next_colouring();
-  bool is_busy() const;
+  void next_colouring() {}
+  bool is_busy() const { return false; }
 
  private:
   Session& session_;
   std::vector<SceneRow> rows_;
+  std::set<std::int32_t> folded_, hidden_, pinned_;
   double height_ = 0;
 };
 

@@ -63,12 +63,12 @@ std::vector<TileLayer::Piece> TileLayer::pieces(const PixelGrid& grid, const Til
   for (const double scale : scales) {
     const double stretch = scale / grid.ns_per_pixel;
     const auto stretched = [&](std::int64_t index) {
-      return std::llround(static_cast<double>(index * kTileWidth) * stretch);
+      return std::lround(static_cast<double>(index * kTileWidth) * stretch);
     };
     std::vector<Span> still_open;
     for (Span span : open) {
       const auto unstretched = [&](std::int64_t pixel) {
-        return tile_of(std::llround(std::floor(static_cast<double>(pixel) / stretch)));
+        return tile_of(std::lround(std::floor(static_cast<double>(pixel) / stretch)));
       };
       for (std::int64_t n = unstretched(span.from); n <= unstretched(span.to - 1); ++n) {
         const std::int64_t from = std::max(stretched(n), span.from);

@@ -67,7 +67,7 @@ void TimelineCanvas::take_appearance() {
 }
 
 void TimelineCanvas::reset_tiles() {
-  tiles_.reset(scene_.painter(theme(), devicePixelRatioF(), Appearance::instance().text_scale()));
+  tiles_.reset(scene_.painter(theme(), devicePixelRatioF()));
   minimap_.forget();
   viewport()->update();
 }
