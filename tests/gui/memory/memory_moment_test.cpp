@@ -15,8 +15,8 @@ std::int64_t sum_of(const std::vector<MemoryOwner>& owners) {
   std::int64_t sum = 0;
   for (const MemoryOwner& owner : owners) {
     sum += owner.bytes;
-    if (!owner.parts.empty())
-      EXPECT_EQ(sum_of(owner.parts), owner.bytes) << owner.name.toStdString();
+    if (owner.parts.empty()) continue;
+    EXPECT_EQ(sum_of(owner.parts), owner.bytes) << owner.name.toStdString();
   }
   return sum;
 }
