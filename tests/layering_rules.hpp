@@ -70,7 +70,9 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "models/lowering"}},
 
     {"gui/models/base", {"traces"}},
-    {"gui/models/timeline", {"gui/models/base", "profiler/analysis", "traces"}},
+    {"gui/models/timeline",
+     {"gui/models/base", "simulator/costs", "profiler/analysis", "traces", "models/plan",
+      "models/program"}},
     {"gui/models/memory",
      {"gui/models/base", "simulator/predict", "profiler/analysis", "profiler/replay", "traces",
       "traces/allocator", "traces/snapshot", "models/allocator", "models/program"}},
