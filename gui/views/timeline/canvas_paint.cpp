@@ -36,7 +36,8 @@ void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes
   const Ruler now = ruler();
   if (rows_box().intersects(dirty)) paint_rows(painter, as_shapes);
   if (memory_box().intersects(dirty)) {
-    memory_.paint(painter, memory_box(), kHeaderWidth, session_.axis(), now);
+    memory_.paint(painter, memory_box(), kHeaderWidth, session_.axis(), now,
+                  session_.selection().cursor_ns());
   }
   if (minimap_box().intersects(dirty)) {
     minimap_.paint(painter, minimap_box(), minimap_lanes(), *session_.current(), session_.axis());

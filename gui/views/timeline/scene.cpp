@@ -167,7 +167,13 @@ HoverCard Scene::card(const SceneHit& hit) const {
                         time_figure(static_cast<double>(hit.span.end_ns - hit.span.start_ns)).text()});
   return card;
 }
-QString Scene::card_text(EventId) const { return {}; }
+QString Scene::card_text(EventId event) const {
+  const auto found = place(event);
+  if (!found) return {};
+  const traces::Trace& trace = *session_.documents()[static_cast<std::size_t>(event.document)]->trace;
+  return QString::fromStdString(
+      trace.strings[trace.events[static_cast<std::size_t>(event.event)].name]);
+}
 QString Scene::as_text(traces::Interval) const { return {}; }
 
 TileCache::Fill Scene::painter(const Theme& theme, double ratio) const {
