@@ -99,7 +99,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "profiler/analysis", "traces"}},
     {"gui/views/shell",
      {"gui/views/timeline", "gui/views/inspector", "gui/views/memory", "gui/views/what_if",
-      "gui/views/compare", "gui/models/session", "traces/open", "traces"}},
+      "gui/views/compare", "gui/models/session", "traces/open", "traces", "models/base"}},
     {"gui", {"gui/views/shell", "gui/paint"}},
     {"cli/common",
      {"simulator/predict", "traces/open", "models/hardware", "models/lowering",
