@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "gui/models/base/units_text.hpp"
 
@@ -83,6 +84,38 @@ class PoolWriter {
   bool starts_segment_ = false;
 };
 
+using Segments = std::map<std::int64_t, AllocatorState::Segment>;
+
+// Expandable segments are recorded as they grow, piece by piece, and blocks lie across the pieces.
+// Where one does, all pieces of its lane that touch are one segment.
+Segments joined(const Segments& pieces, const std::vector<Placed>& blocks) {
+  std::set<std::int32_t> expandable;  // lanes
+  for (const Placed& block : blocks) {
+    const MemoryEvent& event = *block.allocation;
+    auto piece = pieces.upper_bound(event.address);
+    if (piece == pieces.begin()) continue;
+    --piece;
+    const std::int64_t end = piece->first + piece->second.bytes;
+    if (event.address < end && event.address + event.bytes > end) {
+      expandable.insert(piece->second.lane);
+    }
+  }
+  if (expandable.empty()) return pieces;
+  Segments segments;
+  for (const auto& [address, piece] : pieces) {
+    if (!segments.empty()) {
+      auto& [start, last] = *segments.rbegin();
+      if (start + last.bytes == address && last.lane == piece.lane &&
+          expandable.count(piece.lane) > 0) {
+        last.bytes += piece.bytes;
+        continue;
+      }
+    }
+    segments.emplace_hint(segments.end(), address, piece);
+  }
+  return segments;
+}
+
 struct BlockMapText {
   Q_DECLARE_TR_FUNCTIONS(BlockMap)
 };
@@ -126,7 +159,7 @@ BlockMap block_map(const traces::Trace& trace, const AllocatorState& state) {
     map.misfits += block->use == Use::allocated;
     ++block;
   };
-  for (const auto& [start, segment] : state.segments) {
+  for (const auto& [start, segment] : joined(state.segments, blocks)) {
     MapPool& pool = pools[segment.lane];
     PoolWriter writer(pool);
     writer.begin(start);

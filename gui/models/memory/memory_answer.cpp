@@ -69,11 +69,9 @@ MemoryAnswer memory_answer(const MemoryCurve& curve, const MemoryKnowledge& know
                            const MemoryMoment& at_peak, const BlockMap& map) {
   MemoryAnswer answer;
   const std::int64_t reserved = curve.peak_reserved(), allocated = curve.allocated(curve.peak());
-  const bool has_explanation = known.prediction != nullptr && known.prediction->explanation;
-  const QString why =
-      has_explanation
-          ? QString::fromStdString(simulator::peak_sentence(*known.prediction->explanation))
-          : holders(at_peak);
+  const QString why = known.explanation == nullptr
+                          ? holders(at_peak)
+                          : QString::fromStdString(simulator::peak_sentence(*known.explanation));
   answer.detail = QStringList{why, unused(map)}.join(QLatin1Char(' ')).trimmed();
   const bool ran_out = known.analysis != nullptr && known.analysis->ran_out;
   if (ran_out) {

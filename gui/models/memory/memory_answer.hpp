@@ -10,7 +10,7 @@
 #include "gui/models/memory/memory_curve.hpp"
 #include "gui/models/memory/memory_moment.hpp"
 #include "profiler/analysis/analysis.hpp"
-#include "simulator/predict/prediction.hpp"
+#include "simulator/predict/peak_explanation.hpp"
 
 namespace foreshard::gui {
 
@@ -23,9 +23,9 @@ struct MemoryAnswer {
 
 // What is known besides the curve; each may be missing.
 struct MemoryKnowledge {
-  const profiler::RankAnalysis* analysis = nullptr;   // of the rank
-  const simulator::Prediction* prediction = nullptr;  // with its explanation, if it was asked for
-  std::optional<std::int64_t> capacity;               // bytes for the rank's allocator
+  const profiler::RankAnalysis* analysis = nullptr;         // of the rank
+  const simulator::PeakExplanation* explanation = nullptr;  // of a prediction
+  std::optional<std::int64_t> capacity;                     // bytes for the rank's allocator
   bool is_predicted = false;
 };
 

@@ -15,6 +15,22 @@ const profiler::RankAnalysis* analysis_of(const MemorySource& source, int rank) 
   return found == ranks.end() ? nullptr : &*found;
 }
 
+// Of the program of the rank; nothing where the trace was not predicted from one here.
+std::optional<simulator::PeakExplanation> explanation_of(const MemorySource& source, int rank) {
+  if (source.prediction == nullptr) return std::nullopt;
+  const simulator::Prediction& prediction = *source.prediction;
+  if (prediction.explanation && prediction.peak.rank == rank) return prediction.explanation;
+  const auto number = static_cast<std::size_t>(rank);
+  if (number >= prediction.class_of_rank.size()) return std::nullopt;
+  const auto& of_rank =
+      prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[number])];
+  simulator::MemoryOptions options;
+  options.steps = prediction.engine.steps;
+  options.capacity = prediction.capacity;
+  return simulator::explain_peak(of_rank.program, prediction.allocator, options,
+                                 of_rank.memory.peak);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> memory_capacity(const MemorySource& source, int rank) {
@@ -40,9 +56,13 @@ RankMemory::RankMemory(const MemorySource& source, int rank)
     }
   }
   const MomentOfRank peak = moment(curve_->peak());
-  answer_ = memory_answer(
-      *curve_, {analysis_of(source, rank), source.prediction.get(), capacity_, source.is_predicted},
-      peak.moment, peak.map);
+  const auto explanation = explanation_of(source, rank);
+  MemoryKnowledge known;
+  known.analysis = analysis_of(source, rank);
+  known.explanation = explanation ? &*explanation : nullptr;
+  known.capacity = capacity_;
+  known.is_predicted = source.is_predicted;
+  answer_ = memory_answer(*curve_, known, peak.moment, peak.map);
 }
 
 MomentOfRank RankMemory::moment(std::size_t sample) const {

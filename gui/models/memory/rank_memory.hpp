@@ -16,6 +16,7 @@
 #include "gui/models/memory/memory_curve.hpp"
 #include "gui/models/memory/memory_moment.hpp"
 #include "gui/models/memory/memory_phases.hpp"
+#include "simulator/predict/prediction.hpp"
 
 namespace foreshard::gui {
 

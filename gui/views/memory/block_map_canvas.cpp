@@ -18,7 +18,7 @@ namespace foreshard::gui {
 namespace {
 
 constexpr double kTitleHeight = 30, kRightMargin = 20, kPoolGap = 5, kBottom = 6;
-constexpr double kLeastPitch = 9, kMostPitch = 14;  // of rows
+constexpr double kLeastPitch = 10, kMostPitch = 14;  // of rows
 
 std::int64_t end_of(const MapBlock& block) {
   return block.offset + block.bytes;
@@ -67,7 +67,7 @@ void BlockMapCanvas::lay_out() {
     const auto& pools = moment_->map.pools;
     const double room = height() - kTitleHeight - kBottom -
                         kPoolGap * static_cast<double>(pools.empty() ? 0 : pools.size() - 1);
-    bytes_per_row_ = moment_->map.bytes_per_row(static_cast<int>(room / kMostPitch));
+    bytes_per_row_ = moment_->map.bytes_per_row(static_cast<int>(room / kLeastPitch));
     std::size_t count = 0;
     for (const MapPool& pool : pools) {
       count += static_cast<std::size_t>((pool.reserved + bytes_per_row_ - 1) / bytes_per_row_);

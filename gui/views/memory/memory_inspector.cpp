@@ -68,6 +68,7 @@ MemoryInspector::MemoryInspector(QWidget* parent)
   content->setAutoFillBackground(false);
   auto* buttons = new QHBoxLayout;
   buttons->setContentsMargins(16, 8, 16, 12);
+  buttons->setSpacing(8);
   buttons->addWidget(ask_);
   buttons->addWidget(copy_);
   buttons->addStretch(1);

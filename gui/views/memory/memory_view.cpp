@@ -17,6 +17,15 @@ QString time_text(std::int64_t ns) {
   return time_figure(static_cast<double>(ns)).text();
 }
 
+MemorySource source_of(const Document& document) {
+  MemorySource source;
+  source.trace = document.trace;
+  source.analysis = document.analysis;
+  source.is_predicted = document.is_predicted();
+  if (document.run != nullptr) source.prediction = {document.run, &document.run->prediction};
+  return source;
+}
+
 }  // namespace
 
 MemoryView::MemoryView(Session& session, QWidget* parent)
@@ -28,7 +37,9 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
       nothing_(new QLabel),
       canvas_(new MemoryCanvas(session.selection())),
       legend_(new MemoryLegend),
+      lower_(new QStackedWidget),
       map_(new BlockMapCanvas),
+      changes_(new ChangesPanel),
       loading_(
           this, [this](auto memory) { show_memory(std::move(memory)); },
           [this] { Q_EMIT busy_changed(); }),
@@ -49,7 +60,9 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   column->setSpacing(0);
   column->addWidget(canvas_, 38);
   column->addWidget(legend_);
-  column->addWidget(map_, 50);
+  lower_->addWidget(map_);
+  lower_->addWidget(changes_);
+  column->addWidget(lower_, 50);
   pages_->addWidget(nothing_);
   pages_->addWidget(content);
   auto* all = new QVBoxLayout(this);
@@ -66,6 +79,10 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   connect(map_, &BlockMapCanvas::block_selected, this, &MemoryView::select_block);
   connect(map_, &BlockMapCanvas::layout_changed, this, &View::status_changed);
   connect(inspector_, &MemoryInspector::buffer_chosen, map_, &BlockMapCanvas::select);
+  connect(inspector_, &MemoryInspector::asked_what_would_lower, this,
+          &MemoryView::ask_what_would_lower);
+  connect(changes_, &ChangesPanel::closed, this, [this] { lower_->setCurrentWidget(map_); });
+  connect(changes_, &ChangesPanel::busy_changed, this, &View::busy_changed);
   connect(inspector_, &MemoryInspector::rank_chosen, this,
           [&session](int rank) { session.selection().set_rank(rank); });
   load();
@@ -85,6 +102,8 @@ void MemoryView::load() {
   const DocumentPtr document = session().current();
   sample_.reset();
   looking_.forget();
+  changes_->forget();
+  lower_->setCurrentWidget(map_);
   if (document == nullptr) {
     loading_.forget();
     show_memory(nullptr);
@@ -96,13 +115,7 @@ void MemoryView::load() {
   const int rank = ranks.empty() || has_wanted ? wanted : ranks.front();
   inspector_->set_ranks(ranks, rank);
   strip_->set_stale(true);
-  MemorySource source;
-  source.trace = document->trace;
-  source.analysis = document->analysis;
-  source.is_predicted = document->is_predicted();
-  if (document->run != nullptr) {
-    source.prediction = {document->run, &document->run->prediction};
-  }
+  const MemorySource source = source_of(*document);
   loading_.request([source, rank]() -> std::shared_ptr<const RankMemory> {
     return std::make_shared<RankMemory>(source, rank);
   });
@@ -238,6 +251,18 @@ QString MemoryView::alive_text(const traces::MemoryEvent& allocation) const {
   const traces::MemoryEvent* freed = memory_->states().free_of(allocation);
   return freed == nullptr ? tr("from %1 to the end").arg(moment(allocation))
                           : tr("%1 – %2").arg(moment(allocation), moment(*freed));
+}
+
+void MemoryView::ask_what_would_lower() {
+  const DocumentPtr document = session().current();
+  ChangesQuestion question;
+  question.source = source_of(*document);
+  question.rank = memory_->curve()->rank();
+  question.path = document->path;
+  question.is_snapshot = document->kind == traces::RecordingKind::snapshot;
+  if (document->run != nullptr) question.job = document->run->job;
+  lower_->setCurrentWidget(changes_);
+  changes_->ask(std::move(question));
 }
 
 void MemoryView::zoom(double factor) {

@@ -14,6 +14,7 @@
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/view.hpp"
 #include "gui/views/memory/block_map_canvas.hpp"
+#include "gui/views/memory/changes_panel.hpp"
 #include "gui/views/memory/memory_canvas.hpp"
 #include "gui/views/memory/memory_inspector.hpp"
 #include "gui/views/memory/memory_legend.hpp"
@@ -40,6 +41,7 @@ class MemoryView : public View {
   std::shared_ptr<const RankMemory> memory() const { return memory_; }
   MemoryCanvas& canvas() { return *canvas_; }
   BlockMapCanvas& map() { return *map_; }
+  ChangesPanel& changes() { return *changes_; }
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -55,6 +57,7 @@ class MemoryView : public View {
   void follow_cursor();
   void set_sample(std::size_t sample);
   void select_block(const traces::MemoryEvent* allocation);
+  void ask_what_would_lower();
   void fit_width();
   void zoom(double factor);
   void fit();
@@ -66,11 +69,13 @@ class MemoryView : public View {
   SentenceStrip* strip_;
   SegmentedControl* clocks_;
   QPointer<MemoryInspector> inspector_;
-  QStackedWidget* pages_;
+  QStackedWidget* pages_;  // why there is nothing, or the view
   QLabel* nothing_;
   MemoryCanvas* canvas_;
   MemoryLegend* legend_;
+  QStackedWidget* lower_;
   BlockMapCanvas* map_;
+  ChangesPanel* changes_;
 
   TimeAxis event_axis_;
   MemoryClock clock_ = MemoryClock::device_time;

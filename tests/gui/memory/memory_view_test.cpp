@@ -1,12 +1,14 @@
 // The memory view driven by real keys and mouse.
 #include "gui/views/memory/memory_view.hpp"
 
-#include <gtest/gtest.h>
-
 #include <QSignalSpy>
 #include <QtTest>
 
+#include <gtest/gtest.h>
+
 #include "gui/paint/theme.hpp"
+#include "models/hardware/hardware.hpp"
+#include "models/llama/llama_config.hpp"
 #include "tests/gui/memory/random_memory.hpp"
 
 namespace foreshard::gui {
@@ -21,9 +23,25 @@ TEST(Picture, OfAFile) {
   if (file.isEmpty()) GTEST_SKIP();
   if (qEnvironmentVariableIsSet("DARK")) Appearance::instance().set_theme(ThemeName::dark);
   Session session;
-  auto document = open_document(file.toStdString());
-  ASSERT_TRUE(document) << document.error().text();
-  session.add(*document);
+  if (file == QStringLiteral("predict")) {
+    static const auto machine = *load_machine("h100-sxm");
+    Plan plan;
+    plan.batch.micro_batch = qEnvironmentVariableIntValue("BATCH");
+    const auto job = make_job(*load_llama_config("llama-3.1-8b"), plan, "plan", 8, 1, &machine);
+    simulator::PredictionOptions options;
+    options.keeps_memory_records = true;
+    options.machine = &machine;
+    auto run =
+        std::make_shared<PredictedRun>(PredictedRun{*job, simulator::predict(*job, options)});
+    auto made = std::make_shared<Document>(*make_document(
+        simulator::to_trace(*job, run->prediction, "test"), Source::what_if, {}, {}));
+    made->run = run;
+    session.add(made);
+  } else {
+    auto document = open_document(file.toStdString());
+    ASSERT_TRUE(document) << document.error().text();
+    session.add(*document);
+  }
   QWidget window;
   window.setAutoFillBackground(true);
   auto* view = new MemoryView(session);
@@ -44,6 +62,10 @@ TEST(Picture, OfAFile) {
   const QString keys = qEnvironmentVariable("KEYS");
   for (const QChar key : keys) QTest::keyClick(view, key.toLatin1());
   wait_for(*view);
+  if (qEnvironmentVariableIsSet("ASK")) {
+    QTest::mouseClick(&qobject_cast<MemoryInspector*>(view->inspector())->ask(), Qt::LeftButton);
+    wait_for(*view);
+  }
   const QString owner = qEnvironmentVariable("ROWS");
   for (const QString& r : owner.split(QLatin1Char(','), Qt::SkipEmptyParts)) {
     auto& tree = qobject_cast<MemoryInspector*>(view->inspector())->owners();

@@ -58,9 +58,7 @@ class RandomAllocator {
   }
 
  private:
-  int below(int limit) {
-    return std::uniform_int_distribution<int>(0, limit - 1)(random_);
-  }
+  int below(int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random_); }
 
   void complete(std::int64_t address) {
     add(MemoryAction::free_completed, address, live_[address].bytes);
