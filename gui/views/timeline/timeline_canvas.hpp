@@ -14,6 +14,7 @@
 #include "gui/models/session/session.hpp"
 #include "gui/views/timeline/memory_strip.hpp"
 #include "gui/views/timeline/minimap.hpp"
+#include "gui/views/timeline/row_figures.hpp"
 #include "gui/views/timeline/ruler.hpp"
 #include "gui/views/timeline/scene.hpp"
 #include "gui/views/timeline/tile_cache.hpp"
@@ -108,6 +109,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   // Painting:
   void paint(QPainter& painter, const QRect& dirty, bool as_shapes);
   void paint_rows(QPainter& painter, bool as_shapes);
+  void paint_lanes_as_shapes(QPainter& painter, const PixelGrid& pixels,
+                             const std::vector<TileRow>& rows) const;
   void paint_grid(QPainter& painter, const QRectF& lanes) const;
   void paint_selection(QPainter& painter) const;
   void paint_card(QPainter& painter);
@@ -118,6 +121,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void take_document();
   void take_appearance();
   void reset_tiles();
+  void follow_axis();
   void lay_out();
   void tell_busy();
 
@@ -126,10 +130,12 @@ class TimelineCanvas : public QAbstractScrollArea {
   PixelGrid grid() const;
   Ruler ruler() const;
   std::int64_t ns_at(double x) const;
+  double reach_ns() const;
   const SceneRow* row_at(double y) const;
 
   Session& session_;
   Scene scene_;
+  RowFigures figures_;
   Minimap minimap_;
   MemoryStrip memory_;
   TileCache tiles_;
@@ -146,6 +152,7 @@ class TimelineCanvas : public QAbstractScrollArea {
 
   QTimer dwell_;
   std::optional<SceneHit> hovered_;
+  HoverCard card_;
   QRectF card_box_;
   std::size_t current_lane_ = 0;  // of the keys, index into the scene's rows
   double dragged_lane_y_ = -1;
