@@ -101,7 +101,7 @@ void MemoryCanvas::mouseMoveEvent(QMouseEvent* event) {
     axis_->pan(last_.x() - now.x());
     last_ = now;
   } else if (drag_ == Drag::range && has_moved) {
-    const auto [left, right] = std::minmax(pressed_.x() - kGutter, now.x() - kGutter);
+    const auto [left, right] = std::minmax({pressed_.x() - kGutter, now.x() - kGutter});
     selection_.set_range(traces::Interval{axis_->ns_at(left), axis_->ns_at(right)});
     last_ = now;
   }

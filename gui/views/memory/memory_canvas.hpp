@@ -61,6 +61,7 @@ class MemoryCanvas : public PaintedWidget {
   void draw_ruler(QPainter& painter) const;
   void draw_phases(QPainter& painter) const;
   void draw_scale(QPainter& painter) const;
+  void draw_reserved_label(QPainter& painter) const;
   void draw_capacity(QPainter& painter) const;
   void draw_range(QPainter& painter) const;
   void draw_peak(QPainter& painter) const;

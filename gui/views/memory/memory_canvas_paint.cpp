@@ -30,12 +30,6 @@ std::vector<Tick> event_ticks(const TimeAxis& axis) {
   return ticks;
 }
 
-// "10 GiB" rather than "10.00 GiB".
-QString round_text(std::int64_t bytes) {
-  const Figure figure = bytes_figure(bytes);
-  return Figure{QString::number(figure.number.toDouble()), figure.unit}.text();
-}
-
 void draw_line(QPainter& painter, double x1, double y1, double x2, double y2) {
   painter.drawLine(QPointF(x1, y1), QPointF(x2, y2));
 }
@@ -74,6 +68,7 @@ QPixmap MemoryCanvas::draw() const {
   plot_.paint_areas(painter, area, *axis_);
   plot_.paint_reserved_line(painter, area, *axis_);
   plot_.paint_labels(painter, area, *axis_);
+  draw_reserved_label(painter);
   draw_capacity(painter);
   painter.setPen(theme()[Role::strong_line]);
   draw_line(painter, 0, height() - 0.5, width(), height() - 0.5);
@@ -144,8 +139,24 @@ void MemoryCanvas::draw_scale(QPainter& painter) const {
         plot_.capacity && std::abs(plot_.y_of(*plot_.capacity, area) - y) < 12;
     if (bytes == 0 || is_near_capacity) continue;
     painter.setPen(theme()[Role::text3]);
-    draw_figure(painter, QRectF(0, y - 8, kGutter - 10, 16), Qt::AlignRight, round_text(bytes));
+    draw_figure(painter, QRectF(0, y - 8, kGutter - 10, 16), Qt::AlignRight,
+                round_bytes_text(bytes));
   }
+}
+
+// Above the right end of the line, unless the capacity's is there.
+void MemoryCanvas::draw_reserved_label(QPainter& painter) const {
+  const QRectF area = plot_area();
+  const auto edge = axis_->ns_at(area.width() - 100);
+  const MemoryColumns shown =
+      plot_.curve->columns(plot_.clock, std::vector{edge, axis_->ns_at(area.width())});
+  const double y = plot_.y_of(shown.reserved[0], area);
+  const bool is_near_capacity = plot_.capacity && y - plot_.y_of(*plot_.capacity, area) < 34;
+  if (shown.reserved[0] <= 0 || is_near_capacity || y - area.top() < 18) return;
+  painter.setFont(gui::font(Text::secondary));
+  painter.setPen(theme()[Role::text]);
+  painter.drawText(QRectF(area.right() - 100, y - 19, 92, 16), Qt::AlignRight | Qt::AlignVCenter,
+                   tr("reserved"));
 }
 
 void MemoryCanvas::draw_capacity(QPainter& painter) const {

@@ -95,7 +95,7 @@ MemoryView::~MemoryView() {
 }
 
 bool MemoryView::is_busy() const {
-  return loading_.is_busy() || looking_.is_busy();
+  return loading_.is_busy() || looking_.is_busy() || changes_->is_busy();
 }
 
 void MemoryView::load() {
@@ -329,6 +329,7 @@ void MemoryView::keyPressEvent(QKeyEvent* event) {
 QString MemoryView::as_text() const {
   const Sentence& sentence = strip_->sentence();
   return QStringList{sentence.lead + QLatin1Char(' ') + sentence.text, sentence.detail,
+                     memory_ == nullptr ? QString() : memory_->answer().explanation,
                      inspector_->as_text()}
       .join(QLatin1Char('\n'));
 }

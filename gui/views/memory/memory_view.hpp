@@ -66,7 +66,7 @@ class MemoryView : public View {
   MemoryClock time_clock() const;  // of the cursor that views share
   QString alive_text(const traces::MemoryEvent& allocation) const;
 
-  SentenceStrip* strip_;
+  QPointer<SentenceStrip> strip_;
   SegmentedControl* clocks_;
   QPointer<MemoryInspector> inspector_;
   QStackedWidget* pages_;  // why there is nothing, or the view
