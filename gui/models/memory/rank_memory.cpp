@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "traces/allocator/trace_history.hpp"
+#include "traces/metadata.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -35,6 +36,8 @@ std::optional<simulator::PeakExplanation> explanation_of(const MemorySource& sou
 
 std::optional<std::int64_t> memory_capacity(const MemorySource& source, int rank) {
   if (source.prediction != nullptr) return source.prediction->capacity;
+  const auto recorded = traces::integer(source.trace->metadata, "device_memory_bytes", 0);
+  if (recorded > 0) return recorded;
   const auto history = traces::history_of(*source.trace, rank, "trace");
   return history ? history->capacity : std::nullopt;
 }
