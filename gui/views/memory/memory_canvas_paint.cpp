@@ -220,8 +220,12 @@ void MemoryCanvas::draw_peak(QPainter& painter) const {
   const QString text = tr("Peak  %1").arg(bytes_figure(plot_.curve->allocated(peak)).text());
   const double half = figure_width(painter.font(), text) / 2 + 8;
   const bool fits_left = x - 2 * half - 14 > kGutter;
-  draw_pill(painter, fits_left ? x - half - 12 : x + half + 12, std::max(y - 24, area.top() + 2),
-            text, theme()[Role::ink], theme()[Role::canvas], kGutter, width());
+  // Below the point where a request that failed stands above it.
+  const auto failure = plot_.curve->failure();
+  const bool is_below = failure && std::abs(x_of(*failure) - x) < 4 * half;
+  const double top = is_below ? y + 8 : std::max(y - 24, area.top() + 2);
+  draw_pill(painter, fits_left ? x - half - 12 : x + half + 12, top, text, theme()[Role::ink],
+            theme()[Role::canvas], kGutter, width());
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(QPen(theme()[Role::ink], 2));
   painter.setBrush(theme()[Role::canvas]);
