@@ -68,6 +68,27 @@ RankMemory::RankMemory(const MemorySource& source, int rank)
   answer_ = memory_answer(*curve_, known, peak.moment, peak.map);
 }
 
+std::optional<std::size_t> RankMemory::highest_in(traces::Interval step) const {
+  const MemoryColumns shown =
+      curve_->columns(time_clock(), std::vector{step.start_ns, step.end_ns + 1});
+  if (shown.samples[0] == MemoryColumns::kNothing) return std::nullopt;
+  return shown.samples[0];
+}
+
+std::size_t RankMemory::peak_near(traces::Interval step) const {
+  const auto highest = highest_in(step);
+  const bool is_peak = highest && curve_->allocated(*highest) == curve_->allocated(curve_->peak());
+  return is_peak ? *highest : curve_->peak();
+}
+
+std::size_t RankMemory::opening_sample(std::optional<std::int64_t> cursor_ns,
+                                       traces::Interval step) const {
+  if (cursor_ns) return curve_->sample_at(time_clock(), *cursor_ns).value_or(0);
+  if (curve_->failure()) return *curve_->failure();
+  if (curve_->best_clock() == MemoryClock::event_order) return curve_->peak();
+  return highest_in(step).value_or(curve_->peak());
+}
+
 MomentOfRank RankMemory::moment(std::size_t sample) const {
   const std::size_t events = curve_->events(sample);
   const AllocatorState state = states_.after(events);
