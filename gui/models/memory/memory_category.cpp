@@ -24,7 +24,8 @@ MemoryCategory memory_category(std::string_view key) {
   MemoryCategory category;
   category.key = key;
   std::string name(key.empty() ? "unknown" : key);
-  std::replace(name.begin(), name.end(), '_', ' ');
+  const bool is_collective = key == "all_gather" || key == "reduce_scatter";
+  std::replace(name.begin(), name.end(), '_', is_collective ? '-' : ' ');
   category.name = QString::fromStdString(name);
   category.is_from_before = key == traces::kBeforeRecording;
   category.role = role_of(key, category.is_from_before);

@@ -35,14 +35,14 @@ FactList::FactList(QWidget* parent) : PaintedWidget(parent) {
   setMouseTracking(true);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   connect(&Appearance::instance(), &Appearance::changed, this, [this] {
-    value_width_ = note_width_ = 0;
+    caption_width_ = value_width_ = note_width_ = 0;
     measure();
   });
 }
 
 void FactList::set_facts(std::vector<Fact> facts) {
   if (!has_same_fact_labels(facts, facts_)) {
-    value_width_ = note_width_ = 0;
+    caption_width_ = value_width_ = note_width_ = 0;
     hovered_ = current_ = -1;
   }
   facts_ = std::move(facts);
@@ -59,6 +59,7 @@ QString FactList::as_text() const {
   QStringList lines;
   for (const Fact& fact : facts_) {
     QStringList columns{fact.label, fact.value};
+    if (!fact.caption.isEmpty()) columns.prepend(fact.caption);
     if (!fact.note.isEmpty()) columns << fact.note;
     lines << columns.join(QLatin1Char('\t'));
   }
@@ -68,6 +69,8 @@ QString FactList::as_text() const {
 void FactList::measure() {
   for (const Fact& fact : facts_) {
     value_width_ = std::max(value_width_, figure_width(gui::font(Text::value), fact.value));
+    caption_width_ =
+        std::max(caption_width_, figure_width(gui::font(Text::secondary), fact.caption));
     note_width_ = std::max(note_width_, figure_width(gui::font(Text::body), fact.note));
   }
 }
@@ -117,6 +120,12 @@ void FactList::draw_row(QPainter& painter, int row) const {
     draw_swatch(painter, {4, box.center().y()}, theme()[*fact.swatch]);
     box.setLeft(kSwatchRoom);
   }
+  if (caption_width_ > 0) {
+    painter.setFont(gui::font(Text::secondary));
+    painter.setPen(theme()[Role::text2]);
+    draw_figure(painter, box, Qt::AlignLeft, fact.caption);
+    box.setLeft(box.left() + caption_width_ + kFactGap);
+  }
   if (note_width_ > 0) {
     painter.setFont(gui::font(Text::body));
     painter.setPen(theme()[Role::text2]);
@@ -124,7 +133,7 @@ void FactList::draw_row(QPainter& painter, int row) const {
     box.setRight(box.right() - note_width_ - kFactGap);
   }
   painter.setFont(gui::font(Text::value));
-  painter.setPen(theme()[fact.value_role]);
+  painter.setPen(theme()[isEnabled() ? fact.value_role : Role::text3]);
   const QString value = elided_figure(painter.font(), fact.value, box.width() * 0.75);
   draw_figure(painter, box, Qt::AlignRight, value);
   box.setRight(box.right() - figure_width(painter.font(), value) - kFactGap);

@@ -17,8 +17,8 @@ struct KeyRow {
   int id = 0;  // whoever fills the list knows the row by it
 };
 
-// The rows that hold all words of the filter, in any case, and all rows of headings that do; headings
-// stay where a row below them does.
+// The rows that hold all words of the filter, in any case, and all rows of headings that do;
+// headings stay where a row below them does.
 std::vector<KeyRow> filtered_rows(const std::vector<KeyRow>& rows, const QString& filter);
 
 class KeyRows : public QAbstractListModel {
