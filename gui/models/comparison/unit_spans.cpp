@@ -90,7 +90,7 @@ std::vector<Ribbon> ribbons(const std::vector<UnitSpan>& baseline,
   return result;
 }
 
-std::string short_unit(const std::string& unit) {
+std::string brief_unit(const std::string& unit) {
   const auto dot = unit.rfind('.');
   return dot == std::string::npos ? unit : unit.substr(dot + 1);
 }
