@@ -64,7 +64,7 @@ SelectionContent event_content(const Document& document, int place, EventIndex e
   content.headline.figure = time_figure(static_cast<double>(length_of(selected)));
   content.headline.figure_aside = card.times;
   for (const CardFact& fact : card.facts) content.facts.push_back({fact.label, fact.value});
-  content.cost_source =
+  content.headline.figure_note =
       document.is_predicted() ? event_words("predicted") : event_words("measured");
   content.cost_text = card.cost;
   for (const CardLink& link : card.links) {

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <QStackedWidget>
+#include <QTimer>
+#include <memory>
 
 #include "gui/models/base/newest_result.hpp"
+#include "gui/models/memory/memory_curve.hpp"
 #include "gui/models/session/session.hpp"
 #include "gui/views/inspector/range_panel.hpp"
 #include "gui/views/inspector/selection_panel.hpp"
@@ -45,8 +48,19 @@ class Inspector : public QStackedWidget {
   SelectionPanel* selection_panel_;
   RangePanel* range_panel_;
   bool is_range_newer_ = false;
+  QTimer slow_range_;  // runs while a range's answer is awaited
   NewestResult<SelectionContent> event_;
-  NewestResult<RangeContent> range_;
+  // What a range needs of the rank's memory, which is replayed once.
+  struct RankCurve {
+    DocumentPtr document;
+    std::shared_ptr<const MemoryCurve> curve;
+  };
+  struct RangeAnswer {
+    RangeContent content;
+    RankCurve memory;
+  };
+  RankCurve memory_;
+  NewestResult<RangeAnswer> range_;
 };
 
 }  // namespace foreshard::gui

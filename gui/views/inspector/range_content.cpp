@@ -2,6 +2,8 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -52,8 +54,9 @@ Headline range_headline(const traces::Trace& trace, const RangeStatistics& stati
   headline.title = range_label("Range");
   headline.whose = range_label("rank %1").arg(statistics.rank);
   const std::int64_t origin = origin_of_range(trace, statistics);
-  headline.detail = QStringLiteral("%1 – %2").arg(time_text_of(statistics.range.start_ns - origin),
-                                                  time_text_of(statistics.range.end_ns - origin));
+  const QString from = time_text_of(statistics.range.start_ns - origin);
+  headline.detail =
+      QStringLiteral("%1 – %2").arg(from, time_text_of(statistics.range.end_ns - origin));
   headline.detail_note = QString::fromStdString(trace.strings[main_phase(statistics)]);
   headline.figure =
       time_figure(static_cast<double>(statistics.range.end_ns - statistics.range.start_ns));
@@ -139,22 +142,51 @@ void tell_collectives(const traces::Trace& trace, const RangeStatistics& statist
   }
 }
 
-void tell_memory(const RangeStatistics& statistics, RangeContent& content) {
-  if (statistics.allocated_from == 0 && statistics.allocated_to == 0) return;
-  content.memory = {
-      {range_label("Allocated at its start"), bytes_figure(statistics.allocated_from).text()},
-      {range_label("Allocated at its end"), bytes_figure(statistics.allocated_to).text()}};
-  content.memory[0].tooltip = exact_bytes(statistics.allocated_from);
-  content.memory[1].tooltip = exact_bytes(statistics.allocated_to);
-  if (statistics.reserved_most == 0) return;
-  content.memory.push_back(
-      {range_label("Reserved at most"), bytes_figure(statistics.reserved_most).text()});
-  content.memory.back().tooltip = exact_bytes(statistics.reserved_most);
+// The category that changed most from the range's start to its end, such as activations that
+// backward releases.
+void tell_largest_change(const MemoryCurve& memory, std::size_t from, std::size_t to,
+                         RangeContent& content) {
+  const std::vector<std::int64_t> before = memory.bytes_by_layer(from),
+                                  after = memory.bytes_by_layer(to);
+  std::size_t most = 0;
+  std::int64_t change = 0;
+  for (std::size_t layer = 0; layer < before.size(); ++layer) {
+    const std::int64_t difference = after[layer] - before[layer];
+    if (std::abs(difference) <= std::abs(change)) continue;
+    most = layer;
+    change = difference;
+  }
+  if (change == 0) return;
+  const QString words = change < 0 ? range_label("%1, released") : range_label("%1, added");
+  Fact fact{words.arg(memory.layers()[most].name), bytes_figure(std::abs(change)).text()};
+  fact.swatch = EventColour{memory.layers()[most].role, Tint::plain};
+  fact.tooltip = exact_bytes(change);
+  content.memory.push_back(std::move(fact));
+}
+
+void tell_memory(const MemoryCurve& memory, traces::Interval range, RangeContent& content) {
+  const MemoryClock clock = memory.best_clock();
+  if (memory.size() == 0 || clock == MemoryClock::event_order) return;
+  const std::size_t from = memory.sample_at(clock, range.start_ns).value_or(0);
+  const std::size_t to = memory.sample_at(clock, range.end_ns).value_or(0);
+  const std::array<std::int64_t, 2> edges{range.start_ns, range.end_ns};
+  const MemoryColumns whole = memory.columns(clock, edges);
+  const auto add = [&](const char* label, std::int64_t bytes) {
+    Fact fact{range_label(label), bytes_figure(bytes).text()};
+    fact.tooltip = exact_bytes(bytes);
+    content.memory.push_back(std::move(fact));
+  };
+  add("Allocated at its start", memory.allocated(from));
+  add("Allocated at most", std::max(whole.allocated(0), memory.allocated(to)));
+  add("Allocated at its end", memory.allocated(to));
+  if (whole.reserved[0] > 0) add("Reserved at most", whole.reserved[0]);
+  tell_largest_change(memory, from, to, content);
 }
 
 }  // namespace
 
-RangeContent range_content(const Document& document, const RangeStatistics& statistics) {
+RangeContent range_content(const Document& document, const RangeStatistics& statistics,
+                           const MemoryCurve& memory) {
   const traces::Trace& trace = *document.trace;
   RangeContent content;
   content.headline = range_headline(trace, statistics);
@@ -162,7 +194,7 @@ RangeContent range_content(const Document& document, const RangeStatistics& stat
   tell_bound(statistics.sentence(), content);
   tell_operators(trace, statistics, content);
   tell_collectives(trace, statistics, content);
-  tell_memory(statistics, content);
+  tell_memory(memory, statistics.range, content);
   return content;
 }
 
