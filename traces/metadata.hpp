@@ -28,6 +28,9 @@
 //   end_reason                      why the run ended where it was not its last step
 //   unknown_costs                   of a prediction: operations per step without a known cost;
 //                                   times of such a prediction are not meaningful
+//   device_memory_bytes             what each rank's allocator may take of its device, where it is known
+//   step_time_low_ns, step_time_high_ns   of a prediction: the band of its step time
+//   mfu                             of a prediction: model FLOPs over what the devices could do
 #pragma once
 
 #include <cstdint>
