@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "gui/models/timeline/lane_events.hpp"
+
 namespace foreshard::gui {
 namespace {
 
@@ -43,11 +45,15 @@ void count_most(GatheredUnits& gathered) {
 
 GatheredUnits gathered_units(const traces::Trace& trace, int rank) {
   std::vector<const Event*> events;
-  for (const Event& event : trace.events) {
-    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
-    if (lane.rank != rank || !lane.device || event.unit == 0) continue;
-    if (event.kind == EventKind::compute || event.kind == EventKind::communication) {
-      events.push_back(&event);
+  for (std::size_t lane = 0; lane < trace.lanes.size(); ++lane) {
+    if (trace.lanes[lane].rank != rank || !trace.lanes[lane].device) continue;
+    const LaneEvents range = events_of(trace, static_cast<std::int32_t>(lane));
+    for (std::size_t n = range.first; n < range.end; ++n) {
+      const Event& event = trace.events[n];
+      if (event.unit == 0) continue;
+      if (event.kind == EventKind::compute || event.kind == EventKind::communication) {
+        events.push_back(&event);
+      }
     }
   }
   std::stable_sort(events.begin(), events.end(),
@@ -68,7 +74,7 @@ GatheredUnits gathered_units(const traces::Trace& trace, int rank) {
       const std::string& name = trace.strings[event->name];
       const std::string& phase = trace.strings[event->phase];
       // The optimizer works on shards, and a collective's copies come before or after the use.
-      if (at == number.end() || phase == "optimizer" ||
+      if (at == number.end() || phase == "optimizer" || is_gather(name) ||
           name.find("reduce_scatter") != std::string::npos) {
         continue;
       }
