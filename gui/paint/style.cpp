@@ -30,6 +30,10 @@ QScrollBar::handle { background: %2; border-radius: 4px; min-height: 24px; min-w
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QSplitter::handle { background: %8; }
+QMainWindow::separator { background: %8; width: 1px; height: 1px; }
+QPushButton[link="true"] { border: 0; background: transparent; padding: 2px 0; text-align: left; color: %3; }
+QPushButton[link="true"]:hover { text-decoration: underline; }
+QPushButton:flat { border: 0; background: transparent; }
 )";
 
 void apply(QApplication& application) {

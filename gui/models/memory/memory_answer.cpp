@@ -17,34 +17,56 @@ QString gib(std::int64_t bytes) {
   return bytes_figure(bytes).text();
 }
 
-// "forward of step 1 asks 5.87 GiB, 1.46 GiB are free."
+// "forward of step 1"; of recordings without steps "forward".
+QString place_of(const OomReport& report) {
+  const QString phase = QString::fromStdString(report.phase);
+  if (report.step <= 0) return phase.isEmpty() ? AnswerText::tr("the program") : phase;
+  return AnswerText::tr("%1 of step %2").arg(phase).arg(report.step);
+}
+
+// "forward of step 1 asks 5.87 GiB, 1.46 GiB of 79.19 GiB are not allocated."
 QString failed_request(const OomReport& report, std::optional<std::int64_t> capacity) {
-  const QString where =
-      AnswerText::tr("%1 of step %2").arg(QString::fromStdString(report.phase)).arg(report.step);
-  const QString what = report.unit.empty()
-                           ? QString()
-                           : AnswerText::tr(" for %1").arg(QString::fromStdString(report.unit));
-  const QString asks =
-      AnswerText::tr("%1 asks %2%3").arg(where, gib(report.request.requested), what);
+  const OutOfMemory& request = report.request;
   if (!capacity) {
-    return AnswerText::tr("%1 with %2 allocated and %3 reserved.")
-        .arg(asks, gib(report.request.allocated), gib(report.request.reserved));
+    return AnswerText::tr("%1 asks %2 with %3 allocated and %4 reserved.")
+        .arg(place_of(report), gib(request.requested), gib(request.allocated),
+             gib(request.reserved));
   }
-  const std::int64_t free = std::max<std::int64_t>(*capacity - report.request.allocated, 0);
-  return AnswerText::tr("%1, %2 of %3 are not allocated.").arg(asks, gib(free), gib(*capacity));
+  const std::int64_t free = std::max<std::int64_t>(*capacity - request.allocated, 0);
+  return AnswerText::tr("%1 asks %2, %3 of %4 are not allocated.")
+      .arg(place_of(report), gib(request.requested), gib(free), gib(*capacity));
+}
+
+struct Holder {
+  QString name;
+  std::int64_t bytes = 0;
+};
+
+// In the words of the training step where the program is known, else by category.
+std::vector<Holder> holders_of(const MemoryMoment& moment,
+                               const simulator::PeakExplanation* explanation) {
+  std::vector<Holder> holders;
+  if (explanation != nullptr) {
+    for (const auto& held : explanation->held) {
+      holders.push_back({QString::fromStdString(held.what), held.bytes});
+    }
+  } else {
+    for (const auto& share : moment.categories) {
+      holders.push_back({share.category.name, share.bytes});
+    }
+  }
+  return holders;
 }
 
 // "At the peak (backward · lm_head) activations hold 36.12 GiB of 50.74 GiB, optimizer states 7.48 GiB."
-QString holders(const MemoryMoment& moment) {
-  if (moment.categories.empty()) return {};
-  const CategoryShare& first = moment.categories[0];
+QString peak_text(const MemoryMoment& moment, const std::vector<Holder>& holders) {
+  if (holders.empty()) return {};
   const QString where =
       moment.where.isEmpty() ? QString() : AnswerText::tr(" (%1)").arg(moment.where);
   QString text = AnswerText::tr("At the peak%1, %2 hold %3 of %4")
-                     .arg(where, first.category.name, gib(first.bytes), gib(moment.allocated));
-  if (moment.categories.size() > 1) {
-    const CategoryShare& second = moment.categories[1];
-    text += AnswerText::tr(", %1 %2").arg(second.category.name, gib(second.bytes));
+                     .arg(where, holders[0].name, gib(holders[0].bytes), gib(moment.allocated));
+  if (holders.size() > 1) {
+    text += AnswerText::tr(", %1 %2").arg(holders[1].name, gib(holders[1].bytes));
   }
   return text + QLatin1Char('.');
 }
@@ -69,10 +91,11 @@ MemoryAnswer memory_answer(const MemoryCurve& curve, const MemoryKnowledge& know
                            const MemoryMoment& at_peak, const BlockMap& map) {
   MemoryAnswer answer;
   const std::int64_t reserved = curve.peak_reserved(), allocated = curve.allocated(curve.peak());
-  const QString why = known.explanation == nullptr
-                          ? holders(at_peak)
-                          : QString::fromStdString(simulator::peak_sentence(*known.explanation));
+  const QString why = peak_text(at_peak, holders_of(at_peak, known.explanation));
   answer.detail = QStringList{why, unused(map)}.join(QLatin1Char(' ')).trimmed();
+  if (known.explanation != nullptr) {
+    answer.explanation = QString::fromStdString(simulator::peak_sentence(*known.explanation));
+  }
   const bool ran_out = known.analysis != nullptr && known.analysis->ran_out;
   if (ran_out) {
     answer.state = Role::error;

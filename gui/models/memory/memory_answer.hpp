@@ -16,9 +16,10 @@ namespace foreshard::gui {
 
 struct MemoryAnswer {
   Role state = Role::ok;
-  QString lead;    // "The step fits:"
-  QString text;    // "peak 57.27 GiB reserved of 79.19 GiB, 21.92 GiB to spare."
-  QString detail;  // what holds it
+  QString lead;         // "The step fits:"
+  QString text;         // "peak 57.27 GiB reserved of 79.19 GiB, 21.92 GiB to spare."
+  QString detail;       // what holds it
+  QString explanation;  // of predictions: the request that gets there, and what is alive beside it
 };
 
 // What is known besides the curve; each may be missing.

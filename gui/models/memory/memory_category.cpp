@@ -36,7 +36,9 @@ bool is_below(const MemoryCategory& a, const MemoryCategory& b) {
   const auto place = [](const MemoryCategory& category) {
     // What was there before lies at the bottom, what is of no known purpose on top.
     const int layer = category.is_from_before ? 0 : category.role == Role::host ? 2 : 1;
-    return std::tuple(layer, category.role, std::string_view(category.key));
+    // The loss is what the forward leaves behind, as activations are.
+    const Role role = category.role == Role::loss ? Role::memory_activations : category.role;
+    return std::tuple(layer, role, std::string_view(category.key));
   };
   return place(a) < place(b);
 }

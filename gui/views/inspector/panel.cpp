@@ -28,6 +28,7 @@ Panel::Panel(QWidget* parent)
   column->setContentsMargins(kPanelPadding, kPanelPadding - 4, kPanelPadding, kPanelPadding);
   column->setSpacing(0);
   column->addWidget(head_);
+  column->addSpacing(4);
   content_->setSpacing(kSectionGap);
   column->addLayout(content_);
   column->addStretch(1);
@@ -85,6 +86,7 @@ void Panel::paintEvent(QPaintEvent*) {
   painter.fillRect(rect(), theme()[Role::panel]);
   painter.setPen(QPen(theme()[Role::line], 0));
   painter.drawLine(0, footer_->y(), width(), footer_->y());
+  painter.drawLine(0, 0, 0, height());
 }
 
 }  // namespace foreshard::gui

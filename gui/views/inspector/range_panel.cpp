@@ -20,7 +20,7 @@ RangePanel::RangePanel(QWidget* parent)
   add(time_);
   add(sentence_);
   operators_section_ = add_section(tr("Operators"), tr("time · count"), operators_);
-  collectives_section_ = add_section(tr("Collectives"), tr("mean · bus bandwidth"), collectives_);
+  collectives_section_ = add_section(tr("Collectives"), tr("mean · rate"), collectives_);
   memory_section_ = add_section(tr("Memory in this range"), {}, memory_);
   connect(add_button(tr("Zoom to range"), QStringLiteral("F")), &QPushButton::clicked, this,
           &RangePanel::zoom_asked);

@@ -16,7 +16,7 @@ QStandardItem* item(const QString& text, bool is_figure = false) {
   auto* cell = new QStandardItem(text);
   cell->setEditable(false);
   cell->setToolTip(text);
-  if (is_figure) cell->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  cell->setTextAlignment((is_figure ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   return cell;
 }
 
@@ -43,6 +43,8 @@ ChangesPanel::ChangesPanel(QWidget* parent)
   setAccessibleName(tr("What would lower the memory"));
   table_->setAccessibleName(tr("Changes"));
   table_->setModel(model_);
+  setAutoFillBackground(true);
+  setBackgroundRole(QPalette::Base);
   title_->set_text(tr("What would lower it?"));
   auto* top = new QHBoxLayout;
   top->addWidget(title_);
@@ -90,6 +92,9 @@ void ChangesPanel::show_changes(MemoryChanges changes) {
                       : tr("Each a change of the plan by itself, predicted."));
   model_->setHorizontalHeaderLabels(
       {tr("Change"), tr("Reserved"), tr("Difference"), tr("Fits"), tr("Step time"), tr("How")});
+  for (const int column : {kChange, kFits, kHow}) {
+    model_->horizontalHeaderItem(column)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  }
   add_row(changes_.present);
   for (const MemoryChange& change : changes_.changes) add_row(change);
   table_->setColumnHidden(kStepTime, are_replays);

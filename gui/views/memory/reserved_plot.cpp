@@ -68,7 +68,7 @@ void ReservedPlot::paintEvent(QPaintEvent*) {
     painter.setPen(theme()[Role::grid]);
     painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
     painter.setPen(theme()[Role::text3]);
-    draw_figure(painter, QRectF(0, y - 8, 56, 16), Qt::AlignRight, bytes_figure(bytes).text());
+    draw_figure(painter, QRectF(0, y - 8, 56, 16), Qt::AlignRight, round_bytes_text(bytes));
   }
   if (capacity_) {
     QPen pen(theme()[Role::error], 1.2);

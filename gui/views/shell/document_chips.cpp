@@ -57,10 +57,10 @@ DocumentChips::DocumentChips(Session& session, QWidget* parent)
 }
 
 QSize DocumentChips::sizeHint() const {
-  return {400, scaled(44)};
+  return {400, scaled(43)};
 }
 QSize DocumentChips::minimumSizeHint() const {
-  return {40, scaled(44)};
+  return {40, scaled(43)};
 }
 
 double DocumentChips::wish(const Document& document) const {

@@ -10,6 +10,8 @@
 #include "gui/views/compare/compare_view.hpp"
 #include "gui/views/inspector/command_palette.hpp"
 #include "gui/views/inspector/help_overlay.hpp"
+#include "gui/views/inspector/inspector.hpp"
+#include "gui/views/inspector/results_panel.hpp"
 #include "gui/views/memory/memory_view.hpp"
 #include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/empty_page.hpp"
@@ -25,17 +27,18 @@ namespace foreshard::gui {
 namespace {
 
 constexpr QSize kSmallestWindow(1000, 640);
-constexpr int kInspectorWidth = 320;
 
 }  // namespace
 
 MainWindow::MainWindow(bool remembers, QWidget* parent)
-    : QMainWindow(parent), remembered_(remembers) {
+    : QMainWindow(parent),
+      remembered_(remembers),
+      timeline_(new TimelineView(session_)),
+      what_if_(new WhatIfView(session_)),
+      views_{timeline_, new MemoryView(session_), what_if_, new CompareView(session_)} {
   setWindowTitle(tr("Foreshard"));
   setAcceptDrops(true);
   setMinimumSize(kSmallestWindow);
-  views_ = {new TimelineView(session_), new MemoryView(session_), new WhatIfView(session_),
-            new CompareView(session_)};
   actions_ = std::make_unique<WindowActions>(*this, views_);
   lay_out();
   make_docks();
@@ -53,8 +56,10 @@ MainWindow::MainWindow(bool remembers, QWidget* parent)
 MainWindow::~MainWindow() {
   loader_.disconnect(this);
   session_.disconnect(this);
-  for (View* view : views_)
-    delete view;  // they use the session, which goes before the window's children
+  session_.selection().disconnect(this);
+  // They use the session and the search, which as members go before a widget's children do.
+  const auto children = findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly);
+  for (QWidget* child : children) delete child;
 }
 
 void MainWindow::lay_out() {
@@ -64,7 +69,7 @@ void MainWindow::lay_out() {
   auto* rows = new QVBoxLayout(above);
   rows->setContentsMargins(0, 0, 0, 0);
   rows->setSpacing(0);
-  top_bar_ = new TopBar(session_, titles, above);
+  top_bar_ = new TopBar(session_, search_, titles, above);
   loading_ = new NoticeBar(above);
   notice_ = new NoticeBar(above);
   for (QWidget* row : std::initializer_list<QWidget*>{top_bar_, loading_, notice_}) {
@@ -84,10 +89,15 @@ void MainWindow::lay_out() {
   setStatusBar(status_);
 }
 
+QWidget* MainWindow::inspector_of(View* view) const {
+  return view == timeline_ ? inspector_ : view->inspector();
+}
+
 void MainWindow::make_docks() {
   inspectors_ = new QStackedWidget;
+  inspector_ = new Inspector(session_);
   for (View* view : views_) {
-    if (view->inspector() != nullptr) inspectors_->addWidget(view->inspector());
+    if (QWidget* const inspector = inspector_of(view)) inspectors_->addWidget(inspector);
   }
   inspector_dock_ = new QDockWidget(tr("Inspector"), this);
   inspector_dock_->setObjectName(QStringLiteral("inspector"));
@@ -96,6 +106,15 @@ void MainWindow::make_docks() {
   addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
   place_inspector(false);
   connect(inspector_dock_, &QDockWidget::topLevelChanged, this, &MainWindow::place_inspector);
+
+  results_ = new ResultsPanel(session_, search_);
+  results_dock_ = new QDockWidget(tr("Search results"), this);
+  results_dock_->setObjectName(QStringLiteral("results"));
+  results_dock_->setTitleBarWidget(new QWidget);
+  results_dock_->setWidget(results_);
+  addDockWidget(Qt::BottomDockWidgetArea, results_dock_);
+  results_dock_->hide();
+  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
 }
 
 // Docked it has no title, and the width of the design; in a window of its own it has both as it likes.
@@ -121,22 +140,23 @@ void MainWindow::choose_view(int index) {
 
 void MainWindow::refresh_view() {
   View* const view = current_view();
-  const bool needs_document = dynamic_cast<WhatIfView*>(view) == nullptr;
-  const bool is_empty = needs_document && session_.documents().empty();
+  const bool is_empty = view != what_if_ && session_.documents().empty();
   top_bar_->tabs().set_current(view_);
   pages_->setCurrentWidget(is_empty ? static_cast<QWidget*>(empty_) : view);
   if (is_empty) empty_->set_recent(remembered_.recent_files());
   for (View* each : views_) {
     if (each->strip() != nullptr) each->strip()->setVisible(each == view && !is_empty);
   }
-  const bool has_inspector = view->inspector() != nullptr && !is_empty;
-  if (has_inspector) inspectors_->setCurrentWidget(view->inspector());
+  QWidget* const inspector = is_empty ? nullptr : inspector_of(view);
+  const bool has_inspector = inspector != nullptr;
+  if (has_inspector) inspectors_->setCurrentWidget(inspector);
   inspector_dock_->setVisible(has_inspector && actions_->inspector->isChecked());
   refresh_status();
 }
 
 bool MainWindow::is_busy() const {
-  return loader_.is_busy() || current_view()->is_busy();
+  return loader_.is_busy() || current_view()->is_busy() || inspector_->is_busy() ||
+         search_.is_busy() || (results_dock_->isVisible() && results_->is_busy());
 }
 
 void MainWindow::refresh_status() {

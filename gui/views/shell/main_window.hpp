@@ -11,6 +11,7 @@
 #include "gui/models/session/loader.hpp"
 #include "gui/models/session/session.hpp"
 #include "gui/views/base/view.hpp"
+#include "gui/views/inspector/search.hpp"
 #include "gui/views/shell/remembered.hpp"
 
 class QStackedWidget;
@@ -21,10 +22,17 @@ namespace foreshard::gui {
 class CommandPalette;
 class EmptyPage;
 class HelpOverlay;
+class Inspector;
 class NoticeBar;
+class ResultsPanel;
 class StatusBar;
+class TimelineView;
 class TopBar;
+class WhatIfView;
 struct WindowActions;
+
+// In the order of MainWindow::views().
+enum ViewNumber : std::uint8_t { kTimelineView, kMemoryView, kWhatIfView, kCompareView };
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -34,6 +42,8 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   Session& session() { return session_; }
+  TimelineView& timeline() { return *timeline_; }
+  Search& search() { return search_; }
   Loader& loader() { return loader_; }
   const std::vector<View*>& views() const { return views_; }
   View* current_view() const { return views_[static_cast<std::size_t>(view_)]; }
@@ -64,6 +74,7 @@ class MainWindow : public QMainWindow {
  private:
   void lay_out();
   void make_docks();
+  QWidget* inspector_of(View* view) const;  // null: it has none
   void connect_actions();
   void connect_appearance();
   void connect_session();
@@ -79,6 +90,7 @@ class MainWindow : public QMainWindow {
   void ask_for_folder();
   void reload();
   void follow_end();
+  void fit_selection();
   void open_window();
   void show_help();
   void save_picture();
@@ -87,8 +99,11 @@ class MainWindow : public QMainWindow {
 
   Remembered remembered_;
   Session session_;
+  Search search_{session_};
   Loader loader_;
   GrowingFiles growing_;
+  TimelineView* timeline_;
+  WhatIfView* what_if_;
   std::vector<View*> views_;
   int view_ = 0;
   bool is_view_chosen_ = false;  // by the user: files that are opened do not change it
@@ -99,7 +114,10 @@ class MainWindow : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   EmptyPage* empty_ = nullptr;
   QStackedWidget* inspectors_ = nullptr;
+  Inspector* inspector_ = nullptr;  // the timeline's
   QDockWidget* inspector_dock_ = nullptr;
+  ResultsPanel* results_ = nullptr;
+  QDockWidget* results_dock_ = nullptr;
   StatusBar* status_ = nullptr;
   HelpOverlay* help_ = nullptr;
   CommandPalette* palette_ = nullptr;

@@ -8,12 +8,13 @@
 #include "gui/paint/theme.hpp"
 #include "gui/views/inspector/command_palette.hpp"
 #include "gui/views/inspector/help_overlay.hpp"
+#include "gui/views/inspector/results_panel.hpp"
+#include "gui/views/inspector/search_field.hpp"
 #include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/empty_page.hpp"
 #include "gui/views/shell/main_window.hpp"
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/picture.hpp"
-#include "gui/views/shell/search_field.hpp"
 #include "gui/views/shell/status_bar.hpp"
 #include "gui/views/shell/top_bar.hpp"
 #include "gui/views/shell/view_tabs.hpp"
@@ -23,7 +24,6 @@ namespace foreshard::gui {
 namespace {
 
 constexpr double kTextStep = 0.1;
-constexpr int kWhatIfPage = 2;
 
 // Qt 6.4 does not tell the system's scheme: the palette that it began with does.
 ThemeName system_theme() {
@@ -60,6 +60,15 @@ void MainWindow::connect_actions() {
     top_bar_->search().selectAll();
   });
   connect(&top_bar_->search(), &SearchField::left, this, [this] { current_view()->setFocus(); });
+  on(a.next_hit, [this] { search_.next(); });
+  on(a.previous_hit, [this] { search_.previous(); });
+  on(a.results, [this](bool shows) { results_dock_->setVisible(shows); });
+  connect(&search_, &Search::text_changed, this, [this] {
+    if (!search_.is_active() || actions_->results->isChecked()) return;
+    actions_->results->setChecked(true);
+    results_dock_->show();
+  });
+  connect(results_, &ResultsPanel::zoom_asked, this, &MainWindow::fit_selection);
   on(a.help, &MainWindow::show_help);
   connect(&top_bar_->help(), &QPushButton::clicked, this, &MainWindow::show_help);
   on(a.commands, [this] { palette_->show_commands(actions_->all()); });
@@ -73,7 +82,7 @@ void MainWindow::connect_actions() {
   on(a.picture, &MainWindow::save_picture);
   on(a.quit, [] { QApplication::closeAllWindows(); });
   connect(empty_, &EmptyPage::open_asked, this, &MainWindow::ask_for_files);
-  connect(empty_, &EmptyPage::plan_asked, this, [this] { choose_view(kWhatIfPage); });
+  connect(empty_, &EmptyPage::plan_asked, this, [this] { choose_view(kWhatIfView); });
   connect(empty_, &EmptyPage::recent_asked, this, [this](const QString& file) { open(file); });
 }
 
@@ -141,6 +150,15 @@ void MainWindow::connect_session() {
   for (View* view : views_) {
     connect(view, &View::status_changed, this, &MainWindow::refresh_status);
   }
+}
+
+void MainWindow::fit_selection() {
+  const auto& id = session_.selection().event();
+  if (!id) return;
+  const Document& document = *session_.documents().at(static_cast<std::size_t>(id->document));
+  const traces::Event& event = document.trace->events.at(static_cast<std::size_t>(id->event));
+  const std::int64_t margin = std::max<std::int64_t>(1, (event.end_ns - event.start_ns) / 10);
+  session_.axis().show({event.start_ns - margin, event.end_ns + margin});
 }
 
 void MainWindow::open_window() {

@@ -15,9 +15,6 @@
 namespace foreshard::gui {
 namespace {
 
-// In the order of MainWindow::views().
-enum ViewNumber { kTimelineView, kMemoryView, kWhatIfView, kCompareView };
-
 QStringList dropped_files(const QMimeData& data) {
   QStringList files;
   for (const QUrl& url : data.urls()) {

@@ -7,30 +7,28 @@
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/mark.hpp"
 #include "gui/paint/theme.hpp"
+#include "gui/views/inspector/search_field.hpp"
 #include "gui/views/shell/document_chips.hpp"
-#include "gui/views/shell/search_field.hpp"
 #include "gui/views/shell/view_tabs.hpp"
 
 namespace foreshard::gui {
 namespace {
 
 constexpr int kMarkWidth = 16;
-constexpr int kSearchWidth = 220;
 
 }  // namespace
 
-TopBar::TopBar(Session& session, std::vector<QString> views, QWidget* parent)
+TopBar::TopBar(Session& session, Search& search, std::vector<QString> views, QWidget* parent)
     : PaintedWidget(parent),
       tabs_(new ViewTabs(std::move(views), this)),
       chips_(new DocumentChips(session, this)),
-      search_(new SearchField(this)),
+      search_(new SearchField(search, this)),
       help_(new QPushButton(QStringLiteral("?"), this)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   help_->setAccessibleName(tr("Keys"));
   help_->setToolTip(tr("All keys"));
   help_->setFixedWidth(34);
   help_->setFocusPolicy(Qt::TabFocus);
-  search_->setFixedWidth(kSearchWidth);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(16 + kMarkWidth, 0, 16, 1);
   row->setSpacing(0);

@@ -10,13 +10,15 @@ class QPushButton;
 namespace foreshard::gui {
 
 class DocumentChips;
+class Search;
 class SearchField;
 class ViewTabs;
 
 class TopBar : public PaintedWidget {
   Q_OBJECT
  public:
-  TopBar(Session& session, std::vector<QString> views, QWidget* parent = nullptr);
+  TopBar(Session& session, Search& search, std::vector<QString> views,
+         QWidget* parent = nullptr);
 
   ViewTabs& tabs() const { return *tabs_; }
   DocumentChips& chips() const { return *chips_; }

@@ -83,6 +83,7 @@ Result<void> run_unattended(MainWindow& window, const ViewerOptions& options) {
   if (error) return tl::unexpected(*error);
   const double open_ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;
   if (options.view >= 0) window.choose_view(options.view);
+  if (QWidget* const focus = QApplication::focusWidget()) focus->clearFocus();
   if (options.range) window.session().axis().show(*options.range);
   static_cast<void>(window.grab());
   const double first_paint_ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;

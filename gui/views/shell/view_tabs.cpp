@@ -31,7 +31,7 @@ void ViewTabs::set_current(int tab) {
 }
 
 QSize ViewTabs::sizeHint() const {
-  return {static_cast<int>(std::ceil(boxes().back().right())), scaled(44)};
+  return {static_cast<int>(std::ceil(boxes().back().right())), scaled(43)};
 }
 
 std::vector<QRectF> ViewTabs::boxes() const {

@@ -27,6 +27,8 @@ WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_
   close = add(words("Close the trace"), {QKeySequence(Qt::CTRL | Qt::Key_W)});
   new_window = add(words("New window"), {QKeySequence(Qt::CTRL | Qt::Key_N)});
   search = add(words("Search"), {QKeySequence(Qt::Key_Slash), QKeySequence(Qt::CTRL | Qt::Key_F)});
+  next_hit = add(words("Next hit"), {QKeySequence(Qt::Key_N)});
+  previous_hit = add(words("Previous hit"), {QKeySequence(Qt::SHIFT | Qt::Key_N)});
   help = add(words("All keys"), {QKeySequence(Qt::Key_Question)});
   commands = add(words("All commands"), {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)});
   inspector = add(words("Inspector"), {QKeySequence(Qt::Key_F4)});

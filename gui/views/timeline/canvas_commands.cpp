@@ -10,7 +10,6 @@ namespace foreshard::gui {
 namespace {
 
 constexpr double kFitMargin = 0.08;  // of what is fitted, on each side
-constexpr double kReachPixels = 2;   // from a box that a click still means
 constexpr int kRowStep = 44;
 
 traces::Interval with_margin(traces::Interval span) {
@@ -39,12 +38,9 @@ void TimelineCanvas::fit() {
   const auto& event = session_.selection().event();
   const auto& range = session_.selection().range();
   if (!fitted_selection_ && (event || range)) {
-    const auto place = event ? scene_.place(*event) : std::nullopt;
-    if (place || range) {
-      session_.axis().show(place ? with_margin(place->span) : *range);
-      fitted_selection_ = true;
-      return;
-    }
+    session_.axis().show(event ? with_margin(scene_.span(*event)) : *range);
+    fitted_selection_ = true;
+    return;
   }
   fitted_selection_ = false;
   session_.axis().show(session_.steady_step());
@@ -52,13 +48,16 @@ void TimelineCanvas::fit() {
 
 void TimelineCanvas::fit_at(QPointF at) {
   const SceneRow* row = row_at(at.y());
-  const auto hit = row != nullptr ? scene_.hit(*row, ns_at(at.x()), kReachPixels * grid().ns_per_pixel,
-                                               at.y() - row_box(*row).top())
-                                  : std::nullopt;
+  const auto hit = row != nullptr ? scene_.hit(*row, ns_at(at.x()), reach_ns()) : std::nullopt;
   if (!hit) return session_.axis().show(scene_.step_at(ns_at(at.x())));
   if (hit->event) select(hit->event);
   session_.axis().show(with_margin(hit->span));
   fitted_selection_ = true;
+}
+
+double TimelineCanvas::reach_ns() const {
+  constexpr double kPixels = 2;  // from a box that is still meant
+  return kPixels * session_.axis().ns_per_pixel();
 }
 
 void TimelineCanvas::go_to(std::int64_t ns) {
@@ -81,8 +80,7 @@ void TimelineCanvas::click(QPointF at) {
     return fold_lane();
   }
   current_lane_ = scene_.index_of(*row);
-  const auto hit = scene_.hit(*row, ns_at(at.x()), kReachPixels * grid().ns_per_pixel,
-                              at.y() - row_box(*row).top());
+  const auto hit = scene_.hit(*row, ns_at(at.x()), reach_ns());
   if (hit && !hit->unit.empty()) session_.selection().set_unit(hit->unit);
   select(hit ? hit->event : std::nullopt);
 }
@@ -91,12 +89,13 @@ void TimelineCanvas::select(std::optional<EventId> event) {
   fitted_selection_ = false;
   session_.selection().select(event);
   if (!event) return viewport()->update();
+  const traces::Interval span = scene_.span(*event);
+  const TimeAxis& axis = session_.axis();
+  if (span.end_ns < axis.start_ns() || span.start_ns > axis.end_ns()) {
+    go_to((span.start_ns + span.end_ns) / 2);
+  }
   if (const auto place = scene_.place(*event)) {
     current_lane_ = place->row;
-    const TimeAxis& axis = session_.axis();
-    if (place->span.end_ns < axis.start_ns() || place->span.start_ns > axis.end_ns()) {
-      go_to((place->span.start_ns + place->span.end_ns) / 2);
-    }
     const SceneRow& row = scene_.rows()[place->row];
     const double top = row.top - verticalScrollBar()->value();
     if (top < 0 || top + row.height > rows_box().height()) {
@@ -133,10 +132,9 @@ void TimelineCanvas::select_twin(Twin twin, int by) {
 void TimelineCanvas::toggle_mark() {
   const auto& cursor = session_.selection().cursor_ns();
   const auto& event = session_.selection().event();
-  const auto place = event ? scene_.place(*event) : std::nullopt;
   const TimeAxis& axis = session_.axis();
   const std::int64_t at = cursor  ? *cursor
-                          : place ? place->span.start_ns
+                          : event ? scene_.span(*event).start_ns
                                   : axis.ns_at(axis.width() / 2);
   session_.selection().toggle_mark(at, static_cast<std::int64_t>(4 * axis.ns_per_pixel()));
 }
@@ -229,8 +227,7 @@ void TimelineCanvas::move_minimap(double x) {
 
 void TimelineCanvas::range_of_selection() {
   const auto& event = session_.selection().event();
-  const auto place = event ? scene_.place(*event) : std::nullopt;
-  if (place) session_.selection().set_range(place->span);
+  if (event) session_.selection().set_range(scene_.span(*event));
 }
 
 // One thing at a time: the card, the range, the selection.

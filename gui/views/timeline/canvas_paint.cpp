@@ -5,6 +5,7 @@
 #include <QPaintEvent>
 #include <QScrollBar>
 
+#include "gui/paint/hatch.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/views/timeline/arrows.hpp"
@@ -40,13 +41,13 @@ void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes
                   session_.selection().cursor_ns());
   }
   if (minimap_box().intersects(dirty)) {
-    minimap_.paint(painter, minimap_box(), minimap_lanes(), *session_.current(), session_.axis());
+    minimap_.paint(painter, minimap_box(), minimap_lanes(), scene_, session_.axis());
   }
   const QRectF below(kHeaderWidth, ruler_box().bottom(), session_.axis().width(),
                      viewport()->height() - ruler_box().bottom());
   paint_time_lines(painter, below, now, session_.selection());
   paint_ruler(painter, ruler_box(), kHeaderWidth, now, session_.selection());
-  if (hasFocus() && !as_shapes) {
+  if (hasFocus() && shows_focus_ && !as_shapes) {
     painter.setPen(QPen(theme()[Role::focus], 2));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(QRectF(viewport()->rect()).adjusted(1, 1, -1, -1));
@@ -61,18 +62,24 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
   paint_grid(painter, lanes);
 
   const PixelGrid pixels = grid();
+  paint_missing(painter, lanes);
   std::vector<TileRow> visible;
+  std::vector<std::int32_t> shown;
   for (const SceneRow& row : scene_.rows()) {
     const QRectF box = row_box(row);
     if (!box.intersects(rows_box())) continue;
-    paint_row_header(painter, box, kHeaderWidth, row, scene_.figure(row, session_.axis().window()),
-                     hasFocus() && scene_.index_of(row) == current_lane_);
+    shown.push_back(row.id);
+    paint_row_header(painter, box, kHeaderWidth, row, figures_.of(row.id),
+                     hasFocus() && shows_focus_ && scene_.index_of(row) == current_lane_);
     if (row.kind != SceneRow::Kind::section) visible.push_back({row.id, box.top(), row.height});
+  }
+  if (!motion_.is_moving()) {
+    figures_.request(scene_.content(), std::move(shown), session_.axis().window());
   }
   painter.save();
   painter.setClipRect(lanes, Qt::IntersectClip);
   if (as_shapes) {
-    scene_.paint_shapes(painter, kHeaderWidth, pixels, visible);
+    paint_lanes_as_shapes(painter, pixels, visible);
   } else {
     layer_.paint(painter, kHeaderWidth, pixels, visible, motion_.is_moving() || drag_ == Drag::minimap);
   }
@@ -84,6 +91,23 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
   painter.restore();
 }
 
+void TimelineCanvas::paint_lanes_as_shapes(QPainter& painter, const PixelGrid& pixels,
+                                           const std::vector<TileRow>& rows) const {
+  const SceneContent& content = *scene_.content();
+  const traces::Interval window = session_.axis().window();
+  std::vector<std::vector<BoxLabel>> texts;
+  std::vector<PlacedLabel> labels;
+  texts.reserve(rows.size());
+  for (const TileRow& row : rows) {
+    const LaneShapes shapes =
+        content.shapes(RowId::of(row.id), window, pixels.ns_per_pixel, theme());
+    paint_lane(painter, {kHeaderWidth, row.top}, shapes, pixels, theme());
+    texts.push_back(labels_of(shapes, pixels, theme()));
+    place_labels(texts.back(), kHeaderWidth, row.top, pixels, labels);
+  }
+  paint_box_labels(painter, std::move(labels));
+}
+
 void TimelineCanvas::paint_grid(QPainter& painter, const QRectF& lanes) const {
   const double hairline = 1 / painter.device()->devicePixelRatioF();
   for (const Tick& tick : ruler().ticks()) {
@@ -91,6 +115,17 @@ void TimelineCanvas::paint_grid(QPainter& painter, const QRectF& lanes) const {
     painter.fillRect(QRectF(lanes.left() + tick.pixel, lanes.top(), hairline, lanes.height()),
                      theme()[Role::grid]);
   }
+}
+
+// From where on events are missing, as the run was stopped.
+void TimelineCanvas::paint_missing(QPainter& painter, const QRectF& lanes) const {
+  const traces::Trace& trace = *session_.current()->trace;
+  if (trace.complete) return;
+  const double from = std::max(grid().x(trace.complete_until_ns), 0.0);
+  if (from >= lanes.width()) return;
+  painter.setBrushOrigin(QPointF(lanes.left() + grid().x(trace.complete_until_ns), 0));
+  painter.fillRect(lanes.adjusted(from, 0, 0, 0), hatch(theme()[Role::line], Hatch::cross));
+  painter.setBrushOrigin(0, 0);
 }
 
 void TimelineCanvas::paint_selection(QPainter& painter) const {
@@ -125,15 +160,15 @@ void TimelineCanvas::paint_selection(QPainter& painter) const {
 void TimelineCanvas::show_card() {
   const SceneRow* row = row_at(mouse_.y());
   if (row == nullptr || mouse_.x() < kHeaderWidth || !viewport()->underMouse()) return;
-  hovered_ = scene_.hit(*row, ns_at(mouse_.x()), 2 * grid().ns_per_pixel,
-                        mouse_.y() - row_box(*row).top());
+  hovered_ = scene_.hit(*row, ns_at(mouse_.x()), reach_ns());
   if (!hovered_) return;
+  card_ = scene_.card(*hovered_);
   const PixelGrid pixels = grid();
   const QRectF own(kHeaderWidth + pixels.x(hovered_->span.start_ns),
                    row_box(*row).top() + hovered_->top,
                    pixels.x(hovered_->span.end_ns) - pixels.x(hovered_->span.start_ns),
                    hovered_->height);
-  card_box_ = place_card(card_size(scene_.card(*hovered_)), own, mouse_, viewport()->rect());
+  card_box_ = place_card(card_size(card_), own, mouse_, viewport()->rect());
   viewport()->update();
 }
 
@@ -146,7 +181,7 @@ void TimelineCanvas::hide_card() {
 }
 
 void TimelineCanvas::paint_card(QPainter& painter) {
-  if (hovered_ && !card_box_.isEmpty()) paint_hover_card(painter, card_box_, scene_.card(*hovered_));
+  if (hovered_ && !card_box_.isEmpty()) paint_hover_card(painter, card_box_, card_);
 }
 
 }  // namespace foreshard::gui

@@ -35,6 +35,20 @@ QRectF frame_of(const TimeAxis& axis, const QRectF& lanes) {
   return {left, lanes.top(), std::round(width), lanes.height()};
 }
 
+void paint_step_names(QPainter& painter, const QRectF& lanes, const Scene& scene,
+                      const TimeAxis& axis) {
+  const Scale scale(axis, lanes);
+  for (const auto& [step, span] : scene.steps()) {
+    const double from = scale.x(span.start_ns), to = scale.x(span.end_ns);
+    const QString name = step == 0 ? QObject::tr("set-up") : QObject::tr("step %1").arg(step);
+    const double width = label_width(name, Text::tick) + 8;
+    if (to - from < width + 2) continue;
+    const QRectF box(from + 1, lanes.top() + 1, width, 14);
+    painter.fillRect(box, theme()[Role::panel]);
+    draw_label(painter, box, Qt::AlignHCenter, name, Text::tick, theme()[Role::text2]);
+  }
+}
+
 }  // namespace
 
 Minimap::Grip Minimap::grip(const TimeAxis& axis, const QRectF& lanes, double x) const {
@@ -56,8 +70,50 @@ void Minimap::move(TimeAxis& axis, const QRectF& lanes, Grip grip, double from, 
   }
 }
 
+// Phases above, and below them the first stream that communicates; of recordings without phases the
+// first stream of kernels.
+void Minimap::paint_trace(QPainter& painter, const QRectF& lanes, const Scene& scene,
+                          const TimeAxis& axis) const {
+  const SceneContent& content = *scene.content();
+  if (content.current < 0) return;
+  const auto& document = *content.parts[static_cast<std::size_t>(content.current)].document;
+  PixelGrid grid;
+  grid.origin_ns = axis.bounds().start_ns;
+  grid.ratio = painter.device()->devicePixelRatioF();
+  grid.count = std::lround(lanes.width() * grid.ratio);
+  grid.ns_per_pixel = static_cast<double>(axis.bounds().end_ns - axis.bounds().start_ns) /
+                      (lanes.width() * grid.ratio);
+  constexpr double kStreamHeight = 6;
+  const auto paint_first = [&](std::initializer_list<RowKind> kinds, double top, double height) {
+    const auto& rows = document.lanes->rows();
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      if (std::find(kinds.begin(), kinds.end(), rows[n].kind) == kinds.end()) continue;
+      RowId id;
+      id.document = content.current;
+      id.index = n;
+      LaneShapes shapes = content.shapes(id, axis.bounds(), grid.ns_per_pixel, theme());
+      for (LaneBox& box : shapes.boxes) {
+        box.top = 0;
+        box.height = height;
+        box.style = LaneStyle::solid;
+      }
+      for (LaneColumn& column : shapes.columns) {
+        column.top = 0;
+        column.height = height;
+      }
+      paint_lane(painter, {0, top}, shapes, grid, theme());
+      return true;
+    }
+    return false;
+  };
+  const double upper = lanes.height() - kStreamHeight - 2;
+  if (!paint_first({RowKind::phase}, 0, upper)) paint_first({RowKind::compute, RowKind::host}, 0, upper);
+  paint_first({RowKind::reduce_scatter, RowKind::all_gather, RowKind::all_reduce}, upper + 2,
+              kStreamHeight);
+}
+
 void Minimap::paint(QPainter& painter, const QRectF& box, const QRectF& lanes,
-                    const Document&, const TimeAxis& axis) {
+                    const Scene& scene, const TimeAxis& axis) {
   painter.fillRect(box, theme()[Role::panel]);
   const double hairline = 1 / painter.device()->devicePixelRatioF();
   painter.fillRect(QRectF(box.left(), box.bottom() - hairline, box.width(), hairline),
@@ -70,7 +126,22 @@ void Minimap::paint(QPainter& painter, const QRectF& box, const QRectF& lanes,
       time_figure(static_cast<double>(axis.bounds().end_ns - axis.bounds().start_ns)).text(),
       Text::secondary, theme()[Role::text3]);
 
+  const double ratio = painter.device()->devicePixelRatioF();
+  if (image_.isNull() || image_.devicePixelRatio() != ratio) {
+    image_ = QImage((lanes.size() * ratio).toSize(), QImage::Format_ARGB32_Premultiplied);
+    image_.setDevicePixelRatio(ratio);
+    image_.fill(Qt::transparent);
+    QPainter trace(&image_);
+    paint_trace(trace, QRectF({0, 0}, lanes.size()), scene, axis);
+  }
+  painter.drawImage(lanes.topLeft(), image_);
+
   const QRectF frame = frame_of(axis, lanes);
+  QColor veil = theme()[Role::panel];
+  veil.setAlphaF(0.6F);
+  painter.fillRect(QRectF(lanes.topLeft(), frame.bottomLeft()), veil);
+  painter.fillRect(QRectF(frame.topRight(), lanes.bottomRight()), veil);
+  paint_step_names(painter, lanes, scene, axis);
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(theme()[Role::text2], 1));
   painter.drawRect(frame.adjusted(0.5, 0.5, -0.5, -0.5));

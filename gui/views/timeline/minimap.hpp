@@ -5,7 +5,8 @@
 #include <QImage>
 #include <QPainter>
 
-#include "gui/models/session/session.hpp"
+#include "gui/models/base/time_axis.hpp"
+#include "gui/views/timeline/scene.hpp"
 
 namespace foreshard::gui {
 
@@ -20,12 +21,16 @@ class Minimap {
   void move(TimeAxis& axis, const QRectF& lanes, Grip grip, double from, double to) const;
 
   // `box`: the whole row with its header.
-  void paint(QPainter& painter, const QRectF& box, const QRectF& lanes, const Document& document,
+  void paint(QPainter& painter, const QRectF& box, const QRectF& lanes, const Scene& scene,
              const TimeAxis& axis);
   void forget() { image_ = {}; }  // after the theme, the document or its colours changed
 
  private:
-  QImage image_;  // the trace, without the window
+  // The trace, without the window.
+  void paint_trace(QPainter& painter, const QRectF& lanes, const Scene& scene,
+                   const TimeAxis& axis) const;
+
+  QImage image_;
 };
 
 }  // namespace foreshard::gui

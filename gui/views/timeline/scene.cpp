@@ -3,198 +3,272 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QtConcurrentRun>
+
 #include "gui/models/base/units_text.hpp"
-#include "gui/paint/theme.hpp"
+#include "gui/models/timeline/row_text.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-constexpr double kSectionHeight = 24;
+constexpr std::size_t kFewUnits = 12;  // as many have rows high enough for names
 
-std::pair<std::size_t, std::size_t> events_of(const traces::Trace& trace, std::int32_t lane) {
-  const auto first = std::lower_bound(trace.events.begin(), trace.events.end(), lane,
-                                      [](const auto& e, std::int32_t l) { return e.lane < l; });
-  const auto last = std::upper_bound(trace.events.begin(), trace.events.end(), lane,
-                                     [](std::int32_t l, const auto& e) { return l < e.lane; });
-  return {static_cast<std::size_t>(first - trace.events.begin()),
-          static_cast<std::size_t>(last - trace.events.begin())};
-}
+std::size_t lanes_before_folding(const RankGroup& group) { return group.first + group.count; }
 
-LaneShapes shapes_of(const traces::Trace& trace, std::int32_t lane, double height,
-                     traces::Interval window, double ns_per_pixel, const Theme& theme) {
-  LaneShapes shapes;
-  const auto [first, last] = events_of(trace, lane);
-  std::int64_t cell = 1;
-  while (static_cast<double>(cell) < 2 * ns_per_pixel) cell *= 2;
-  for (std::size_t n = first; n < last; ++n) {
-    const traces::Event& event = trace.events[n];
-    if (event.end_ns < window.start_ns || event.start_ns > window.end_ns) continue;
-    const QColor fill = theme[colour_of_operator(trace.strings[event.name], trace.strings[event.phase])];
-    if (static_cast<double>(event.end_ns - event.start_ns) < 3 * ns_per_pixel) {
-      const std::int64_t at = event.start_ns / cell * cell;
-      const double share = static_cast<double>(event.end_ns - event.start_ns) / static_cast<double>(cell);
-      shapes.columns.push_back({{at, at + cell}, 1, height - 2, {{fill, share}}});
-    } else {
-      LaneBox box;
-      box.span = {event.start_ns, event.end_ns};
-      box.top = 1;
-      box.height = height - 2;
-      box.fill = fill;
-      box.text = QString::fromStdString(trace.strings[event.name]);
-      shapes.boxes.push_back(box);
-    }
-  }
-  return shapes;
+std::int64_t dropped_records(const traces::Trace& trace) {
+  std::int64_t count = 0;
+  for (const auto& [reason, records] : trace.dropped) count += records;
+  return count;
 }
 
 }  // namespace
 
-void Scene::take_documents() { lay_out(); }
+Scene::Scene(Session& session)
+    : session_(session), content_(std::make_shared<const SceneContent>()) {
+  connect(&gathering_, &QFutureWatcherBase::finished, this, [this] {
+    is_busy_ = false;
+    if (gathering_.isCanceled() || gathering_.future().resultCount() == 0) return;
+    auto content = std::make_shared<SceneContent>(*content_);
+    content->gathered = gathering_.result();
+    content_ = std::move(content);
+    Q_EMIT changed();
+  });
+}
+
+const Document& Scene::document(int index) const {
+  return *content_->parts[static_cast<std::size_t>(index)].document;
+}
+
+void Scene::take_documents() {
+  auto content = std::make_shared<SceneContent>();
+  content->colouring = content_->colouring;
+  const auto& documents = session_.documents();
+  const bool has_measured = std::any_of(documents.begin(), documents.end(), [](const auto& one) {
+    return !one->is_predicted();
+  });
+  for (const DocumentPtr& one : documents) {
+    content->parts.push_back({one, one->is_predicted() && has_measured});
+  }
+  content->current = session_.current_index();
+  content_ = std::move(content);
+  arrows_.reset();
+  steps_.clear();
+  const DocumentPtr current = session_.current();
+  is_busy_ = current != nullptr;
+  if (!is_busy_) return gathering_.setFuture({});
+  for (const traces::Step& step : current->trace->steps) {
+    const auto [known, is_new] =
+        steps_.try_emplace(step.step, traces::Interval{step.start_ns, step.end_ns});
+    known->second.start_ns = std::min(known->second.start_ns, step.start_ns);
+    known->second.end_ns = std::max(known->second.end_ns, step.end_ns);
+  }
+  const int rank = session_.selection().rank();
+  gathering_.setFuture(QtConcurrent::run([current, rank] {
+    return std::make_shared<const GatheredUnits>(gathered_units(*current->trace, rank));
+  }));
+}
+
+void Scene::add(SceneRow row) {
+  row.top = height_;
+  height_ += row.height;
+  row_of_id_[row.id] = rows_.size();
+  rows_.push_back(std::move(row));
+}
+
+SceneRow Scene::lane_row(int document_index, std::size_t index) const {
+  RowId id;
+  id.document = document_index;
+  id.index = index;
+  const std::int32_t base = id.number();
+  id.is_low = folded_.count(base) != 0;
+  const Row& lane = document(document_index).lanes->rows()[index];
+  SceneRow row;
+  row.id = id.number();
+  if (lane.depth == 0) row.title = QString::fromStdString(lane.title);
+  row.height = content_->height_of(id);
+  row.is_open = !id.is_low;
+  row.is_predicted = document(document_index).is_predicted();
+  row.is_pinned = std::find(pinned_.begin(), pinned_.end(), base) != pinned_.end();
+  return row;
+}
 
 void Scene::lay_out() {
+  constexpr double kBelow = 6;
   rows_.clear();
+  row_of_id_.clear();
   height_ = 0;
-  const auto add = [&](SceneRow row) {
-    row.top = height_;
-    height_ += row.height;
-    rows_.push_back(std::move(row));
-  };
-  std::int32_t id = 0;
-  for (std::size_t d = 0; d < session_.documents().size(); ++d) {
-    const Document& document = *session_.documents()[d];
-    SceneRow section;
-    section.kind = SceneRow::Kind::section;
-    section.id = id++;
-    section.title = document.title;
-    section.height = kSectionHeight;
-    section.is_open = folded_.count(section.id) == 0;
-    add(section);
-    for (std::size_t l = 0; l < document.trace->lanes.size(); ++l) {
-      const traces::Lane& lane = document.trace->lanes[l];
-      SceneRow row;
-      row.id = id++;
-      row.title = QString::fromStdString(document.trace->strings[lane.name]);
-      row.height = document.trace->strings[lane.name] == "compute" ? 40 : lane.device ? 22 : 16;
-      row.is_predicted = document.is_predicted();
-      row.document = static_cast<int>(d);
-      row.lane = static_cast<std::int32_t>(l);
-      if (section.is_open && hidden_.count(row.id) == 0) add(row);
+  for (const std::int32_t pinned : pinned_) {
+    const RowId id = RowId::of(pinned);
+    if (id.document < static_cast<int>(content_->parts.size()) &&
+        id.index < document(id.document).lanes->rows().size()) {
+      add(lane_row(id.document, id.index));
     }
+  }
+  for (int n = 0; n < static_cast<int>(content_->parts.size()); ++n) {
+    for (std::size_t group = 0; group < document(n).lanes->groups().size(); ++group) {
+      lay_out_group(n, group);
+    }
+  }
+  lay_out_units();
+  if (!rows_.empty()) height_ += kBelow;
+}
+
+void Scene::lay_out_group(int document_index, std::size_t index) {
+  const Document& one = document(document_index);
+  const RankGroup& group = one.lanes->groups()[index];
+  if (group.count == 0) return;
+  RowId id;
+  id.kind = RowId::Kind::group;
+  id.document = document_index;
+  id.index = index;
+  SceneRow section;
+  section.kind = SceneRow::Kind::section;
+  section.id = id.number();
+  section.height = content_->height_of(id);
+  section.is_open = folded_.count(section.id) == 0;
+  section.title = QString::fromStdString(group.title);
+  if (content_->parts.size() > 1) section.title = one.title + QStringLiteral(" · ") + section.title;
+  if (group.ranks.size() > 1) {
+    section.note = tr("%1 identical programs, drawn once").arg(group.ranks.size());
+  }
+  if (const std::int64_t dropped = dropped_records(*one.trace); dropped > 0) {
+    if (!section.note.isEmpty()) section.note += QStringLiteral(" · ");
+    section.note += tr("%1 records were dropped").arg(count_figure(dropped).text());
+  }
+  const bool is_open = section.is_open;
+  add(std::move(section));
+  if (!is_open) return;
+
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t row = group.first; row < lanes_before_folding(group); ++row) {
+    RowId lane;
+    lane.document = document_index;
+    lane.index = row;
+    const auto moved = moved_.find(lane.number());
+    order.emplace_back(moved == moved_.end() ? static_cast<double>(row) : moved->second, row);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [place, index_of_row] : order) {
+    SceneRow row = lane_row(document_index, index_of_row);
+    RowId lane = RowId::of(row.id);
+    lane.is_low = false;
+    if (hidden_.count(lane.number()) == 0 && !row.is_pinned) add(std::move(row));
+  }
+}
+
+// The units held in the window where they are few, else all.
+std::vector<std::size_t> Scene::units_in_view() const {
+  std::vector<std::size_t> all, in_view;
+  if (content_->gathered == nullptr) return all;
+  const traces::Interval window = session_.axis().window();
+  for (std::size_t n = 0; n < content_->gathered->units.size(); ++n) {
+    all.push_back(n);
+    const auto& spans = content_->gathered->units[n].spans;
+    const bool is_held = std::any_of(spans.begin(), spans.end(), [&](const GatheredSpan& span) {
+      return span.held.start_ns < window.end_ns && span.held.end_ns > window.start_ns;
+    });
+    if (is_held) in_view.push_back(n);
+  }
+  return in_view.size() <= kFewUnits && !in_view.empty() ? in_view : all;
+}
+
+bool Scene::is_layout_stale() const { return units_in_view() != units_shown_; }
+
+void Scene::lay_out_units() {
+  units_shown_ = units_in_view();
+  if (units_shown_.empty()) return;
+  const GatheredUnits& gathered = *content_->gathered;
+  RowId id;
+  id.kind = RowId::Kind::units;
+  SceneRow section;
+  section.kind = SceneRow::Kind::section;
+  section.id = id.number();
+  section.height = content_->height_of(id);
+  section.is_open = folded_.count(section.id) == 0;
+  section.title = tr("Gathered units");
+  section.note = gathered.most == 1 ? tr("at most 1 unit at once")
+                                    : tr("at most %1 units at once").arg(gathered.most);
+  if (gathered.most_bytes > 0) {
+    section.note += QStringLiteral(" · ") + bytes_figure(gathered.most_bytes).text();
+  }
+  section.legend = {{tr("gathering"), theme()[Role::all_gather]},
+                    {tr("held, not in use"), theme()[Role::strong_line]},
+                    {tr("in use"), {}, true}};
+  const bool is_open = section.is_open;
+  add(std::move(section));
+  if (!is_open) return;
+  const bool is_low = units_shown_.size() > kFewUnits;
+  const Document& current = document(content_->current);
+  for (const std::size_t unit : units_shown_) {
+    id.kind = RowId::Kind::unit;
+    id.document = content_->current;
+    id.index = unit;
+    id.is_low = is_low;
+    SceneRow row;
+    row.kind = SceneRow::Kind::unit;
+    row.id = id.number();
+    row.height = content_->height_of(id);
+    row.is_predicted = current.is_predicted();
+    constexpr std::size_t kEvery = 8;  // low rows have room for the name of every eighth
+    if (!is_low || unit % kEvery == 0 || unit + 1 == gathered.units.size()) {
+      row.title = short_unit(current.trace->strings[gathered.units[unit].unit]);
+    }
+    add(std::move(row));
   }
 }
 
 const SceneRow* Scene::row_at(double y) const {
-  for (const SceneRow& row : rows_) {
-    if (y >= row.top && y < row.top + row.height) return &row;
-  }
-  return nullptr;
+  const auto after = std::upper_bound(rows_.begin(), rows_.end(), y,
+                                      [](double at, const SceneRow& row) { return at < row.top; });
+  if (after == rows_.begin() || y >= height_) return nullptr;
+  return &*std::prev(after);
+}
+
+std::int32_t Scene::base_id(std::size_t row) const {
+  RowId id = RowId::of(rows_[row].id);
+  id.is_low = false;
+  return id.number();
 }
 
 void Scene::fold(std::size_t row) {
-  if (row >= rows_.size()) return;
-  if (folded_.erase(rows_[row].id) == 0) folded_.insert(rows_[row].id);
-  lay_out();
+  if (row >= rows_.size() || rows_[row].kind == SceneRow::Kind::unit) return;
+  const std::int32_t id = base_id(row);
+  if (folded_.erase(id) == 0) folded_.insert(id);
 }
-void Scene::pin(std::size_t) {}
+
+void Scene::pin(std::size_t row) {
+  if (row >= rows_.size() || rows_[row].kind != SceneRow::Kind::lane) return;
+  const std::int32_t id = base_id(row);
+  const auto known = std::find(pinned_.begin(), pinned_.end(), id);
+  if (known == pinned_.end()) {
+    pinned_.push_back(id);
+  } else {
+    pinned_.erase(known);
+  }
+}
+
 void Scene::hide(std::size_t row) {
-  if (row < rows_.size()) hidden_.insert(rows_[row].id);
-  lay_out();
-}
-void Scene::show_hidden() {
-  hidden_.clear();
-  lay_out();
-}
-void Scene::move(std::size_t, std::size_t) {}
-
-std::optional<SceneHit> Scene::hit(const SceneRow& row, std::int64_t ns, double reach_ns, double) const {
-  if (row.lane < 0) return std::nullopt;
-  const traces::Trace& trace = *session_.documents()[static_cast<std::size_t>(row.document)]->trace;
-  const auto [first, last] = events_of(trace, row.lane);
-  const auto reach = static_cast<std::int64_t>(reach_ns);
-  for (std::size_t n = first; n < last; ++n) {
-    const traces::Event& event = trace.events[n];
-    if (ns < event.start_ns - reach || ns > event.end_ns + reach) continue;
-    return SceneHit{index_of(row), {event.start_ns, event.end_ns}, 1, row.height - 2,
-                    EventId{row.document, static_cast<std::int32_t>(n)},
-                    trace.strings[event.unit], QString::fromStdString(trace.strings[event.name])};
-  }
-  return std::nullopt;
+  if (row < rows_.size() && rows_[row].kind == SceneRow::Kind::lane) hidden_.insert(base_id(row));
 }
 
-std::optional<ScenePlace> Scene::place(EventId id) const {
-  const traces::Trace& trace = *session_.documents()[static_cast<std::size_t>(id.document)]->trace;
-  const traces::Event& event = trace.events[static_cast<std::size_t>(id.event)];
-  for (const SceneRow& row : rows_) {
-    if (row.document == id.document && row.lane == event.lane) {
-      return ScenePlace{index_of(row), {event.start_ns, event.end_ns}, 1, row.height - 2};
-    }
-  }
-  return std::nullopt;
+void Scene::show_hidden() { hidden_.clear(); }
+
+// Within a group: a row takes the place above or below the one that it was dropped on.
+void Scene::move(std::size_t row, std::size_t onto) {
+  if (row == onto || row >= rows_.size() || onto >= rows_.size()) return;
+  const RowId from = RowId::of(rows_[row].id), to = RowId::of(rows_[onto].id);
+  if (from.kind != RowId::Kind::lane || to.kind != RowId::Kind::lane) return;
+  const auto known = moved_.find(base_id(onto));
+  const double place = known == moved_.end() ? static_cast<double>(to.index) : known->second;
+  moved_[base_id(row)] = place + (row < onto ? 0.5 : -0.5);
 }
 
-std::optional<EventId> Scene::beside(EventId id, int by) const {
-  const traces::Trace& trace = *session_.documents()[static_cast<std::size_t>(id.document)]->trace;
-  const auto next = static_cast<std::size_t>(id.event + by);
-  if (next >= trace.events.size() ||
-      trace.events[next].lane != trace.events[static_cast<std::size_t>(id.event)].lane) {
-    return std::nullopt;
-  }
-  return EventId{id.document, static_cast<std::int32_t>(next)};
+void Scene::next_colouring() {
+  auto content = std::make_shared<SceneContent>(*content_);
+  content->colouring = static_cast<ColourBy>((static_cast<int>(content->colouring) + 1) %
+                                             static_cast<int>(ColourBy::kCount));
+  content_ = std::move(content);
 }
-std::optional<EventId> Scene::first_in_lane(std::size_t, std::int64_t) const { return std::nullopt; }
-std::optional<EventId> Scene::twin_in_rank(EventId, int) const { return std::nullopt; }
-std::optional<EventId> Scene::twin_in_step(EventId, int) const { return std::nullopt; }
-std::vector<SceneArrow> Scene::arrows(EventId) const { return {}; }
-
-StepLabel Scene::step_label(std::int64_t ns) const {
-  const traces::Interval step = step_at(ns);
-  return {QStringLiteral("Step"), QStringLiteral("time from its start"), step.start_ns};
-}
-
-traces::Interval Scene::step_at(std::int64_t ns) const {
-  for (const traces::Step& step : session_.current()->trace->steps) {
-    if (ns >= step.start_ns && ns < step.end_ns) return {step.start_ns, step.end_ns};
-  }
-  return session_.steady_step();
-}
-
-QString Scene::figure(const SceneRow&, traces::Interval) const { return {}; }
-
-HoverCard Scene::card(const SceneHit& hit) const {
-  HoverCard card;
-  card.title = hit.title;
-  card.facts.push_back({QStringLiteral("Duration"),
-                        time_figure(static_cast<double>(hit.span.end_ns - hit.span.start_ns)).text()});
-  return card;
-}
-QString Scene::card_text(EventId event) const {
-  const auto found = place(event);
-  if (!found) return {};
-  const traces::Trace& trace = *session_.documents()[static_cast<std::size_t>(event.document)]->trace;
-  return QString::fromStdString(
-      trace.strings[trace.events[static_cast<std::size_t>(event.event)].name]);
-}
-QString Scene::as_text(traces::Interval) const { return {}; }
-
-TileCache::Fill Scene::painter(const Theme& theme, double ratio) const {
-  std::vector<DocumentPtr> documents = session_.documents();
-  std::map<std::int32_t, SceneRow> rows;
-  for (const SceneRow& row : rows_) rows[row.id] = row;
-  const std::int64_t origin = const_cast<Session&>(session_).axis().bounds().start_ns;
-  return [=, &theme](const TileKey& key) {
-    const SceneRow& row = rows.at(key.row);
-    PixelGrid grid;
-    grid.origin_ns = origin;
-    grid.ns_per_pixel = key.ns_per_pixel;
-    grid.ratio = ratio;
-    const std::int64_t first = key.index * kTileWidth;
-    const auto shapes = shapes_of(*documents[static_cast<std::size_t>(row.document)]->trace, row.lane,
-                                  row.height, {grid.ns(first), grid.ns(first + kTileWidth)},
-                                  key.ns_per_pixel, theme);
-    return paint_tile(shapes, grid, first, kTileWidth, row.height, theme);
-  };
-}
-
-void Scene::paint_shapes(QPainter&, double, const PixelGrid&, const std::vector<TileRow>&) const {}
 
 }  // namespace foreshard::gui

@@ -3,46 +3,23 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include <QColor>
+#include <QFutureWatcher>
+#include <QObject>
 #include <QString>
 
 #include "gui/models/session/session.hpp"
 #include "gui/views/timeline/hover_card.hpp"
-#include "gui/views/timeline/lane_painter.hpp"
-#include "gui/views/timeline/pixel_grid.hpp"
-#include "gui/views/timeline/tile_cache.hpp"
+#include "gui/views/timeline/scene_row.hpp"
 #include "gui/views/timeline/tile_layer.hpp"
 
 namespace foreshard::gui {
-
-constexpr double kHeaderWidth = 176;  // of the lanes' titles and figures
-
-struct LegendEntry {
-  QString text;
-  QColor colour;
-  bool is_ramp = false;  // the colours of units
-  bool is_line = false;
-};
-
-struct SceneRow {
-  enum class Kind : std::uint8_t { section, lane, unit };
-
-  Kind kind = Kind::lane;
-  std::int32_t id = 0;  // stays while rows are folded, hidden and moved; as tiles have it
-  QString title, note;
-  std::vector<LegendEntry> legend;  // of sections
-  double top = 0, height = 0;       // from the first row's top
-  bool is_open = true;
-  bool is_predicted = false;
-  int document = 0;
-  std::int32_t lane = -1;  // of the trace
-};
 
 struct SceneHit {
   std::size_t row = 0;
@@ -55,7 +32,6 @@ struct SceneHit {
 
 struct ScenePlace {
   std::size_t row = 0;
-  traces::Interval span;
   double top = 0, height = 0;
 };
 
@@ -69,13 +45,17 @@ struct StepLabel {
   std::int64_t origin_ns = 0;
 };
 
-class Scene {
+class Scene : public QObject {
+  Q_OBJECT
  public:
-  explicit Scene(Session& session) : session_(session) {}
+  explicit Scene(Session& session);
 
   // After documents were opened, closed or replaced; what was folded stays so.
   void take_documents();
   void lay_out();
+  // Which units are in view decides how high their rows are: whether that has changed.
+  bool is_layout_stale() const;
+  bool is_busy() const { return is_busy_; }
 
   const std::vector<SceneRow>& rows() const { return rows_; }
   double height() const { return height_; }
@@ -86,14 +66,15 @@ class Scene {
 
   // By the row's index; on a section all of its rows are meant.
   void fold(std::size_t row);
-  void pin(std::size_t row);   // to the top, or back
+  void pin(std::size_t row);  // to the top, or back
   void hide(std::size_t row);
   void show_hidden();
   void move(std::size_t row, std::size_t before);
 
-  // What is at that moment, or within so many nanoseconds of it; `y` from the row's top.
-  std::optional<SceneHit> hit(const SceneRow& row, std::int64_t ns, double reach_ns, double y) const;
-  std::optional<ScenePlace> place(EventId event) const;
+  // What is at that moment, or within so many nanoseconds of it.
+  std::optional<SceneHit> hit(const SceneRow& row, std::int64_t ns, double reach_ns) const;
+  traces::Interval span(EventId event) const;
+  std::optional<ScenePlace> place(EventId event) const;  // none: its row is not shown
   std::optional<EventId> beside(EventId event, int by) const;  // in its lane
   std::optional<EventId> first_in_lane(std::size_t row, std::int64_t from_ns) const;
   std::optional<EventId> twin_in_rank(EventId event, int by) const;
@@ -102,23 +83,40 @@ class Scene {
 
   StepLabel step_label(std::int64_t ns) const;
   traces::Interval step_at(std::int64_t ns) const;
-  QString figure(const SceneRow& row, traces::Interval window) const;  // beside its title
+  const std::map<std::int32_t, traces::Interval>& steps() const { return steps_; }
   HoverCard card(const SceneHit& hit) const;
   QString card_text(EventId event) const;
-  QString as_text(traces::Interval window) const;  // the rows and their figures
 
-  // Fills tiles, on any thread; keeps alive what it needs.
-  TileCache::Fill painter(const Theme& theme, double ratio) const;
-  void paint_shapes(QPainter& painter, double left, const PixelGrid& grid,
-                    const std::vector<TileRow>& rows) const;
-  void next_colouring() {}
-  bool is_busy() const { return false; }
+  const std::shared_ptr<const SceneContent>& content() const { return content_; }
+  void next_colouring();
+
+ Q_SIGNALS:
+  void changed();  // what is drawn, not only where
 
  private:
+  const Document& document(int index) const;
+  void lay_out_group(int document, std::size_t group);
+  void lay_out_units();
+  void add(SceneRow row);
+  std::int32_t base_id(std::size_t row) const;
+  SceneRow lane_row(int document, std::size_t index) const;
+  std::vector<std::size_t> units_in_view() const;
+
   Session& session_;
+  std::shared_ptr<const SceneContent> content_;
+  std::map<std::int32_t, traces::Interval> steps_;  // of the current document, by number
   std::vector<SceneRow> rows_;
-  std::set<std::int32_t> folded_, hidden_, pinned_;
+  std::unordered_map<std::int32_t, std::size_t> row_of_id_;
   double height_ = 0;
+  std::vector<std::size_t> units_shown_;
+
+  std::set<std::int32_t> folded_, hidden_;
+  std::vector<std::int32_t> pinned_;
+  std::map<std::int32_t, double> moved_;  // to this place among its group's rows
+
+  QFutureWatcher<std::shared_ptr<const GatheredUnits>> gathering_;
+  bool is_busy_ = false;
+  mutable std::optional<std::pair<EventId, std::vector<SceneArrow>>> arrows_;
 };
 
 }  // namespace foreshard::gui

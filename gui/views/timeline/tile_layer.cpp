@@ -29,6 +29,17 @@ QString text_for(const BoxLabel& label, double width) {
 
 }  // namespace
 
+void place_labels(const std::vector<BoxLabel>& texts, double left, double top,
+                  const PixelGrid& grid, std::vector<PlacedLabel>& labels) {
+  const double width = static_cast<double>(grid.count) / grid.ratio;
+  for (const BoxLabel& text : texts) {
+    const double from = std::max(grid.x(text.span.start_ns), 0.0);
+    const double to = std::min(grid.x(text.span.end_ns), width);
+    if (to - from < kPadding) continue;
+    labels.push_back({QRectF(left + from, top + text.top, to - from, text.height), &text});
+  }
+}
+
 void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels) {
   const auto is_before = [](const PlacedLabel& a, const PlacedLabel& b) {
     return std::make_tuple(a.box.top(), a.label->span.start_ns, a.label->span.end_ns) <
@@ -130,13 +141,7 @@ void TileLayer::paint(QPainter& painter, double left, const PixelGrid& grid,
       const QRectF source((static_cast<double>(piece.from) - begin) / stretch, 0,
                           static_cast<double>(piece.to - piece.from) / stretch, image.height());
       painter.drawImage(target, image, source);
-      for (const BoxLabel& label : piece.tile->labels) {
-        const double from = std::max(grid.x(label.span.start_ns), 0.0);
-        const double to = std::min(grid.x(label.span.end_ns),
-                                   static_cast<double>(grid.count) / grid.ratio);
-        if (to - from < kPadding) continue;
-        labels.push_back({QRectF(left + from, row.top + label.top, to - from, label.height), &label});
-      }
+      place_labels(piece.tile->labels, left, row.top, grid, labels);
     }
   }
   paint_box_labels(painter, std::move(labels));

@@ -49,6 +49,9 @@ struct PlacedLabel {
   QRectF box;  // what is seen of the box
   const BoxLabel* label;
 };
+// Adds what of the labels is in view; the lanes begin at `left`, the row at `top`.
+void place_labels(const std::vector<BoxLabel>& texts, double left, double top, const PixelGrid& grid,
+                  std::vector<PlacedLabel>& labels);
 void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels);
 
 }  // namespace foreshard::gui

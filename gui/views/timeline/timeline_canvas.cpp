@@ -28,10 +28,7 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   connect(&dwell_, &QTimer::timeout, this, &TimelineCanvas::show_card);
 
   const auto repaint = [this] { viewport()->update(); };
-  connect(&session.axis(), &TimeAxis::changed, this, [this] {
-    hide_card();
-    viewport()->update();
-  });
+  connect(&session.axis(), &TimeAxis::changed, this, &TimelineCanvas::follow_axis);
   connect(&session.selection(), &Selection::event_changed, this, repaint);
   connect(&session.selection(), &Selection::range_changed, this, repaint);
   connect(&session.selection(), &Selection::cursor_changed, this, repaint);
@@ -42,6 +39,11 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   connect(&Appearance::instance(), &Appearance::changed, this, &TimelineCanvas::take_appearance);
   connect(&motion_, &ZoomMotion::finished, this, repaint);
   connect(&tiles_, &TileCache::delivered, this, [this] {
+    viewport()->update();
+    tell_busy();
+  });
+  connect(&scene_, &Scene::changed, this, &TimelineCanvas::take_appearance);
+  connect(&figures_, &RowFigures::changed, this, [this] {
     viewport()->update();
     tell_busy();
   });
@@ -67,8 +69,25 @@ void TimelineCanvas::take_appearance() {
 }
 
 void TimelineCanvas::reset_tiles() {
-  tiles_.reset(scene_.painter(theme(), devicePixelRatioF()));
+  PixelGrid pixels;
+  pixels.origin_ns = session_.axis().bounds().start_ns;
+  pixels.ratio = devicePixelRatioF();
+  tiles_.reset([content = scene_.content(), &colours = theme(), pixels](const TileKey& key) {
+    PixelGrid grid = pixels;
+    grid.ns_per_pixel = key.ns_per_pixel;
+    const std::int64_t first = key.index * kTileWidth;
+    const RowId row = RowId::of(key.row);
+    const LaneShapes shapes = content->shapes(row, {grid.ns(first), grid.ns(first + kTileWidth)},
+                                              key.ns_per_pixel, colours);
+    return paint_tile(shapes, grid, first, kTileWidth, content->height_of(row), colours);
+  });
   minimap_.forget();
+  viewport()->update();
+}
+
+void TimelineCanvas::follow_axis() {
+  hide_card();
+  if (scene_.is_layout_stale()) lay_out();
   viewport()->update();
 }
 
@@ -93,7 +112,8 @@ void TimelineCanvas::scrollContentsBy(int, int) {
 }
 
 bool TimelineCanvas::is_busy() const {
-  return tiles_.is_busy() || memory_.is_busy() || motion_.is_moving() || scene_.is_busy();
+  return tiles_.is_busy() || memory_.is_busy() || motion_.is_moving() || scene_.is_busy() ||
+         figures_.is_busy();
 }
 
 void TimelineCanvas::tell_busy() {
@@ -138,8 +158,9 @@ QRectF TimelineCanvas::event_box(EventId event) const {
   const auto place = scene_.place(event);
   if (!place) return {};
   const PixelGrid pixels = grid();
-  const double from = kHeaderWidth + pixels.x(place->span.start_ns);
-  const double to = std::max(kHeaderWidth + pixels.x(place->span.end_ns), from + 2);
+  const traces::Interval span = scene_.span(event);
+  const double from = kHeaderWidth + pixels.x(span.start_ns);
+  const double to = std::max(kHeaderWidth + pixels.x(span.end_ns), from + 2);
   if (to < kHeaderWidth || from > viewport()->width()) return {};
   const QRectF row = row_box(scene_.rows()[place->row]);
   return {from, row.top() + place->top, to - from, place->height};
@@ -163,7 +184,13 @@ const SceneRow* TimelineCanvas::row_at(double y) const {
 
 QString TimelineCanvas::as_text() const {
   const auto& event = session_.selection().event();
-  return event ? scene_.card_text(*event) : scene_.as_text(session_.axis().window());
+  if (event) return scene_.card_text(*event);
+  QStringList lines;
+  for (const SceneRow& row : scene_.rows()) {
+    if (row.kind == SceneRow::Kind::unit || row.title.isEmpty()) continue;
+    lines << (row.title + QLatin1Char('\t') + (row.note + figures_.of(row.id)));
+  }
+  return lines.join(QLatin1Char('\n'));
 }
 
 }  // namespace foreshard::gui

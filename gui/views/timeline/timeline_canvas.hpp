@@ -14,6 +14,7 @@
 #include "gui/models/session/session.hpp"
 #include "gui/views/timeline/memory_strip.hpp"
 #include "gui/views/timeline/minimap.hpp"
+#include "gui/views/timeline/row_figures.hpp"
 #include "gui/views/timeline/ruler.hpp"
 #include "gui/views/timeline/scene.hpp"
 #include "gui/views/timeline/tile_cache.hpp"
@@ -51,6 +52,7 @@ class TimelineCanvas : public QAbstractScrollArea {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
   bool viewportEvent(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
@@ -108,7 +110,10 @@ class TimelineCanvas : public QAbstractScrollArea {
   // Painting:
   void paint(QPainter& painter, const QRect& dirty, bool as_shapes);
   void paint_rows(QPainter& painter, bool as_shapes);
+  void paint_lanes_as_shapes(QPainter& painter, const PixelGrid& pixels,
+                             const std::vector<TileRow>& rows) const;
   void paint_grid(QPainter& painter, const QRectF& lanes) const;
+  void paint_missing(QPainter& painter, const QRectF& lanes) const;
   void paint_selection(QPainter& painter) const;
   void paint_card(QPainter& painter);
   void show_card();
@@ -118,6 +123,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void take_document();
   void take_appearance();
   void reset_tiles();
+  void follow_axis();
   void lay_out();
   void tell_busy();
 
@@ -126,10 +132,12 @@ class TimelineCanvas : public QAbstractScrollArea {
   PixelGrid grid() const;
   Ruler ruler() const;
   std::int64_t ns_at(double x) const;
+  double reach_ns() const;
   const SceneRow* row_at(double y) const;
 
   Session& session_;
   Scene scene_;
+  RowFigures figures_;
   Minimap minimap_;
   MemoryStrip memory_;
   TileCache tiles_;
@@ -139,6 +147,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   Drag drag_ = Drag::none;
   QPointF press_, last_, mouse_;
   bool has_moved_ = false;
+  bool shows_focus_ = false;  // reached by keys
   bool drags_are_swapped_ = false;
   std::int64_t drag_start_ns_ = 0;
   std::size_t held_mark_ = 0;
@@ -146,6 +155,7 @@ class TimelineCanvas : public QAbstractScrollArea {
 
   QTimer dwell_;
   std::optional<SceneHit> hovered_;
+  HoverCard card_;
   QRectF card_box_;
   std::size_t current_lane_ = 0;  // of the keys, index into the scene's rows
   double dragged_lane_y_ = -1;

@@ -143,8 +143,8 @@ TEST_F(TinyPrediction, PeaksAreTheAllocatorsOwn) {
   EXPECT_EQ(memory.capacity(), prediction->capacity);
   EXPECT_EQ(memory.answer().state, Role::ok);
   EXPECT_EQ(memory.answer().lead, QStringLiteral("The step fits:"));
-  EXPECT_TRUE(memory.answer().detail.startsWith(
-      QString::fromStdString(peak_sentence(*prediction->explanation))));
+  EXPECT_EQ(memory.answer().explanation,
+            QString::fromStdString(peak_sentence(*prediction->explanation)));
 }
 
 TEST_F(TinyPrediction, BlocksOfEqualLayersAreOneOwner) {
