@@ -16,13 +16,6 @@ bool is_gather(const std::string& name) {
          name.find("AllGather") != std::string::npos;
 }
 
-// The optimizer works on shards, shards are copied in before they are gathered, and gradients are
-// reduced after the parameters were used.
-bool is_use(const std::string& name) {
-  const bool is_copy_in = is_gather(name) && name.find("copy_in") != std::string::npos;
-  return !is_copy_in && name.find("reduce_scatter") == std::string::npos;
-}
-
 void count_most(GatheredUnits& gathered) {
   struct Change {
     std::int64_t ns, bytes;
@@ -80,7 +73,11 @@ GatheredUnits gathered_units(const traces::Trace& trace, int rank) {
       const auto at = number.find(event->unit);
       const std::string& name = trace.strings[event->name];
       const std::string& phase = trace.strings[event->phase];
-      if (at == number.end() || phase == "optimizer" || !is_use(name)) continue;
+      // The optimizer works on shards, and a collective's copies come before or after the use.
+      if (at == number.end() || phase == "optimizer" || is_gather(name) ||
+          name.find("reduce_scatter") != std::string::npos) {
+        continue;
+      }
       GatheredSpan& span = gathered.units[at->second].spans.back();
       if (event->start_ns < span.gathering.end_ns) continue;
       if (span.used.end_ns == span.used.start_ns) span.used.start_ns = event->start_ns;

@@ -1,6 +1,8 @@
 #include "gui/views/memory/memory_canvas.hpp"
 
+#include <QHelpEvent>
 #include <QMouseEvent>
+#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -83,6 +85,27 @@ void MemoryCanvas::resizeEvent(QResizeEvent*) {
 void MemoryCanvas::changeEvent(QEvent* event) {
   PaintedWidget::changeEvent(event);
   repaint_all();
+}
+
+// What a pixel shows: its time, the levels and what they consist of.
+bool MemoryCanvas::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return PaintedWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const auto sample = help->pos().x() < kGutter ? std::nullopt : sample_at(help->pos().x());
+  QStringList lines;
+  if (sample) {
+    lines << time_text(*sample)
+          << tr("%1 allocated").arg(bytes_figure(plot_.curve->allocated(*sample)).text())
+          << tr("%1 reserved").arg(bytes_figure(plot_.curve->reserved(*sample)).text());
+    const auto levels = plot_.curve->bytes_by_layer(*sample);
+    for (std::size_t n = levels.size(); n-- > 0;) {
+      if (levels[n] <= 0) continue;
+      lines << plot_.curve->layers()[n].name + QStringLiteral("  ") +
+                   bytes_figure(levels[n]).text();
+    }
+  }
+  QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this);
+  return true;
 }
 
 void MemoryCanvas::mousePressEvent(QMouseEvent* event) {

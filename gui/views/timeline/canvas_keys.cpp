@@ -17,6 +17,11 @@ constexpr int kFaster = 4;             // with Shift
 
 }  // namespace
 
+void TimelineCanvas::focusInEvent(QFocusEvent* event) {
+  shows_focus_ = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason;
+  QAbstractScrollArea::focusInEvent(event);
+}
+
 void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
   const Qt::KeyboardModifiers modifiers = event->modifiers() & ~Qt::KeypadModifier;
   const bool is_handled = modifiers == Qt::AltModifier    ? press_with_alt(event->key())

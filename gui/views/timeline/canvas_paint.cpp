@@ -5,6 +5,7 @@
 #include <QPaintEvent>
 #include <QScrollBar>
 
+#include "gui/paint/hatch.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/views/timeline/arrows.hpp"
@@ -46,7 +47,7 @@ void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes
                      viewport()->height() - ruler_box().bottom());
   paint_time_lines(painter, below, now, session_.selection());
   paint_ruler(painter, ruler_box(), kHeaderWidth, now, session_.selection());
-  if (hasFocus() && !as_shapes) {
+  if (hasFocus() && shows_focus_ && !as_shapes) {
     painter.setPen(QPen(theme()[Role::focus], 2));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(QRectF(viewport()->rect()).adjusted(1, 1, -1, -1));
@@ -61,6 +62,7 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
   paint_grid(painter, lanes);
 
   const PixelGrid pixels = grid();
+  paint_missing(painter, lanes);
   std::vector<TileRow> visible;
   std::vector<std::int32_t> shown;
   for (const SceneRow& row : scene_.rows()) {
@@ -68,7 +70,7 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
     if (!box.intersects(rows_box())) continue;
     shown.push_back(row.id);
     paint_row_header(painter, box, kHeaderWidth, row, figures_.of(row.id),
-                     hasFocus() && scene_.index_of(row) == current_lane_);
+                     hasFocus() && shows_focus_ && scene_.index_of(row) == current_lane_);
     if (row.kind != SceneRow::Kind::section) visible.push_back({row.id, box.top(), row.height});
   }
   if (!motion_.is_moving()) {
@@ -113,6 +115,17 @@ void TimelineCanvas::paint_grid(QPainter& painter, const QRectF& lanes) const {
     painter.fillRect(QRectF(lanes.left() + tick.pixel, lanes.top(), hairline, lanes.height()),
                      theme()[Role::grid]);
   }
+}
+
+// From where on events are missing, as the run was stopped.
+void TimelineCanvas::paint_missing(QPainter& painter, const QRectF& lanes) const {
+  const traces::Trace& trace = *session_.current()->trace;
+  if (trace.complete) return;
+  const double from = std::max(grid().x(trace.complete_until_ns), 0.0);
+  if (from >= lanes.width()) return;
+  painter.setBrushOrigin(QPointF(lanes.left() + grid().x(trace.complete_until_ns), 0));
+  painter.fillRect(lanes.adjusted(from, 0, 0, 0), hatch(theme()[Role::line], Hatch::cross));
+  painter.setBrushOrigin(0, 0);
 }
 
 void TimelineCanvas::paint_selection(QPainter& painter) const {

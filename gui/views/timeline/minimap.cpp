@@ -40,7 +40,7 @@ void paint_step_names(QPainter& painter, const QRectF& lanes, const Scene& scene
   const Scale scale(axis, lanes);
   for (const auto& [step, span] : scene.steps()) {
     const double from = scale.x(span.start_ns), to = scale.x(span.end_ns);
-    const QString name = QObject::tr("step %1").arg(step);
+    const QString name = step == 0 ? QObject::tr("set-up") : QObject::tr("step %1").arg(step);
     const double width = label_width(name, Text::tick) + 8;
     if (to - from < width + 2) continue;
     const QRectF box(from + 1, lanes.top() + 1, width, 14);

@@ -25,13 +25,36 @@ void fill_line(QPainter& painter, double x, double top, double bottom, QColor co
   painter.fillRect(QRectF(x, top, hairline, bottom - top), colour);
 }
 
-void paint_ticks(QPainter& painter, const QRectF& lanes, const Ruler& ruler) {
+// Where the pills of the cursor and the range and the marks' flags stand in place of ticks.
+std::vector<std::pair<double, double>> covered(const Ruler& ruler, const Selection& selection) {
+  constexpr double kHalfPill = 36;
+  std::vector<std::pair<double, double>> spans;
+  const auto around = [&](double x) { spans.emplace_back(x - kHalfPill, x + kHalfPill); };
+  if (selection.cursor_ns()) around(ruler.grid.x(*selection.cursor_ns()));
+  if (const auto& range = selection.range()) {
+    const double from = std::max(ruler.grid.x(range->start_ns), 0.0);
+    const double to = std::min(ruler.grid.x(range->end_ns), ruler.width);
+    spans.emplace_back(from - kHandleWidth, to + kHandleWidth);
+  }
+  for (const std::int64_t mark : selection.marks()) {
+    spans.emplace_back(ruler.grid.x(mark), ruler.grid.x(mark) + kFlagWidth);
+  }
+  return spans;
+}
+
+void paint_ticks(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
+                 const Selection& selection) {
+  const auto spans = covered(ruler, selection);
   for (const Tick& tick : ruler.ticks()) {
     const double x = lanes.left() + tick.pixel;
     const bool is_large = !tick.text.isEmpty();
     fill_line(painter, x, lanes.bottom() - (is_large ? 6 : 3), lanes.bottom(),
               theme()[is_large ? Role::text3 : Role::strong_line]);
-    if (!is_large) continue;
+    const double half = is_large ? figure_label_width(tick.text, Text::secondary) / 2 : 0;
+    const bool is_covered = std::any_of(spans.begin(), spans.end(), [&](const auto& span) {
+      return tick.pixel + half > span.first && tick.pixel - half < span.second;
+    });
+    if (!is_large || is_covered) continue;
     draw_figure_label(painter, QRectF(x - 60, lanes.top(), 120, lanes.height() - 4),
                       Qt::AlignHCenter, tick.text, Text::secondary, theme()[Role::text2]);
   }
@@ -110,7 +133,7 @@ void paint_ruler(QPainter& painter, const QRectF& box, double left, const Ruler&
   const QRectF lanes(left, box.top(), ruler.width, box.height());
   painter.save();
   painter.setClipRect(lanes, Qt::IntersectClip);
-  paint_ticks(painter, lanes, ruler);
+  paint_ticks(painter, lanes, ruler, selection);
   if (selection.range()) paint_range(painter, lanes, ruler, *selection.range());
   paint_marks(painter, lanes, ruler, selection.marks());
   painter.restore();

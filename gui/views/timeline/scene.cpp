@@ -93,6 +93,7 @@ SceneRow Scene::lane_row(int document_index, std::size_t index) const {
 }
 
 void Scene::lay_out() {
+  constexpr double kBelow = 6;
   rows_.clear();
   row_of_id_.clear();
   height_ = 0;
@@ -109,6 +110,7 @@ void Scene::lay_out() {
     }
   }
   lay_out_units();
+  if (!rows_.empty()) height_ += kBelow;
 }
 
 void Scene::lay_out_group(int document_index, std::size_t index) {
@@ -185,8 +187,11 @@ void Scene::lay_out_units() {
   section.height = content_->height_of(id);
   section.is_open = folded_.count(section.id) == 0;
   section.title = tr("Gathered units");
-  section.note = tr("at most %n unit(s) at once", nullptr, static_cast<int>(gathered.most)) +
-                 QStringLiteral(" · ") + bytes_figure(gathered.most_bytes).text();
+  section.note = gathered.most == 1 ? tr("at most 1 unit at once")
+                                    : tr("at most %1 units at once").arg(gathered.most);
+  if (gathered.most_bytes > 0) {
+    section.note += QStringLiteral(" · ") + bytes_figure(gathered.most_bytes).text();
+  }
   section.legend = {{tr("gathering"), theme()[Role::all_gather]},
                     {tr("held, not in use"), theme()[Role::strong_line]},
                     {tr("in use"), {}, true}};

@@ -143,7 +143,7 @@ StepLabel Scene::step_label(std::int64_t ns) const {
   StepLabel label{tr("Trace"), tr("time from its start"), session_.axis().bounds().start_ns};
   for (const auto& [step, span] : steps_) {
     if (span.start_ns <= ns && span.start_ns >= label.origin_ns) {
-      label.title = tr("Step %1").arg(step);
+      label.title = step == 0 ? tr("Set-up") : tr("Step %1").arg(step);
       label.origin_ns = span.start_ns;
     }
   }

@@ -12,6 +12,7 @@ namespace foreshard::gui {
 namespace {
 
 constexpr double kSectionHeight = 24, kFoldedHeight = 8, kUnitHeight = 20, kLowUnitHeight = 7;
+constexpr double kExposedBar = 8;
 constexpr double kPaleColumn = 0.62;     // towards the canvas
 constexpr double kLabelPixels = 14;      // below, no text fits
 constexpr double kAboutHeld = 0.78;      // towards the canvas: held, not in use
@@ -23,7 +24,7 @@ double height_of_kind(RowKind kind) {
     case RowKind::host: return 16;
     case RowKind::compute: return 40;
     case RowKind::copies: return 14;
-    case RowKind::exposed: return 8;
+    case RowKind::exposed: return 16;
     default: return 22;
   }
 }
@@ -50,7 +51,8 @@ LaneShapes lane_shapes(const SceneContent::Part& part, std::size_t index, Colour
   const Row& row = lanes.rows()[index];
   const RowShapes found = lanes.shapes(index, by, window, ns_per_pixel);
   const Colouring& colouring = lanes.colouring(by);
-  const double gap = height > 12 ? 1 : 0;
+  // The bar of exposed communication is thinner than its title.
+  const double gap = row.kind == RowKind::exposed ? (height - kExposedBar) / 2 : height > 12 ? 1 : 0;
   LaneShapes shapes;
   for (const ColumnShape& column : found.columns) {
     LaneColumn& out = shapes.columns.emplace_back();

@@ -52,6 +52,7 @@ class TimelineCanvas : public QAbstractScrollArea {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
   bool viewportEvent(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
@@ -112,6 +113,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void paint_lanes_as_shapes(QPainter& painter, const PixelGrid& pixels,
                              const std::vector<TileRow>& rows) const;
   void paint_grid(QPainter& painter, const QRectF& lanes) const;
+  void paint_missing(QPainter& painter, const QRectF& lanes) const;
   void paint_selection(QPainter& painter) const;
   void paint_card(QPainter& painter);
   void show_card();
@@ -145,6 +147,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   Drag drag_ = Drag::none;
   QPointF press_, last_, mouse_;
   bool has_moved_ = false;
+  bool shows_focus_ = false;  // reached by keys
   bool drags_are_swapped_ = false;
   std::int64_t drag_start_ns_ = 0;
   std::size_t held_mark_ = 0;

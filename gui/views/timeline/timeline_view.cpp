@@ -3,6 +3,7 @@
 #include <QVBoxLayout>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/views/timeline/step_strip.hpp"
 
 namespace foreshard::gui {
 
@@ -15,7 +16,13 @@ TimelineView::TimelineView(Session& session, QWidget* parent)
   strip_->hide();  // until the window shows it
   connect(canvas_, &TimelineCanvas::busy_changed, this, &View::busy_changed);
   connect(&session.axis(), &TimeAxis::changed, this, &View::status_changed);
-  connect(&session, &Session::current_changed, this, &View::status_changed);
+  const auto take = [this] {
+    const DocumentPtr document = this->session().current();
+    strip_->set_figures(document == nullptr ? std::vector<StripFigure>() : step_strip(*document));
+    Q_EMIT status_changed();
+  };
+  connect(&session, &Session::current_changed, this, take);
+  take();
 }
 
 QString TimelineView::status() const {
