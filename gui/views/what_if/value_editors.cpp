@@ -62,7 +62,7 @@ void SliderEditor::show_surroundings(const Surroundings* surroundings) {
     const Candidate* notch = surroundings->notch(control_.key, choice.value);
     QString& reason = reasons.emplace_back();
     if (notch == nullptr) continue;
-    if (notch->error) reason = error_text(*notch->error);
+    if (notch->error) reason = key_error_text(*notch->error);
     if (notch->oom) reason = tr("Does not fit: %1").arg(failure_text(*notch->oom));
   }
   slider_->set_misfits(std::move(reasons));
