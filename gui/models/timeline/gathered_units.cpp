@@ -68,7 +68,7 @@ GatheredUnits gathered_units(const traces::Trace& trace, int rank) {
       const std::string& name = trace.strings[event->name];
       const std::string& phase = trace.strings[event->phase];
       // The optimizer works on shards, and a collective's copies come before or after the use.
-      if (at == number.end() || phase == "optimizer" || is_gather(name) ||
+      if (at == number.end() || phase == "optimizer" ||
           name.find("reduce_scatter") != std::string::npos) {
         continue;
       }
