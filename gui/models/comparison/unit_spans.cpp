@@ -73,9 +73,4 @@ std::vector<Ribbon> ribbons(const std::vector<UnitSpan>& baseline,
   return result;
 }
 
-std::string brief_unit(const std::string& unit) {
-  const auto dot = unit.rfind('.');
-  return dot == std::string::npos ? unit : unit.substr(dot + 1);
-}
-
 }  // namespace foreshard::gui

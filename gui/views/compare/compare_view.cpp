@@ -147,7 +147,6 @@ void CompareView::connect_parts() {
   }
 }
 
-// The window may hide and show strip and inspector, but owns neither before it places them.
 QWidget* CompareView::strip() {
   return strip_;
 }
