@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "traces/allocator/trace_history.hpp"
+#include "traces/metadata.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -35,6 +36,8 @@ std::optional<simulator::PeakExplanation> explanation_of(const MemorySource& sou
 
 std::optional<std::int64_t> memory_capacity(const MemorySource& source, int rank) {
   if (source.prediction != nullptr) return source.prediction->capacity;
+  const auto recorded = traces::integer(source.trace->metadata, "device_memory_bytes", 0);
+  if (recorded > 0) return recorded;
   const auto history = traces::history_of(*source.trace, rank, "trace");
   return history ? history->capacity : std::nullopt;
 }
@@ -63,6 +66,27 @@ RankMemory::RankMemory(const MemorySource& source, int rank)
   known.capacity = capacity_;
   known.is_predicted = source.is_predicted;
   answer_ = memory_answer(*curve_, known, peak.moment, peak.map);
+}
+
+std::optional<std::size_t> RankMemory::highest_in(traces::Interval step) const {
+  const MemoryColumns shown =
+      curve_->columns(time_clock(), std::vector{step.start_ns, step.end_ns + 1});
+  if (shown.samples[0] == MemoryColumns::kNothing) return std::nullopt;
+  return shown.samples[0];
+}
+
+std::size_t RankMemory::peak_near(traces::Interval step) const {
+  const auto highest = highest_in(step);
+  const bool is_peak = highest && curve_->allocated(*highest) == curve_->allocated(curve_->peak());
+  return is_peak ? *highest : curve_->peak();
+}
+
+std::size_t RankMemory::opening_sample(std::optional<std::int64_t> cursor_ns,
+                                       traces::Interval step) const {
+  if (cursor_ns) return curve_->sample_at(time_clock(), *cursor_ns).value_or(0);
+  if (curve_->failure()) return *curve_->failure();
+  if (curve_->best_clock() == MemoryClock::event_order) return curve_->peak();
+  return highest_in(step).value_or(curve_->peak());
 }
 
 MomentOfRank RankMemory::moment(std::size_t sample) const {

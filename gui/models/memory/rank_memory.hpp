@@ -50,9 +50,21 @@ class RankMemory {
     return phases_[static_cast<std::size_t>(clock)];
   }
 
+  // Where most is allocated: within `step` where it is as much there as ever.
+  std::size_t peak_near(traces::Interval step) const;
+  // At the cursor, at the request that failed, or where most is allocated in the step.
+  std::size_t opening_sample(std::optional<std::int64_t> cursor_ns, traces::Interval step) const;
+  // The clock in time that cursors of other views are related to.
+  MemoryClock time_clock() const {
+    return curve_->has(MemoryClock::device_time) ? MemoryClock::device_time
+                                                 : MemoryClock::host_time;
+  }
+
   MomentOfRank moment(std::size_t sample) const;
 
  private:
+  std::optional<std::size_t> highest_in(traces::Interval step) const;
+
   std::shared_ptr<const traces::Trace> trace_;
   std::shared_ptr<const MemoryCurve> curve_;
   AllocatorStates states_;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "gui/models/base/colour_role.hpp"
@@ -43,9 +43,9 @@ class Colouring {
   ColourBy by_;
   std::vector<Fill> fills_;
   std::vector<traces::StringId> units_;
-  std::vector<CategoryId> of_unit_;               // by string
-  std::map<std::uint64_t, CategoryId> of_event_;  // by name and phase
-  std::vector<CategoryId> of_phase_;              // by string
+  std::vector<CategoryId> of_unit_;                         // by string
+  std::unordered_map<std::uint64_t, CategoryId> of_event_;  // by name and phase
+  std::vector<CategoryId> of_phase_;                        // by string
   CategoryId exposed_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gui/models/timeline/lane_events.hpp"
 #include "traces/intervals.hpp"
 
 namespace foreshard::gui {
@@ -47,16 +48,21 @@ std::vector<Interval> without(const std::vector<Interval>& from, const std::vect
 DerivedRows derive_rows(const traces::Trace& trace, int rank) {
   std::vector<const traces::Event*> work, host;
   std::vector<Interval> compute, communication;
-  for (const traces::Event& event : trace.events) {
-    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
-    if (lane.rank != rank) continue;
-    if (lane.device && event.kind == EventKind::compute) {
-      compute.push_back({event.start_ns, event.end_ns});
-      if (event.phase != 0 || event.unit != 0) work.push_back(&event);
-    } else if (lane.device && event.kind == EventKind::communication) {
-      communication.push_back({event.start_ns, event.end_ns});
-    } else if (!lane.device && event.kind == EventKind::host_compute && event.phase != 0) {
-      host.push_back(&event);
+  for (std::size_t lane = 0; lane < trace.lanes.size(); ++lane) {
+    if (trace.lanes[lane].rank != rank) continue;
+    const bool is_device = trace.lanes[lane].device;
+    const LaneEvents events = events_of(trace, static_cast<std::int32_t>(lane));
+    for (std::size_t n = events.first; n < events.end; ++n) {
+      const traces::Event& event = trace.events[n];
+      if (event.end_ns <= event.start_ns) continue;
+      if (is_device && event.kind == EventKind::compute) {
+        compute.push_back({event.start_ns, event.end_ns});
+        if (event.phase != 0 || event.unit != 0) work.push_back(&event);
+      } else if (is_device && event.kind == EventKind::communication) {
+        communication.push_back({event.start_ns, event.end_ns});
+      } else if (!is_device && event.kind == EventKind::host_compute && event.phase != 0) {
+        host.push_back(&event);
+      }
     }
   }
   if (work.empty()) work = host;

@@ -2,23 +2,13 @@
 
 #include <algorithm>
 
+#include "gui/models/timeline/lane_events.hpp"
+
 namespace foreshard::gui {
 namespace {
 
 using traces::Event;
 using traces::EventKind;
-
-struct LaneEvents {
-  std::size_t first = 0, end = 0;
-};
-
-LaneEvents events_of(const traces::Trace& trace, std::int32_t lane) {
-  const auto before = [](const Event& event, std::int32_t number) { return event.lane < number; };
-  const auto begin = trace.events.begin();
-  const auto first = std::lower_bound(begin, trace.events.end(), lane, before);
-  const auto end = std::lower_bound(first, trace.events.end(), lane + 1, before);
-  return {static_cast<std::size_t>(first - begin), static_cast<std::size_t>(end - begin)};
-}
 
 bool is_work(const Event& event) {
   return traces::is_device_work(event.kind) || event.kind == EventKind::host_compute;

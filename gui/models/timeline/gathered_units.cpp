@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "gui/models/timeline/lane_events.hpp"
+
 namespace foreshard::gui {
 namespace {
 
@@ -12,6 +14,13 @@ using traces::EventKind;
 bool is_gather(const std::string& name) {
   return name.find("all_gather") != std::string::npos ||
          name.find("AllGather") != std::string::npos;
+}
+
+// The optimizer works on shards, shards are cast and copied in on a stream of their own before they
+// are gathered, and gradients are reduced after the parameters were used.
+bool is_use(const std::string& name, const std::string& lane) {
+  return lane.find("copy_in") == std::string::npos && !is_gather(name) &&
+         name.find("reduce_scatter") == std::string::npos;
 }
 
 void count_most(GatheredUnits& gathered) {
@@ -43,11 +52,15 @@ void count_most(GatheredUnits& gathered) {
 
 GatheredUnits gathered_units(const traces::Trace& trace, int rank) {
   std::vector<const Event*> events;
-  for (const Event& event : trace.events) {
-    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
-    if (lane.rank != rank || !lane.device || event.unit == 0) continue;
-    if (event.kind == EventKind::compute || event.kind == EventKind::communication) {
-      events.push_back(&event);
+  for (std::size_t lane = 0; lane < trace.lanes.size(); ++lane) {
+    if (trace.lanes[lane].rank != rank || !trace.lanes[lane].device) continue;
+    const LaneEvents range = events_of(trace, static_cast<std::int32_t>(lane));
+    for (std::size_t n = range.first; n < range.end; ++n) {
+      const Event& event = trace.events[n];
+      if (event.unit == 0) continue;
+      if (event.kind == EventKind::compute || event.kind == EventKind::communication) {
+        events.push_back(&event);
+      }
     }
   }
   std::stable_sort(events.begin(), events.end(),
@@ -67,11 +80,9 @@ GatheredUnits gathered_units(const traces::Trace& trace, int rank) {
       const auto at = number.find(event->unit);
       const std::string& name = trace.strings[event->name];
       const std::string& phase = trace.strings[event->phase];
-      // The optimizer works on shards, and a collective's copies come before or after the use.
-      if (at == number.end() || phase == "optimizer" ||
-          name.find("reduce_scatter") != std::string::npos) {
-        continue;
-      }
+      const std::string& lane_name =
+          trace.strings[trace.lanes[static_cast<std::size_t>(event->lane)].name];
+      if (at == number.end() || phase == "optimizer" || !is_use(name, lane_name)) continue;
       GatheredSpan& span = gathered.units[at->second].spans.back();
       if (event->start_ns < span.gathering.end_ns) continue;
       if (span.used.end_ns == span.used.start_ns) span.used.start_ns = event->start_ns;

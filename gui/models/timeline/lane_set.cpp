@@ -3,9 +3,11 @@
 #include <QtConcurrent>
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "gui/models/timeline/derived_rows.hpp"
+#include "gui/models/timeline/lane_events.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::gui {
@@ -49,29 +51,24 @@ std::string title_of(const std::vector<int>& ranks) {
 }
 
 // A lane's events, split into rows in which none overlaps another.
-std::vector<std::vector<std::int32_t>> by_depth(const traces::Trace& trace, std::int32_t first,
-                                                std::int32_t end) {
+std::vector<std::vector<std::int32_t>> by_depth(const traces::Trace& trace, LaneEvents events) {
   std::vector<std::vector<std::int32_t>> rows;
   std::vector<std::int64_t> free_from;
-  for (std::int32_t n = first; n < end; ++n) {
-    const traces::Event& event = trace.events[static_cast<std::size_t>(n)];
+  for (std::size_t n = events.first; n < events.end; ++n) {
+    const traces::Event& event = trace.events[n];
     std::size_t depth = 0;
     while (depth < rows.size() && free_from[depth] > event.start_ns) ++depth;
     if (depth == rows.size()) {
       rows.emplace_back();
       free_from.push_back(0);
     }
-    rows[depth].push_back(n);
+    rows[depth].push_back(static_cast<std::int32_t>(n));
     free_from[depth] = std::max(event.end_ns, event.start_ns);
   }
   return rows;
 }
 
-struct LaneRange {
-  std::int32_t first = 0, end = 0;
-};
-
-RowKind kind_of(const traces::Trace& trace, const traces::Lane& lane, LaneRange range) {
+RowKind kind_of(const traces::Trace& trace, const traces::Lane& lane, LaneEvents range) {
   if (!lane.device) return RowKind::host;
   const std::string& name = trace.strings[lane.name];
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
@@ -82,8 +79,8 @@ RowKind kind_of(const traces::Trace& trace, const traces::Lane& lane, LaneRange 
   if (has("compute")) return RowKind::compute;
   // Of others' recordings, by what runs there most.
   std::int64_t kernels = 0, collectives = 0, copies = 0;
-  for (std::int32_t n = range.first; n < range.end; ++n) {
-    const traces::EventKind kind = trace.events[static_cast<std::size_t>(n)].kind;
+  for (std::size_t n = range.first; n < range.end; ++n) {
+    const traces::EventKind kind = trace.events[n].kind;
     kernels += kind == traces::EventKind::compute;
     collectives += kind == traces::EventKind::communication;
     copies += kind == traces::EventKind::memory;
@@ -109,13 +106,9 @@ std::string title_of_lane(const traces::Trace& trace, const traces::Lane& lane, 
 LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
     : trace_(std::move(trace)), launches_(*trace_) {
   const traces::Trace& t = *trace_;
-  std::vector<LaneRange> ranges(t.lanes.size());
-  for (std::size_t n = 0; n < t.events.size();) {
-    const auto lane = static_cast<std::size_t>(t.events[n].lane);
-    std::size_t end = n;
-    while (end < t.events.size() && t.events[end].lane == t.events[n].lane) ++end;
-    ranges[lane] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(end)};
-    n = end;
+  std::vector<LaneEvents> ranges(t.lanes.size());
+  for (std::size_t lane = 0; lane < ranges.size(); ++lane) {
+    ranges[lane] = events_of(t, static_cast<std::int32_t>(lane));
   }
   rows_of_lane_.resize(t.lanes.size());
   for (auto& [rank, ranks] : ranks_drawn(t)) {
@@ -137,7 +130,7 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [kind, lane] : lanes) {
       int depth = 0;
-      for (auto& events : by_depth(t, ranges[lane].first, ranges[lane].end)) {
+      for (auto& events : by_depth(t, ranges[lane])) {
         rows_of_lane_[lane].push_back(rows_.size());
         rows_.emplace_back(kind, rank, title_of_lane(t, t.lanes[lane], kind), t, std::move(events),
                            static_cast<int>(lane), depth++);
@@ -160,25 +153,22 @@ RowPlace LaneSet::place(std::int32_t event) const {
 }
 
 const LaneSet::Coloured& LaneSet::coloured(ColourBy by) const {
-  const std::scoped_lock lock(mutex_);
-  auto& made = coloured_[static_cast<std::size_t>(by)];
-  if (made == nullptr) {
-    auto coloured = std::make_unique<Coloured>(*trace_, by);
-    coloured->pyramids.resize(rows_.size());
+  Lazy& made = coloured_[static_cast<std::size_t>(by)];
+  std::call_once(made.once, [&] {
+    made.value = std::make_unique<Coloured>(*trace_, by);
+    made.value->pyramids.resize(rows_.size());
     std::vector<std::size_t> numbers(rows_.size());
-    for (std::size_t n = 0; n < numbers.size(); ++n) numbers[n] = n;
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
     QtConcurrent::blockingMap(numbers, [&](std::size_t n) {
-      coloured->pyramids[n] = Pyramid(rows_[n], coloured->colouring);
+      made.value->pyramids[n] = Pyramid(rows_[n], made.value->colouring);
     });
-    made = std::move(coloured);
-  }
-  return *made;
+  });
+  return *made.value;
 }
 
 RowShapes LaneSet::shapes(std::size_t row, ColourBy by, traces::Interval window,
                           double ns_per_pixel) const {
-  const Coloured& chosen = coloured(by);
-  return shapes_of(rows_[row], chosen.colouring, chosen.pyramids[row], window, ns_per_pixel);
+  return shapes_of(rows_[row], coloured(by).pyramids[row], window, ns_per_pixel);
 }
 
 }  // namespace foreshard::gui

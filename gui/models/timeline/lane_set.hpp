@@ -54,6 +54,10 @@ class LaneSet {
     Colouring colouring;
     std::vector<Pyramid> pyramids;  // of each row
   };
+  struct Lazy {
+    std::once_flag once;
+    std::unique_ptr<Coloured> value;
+  };
   const Coloured& coloured(ColourBy by) const;
 
   std::shared_ptr<const traces::Trace> trace_;
@@ -61,9 +65,7 @@ class LaneSet {
   std::vector<Row> rows_;
   std::vector<std::vector<std::size_t>> rows_of_lane_;
   std::vector<RankGroup> groups_;
-  mutable std::mutex mutex_;
-  mutable std::array<std::unique_ptr<Coloured>, static_cast<std::size_t>(ColourBy::kCount)>
-      coloured_;
+  mutable std::array<Lazy, static_cast<std::size_t>(ColourBy::kCount)> coloured_;
 };
 
 }  // namespace foreshard::gui

@@ -6,8 +6,7 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr std::size_t kItemsPerCell = 32;
-constexpr int kCoarsest = 62;
+constexpr std::size_t kItemsPerCell = 16;
 
 // Shares of more categories than a cell keeps, until it is known which are the largest.
 struct OpenCell {
@@ -60,34 +59,6 @@ struct OpenCell {
   }
 };
 
-std::vector<Cell> from_items(const Row& row, const Colouring& colouring, int level,
-                             std::int64_t first, std::size_t count) {
-  std::vector<OpenCell> open(count);
-  const double length = std::ldexp(1.0, level);
-  const std::int64_t last = first + static_cast<std::int64_t>(count) - 1;
-  // An item without length is in the cell of its moment.
-  std::size_t item = row.first_ending_after((first << level) - 1);
-  for (; item < row.size(); ++item) {
-    const traces::Interval span = row.span(item);
-    if (cell_of(span.start_ns, level) > last) break;
-    const std::int64_t end = std::max(span.end_ns - 1, span.start_ns);
-    const std::int64_t from = std::max(cell_of(span.start_ns, level), first);
-    const std::int64_t to = std::min(cell_of(end, level), last);
-    const CategoryId category = colouring.category(row, item);
-    for (std::int64_t n = from; n <= to; ++n) {
-      const std::int64_t begin = std::max(span.start_ns, n << level);
-      const std::int64_t until = std::min(span.end_ns, (n + 1) << level);
-      OpenCell& cell = open[static_cast<std::size_t>(n - first)];
-      cell.add(category, static_cast<double>(until - begin) / length);
-      cell.add_item(static_cast<std::int32_t>(item), span.end_ns - span.start_ns);
-    }
-  }
-  std::vector<Cell> cells(count);
-  std::transform(open.begin(), open.end(), cells.begin(),
-                 [](const OpenCell& c) { return c.close(); });
-  return cells;
-}
-
 Cell joined(const Row& row, const Cell& a, const Cell& b) {
   OpenCell open;
   for (const Cell* part : {&a, &b}) {
@@ -105,58 +76,81 @@ Cell joined(const Row& row, const Cell& a, const Cell& b) {
 
 }  // namespace
 
-Pyramid::Pyramid(const Row& row, const Colouring& colouring) {
+Pyramid::Pyramid(const Row& row, const Colouring& colouring) : categories_(row.size()) {
   if (row.size() == 0) return;
+  for (std::size_t item = 0; item < row.size(); ++item) {
+    categories_[item] = colouring.category(row, item);
+  }
   const std::int64_t start = row.span(0).start_ns;
   const std::int64_t end = std::max(row.span(row.size() - 1).end_ns, start + 1);
   const double per_cell = static_cast<double>(end - start) / static_cast<double>(row.size()) *
                           static_cast<double>(kItemsPerCell);
   finest_ =
       std::clamp(static_cast<int>(std::ceil(std::log2(std::max(per_cell, 1.0)))), 0, kCoarsest);
-  const auto number = [&](int level) {
-    return static_cast<std::size_t>(cell_of(end - 1, level) - cell_of(start, level) + 1);
-  };
   const std::int64_t first = cell_of(start, finest_);
-  levels_.push_back({first, from_items(row, colouring, finest_, first, number(finest_))});
-  while (levels_.back().cells.size() > 1) {
+  const auto count = static_cast<std::size_t>(cell_of(end - 1, finest_) - first + 1);
+  levels_.push_back({first, from_items(row, finest_, first, count)});
+  for (int level = finest_ + 1; level <= kCoarsest; ++level) {
     const Level& below = levels_.back();
-    Level level{below.first >> 1, {}};
-    const std::int64_t last =
-        (below.first + static_cast<std::int64_t>(below.cells.size()) - 1) >> 1;
-    level.cells.resize(static_cast<std::size_t>(last - level.first + 1));
-    const auto child = [&](std::int64_t n) {
-      const std::int64_t at = n - below.first;
-      return at < 0 || at >= static_cast<std::int64_t>(below.cells.size())
-                 ? Cell{}
-                 : below.cells[static_cast<std::size_t>(at)];
-    };
-    for (std::size_t n = 0; n < level.cells.size(); ++n) {
-      const std::int64_t left = 2 * (level.first + static_cast<std::int64_t>(n));
-      level.cells[n] = joined(row, child(left), child(left + 1));
+    const auto last = below.first + static_cast<std::int64_t>(below.cells.size()) - 1;
+    Level above{below.first >> 1, {}};
+    above.cells.resize(static_cast<std::size_t>((last >> 1) - above.first + 1));
+    for (std::size_t n = 0; n < above.cells.size(); ++n) {
+      const std::int64_t left = 2 * (above.first + static_cast<std::int64_t>(n));
+      above.cells[n] = joined(row, cell(level - 1, left), cell(level - 1, left + 1));
     }
-    levels_.push_back(std::move(level));
+    levels_.push_back(std::move(above));
   }
 }
 
-std::vector<Cell> Pyramid::cells(const Row& row, const Colouring& colouring, int level,
-                                 std::int64_t first, std::size_t count) const {
-  if (levels_.empty()) return std::vector<Cell>(count);
-  if (level < finest_) return from_items(row, colouring, level, first, count);
+const Cell& Pyramid::cell(int level, std::int64_t number) const {
+  static const Cell kEmptyCell;
+  if (levels_.empty()) return kEmptyCell;
+  const Level& kept = levels_[static_cast<std::size_t>(level - finest_)];
+  const std::int64_t at = number - kept.first;
+  const bool is_kept = at >= 0 && at < static_cast<std::int64_t>(kept.cells.size());
+  return is_kept ? kept.cells[static_cast<std::size_t>(at)] : kEmptyCell;
+}
+
+std::vector<Cell> Pyramid::cells(const Row& row, int level, std::int64_t first,
+                                 std::size_t count) const {
+  if (level < finest_) return from_items(row, level, first, count);
   std::vector<Cell> cells(count);
-  const auto kept = static_cast<std::size_t>(level - finest_);
-  if (kept >= levels_.size()) return from_items(row, colouring, level, first, count);
-  const Level& from = levels_[kept];
   for (std::size_t n = 0; n < count; ++n) {
-    const std::int64_t at = first + static_cast<std::int64_t>(n) - from.first;
-    if (at >= 0 && at < static_cast<std::int64_t>(from.cells.size())) {
-      cells[n] = from.cells[static_cast<std::size_t>(at)];
+    cells[n] = cell(level, first + static_cast<std::int64_t>(n));
+  }
+  return cells;
+}
+
+// Items of a row do not overlap, so that one walk sees them all; an item without length is in the cell
+// of its moment.
+std::vector<Cell> Pyramid::from_items(const Row& row, int level, std::int64_t first,
+                                      std::size_t count) const {
+  std::vector<Cell> cells(count);
+  const double length = std::ldexp(1.0, level);
+  std::size_t item = row.first_ending_after((first << level) - 1);
+  for (std::size_t n = 0; n < count && item < row.size(); ++n) {
+    const std::int64_t begin = (first + static_cast<std::int64_t>(n)) << level;
+    const std::int64_t end = begin + (std::int64_t{1} << level);
+    if (row.span(item).start_ns >= end) continue;
+    OpenCell open;
+    for (; item < row.size(); ++item) {
+      const traces::Interval span = row.span(item);
+      if (span.start_ns >= end) break;
+      if (span.start_ns >= begin || span.end_ns > begin) {
+        const std::int64_t within = std::min(span.end_ns, end) - std::max(span.start_ns, begin);
+        open.add(category(item), static_cast<double>(within) / length);
+        open.add_item(static_cast<std::int32_t>(item), span.end_ns - span.start_ns);
+      }
+      if (span.end_ns > end) break;
     }
+    cells[n] = open.close();
   }
   return cells;
 }
 
 std::size_t Pyramid::bytes() const {
-  std::size_t bytes = 0;
+  std::size_t bytes = categories_.capacity() * sizeof(CategoryId);
   for (const Level& level : levels_) bytes += level.cells.size() * sizeof(Cell);
   return bytes;
 }

@@ -3,8 +3,8 @@
 // Cells are at absolute multiples of their length, so that what one shows does not depend on where the
 // window starts and panning cannot flicker. A cell has up to three categories with the share of its
 // time that they are busy, rounded up: no event is so short that it vanishes. The finest level that is
-// kept has about 32 items a cell, so that all levels together take about a byte an item; finer cells
-// are made from the items when they are looked at.
+// kept has about 16 items a cell, so that all levels together take two bytes an item, and a third is its
+// category; finer cells are made from the items when they are looked at.
 #pragma once
 
 #include <array>
@@ -33,12 +33,16 @@ constexpr double kWholeCell = 65535;
 
 class Pyramid {
  public:
+  static constexpr int kCoarsest = 60;  // the highest level
+
   Pyramid() = default;
   Pyramid(const Row& row, const Colouring& colouring);
 
   // Cells number `first` to `first + count` of 2^level ns; cell n begins at n * 2^level.
-  std::vector<Cell> cells(const Row& row, const Colouring& colouring, int level, std::int64_t first,
-                          std::size_t count) const;
+  std::vector<Cell> cells(const Row& row, int level, std::int64_t first, std::size_t count) const;
+  // One of them; of a level that is kept, from finest_level() on.
+  const Cell& cell(int level, std::int64_t number) const;
+  CategoryId category(std::size_t item) const { return categories_[item]; }
   int finest_level() const { return finest_; }
   std::size_t bytes() const;
 
@@ -48,8 +52,12 @@ class Pyramid {
     std::vector<Cell> cells;
   };
 
+  std::vector<Cell> from_items(const Row& row, int level, std::int64_t first,
+                               std::size_t count) const;
+
   int finest_ = 0;
-  std::vector<Level> levels_;  // from the finest
+  std::vector<CategoryId> categories_;  // of each item
+  std::vector<Level> levels_;           // from the finest to the coarsest; none without items
 };
 
 // The cell that starts at or before `ns`.

@@ -30,10 +30,10 @@ struct RowShapes {
   std::vector<ColumnShape> columns;
 };
 
-// An item of at least three pixels is a box, and so is one of at least one that has its cell and the
-// two beside it for itself. Cells are at least two pixels wide. Shapes that only touch the window are
-// whole, so that windows side by side agree.
-RowShapes shapes_of(const Row& row, const Colouring& colouring, const Pyramid& pyramid,
-                    traces::Interval window, double ns_per_pixel);
+// An item of at least three pixels is a box, and so is one of at least one that has its cells and the
+// two beside them for itself. Cells are at least two pixels wide. Shapes that only touch the window
+// are whole, so that windows side by side agree.
+RowShapes shapes_of(const Row& row, const Pyramid& pyramid, traces::Interval window,
+                    double ns_per_pixel);
 
 }  // namespace foreshard::gui

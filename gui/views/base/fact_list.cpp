@@ -19,6 +19,7 @@ namespace {
 constexpr double kFactGap = 10;
 constexpr double kSwatchRoom = 16;
 constexpr double kBarHeight = 2;
+constexpr double kRingRoom = 4;  // beside links, for the ring of the keyboard
 
 double fact_height(const Fact& fact) {
   return scaled(20) + (fact.bar > 0 ? kBarHeight : 0);
@@ -47,9 +48,8 @@ void FactList::set_facts(std::vector<Fact> facts) {
   }
   facts_ = std::move(facts);
   measure();
-  const bool has_links =
-      std::any_of(facts_.begin(), facts_.end(), [](const Fact& f) { return f.is_link; });
-  setFocusPolicy(has_links ? Qt::StrongFocus : Qt::NoFocus);
+  has_links_ = std::any_of(facts_.begin(), facts_.end(), [](const Fact& f) { return f.is_link; });
+  setFocusPolicy(has_links_ ? Qt::StrongFocus : Qt::NoFocus);
   setAccessibleDescription(as_text());
   updateGeometry();
   update();
@@ -111,7 +111,10 @@ void FactList::draw_row(QPainter& painter, int row) const {
   const Fact& fact = facts_[static_cast<std::size_t>(row)];
   const double top = row_top(row);
   QRectF box(0, top, width(), scaled(20));
-  if (fact.is_link && row == hovered_) painter.fillRect(box, theme()[Role::hover]);
+  if (fact.is_link && (row == hovered_ || (row == current_ && hasFocus()))) {
+    painter.fillRect(box, theme()[Role::hover]);
+  }
+  if (has_links_) box.adjust(kRingRoom, 0, -kRingRoom, 0);
   if (fact.bar > 0) {
     const double bar = std::max(1.0, std::min(fact.bar, 1.0) * width());
     painter.fillRect(QRectF(0, box.bottom() - 1, bar, kBarHeight),

@@ -59,6 +59,7 @@ class FactList : public PaintedWidget {
 
   std::vector<Fact> facts_;
   double caption_width_ = 0, value_width_ = 0, note_width_ = 0;
+  bool has_links_ = false;
   int hovered_ = -1;
   int current_ = -1;  // the link that Enter follows
 };

@@ -1,5 +1,6 @@
 #include "gui/views/inspector/inspector.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "gui/paint/fonts.hpp"
@@ -10,7 +11,8 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr std::int64_t kSameMarkPixels = 3;
+constexpr std::chrono::milliseconds kSlow{100};  // older figures turn grey then, not before
+constexpr int kSameMarkPixels = 3;
 
 }  // namespace
 
@@ -29,6 +31,7 @@ Inspector::Inspector(Session& session, QWidget* parent)
           [this](const RangeAnswer& answer) {
             memory_ = answer.memory;
             range_panel_->set_content(answer.content);
+            slow_range_.stop();
             range_panel_->set_stale(false);
           },
           [this] { Q_EMIT busy_changed(); }) {
@@ -51,6 +54,9 @@ Inspector::Inspector(Session& session, QWidget* parent)
   connect(range_panel_, &RangePanel::zoom_asked, this, [this] {
     if (session_.selection().range()) fit(*session_.selection().range());
   });
+  slow_range_.setSingleShot(true);
+  slow_range_.setInterval(kSlow);
+  connect(&slow_range_, &QTimer::timeout, this, [this] { range_panel_->set_stale(true); });
   show_panel();
 }
 
@@ -86,8 +92,11 @@ void Inspector::take_range() {
   show_panel();
   const auto& range = session_.selection().range();
   const DocumentPtr document = session_.current();
-  if (!range || document == nullptr) return range_.forget();
-  range_panel_->set_stale(true);
+  if (!range || document == nullptr) {
+    slow_range_.stop();
+    return range_.forget();
+  }
+  if (!slow_range_.isActive()) slow_range_.start();
   range_.request([document, range = *range, rank = session_.selection().rank(), memory = memory_] {
     const bool is_known = memory.document == document && memory.curve->rank() == rank;
     const auto curve =

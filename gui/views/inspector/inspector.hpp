@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QStackedWidget>
+#include <QTimer>
 #include <memory>
 
 #include "gui/models/base/newest_result.hpp"
@@ -47,6 +48,7 @@ class Inspector : public QStackedWidget {
   SelectionPanel* selection_panel_;
   RangePanel* range_panel_;
   bool is_range_newer_ = false;
+  QTimer slow_range_;  // runs while a range's answer is awaited
   NewestResult<SelectionContent> event_;
   // What a range needs of the rank's memory, which is replayed once.
   struct RankCurve {

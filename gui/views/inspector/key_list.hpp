@@ -48,6 +48,9 @@ class KeyList : public QListView {
   int current_id() const;                  // -1: none
   const KeyRows& shown() const { return *model_; }
 
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
  private:
   std::vector<KeyRow> rows_;
   KeyRows* model_;

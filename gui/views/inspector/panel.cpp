@@ -86,6 +86,7 @@ void Panel::paintEvent(QPaintEvent*) {
   painter.fillRect(rect(), theme()[Role::panel]);
   painter.setPen(QPen(theme()[Role::line], 0));
   painter.drawLine(0, footer_->y(), width(), footer_->y());
+  painter.drawLine(0, 0, 0, height());
 }
 
 }  // namespace foreshard::gui

@@ -13,7 +13,7 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr std::size_t kPathParts = 6, kOperators = 8, kSentences = 2, kNameLength = 40;
+constexpr std::size_t kPathParts = 5, kOperators = 6, kSentences = 1, kNameLength = 40;
 
 QString tr(const char* text) {
   return QCoreApplication::translate("StepSummary", text);

@@ -70,9 +70,17 @@ void TwinStrip::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const QColor colour = theme()[colour_];
   const QColor pale = theme().towards_canvas(colour, kPaleness);
+  QRectF column;  // of bars that fall on the same pixels, the tallest
   for (int twin = 0; twin < static_cast<int>(twins_.size()); ++twin) {
-    if (twin != current_) painter.fillRect(bar(twin), pale);
+    const QRectF box = bar(twin);
+    if (box.left() > column.left()) {
+      painter.fillRect(column, pale);
+      column = box;
+    } else if (box.height() > column.height()) {
+      column = box;
+    }
   }
+  painter.fillRect(column, pale);
   if (current_ >= 0 && current_ < static_cast<int>(twins_.size())) {
     QRectF own = bar(current_);
     own.setWidth(std::max(2.0, own.width()));

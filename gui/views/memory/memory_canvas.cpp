@@ -1,6 +1,8 @@
 #include "gui/views/memory/memory_canvas.hpp"
 
+#include <QHelpEvent>
 #include <QMouseEvent>
+#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -37,7 +39,7 @@ void MemoryCanvas::show_memory(std::shared_ptr<const RankMemory> memory, MemoryC
     axis_ = axis;
     follows_axis_ = connect(axis_, &TimeAxis::changed, this, &MemoryCanvas::repaint_all);
   }
-  repaint_all();
+  fit_width();
 }
 
 void MemoryCanvas::set_sample(std::optional<std::size_t> sample) {
@@ -76,13 +78,45 @@ void MemoryCanvas::repaint_all() {
   update();
 }
 
-void MemoryCanvas::resizeEvent(QResizeEvent*) {
+// The window of time is as wide as the view that is shown.
+void MemoryCanvas::fit_width() {
+  if (axis_ != nullptr && isVisible()) axis_->set_width(plot_area().width());
   repaint_all();
+}
+
+void MemoryCanvas::resizeEvent(QResizeEvent*) {
+  fit_width();
+}
+
+void MemoryCanvas::showEvent(QShowEvent* event) {
+  PaintedWidget::showEvent(event);
+  fit_width();
 }
 
 void MemoryCanvas::changeEvent(QEvent* event) {
   PaintedWidget::changeEvent(event);
   repaint_all();
+}
+
+// What a pixel shows: its time, the levels and what they consist of.
+bool MemoryCanvas::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return PaintedWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const auto sample = help->pos().x() < kGutter ? std::nullopt : sample_at(help->pos().x());
+  QStringList lines;
+  if (sample) {
+    lines << time_text(*sample)
+          << tr("%1 allocated").arg(bytes_figure(plot_.curve->allocated(*sample)).text())
+          << tr("%1 reserved").arg(bytes_figure(plot_.curve->reserved(*sample)).text());
+    const auto levels = plot_.curve->bytes_by_layer(*sample);
+    for (std::size_t n = levels.size(); n-- > 0;) {
+      if (levels[n] <= 0) continue;
+      lines << plot_.curve->layers()[n].name + QStringLiteral("  ") +
+                   bytes_figure(levels[n]).text();
+    }
+  }
+  QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this);
+  return true;
 }
 
 void MemoryCanvas::mousePressEvent(QMouseEvent* event) {

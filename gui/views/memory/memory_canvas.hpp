@@ -9,6 +9,7 @@
 
 #include "gui/models/base/selection.hpp"
 #include "gui/models/memory/rank_memory.hpp"
+#include "gui/paint/time_ticks.hpp"
 #include "gui/views/base/memory_plot.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
@@ -45,27 +46,33 @@ class MemoryCanvas : public PaintedWidget {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
 
  private:
   enum class Drag : std::uint8_t { none, pan, range };
 
   std::int64_t origin() const;  // of the ruler: the step's begin
+  void fit_width();
   void repaint_all();
   QPixmap draw() const;
-  void draw_ruler(QPainter& painter) const;
+  std::vector<Tick> ticks() const;
+  void draw_grid(QPainter& painter) const;
+  void draw_ruler(QPainter& painter, const QRectF& pill) const;
   void draw_phases(QPainter& painter) const;
   void draw_scale(QPainter& painter) const;
   void draw_reserved_label(QPainter& painter) const;
   void draw_capacity(QPainter& painter) const;
   void draw_range(QPainter& painter) const;
   void draw_peak(QPainter& painter) const;
-  void draw_cursor(QPainter& painter) const;
+  void draw_failure(QPainter& painter) const;
+  QRectF draw_cursor(QPainter& painter) const;  // where its time stands
 
   Selection& selection_;
   std::shared_ptr<const RankMemory> memory_;

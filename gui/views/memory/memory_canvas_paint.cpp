@@ -49,8 +49,10 @@ void MemoryCanvas::paintEvent(QPaintEvent*) {
   painter.drawPixmap(0, 0, picture_);
   if (memory_ == nullptr || memory_->is_empty()) return;
   draw_range(painter);
-  draw_cursor(painter);
+  const QRectF pill = draw_cursor(painter);
+  draw_ruler(painter, pill);
   draw_peak(painter);
+  draw_failure(painter);
   draw_focus(painter, QRectF(rect()).adjusted(1, 1, -1, -1), 0);
 }
 
@@ -61,7 +63,7 @@ QPixmap MemoryCanvas::draw() const {
   picture.fill(theme()[Role::canvas]);
   QPainter painter(&picture);
   if (memory_ == nullptr || memory_->is_empty()) return picture;
-  draw_ruler(painter);
+  draw_grid(painter);
   draw_phases(painter);
   draw_scale(painter);
   const QRectF area = plot_area();
@@ -75,34 +77,44 @@ QPixmap MemoryCanvas::draw() const {
   return picture;
 }
 
-void MemoryCanvas::draw_ruler(QPainter& painter) const {
-  const bool counts_events = plot_.clock == MemoryClock::event_order;
-  painter.setFont(gui::font(Text::secondary_strong));
-  painter.setPen(theme()[Role::text]);
-  const auto& phases = memory_->phases(plot_.clock);
-  const auto at = std::find_if(phases.begin(), phases.end(), [&](const PhaseSpan& span) {
-    return span.end > axis_->start_ns() && span.step > 0;
-  });
-  const QString title = counts_events        ? tr("Events")
-                        : at == phases.end() ? QString()
-                                             : tr("Step %1").arg(at->step);
-  painter.drawText(QRectF(16, 0, kGutter - 16, kRuler), Qt::AlignVCenter, title);
-  painter.setFont(gui::font(Text::tick));
-  const auto ticks = counts_events ? event_ticks(*axis_)
-                                   : time_ticks(axis_->start_ns(), origin(), axis_->ns_per_pixel(),
-                                                axis_->width());
-  for (const Tick& tick : ticks) {
+std::vector<Tick> MemoryCanvas::ticks() const {
+  if (plot_.clock == MemoryClock::event_order) return event_ticks(*axis_);
+  return time_ticks(axis_->start_ns(), origin(), axis_->ns_per_pixel(), axis_->width());
+}
+
+void MemoryCanvas::draw_grid(QPainter& painter) const {
+  for (const Tick& tick : ticks()) {
     const double x = std::floor(kGutter + tick.pixel) + 0.5;
     painter.setPen(theme()[tick.text.isEmpty() ? Role::line : Role::strong_line]);
     draw_line(painter, x, tick.text.isEmpty() ? kRuler - 4 : kRuler - 7, x, kRuler);
     if (tick.text.isEmpty()) continue;
     painter.setPen(theme()[Role::grid]);
     draw_line(painter, x, plot_area().top(), x, height());
-    painter.setPen(theme()[Role::text3]);
-    draw_figure(painter, QRectF(x + 4, 0, 120, kRuler - 2), Qt::AlignLeft, tick.text);
   }
   painter.setPen(theme()[Role::line]);
   draw_line(painter, 0, kRuler - 0.5, width(), kRuler - 0.5);
+}
+
+// Figures that the cursor's pill would cover are left out.
+void MemoryCanvas::draw_ruler(QPainter& painter, const QRectF& pill) const {
+  painter.setFont(gui::font(Text::secondary_strong));
+  painter.setPen(theme()[Role::text]);
+  const auto& phases = memory_->phases(plot_.clock);
+  const auto at = std::find_if(phases.begin(), phases.end(), [&](const PhaseSpan& span) {
+    return span.end > axis_->start_ns() && span.step > 0;
+  });
+  const QString title = plot_.clock == MemoryClock::event_order ? tr("Events")
+                        : at == phases.end()                    ? QString()
+                                                                : tr("Step %1").arg(at->step);
+  painter.drawText(QRectF(16, 0, kGutter - 16, kRuler), Qt::AlignVCenter, title);
+  painter.setFont(gui::font(Text::tick));
+  painter.setPen(theme()[Role::text3]);
+  for (const Tick& tick : ticks()) {
+    const double x = std::floor(kGutter + tick.pixel) + 4;
+    const QRectF box(x, 0, figure_width(painter.font(), tick.text), kRuler - 2);
+    const bool is_hidden = box.right() > pill.left() - 4 && box.left() < pill.right() + 4;
+    if (!is_hidden) draw_figure(painter, box, Qt::AlignLeft, tick.text);
+  }
 }
 
 void MemoryCanvas::draw_phases(QPainter& painter) const {
@@ -199,7 +211,7 @@ void MemoryCanvas::draw_range(QPainter& painter) const {
 }
 
 void MemoryCanvas::draw_peak(QPainter& painter) const {
-  const std::size_t peak = plot_.curve->peak();
+  const std::size_t peak = memory_->peak_near(step_);
   const double x = x_of(peak);
   if (x < kGutter - 1 || x > width()) return;
   const QRectF area = plot_area();
@@ -208,8 +220,12 @@ void MemoryCanvas::draw_peak(QPainter& painter) const {
   const QString text = tr("Peak  %1").arg(bytes_figure(plot_.curve->allocated(peak)).text());
   const double half = figure_width(painter.font(), text) / 2 + 8;
   const bool fits_left = x - 2 * half - 14 > kGutter;
-  draw_pill(painter, fits_left ? x - half - 12 : x + half + 12, std::max(y - 24, area.top() + 2),
-            text, theme()[Role::ink], theme()[Role::canvas], kGutter, width());
+  // Below the point where a request that failed stands above it.
+  const auto failure = plot_.curve->failure();
+  const bool is_below = failure && std::abs(x_of(*failure) - x) < 4 * half;
+  const double top = is_below ? y + 8 : std::max(y - 24, area.top() + 2);
+  draw_pill(painter, fits_left ? x - half - 12 : x + half + 12, top, text, theme()[Role::ink],
+            theme()[Role::canvas], kGutter, width());
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(QPen(theme()[Role::ink], 2));
   painter.setBrush(theme()[Role::canvas]);
@@ -217,14 +233,32 @@ void MemoryCanvas::draw_peak(QPainter& painter) const {
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
-void MemoryCanvas::draw_cursor(QPainter& painter) const {
-  if (!sample_) return;
+// What could not be had, on top of what is allocated.
+void MemoryCanvas::draw_failure(QPainter& painter) const {
+  const auto failure = plot_.curve->failure();
+  if (!failure) return;
+  const double x = std::clamp<double>(x_of(*failure), kGutter, width() - 2);
+  if (std::abs(x - x_of(*failure)) > 3) return;
+  const auto& event = memory_->states().events()[plot_.curve->events(*failure) - 1];
+  const QRectF area = plot_area();
+  const std::int64_t allocated = plot_.curve->allocated(*failure);
+  const double bottom = plot_.y_of(allocated, area);
+  const double top = std::max(plot_.y_of(allocated + event.bytes, area), area.top() + 4);
+  painter.setPen(QPen(theme()[Role::error], 2));
+  draw_line(painter, x, bottom, x, top);
+  draw_pill(painter, x - 70, std::max(top - 8, area.top() + 2),
+            tr("asks %1").arg(bytes_figure(event.bytes).text()), theme()[Role::error],
+            theme().text_on(theme()[Role::error]), kGutter, width());
+}
+
+QRectF MemoryCanvas::draw_cursor(QPainter& painter) const {
+  if (!sample_) return {};
   const double x = std::floor(x_of(*sample_)) + 0.5;
-  if (x < kGutter - 1 || x > width()) return;
+  if (x < kGutter - 1 || x > width() + 2) return {};
   painter.setPen(theme()[Role::text]);
-  draw_line(painter, x, kRuler - 2, x, height());
-  draw_pill(painter, x, 2, time_text(*sample_), theme()[Role::ink], theme()[Role::canvas], kGutter,
-            width());
+  draw_line(painter, std::min(x, width() - 0.5), kRuler - 2, std::min(x, width() - 0.5), height());
+  return draw_pill(painter, x, 2, time_text(*sample_), theme()[Role::ink], theme()[Role::canvas],
+                   kGutter, width());
 }
 
 }  // namespace foreshard::gui

@@ -74,7 +74,7 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   connect(&session.selection(), &Selection::rank_changed, this, &MemoryView::load);
   connect(&session.selection(), &Selection::cursor_changed, this, &MemoryView::follow_cursor);
   connect(clocks_, &SegmentedControl::chosen, this,
-          [this](int choice) { set_clock(static_cast<MemoryClock>(choice)); });
+          [this](int choice) { choose_clock(static_cast<MemoryClock>(choice)); });
   connect(canvas_, &MemoryCanvas::sample_chosen, this, &MemoryView::move_to);
   connect(map_, &BlockMapCanvas::block_selected, this, &MemoryView::select_block);
   connect(map_, &BlockMapCanvas::layout_changed, this, &View::status_changed);
@@ -100,49 +100,52 @@ bool MemoryView::is_busy() const {
 
 void MemoryView::load() {
   const DocumentPtr document = session().current();
-  sample_.reset();
-  looking_.forget();
   changes_->forget();
   lower_->setCurrentWidget(map_);
   if (document == nullptr) {
     loading_.forget();
-    show_memory(nullptr);
+    show_memory({});
     return;
   }
-  const std::vector<int> ranks = traces::ranks_with_memory(*document->trace);
-  const int wanted = session().selection().rank();
-  const bool has_wanted = std::find(ranks.begin(), ranks.end(), wanted) != ranks.end();
-  const int rank = ranks.empty() || has_wanted ? wanted : ranks.front();
-  inspector_->set_ranks(ranks, rank);
   strip_->set_stale(true);
-  const MemorySource source = source_of(*document);
-  loading_.request([source, rank]() -> std::shared_ptr<const RankMemory> {
-    return std::make_shared<RankMemory>(source, rank);
+  loading_.request([source = source_of(*document), wanted = session().selection().rank(),
+                    cursor = session().selection().cursor_ns(), step = session().steady_step()] {
+    Loaded loaded;
+    loaded.ranks = traces::ranks_with_memory(*source.trace);
+    const auto& ranks = loaded.ranks;
+    const bool has_wanted = std::find(ranks.begin(), ranks.end(), wanted) != ranks.end();
+    const int rank = ranks.empty() || has_wanted ? wanted : ranks.front();
+    loaded.memory = std::make_shared<RankMemory>(source, rank);
+    if (loaded.memory->is_empty()) return loaded;
+    const std::size_t sample = loaded.memory->opening_sample(cursor, step);
+    loaded.moment = std::make_shared<MomentOfRank>(loaded.memory->moment(sample));
+    return loaded;
   });
 }
 
-void MemoryView::show_memory(std::shared_ptr<const RankMemory> memory) {
-  memory_ = std::move(memory);
-  moment_ = nullptr;
-  map_->show_map(nullptr, nullptr, {});
-  inspector_->show_moment(nullptr, nullptr, {});
+void MemoryView::show_memory(Loaded loaded) {
+  looking_.forget();
+  memory_ = std::move(loaded.memory);
+  moment_ = std::move(loaded.moment);
+  sample_ = moment_ == nullptr ? std::nullopt : std::optional(moment_->sample);
   strip_->set_stale(false);
-  const bool has_memory = memory_ != nullptr && !memory_->is_empty();
-  pages_->setCurrentIndex(has_memory ? 1 : 0);
-  clocks_->setVisible(has_memory);
-  if (!has_memory) {
-    const MemoryAnswer answer = memory_ == nullptr ? MemoryAnswer() : memory_->answer();
-    strip_->set_sentence({answer.state, answer.lead, answer.text, answer.detail});
+  const MemoryAnswer answer = memory_ == nullptr ? MemoryAnswer() : memory_->answer();
+  strip_->set_sentence({answer.state, answer.lead, answer.text, answer.detail});
+  clocks_->setVisible(moment_ != nullptr);
+  pages_->setCurrentIndex(moment_ == nullptr ? 0 : 1);
+  if (moment_ == nullptr) {
+    map_->show_map(nullptr, nullptr, {});
+    inspector_->show_moment(nullptr, nullptr, {});
     nothing_->setFont(gui::font(Text::body));
     nothing_->setText(memory_ == nullptr ? tr("Open a trace, drop one here, or start from a plan.")
                                          : answer.lead + QLatin1Char('\n') + answer.detail);
     Q_EMIT status_changed();
     return;
   }
-  const MemoryAnswer& answer = memory_->answer();
-  strip_->set_sentence({answer.state, answer.lead, answer.text, answer.detail});
   const MemoryCurve& curve = *memory_->curve();
+  inspector_->set_ranks(loaded.ranks, curve.rank());
   legend_->set_categories(curve.layers());
+  canvas_->setAccessibleDescription(answer.lead + QLatin1Char(' ') + answer.text);
   for (int n = 0; n < kMemoryClocks; ++n) {
     const auto clock = static_cast<MemoryClock>(n);
     clocks_->set_choice_enabled(n, curve.has(clock),
@@ -152,20 +155,19 @@ void MemoryView::show_memory(std::shared_ptr<const RankMemory> memory) {
   }
   event_axis_.set_bounds(curve.bounds(MemoryClock::event_order));
   event_axis_.show(curve.bounds(MemoryClock::event_order));
-  set_clock(curve.has(clock_) && curve.best_clock() != MemoryClock::event_order
-                ? clock_
-                : curve.best_clock());
-  follow_cursor();
-  if (!sample_) set_sample(curve.failure().value_or(curve.peak()));
-}
-
-MemoryClock MemoryView::time_clock() const {
-  return memory_->curve()->has(MemoryClock::device_time) ? MemoryClock::device_time
-                                                         : MemoryClock::host_time;
+  const bool keeps_clock =
+      curve.has(clock_) && curve.best_clock() != MemoryClock::event_order && has_chosen_clock_;
+  set_clock(keeps_clock ? clock_ : curve.best_clock());
+  canvas_->set_sample(sample_);
 }
 
 TimeAxis& MemoryView::axis() {
   return clock_ == MemoryClock::event_order ? event_axis_ : session().axis();
+}
+
+void MemoryView::choose_clock(MemoryClock clock) {
+  has_chosen_clock_ = true;
+  set_clock(clock);
 }
 
 void MemoryView::set_clock(MemoryClock clock) {
@@ -177,23 +179,7 @@ void MemoryView::set_clock(MemoryClock clock) {
                                                  : session().everything());
   const DocumentPtr document = session().current();
   canvas_->show_memory(memory_, clock, &axis(), document != nullptr && document->is_predicted());
-  fit_width();
   if (moment_ != nullptr) show_moment(moment_);
-}
-
-// The window of time is as wide as the view that is shown.
-void MemoryView::fit_width() {
-  if (isVisible()) axis().set_width(canvas_->plot_area().width());
-}
-
-void MemoryView::resizeEvent(QResizeEvent* event) {
-  View::resizeEvent(event);
-  fit_width();
-}
-
-void MemoryView::showEvent(QShowEvent* event) {
-  View::showEvent(event);
-  fit_width();
 }
 
 void MemoryView::set_sample(std::size_t sample) {
@@ -216,14 +202,14 @@ void MemoryView::show_moment(std::shared_ptr<const MomentOfRank> moment) {
 void MemoryView::move_to(std::size_t sample) {
   set_sample(sample);
   is_moving_ = true;
-  session().selection().set_cursor(memory_->curve()->position(time_clock(), sample));
+  session().selection().set_cursor(memory_->curve()->position(memory_->time_clock(), sample));
   is_moving_ = false;
 }
 
 void MemoryView::follow_cursor() {
   const auto cursor = session().selection().cursor_ns();
-  if (is_moving_ || !cursor || memory_ == nullptr || memory_->is_empty()) return;
-  set_sample(memory_->curve()->sample_at(time_clock(), *cursor).value_or(0));
+  if (is_moving_ || !cursor || moment_ == nullptr) return;
+  set_sample(memory_->curve()->sample_at(memory_->time_clock(), *cursor).value_or(0));
 }
 
 void MemoryView::select_block(const traces::MemoryEvent* allocation) {
@@ -246,7 +232,8 @@ QString MemoryView::alive_text(const traces::MemoryEvent& allocation) const {
         high = middle;
       }
     }
-    return time_text(curve.position(time_clock(), std::min(low, curve.size() - 1)) - origin);
+    return time_text(curve.position(memory_->time_clock(), std::min(low, curve.size() - 1)) -
+                     origin);
   };
   const traces::MemoryEvent* freed = memory_->states().free_of(allocation);
   return freed == nullptr ? tr("from %1 to the end").arg(moment(allocation))
@@ -278,10 +265,12 @@ void MemoryView::fit() {
   fits_everything_ = !fits_everything_;
 }
 
+// Another step may have the same peak: the one that is shown goes first.
 void MemoryView::go_to_peak() {
   const MemoryCurve& curve = *memory_->curve();
-  move_to(curve.peak());
-  const std::int64_t at = curve.position(clock_, curve.peak());
+  const std::size_t peak = memory_->peak_near(session().steady_step());
+  move_to(peak);
+  const std::int64_t at = curve.position(clock_, peak);
   const traces::Interval window = axis().window();
   if (at >= window.start_ns && at <= window.end_ns) return;
   const std::int64_t half = (window.end_ns - window.start_ns) / 2;
@@ -289,7 +278,7 @@ void MemoryView::go_to_peak() {
 }
 
 void MemoryView::keyPressEvent(QKeyEvent* event) {
-  if (memory_ == nullptr || memory_->is_empty()) return View::keyPressEvent(event);
+  if (moment_ == nullptr) return View::keyPressEvent(event);
   const double far = event->modifiers() & Qt::ShiftModifier ? 4 : 1;
   switch (event->key()) {
     case Qt::Key_W: zoom(1 + (kZoomFactor - 1) * far); break;
@@ -309,7 +298,7 @@ void MemoryView::keyPressEvent(QKeyEvent* event) {
       do {
         next = (next + 1) % kMemoryClocks;
       } while (!memory_->curve()->has(static_cast<MemoryClock>(next)));
-      set_clock(static_cast<MemoryClock>(next));
+      choose_clock(static_cast<MemoryClock>(next));
       break;
     }
     case Qt::Key_Comma:

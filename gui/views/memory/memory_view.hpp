@@ -45,25 +45,28 @@ class MemoryView : public View {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void showEvent(QShowEvent* event) override;
 
  private:
+  struct Loaded {
+    std::vector<int> ranks;  // that have memory
+    std::shared_ptr<const RankMemory> memory;
+    std::shared_ptr<const MomentOfRank> moment;  // to open at; null: there is no memory
+  };
+
   void load();  // the session's current document, or another rank of it
-  void show_memory(std::shared_ptr<const RankMemory> memory);
+  void show_memory(Loaded loaded);
   void show_moment(std::shared_ptr<const MomentOfRank> moment);
+  void choose_clock(MemoryClock clock);
   void set_clock(MemoryClock clock);
   void move_to(std::size_t sample);  // tells the other views
   void follow_cursor();
   void set_sample(std::size_t sample);
   void select_block(const traces::MemoryEvent* allocation);
   void ask_what_would_lower();
-  void fit_width();
   void zoom(double factor);
   void fit();
   void go_to_peak();
   TimeAxis& axis();
-  MemoryClock time_clock() const;  // of the cursor that views share
   QString alive_text(const traces::MemoryEvent& allocation) const;
 
   QPointer<SentenceStrip> strip_;
@@ -82,9 +85,10 @@ class MemoryView : public View {
   std::shared_ptr<const RankMemory> memory_;
   std::shared_ptr<const MomentOfRank> moment_;
   std::optional<std::size_t> sample_;
-  bool is_moving_ = false;        // the cursor is ours
-  bool fits_everything_ = false;  // what F shows next
-  NewestResult<std::shared_ptr<const RankMemory>> loading_;
+  bool has_chosen_clock_ = false;  // the user has: the next recording opens with it
+  bool is_moving_ = false;         // the cursor is ours
+  bool fits_everything_ = false;   // what F shows next
+  NewestResult<Loaded> loading_;
   NewestResult<std::shared_ptr<const MomentOfRank>> looking_;
 };
 

@@ -1,0 +1,201 @@
+#include "gui/models/what_if/what_if.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "gui/models/what_if/outcome_text.hpp"
+#include "gui/models/what_if/plan_control.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+// As `foreshard predict --trace` writes it, with the prediction that views explain it by.
+DocumentPtr document_of(const WhatIfSettings& settings) {
+  Result<Job> job = make_job(settings);
+  if (!job) return nullptr;
+  simulator::PredictionOptions options = settings.costs->options();
+  options.keeps_memory_records = options.wants_path = options.wants_explanation = true;
+  auto run = std::make_shared<PredictedRun>();
+  run->prediction = simulator::predict(*job, options);
+  run->job = std::move(*job);
+  const DocumentPtr made =
+      make_document(simulator::to_trace(run->job, run->prediction, "foreshard-gui"),
+                    Source::what_if, QStringLiteral("What-if"), settings.title());
+  auto document = std::make_shared<Document>(*made);
+  document->run = std::move(run);
+  return document;
+}
+
+}  // namespace
+
+WhatIf::WhatIf(QObject* parent)
+    : QObject(parent),
+      start_(default_settings()),
+      settings_(start_),
+      prediction_([this](const OutcomePtr& outcome) { use(outcome); }),
+      survey_([this](std::shared_ptr<const Surroundings> found) {
+        surroundings_ = std::move(found);
+        Q_EMIT surroundings_changed();
+        Q_EMIT busy_changed();
+      }),
+      publication_([this](DocumentPtr document) {
+        if (document != nullptr) Q_EMIT document_changed(std::move(document));
+        Q_EMIT busy_changed();
+      }),
+      starting_([this](const std::shared_ptr<const Started>& started) {
+        if (started->settings) {
+          start_from(*started->settings);
+        } else {
+          Q_EMIT trouble(key_error_text(started->settings.error()));
+          Q_EMIT busy_changed();
+        }
+      }) {
+  rest_.setSingleShot(true);
+  rest_.setInterval(kRestMs);
+  connect(&rest_, &QTimer::timeout, this, &WhatIf::rested);
+}
+
+WhatIf::~WhatIf() = default;
+
+void WhatIf::start_from(WhatIfSettings settings) {
+  start_ = settings;
+  undone_from_.clear();
+  redone_from_.clear();
+  is_moved_ = false;
+  take(std::move(settings));
+}
+
+void WhatIf::start_from_trace(std::shared_ptr<const traces::Trace> trace, const QString& title) {
+  starting_.ask([trace = std::move(trace), file = title.toStdString()](const auto&) {
+    return std::make_shared<const Started>(Started{settings_of(*trace, file)});
+  });
+  Q_EMIT busy_changed();
+}
+
+void WhatIf::change(WhatIfSettings settings) {
+  if (settings == settings_) return;
+  undone_from_.push_back(settings_);
+  redone_from_.clear();
+  is_moved_ = true;
+  take(std::move(settings));
+}
+
+void WhatIf::set_value(const std::string& key, const std::string& value) {
+  apply({{key, value}});
+}
+
+void WhatIf::set_ranks(int ranks) {
+  WhatIfSettings settings = settings_;
+  settings.ranks = ranks;
+  const auto needed = ceil_divide(ranks, settings.costs->ranks_per_node());
+  settings.nodes = std::max(std::min(settings.nodes, ranks), static_cast<int>(needed));
+  change(std::move(settings));
+}
+
+void WhatIf::undo() {
+  if (!can_undo()) return;
+  redone_from_.push_back(settings_);
+  WhatIfSettings before = std::move(undone_from_.back());
+  undone_from_.pop_back();
+  take(std::move(before));
+}
+
+void WhatIf::redo() {
+  if (!can_redo()) return;
+  undone_from_.push_back(settings_);
+  WhatIfSettings after = std::move(redone_from_.back());
+  redone_from_.pop_back();
+  take(std::move(after));
+}
+
+std::vector<std::string> WhatIf::changed_keys() const {
+  std::vector<std::string> keys = settings_.plan.differences(start_.plan);
+  if (!(settings_.model == start_.model)) keys.emplace_back("model");
+  if (settings_.costs != start_.costs) keys.emplace_back("machine");
+  if (settings_.ranks != start_.ranks) keys.emplace_back("ranks");
+  if (settings_.nodes != start_.nodes) keys.emplace_back("nodes");
+  return keys;
+}
+
+void WhatIf::set_sweep(SweepKeys keys) {
+  if (keys == sweep_) return;
+  sweep_ = std::move(keys);
+  rest_.start();
+  Q_EMIT busy_changed();
+}
+
+QString WhatIf::next_letter() const {
+  return QString(QChar(static_cast<char16_t>(u'A' + letters_ % 26)));
+}
+
+void WhatIf::pin() {
+  if (outcome_ == nullptr || is_stale()) return;
+  pins_.push_back({next_letter(), name(), outcome_});
+  ++letters_;
+  Q_EMIT pins_changed();
+}
+
+void WhatIf::unpin(std::size_t pin) {
+  pins_.erase(pins_.begin() + static_cast<std::ptrdiff_t>(pin));
+  if (pins_.empty()) letters_ = 0;
+  Q_EMIT pins_changed();
+}
+
+QString WhatIf::name() const {
+  QStringList words;
+  for (const std::string& key : changed_keys()) {
+    if (key == "model") words << QString::fromStdString(settings_.model.name);
+    if (key == "machine") words << settings_.costs->name;
+    if (key == "ranks") words << tr("%n ranks", nullptr, settings_.ranks);
+    if (key == "nodes") words << tr("%n nodes", nullptr, settings_.nodes);
+    if (control_of(key) != nullptr) words << change_text(key, settings_.plan);
+  }
+  return words.isEmpty() ? tr("as it started") : words.join(QStringLiteral(", "));
+}
+
+bool WhatIf::is_busy() const {
+  return rest_.isActive() || prediction_.is_busy() || survey_.is_busy() ||
+         publication_.is_busy() || starting_.is_busy();
+}
+
+void WhatIf::take(WhatIfSettings settings) {
+  settings_ = std::move(settings);
+  survey_.cancel();
+  publication_.cancel();
+  surroundings_ = nullptr;
+  rest_.start();
+  prediction_.ask([predictor = predictor_, wanted = settings_](const auto&) {
+    return predictor->predict(wanted);
+  });
+  Q_EMIT settings_changed();
+  Q_EMIT busy_changed();
+}
+
+void WhatIf::use(const OutcomePtr& outcome) {
+  const bool is_newest = outcome->settings == settings_;
+  if (is_newest) error_ = outcome->error;
+  if (!outcome->error) outcome_ = outcome;
+  Q_EMIT outcome_changed();
+  if (is_newest && !rest_.isActive()) rested();
+  Q_EMIT busy_changed();
+}
+
+void WhatIf::rested() {
+  if (is_stale()) {  // still under way, and it comes back here; or wrong
+    Q_EMIT busy_changed();
+    return;
+  }
+  survey_.ask([present = outcome_, keys = sweep_](const std::atomic<bool>& is_unwanted) {
+    const unsigned threads = std::max(1U, std::thread::hardware_concurrency() - 1);
+    return survey(present, keys, static_cast<int>(threads), is_unwanted);
+  });
+  if (is_moved_) publish();
+  Q_EMIT busy_changed();
+}
+
+void WhatIf::publish() {
+  publication_.ask([settings = settings_](const auto&) { return document_of(settings); });
+}
+
+}  // namespace foreshard::gui
