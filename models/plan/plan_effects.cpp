@@ -114,18 +114,23 @@ const Effect* effect_of(std::string_view key) {
 
 }  // namespace
 
+std::string_view needed_for_effect(const Plan& plan, std::string_view key) {
+  const Effect* effect = effect_of(key);
+  return effect == nullptr || effect->counts(plan) ? std::string_view() : effect->needed;
+}
+
 std::vector<std::string> settings_without_effect(const Plan& plan) {
   std::vector<std::string> found;
   const std::vector<SpeltKey> defaults = spelt_keys(Plan{}), given = spelt_keys(plan);
   for (std::size_t k = 0; k < given.size(); ++k) {
     if (given[k].value == defaults[k].value) continue;
-    const Effect* effect = effect_of(given[k].name);
-    if (effect == nullptr || effect->counts(plan)) continue;
+    const std::string_view needed = needed_for_effect(plan, given[k].name);
+    if (needed.empty()) continue;
     constexpr std::size_t kShown = 60;
     const std::string value =
         given[k].value.size() <= kShown ? given[k].value : given[k].value.substr(0, kShown) + "...";
     found.push_back(given[k].name + " = " + value + " has no effect here; it needs " +
-                    std::string(effect->needed));
+                    std::string(needed));
   }
   return found;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/plan/plan.hpp"
@@ -12,5 +13,9 @@ namespace foreshard {
 // One sentence, "KEY = VALUE has no effect ...", for each key that is not at its default and that
 // nothing uses under this plan, in the order of the plan file.
 std::vector<std::string> settings_without_effect(const Plan& plan);
+
+// What the plan would need for "section.key" to have an effect: "batch.accumulation of at least 2".
+// Empty where it has one.
+std::string_view needed_for_effect(const Plan& plan, std::string_view key);
 
 }  // namespace foreshard

@@ -21,14 +21,14 @@ enum class LaneKind : std::uint8_t {
   kCount
 };
 
-struct LaneBox {
+struct ComparedBox {
   traces::Interval time;  // since the step's start
   EventColour colour;
   std::int32_t event = traces::kNone;  // index into Trace::events
 };
 
 struct LaneSide {
-  std::vector<LaneBox> boxes;  // by start
+  std::vector<ComparedBox> boxes;  // by start
   std::int64_t busy_ns = 0;    // length of their union
 };
 

@@ -4,14 +4,12 @@
 #include <map>
 #include <utility>
 
+#include "gui/models/timeline/colouring.hpp"
+
 namespace foreshard::gui {
 namespace {
 
 using traces::EventKind;
-
-bool is_root(const std::string& unit) {
-  return unit.empty() || unit == "root";
-}
 
 // The rank's kernels in that step in the order of their starts; the host's arithmetic without a device.
 std::vector<const traces::Event*> kernels(const traces::Trace& trace, std::int32_t rank,
@@ -30,26 +28,11 @@ std::vector<const traces::Event*> kernels(const traces::Trace& trace, std::int32
   return device;
 }
 
-// Units become deeper in the order of their first use.
-void set_depths(std::vector<UnitSpan>& spans) {
-  std::map<std::string, std::size_t> order;
-  for (const UnitSpan& span : spans) {
-    if (!is_root(span.unit) && span.unit != span.phase) order.emplace(span.unit, order.size());
-  }
-  for (UnitSpan& span : spans) {
-    const auto unit = order.find(span.unit);
-    if (unit == order.end()) continue;
-    span.depth = order.size() < 2
-                     ? 0.5
-                     : static_cast<double>(unit->second) / static_cast<double>(order.size() - 1);
-    span.is_odd = unit->second % 2 == 1;
-  }
-}
-
 }  // namespace
 
 std::vector<UnitSpan> unit_spans(const traces::Trace& trace, std::int32_t rank, std::int32_t step,
                                  std::int64_t step_start_ns) {
+  const Colouring colours(trace, ColourBy::unit);
   std::vector<UnitSpan> spans;
   for (const traces::Event* event : kernels(trace, rank, step)) {
     const std::string& phase = trace.strings[event->phase];
@@ -63,9 +46,9 @@ std::vector<UnitSpan> unit_spans(const traces::Trace& trace, std::int32_t rank, 
     if (!spans.empty()) {
       spans.back().time.end_ns = std::min(spans.back().time.end_ns, time.start_ns);
     }
-    spans.push_back({unit, phase, time});
+    const Fill fill = has_unit ? colours.unit_fill(event->unit) : Fill{};
+    spans.push_back({unit, phase, time, fill.is_unit ? fill.depth : -1, fill.is_odd});
   }
-  set_depths(spans);
   return spans;
 }
 
@@ -90,7 +73,7 @@ std::vector<Ribbon> ribbons(const std::vector<UnitSpan>& baseline,
   return result;
 }
 
-std::string short_unit(const std::string& unit) {
+std::string brief_unit(const std::string& unit) {
   const auto dot = unit.rfind('.');
   return dot == std::string::npos ? unit : unit.substr(dot + 1);
 }

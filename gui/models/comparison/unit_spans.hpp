@@ -37,6 +37,6 @@ std::vector<Ribbon> ribbons(const std::vector<UnitSpan>& baseline,
                             const std::vector<UnitSpan>& candidate);
 
 // "3" of "model.layers.3", "root": what a narrow box has room for.
-std::string short_unit(const std::string& unit);
+std::string brief_unit(const std::string& unit);
 
 }  // namespace foreshard::gui

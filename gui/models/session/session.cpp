@@ -19,7 +19,9 @@ void Session::add(DocumentPtr document) {
 void Session::replace(int index, DocumentPtr document) {
   documents_.at(static_cast<std::size_t>(index)) = std::move(document);
   Q_EMIT documents_changed();
-  if (index == current_) Q_EMIT current_changed();
+  if (index != current_) return;
+  axis_.set_bounds(everything());
+  Q_EMIT current_changed();
 }
 
 void Session::close(int index) {

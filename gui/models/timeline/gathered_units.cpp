@@ -16,6 +16,13 @@ bool is_gather(const std::string& name) {
          name.find("AllGather") != std::string::npos;
 }
 
+// The optimizer works on shards, shards are cast and copied in on a stream of their own before they
+// are gathered, and gradients are reduced after the parameters were used.
+bool is_use(const std::string& name, const std::string& lane) {
+  return lane.find("copy_in") == std::string::npos && !is_gather(name) &&
+         name.find("reduce_scatter") == std::string::npos;
+}
+
 void count_most(GatheredUnits& gathered) {
   struct Change {
     std::int64_t ns, bytes;
@@ -73,11 +80,9 @@ GatheredUnits gathered_units(const traces::Trace& trace, int rank) {
       const auto at = number.find(event->unit);
       const std::string& name = trace.strings[event->name];
       const std::string& phase = trace.strings[event->phase];
-      // The optimizer works on shards, and a collective's copies come before or after the use.
-      if (at == number.end() || phase == "optimizer" || is_gather(name) ||
-          name.find("reduce_scatter") != std::string::npos) {
-        continue;
-      }
+      const std::string& lane_name =
+          trace.strings[trace.lanes[static_cast<std::size_t>(event->lane)].name];
+      if (at == number.end() || phase == "optimizer" || !is_use(name, lane_name)) continue;
       GatheredSpan& span = gathered.units[at->second].spans.back();
       if (event->start_ns < span.gathering.end_ns) continue;
       if (span.used.end_ns == span.used.start_ns) span.used.start_ns = event->start_ns;

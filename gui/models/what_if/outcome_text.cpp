@@ -62,7 +62,7 @@ Verdict verdict_of(const Outcome& outcome) {
                                  : Verdict{Role::ok, said("Fits:"), text};
 }
 
-QString error_text(const Error& error) {
+QString key_error_text(const Error& error) {
   const QString message = QString::fromStdString(error.message);
   return error.field.empty() ? message
                              : QStringLiteral("%1 %2").arg(QString::fromStdString(error.field),

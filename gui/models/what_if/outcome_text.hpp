@@ -20,7 +20,7 @@ QString failing_work(const OomReport& oom);
 // "forward of step 1 asks 5.87 GiB for cross_entropy".
 QString failure_text(const OomReport& oom);
 // "prefetch.forward is 3; ...", as it stands under the control.
-QString error_text(const Error& error);
+QString key_error_text(const Error& error);
 // "Costs: modelled from the data sheet of H100 SXM5 80GB, ...", and its state.
 Verdict sources_of(const Outcome& outcome);
 

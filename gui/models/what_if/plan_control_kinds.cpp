@@ -115,7 +115,7 @@ QString shown(std::string_view word) {
 
 void add_words(PlanControl& control, std::span<const std::string_view> words) {
   control.kind = ControlKind::choice;
-  for (const std::string_view word : words) control.choices.push_back({shown(word), quoted(word)});
+  for (const std::string_view word : words) control.choices.push_back({shown(word), in_quotes(word)});
 }
 
 // Which control values of a type have.
@@ -134,7 +134,7 @@ template <PlanWord E>
 void describe(PlanControl& control, const std::optional<E>&) {
   add_words(control, kWords<E>);
   if constexpr (std::is_same_v<E, DType>) {
-    control.choices.push_back({shown("gradient"), quoted("gradient")});
+    control.choices.push_back({shown("gradient"), in_quotes("gradient")});
   } else {
     control.choices.insert(control.choices.begin(), {shown("auto"), ""});
   }
@@ -150,7 +150,7 @@ void describe(PlanControl& control, const SavedOutputs<const bool>&) {
   for (const std::string_view word : {"attention", "matmul", "every_second_matmul"}) {
     control.choices.push_back({word == "every_second_matmul" ? QStringLiteral("2nd matmul")
                                                              : shown(word),
-                               quoted(word)});
+                               in_quotes(word)});
   }
 }
 void describe(PlanControl& control, const std::vector<WrapGroup>&) {

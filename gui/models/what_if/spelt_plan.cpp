@@ -61,7 +61,7 @@ std::string_view unquoted(std::string_view value) {
   return is_quoted ? value.substr(1, value.size() - 2) : value;
 }
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   return '"' + std::string(word) + '"';
 }
 

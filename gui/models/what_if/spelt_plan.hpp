@@ -33,6 +33,6 @@ class SpeltPlan {
 
 // "every" of "\"every\"": the word within the quotes, or the value as it is.
 std::string_view unquoted(std::string_view value);
-std::string quoted(std::string_view word);
+std::string in_quotes(std::string_view word);
 
 }  // namespace foreshard::gui

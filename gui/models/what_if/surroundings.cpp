@@ -27,13 +27,6 @@ std::vector<std::string> values_beside(const PlanControl& control, const std::st
   return values;
 }
 
-bool has_effect(const Plan& plan, const std::string& key) {
-  for (const std::string& sentence : settings_without_effect(plan)) {
-    if (sentence.starts_with(key + " =")) return false;
-  }
-  return true;
-}
-
 std::vector<Changes> changes_beside(const SpeltPlan& plan) {
   std::vector<Changes> all;
   for (const ControlSection& section : plan_controls()) {
@@ -42,7 +35,7 @@ std::vector<Changes> changes_beside(const SpeltPlan& plan) {
         SpeltPlan changed = plan;
         changed.set(control.key, value);
         const Result<Plan> valid = changed.plan();
-        if (valid && has_effect(*valid, control.key)) {
+        if (valid && needed_for_effect(*valid, control.key).empty()) {
           all.push_back({{control.key, std::move(value)}});
         }
       }

@@ -47,7 +47,7 @@ WhatIf::WhatIf(QObject* parent)
         if (started->settings) {
           start_from(*started->settings);
         } else {
-          Q_EMIT trouble(error_text(started->settings.error()));
+          Q_EMIT trouble(key_error_text(started->settings.error()));
           Q_EMIT busy_changed();
         }
       }) {

@@ -1,5 +1,6 @@
 #include "gui/views/base/data_table.hpp"
 
+#include <QPainter>
 #include <algorithm>
 
 #include "gui/paint/fonts.hpp"
@@ -40,6 +41,18 @@ void DataTable::fit_columns(int stretched) {
     setColumnWidth(column, std::min(columnWidth(column) + kColumnRoom, scaled(kWidestColumn)));
   }
   if (stretched >= 0) horizontalHeader()->setSectionResizeMode(stretched, QHeaderView::Stretch);
+}
+
+void DataTable::paintEvent(QPaintEvent* event) {
+  QTableView::paintEvent(event);
+  if (rows_ == RowHeight::dense || model() == nullptr) return;
+  QPainter painter(viewport());
+  painter.setPen(QPen(theme()[Role::line], 0));
+  for (int row = std::max(0, rowAt(0)); row < model()->rowCount(); ++row) {
+    const int bottom = rowViewportPosition(row) + rowHeight(row) - 1;
+    if (bottom > viewport()->height()) break;
+    painter.drawLine(0, bottom, viewport()->width(), bottom);
+  }
 }
 
 void DataTable::set_row_height() {

@@ -39,7 +39,7 @@ void MemoryCanvas::show_memory(std::shared_ptr<const RankMemory> memory, MemoryC
     axis_ = axis;
     follows_axis_ = connect(axis_, &TimeAxis::changed, this, &MemoryCanvas::repaint_all);
   }
-  repaint_all();
+  fit_width();
 }
 
 void MemoryCanvas::set_sample(std::optional<std::size_t> sample) {
@@ -78,8 +78,19 @@ void MemoryCanvas::repaint_all() {
   update();
 }
 
-void MemoryCanvas::resizeEvent(QResizeEvent*) {
+// The window of time is as wide as the view that is shown.
+void MemoryCanvas::fit_width() {
+  if (axis_ != nullptr && isVisible()) axis_->set_width(plot_area().width());
   repaint_all();
+}
+
+void MemoryCanvas::resizeEvent(QResizeEvent*) {
+  fit_width();
+}
+
+void MemoryCanvas::showEvent(QShowEvent* event) {
+  PaintedWidget::showEvent(event);
+  fit_width();
 }
 
 void MemoryCanvas::changeEvent(QEvent* event) {

@@ -46,6 +46,7 @@ class MemoryCanvas : public PaintedWidget {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
@@ -58,6 +59,7 @@ class MemoryCanvas : public PaintedWidget {
   enum class Drag : std::uint8_t { none, pan, range };
 
   std::int64_t origin() const;  // of the ruler: the step's begin
+  void fit_width();
   void repaint_all();
   QPixmap draw() const;
   std::vector<Tick> ticks() const;

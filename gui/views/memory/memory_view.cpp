@@ -179,23 +179,7 @@ void MemoryView::set_clock(MemoryClock clock) {
                                                  : session().everything());
   const DocumentPtr document = session().current();
   canvas_->show_memory(memory_, clock, &axis(), document != nullptr && document->is_predicted());
-  fit_width();
   if (moment_ != nullptr) show_moment(moment_);
-}
-
-// The window of time is as wide as the view that is shown.
-void MemoryView::fit_width() {
-  if (isVisible()) axis().set_width(canvas_->plot_area().width());
-}
-
-void MemoryView::resizeEvent(QResizeEvent* event) {
-  View::resizeEvent(event);
-  fit_width();
-}
-
-void MemoryView::showEvent(QShowEvent* event) {
-  View::showEvent(event);
-  fit_width();
 }
 
 void MemoryView::set_sample(std::size_t sample) {

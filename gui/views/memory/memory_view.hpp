@@ -45,8 +45,6 @@ class MemoryView : public View {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void showEvent(QShowEvent* event) override;
 
  private:
   struct Loaded {
@@ -65,7 +63,6 @@ class MemoryView : public View {
   void set_sample(std::size_t sample);
   void select_block(const traces::MemoryEvent* allocation);
   void ask_what_would_lower();
-  void fit_width();
   void zoom(double factor);
   void fit();
   void go_to_peak();

@@ -58,8 +58,10 @@ MainWindow::~MainWindow() {
   session_.disconnect(this);
   session_.selection().disconnect(this);
   // They use the session and the search, which as members go before a widget's children do.
-  const auto children = findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly);
-  for (QWidget* child : children) delete child;
+  for (QWidget* part : std::initializer_list<QWidget*>{help_, palette_, inspector_dock_,
+                                                       results_dock_, pages_, menuWidget()}) {
+    delete part;
+  }
 }
 
 void MainWindow::lay_out() {

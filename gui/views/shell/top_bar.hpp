@@ -17,8 +17,7 @@ class ViewTabs;
 class TopBar : public PaintedWidget {
   Q_OBJECT
  public:
-  TopBar(Session& session, Search& search, std::vector<QString> views,
-         QWidget* parent = nullptr);
+  TopBar(Session& session, Search& search, std::vector<QString> views, QWidget* parent = nullptr);
 
   ViewTabs& tabs() const { return *tabs_; }
   DocumentChips& chips() const { return *chips_; }

@@ -1,7 +1,245 @@
 #include "gui/views/what_if/what_if_view.hpp"
 
+#include <cmath>
+
+#include <QFileDialog>
+#include <QGridLayout>
+#include <QMessageBox>
+#include <QPainter>
+#include <QSaveFile>
+#include <QShortcut>
+
+#include "gui/models/what_if/outcome_text.hpp"
+#include "gui/paint/theme.hpp"
+#include "gui/views/what_if/answer_figures.hpp"
+
 namespace foreshard::gui {
 
-WhatIfView::WhatIfView(Session& session, QWidget* parent) : View(session, parent) {}
+WhatIfView::WhatIfView(Session& session, QWidget* parent)
+    : View(session, parent),
+      panel_(new PlanPanel(what_if_, this)),
+      sentence_(new SentenceStrip(this)),
+      figures_(new FigureStrip(this)),
+      memory_(new MemoryOverlay(this)),
+      bars_(new StepBars(this)),
+      variants_(new VariantsTable(this)),
+      neighbours_(new NeighboursTable(this)),
+      sweep_(new SweepPlot(this)),
+      clock_(new SegmentedControl({tr("% of step"), tr("ms")}, memory_)) {
+  clock_->setAccessibleName(tr("Along the share of the step, or its time"));
+  figures_->set_margin(24);
+  lay_out();
+  add_shortcuts();
+  connect(&what_if_, &WhatIf::settings_changed, this, [this] {
+    show_answer();
+    show_surroundings();
+  });
+  connect(&what_if_, &WhatIf::outcome_changed, this, &WhatIfView::show_answer);
+  connect(&what_if_, &WhatIf::pins_changed, this, &WhatIfView::show_answer);
+  connect(&what_if_, &WhatIf::surroundings_changed, this, &WhatIfView::show_surroundings);
+  connect(&what_if_, &WhatIf::busy_changed, this, &View::busy_changed);
+  connect(&what_if_, &WhatIf::trouble, this, &WhatIfView::tell);
+  connect(&what_if_, &WhatIf::document_changed, this, [this](const DocumentPtr& document) {
+    this->session().show_what_if(document);
+  });
+  connect(neighbours_, &NeighboursTable::applied, &what_if_, &WhatIf::apply);
+  connect(sweep_, &SweepPlot::applied, &what_if_, &WhatIf::apply);
+  connect(variants_, &VariantsTable::dropped, &what_if_, &WhatIf::unpin);
+  connect(clock_, &SegmentedControl::chosen, this,
+          [this](int choice) { memory_->set_in_time(choice == 1); });
+  connect(panel_, &PlanPanel::save_wanted, this, &WhatIfView::ask_where_to_save);
+  connect(&session, &Session::current_changed, this, [this] {
+    if (isVisible()) start();
+  });
+  connect(&Appearance::instance(), &Appearance::changed, this, qOverload<>(&QWidget::update));
+}
+
+void WhatIfView::lay_out() {
+  auto* left = new QVBoxLayout();
+  left->setContentsMargins(24, 12, 0, 12);
+  left->setSpacing(12);
+  left->addWidget(memory_, 5);
+  left->addWidget(variants_);
+  left->addWidget(neighbours_, 4);
+  auto* right = new QVBoxLayout();
+  right->setContentsMargins(40, 12, 24, 12);
+  right->setSpacing(12);
+  right->addWidget(bars_, 5);
+  right->addWidget(sweep_choices());
+  right->addWidget(sweep_, 6);
+  auto* lower = new QHBoxLayout();
+  lower->setSpacing(0);
+  lower->addLayout(left, 61);
+  lower->addLayout(right, 44);
+  auto* answer = new QVBoxLayout();
+  answer->setSpacing(0);
+  answer->addWidget(sentence_);
+  answer->addWidget(figures_);
+  answer->addSpacing(8);
+  answer->addLayout(lower, 1);
+  auto* all = new QHBoxLayout(this);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->setSpacing(0);
+  all->addWidget(panel_);
+  all->addLayout(answer, 1);
+  auto* over_plot = new QHBoxLayout(memory_);
+  over_plot->setContentsMargins(0, 2, 0, 0);
+  over_plot->addWidget(clock_, 0, Qt::AlignTop | Qt::AlignRight);
+}
+
+QWidget* WhatIfView::sweep_choices() {
+  auto* bar = new QWidget(this);
+  auto* layout = new QHBoxLayout(bar);
+  layout->setContentsMargins(0, 0, 0, 0);
+  auto* first = new QComboBox(bar);
+  auto* second = new QComboBox(bar);
+  first->setAccessibleName(tr("Key that is swept"));
+  second->setAccessibleName(tr("Second key that is swept"));
+  second->addItem(tr("nothing else"), QString());
+  for (const ControlSection& section : plan_controls()) {
+    for (const PlanControl& control : section.controls) {
+      if (control.choices.empty() && control.kind != ControlKind::toggle) continue;
+      if (control.kind == ControlKind::outputs) continue;
+      for (QComboBox* list : {first, second}) {
+        list->addItem(control.label, QString::fromStdString(control.key));
+      }
+    }
+  }
+  const auto show = [](QComboBox& list, const std::string& key) {
+    list.setCurrentIndex(list.findData(QString::fromStdString(key)));
+  };
+  show(*first, what_if_.sweep().first);
+  show(*second, what_if_.sweep().second);
+  const auto take = [this, first, second] {
+    const std::string a = first->currentData().toString().toStdString();
+    const std::string b = second->currentData().toString().toStdString();
+    what_if_.set_sweep({a, a == b ? std::string() : b});
+  };
+  connect(first, qOverload<int>(&QComboBox::activated), this, take);
+  connect(second, qOverload<int>(&QComboBox::activated), this, take);
+  layout->addWidget(new TextLabel(Text::secondary, Role::text2, bar));
+  static_cast<TextLabel*>(layout->itemAt(0)->widget())->set_text(tr("Sweep"));
+  layout->addWidget(first, 1);
+  layout->addWidget(second, 1);
+  return bar;
+}
+
+void WhatIfView::add_shortcuts() {
+  const auto on = [this](const QKeySequence& keys, auto&& act) {
+    auto* shortcut = new QShortcut(keys, this);
+    shortcut->setContext(Qt::WidgetWithChildrenShortcut);
+    connect(shortcut, &QShortcut::activated, this, act);
+  };
+  on(QKeySequence(Qt::Key_P), [this] { what_if_.pin(); });
+  on(QKeySequence(Qt::CTRL | Qt::Key_R), [this] { what_if_.reset(); });
+  on(QKeySequence(Qt::CTRL | Qt::Key_Z), [this] { what_if_.undo(); });
+  on(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), [this] { what_if_.redo(); });
+  on(QKeySequence(Qt::CTRL | Qt::Key_S), [this] { ask_where_to_save(); });
+  on(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), [this] { ask_what_to_load(); });
+}
+
+std::vector<KeyHelp> WhatIfView::keys() const {
+  return {{tr("Pin the present variant"), QStringLiteral("P")},
+          {tr("Reset to where it started"), QStringLiteral("Ctrl+R")},
+          {tr("Undo, redo"), QStringLiteral("Ctrl+Z, Ctrl+Shift+Z")},
+          {tr("Save the plan, take a plan file"), QStringLiteral("Ctrl+S, Ctrl+Shift+O")},
+          {tr("Apply a change, drop a pin"), QStringLiteral("Enter, Delete")}};
+}
+
+void WhatIfView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  start();
+}
+
+// From the recording that is shown; what was moved by hand stays, and so does what it was made of.
+void WhatIfView::start() {
+  const bool is_touched = what_if_.can_undo() || what_if_.can_redo();
+  const DocumentPtr document = session().current();
+  if (is_started_ && (is_touched || document == nullptr)) return;
+  if (document != nullptr && document->source != Source::what_if && document->plan()) {
+    what_if_.start_from_trace(document->trace, document->title);
+  } else if (!is_started_) {
+    what_if_.start_from(default_settings());
+  }
+  is_started_ = true;
+  Q_EMIT busy_changed();
+}
+
+void WhatIfView::show_answer() {
+  const bool is_stale = what_if_.is_stale();
+  const std::vector<Variant> variants = variants_of(what_if_);
+  memory_->set_variants(variants);
+  bars_->set_variants(variants);
+  variants_->set_variants(variants);
+  sweep_->set_variants(variants);
+  memory_->set_stale(is_stale);
+  bars_->set_stale(is_stale);
+  figures_->set_stale(is_stale);
+  sentence_->set_stale(is_stale);
+  if (what_if_.outcome() != nullptr) {
+    figures_->set_figures(answer_figures(*what_if_.outcome(), what_if_.pins()));
+    sentence_->set_sentence(answer_sentence(what_if_));
+  }
+  Q_EMIT status_changed();
+}
+
+void WhatIfView::show_surroundings() {
+  neighbours_->set_surroundings(what_if_.surroundings());
+  sweep_->set_surroundings(what_if_.surroundings());
+  if (what_if_.outcome() != nullptr) sentence_->set_sentence(answer_sentence(what_if_));
+}
+
+QString WhatIfView::as_text() const {
+  return sentence_->accessibleName() + QLatin1Char('\n') + variants_->as_text();
+}
+
+QString WhatIfView::status() const {
+  return what_if_.outcome() == nullptr ? QString() : answer_status(*what_if_.outcome());
+}
+
+QString WhatIfView::save_plan(const QString& path) const {
+  const Result<Plan> plan = what_if_.settings().plan.plan();
+  if (!plan) return key_error_text(plan.error());
+  QSaveFile file(path);
+  const QByteArray text = QByteArray::fromStdString(to_toml(*plan));
+  if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit()) {
+    return tr("%1 cannot be written: %2.").arg(path, file.errorString());
+  }
+  return {};
+}
+
+QString WhatIfView::load_plan_file(const QString& path) {
+  const Result<Plan> plan = load_plan(path.toStdString());
+  if (!plan) return QString::fromStdString(plan.error().text());
+  WhatIfSettings settings = what_if_.settings();
+  settings.plan = SpeltPlan(*plan);
+  what_if_.change(settings);
+  return {};
+}
+
+void WhatIfView::ask_where_to_save() {
+  const QString path = QFileDialog::getSaveFileName(this, tr("Save plan"),
+                                                    QStringLiteral("plan.toml"),
+                                                    tr("Plans (*.toml)"));
+  if (!path.isEmpty()) tell(save_plan(path));
+}
+
+void WhatIfView::ask_what_to_load() {
+  const QString path =
+      QFileDialog::getOpenFileName(this, tr("Take a plan"), QString(), tr("Plans (*.toml)"));
+  if (!path.isEmpty()) tell(load_plan_file(path));
+}
+
+void WhatIfView::tell(const QString& trouble) {
+  if (!trouble.isEmpty()) QMessageBox::warning(this, tr("What-if"), trouble);
+}
+
+void WhatIfView::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme()[Role::canvas]);
+  const double left = panel_->width();
+  const double below = figures_->geometry().bottom() + 8;
+  painter.fillRect(QRectF(left, below, width() - left, 1), theme()[Role::line]);
+}
 
 }  // namespace foreshard::gui

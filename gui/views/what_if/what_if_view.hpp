@@ -1,7 +1,20 @@
-// The view "What-if".
+// The view "What-if": the keys of the plan at the left, and beside them the answer in words and figures,
+// memory over the step, where the step goes, variants, what lies one change away, and a sweep.
 #pragma once
 
+#include <QComboBox>
+
+#include "gui/models/what_if/what_if.hpp"
+#include "gui/views/base/figure_strip.hpp"
+#include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/view.hpp"
+#include "gui/views/what_if/memory_overlay.hpp"
+#include "gui/views/what_if/neighbours_table.hpp"
+#include "gui/views/what_if/plan_panel.hpp"
+#include "gui/views/what_if/step_bars.hpp"
+#include "gui/views/what_if/sweep_plot.hpp"
+#include "gui/views/what_if/variants_table.hpp"
 
 namespace foreshard::gui {
 
@@ -9,7 +22,50 @@ class WhatIfView : public View {
   Q_OBJECT
  public:
   explicit WhatIfView(Session& session, QWidget* parent = nullptr);
+
   QString title() const override { return tr("What-if"); }
+  bool is_busy() const override { return what_if_.is_busy() || !is_started_; }
+  QString as_text() const override;
+  QString status() const override;
+  std::vector<KeyHelp> keys() const override;
+
+  WhatIf& what_if() { return what_if_; }
+  PlanPanel& panel() { return *panel_; }
+  NeighboursTable& neighbours() { return *neighbours_; }
+  SweepPlot& sweep() { return *sweep_; }
+  VariantsTable& variants() { return *variants_; }
+
+  // Writes the plan file; a sentence where it cannot be written, or the plan breaks a rule.
+  QString save_plan(const QString& path) const;
+  // Takes a plan file's plan; a sentence where it cannot.
+  QString load_plan_file(const QString& path);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  void add_shortcuts();
+  void lay_out();
+  QWidget* sweep_choices();
+  void start();
+  void show_answer();
+  void show_surroundings();
+  void ask_where_to_save();
+  void ask_what_to_load();
+  void tell(const QString& trouble);
+
+  WhatIf what_if_;
+  bool is_started_ = false;
+  PlanPanel* panel_;
+  SentenceStrip* sentence_;
+  FigureStrip* figures_;
+  MemoryOverlay* memory_;
+  StepBars* bars_;
+  VariantsTable* variants_;
+  NeighboursTable* neighbours_;
+  SweepPlot* sweep_;
+  SegmentedControl* clock_;
 };
 
 }  // namespace foreshard::gui

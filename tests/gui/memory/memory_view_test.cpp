@@ -66,6 +66,18 @@ TEST_F(MemoryViewTest, AClickMovesTheCursorOfAllViews) {
   EXPECT_EQ(session.selection().cursor_ns(), curve().position(MemoryClock::device_time, *expected));
 }
 
+TEST_F(MemoryViewTest, TheSameStretchOfTimeIsShownInAnyWidth) {
+  show_random();
+  const traces::Interval window = session.axis().window();
+  for (const int width : {700, 1300, 900}) {
+    view.resize(width, 800);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(session.axis().width(), view.canvas().plot_area().width());
+    EXPECT_NEAR(static_cast<double>(session.axis().end_ns()), static_cast<double>(window.end_ns),
+                2);
+  }
+}
+
 TEST_F(MemoryViewTest, FollowsTheCursorOfOtherViews) {
   show_random();
   const std::int64_t moment = curve().position(MemoryClock::device_time, 500);

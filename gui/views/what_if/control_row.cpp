@@ -1,0 +1,65 @@
+#include "gui/views/what_if/control_row.hpp"
+
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr int kLabelWidth = 92, kLeft = 32;
+
+}  // namespace
+
+ControlRow::ControlRow(const QString& label, QWidget* control, bool is_wide, QWidget* parent)
+    : PaintedWidget(parent),
+      control_(control),
+      label_(new TextLabel(Text::body, Role::text, this)),
+      error_(new TextLabel(Text::secondary, Role::error, this)) {
+  control_->setParent(this);
+  label_->set_text(label);
+  error_->hide();
+  auto* beside = is_wide ? static_cast<QBoxLayout*>(new QVBoxLayout()) : new QHBoxLayout();
+  beside->setSpacing(is_wide ? 4 : 0);
+  if (is_wide) {
+    beside->addWidget(label_);
+  } else {
+    label_->setFixedWidth(kLabelWidth);
+    beside->addWidget(label_, 0, Qt::AlignVCenter);
+  }
+  beside->addWidget(control_, 1);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(kLeft, 3, 16, 3);
+  layout->setSpacing(2);
+  layout->addLayout(beside);
+  layout->addWidget(error_);
+}
+
+void ControlRow::set_changed(bool is_changed) {
+  if (is_changed == is_changed_) return;
+  is_changed_ = is_changed;
+  update();
+}
+
+void ControlRow::set_error(const QString& sentence) {
+  error_->set_text(sentence);
+  error_->setVisible(!sentence.isEmpty());
+}
+
+void ControlRow::set_unused(const QString& why) {
+  control_->setEnabled(why.isEmpty());
+  label_->set_role(why.isEmpty() ? Role::text : Role::text3);
+  control_->setToolTip(why);
+}
+
+void ControlRow::paintEvent(QPaintEvent*) {
+  if (!is_changed_) return;
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme()[Role::focus]);
+  painter.drawEllipse(QPointF(22, label_->geometry().center().y() + 0.5), 3, 3);
+}
+
+}  // namespace foreshard::gui

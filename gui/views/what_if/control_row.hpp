@@ -1,0 +1,36 @@
+// A row of the panel: a label, the control of a key, a dot where the key was changed, and below it what
+// is wrong with the value. A key that has no effect under the present plan is greyed and says what it
+// would need.
+#pragma once
+
+#include <QString>
+
+#include "gui/views/base/painted_widget.hpp"
+#include "gui/views/base/text_label.hpp"
+
+namespace foreshard::gui {
+
+class ControlRow : public PaintedWidget {
+  Q_OBJECT
+ public:
+  // Takes the control; above each other where it needs the whole width.
+  ControlRow(const QString& label, QWidget* control, bool is_wide, QWidget* parent);
+
+  void set_changed(bool is_changed);
+  void set_error(const QString& sentence);  // empty: nothing is wrong
+  void set_unused(const QString& why);      // empty: it has an effect
+  bool is_changed() const { return is_changed_; }
+  QString error() const { return error_->text(); }
+  QWidget* control() const { return control_; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  QWidget* control_;
+  TextLabel* label_;
+  TextLabel* error_;
+  bool is_changed_ = false;
+};
+
+}  // namespace foreshard::gui

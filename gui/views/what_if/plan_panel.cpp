@@ -1,0 +1,223 @@
+#include "gui/views/what_if/plan_panel.hpp"
+
+#include <algorithm>
+
+#include <QHBoxLayout>
+#include <QPainter>
+#include <QSignalBlocker>
+
+#include "gui/models/what_if/outcome_text.hpp"
+#include "gui/paint/theme.hpp"
+#include "models/hardware/hardware.hpp"
+#include "models/plan/plan_effects.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr int kPanelWidth = 376;
+constexpr int kRankChoices[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
+
+void offer(QComboBox& list, int value) {
+  const QSignalBlocker quiet(&list);
+  const QString text = QString::number(value);
+  if (list.findText(text) < 0) list.addItem(text);
+  list.setCurrentText(text);
+}
+
+}  // namespace
+
+PlanPanel::PlanPanel(WhatIf& what_if, QWidget* parent) : QWidget(parent), what_if_(what_if) {
+  setFixedWidth(kPanelWidth);
+  auto* content = new QWidget();
+  content->setAutoFillBackground(false);
+  auto* column = new QVBoxLayout(content);
+  column->setContentsMargins(0, 4, 0, 0);
+  column->setSpacing(0);
+  add_run_section(*column);
+  add_plan_sections(*column);
+  column->addStretch(1);
+
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidget(content);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->viewport()->setAutoFillBackground(false);
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(0, 0, 1, 0);
+  all->setSpacing(0);
+  all->addWidget(scroll, 1);
+  add_buttons(*all);
+
+  connect(&Appearance::instance(), &Appearance::changed, this, qOverload<>(&QWidget::update));
+  connect(&what_if_, &WhatIf::settings_changed, this, &PlanPanel::show_settings);
+  connect(&what_if_, &WhatIf::outcome_changed, this, &PlanPanel::show_problem);
+  connect(&what_if_, &WhatIf::pins_changed, this, &PlanPanel::show_settings);
+  connect(&what_if_, &WhatIf::surroundings_changed, this, [this] {
+    for (const auto& [key, editor] : editors_) {
+      editor->show_surroundings(what_if_.surroundings().get());
+    }
+  });
+  show_settings();
+}
+
+ControlRow* PlanPanel::row(const std::string& key) const {
+  const auto found = rows_.find(key);
+  return found == rows_.end() ? nullptr : found->second;
+}
+
+ValueEditor* PlanPanel::editor(const std::string& key) const {
+  const auto found = editors_.find(key);
+  return found == editors_.end() ? nullptr : found->second;
+}
+
+QComboBox* PlanPanel::add_list(FoldSection& section, const std::string& key,
+                               const QString& label) {
+  auto* list = new QComboBox(this);
+  list->setAccessibleName(label);
+  list->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  auto* row = new ControlRow(label, list, false, this);
+  rows_[key] = row;
+  section.add_row(row);
+  return list;
+}
+
+void PlanPanel::add_run_section(QVBoxLayout& column) {
+  auto* section = new FoldSection(tr("Model and machine"), true, this);
+  column.addWidget(section);
+  models_ = add_list(*section, "model", tr("Model"));
+  for (const std::string& name : bundled_models()) models_->addItem(QString::fromStdString(name));
+  machines_ = add_list(*section, "machine", tr("Machine"));
+  for (const Machine& machine : bundled_machines()) {
+    const std::string& name = machine.name.empty() ? machine.id : machine.name;
+    machines_->addItem(QString::fromStdString(name), QString::fromStdString(machine.id));
+  }
+  ranks_ = add_list(*section, "ranks", tr("Ranks"));
+  nodes_ = add_list(*section, "nodes", tr("Nodes"));
+  for (const int ranks : kRankChoices) {
+    ranks_->addItem(QString::number(ranks));
+    nodes_->addItem(QString::number(ranks));
+  }
+  connect(models_, &QComboBox::textActivated, this, [this](const QString& name) {
+    WhatIfSettings settings = what_if_.settings();
+    const auto model = load_llama_config(name.toStdString());
+    if (model) settings.model = *model;
+    what_if_.change(settings);
+  });
+  connect(machines_, qOverload<int>(&QComboBox::activated), this, [this](int index) {
+    WhatIfSettings settings = what_if_.settings();
+    const std::string id = machines_->itemData(index).toString().toStdString();
+    settings.costs = id.empty() ? what_if_.start().costs : machine_basis(id);
+    what_if_.change(settings);
+  });
+  connect(ranks_, &QComboBox::textActivated, this,
+          [this](const QString& ranks) { what_if_.set_ranks(ranks.toInt()); });
+  connect(nodes_, &QComboBox::textActivated, this, [this](const QString& nodes) {
+    WhatIfSettings settings = what_if_.settings();
+    settings.nodes = nodes.toInt();
+    what_if_.change(settings);
+  });
+}
+
+void PlanPanel::add_plan_sections(QVBoxLayout& column) {
+  for (const ControlSection& section : plan_controls()) {
+    auto* fold = new FoldSection(section.title, section.is_open, this);
+    sections_.emplace_back(&section, fold);
+    column.addWidget(fold);
+    for (const PlanControl& control : section.controls) {
+      ValueEditor* editor = make_editor(control, this);
+      auto* row = new ControlRow(control.label, editor, editor->takes_whole_row(), this);
+      row->setToolTip(control.tooltip);
+      fold->add_row(row);
+      rows_[control.key] = row;
+      editors_[control.key] = editor;
+      connect(editor, &ValueEditor::edited, this, [this, &control](const std::string& value) {
+        what_if_.set_value(control.key, value);
+      });
+    }
+  }
+  problem_ = new TextLabel(Text::secondary, Role::error, this);
+  column.addWidget(problem_);
+}
+
+void PlanPanel::add_buttons(QVBoxLayout& column) {
+  pin_ = new QPushButton(this);
+  pin_->setProperty("primary", true);
+  pin_->setMinimumWidth(104);
+  auto* save = new QPushButton(tr("Save plan…"), this);
+  reset_ = new QPushButton(tr("Reset"), this);
+  reset_->setFlat(true);
+  changes_ = new TextLabel(Text::secondary, Role::text2, this);
+  auto* bar = new QHBoxLayout();
+  bar->setContentsMargins(16, 12, 8, 12);
+  bar->setSpacing(8);
+  bar->addWidget(pin_);
+  bar->addWidget(save);
+  bar->addStretch(1);
+  bar->addWidget(changes_);
+  bar->addWidget(reset_);
+  column.addLayout(bar);
+  connect(pin_, &QPushButton::clicked, &what_if_, &WhatIf::pin);
+  connect(save, &QPushButton::clicked, this, &PlanPanel::save_wanted);
+  connect(reset_, &QPushButton::clicked, &what_if_, &WhatIf::reset);
+}
+
+void PlanPanel::show_run() {
+  const WhatIfSettings& settings = what_if_.settings();
+  const QSignalBlocker quiet_models(models_), quiet_machines(machines_);
+  const QString model = QString::fromStdString(settings.model.name);
+  if (models_->findText(model) < 0) models_->addItem(model);
+  models_->setCurrentText(model);
+  const CostBasisPtr& start = what_if_.start().costs;
+  if (machines_->itemData(0).toString().isEmpty()) machines_->removeItem(0);
+  if (start->table) machines_->insertItem(0, start->name, QString());
+  machines_->setCurrentIndex(
+      settings.costs->table
+          ? 0
+          : machines_->findData(QString::fromStdString(settings.costs->machine->id)));
+  offer(*ranks_, settings.ranks);
+  offer(*nodes_, settings.nodes);
+}
+
+void PlanPanel::show_settings() {
+  show_run();
+  const auto changed = what_if_.changed_keys();
+  for (const auto& [key, row] : rows_) {
+    row->set_changed(std::find(changed.begin(), changed.end(), key) != changed.end());
+  }
+  const Result<Plan> plan = what_if_.settings().plan.plan();
+  for (const auto& [key, editor] : editors_) {
+    editor->show_value(what_if_.settings());
+    if (!plan) continue;
+    const std::string_view needed = needed_for_effect(*plan, key);
+    rows_[key]->set_unused(needed.empty() ? QString()
+                                          : tr("Has no effect here; it needs %1.")
+                                                .arg(QString::fromStdString(std::string(needed))));
+  }
+  for (const auto& [section, fold] : sections_) {
+    fold->set_summary(section_summary(*section, what_if_.settings().plan));
+  }
+  pin_->setText(tr("Pin as %1").arg(what_if_.next_letter()));
+  changes_->set_text(changed.empty() ? QString()
+                                     : tr("%n changes", nullptr, static_cast<int>(changed.size())));
+  reset_->setEnabled(!changed.empty());
+  show_problem();
+}
+
+void PlanPanel::show_problem() {
+  const auto& error = what_if_.error();
+  for (const auto& [key, row] : rows_) {
+    row->set_error(error && error->field == key ? key_error_text(*error) : QString());
+  }
+  const bool is_elsewhere = error && rows_.count(error->field) == 0;
+  problem_->set_text(is_elsewhere ? key_error_text(*error) : QString());
+  problem_->setVisible(is_elsewhere);
+}
+
+void PlanPanel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme()[Role::panel]);
+  painter.fillRect(QRectF(width() - 1, 0, 1, height()), theme()[Role::line]);
+}
+
+}  // namespace foreshard::gui

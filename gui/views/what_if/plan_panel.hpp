@@ -1,0 +1,56 @@
+// The left column: model, machine, ranks and every key of the plan, in sections that fold, and below
+// them the buttons to pin, save and reset.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <QComboBox>
+#include <QPushButton>
+#include <QScrollArea>
+
+#include "gui/models/what_if/what_if.hpp"
+#include "gui/views/base/text_label.hpp"
+#include "gui/views/what_if/control_row.hpp"
+#include "gui/views/what_if/fold_section.hpp"
+#include "gui/views/what_if/value_editor.hpp"
+
+namespace foreshard::gui {
+
+class PlanPanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit PlanPanel(WhatIf& what_if, QWidget* parent = nullptr);
+
+  // By the key of the plan, or "model", "machine", "ranks", "nodes".
+  ControlRow* row(const std::string& key) const;
+  ValueEditor* editor(const std::string& key) const;
+
+ Q_SIGNALS:
+  void save_wanted();
+  void load_wanted();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  void add_run_section(QVBoxLayout& column);
+  void add_plan_sections(QVBoxLayout& column);
+  void add_buttons(QVBoxLayout& column);
+  QComboBox* add_list(FoldSection& section, const std::string& key, const QString& label);
+  void show_settings();
+  void show_run();
+  void show_problem();
+
+  WhatIf& what_if_;
+  std::map<std::string, ControlRow*> rows_;
+  std::map<std::string, ValueEditor*> editors_;
+  std::vector<std::pair<const ControlSection*, FoldSection*>> sections_;
+  QComboBox *models_ = nullptr, *machines_ = nullptr, *ranks_ = nullptr, *nodes_ = nullptr;
+  TextLabel* problem_ = nullptr;  // with a key that has no row
+  QPushButton *pin_ = nullptr, *reset_ = nullptr;
+  TextLabel* changes_ = nullptr;
+};
+
+}  // namespace foreshard::gui

@@ -1,0 +1,127 @@
+#include "gui/views/what_if/step_bars.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gui/models/base/units_text.hpp"
+#include "gui/paint/figures.hpp"
+#include "gui/paint/fonts.hpp"
+#include "gui/paint/pill.hpp"
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kRowHeight = 66;
+
+QString name_of(Role role) {
+  switch (role) {
+    case Role::forward: return StepBars::tr("forward");
+    case Role::loss: return StepBars::tr("loss");
+    case Role::recompute: return StepBars::tr("recompute");
+    case Role::backward: return StepBars::tr("backward");
+    case Role::optimizer: return StepBars::tr("optimizer");
+    default: return StepBars::tr("exposed");
+  }
+}
+
+}  // namespace
+
+StepBars::StepBars(QWidget* parent) : PaintedWidget(parent) {
+  setAccessibleName(tr("Where a step goes"));
+  setMinimumSize(280, 150);
+}
+
+void StepBars::set_variants(std::vector<Variant> variants) {
+  variants_ = std::move(variants);
+  update();
+}
+
+void StepBars::set_stale(bool is_stale) {
+  is_stale_ = is_stale;
+  update();
+}
+
+double StepBars::per_token(const Outcome& outcome, double ns) const {
+  return ns / static_cast<double>(std::max<std::int64_t>(1, outcome.tokens_of_rank));
+}
+
+void StepBars::paint_variant(QPainter& painter, const Variant& variant, double top,
+                             double scale) const {
+  const Theme& t = theme();
+  const Outcome& outcome = *variant.outcome;
+  const double badge = badge_width(variant.letter);
+  draw_badge(painter, {badge / 2, top + 9}, variant);
+  painter.setFont(gui::font(Text::body));
+  painter.setPen(t[Role::text]);
+  const QFontMetricsF metrics(painter.font());
+  painter.drawText(QRectF(badge + 8, top, width() - badge - 100, 18), Qt::AlignVCenter,
+                   metrics.elidedText(variant.name, Qt::ElideRight, width() - badge - 100));
+  if (outcome.step_ns <= 0) {
+    painter.setPen(t[Role::error]);
+    painter.drawText(QRectF(0, top + 24, width(), 18), Qt::AlignVCenter, tr("no step: it does not fit"));
+    return;
+  }
+  painter.setFont(gui::font(Text::strong));
+  draw_figure(painter, QRectF(0, top, width(), 18), Qt::AlignRight,
+              time_figure(per_token(outcome, outcome.step_ns)).text());
+  double left = 0;
+  const double bar = top + 24;
+  painter.fillRect(QRectF(0, bar, per_token(outcome, outcome.step_ns) * scale, 18), t[Role::hover]);
+  for (const StepShare& share : outcome.shares) {
+    const double wide = per_token(outcome, share.ns) * scale;
+    if (wide <= 0) continue;
+    painter.fillRect(QRectF(left, bar, std::max(wide - (wide > 5 ? 1 : 0), 1.0), 18), t[share.role]);
+    painter.setFont(gui::font(Text::tick));
+    if (wide > QFontMetricsF(painter.font()).horizontalAdvance(name_of(share.role)) + 8) {
+      painter.setPen(t.text_on(t[share.role]));
+      painter.drawText(QRectF(left, bar, wide, 18), Qt::AlignCenter, name_of(share.role));
+    }
+    left += wide;
+  }
+  const double low = per_token(outcome, outcome.low_ns) * scale;
+  const double high = per_token(outcome, outcome.high_ns) * scale;
+  const double y = bar + 25, value = per_token(outcome, outcome.step_ns) * scale;
+  painter.setPen(QPen(t[Role::text3], 1));
+  painter.drawLine(QPointF(low, y), QPointF(high, y));
+  painter.drawLine(QPointF(low, y - 3), QPointF(low, y + 3));
+  painter.drawLine(QPointF(high, y - 3), QPointF(high, y + 3));
+  painter.setPen(QPen(t[Role::text], 2));
+  painter.drawLine(QPointF(value, y - 3), QPointF(value, y + 3));
+}
+
+void StepBars::paint_legend(QPainter& painter, double top) const {
+  painter.setFont(gui::font(Text::tick));
+  double left = 0;
+  for (const Role role : {Role::forward, Role::loss, Role::recompute, Role::backward,
+                          Role::optimizer, Role::warn}) {
+    draw_swatch(painter, {left + 4, top + 8}, theme()[role]);
+    painter.setPen(theme()[Role::text2]);
+    const double wide = QFontMetricsF(painter.font()).horizontalAdvance(name_of(role));
+    painter.drawText(QPointF(left + 12, top + 12), name_of(role));
+    left += wide + 24;
+  }
+  painter.setPen(theme()[Role::text3]);
+  painter.drawText(QPointF(0, top + 30), tr("Below each bar its 90 % band. Grey: idle."));
+}
+
+void StepBars::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme()[Role::canvas]);
+  draw_heading(painter, {0, 18}, tr("Where a step goes"), tr("per token and rank"));
+  double longest = 0;
+  for (const Variant& variant : variants_) {
+    longest = std::max(longest, per_token(*variant.outcome, variant.outcome->high_ns));
+  }
+  const double scale = longest > 0 ? (width() - 2) / longest : 1;
+  if (is_stale_) painter.setOpacity(0.55);
+  double top = 34;
+  for (const Variant& variant : variants_) {
+    if (top + kRowHeight > height() - 36) break;
+    paint_variant(painter, variant, top, scale);
+    top += kRowHeight;
+  }
+  if (longest > 0) paint_legend(painter, top);
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,324 @@
+#include "gui/views/what_if/sweep_plot.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+
+#include "gui/models/base/units_text.hpp"
+#include "gui/models/what_if/plan_control.hpp"
+#include "gui/paint/figures.hpp"
+#include "gui/paint/fonts.hpp"
+#include "gui/paint/hatch.hpp"
+#include "gui/paint/theme.hpp"
+#include "gui/paint/time_ticks.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+double gib(std::int64_t bytes) {
+  return static_cast<double>(bytes) / kGib;
+}
+
+// A disc, a triangle, a square, a diamond: one shape a value of the first key.
+void draw_mark(QPainter& painter, QPointF at, std::size_t shape, bool is_filled) {
+  painter.setPen(QPen(theme()[Role::text2], 1.4));
+  painter.setBrush(is_filled ? theme()[Role::text2] : theme()[Role::canvas]);
+  constexpr double r = 4.5;
+  switch (shape % 4) {
+    case 0: painter.drawEllipse(at, r, r); break;
+    case 1:
+      painter.drawPolygon(
+          QPolygonF({at + QPointF(0, -r), at + QPointF(r, r), at + QPointF(-r, r)}));
+      break;
+    case 2: painter.drawRect(QRectF(at.x() - 4, at.y() - 4, 8, 8)); break;
+    default:
+      painter.drawPolygon(QPolygonF({at + QPointF(0, -r - 1), at + QPointF(r + 1, 0),
+                                     at + QPointF(0, r + 1), at + QPointF(-r - 1, 0)}));
+  }
+}
+
+QString label_of(const std::string& key) {
+  const PlanControl* control = control_of(key);
+  return control == nullptr ? QString() : control->label.toLower();
+}
+
+std::vector<double> ticks_between(double least, double most, int count) {
+  const std::vector<double> round = value_ticks(most - least, count);
+  if (round.size() < 2) return {};
+  std::vector<double> ticks;
+  const double step = round[1] - round[0];
+  for (double at = std::ceil(least / step) * step; at <= most; at += step) ticks.push_back(at);
+  return ticks;
+}
+
+}  // namespace
+
+SweepPlot::SweepPlot(QWidget* parent) : PaintedWidget(parent) {
+  setAccessibleName(tr("Sweep"));
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  setMinimumSize(280, 220);
+}
+
+void SweepPlot::set_surroundings(std::shared_ptr<const Surroundings> surroundings) {
+  is_stale_ = surroundings == nullptr;
+  if (!is_stale_) {
+    surroundings_ = std::move(surroundings);
+    chosen_ = -1;
+    measure();
+  }
+  update();
+}
+
+void SweepPlot::set_variants(std::vector<Variant> variants) {
+  variants_ = std::move(variants);
+  measure();
+  update();
+}
+
+void SweepPlot::measure() {
+  least_gib_ = least_tokens_ = 1e30;
+  most_gib_ = most_tokens_ = 0;
+  const auto take = [this](std::int64_t reserved, double tokens) {
+    if (tokens <= 0) return;
+    least_gib_ = std::min(least_gib_, gib(reserved));
+    most_gib_ = std::max(most_gib_, gib(reserved));
+    least_tokens_ = std::min(least_tokens_, tokens);
+    most_tokens_ = std::max(most_tokens_, tokens);
+  };
+  if (surroundings_ != nullptr) {
+    for (const SweepPoint& point : surroundings_->sweep.points) {
+      take(point.candidate.reserved, point.candidate.tokens_per_s);
+    }
+  }
+  for (const Variant& variant : variants_) {
+    take(variant.outcome->reserved, variant.outcome->tokens_per_s);
+    if (variant.outcome->capacity) most_gib_ = std::max(most_gib_, gib(*variant.outcome->capacity));
+  }
+  if (least_gib_ > most_gib_) least_gib_ = least_tokens_ = 0;
+  const double wide = std::max(most_gib_ - least_gib_, most_gib_ * 0.1 + 0.01);
+  const double high = std::max(most_tokens_ - least_tokens_, most_tokens_ * 0.1 + 1);
+  least_gib_ = std::max(0.0, least_gib_ - wide * 0.08);
+  most_gib_ += wide * 0.06;
+  least_tokens_ = std::max(0.0, least_tokens_ - high * 0.1);
+  most_tokens_ += high * 0.1;
+}
+
+QRectF SweepPlot::area() const {
+  return QRectF(46, 44, width() - 46 - 8, height() - 44 - 40);
+}
+
+QPointF SweepPlot::place(double memory, double tokens) const {
+  const QRectF box = area();
+  return {box.left() + box.width() * (memory - least_gib_) / (most_gib_ - least_gib_),
+          box.bottom() - box.height() * (tokens - least_tokens_) / (most_tokens_ - least_tokens_)};
+}
+
+QPointF SweepPlot::point_centre(std::size_t point) const {
+  const Candidate& candidate = surroundings_->sweep.points[point].candidate;
+  return place(gib(candidate.reserved), candidate.tokens_per_s);
+}
+
+void SweepPlot::paint_axes(QPainter& painter) const {
+  const Theme& t = theme();
+  const QRectF box = area();
+  painter.setFont(gui::font(Text::tick));
+  for (const double tokens : ticks_between(least_tokens_, most_tokens_, 5)) {
+    const double y = std::round(place(least_gib_, tokens).y());
+    painter.fillRect(QRectF(box.left(), y, box.width(), 1), t[Role::grid]);
+    painter.setPen(t[Role::text3]);
+    const QString text = most_tokens_ >= 5000 ? QString::number(tokens / 1000) + QLatin1Char('k')
+                                              : QString::number(tokens);
+    draw_figure(painter, QRectF(0, y - 8, 40, 16), Qt::AlignRight, text);
+  }
+  for (const double memory : ticks_between(least_gib_, most_gib_, 6)) {
+    const double x = std::round(place(memory, least_tokens_).x());
+    painter.fillRect(QRectF(x, box.top(), 1, box.height()), t[Role::grid]);
+    draw_figure(painter, QRectF(x - 25, box.bottom() + 4, 50, 16), Qt::AlignHCenter,
+                QString::number(memory));
+  }
+  painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), t[Role::strong_line]);
+  painter.setPen(t[Role::text3]);
+  painter.drawText(QPointF(0, 38), tr("tokens/s"));
+  painter.drawText(QPointF(box.left(), height() - 6), tr("peak reserved, GiB"));
+  if (surroundings_ != nullptr) {
+    painter.drawText(QRectF(box.left(), height() - 18, box.width(), 16),
+                     Qt::AlignRight | Qt::AlignVCenter,
+                     tr("%n plans do not fit", nullptr,
+                        static_cast<int>(surroundings_->sweep.misfits)));
+  }
+  if (variants_.empty() || !variants_.front().outcome->capacity) return;
+  const double x = place(gib(*variants_.front().outcome->capacity), least_tokens_).x();
+  QColor fill = t[Role::error];
+  fill.setAlphaF(0.08F);
+  painter.fillRect(QRectF(QPointF(x, box.top()), box.bottomRight()), fill);
+  QPen pen(t[Role::error], 1.2);
+  pen.setDashPattern({5, 3});
+  painter.setPen(pen);
+  painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()));
+}
+
+void SweepPlot::paint_front(QPainter& painter) const {
+  std::vector<QPointF> front;
+  for (std::size_t n = 0; n < surroundings_->sweep.points.size(); ++n) {
+    if (surroundings_->sweep.points[n].is_on_front) front.push_back(point_centre(n));
+  }
+  std::sort(front.begin(), front.end(), [](QPointF a, QPointF b) { return a.x() < b.x(); });
+  QPolygonF line;
+  for (const QPointF& at : front) {
+    if (!line.isEmpty()) line << QPointF(at.x(), line.back().y());
+    line << at;
+  }
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(theme()[Role::strong_line], 1.6));
+  painter.drawPolyline(line);
+}
+
+void SweepPlot::paint_points(QPainter& painter) const {
+  const Sweep& sweep = surroundings_->sweep;
+  std::vector<bool> is_named(sweep.first_values.size());
+  std::vector<QRectF> taken;
+  for (std::size_t n = 0; n < sweep.points.size(); ++n) {
+    const SweepPoint& point = sweep.points[n];
+    const QPointF at = point_centre(n);
+    draw_mark(painter, at, point.first, point.is_on_front);
+    painter.setFont(gui::font(Text::tick));
+    painter.setPen(theme()[Role::text2]);
+    QString text = sweep.second_values[point.second];
+    if (!is_named[point.first]) text = sweep.first_values[point.first] + QLatin1Char(' ') + text;
+    const double wide = figure_width(painter.font(), text) + 4;
+    const QRectF below(std::clamp(at.x() - wide / 2, area().left(), width() - wide), at.y() + 6,
+                       wide, 14);
+    const bool overlaps = std::any_of(taken.begin(), taken.end(),
+                                      [&](const QRectF& box) { return box.intersects(below); });
+    if (overlaps) continue;
+    draw_figure(painter, below, Qt::AlignHCenter, text);
+    taken.push_back(below);
+    is_named[point.first] = true;
+  }
+}
+
+QString SweepPlot::title_of(const SweepPoint& point) const {
+  const Sweep& sweep = surroundings_->sweep;
+  QString title = label_of(sweep.first_key) + QLatin1Char(' ') + sweep.first_values[point.first];
+  if (sweep.second_key.empty()) return title;
+  return title + QStringLiteral(", %1 %2").arg(label_of(sweep.second_key),
+                                               sweep.second_values[point.second]);
+}
+
+void SweepPlot::paint_card(QPainter& painter) const {
+  const SweepPoint& point = surroundings_->sweep.points[static_cast<std::size_t>(chosen_)];
+  const QPointF at = point_centre(static_cast<std::size_t>(chosen_));
+  const Theme& t = theme();
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(t[Role::focus], 2));
+  painter.drawEllipse(at, 9, 9);
+  const QString figures =
+      tr("%1 tokens/s, %2")
+          .arg(count_figure(std::llround(point.candidate.tokens_per_s)).number,
+               bytes_figure(point.candidate.reserved).text());
+  painter.setFont(gui::font(Text::secondary_strong));
+  const double wide = std::max(figure_width(painter.font(), title_of(point)),
+                               figure_width(gui::font(Text::secondary), figures)) + 20;
+  const QRectF box(std::clamp(at.x() - wide / 2, 0.0, std::max(0.0, width() - wide)),
+                   at.y() > area().top() + 64 ? at.y() - 60 : at.y() + 16, wide, 44);
+  painter.setPen(QPen(t[Role::strong_line], 1));
+  painter.setBrush(t[Role::raised]);
+  painter.drawRoundedRect(box, 5, 5);
+  painter.setPen(t[Role::text]);
+  painter.drawText(box.adjusted(10, 5, -10, -22), Qt::AlignVCenter, title_of(point));
+  painter.setFont(gui::font(Text::secondary));
+  painter.setPen(t[Role::text2]);
+  draw_figure(painter, box.adjusted(10, 22, -10, -4), Qt::AlignLeft, figures);
+}
+
+void SweepPlot::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme()[Role::canvas]);
+  QString about;
+  if (surroundings_ != nullptr) {
+    const Sweep& sweep = surroundings_->sweep;
+    const auto plans = static_cast<int>(sweep.points.size() + sweep.misfits);
+    about = label_of(sweep.first_key);
+    if (!sweep.second_key.empty()) about += QStringLiteral(" × ") + label_of(sweep.second_key);
+    about += tr(", %n plans in %1", nullptr, plans).arg(time_figure(sweep.took_ns).text());
+  }
+  draw_heading(painter, {0, 18}, tr("Sweep"), about);
+  if (most_tokens_ <= least_tokens_) return;
+  painter.setRenderHint(QPainter::Antialiasing);
+  paint_axes(painter);
+  if (surroundings_ != nullptr) {
+    if (is_stale_) painter.setOpacity(0.55);
+    paint_front(painter);
+    paint_points(painter);
+    painter.setOpacity(1);
+  }
+  for (const Variant& variant : variants_) {
+    if (variant.outcome->tokens_per_s <= 0) continue;
+    const QPointF at = place(gib(variant.outcome->reserved), variant.outcome->tokens_per_s);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme()[Role::text2], variant.place == 0 ? 2 : 1));
+    painter.drawEllipse(at, 8, 8);
+    draw_badge(painter, at + QPointF(-10 - badge_width(variant.letter) / 2, -12), variant);
+  }
+  if (chosen_ >= 0) paint_card(painter);
+  draw_focus(painter, rect());
+}
+
+int SweepPlot::point_at(QPointF point) const {
+  if (surroundings_ == nullptr || is_stale_) return -1;
+  int nearest = -1;
+  double least = 12;
+  for (std::size_t n = 0; n < surroundings_->sweep.points.size(); ++n) {
+    const QPointF away = point_centre(n) - point;
+    const double distance = std::hypot(away.x(), away.y());
+    if (distance >= least) continue;
+    least = distance;
+    nearest = static_cast<int>(n);
+  }
+  return nearest;
+}
+
+void SweepPlot::apply(int point) {
+  if (point < 0 || is_stale_) return;
+  const auto& points = surroundings_->sweep.points;
+  Q_EMIT applied(points[static_cast<std::size_t>(point)].candidate.changes);
+}
+
+void SweepPlot::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) apply(point_at(event->position()));
+}
+
+void SweepPlot::mouseMoveEvent(QMouseEvent* event) {
+  const int point = point_at(event->position());
+  if (point == chosen_) return;
+  chosen_ = point;
+  setCursor(chosen_ >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+  update();
+}
+
+void SweepPlot::leaveEvent(QEvent*) {
+  chosen_ = -1;
+  update();
+}
+
+void SweepPlot::keyPressEvent(QKeyEvent* event) {
+  const int count = surroundings_ == nullptr || is_stale_
+                        ? 0
+                        : static_cast<int>(surroundings_->sweep.points.size());
+  switch (event->key()) {
+    case Qt::Key_Left: chosen_ = std::max(std::min(0, count - 1), chosen_ - 1); break;
+    case Qt::Key_Right: chosen_ = std::min(count - 1, chosen_ + 1); break;
+    case Qt::Key_Return:
+    case Qt::Key_Enter: apply(chosen_); break;
+    default: return PaintedWidget::keyPressEvent(event);
+  }
+  update();
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,31 @@
+// The control of one key of the plan. It shows a value as a plan file spells it, and says when the
+// user gives it another one.
+#pragma once
+
+#include <string>
+
+#include <QWidget>
+
+#include "gui/models/what_if/plan_control.hpp"
+#include "gui/models/what_if/surroundings.hpp"
+
+namespace foreshard::gui {
+
+class ValueEditor : public QWidget {
+  Q_OBJECT
+ public:
+  using QWidget::QWidget;
+
+  // Of settings; tells nobody.
+  virtual void show_value(const WhatIfSettings& settings) = 0;
+  // Which values fit the device; null: not known yet.
+  virtual void show_surroundings(const Surroundings*) {}
+  virtual bool takes_whole_row() const { return false; }  // the label stands above it
+
+ Q_SIGNALS:
+  void edited(const std::string& value);
+};
+
+ValueEditor* make_editor(const PlanControl& control, QWidget* parent);
+
+}  // namespace foreshard::gui

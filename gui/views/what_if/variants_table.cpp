@@ -1,0 +1,168 @@
+#include "gui/views/what_if/variants_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+
+#include "gui/models/base/units_text.hpp"
+#include "gui/models/what_if/outcome_text.hpp"
+#include "gui/paint/figures.hpp"
+#include "gui/paint/fonts.hpp"
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kTop = 56, kRow = 34;
+constexpr std::array<double, 4> kColumns{72, 66, 62, 78};
+constexpr double kReserved = 190;
+
+}  // namespace
+
+VariantsTable::VariantsTable(QWidget* parent) : PaintedWidget(parent) {
+  setAccessibleName(tr("Variants"));
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+void VariantsTable::set_variants(std::vector<Variant> variants) {
+  variants_ = std::move(variants);
+  current_ = std::min(current_, static_cast<int>(variants_.size()) - 1);
+  setAccessibleDescription(as_text());
+  updateGeometry();
+  update();
+}
+
+QStringList VariantsTable::cells(const Variant& variant) const {
+  const Outcome& outcome = *variant.outcome;
+  const QString nothing(QChar(0x2013));
+  const bool has_time = outcome.step_ns > 0;
+  return {has_time ? count_figure(std::llround(outcome.tokens_per_s)).number : nothing,
+          has_time ? time_figure(outcome.step_ns).text() : nothing,
+          has_time ? percent_text(outcome.mfu) : nothing, bytes_figure(outcome.allocated).text()};
+}
+
+QString VariantsTable::as_text() const {
+  QStringList lines;
+  for (const Variant& variant : variants_) {
+    QStringList line{variant.letter, variant.name};
+    line << cells(variant) << bytes_figure(variant.outcome->reserved).text();
+    lines << line.join(QLatin1Char('\t'));
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
+QSize VariantsTable::sizeHint() const {
+  const auto rows = static_cast<double>(std::max<std::size_t>(1, variants_.size()));
+  return {620, static_cast<int>(kTop + kRow * rows + 6)};
+}
+
+void VariantsTable::paint_reserved(QPainter& painter, const Outcome& outcome,
+                                   const QRectF& box) const {
+  const Theme& t = theme();
+  const double wide = box.width() - 74;
+  const auto most = static_cast<double>(outcome.capacity.value_or(outcome.reserved));
+  const double share = most > 0 ? std::min(1.0, static_cast<double>(outcome.reserved) / most) : 0;
+  const QRectF bar(box.left(), box.center().y() - 4, wide, 8);
+  const Role role = !outcome.fits              ? Role::error
+                    : fits_only_just(outcome) ? Role::warn
+                                              : Role::text3;
+  painter.fillRect(bar, t[Role::hover]);
+  painter.fillRect(QRectF(bar.left(), bar.top(), wide * share, 8), t[role]);
+  if (outcome.capacity) painter.fillRect(QRectF(bar.right(), bar.top() - 4, 1, 16), t[Role::error]);
+  painter.setFont(gui::font(Text::strong));
+  painter.setPen(t[outcome.fits ? Role::text : Role::error]);
+  draw_figure(painter, box, Qt::AlignRight,
+              outcome.fits ? bytes_figure(outcome.reserved).text() : tr("does not fit"));
+}
+
+void VariantsTable::paint_row(QPainter& painter, int row) const {
+  const Theme& t = theme();
+  const Variant& variant = variants_[static_cast<std::size_t>(row)];
+  const QRectF box(0, kTop + kRow * row, width(), kRow);
+  if (row == 0 || row == hovered_) painter.fillRect(box, t[row == 0 ? Role::shade : Role::hover]);
+  painter.fillRect(QRectF(0, box.bottom(), width(), 1), t[Role::line]);
+  const double badge = badge_width(variant.letter);
+  draw_badge(painter, {8 + badge / 2, box.center().y()}, variant);
+  double right = width() - kReserved - 12;
+  paint_reserved(painter, *variant.outcome, QRectF(right + 12, box.top(), kReserved - 8, kRow));
+  const QStringList texts = cells(variant);
+  for (std::size_t n = kColumns.size(); n-- > 0;) {
+    painter.setFont(gui::font(n == 0 ? Text::strong : Text::body));
+    painter.setPen(t[n == 0 ? Role::text : Role::text2]);
+    draw_figure(painter, QRectF(right - kColumns[n], box.top(), kColumns[n], kRow), Qt::AlignRight,
+                texts[static_cast<int>(n)]);
+    right -= kColumns[n];
+  }
+  const double left = 54, room = right - left - 8;
+  painter.setFont(gui::font(Text::body));
+  painter.setPen(t[Role::text]);
+  painter.drawText(QRectF(left, box.top(), room, kRow), Qt::AlignVCenter,
+                   QFontMetricsF(painter.font()).elidedText(variant.name, Qt::ElideRight, room));
+  if (hasFocus() && row == current_) draw_focus(painter, box.adjusted(0, 1, 0, 0));
+}
+
+void VariantsTable::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme& t = theme();
+  painter.fillRect(rect(), t[Role::canvas]);
+  draw_heading(painter, {0, 18}, tr("Variants"), tr("P pins the present one, Delete drops a pin"));
+  painter.setFont(gui::font(Text::secondary));
+  painter.setPen(t[Role::text3]);
+  double right = width() - kReserved - 12;
+  painter.drawText(QRectF(right + 12, 30, kReserved, 24), Qt::AlignVCenter,
+                   tr("reserved, of the device"));
+  const QStringList heads{tr("tokens/s"), tr("step"), tr("MFU"), tr("allocated")};
+  for (std::size_t n = kColumns.size(); n-- > 0;) {
+    painter.drawText(QRectF(right - kColumns[n], 30, kColumns[n], 24),
+                     Qt::AlignRight | Qt::AlignVCenter, heads[static_cast<int>(n)]);
+    right -= kColumns[n];
+  }
+  painter.fillRect(QRectF(0, kTop, width(), 1), t[Role::line]);
+  for (int row = 0; row < static_cast<int>(variants_.size()); ++row) paint_row(painter, row);
+}
+
+int VariantsTable::row_at(QPointF point) const {
+  const int row = static_cast<int>((point.y() - kTop) / kRow);
+  return point.y() >= kTop && row < static_cast<int>(variants_.size()) ? row : -1;
+}
+
+void VariantsTable::drop(int row) {
+  if (row < 0 || row >= static_cast<int>(variants_.size())) return;
+  const int place = variants_[static_cast<std::size_t>(row)].place;
+  if (place > 0) Q_EMIT dropped(static_cast<std::size_t>(place - 1));
+}
+
+void VariantsTable::mousePressEvent(QMouseEvent* event) {
+  const int row = row_at(event->position());
+  if (row >= 0) current_ = row;
+  update();
+}
+
+void VariantsTable::mouseMoveEvent(QMouseEvent* event) {
+  hovered_ = row_at(event->position());
+  update();
+}
+
+void VariantsTable::leaveEvent(QEvent*) {
+  hovered_ = -1;
+  update();
+}
+
+void VariantsTable::keyPressEvent(QKeyEvent* event) {
+  const int last = static_cast<int>(variants_.size()) - 1;
+  switch (event->key()) {
+    case Qt::Key_Up: current_ = std::max(0, current_ - 1); break;
+    case Qt::Key_Down: current_ = std::min(last, current_ + 1); break;
+    case Qt::Key_Delete: drop(current_); break;
+    default: return PaintedWidget::keyPressEvent(event);
+  }
+  update();
+}
+
+}  // namespace foreshard::gui
