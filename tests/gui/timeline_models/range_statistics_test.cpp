@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gui/models/timeline/bus_bandwidth.hpp"
 #include "tests/gui/timeline_models/random_events.hpp"
 
 namespace foreshard::gui {
@@ -69,6 +70,40 @@ TEST(RangeStatistics, OfNothingSaySo) {
   EXPECT_EQ(found.time.device_events, 0);
   EXPECT_EQ(found.time.idle_ns, 1000);
   EXPECT_FALSE(found.sentence().isEmpty());
+}
+
+TEST(BusBandwidth, CountsWhatEachRanksLinkCarries) {
+  traces::Trace trace;
+  traces::Event event;
+  const auto bytes_of = [&](const char* key) {
+    event.cost_key = trace.strings.intern(key);
+    return bus_bytes(trace, event);
+  };
+  // Of 8 ranks each receives the shards of 7 others; a sum for all goes round twice.
+  EXPECT_DOUBLE_EQ(bytes_of("all_gather bf16 436224000 8").value(), 436'224'000.0 * 7 / 8);
+  EXPECT_DOUBLE_EQ(bytes_of("reduce_scatter fp32 800 4").value(), 600);
+  EXPECT_DOUBLE_EQ(bytes_of("all_reduce fp64 264 8").value(), 462);
+  EXPECT_FALSE(bytes_of("all_gather bf16 1000 1").has_value());
+  EXPECT_FALSE(bytes_of("matmul bf16 8 8 8 0").has_value());
+  EXPECT_FALSE(bytes_of("").has_value());
+}
+
+TEST(RangeStatistics, CountTheBytesOfACollectiveWithinTheRange) {
+  auto trace = std::make_shared<traces::Trace>();
+  trace->lanes = {{0, true, trace->strings.intern("all_gather")}};
+  traces::Event event;
+  event.kind = traces::EventKind::communication;
+  event.start_ns = 1000;
+  event.end_ns = 3000;
+  event.name = trace->strings.intern("all_gather");
+  event.cost_key = trace->strings.intern("all_gather bf16 800 4");
+  event.bytes = 800;
+  trace->events.push_back(event);
+  const LaneSet lanes(trace);
+  const RangeStatistics half = range_statistics(lanes, 0, {0, 2000});
+  ASSERT_EQ(half.operators.size(), 1u);
+  EXPECT_EQ(half.operators[0].ns, 1000);
+  EXPECT_EQ(half.operators[0].bytes, 300);
 }
 
 }  // namespace
