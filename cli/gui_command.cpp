@@ -27,8 +27,9 @@ class Gui : public Command {
         "Opens traces (.fst), PyTorch profiler recordings (a file, or a folder with one of each "
         "rank), Nsight Systems exports, CUDA memory snapshots and plans; two recordings are "
         "compared. The viewer is the program foreshard-gui, which is built where Qt 6 is "
-        "installed; `foreshard-gui --help` describes its options, such as --render, which "
-        "writes a picture and needs no display.",
+        "installed. `foreshard-gui --help` describes its options; it also writes pictures, for "
+        "which "
+        "no display is needed.",
         {"foreshard gui run.fst", "foreshard gui measured.fst predicted.fst",
          "foreshard gui plan.toml"}};
   }

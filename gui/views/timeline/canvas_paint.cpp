@@ -23,7 +23,9 @@ void TimelineCanvas::paintEvent(QPaintEvent* event) {
 
 void TimelineCanvas::paint_frame(QPainter& painter) {
   motion_.finish();
+  painted_ratio_ = painter.device()->devicePixelRatioF();
   paint(painter, viewport()->rect(), true);
+  painted_ratio_.reset();
 }
 
 void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes) {

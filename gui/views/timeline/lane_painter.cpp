@@ -17,46 +17,46 @@ constexpr double kPhaseLine = 2;
 struct PixelRect {
   std::int64_t left, top, width, height;
 };
-using Fill = std::function<void(const PixelRect&, QColor)>;
-using Texture = std::function<void(const PixelRect&, const QBrush&)>;
+using FillBox = std::function<void(const PixelRect&, QColor)>;
+using FillTexture = std::function<void(const PixelRect&, const QBrush&)>;
 
-struct Pen {
-  Fill fill;
-  Texture texture;
+struct Brushes {
+  FillBox fill;
+  FillTexture texture;
 };
 
 std::int64_t in_pixels(double logical, double ratio) { return std::lround(logical * ratio); }
 
-void outline(const Pen& pen, const PixelRect& box, QColor colour) {
-  pen.fill({box.left, box.top, box.width, 1}, colour);
-  pen.fill({box.left, box.top + box.height - 1, box.width, 1}, colour);
-  pen.fill({box.left, box.top, 1, box.height}, colour);
-  pen.fill({box.left + box.width - 1, box.top, 1, box.height}, colour);
+void outline(const Brushes& brushes, const PixelRect& box, QColor colour) {
+  brushes.fill({box.left, box.top, box.width, 1}, colour);
+  brushes.fill({box.left, box.top + box.height - 1, box.width, 1}, colour);
+  brushes.fill({box.left, box.top, 1, box.height}, colour);
+  brushes.fill({box.left + box.width - 1, box.top, 1, box.height}, colour);
 }
 
 QColor fill_of(const LaneBox& box, const Theme& theme) {
   return box.is_dimmed ? theme.towards_canvas(box.fill, kDimmed) : box.fill;
 }
 
-void paint_box(const Pen& pen, const LaneBox& box, const PixelRect& at, const Theme& theme,
+void paint_box(const Brushes& brushes, const LaneBox& box, const PixelRect& at, const Theme& theme,
                double ratio) {
   const QColor fill = fill_of(box, theme);
   switch (box.style) {
-    case LaneStyle::solid: pen.fill(at, fill); break;
+    case LaneStyle::solid: brushes.fill(at, fill); break;
     case LaneStyle::pale:
-      pen.fill(at, theme.towards_canvas(fill, kPale));
-      pen.texture(at, hatch(fill));
-      outline(pen, at, fill);
+      brushes.fill(at, theme.towards_canvas(fill, kPale));
+      brushes.texture(at, hatch(fill));
+      outline(brushes, at, fill);
       break;
     case LaneStyle::phase: {
-      pen.fill(at, theme.towards_canvas(fill, kPhasePale));
+      brushes.fill(at, theme.towards_canvas(fill, kPhasePale));
       const std::int64_t line = in_pixels(kPhaseLine, ratio);
-      pen.fill({at.left, at.top + at.height - line, at.width, line}, fill);
+      brushes.fill({at.left, at.top + at.height - line, at.width, line}, fill);
       break;
     }
     case LaneStyle::missing:
-      pen.fill(at, theme[Role::shade]);
-      pen.texture(at, hatch(theme[Role::strong_line]));
+      brushes.fill(at, theme[Role::shade]);
+      brushes.texture(at, hatch(theme[Role::strong_line]));
       break;
   }
 }
@@ -68,7 +68,7 @@ PixelRect place_of(const LaneBox& box, const PixelGrid& grid, std::int64_t first
   return {from, in_pixels(box.top, grid.ratio), shown, in_pixels(box.height, grid.ratio)};
 }
 
-void paint_column(const Pen& pen, const LaneColumn& column, const PixelGrid& grid,
+void paint_column(const Brushes& brushes, const LaneColumn& column, const PixelGrid& grid,
                   std::int64_t first) {
   const std::int64_t from = grid.pixel(column.cell.start_ns) - first;
   const std::int64_t width = std::max<std::int64_t>(grid.pixel(column.cell.end_ns) - first - from, 1);
@@ -81,17 +81,17 @@ void paint_column(const Pen& pen, const LaneColumn& column, const PixelGrid& gri
     const std::int64_t high = std::min(wanted, bottom - top);
     if (high <= 0) break;
     bottom -= high;
-    pen.fill({from, bottom, width, high}, part.fill);
+    brushes.fill({from, bottom, width, high}, part.fill);
   }
 }
 
-void paint_shapes(const Pen& pen, const LaneShapes& shapes, const PixelGrid& grid,
+void paint_shapes(const Brushes& brushes, const LaneShapes& shapes, const PixelGrid& grid,
                   std::int64_t first, const Theme& theme) {
-  for (const LaneColumn& column : shapes.columns) paint_column(pen, column, grid, first);
+  for (const LaneColumn& column : shapes.columns) paint_column(brushes, column, grid, first);
   for (const bool flagged : {false, true}) {
     for (const LaneBox& box : shapes.boxes) {
       if (box.is_flagged != flagged) continue;
-      paint_box(pen, box, place_of(box, grid, first), theme, grid.ratio);
+      paint_box(brushes, box, place_of(box, grid, first), theme, grid.ratio);
     }
   }
 }
@@ -128,15 +128,15 @@ Tile paint_tile(const LaneShapes& shapes, const PixelGrid& grid, std::int64_t fi
     return QRect(static_cast<int>(left), static_cast<int>(top), static_cast<int>(right - left),
                  static_cast<int>(bottom - top));
   };
-  Pen pen;
-  pen.fill = [&](const PixelRect& box, QColor colour) {
+  Brushes brushes;
+  brushes.fill = [&](const PixelRect& box, QColor colour) {
     const QRect at = clipped(box);
     for (int y = at.top(); y <= at.bottom(); ++y) {
       auto* line = reinterpret_cast<QRgb*>(tile.image.scanLine(y)) + at.left();
       std::fill_n(line, at.width(), colour.rgb());
     }
   };
-  pen.texture = [&](const PixelRect& box, const QBrush& brush) {
+  brushes.texture = [&](const PixelRect& box, const QBrush& brush) {
     QPainter painter(&tile.image);
     // Textures hang on the grid's origin, so that neighbouring tiles continue one another.
     const QImage texture = brush.textureImage();
@@ -144,7 +144,7 @@ Tile paint_tile(const LaneShapes& shapes, const PixelGrid& grid, std::int64_t fi
     painter.setBrushOrigin(-static_cast<int>(first % period), 0);
     painter.fillRect(clipped(box), brush);
   };
-  paint_shapes(pen, shapes, grid, first, theme);
+  paint_shapes(brushes, shapes, grid, first, theme);
   tile.labels = labels_of(shapes, grid, theme);
   return tile;
 }
@@ -159,12 +159,12 @@ void paint_lane(QPainter& painter, QPointF origin, const LaneShapes& shapes, con
                   static_cast<double>(right - left) / grid.ratio,
                   static_cast<double>(box.height) / grid.ratio);
   };
-  Pen pen;
-  pen.fill = [&](const PixelRect& box, QColor colour) { painter.fillRect(place(box), colour); };
-  pen.texture = [&](const PixelRect& box, const QBrush& brush) {
+  Brushes brushes;
+  brushes.fill = [&](const PixelRect& box, QColor colour) { painter.fillRect(place(box), colour); };
+  brushes.texture = [&](const PixelRect& box, const QBrush& brush) {
     painter.fillRect(place(box), brush);
   };
-  paint_shapes(pen, shapes, grid, grid.first, theme);
+  paint_shapes(brushes, shapes, grid, grid.first, theme);
 }
 
 }  // namespace foreshard::gui

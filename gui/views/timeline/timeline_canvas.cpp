@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QAccessible>
 #include <QPaintEvent>
 #include <QScrollBar>
 
 #include "gui/paint/theme.hpp"
+#include "gui/views/timeline/canvas_accessible.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -18,6 +20,7 @@ constexpr double kMinimapHeight = 44, kRulerHeight = 24;
 TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
     : QAbstractScrollArea(parent), session_(session), scene_(session), motion_(session.axis()) {
   setAccessibleName(tr("Timeline"));
+  install_canvas_accessible();
   setFocusPolicy(Qt::StrongFocus);
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -29,9 +32,14 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
 
   const auto repaint = [this] { viewport()->update(); };
   connect(&session.axis(), &TimeAxis::changed, this, &TimelineCanvas::follow_axis);
-  connect(&session.selection(), &Selection::event_changed, this, repaint);
+  connect(&session.selection(), &Selection::event_changed, this, [this] {
+    QAccessibleEvent event(this, QAccessible::Selection);
+    QAccessible::updateAccessibility(&event);
+    viewport()->update();
+  });
   connect(&session.selection(), &Selection::range_changed, this, repaint);
-  connect(&session.selection(), &Selection::cursor_changed, this, repaint);
+  connect(&session.selection(), &Selection::cursor_changed, this,
+          &TimelineCanvas::follow_cursor);
   connect(&session.selection(), &Selection::marks_changed, this, repaint);
   connect(&session.selection(), &Selection::rank_changed, this, &TimelineCanvas::take_document);
   connect(&session, &Session::current_changed, this, &TimelineCanvas::take_document);
@@ -89,6 +97,21 @@ void TimelineCanvas::follow_axis() {
   hide_card();
   if (scene_.is_layout_stale()) lay_out();
   viewport()->update();
+}
+
+// Only what the cursor covered and covers: its line, and its pills on the ruler and in memory.
+void TimelineCanvas::follow_cursor() {
+  constexpr int kPill = 110;
+  for (const auto& cursor : {drawn_cursor_, session_.selection().cursor_ns()}) {
+    if (!cursor) continue;
+    const int x = static_cast<int>(kHeaderWidth + session_.axis().pixel_of(*cursor));
+    viewport()->update(x - 2, 0, 4, viewport()->height());
+    viewport()->update(x - kPill, static_cast<int>(ruler_box().top()), 2 * kPill,
+                       static_cast<int>(ruler_box().height()));
+    viewport()->update(memory_box().toRect().intersected(
+        QRect(x - 2 * kPill, 0, 3 * kPill, viewport()->height())));
+  }
+  drawn_cursor_ = session_.selection().cursor_ns();
 }
 
 void TimelineCanvas::lay_out() {
@@ -166,7 +189,9 @@ QRectF TimelineCanvas::event_box(EventId event) const {
   return {from, row.top() + place->top, to - from, place->height};
 }
 
-PixelGrid TimelineCanvas::grid() const { return PixelGrid::of(session_.axis(), devicePixelRatioF()); }
+PixelGrid TimelineCanvas::grid() const {
+  return PixelGrid::of(session_.axis(), painted_ratio_.value_or(devicePixelRatioF()));
+}
 
 Ruler TimelineCanvas::ruler() const {
   const StepLabel step = scene_.step_label(session_.axis().ns_at(session_.axis().width() / 2));
@@ -186,11 +211,22 @@ QString TimelineCanvas::as_text() const {
   const auto& event = session_.selection().event();
   if (event) return scene_.card_text(*event);
   QStringList lines;
-  for (const SceneRow& row : scene_.rows()) {
-    if (row.kind == SceneRow::Kind::unit || row.title.isEmpty()) continue;
-    lines << (row.title + QLatin1Char('\t') + (row.note + figures_.of(row.id)));
+  for (std::size_t n = 0; n < scene_.rows().size(); ++n) {
+    const SceneRow& row = scene_.rows()[n];
+    if (row.kind != SceneRow::Kind::unit && !row.title.isEmpty()) lines << row_text(n);
   }
   return lines.join(QLatin1Char('\n'));
+}
+
+QString TimelineCanvas::row_text(std::size_t index) const {
+  const SceneRow& row = scene_.rows()[index];
+  const QString figure = row.note.isEmpty() ? figures_.of(row.id) : row.note;
+  return figure.isEmpty() ? row.title : row.title + QLatin1Char('\t') + figure;
+}
+
+QRectF TimelineCanvas::selection_box() const {
+  const auto& event = session_.selection().event();
+  return event ? event_box(*event) : QRectF();
 }
 
 }  // namespace foreshard::gui

@@ -40,6 +40,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   // Where things are, in the viewport; tests and assistive technology ask too.
   QRectF row_box(const SceneRow& row) const;
   QRectF event_box(EventId event) const;  // empty: not in view
+  QRectF selection_box() const;
+  QString row_text(std::size_t row) const;  // title and figure
   QRectF minimap_box() const;
   QRectF ruler_box() const;
   QRectF rows_box() const;
@@ -124,6 +126,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void take_appearance();
   void reset_tiles();
   void follow_axis();
+  void follow_cursor();
   void lay_out();
   void tell_busy();
 
@@ -159,6 +162,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   QRectF card_box_;
   std::size_t current_lane_ = 0;  // of the keys, index into the scene's rows
   double dragged_lane_y_ = -1;
+  std::optional<std::int64_t> drawn_cursor_;
+  std::optional<double> painted_ratio_;  // of the painter that paint_frame() was given
   bool was_busy_ = false;
   bool fitted_selection_ = false;  // F again fits the step
 };

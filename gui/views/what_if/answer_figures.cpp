@@ -91,7 +91,7 @@ std::vector<StripFigure> answer_figures(const Outcome& outcome, const std::vecto
 
 Sentence answer_sentence(const WhatIf& what_if) {
   if (what_if.error()) {
-    return {Role::error, WhatIf::tr("This plan cannot be:"), error_text(*what_if.error()),
+    return {Role::error, WhatIf::tr("This plan cannot be:"), key_error_text(*what_if.error()),
             WhatIf::tr("Figures and curves are those of the last plan that could.")};
   }
   const Verdict verdict = verdict_of(*what_if.outcome());

@@ -207,10 +207,10 @@ void PlanPanel::show_settings() {
 void PlanPanel::show_problem() {
   const auto& error = what_if_.error();
   for (const auto& [key, row] : rows_) {
-    row->set_error(error && error->field == key ? error_text(*error) : QString());
+    row->set_error(error && error->field == key ? key_error_text(*error) : QString());
   }
   const bool is_elsewhere = error && rows_.count(error->field) == 0;
-  problem_->set_text(is_elsewhere ? error_text(*error) : QString());
+  problem_->set_text(is_elsewhere ? key_error_text(*error) : QString());
   problem_->setVisible(is_elsewhere);
 }
 

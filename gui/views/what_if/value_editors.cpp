@@ -4,7 +4,6 @@
 #include <QSignalBlocker>
 
 #include "gui/models/what_if/outcome_text.hpp"
-#include "gui/views/what_if/module_editor.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -62,7 +61,7 @@ void SliderEditor::show_surroundings(const Surroundings* surroundings) {
     const Candidate* notch = surroundings->notch(control_.key, choice.value);
     QString& reason = reasons.emplace_back();
     if (notch == nullptr) continue;
-    if (notch->error) reason = error_text(*notch->error);
+    if (notch->error) reason = key_error_text(*notch->error);
     if (notch->oom) reason = tr("Does not fit: %1").arg(failure_text(*notch->oom));
   }
   slider_->set_misfits(std::move(reasons));
@@ -160,18 +159,6 @@ void OutputsEditor::show_value(const WhatIfSettings& settings) {
   for (std::size_t n = 0; n < chips_.size(); ++n) {
     chips_[n]->setChecked(value.find(control_.choices[n].value) != std::string::npos);
   }
-}
-
-ValueEditor* make_editor(const PlanControl& control, QWidget* parent) {
-  switch (control.kind) {
-    case ControlKind::slider: return new SliderEditor(control, parent);
-    case ControlKind::choice: return new ChoiceEditor(control, parent);
-    case ControlKind::toggle: return new ToggleEditor(control, parent);
-    case ControlKind::field: return new FieldEditor(control, parent);
-    case ControlKind::outputs: return new OutputsEditor(control, parent);
-    case ControlKind::modules: return new ModuleEditor(control, parent);
-  }
-  return nullptr;
 }
 
 }  // namespace foreshard::gui

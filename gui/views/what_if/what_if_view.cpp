@@ -199,7 +199,7 @@ QString WhatIfView::status() const {
 
 QString WhatIfView::save_plan(const QString& path) const {
   const Result<Plan> plan = what_if_.settings().plan.plan();
-  if (!plan) return error_text(plan.error());
+  if (!plan) return key_error_text(plan.error());
   QSaveFile file(path);
   const QByteArray text = QByteArray::fromStdString(to_toml(*plan));
   if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit()) {

@@ -6,6 +6,7 @@
 
 #include "gui/models/what_if/what_if.hpp"
 #include "gui/views/base/figure_strip.hpp"
+#include "gui/views/base/segmented_control.hpp"
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/view.hpp"
 #include "gui/views/what_if/memory_overlay.hpp"

@@ -1,4 +1,5 @@
 // Every key of the timeline, pressed on the real widget.
+#include <QAccessible>
 #include <QClipboard>
 
 #include "tests/gui/timeline/shown_timeline.hpp"
@@ -125,6 +126,75 @@ TEST_F(TimelineKeys, SpaceFoldsTheSectionAndHHidesALane) {
   EXPECT_EQ(canvas().scene().rows().size(), all - 1);
   key(Qt::Key_H, Qt::ShiftModifier);
   EXPECT_EQ(canvas().scene().rows().size(), all);
+}
+
+TEST_F(TimelineKeys, SpaceFoldsAndUnfoldsALane) {
+  QTest::mouseClick(viewport(), Qt::LeftButton, {}, centre_of(event("matmul", "layers.0")));
+  const double high = canvas().event_box({0, event("matmul", "layers.0")}).height();
+  key(Qt::Key_Space);
+  EXPECT_LT(canvas().event_box({0, event("matmul", "layers.0")}).height(), high / 2);
+  key(Qt::Key_Space);
+  EXPECT_EQ(canvas().event_box({0, event("matmul", "layers.0")}).height(), high);
+}
+
+TEST_F(TimelineKeys, PPinsALaneToTheTopAndBack) {
+  const std::int32_t scatter = event("reduce_scatter", "layers.1");
+  QTest::mouseClick(viewport(), Qt::LeftButton, {}, centre_of(scatter));
+  const QRectF before = canvas().event_box({0, scatter});
+  key(Qt::Key_P);
+  EXPECT_LT(canvas().event_box({0, scatter}).top(), canvas().rows_box().top() + 4);
+  QTest::mouseClick(viewport(), Qt::LeftButton, {}, centre_of(scatter));
+  key(Qt::Key_P);
+  EXPECT_EQ(canvas().event_box({0, scatter}), before);
+}
+
+TEST_F(TimelineKeys, BracketsWalkAlongTheArrows) {
+  selection().select(EventId{0, event("matmul", "layers.0")});  // what it waited for is over at 120
+  key(Qt::Key_BracketLeft);
+  EXPECT_EQ(selection().event()->event, event("all_gather", "layers.0"));
+  selection().select(EventId{0, event("matmul_weight_gradient", "layers.0")});
+  key(Qt::Key_BracketRight);
+  EXPECT_EQ(selection().event()->event, event("reduce_scatter", "layers.0"));
+}
+
+TEST_F(TimelineKeys, AltAndArrowsSelectTheSameInstructionOfAnotherStep) {
+  selection().select(EventId{0, event("matmul", "layers.1")});
+  key(Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(selection().event()->event, event("matmul", "layers.1", 2));
+  key(Qt::Key_Left, Qt::AltModifier);
+  EXPECT_EQ(selection().event()->event, event("matmul", "layers.1"));
+  key(Qt::Key_Down, Qt::AltModifier);  // there is no other rank
+  EXPECT_EQ(selection().event()->event, event("matmul", "layers.1"));
+}
+
+TEST_F(TimelineKeys, CChangesWhatColoursMean) {
+  const QImage by_phase = view_.grab().toImage();
+  key(Qt::Key_C);
+  settle();
+  EXPECT_NE(view_.grab().toImage(), by_phase);
+  for (int n = 0; n < 3; ++n) key(Qt::Key_C);
+  settle();
+  EXPECT_EQ(view_.grab().toImage(), by_phase);
+}
+
+TEST_F(TimelineKeys, TChangesTheClockOfMemory) {
+  const QImage before = view_.grab().toImage();
+  key(Qt::Key_T);
+  settle();
+  EXPECT_NE(view_.grab().toImage(), before);
+}
+
+TEST_F(TimelineKeys, AssistiveTechnologySeesLanesAndTheSelection) {
+  QAccessibleInterface* table = QAccessible::queryAccessibleInterface(&canvas());
+  ASSERT_NE(table, nullptr);
+  const int rows = static_cast<int>(canvas().scene().rows().size());
+  EXPECT_EQ(table->childCount(), rows);
+  EXPECT_EQ(table->child(1)->role(), QAccessible::Row);
+  EXPECT_TRUE(table->child(1)->text(QAccessible::Name).startsWith(QStringLiteral("Phase")));
+  selection().select(EventId{0, event("matmul", "layers.1")});
+  ASSERT_EQ(table->childCount(), rows + 1);
+  EXPECT_TRUE(table->child(rows)->text(QAccessible::Name).contains(QStringLiteral("matmul")));
+  EXPECT_FALSE(table->child(rows)->rect().isEmpty());
 }
 
 TEST_F(TimelineKeys, ControlCCopiesText) {

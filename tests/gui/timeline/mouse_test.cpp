@@ -129,6 +129,13 @@ TEST_F(TimelineMouse, TheCursorFollowsAndTheCardComesAfterAWhile) {
   EXPECT_TRUE(canvas().card_box().isEmpty());
 }
 
+TEST_F(TimelineMouse, ALaneIsDraggedByItsHeader) {
+  const std::int32_t gather = event("all_gather", "layers.0"), kernel = event("matmul", "layers.0");
+  ASSERT_LT(centre_of(kernel).y(), centre_of(gather).y());
+  drag(Qt::LeftButton, Qt::NoModifier, {40, centre_of(gather).y()}, {40, centre_of(kernel).y()});
+  EXPECT_GT(centre_of(kernel).y(), centre_of(gather).y());
+}
+
 TEST_F(TimelineMouse, ASectionFoldsByItsHeader) {
   const SceneRow section = canvas().scene().rows().front();
   ASSERT_EQ(section.kind, SceneRow::Kind::section);

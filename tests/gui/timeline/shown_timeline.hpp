@@ -20,6 +20,7 @@ class ShownTimeline : public testing::Test {
     canvas().setFocus();
     settle();
     axis().show({0, us(1000)});
+    settle();
   }
   ~ShownTimeline() override { Appearance::instance().set_less_motion(false); }
 
