@@ -1,5 +1,6 @@
 # What an installation has: the program, the modules that it loads, completion for shells, manual
-# pages, plans to start from, pages to read; and packages of it (`cpack`): an archive and a Debian package.
+# pages, plans to start from, pages to read, and the viewer where it was built (gui/CMakeLists.txt); and
+# packages of it (`cpack`): an archive and Debian packages.
 install(TARGETS foreshard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET foreshard_mpi)
   install(TARGETS foreshard_mpi LIBRARY DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
@@ -48,5 +49,14 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/bin)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS openmpi-bin)
+# The viewer is a package of its own, so that machines without a display need no Qt.
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME foreshard)
+if(TARGET foreshard-gui)
+  set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS foreshard-gui)
+  set(CPACK_DEBIAN_GUI_PACKAGE_NAME foreshard-gui)
+  set(CPACK_DEBIAN_GUI_PACKAGE_DEPENDS foreshard)
+  set(CPACK_DEBIAN_GUI_DESCRIPTION "Viewer of Foreshard's recordings and predictions")
+endif()
 include(CPack)

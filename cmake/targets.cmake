@@ -10,6 +10,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(CMAKE_UNITY_BUILD)  # takes the parts of a batch for headers
     target_compile_options(foreshard_warnings INTERFACE -Wno-subobject-linkage)
   endif()
+  if(FORESHARD_SANITIZER MATCHES "address")  # <regex> is reported (GCC bug 105562)
+    target_compile_options(foreshard_warnings INTERFACE -Wno-maybe-uninitialized)
+  endif()
   if(FORESHARD_PRECOMPILED_HEADERS)
     target_compile_options(foreshard_warnings INTERFACE
       -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)

@@ -28,6 +28,10 @@
 //   end_reason                      why the run ended where it was not its last step
 //   unknown_costs                   of a prediction: operations per step without a known cost;
 //                                   times of such a prediction are not meaningful
+//   device_memory_bytes             what each rank's allocator may take of its device
+//   step_time_low_ns,               within which a measured step lies with 90 %, of a prediction
+//   step_time_high_ns
+//   mfu                             of a prediction: model FLOPs over what the devices could do
 #pragma once
 
 #include <cstdint>

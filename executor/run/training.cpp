@@ -62,6 +62,9 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
   run.ranks = job.ranks;
   run.threads_per_rank = options.threads_per_rank;
   if (options.cores > 0) run.more["cores"] = std::to_string(options.cores);
+  if (options.device_memory) {
+    run.more["device_memory_bytes"] = std::to_string(*options.device_memory);
+  }
   run.more["instruction_set"] = name(instruction_set());
   if (options.transport != nullptr) {
     run.more["processes"] = std::to_string(options.transport->size());

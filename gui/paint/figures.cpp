@@ -13,14 +13,30 @@ double digit_advance(const QFontMetricsF& metrics) {
   return widest;
 }
 
+// Calls visit(part, x) for each digit and each stretch between digits, and returns the width of all.
+template <typename Visit>
+double walk(const QFontMetricsF& metrics, const QString& text, const Visit& visit) {
+  const double digit = digit_advance(metrics);
+  double x = 0;
+  for (qsizetype at = 0; at < text.size();) {
+    qsizetype end = at + 1;
+    if (!text[at].isDigit()) {
+      while (end < text.size() && !text[end].isDigit()) ++end;
+    }
+    const QString part = text.mid(at, end - at);
+    const double own = metrics.horizontalAdvance(part);
+    const double advance = text[at].isDigit() ? digit : own;
+    visit(part, x + (advance - own) / 2);
+    x += advance;
+    at = end;
+  }
+  return x;
+}
+
 }  // namespace
 
 double figure_width(const QFont& font, const QString& text) {
-  const QFontMetricsF metrics(font);
-  const double digit = digit_advance(metrics);
-  double width = 0;
-  for (const QChar c : text) width += c.isDigit() ? digit : metrics.horizontalAdvance(c);
-  return width;
+  return walk(QFontMetricsF(font), text, [](const QString&, double) {});
 }
 
 void draw_figure(QPainter& painter, const QRectF& box, Qt::Alignment alignment,
@@ -36,16 +52,9 @@ void draw_figure(QPainter& painter, const QRectF& box, Qt::Alignment alignment,
 }
 
 void draw_figure_at(QPainter& painter, QPointF baseline_left, const QString& text) {
-  const QFontMetricsF metrics(painter.font());
-  const double digit = digit_advance(metrics);
-  double x = baseline_left.x();
-  for (const QChar c : text) {
-    const double own = metrics.horizontalAdvance(c);
-    const double advance = c.isDigit() ? digit : own;
-    if (!c.isSpace())
-      painter.drawText(QPointF(x + (advance - own) / 2, baseline_left.y()), QString(c));
-    x += advance;
-  }
+  walk(QFontMetricsF(painter.font()), text, [&](const QString& part, double x) {
+    painter.drawText(QPointF(baseline_left.x() + x, baseline_left.y()), part);
+  });
 }
 
 QString elided_figure(const QFont& font, const QString& text, double width) {
@@ -53,6 +62,7 @@ QString elided_figure(const QFont& font, const QString& text, double width) {
   const QChar ellipsis(0x2026);
   QString shown = text;
   while (!shown.isEmpty() && figure_width(font, shown + ellipsis) > width) shown.chop(1);
+  while (shown.endsWith(QLatin1Char(' ')) || shown.endsWith(QLatin1Char('.'))) shown.chop(1);
   return shown.isEmpty() ? shown : shown + ellipsis;
 }
 

@@ -1,5 +1,7 @@
 #include "gui/paint/hatch.hpp"
 
+#include <mutex>
+
 #include <QHash>
 #include <QPainter>
 #include <QPixmap>
@@ -8,6 +10,8 @@ namespace foreshard::gui {
 
 QBrush hatch(QColor line, Hatch kind, int spacing) {
   static QHash<quint64, QBrush> cache;
+  static std::mutex mutex;  // tiles are painted by several threads
+  const std::lock_guard lock(mutex);
   const quint64 key = (static_cast<quint64>(line.rgba()) << 8) |
                       static_cast<quint64>(spacing * 2 + (kind == Hatch::cross));
   if (const auto known = cache.constFind(key); known != cache.constEnd()) return *known;

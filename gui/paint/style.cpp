@@ -21,6 +21,7 @@ QLineEdit:focus, QComboBox:focus, QSpinBox:focus { border: 2px solid %7; padding
 QComboBox::drop-down { border: 0; width: 18px; }
 QComboBox QAbstractItemView { background: %1; border: 1px solid %2; selection-background-color: %4; selection-color: %3; }
 QToolTip { background: %1; color: %3; border: 1px solid %2; padding: 4px 6px; }
+QHeaderView { background: %6; border: 0; }
 QHeaderView::section { background: %6; color: %9; border: 0; border-bottom: 1px solid %8; padding: 4px 6px; font-weight: 400; }
 QTableView { background: %6; border: 0; gridline-color: %8; selection-background-color: %4; selection-color: %3; }
 QTreeView { background: transparent; border: 0; selection-background-color: %4; selection-color: %3; }
@@ -30,6 +31,10 @@ QScrollBar::handle { background: %2; border-radius: 4px; min-height: 24px; min-w
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QSplitter::handle { background: %8; }
+QMainWindow::separator { background: %8; width: 1px; height: 1px; }
+QPushButton[link="true"] { border: 0; background: transparent; padding: 2px 0; text-align: left; color: %3; }
+QPushButton[link="true"]:hover { text-decoration: underline; }
+QPushButton:flat { border: 0; background: transparent; }
 )";
 
 void apply(QApplication& application) {

@@ -61,6 +61,8 @@ class Appearance : public QObject {
   bool less_motion_ = false;
 };
 
-inline const Theme& theme() { return Appearance::instance().theme(); }
+inline const Theme& theme() {
+  return Appearance::instance().theme();
+}
 
 }  // namespace foreshard::gui

@@ -1,10 +1,9 @@
 // Ticks of an axis: round figures, as many as there is room for.
 #pragma once
 
+#include <QString>
 #include <cstdint>
 #include <vector>
-
-#include <QString>
 
 namespace foreshard::gui {
 

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "models/base/statistics.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
+#include "profiler/analysis/matched_events.hpp"
 #include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
@@ -17,59 +16,6 @@ namespace foreshard::profiler {
 namespace {
 
 using traces::bounded_sum;
-using traces::EventKind;
-
-bool is_compared(EventKind kind) {
-  return traces::is_device_work(kind) || kind == EventKind::host_compute;
-}
-
-std::set<std::int32_t> ranks_of(const traces::Trace& trace) {
-  std::set<std::int32_t> ranks;
-  for (const traces::Lane& lane : trace.lanes) ranks.insert(lane.rank);
-  for (const traces::MemoryEvent& e : trace.memory) ranks.insert(e.rank);
-  return ranks;
-}
-
-// For every baseline rank the candidate one that stands for it. Recordings of one rank each are
-// compared whichever ranks they are.
-class RankMap {
- public:
-  RankMap(const traces::Trace& baseline, const traces::Trace& candidate) {
-    const std::set<std::int32_t> ours = ranks_of(baseline), theirs = ranks_of(candidate);
-    if (ours.size() == 1 && theirs.size() == 1) {
-      only_ = {*ours.begin(), *theirs.begin()};
-      return;
-    }
-    const auto classes = candidate.metadata.find("rank_classes");
-    if (classes == candidate.metadata.end()) return;
-    const std::string& text = classes->second;
-    for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
-      std::int32_t rank = 0;
-      at = std::from_chars(at, end, rank).ptr;
-      stands_for_.push_back(rank);
-    }
-  }
-  std::int32_t operator()(std::int32_t rank) const {
-    if (only_ && rank == only_->first) return only_->second;
-    const auto index = static_cast<std::size_t>(rank);
-    return index < stands_for_.size() ? stands_for_[index] : rank;
-  }
-
- private:
-  std::vector<std::int32_t> stands_for_;
-  std::optional<std::pair<std::int32_t, std::int32_t>> only_;
-};
-
-// An event's identity within a step: equal in both traces.
-struct Key {
-  std::int32_t rank;
-  bool is_device;
-  std::string stable_key;
-  bool operator<(const Key& other) const {
-    return std::tie(rank, is_device, stable_key) <
-           std::tie(other.rank, other.is_device, other.stable_key);
-  }
-};
 
 struct Matchable {
   std::string name;
@@ -78,7 +24,7 @@ struct Matchable {
 };
 
 struct SteadyEvents {
-  std::map<Key, Matchable> matchable;
+  std::map<EventKey, Matchable> matchable;
   std::int64_t without_key = 0;  // a steady step, rounded up
 };
 
@@ -87,12 +33,12 @@ SteadyEvents steady_events(const traces::Trace& trace) {
   SteadyEvents events;
   for (const traces::Event& e : trace.events) {
     if (!is_compared(e.kind) || !std::binary_search(steps.begin(), steps.end(), e.step)) continue;
-    if (e.stable_key == 0) {
+    auto key = event_key(trace, e);
+    if (!key) {
       ++events.without_key;
       continue;
     }
-    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(e.lane)];
-    Matchable& event = events.matchable[{lane.rank, lane.device, trace.strings[e.stable_key]}];
+    Matchable& event = events.matchable[std::move(*key)];
     if (event.durations.empty()) {
       event.name = trace.strings[e.name];
       event.category = name(e.kind);
@@ -105,10 +51,10 @@ SteadyEvents steady_events(const traces::Trace& trace) {
 }
 
 void match_events(const traces::Trace& baseline, const traces::Trace& candidate,
-                  const RankMap& stands_for, Comparison& result) {
+                  const RankCounterparts& stands_for, Comparison& result) {
   const auto ours = steady_events(baseline), theirs = steady_events(candidate);
   std::map<std::tuple<std::string, std::string>, OperatorDifference> operators;
-  std::set<Key> used;
+  std::set<EventKey> used;
   for (const auto& [key, event] : ours.matchable) {
     const auto other = theirs.matchable.find({stands_for(key.rank), key.is_device, key.stable_key});
     if (other == theirs.matchable.end()) {
@@ -155,8 +101,8 @@ std::int64_t steady_mean(const Analysis& analysis, const std::vector<std::int32_
   return sum / std::max<std::int64_t>(ranks, 1);
 }
 
-void compare_memory(const Analysis& baseline, const Analysis& candidate, const RankMap& stands_for,
-                    Comparison& result) {
+void compare_memory(const Analysis& baseline, const Analysis& candidate,
+                    const RankCounterparts& stands_for, Comparison& result) {
   std::map<std::int32_t, const MemoryPeak*> peaks;
   for (const RankAnalysis& rank : candidate.ranks) peaks[rank.rank] = &rank.peak;
   const auto keep_worst = [](std::int64_t& worst, std::int64_t error) {
@@ -183,7 +129,7 @@ void compare_memory(const Analysis& baseline, const Analysis& candidate, const R
 Comparison compare(const traces::Trace& baseline, const traces::Trace& candidate) {
   Comparison result;
   Analysis ours = analyse(baseline), theirs = analyse(candidate);
-  const RankMap stands_for(baseline, candidate);
+  const RankCounterparts stands_for(baseline, candidate);
   result.baseline_step_ns = ours.step_time_ns;
   result.candidate_step_ns = theirs.step_time_ns;
   result.step_time_error =

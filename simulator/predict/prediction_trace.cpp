@@ -164,6 +164,12 @@ traces::Trace trace_of(const Prediction& prediction, traces::RunDescription run)
   if (prediction.cost_sources.unknown > 0) {
     run.more["unknown_costs"] = std::to_string(prediction.cost_sources.unknown);
   }
+  if (prediction.capacity) run.more["device_memory_bytes"] = std::to_string(*prediction.capacity);
+  if (prediction.step_time.count() > 0) {
+    run.more["step_time_low_ns"] = std::to_string(prediction.step_time_low.count());
+    run.more["step_time_high_ns"] = std::to_string(prediction.step_time_high.count());
+  }
+  if (prediction.mfu > 0) run.more["mfu"] = std::to_string(prediction.mfu);
   if (prediction.simulated_ranks.size() < prediction.class_of_rank.size()) {
     std::string classes;
     for (const int c : prediction.class_of_rank) {

@@ -351,7 +351,8 @@ TEST(Contract, ListsWhatModelAndMachineTake) {
                   {"id", "name", "gpus_per_node", "memory_bytes", "link_gb_s", "network_gb_s"});
     EXPECT_GT(machine.at("memory_bytes"), 0) << machine;
   }
-  for (const json& model : place.run_json({"list", "models"}).at("models")) {
+  const json models = place.run_json({"list", "models"});
+  for (const json& model : models.at("models")) {
     EXPECT_EQ(
         place.run({"program", "--model", model.at("name"), "--ranks", "1", "--json", "p.json"})
             .status,

@@ -2,12 +2,11 @@
 // marks, a unit. Views set it and follow it.
 #pragma once
 
+#include <QObject>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <QObject>
 
 #include "traces/intervals.hpp"
 
@@ -35,7 +34,8 @@ class Selection : public QObject {
   void select(std::optional<EventId> event);
   void set_range(std::optional<traces::Interval> range);
   void set_cursor(std::optional<std::int64_t> ns);
-  void toggle_mark(std::int64_t ns, std::int64_t tolerance_ns);  // adds one, or removes the one there
+  void toggle_mark(std::int64_t ns,
+                   std::int64_t tolerance_ns);  // adds one, or removes the one there
   void set_marks(std::vector<std::int64_t> marks);
   void set_rank(int rank);
   void set_unit(std::string unit);

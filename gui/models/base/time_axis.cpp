@@ -32,11 +32,11 @@ void TimeAxis::show(traces::Interval window) {
 }
 
 void TimeAxis::zoom(double factor, double at_pixel) {
-  const double at = static_cast<double>(start_ns_ - bounds_.start_ns) +
-                    (at_pixel + fraction_) * ns_per_pixel_;
+  const double at =
+      static_cast<double>(start_ns_ - bounds_.start_ns) + (at_pixel + fraction_) * ns_per_pixel_;
   const double most = static_cast<double>(bounds_.end_ns - bounds_.start_ns) * (1 + 2 * kMargin);
-  ns_per_pixel_ =
-      std::clamp(ns_per_pixel_ / factor, kClosestNsPerPixel, std::max(most / width_, kClosestNsPerPixel));
+  ns_per_pixel_ = std::clamp(ns_per_pixel_ / factor, kClosestNsPerPixel,
+                             std::max(most / width_, kClosestNsPerPixel));
   settle(at - at_pixel * ns_per_pixel_);
 }
 
@@ -52,7 +52,8 @@ std::int64_t TimeAxis::ns_at(double pixel) const {
 void TimeAxis::settle(double start) {
   const double length = static_cast<double>(bounds_.end_ns - bounds_.start_ns);
   const double margin = length * kMargin;
-  ns_per_pixel_ = std::max(std::min(ns_per_pixel_, (length + 2 * margin) / width_), kClosestNsPerPixel);
+  ns_per_pixel_ =
+      std::max(std::min(ns_per_pixel_, (length + 2 * margin) / width_), kClosestNsPerPixel);
   const double latest = std::max(length + margin - ns_per_pixel_ * width_, -margin);
   start = std::clamp(start, -margin, latest);
   const double whole = std::floor(start);

@@ -4,9 +4,8 @@
 // clocks that count from 1970 would lose nanoseconds.
 #pragma once
 
-#include <cstdint>
-
 #include <QObject>
+#include <cstdint>
 
 #include "traces/intervals.hpp"
 
@@ -25,7 +24,7 @@ class TimeAxis : public QObject {
   void set_width(double pixels);
   double width() const { return width_; }
 
-  void show(traces::Interval window);  // that stretch and nothing else
+  void show(traces::Interval window);         // that stretch and nothing else
   void zoom(double factor, double at_pixel);  // > 1: closer; what is at the pixel stays there
   void pan(double pixels);                    // to the right shows later times
 

@@ -46,6 +46,11 @@ Figure bytes_figure(std::int64_t bytes) {
   return in_unit(static_cast<double>(bytes), steps);
 }
 
+QString round_bytes_text(std::int64_t bytes) {
+  const Figure figure = bytes_figure(bytes);
+  return Figure{QString::number(figure.number.toDouble()), figure.unit}.text();
+}
+
 Figure rate_figure(double bytes_per_s) {
   static constexpr std::array<Step, 4> steps{
       {{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}}};

@@ -1,9 +1,8 @@
 // Figures in the units that are shown: four digits, a true minus sign, one space before the unit.
 #pragma once
 
-#include <cstdint>
-
 #include <QString>
+#include <cstdint>
 
 namespace foreshard::gui {
 
@@ -13,12 +12,13 @@ struct Figure {
   QString text() const { return unit.isEmpty() ? number : number + QLatin1Char(' ') + unit; }
 };
 
-Figure time_figure(double ns);                  // s, ms, us or ns
-Figure bytes_figure(std::int64_t bytes);        // GiB, MiB, KiB or B
-Figure rate_figure(double bytes_per_s);         // TB/s, GB/s, MB/s: decimal
-Figure count_figure(std::int64_t count);        // 77,166
-QString percent_text(double fraction, int decimals = 1);  // "2.0 %"
-QString signed_text(const Figure& figure, bool is_negative);   // "+3.0 ms", "−3.0 ms"
-QString exact_bytes(std::int64_t bytes);        // "4,202,692,608 B", for tooltips
+Figure time_figure(double ns);                                // s, ms, us or ns
+Figure bytes_figure(std::int64_t bytes);                      // GiB, MiB, KiB or B
+QString round_bytes_text(std::int64_t bytes);                 // "10 GiB", for what is round
+Figure rate_figure(double bytes_per_s);                       // TB/s, GB/s, MB/s: decimal
+Figure count_figure(std::int64_t count);                      // 77,166
+QString percent_text(double fraction, int decimals = 1);      // "2.0 %"
+QString signed_text(const Figure& figure, bool is_negative);  // "+3.0 ms", "−3.0 ms"
+QString exact_bytes(std::int64_t bytes);                      // "4,202,692,608 B", for tooltips
 
 }  // namespace foreshard::gui

@@ -162,7 +162,7 @@ std::int64_t MemoryCurve::position(MemoryClock clock, std::size_t sample) const 
     case MemoryClock::host_time: return host_times_[sample];
     case MemoryClock::event_order: break;
   }
-  return static_cast<std::int64_t>(sample) * kEventSpacingNs;
+  return static_cast<std::int64_t>(events_[sample]) * kEventSpacingNs;
 }
 
 traces::Interval MemoryCurve::bounds(MemoryClock clock) const {
@@ -173,9 +173,10 @@ traces::Interval MemoryCurve::bounds(MemoryClock clock) const {
 
 std::size_t MemoryCurve::first_at(MemoryClock clock, std::int64_t position) const {
   if (clock == MemoryClock::event_order) {
-    const std::int64_t place =
+    const std::int64_t event =
         (std::max<std::int64_t>(position, 0) + kEventSpacingNs - 1) / kEventSpacingNs;
-    return std::min(static_cast<std::size_t>(place), size());
+    return static_cast<std::size_t>(std::lower_bound(events_.begin(), events_.end(), event) -
+                                    events_.begin());
   }
   const auto& times = clock == MemoryClock::device_time ? device_times_ : host_times_;
   return static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), position) -

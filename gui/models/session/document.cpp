@@ -38,8 +38,8 @@ Result<DocumentPtr> open_document(const std::string& path, const traces::ReportP
   document->path = path;
   document->title = QString::fromStdString(std::filesystem::path(path).filename().string());
   document->kind = *kind;
-  document->source = traces::integer(trace->metadata, "predicted", 0) == 1 ? Source::predicted
-                                                                           : Source::measured;
+  document->source =
+      traces::integer(trace->metadata, "predicted", 0) == 1 ? Source::predicted : Source::measured;
   derive(*document, std::move(*trace));
   return document;
 }

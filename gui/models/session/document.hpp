@@ -2,11 +2,10 @@
 // not change once it is there; a live recording and a moved what-if are followed by newer documents.
 #pragma once
 
+#include <QString>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include <QString>
 
 #include "gui/models/timeline/lane_set.hpp"
 #include "models/base/error.hpp"
@@ -28,8 +27,8 @@ struct PredictedRun {
 };
 
 struct Document {
-  QString title;   // "run.fst"
-  QString detail;  // "llama-3.1-8b · 8 × H100 SXM"; empty where nothing is known
+  QString title;     // "run.fst"
+  QString detail;    // "llama-3.1-8b · 8 × H100 SXM"; empty where nothing is known
   std::string path;  // empty: of no file
   Source source = Source::measured;
   traces::RecordingKind kind = traces::RecordingKind::fst;
@@ -45,7 +44,8 @@ struct Document {
 using DocumentPtr = std::shared_ptr<const Document>;
 
 // Reads and analyses; takes seconds for large recordings, so not on the window's thread.
-Result<DocumentPtr> open_document(const std::string& path, const traces::ReportProgress& progress = {});
+Result<DocumentPtr> open_document(const std::string& path,
+                                  const traces::ReportProgress& progress = {});
 
 // Of a trace that was not read from a file.
 DocumentPtr make_document(traces::Trace trace, Source source, QString title, QString detail);

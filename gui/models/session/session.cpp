@@ -19,7 +19,9 @@ void Session::add(DocumentPtr document) {
 void Session::replace(int index, DocumentPtr document) {
   documents_.at(static_cast<std::size_t>(index)) = std::move(document);
   Q_EMIT documents_changed();
-  if (index == current_) Q_EMIT current_changed();
+  if (index != current_) return;
+  axis_.set_bounds(everything());
+  Q_EMIT current_changed();
 }
 
 void Session::close(int index) {
@@ -44,7 +46,8 @@ void Session::set_current(int index) {
 
 void Session::show_what_if(DocumentPtr document) {
   for (std::size_t n = 0; n < documents_.size(); ++n) {
-    if (documents_[n]->source == Source::what_if) return replace(static_cast<int>(n), std::move(document));
+    if (documents_[n]->source == Source::what_if)
+      return replace(static_cast<int>(n), std::move(document));
   }
   add(std::move(document));
 }
@@ -66,7 +69,8 @@ traces::Interval Session::everything() const {
     all.end_ns = std::max(all.end_ns, end);
   };
   for (const traces::Event& event : document->trace->events) take(event.start_ns, event.end_ns);
-  for (const traces::MemoryEvent& event : document->trace->memory) take(event.time_ns, event.time_ns);
+  for (const traces::MemoryEvent& event : document->trace->memory)
+    take(event.time_ns, event.time_ns);
   return all.start_ns > all.end_ns ? traces::Interval{0, 1'000'000'000} : all;
 }
 

@@ -1,9 +1,8 @@
 // What one window shows: the open documents, and the axis and selection that all of its views share.
 #pragma once
 
-#include <vector>
-
 #include <QObject>
+#include <vector>
 
 #include "gui/models/base/selection.hpp"
 #include "gui/models/base/time_axis.hpp"

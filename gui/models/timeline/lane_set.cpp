@@ -1,9 +1,174 @@
 #include "gui/models/timeline/lane_set.hpp"
 
+#include <QtConcurrent>
+#include <algorithm>
+#include <map>
+#include <numeric>
 #include <utility>
 
-namespace foreshard::gui {
+#include "gui/models/timeline/derived_rows.hpp"
+#include "gui/models/timeline/lane_events.hpp"
+#include "traces/metadata.hpp"
 
-LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace) : trace_(std::move(trace)) {}
+namespace foreshard::gui {
+namespace {
+
+// Ranks that the trace has, and those that each stands for.
+std::map<int, std::vector<int>> ranks_drawn(const traces::Trace& trace) {
+  std::map<int, std::vector<int>> drawn;
+  for (const traces::Lane& lane : trace.lanes) drawn[lane.rank];
+  for (const traces::MemoryEvent& event : trace.memory) drawn[event.rank];
+  const auto classes = trace.metadata.find("rank_classes");
+  if (classes != trace.metadata.end()) {
+    int rank = 0;
+    std::size_t at = 0;
+    while (at < classes->second.size()) {
+      const std::size_t comma = std::min(classes->second.find(',', at), classes->second.size());
+      const int stands_for_it = std::atoi(classes->second.substr(at, comma - at).c_str());
+      if (const auto found = drawn.find(stands_for_it); found != drawn.end()) {
+        found->second.push_back(rank);
+      }
+      ++rank;
+      at = comma + 1;
+    }
+  }
+  for (auto& [rank, others] : drawn) {
+    if (std::find(others.begin(), others.end(), rank) == others.end()) {
+      others.insert(others.begin(), rank);
+    }
+  }
+  return drawn;
+}
+
+std::string title_of(const std::vector<int>& ranks) {
+  if (ranks.size() == 1) return "Rank " + std::to_string(ranks[0]);
+  const bool is_run = ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size());
+  if (is_run) {
+    return "Ranks " + std::to_string(ranks.front()) + "\u2013" + std::to_string(ranks.back());
+  }
+  return "Ranks " + std::to_string(ranks.front()) + " and " + std::to_string(ranks.size() - 1) +
+         " others";
+}
+
+// A lane's events, split into rows in which none overlaps another.
+std::vector<std::vector<std::int32_t>> by_depth(const traces::Trace& trace, LaneEvents events) {
+  std::vector<std::vector<std::int32_t>> rows;
+  std::vector<std::int64_t> free_from;
+  for (std::size_t n = events.first; n < events.end; ++n) {
+    const traces::Event& event = trace.events[n];
+    std::size_t depth = 0;
+    while (depth < rows.size() && free_from[depth] > event.start_ns) ++depth;
+    if (depth == rows.size()) {
+      rows.emplace_back();
+      free_from.push_back(0);
+    }
+    rows[depth].push_back(static_cast<std::int32_t>(n));
+    free_from[depth] = std::max(event.end_ns, event.start_ns);
+  }
+  return rows;
+}
+
+RowKind kind_of(const traces::Trace& trace, const traces::Lane& lane, LaneEvents range) {
+  if (!lane.device) return RowKind::host;
+  const std::string& name = trace.strings[lane.name];
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  if (has("copy") || has("memcpy")) return RowKind::copies;
+  if (has("all_gather")) return RowKind::all_gather;
+  if (has("reduce_scatter")) return RowKind::reduce_scatter;
+  if (has("all_reduce")) return RowKind::all_reduce;
+  if (has("compute")) return RowKind::compute;
+  // Of others' recordings, by what runs there most.
+  std::int64_t kernels = 0, collectives = 0, copies = 0;
+  for (std::size_t n = range.first; n < range.end; ++n) {
+    const traces::EventKind kind = trace.events[n].kind;
+    kernels += kind == traces::EventKind::compute;
+    collectives += kind == traces::EventKind::communication;
+    copies += kind == traces::EventKind::memory;
+  }
+  if (kernels > collectives && kernels >= copies) return RowKind::compute;
+  return collectives == 0 && copies > 0 ? RowKind::copies : RowKind::stream;
+}
+
+std::string title_of_lane(const traces::Trace& trace, const traces::Lane& lane, RowKind kind) {
+  const std::string& name = trace.strings[lane.name];
+  if (name == "host") return "Host thread";
+  if (name == "compute") return "Compute";
+  if (name == "all_gather") return "All-gather";
+  if (name == "reduce_scatter") return "Reduce-scatter";
+  if (name == "all_reduce") return "All-reduce";
+  if (name == "all_gather_copy_in" || name == "copy_in") return "Copy in";
+  if (name.empty()) return kind == RowKind::host ? "Host thread" : "Stream";
+  return name;
+}
+
+}  // namespace
+
+LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
+    : trace_(std::move(trace)), launches_(*trace_) {
+  const traces::Trace& t = *trace_;
+  std::vector<LaneEvents> ranges(t.lanes.size());
+  for (std::size_t lane = 0; lane < ranges.size(); ++lane) {
+    ranges[lane] = events_of(t, static_cast<std::int32_t>(lane));
+  }
+  rows_of_lane_.resize(t.lanes.size());
+  for (auto& [rank, ranks] : ranks_drawn(t)) {
+    RankGroup group{ranks, title_of(ranks), rows_.size(), 0};
+    const auto add_derived = [&](RowKind kind, const char* title, std::vector<DerivedSpan> spans) {
+      if (!spans.empty()) rows_.emplace_back(kind, rank, title, t, std::move(spans));
+    };
+    DerivedRows derived = derive_rows(t, rank);
+    add_derived(RowKind::phase, "Phase", std::move(derived.phases));
+    add_derived(RowKind::unit, "Unit", std::move(derived.units));
+    // Host threads first, then streams by what they are for.
+    std::vector<std::pair<RowKind, std::size_t>> lanes;
+    for (std::size_t lane = 0; lane < t.lanes.size(); ++lane) {
+      if (t.lanes[lane].rank == rank && ranges[lane].first < ranges[lane].end) {
+        lanes.emplace_back(kind_of(t, t.lanes[lane], ranges[lane]), lane);
+      }
+    }
+    std::stable_sort(lanes.begin(), lanes.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [kind, lane] : lanes) {
+      int depth = 0;
+      for (auto& events : by_depth(t, ranges[lane])) {
+        rows_of_lane_[lane].push_back(rows_.size());
+        rows_.emplace_back(kind, rank, title_of_lane(t, t.lanes[lane], kind), t, std::move(events),
+                           static_cast<int>(lane), depth++);
+      }
+    }
+    add_derived(RowKind::exposed, "Exposed", std::move(derived.exposed));
+    group.count = rows_.size() - group.first;
+    groups_.push_back(std::move(group));
+  }
+  coloured(ColourBy::phase);
+}
+
+RowPlace LaneSet::place(std::int32_t event) const {
+  const auto lane = trace_->events[static_cast<std::size_t>(event)].lane;
+  for (const std::size_t row : rows_of_lane_[static_cast<std::size_t>(lane)]) {
+    const std::size_t item = rows_[row].item_of(event);
+    if (item < rows_[row].size()) return {row, item};
+  }
+  return {rows_.size(), 0};
+}
+
+const LaneSet::Coloured& LaneSet::coloured(ColourBy by) const {
+  Lazy& made = coloured_[static_cast<std::size_t>(by)];
+  std::call_once(made.once, [&] {
+    made.value = std::make_unique<Coloured>(*trace_, by);
+    made.value->pyramids.resize(rows_.size());
+    std::vector<std::size_t> numbers(rows_.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    QtConcurrent::blockingMap(numbers, [&](std::size_t n) {
+      made.value->pyramids[n] = Pyramid(rows_[n], made.value->colouring);
+    });
+  });
+  return *made.value;
+}
+
+RowShapes LaneSet::shapes(std::size_t row, ColourBy by, traces::Interval window,
+                          double ns_per_pixel) const {
+  return shapes_of(rows_[row], coloured(by).pyramids[row], window, ns_per_pixel);
+}
 
 }  // namespace foreshard::gui

@@ -1,14 +1,23 @@
 #include "gui/views/base/data_table.hpp"
 
-#include <QHeaderView>
+#include <QPainter>
+#include <algorithm>
 
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/views/base/number_delegate.hpp"
+#include "gui/views/base/table_header.hpp"
 
 namespace foreshard::gui {
+namespace {
+
+constexpr int kColumnRoom = 12;
+constexpr int kWidestColumn = 420;  // names of kernels can be whole C++ signatures
+
+}  // namespace
 
 DataTable::DataTable(RowHeight rows, QWidget* parent) : QTableView(parent), rows_(rows) {
+  setHorizontalHeader(new TableHeader(this));
   setItemDelegate(new NumberDelegate(this));
   setSelectionBehavior(SelectRows);
   setSelectionMode(SingleSelection);
@@ -20,8 +29,6 @@ DataTable::DataTable(RowHeight rows, QWidget* parent) : QTableView(parent), rows
   setHorizontalScrollMode(ScrollPerPixel);
   verticalHeader()->hide();
   verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  horizontalHeader()->setHighlightSections(false);
-  horizontalHeader()->setResizeContentsPrecision(64);
   connect(this, &QTableView::activated, this,
           [this](const QModelIndex& index) { Q_EMIT row_activated(index.row()); });
   connect(&Appearance::instance(), &Appearance::changed, this, &DataTable::set_row_height);
@@ -30,7 +37,22 @@ DataTable::DataTable(RowHeight rows, QWidget* parent) : QTableView(parent), rows
 
 void DataTable::fit_columns(int stretched) {
   resizeColumnsToContents();
+  for (int column = 0; column < model()->columnCount(); ++column) {
+    setColumnWidth(column, std::min(columnWidth(column) + kColumnRoom, scaled(kWidestColumn)));
+  }
   if (stretched >= 0) horizontalHeader()->setSectionResizeMode(stretched, QHeaderView::Stretch);
+}
+
+void DataTable::paintEvent(QPaintEvent* event) {
+  QTableView::paintEvent(event);
+  if (rows_ == RowHeight::dense || model() == nullptr) return;
+  QPainter painter(viewport());
+  painter.setPen(QPen(theme()[Role::line], 0));
+  for (int row = std::max(0, rowAt(0)); row < model()->rowCount(); ++row) {
+    const int bottom = rowViewportPosition(row) + rowHeight(row) - 1;
+    if (bottom > viewport()->height()) break;
+    painter.drawLine(0, bottom, viewport()->width(), bottom);
+  }
 }
 
 void DataTable::set_row_height() {

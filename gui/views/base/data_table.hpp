@@ -1,4 +1,4 @@
-// A table as the design has it: rows of one height with hairlines between, no grid, whole rows
+// A table as the design has it: rows of one height, between high ones hairlines, whole rows
 // selected, headers that sort where the model does, fixed digits in every cell.
 #pragma once
 
@@ -18,6 +18,9 @@ class DataTable : public QTableView {
 
  Q_SIGNALS:
   void row_activated(int row);  // Enter or double click
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
 
  private:
   void set_row_height();

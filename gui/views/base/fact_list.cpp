@@ -19,6 +19,7 @@ namespace {
 constexpr double kFactGap = 10;
 constexpr double kSwatchRoom = 16;
 constexpr double kBarHeight = 2;
+constexpr double kRingRoom = 4;  // beside links, for the ring of the keyboard
 
 double fact_height(const Fact& fact) {
   return scaled(20) + (fact.bar > 0 ? kBarHeight : 0);
@@ -35,21 +36,20 @@ FactList::FactList(QWidget* parent) : PaintedWidget(parent) {
   setMouseTracking(true);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   connect(&Appearance::instance(), &Appearance::changed, this, [this] {
-    value_width_ = note_width_ = 0;
+    caption_width_ = value_width_ = note_width_ = 0;
     measure();
   });
 }
 
 void FactList::set_facts(std::vector<Fact> facts) {
   if (!has_same_fact_labels(facts, facts_)) {
-    value_width_ = note_width_ = 0;
+    caption_width_ = value_width_ = note_width_ = 0;
     hovered_ = current_ = -1;
   }
   facts_ = std::move(facts);
   measure();
-  const bool has_links =
-      std::any_of(facts_.begin(), facts_.end(), [](const Fact& f) { return f.is_link; });
-  setFocusPolicy(has_links ? Qt::StrongFocus : Qt::NoFocus);
+  has_links_ = std::any_of(facts_.begin(), facts_.end(), [](const Fact& f) { return f.is_link; });
+  setFocusPolicy(has_links_ ? Qt::StrongFocus : Qt::NoFocus);
   setAccessibleDescription(as_text());
   updateGeometry();
   update();
@@ -59,6 +59,7 @@ QString FactList::as_text() const {
   QStringList lines;
   for (const Fact& fact : facts_) {
     QStringList columns{fact.label, fact.value};
+    if (!fact.caption.isEmpty()) columns.prepend(fact.caption);
     if (!fact.note.isEmpty()) columns << fact.note;
     lines << columns.join(QLatin1Char('\t'));
   }
@@ -68,6 +69,8 @@ QString FactList::as_text() const {
 void FactList::measure() {
   for (const Fact& fact : facts_) {
     value_width_ = std::max(value_width_, figure_width(gui::font(Text::value), fact.value));
+    caption_width_ =
+        std::max(caption_width_, figure_width(gui::font(Text::secondary), fact.caption));
     note_width_ = std::max(note_width_, figure_width(gui::font(Text::body), fact.note));
   }
 }
@@ -108,7 +111,10 @@ void FactList::draw_row(QPainter& painter, int row) const {
   const Fact& fact = facts_[static_cast<std::size_t>(row)];
   const double top = row_top(row);
   QRectF box(0, top, width(), scaled(20));
-  if (fact.is_link && row == hovered_) painter.fillRect(box, theme()[Role::hover]);
+  if (fact.is_link && (row == hovered_ || (row == current_ && hasFocus()))) {
+    painter.fillRect(box, theme()[Role::hover]);
+  }
+  if (has_links_) box.adjust(kRingRoom, 0, -kRingRoom, 0);
   if (fact.bar > 0) {
     const double bar = std::max(1.0, std::min(fact.bar, 1.0) * width());
     painter.fillRect(QRectF(0, box.bottom() - 1, bar, kBarHeight),
@@ -117,6 +123,12 @@ void FactList::draw_row(QPainter& painter, int row) const {
     draw_swatch(painter, {4, box.center().y()}, theme()[*fact.swatch]);
     box.setLeft(kSwatchRoom);
   }
+  if (caption_width_ > 0) {
+    painter.setFont(gui::font(Text::secondary));
+    painter.setPen(theme()[Role::text2]);
+    draw_figure(painter, box, Qt::AlignLeft, fact.caption);
+    box.setLeft(box.left() + caption_width_ + kFactGap);
+  }
   if (note_width_ > 0) {
     painter.setFont(gui::font(Text::body));
     painter.setPen(theme()[Role::text2]);
@@ -124,7 +136,7 @@ void FactList::draw_row(QPainter& painter, int row) const {
     box.setRight(box.right() - note_width_ - kFactGap);
   }
   painter.setFont(gui::font(Text::value));
-  painter.setPen(theme()[fact.value_role]);
+  painter.setPen(theme()[isEnabled() ? fact.value_role : Role::text3]);
   const QString value = elided_figure(painter.font(), fact.value, box.width() * 0.75);
   draw_figure(painter, box, Qt::AlignRight, value);
   box.setRight(box.right() - figure_width(painter.font(), value) - kFactGap);

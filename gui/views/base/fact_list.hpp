@@ -1,6 +1,6 @@
 // Rows of a label and a value, as inspectors have them: with a swatch, a note in a column of its
-// own, a bar below the row, or a link that the mouse or Enter follows. Values and notes stand
-// right, in columns that do not narrow while only figures change.
+// own, a bar below the row, or a link that the mouse or Enter follows. Captions stand left, values
+// and notes right, in columns that do not narrow while only figures change.
 #pragma once
 
 #include <QString>
@@ -15,12 +15,13 @@ namespace foreshard::gui {
 struct Fact {
   QString label;
   QString value;
-  QString note;                       // right of the value: "99.9 %"
-  std::optional<EventColour> swatch;  // before the label, and the colour of the bar
-  double bar = 0;                     // share of the width; 0: none
+  QString note{};                       // right of the value: "99.9 %"
+  std::optional<EventColour> swatch{};  // before the label, and the colour of the bar
+  double bar = 0;                       // share of the width; 0: none
   Role value_role = Role::text;
   bool is_link = false;
-  QString tooltip;
+  QString caption{};  // before the label, in a column of its own: "waited for"
+  QString tooltip{};
 };
 
 class FactList : public PaintedWidget {
@@ -57,7 +58,8 @@ class FactList : public PaintedWidget {
   void hover(int row);
 
   std::vector<Fact> facts_;
-  double value_width_ = 0, note_width_ = 0;
+  double caption_width_ = 0, value_width_ = 0, note_width_ = 0;
+  bool has_links_ = false;
   int hovered_ = -1;
   int current_ = -1;  // the link that Enter follows
 };

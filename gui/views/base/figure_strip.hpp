@@ -14,9 +14,9 @@ namespace foreshard::gui {
 struct StripFigure {
   QString label;
   Figure figure;
-  QString note;
+  QString note{};
   Role note_role = Role::text2;
-  QString tooltip;  // where the figure comes from
+  QString tooltip{};  // where the figure comes from
 };
 
 class FigureStrip : public PaintedWidget {

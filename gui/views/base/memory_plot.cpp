@@ -90,20 +90,24 @@ double MemoryPlot::y_of(std::int64_t bytes, const QRectF& area) const {
          area.height() * static_cast<double>(bytes) / static_cast<double>(bytes_at_top());
 }
 
-MemoryColumns MemoryPlot::columns(const TimeAxis& axis, double width,
-                                  double pixels_per_column) const {
-  if (curve == nullptr) return {};
+const MemoryColumns& MemoryPlot::columns(const TimeAxis& axis, double width,
+                                         double pixels_per_column) const {
   const auto count = static_cast<std::size_t>(std::ceil(width / pixels_per_column));
   std::vector<std::int64_t> edges(count + 1);
   for (std::size_t n = 0; n <= count; ++n) {
     edges[n] = axis.ns_at(static_cast<double>(n) * pixels_per_column) - shift_ns;
   }
-  return curve->columns(clock, edges);
+  if (curve == columns_of_ && clock == columns_clock_ && edges == edges_) return columns_;
+  columns_ = curve == nullptr ? MemoryColumns() : curve->columns(clock, edges);
+  columns_of_ = curve;
+  columns_clock_ = clock;
+  edges_ = std::move(edges);
+  return columns_;
 }
 
 void MemoryPlot::paint_areas(QPainter& painter, const QRectF& area, const TimeAxis& axis) const {
   const double ratio = painter.device()->devicePixelRatioF();
-  const MemoryColumns shown = columns(axis, area.width(), 1 / ratio);
+  const MemoryColumns& shown = columns(axis, area.width(), 1 / ratio);
   const int width = static_cast<int>(shown.size());
   const int height = static_cast<int>(std::lround(area.height() * ratio));
   if (width == 0 || height <= 0) return;
@@ -155,7 +159,7 @@ void MemoryPlot::paint_areas(QPainter& painter, const QRectF& area, const TimeAx
 }
 
 void MemoryPlot::paint_labels(QPainter& painter, const QRectF& area, const TimeAxis& axis) const {
-  const MemoryColumns shown = columns(axis, area.width());
+  const MemoryColumns& shown = columns(axis, area.width());
   painter.save();
   painter.setFont(font(Text::secondary_strong));
   const QFontMetricsF metrics(painter.font());
@@ -184,7 +188,7 @@ void MemoryPlot::paint_labels(QPainter& painter, const QRectF& area, const TimeA
 
 void MemoryPlot::paint_allocated_line(QPainter& painter, const QRectF& area, const TimeAxis& axis,
                                       QColor colour) const {
-  const MemoryColumns shown = columns(axis, area.width());
+  const MemoryColumns& shown = columns(axis, area.width());
   painter.save();
   painter.setClipRect(area, Qt::IntersectClip);
   painter.setPen(line_pen(colour, is_current ? 2 : 1.6, is_predicted));
@@ -195,7 +199,7 @@ void MemoryPlot::paint_allocated_line(QPainter& painter, const QRectF& area, con
 
 void MemoryPlot::paint_reserved_line(QPainter& painter, const QRectF& area,
                                      const TimeAxis& axis) const {
-  const MemoryColumns shown = columns(axis, area.width());
+  const MemoryColumns& shown = columns(axis, area.width());
   painter.save();
   painter.setClipRect(area, Qt::IntersectClip);
   painter.setPen(line_pen(theme()[Role::text], 1.6, is_predicted));

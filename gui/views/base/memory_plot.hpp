@@ -16,7 +16,8 @@
 
 namespace foreshard::gui {
 
-struct MemoryPlot {
+class MemoryPlot {
+ public:
   std::shared_ptr<const MemoryCurve> curve;
   MemoryClock clock = MemoryClock::device_time;
   std::optional<std::int64_t> capacity;
@@ -37,8 +38,15 @@ struct MemoryPlot {
   void paint_reserved_line(QPainter& painter, const QRectF& area, const TimeAxis& axis) const;
   void paint_capacity_line(QPainter& painter, const QRectF& area) const;
 
-  // What pixels of that size show; for views that keep it while nothing moves.
-  MemoryColumns columns(const TimeAxis& axis, double width, double pixels_per_column = 1) const;
+  // What each pixel shows, until the axis moves; the lines and labels of one frame share it.
+  const MemoryColumns& columns(const TimeAxis& axis, double width,
+                               double pixels_per_column = 1) const;
+
+ private:
+  mutable MemoryColumns columns_;
+  mutable std::shared_ptr<const MemoryCurve> columns_of_;
+  mutable std::vector<std::int64_t> edges_;
+  mutable MemoryClock columns_clock_ = MemoryClock::device_time;
 };
 
 }  // namespace foreshard::gui

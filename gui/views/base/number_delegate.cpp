@@ -5,13 +5,9 @@
 #include <cmath>
 
 #include "gui/paint/figures.hpp"
+#include "gui/views/base/table_header.hpp"
 
 namespace foreshard::gui {
-namespace {
-
-constexpr int kCellMargin = 8;
-
-}  // namespace
 
 void NumberDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                            const QModelIndex& index) const {

@@ -13,7 +13,7 @@ struct Sentence {
   Role state = Role::ok;  // ok, warn or error
   QString lead;           // bold: "The step fits:"
   QString text;           // "peak 57.27 GiB reserved of 79.19 GiB, 21.92 GiB to spare."
-  QString detail;         // the second line
+  QString detail{};       // the second line
 };
 
 class SentenceStrip : public PaintedWidget {

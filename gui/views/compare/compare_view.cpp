@@ -1,7 +1,364 @@
 #include "gui/views/compare/compare_view.hpp"
 
-namespace foreshard::gui {
+#include <QClipboard>
+#include <QComboBox>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+#include <algorithm>
 
-CompareView::CompareView(Session& session, QWidget* parent) : View(session, parent) {}
+#include "gui/models/base/units_text.hpp"
+#include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/sentence_strip.hpp"
+#include "gui/views/base/text_label.hpp"
+#include "gui/views/compare/causes_table.hpp"
+#include "gui/views/compare/compare_canvas.hpp"
+#include "gui/views/compare/compare_inspector.hpp"
+#include "gui/views/compare/history_table.hpp"
+#include "gui/views/compare/waterfall_plot.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kZoomStep = 1.5, kPanStep = 120;
+
+bool has_requests(const Document& document) {
+  return !document.path.empty() && (document.kind == traces::RecordingKind::snapshot ||
+                                    document.kind == traces::RecordingKind::event_list);
+}
+
+}  // namespace
+
+std::optional<ComparedDocuments> compared_documents(const Session& session) {
+  const auto& documents = session.documents();
+  if (documents.size() < 2) return std::nullopt;
+  ComparedDocuments compared{0, session.current_index() > 0 ? session.current_index() : 1};
+  const auto is_predicted = [&](int index) {
+    return documents[static_cast<std::size_t>(index)]->is_predicted();
+  };
+  if (is_predicted(compared.baseline) && !is_predicted(compared.candidate)) {
+    std::swap(compared.baseline, compared.candidate);
+  }
+  return compared;
+}
+
+CompareView::CompareView(Session& session, QWidget* parent)
+    : View(session, parent),
+      strip_(new SentenceStrip),
+      arrangement_(new SegmentedControl({tr("By clock"), tr("By instruction"), tr("Overlay")})),
+      inspector_(new CompareInspector),
+      pages_(new QStackedWidget),
+      state_(new QLabel),
+      content_(new QWidget),
+      canvas_(new CompareCanvas),
+      causes_title_(new TextLabel(Text::strong, Role::text)),
+      causes_(new CausesTable),
+      waterfall_(new WaterfallPlot),
+      history_(new HistoryTable),
+      baseline_step_(new QComboBox),
+      candidate_step_(new QComboBox),
+      rank_(new QComboBox),
+      worker_(
+          this, [this](Answer answer) { show_answer(std::move(answer)); },
+          [this] { Q_EMIT busy_changed(); }) {
+  arrangement_->setAccessibleName(tr("Arrangement"));
+  strip_->set_aside(arrangement_);
+  state_->setAlignment(Qt::AlignCenter);
+  state_->setWordWrap(true);
+  state_->setMargin(48);
+
+  auto* scroll = new QScrollArea;
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  auto* top = new QWidget;
+  auto* top_rows = new QVBoxLayout(top);
+  top_rows->setContentsMargins(0, 0, 0, 0);
+  top_rows->addWidget(canvas_);
+  top_rows->addStretch();
+  scroll->setWidget(top);
+  auto* column = new QVBoxLayout(content_);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(scroll, 3);
+  column->addWidget(make_lower_part(), 2);
+
+  for (QWidget* page : {static_cast<QWidget*>(state_), content_, static_cast<QWidget*>(history_)}) {
+    pages_->addWidget(page);
+  }
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->addWidget(pages_);
+  setFocusPolicy(Qt::StrongFocus);
+  connect_parts();
+  refresh();
+}
+
+QWidget* CompareView::make_lower_part() {
+  auto* lower = new QWidget;
+  auto* columns = new QHBoxLayout(lower);
+  columns->setContentsMargins(0, 0, 0, 0);
+  columns->setSpacing(0);
+  auto* left = new QVBoxLayout;
+  left->setSpacing(4);
+  auto* head = new QHBoxLayout;
+  head->setContentsMargins(16, 6, 16, 0);
+  head->addWidget(causes_title_, 1);
+  baseline_step_->setAccessibleName(tr("Step of the first"));
+  candidate_step_->setAccessibleName(tr("Step of the second"));
+  rank_->setAccessibleName(tr("Rank"));
+  for (QComboBox* choice : {baseline_step_, candidate_step_, rank_}) {
+    choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    head->addWidget(choice);
+  }
+  left->addLayout(head);
+  left->addWidget(causes_);
+  columns->addLayout(left, 3);
+  columns->addWidget(waterfall_, 1);
+  waterfall_->setMinimumWidth(300);
+  return lower;
+}
+
+void CompareView::connect_parts() {
+  connect(&session(), &Session::documents_changed, this, &CompareView::refresh);
+  connect(&session(), &Session::current_changed, this, &CompareView::refresh);
+  connect(&session().selection(), &Selection::event_changed, this, &CompareView::follow_selection);
+  connect(arrangement_, &SegmentedControl::chosen, this,
+          [this](int choice) { canvas_->set_arrangement(static_cast<Arrangement>(choice)); });
+  connect(canvas_, &CompareCanvas::event_chosen, this, &CompareView::select_event);
+  connect(canvas_, &CompareCanvas::window_changed, this, &View::status_changed);
+  connect(causes_, &CausesTable::cause_chosen, this, &CompareView::show_cause);
+  connect(inspector_, &CompareInspector::pair_chosen, this,
+          [this](int event) { select_event(false, event); });
+  connect(inspector_, &CompareInspector::next_worst, this, [this] { causes_->step(1); });
+  connect(inspector_, &CompareInspector::copy_wanted, this,
+          [this] { QGuiApplication::clipboard()->setText(as_text()); });
+  for (QComboBox* choice : {baseline_step_, candidate_step_, rank_}) {
+    connect(choice, &QComboBox::activated, this, [this] {
+      choose_step({rank_->currentData().toInt(), baseline_step_->currentData().toInt(),
+                   candidate_step_->currentData().toInt()});
+    });
+  }
+}
+
+// The window may hide and show strip and inspector, but owns neither before it places them.
+QWidget* CompareView::strip() {
+  return strip_;
+}
+QWidget* CompareView::inspector() {
+  return inspector_;
+}
+
+bool CompareView::is_busy() const {
+  return worker_.is_busy() || (is_stale_ && isVisible());
+}
+
+DocumentPtr CompareView::document(bool is_candidate) const {
+  return is_candidate ? candidate_ : baseline_;
+}
+
+void CompareView::refresh() {
+  compared_ = compared_documents(session());
+  if (!compared_) {
+    worker_.forget();
+    comparison_.reset();
+    baseline_.reset();
+    candidate_.reset();
+    is_stale_ = false;
+    show_state(
+        tr("Open a second trace to compare it with this one: Ctrl+O, or drop it here. A "
+           "recording and its prediction are compared instruction by instruction."));
+    return;
+  }
+  const auto& documents = session().documents();
+  const DocumentPtr baseline = documents[static_cast<std::size_t>(compared_->baseline)];
+  const DocumentPtr candidate = documents[static_cast<std::size_t>(compared_->candidate)];
+  if (baseline == baseline_ && candidate == candidate_) return;
+  baseline_ = baseline;
+  candidate_ = candidate;
+  comparison_.reset();
+  is_stale_ = true;
+  if (isVisible()) request(std::nullopt);
+}
+
+void CompareView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  if (is_stale_ && compared_) request(std::nullopt);
+}
+
+void CompareView::request(const std::optional<StepChoice>& choice) {
+  is_stale_ = false;
+  strip_->set_stale(true);
+  if (comparison_ == nullptr) show_state(tr("Comparing…"));
+  worker_.request([baseline = baseline_, candidate = candidate_, choice,
+                   whole = comparison_ ? comparison_->whole : nullptr]() -> Answer {
+    Answer answer;
+    if (has_requests(*baseline) && has_requests(*candidate)) {
+      const auto histories = compare_history_files(baseline->path, candidate->path);
+      if (histories) {
+        answer.histories = words_of(*histories);
+      } else {
+        answer.error = QString::fromStdString(histories.error().text());
+      }
+    } else {
+      answer.traces = std::make_shared<TraceComparison>(
+          compare_traces(baseline->trace, candidate->trace, choice, whole));
+    }
+    return answer;
+  });
+}
+
+void CompareView::show_answer(Answer answer) {
+  strip_->set_stale(false);
+  if (answer.histories) {
+    strip_->set_sentence({answer.histories->state, answer.histories->lead, answer.histories->text,
+                          answer.histories->detail});
+    history_->set_words(*answer.histories);
+    arrangement_->hide();
+    pages_->setCurrentWidget(history_);
+    return;
+  }
+  if (answer.traces == nullptr) return show_state(answer.error);
+  comparison_ = std::move(answer.traces);
+  const ComparisonWords& words = comparison_->words;
+  strip_->set_sentence({words.state, words.lead, words.text, words.detail});
+  arrangement_->show();
+  canvas_->set_comparison(comparison_);
+  waterfall_->set_comparison(comparison_);
+  inspector_->set_comparison(comparison_);
+  causes_->set_comparison(comparison_);
+  causes_title_->set_text(comparison_->whole->step_time_error < 0
+                              ? tr("What differs, all ranks, worst first")
+                              : tr("What explains %1 a step, operators of all ranks, worst first")
+                                    .arg(signed_time_text(comparison_->whole->candidate_step_ns -
+                                                          comparison_->whole->baseline_step_ns)));
+  fill_choices();
+  pages_->setCurrentWidget(content_);
+  show_cause();
+  follow_selection();
+  Q_EMIT status_changed();
+}
+
+void CompareView::show_state(const QString& text) {
+  state_->setText(text);
+  pages_->setCurrentWidget(state_);
+  inspector_->set_comparison(nullptr);
+  canvas_->set_comparison(nullptr);
+  if (!compared_) strip_->set_sentence({Role::text3, tr("One trace is open."), {}, {}});
+  Q_EMIT status_changed();
+}
+
+void CompareView::fill_choices() {
+  const StepChoice& choice = comparison_->step.choice;
+  const auto fill = [](QComboBox* box, const std::vector<std::int32_t>& values,
+                       std::int32_t current, const QString& text) {
+    const QSignalBlocker quiet(box);
+    box->clear();
+    for (const std::int32_t value : values) box->addItem(text.arg(value), value);
+    box->setCurrentIndex(box->findData(current));
+  };
+  const SideWords& words = comparison_->sides;
+  fill(baseline_step_, steps_of(*baseline_->trace), choice.baseline_step,
+       tr("step %2, %1").arg(words.baseline, QStringLiteral("%1")));
+  fill(candidate_step_, steps_of(*candidate_->trace), choice.candidate_step,
+       tr("step %2, %1").arg(words.candidate, QStringLiteral("%1")));
+  const auto ranks = profiler::ranks_of(*baseline_->trace);
+  fill(rank_, {ranks.begin(), ranks.end()}, choice.rank, tr("rank %1"));
+}
+
+void CompareView::choose_step(const StepChoice& choice) {
+  if (comparison_ && !(choice == comparison_->step.choice)) request(choice);
+}
+
+void CompareView::move_steps(int by) {
+  if (!comparison_) return;
+  StepChoice choice = comparison_->step.choice;
+  const auto moved = [by](const std::vector<std::int32_t>& steps, std::int32_t step) {
+    const auto at = std::lower_bound(steps.begin(), steps.end(), step) - steps.begin();
+    const auto last = static_cast<std::ptrdiff_t>(steps.size()) - 1;
+    return steps[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at + by, 0, last))];
+  };
+  choice.baseline_step = moved(steps_of(*baseline_->trace), choice.baseline_step);
+  choice.candidate_step = moved(steps_of(*candidate_->trace), choice.candidate_step);
+  choose_step(choice);
+}
+
+void CompareView::select_event(bool is_candidate, int event) {
+  session().selection().select(
+      EventId{is_candidate ? compared_->candidate : compared_->baseline, event});
+}
+
+void CompareView::follow_selection() {
+  if (!comparison_ || !compared_) return;
+  const auto& selected = session().selection().event();
+  const bool is_ours = selected && (selected->document == compared_->baseline ||
+                                    selected->document == compared_->candidate);
+  const bool is_candidate = is_ours && selected->document == compared_->candidate;
+  canvas_->set_selected(is_candidate, is_ours ? selected->event : traces::kNone);
+  if (!is_ours) return;
+  if (const auto* pair = comparison_->step.pair_of(is_candidate, selected->event)) {
+    causes_->select(pair->name);
+    inspector_->show_cause(causes_->current(), pair);
+  }
+}
+
+void CompareView::show_cause() {
+  inspector_->show_cause(causes_->current(), nullptr);
+}
+
+void CompareView::keyPressEvent(QKeyEvent* event) {
+  TimeAxis& axis = canvas_->axis();
+  const double much = event->modifiers() & Qt::ShiftModifier ? 4 : 1;
+  if (event->modifiers() & Qt::AltModifier) {
+    if (event->key() == Qt::Key_Left) return move_steps(-1);
+    if (event->key() == Qt::Key_Right) return move_steps(1);
+  }
+  switch (event->key()) {
+    case Qt::Key_W: return axis.zoom(kZoomStep * much, axis.width() / 2);
+    case Qt::Key_S: return axis.zoom(1 / (kZoomStep * much), axis.width() / 2);
+    case Qt::Key_A:
+    case Qt::Key_Left: return axis.pan(-kPanStep * much);
+    case Qt::Key_D:
+    case Qt::Key_Right: return axis.pan(kPanStep * much);
+    case Qt::Key_F:
+    case Qt::Key_0: return canvas_->fit();
+    case Qt::Key_BracketRight: return causes_->step(1);
+    case Qt::Key_BracketLeft: return causes_->step(-1);
+    case Qt::Key_Escape: return session().selection().clear();
+    default: View::keyPressEvent(event);
+  }
+}
+
+std::vector<KeyHelp> CompareView::keys() const {
+  return {{tr("next, previous worst difference"), tr("]  [")},
+          {tr("next, previous step of both"), tr("Alt+Right  Alt+Left")},
+          {tr("zoom in, out"), tr("W  S, Ctrl+wheel")},
+          {tr("pan"), tr("A  D, drag, Shift+wheel")},
+          {tr("whole step"), tr("F  0")}};
+}
+
+QString CompareView::status() const {
+  if (!comparison_) return {};
+  const StepChoice& choice = comparison_->step.choice;
+  const auto text = [](std::int64_t ns) { return time_figure(static_cast<double>(ns)).text(); };
+  return tr("step %1 · rank %2 · %3 – %4")
+      .arg(choice.baseline_step)
+      .arg(choice.rank)
+      .arg(text(std::max<std::int64_t>(canvas_->axis().start_ns(), 0)),
+           text(canvas_->axis().end_ns()));
+}
+
+QString CompareView::as_text() const {
+  const Sentence& sentence = strip_->sentence();
+  QString text = sentence.lead + QLatin1Char(' ') + sentence.text + QLatin1Char('\n') +
+                 sentence.detail + QLatin1Char('\n');
+  return comparison_ ? text + inspector_->as_text() : text;
+}
 
 }  // namespace foreshard::gui

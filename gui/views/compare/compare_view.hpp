@@ -1,15 +1,100 @@
-// The view "Compare".
+// The view "Compare": a step of two open documents, the measured one above the predicted one, or the
+// one opened first above the other; what differs, where in the step, and why. Two snapshots are compared
+// request by request.
 #pragma once
 
+#include <memory>
+#include <optional>
+
+#include "gui/models/base/newest_result.hpp"
+#include "gui/models/comparison/history_words.hpp"
+#include "gui/models/comparison/trace_comparison.hpp"
 #include "gui/views/base/view.hpp"
 
+class QComboBox;
+class QLabel;
+class QStackedWidget;
+
 namespace foreshard::gui {
+
+class CausesTable;
+class CompareCanvas;
+class CompareInspector;
+class HistoryTable;
+class SegmentedControl;
+class SentenceStrip;
+class TextLabel;
+class WaterfallPlot;
+
+// Which two of the open documents are compared.
+struct ComparedDocuments {
+  int baseline = 0, candidate = 1;  // places among the open ones
+  bool operator==(const ComparedDocuments&) const = default;
+};
+// The first one and the current one or, where that is the first, the second; of a measured and a
+// predicted one the measured first. Nothing with fewer than two.
+std::optional<ComparedDocuments> compared_documents(const Session& session);
 
 class CompareView : public View {
   Q_OBJECT
  public:
   explicit CompareView(Session& session, QWidget* parent = nullptr);
+
   QString title() const override { return tr("Compare"); }
+  QWidget* strip() override;
+  QWidget* inspector() override;
+  bool is_busy() const override;
+  QString as_text() const override;
+  QString status() const override;
+  std::vector<KeyHelp> keys() const override;
+
+  const std::shared_ptr<const TraceComparison>& comparison() const { return comparison_; }
+  void choose_step(const StepChoice& choice);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  struct Answer {
+    std::shared_ptr<const TraceComparison> traces;
+    std::optional<HistoryWords> histories;
+    QString error;
+  };
+
+  QWidget* make_lower_part();
+  void connect_parts();
+  void refresh();  // computes what the open documents need
+  void request(const std::optional<StepChoice>& choice);
+  void show_answer(Answer answer);
+  void show_state(const QString& text);
+  void fill_choices();
+  void follow_selection();
+  void show_cause();
+  void select_event(bool is_candidate, int event);
+  void move_steps(int by);
+  DocumentPtr document(bool is_candidate) const;
+
+  SentenceStrip* strip_;
+  SegmentedControl* arrangement_;
+  CompareInspector* inspector_;
+  QStackedWidget* pages_;
+  QLabel* state_;
+  QWidget* content_;
+  CompareCanvas* canvas_;
+  TextLabel* causes_title_;
+  CausesTable* causes_;
+  WaterfallPlot* waterfall_;
+  HistoryTable* history_;
+  QComboBox* baseline_step_;
+  QComboBox* candidate_step_;
+  QComboBox* rank_;
+
+  std::optional<ComparedDocuments> compared_;
+  DocumentPtr baseline_, candidate_;  // those that are shown or on their way
+  std::shared_ptr<const TraceComparison> comparison_;
+  bool is_stale_ = true;  // to be computed once the view is seen
+  NewestResult<Answer> worker_;
 };
 
 }  // namespace foreshard::gui

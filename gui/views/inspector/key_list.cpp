@@ -131,6 +131,16 @@ void KeyList::set_filter(const QString& filter) {
   move_current(1);
 }
 
+void KeyList::paintEvent(QPaintEvent* event) {
+  QListView::paintEvent(event);
+  if (model_->rowCount() > 0) return;
+  QPainter painter(viewport());
+  painter.setFont(gui::font(Text::body));
+  painter.setPen(theme()[Role::text2]);
+  painter.drawText(viewport()->rect().adjusted(8, 8, -8, -8), Qt::AlignTop | Qt::AlignHCenter,
+                   tr("Nothing matches."));
+}
+
 void KeyList::move_current(int rows) {
   const int step = rows < 0 ? -1 : 1;
   int left = std::abs(rows);

@@ -17,8 +17,8 @@ struct KeyRow {
   int id = 0;  // whoever fills the list knows the row by it
 };
 
-// The rows that hold all words of the filter, in any case, and all rows of headings that do; headings
-// stay where a row below them does.
+// The rows that hold all words of the filter, in any case, and all rows of headings that do;
+// headings stay where a row below them does.
 std::vector<KeyRow> filtered_rows(const std::vector<KeyRow>& rows, const QString& filter);
 
 class KeyRows : public QAbstractListModel {
@@ -47,6 +47,9 @@ class KeyList : public QListView {
   void move_current(int rows);             // of what is current, over headings
   int current_id() const;                  // -1: none
   const KeyRows& shown() const { return *model_; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
 
  private:
   std::vector<KeyRow> rows_;

@@ -57,6 +57,7 @@ void Overlay::resizeEvent(QResizeEvent*) {
   content_->setContentsMargins(box.left() + kOverlayPadding, box.top() + kOverlayPadding,
                                width() - box.right() - 1 + kOverlayPadding,
                                height() - box.bottom() - 1 + kOverlayPadding);
+  content_->activate();
 }
 
 void Overlay::paintEvent(QPaintEvent*) {

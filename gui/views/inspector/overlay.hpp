@@ -13,8 +13,8 @@ namespace foreshard::gui {
 class Overlay : public PaintedWidget {
   Q_OBJECT
  public:
-  // Over `window`, whose size it follows; hidden until it is opened. `panel`: its size where there is
-  // room for it.
+  // Over `window`, whose size it follows; hidden until it is opened. `panel`: its size where there
+  // is room for it.
   Overlay(QWidget* window, QSize panel);
 
   void open(QWidget* focus);  // the keyboard goes to `focus`

@@ -1,7 +1,342 @@
 #include "gui/views/memory/memory_view.hpp"
 
-namespace foreshard::gui {
+#include <QKeyEvent>
+#include <QVBoxLayout>
+#include <algorithm>
 
-MemoryView::MemoryView(Session& session, QWidget* parent) : View(session, parent) {}
+#include "gui/models/base/units_text.hpp"
+#include "gui/paint/fonts.hpp"
+#include "traces/allocator/trace_history.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kZoomFactor = 1.5, kPanPixels = 120;
+
+QString time_text(std::int64_t ns) {
+  return time_figure(static_cast<double>(ns)).text();
+}
+
+MemorySource source_of(const Document& document) {
+  MemorySource source;
+  source.trace = document.trace;
+  source.analysis = document.analysis;
+  source.is_predicted = document.is_predicted();
+  if (document.run != nullptr) source.prediction = {document.run, &document.run->prediction};
+  return source;
+}
+
+}  // namespace
+
+MemoryView::MemoryView(Session& session, QWidget* parent)
+    : View(session, parent),
+      strip_(new SentenceStrip),
+      clocks_(new SegmentedControl),
+      inspector_(new MemoryInspector),
+      pages_(new QStackedWidget),
+      nothing_(new QLabel),
+      canvas_(new MemoryCanvas(session.selection())),
+      legend_(new MemoryLegend),
+      lower_(new QStackedWidget),
+      map_(new BlockMapCanvas),
+      changes_(new ChangesPanel),
+      loading_(
+          this, [this](auto memory) { show_memory(std::move(memory)); },
+          [this] { Q_EMIT busy_changed(); }),
+      looking_(
+          this, [this](auto moment) { show_moment(std::move(moment)); },
+          [this] { Q_EMIT busy_changed(); }) {
+  QStringList names;
+  for (int n = 0; n < kMemoryClocks; ++n) names << name_of(static_cast<MemoryClock>(n));
+  clocks_->set_choices(names);
+  clocks_->setAccessibleName(tr("Clock"));
+  strip_->set_aside(clocks_);
+  nothing_->setAlignment(Qt::AlignCenter);
+  nothing_->setWordWrap(true);
+
+  auto* content = new QWidget;
+  auto* column = new QVBoxLayout(content);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(canvas_, 38);
+  column->addWidget(legend_);
+  lower_->addWidget(map_);
+  lower_->addWidget(changes_);
+  column->addWidget(lower_, 50);
+  pages_->addWidget(nothing_);
+  pages_->addWidget(content);
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->addWidget(pages_);
+  setFocusPolicy(Qt::StrongFocus);
+
+  connect(&session, &Session::current_changed, this, &MemoryView::load);
+  connect(&session.selection(), &Selection::rank_changed, this, &MemoryView::load);
+  connect(&session.selection(), &Selection::cursor_changed, this, &MemoryView::follow_cursor);
+  connect(clocks_, &SegmentedControl::chosen, this,
+          [this](int choice) { choose_clock(static_cast<MemoryClock>(choice)); });
+  connect(canvas_, &MemoryCanvas::sample_chosen, this, &MemoryView::move_to);
+  connect(map_, &BlockMapCanvas::block_selected, this, &MemoryView::select_block);
+  connect(map_, &BlockMapCanvas::layout_changed, this, &View::status_changed);
+  connect(inspector_, &MemoryInspector::buffer_chosen, map_, &BlockMapCanvas::select);
+  connect(inspector_, &MemoryInspector::asked_what_would_lower, this,
+          &MemoryView::ask_what_would_lower);
+  connect(changes_, &ChangesPanel::closed, this, [this] { lower_->setCurrentWidget(map_); });
+  connect(changes_, &ChangesPanel::busy_changed, this, &View::busy_changed);
+  connect(inspector_, &MemoryInspector::rank_chosen, this,
+          [&session](int rank) { session.selection().set_rank(rank); });
+  load();
+}
+
+// A window that showed them has taken them as its own.
+MemoryView::~MemoryView() {
+  if (strip_ != nullptr && strip_->parent() == nullptr) delete strip_;
+  if (inspector_ != nullptr && inspector_->parent() == nullptr) delete inspector_;
+}
+
+bool MemoryView::is_busy() const {
+  return loading_.is_busy() || looking_.is_busy() || changes_->is_busy();
+}
+
+void MemoryView::load() {
+  const DocumentPtr document = session().current();
+  changes_->forget();
+  lower_->setCurrentWidget(map_);
+  if (document == nullptr) {
+    loading_.forget();
+    show_memory({});
+    return;
+  }
+  strip_->set_stale(true);
+  loading_.request([source = source_of(*document), wanted = session().selection().rank(),
+                    cursor = session().selection().cursor_ns(), step = session().steady_step()] {
+    Loaded loaded;
+    loaded.ranks = traces::ranks_with_memory(*source.trace);
+    const auto& ranks = loaded.ranks;
+    const bool has_wanted = std::find(ranks.begin(), ranks.end(), wanted) != ranks.end();
+    const int rank = ranks.empty() || has_wanted ? wanted : ranks.front();
+    loaded.memory = std::make_shared<RankMemory>(source, rank);
+    if (loaded.memory->is_empty()) return loaded;
+    const std::size_t sample = loaded.memory->opening_sample(cursor, step);
+    loaded.moment = std::make_shared<MomentOfRank>(loaded.memory->moment(sample));
+    return loaded;
+  });
+}
+
+void MemoryView::show_memory(Loaded loaded) {
+  looking_.forget();
+  memory_ = std::move(loaded.memory);
+  moment_ = std::move(loaded.moment);
+  sample_ = moment_ == nullptr ? std::nullopt : std::optional(moment_->sample);
+  strip_->set_stale(false);
+  const MemoryAnswer answer = memory_ == nullptr ? MemoryAnswer() : memory_->answer();
+  strip_->set_sentence({answer.state, answer.lead, answer.text, answer.detail});
+  clocks_->setVisible(moment_ != nullptr);
+  pages_->setCurrentIndex(moment_ == nullptr ? 0 : 1);
+  if (moment_ == nullptr) {
+    map_->show_map(nullptr, nullptr, {});
+    inspector_->show_moment(nullptr, nullptr, {});
+    nothing_->setFont(gui::font(Text::body));
+    nothing_->setText(memory_ == nullptr ? tr("Open a trace, drop one here, or start from a plan.")
+                                         : answer.lead + QLatin1Char('\n') + answer.detail);
+    Q_EMIT status_changed();
+    return;
+  }
+  const MemoryCurve& curve = *memory_->curve();
+  inspector_->set_ranks(loaded.ranks, curve.rank());
+  legend_->set_categories(curve.layers());
+  canvas_->setAccessibleDescription(answer.lead + QLatin1Char(' ') + answer.text);
+  for (int n = 0; n < kMemoryClocks; ++n) {
+    const auto clock = static_cast<MemoryClock>(n);
+    clocks_->set_choice_enabled(n, curve.has(clock),
+                                clock == MemoryClock::device_time
+                                    ? tr("The events of this recording have no instructions.")
+                                    : tr("All events of this recording have one time."));
+  }
+  event_axis_.set_bounds(curve.bounds(MemoryClock::event_order));
+  event_axis_.show(curve.bounds(MemoryClock::event_order));
+  const bool keeps_clock =
+      curve.has(clock_) && curve.best_clock() != MemoryClock::event_order && has_chosen_clock_;
+  set_clock(keeps_clock ? clock_ : curve.best_clock());
+  canvas_->set_sample(sample_);
+}
+
+TimeAxis& MemoryView::axis() {
+  return clock_ == MemoryClock::event_order ? event_axis_ : session().axis();
+}
+
+void MemoryView::choose_clock(MemoryClock clock) {
+  has_chosen_clock_ = true;
+  set_clock(clock);
+}
+
+void MemoryView::set_clock(MemoryClock clock) {
+  if (memory_ == nullptr || !memory_->curve()->has(clock)) return;
+  clock_ = clock;
+  clocks_->set_current(static_cast<int>(clock));
+  canvas_->set_home(session().steady_step(), clock == MemoryClock::event_order
+                                                 ? memory_->curve()->bounds(clock)
+                                                 : session().everything());
+  const DocumentPtr document = session().current();
+  canvas_->show_memory(memory_, clock, &axis(), document != nullptr && document->is_predicted());
+  if (moment_ != nullptr) show_moment(moment_);
+}
+
+void MemoryView::set_sample(std::size_t sample) {
+  sample_ = sample;
+  canvas_->set_sample(sample);
+  looking_.request([memory = memory_, sample]() -> std::shared_ptr<const MomentOfRank> {
+    return std::make_shared<MomentOfRank>(memory->moment(sample));
+  });
+}
+
+void MemoryView::show_moment(std::shared_ptr<const MomentOfRank> moment) {
+  moment_ = std::move(moment);
+  const QString time = canvas_->time_text(moment_->sample);
+  inspector_->show_moment(memory_, moment_, time);
+  map_->show_map(memory_, moment_, tr("Blocks at %1").arg(time));
+  select_block(map_->selected());
+  Q_EMIT status_changed();
+}
+
+void MemoryView::move_to(std::size_t sample) {
+  set_sample(sample);
+  is_moving_ = true;
+  session().selection().set_cursor(memory_->curve()->position(memory_->time_clock(), sample));
+  is_moving_ = false;
+}
+
+void MemoryView::follow_cursor() {
+  const auto cursor = session().selection().cursor_ns();
+  if (is_moving_ || !cursor || moment_ == nullptr) return;
+  set_sample(memory_->curve()->sample_at(memory_->time_clock(), *cursor).value_or(0));
+}
+
+void MemoryView::select_block(const traces::MemoryEvent* allocation) {
+  inspector_->show_block(allocation, allocation == nullptr ? QString() : alive_text(*allocation));
+}
+
+// In the time of the shared cursor, since the step began.
+QString MemoryView::alive_text(const traces::MemoryEvent& allocation) const {
+  const auto& curve = *memory_->curve();
+  const auto& events = memory_->states().events();
+  const std::int64_t origin = session().steady_step().start_ns;
+  const auto moment = [&](const traces::MemoryEvent& event) {
+    const auto number = static_cast<std::size_t>(&event - events.data()) + 1;
+    std::size_t low = 0, high = curve.size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (curve.events(middle) < number) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return time_text(curve.position(memory_->time_clock(), std::min(low, curve.size() - 1)) -
+                     origin);
+  };
+  const traces::MemoryEvent* freed = memory_->states().free_of(allocation);
+  return freed == nullptr ? tr("from %1 to the end").arg(moment(allocation))
+                          : tr("%1 – %2").arg(moment(allocation), moment(*freed));
+}
+
+void MemoryView::ask_what_would_lower() {
+  const DocumentPtr document = session().current();
+  ChangesQuestion question;
+  question.source = source_of(*document);
+  question.rank = memory_->curve()->rank();
+  question.path = document->path;
+  question.is_snapshot = document->kind == traces::RecordingKind::snapshot;
+  if (document->run != nullptr) question.job = document->run->job;
+  lower_->setCurrentWidget(changes_);
+  changes_->ask(std::move(question));
+}
+
+void MemoryView::zoom(double factor) {
+  const double middle = axis().width() / 2;
+  const double at = sample_ ? canvas_->x_of(*sample_) - MemoryCanvas::kGutter : middle;
+  axis().zoom(factor, at >= 0 && at <= axis().width() ? at : middle);
+}
+
+void MemoryView::fit() {
+  const bool counts_events = clock_ == MemoryClock::event_order;
+  const traces::Interval all = counts_events ? event_axis_.bounds() : session().everything();
+  axis().show(counts_events || fits_everything_ ? all : session().steady_step());
+  fits_everything_ = !fits_everything_;
+}
+
+// Another step may have the same peak: the one that is shown goes first.
+void MemoryView::go_to_peak() {
+  const MemoryCurve& curve = *memory_->curve();
+  const std::size_t peak = memory_->peak_near(session().steady_step());
+  move_to(peak);
+  const std::int64_t at = curve.position(clock_, peak);
+  const traces::Interval window = axis().window();
+  if (at >= window.start_ns && at <= window.end_ns) return;
+  const std::int64_t half = (window.end_ns - window.start_ns) / 2;
+  axis().show({at - half, at + half});
+}
+
+void MemoryView::keyPressEvent(QKeyEvent* event) {
+  if (moment_ == nullptr) return View::keyPressEvent(event);
+  const double far = event->modifiers() & Qt::ShiftModifier ? 4 : 1;
+  switch (event->key()) {
+    case Qt::Key_W: zoom(1 + (kZoomFactor - 1) * far); break;
+    case Qt::Key_S: zoom(1 / (1 + (kZoomFactor - 1) * far)); break;
+    case Qt::Key_A:
+    case Qt::Key_Left: axis().pan(-kPanPixels * far); break;
+    case Qt::Key_D:
+    case Qt::Key_Right: axis().pan(kPanPixels * far); break;
+    case Qt::Key_F: fit(); break;
+    case Qt::Key_0:
+      fits_everything_ = true;
+      fit();
+      break;
+    case Qt::Key_K: go_to_peak(); break;
+    case Qt::Key_T: {
+      int next = static_cast<int>(clock_);
+      do {
+        next = (next + 1) % kMemoryClocks;
+      } while (!memory_->curve()->has(static_cast<MemoryClock>(next)));
+      choose_clock(static_cast<MemoryClock>(next));
+      break;
+    }
+    case Qt::Key_Comma:
+      if (*sample_ > 0) move_to(*sample_ - 1);
+      break;
+    case Qt::Key_Period:
+      if (*sample_ + 1 < memory_->curve()->size()) move_to(*sample_ + 1);
+      break;
+    case Qt::Key_Escape:
+      session().selection().set_range(std::nullopt);
+      map_->select(nullptr);
+      break;
+    default: View::keyPressEvent(event);
+  }
+}
+
+QString MemoryView::as_text() const {
+  const Sentence& sentence = strip_->sentence();
+  return QStringList{sentence.lead + QLatin1Char(' ') + sentence.text, sentence.detail,
+                     memory_ == nullptr ? QString() : memory_->answer().explanation,
+                     inspector_->as_text()}
+      .join(QLatin1Char('\n'));
+}
+
+QString MemoryView::status() const {
+  if (moment_ == nullptr || moment_->map.pools.empty()) return {};
+  const Figure row = bytes_figure(map_->bytes_per_row());
+  return tr("1 row = %1 %2 of one pool, by address")
+      .arg(QString::number(row.number.toDouble()), row.unit);
+}
+
+std::vector<KeyHelp> MemoryView::keys() const {
+  return {{tr("Next clock: device time, host time, event order"), QStringLiteral("T")},
+          {tr("Go to the peak"), QStringLiteral("K")},
+          {tr("Previous, next event of memory"), QStringLiteral(", .")},
+          {tr("Zoom in and out"), QStringLiteral("W S")},
+          {tr("Earlier, later"), QStringLiteral("A D")},
+          {tr("Fit the step, then everything"), QStringLiteral("F")}};
+}
 
 }  // namespace foreshard::gui

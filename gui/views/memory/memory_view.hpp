@@ -1,7 +1,23 @@
-// The view "Memory".
+// The view "Memory": whether a step fits, what is allocated and reserved over time, and who owns what at
+// the cursor, down to single blocks.
 #pragma once
 
+#include <QLabel>
+#include <QPointer>
+#include <QStackedWidget>
+#include <memory>
+#include <optional>
+
+#include "gui/models/base/newest_result.hpp"
+#include "gui/models/memory/rank_memory.hpp"
+#include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/view.hpp"
+#include "gui/views/memory/block_map_canvas.hpp"
+#include "gui/views/memory/changes_panel.hpp"
+#include "gui/views/memory/memory_canvas.hpp"
+#include "gui/views/memory/memory_inspector.hpp"
+#include "gui/views/memory/memory_legend.hpp"
 
 namespace foreshard::gui {
 
@@ -9,7 +25,71 @@ class MemoryView : public View {
   Q_OBJECT
  public:
   explicit MemoryView(Session& session, QWidget* parent = nullptr);
+  ~MemoryView() override;
+
   QString title() const override { return tr("Memory"); }
+  QWidget* strip() override { return strip_; }
+  QWidget* inspector() override { return inspector_; }
+  bool is_busy() const override;
+  QString as_text() const override;
+  QString status() const override;
+  std::vector<KeyHelp> keys() const override;
+
+  MemoryClock clock() const { return clock_; }
+  // Where the cursor stands; nothing until something is shown.
+  std::optional<std::size_t> sample() const { return sample_; }
+  std::shared_ptr<const RankMemory> memory() const { return memory_; }
+  MemoryCanvas& canvas() { return *canvas_; }
+  BlockMapCanvas& map() { return *map_; }
+  ChangesPanel& changes() { return *changes_; }
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  struct Loaded {
+    std::vector<int> ranks;  // that have memory
+    std::shared_ptr<const RankMemory> memory;
+    std::shared_ptr<const MomentOfRank> moment;  // to open at; null: there is no memory
+  };
+
+  void load();  // the session's current document, or another rank of it
+  void show_memory(Loaded loaded);
+  void show_moment(std::shared_ptr<const MomentOfRank> moment);
+  void choose_clock(MemoryClock clock);
+  void set_clock(MemoryClock clock);
+  void move_to(std::size_t sample);  // tells the other views
+  void follow_cursor();
+  void set_sample(std::size_t sample);
+  void select_block(const traces::MemoryEvent* allocation);
+  void ask_what_would_lower();
+  void zoom(double factor);
+  void fit();
+  void go_to_peak();
+  TimeAxis& axis();
+  QString alive_text(const traces::MemoryEvent& allocation) const;
+
+  QPointer<SentenceStrip> strip_;
+  SegmentedControl* clocks_;
+  QPointer<MemoryInspector> inspector_;
+  QStackedWidget* pages_;  // why there is nothing, or the view
+  QLabel* nothing_;
+  MemoryCanvas* canvas_;
+  MemoryLegend* legend_;
+  QStackedWidget* lower_;
+  BlockMapCanvas* map_;
+  ChangesPanel* changes_;
+
+  TimeAxis event_axis_;
+  MemoryClock clock_ = MemoryClock::device_time;
+  std::shared_ptr<const RankMemory> memory_;
+  std::shared_ptr<const MomentOfRank> moment_;
+  std::optional<std::size_t> sample_;
+  bool has_chosen_clock_ = false;  // the user has: the next recording opens with it
+  bool is_moving_ = false;         // the cursor is ours
+  bool fits_everything_ = false;   // what F shows next
+  NewestResult<Loaded> loading_;
+  NewestResult<std::shared_ptr<const MomentOfRank>> looking_;
 };
 
 }  // namespace foreshard::gui

@@ -1,26 +1,185 @@
 #include "gui/views/shell/main_window.hpp"
 
+#include <QCloseEvent>
+#include <QDockWidget>
 #include <QStackedWidget>
+#include <QVBoxLayout>
+#include <algorithm>
 
+#include "gui/paint/theme.hpp"
 #include "gui/views/compare/compare_view.hpp"
+#include "gui/views/inspector/command_palette.hpp"
+#include "gui/views/inspector/help_overlay.hpp"
+#include "gui/views/inspector/inspector.hpp"
+#include "gui/views/inspector/results_panel.hpp"
 #include "gui/views/memory/memory_view.hpp"
+#include "gui/views/shell/document_chips.hpp"
+#include "gui/views/shell/empty_page.hpp"
+#include "gui/views/shell/notice_bar.hpp"
+#include "gui/views/shell/status_bar.hpp"
+#include "gui/views/shell/top_bar.hpp"
+#include "gui/views/shell/view_tabs.hpp"
+#include "gui/views/shell/window_actions.hpp"
 #include "gui/views/timeline/timeline_view.hpp"
 #include "gui/views/what_if/what_if_view.hpp"
 
 namespace foreshard::gui {
+namespace {
 
-MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), stack_(new QStackedWidget(this)) {
+constexpr QSize kSmallestWindow(1000, 640);
+
+}  // namespace
+
+MainWindow::MainWindow(bool remembers, QWidget* parent)
+    : QMainWindow(parent),
+      remembered_(remembers),
+      timeline_(new TimelineView(session_)),
+      what_if_(new WhatIfView(session_)),
+      views_{timeline_, new MemoryView(session_), what_if_, new CompareView(session_)} {
   setWindowTitle(tr("Foreshard"));
-  setCentralWidget(stack_);
-  views_ = {new TimelineView(session_), new MemoryView(session_), new WhatIfView(session_),
-            new CompareView(session_)};
-  for (View* view : views_) stack_->addWidget(view);
+  setAcceptDrops(true);
+  setMinimumSize(kSmallestWindow);
+  actions_ = std::make_unique<WindowActions>(*this, views_);
+  lay_out();
+  make_docks();
+  help_ = new HelpOverlay(this);
+  palette_ = new CommandPalette(this);
+  connect_appearance();
+  connect_actions();
+  connect_session();
+  connect_loader();
+  if (!remembered_.geometry().isEmpty()) restoreGeometry(remembered_.geometry());
+  if (!remembered_.layout().isEmpty()) restoreState(remembered_.layout());
+  show_view(0);
 }
 
-void MainWindow::show_view(const QString& title) {
-  for (View* view : views_) {
-    if (view->title() == title) stack_->setCurrentWidget(view);
+MainWindow::~MainWindow() {
+  loader_.disconnect(this);
+  session_.disconnect(this);
+  session_.selection().disconnect(this);
+  // They use the session and the search, which as members go before a widget's children do.
+  for (QWidget* part : std::initializer_list<QWidget*>{help_, palette_, inspector_dock_,
+                                                       results_dock_, pages_, menuWidget()}) {
+    delete part;
   }
+}
+
+void MainWindow::lay_out() {
+  std::vector<QString> titles;
+  for (const View* view : views_) titles.push_back(view->title());
+  auto* above = new QWidget(this);
+  auto* rows = new QVBoxLayout(above);
+  rows->setContentsMargins(0, 0, 0, 0);
+  rows->setSpacing(0);
+  top_bar_ = new TopBar(session_, search_, titles, above);
+  loading_ = new NoticeBar(above);
+  notice_ = new NoticeBar(above);
+  for (QWidget* row : std::initializer_list<QWidget*>{top_bar_, loading_, notice_}) {
+    rows->addWidget(row);
+  }
+  for (View* view : views_) {
+    if (view->strip() != nullptr) rows->addWidget(view->strip());
+  }
+  setMenuWidget(above);
+
+  pages_ = new QStackedWidget(this);
+  for (View* view : views_) pages_->addWidget(view);
+  empty_ = new EmptyPage(pages_);
+  pages_->addWidget(empty_);
+  setCentralWidget(pages_);
+  status_ = new StatusBar(this);
+  setStatusBar(status_);
+}
+
+QWidget* MainWindow::inspector_of(View* view) const {
+  return view == timeline_ ? inspector_ : view->inspector();
+}
+
+void MainWindow::make_docks() {
+  inspectors_ = new QStackedWidget;
+  inspector_ = new Inspector(session_);
+  for (View* view : views_) {
+    if (QWidget* const inspector = inspector_of(view)) inspectors_->addWidget(inspector);
+  }
+  inspector_dock_ = new QDockWidget(tr("Inspector"), this);
+  inspector_dock_->setObjectName(QStringLiteral("inspector"));
+  inspector_dock_->setAllowedAreas(Qt::RightDockWidgetArea | Qt::LeftDockWidgetArea);
+  inspector_dock_->setWidget(inspectors_);
+  addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
+  place_inspector(false);
+  connect(inspector_dock_, &QDockWidget::topLevelChanged, this, &MainWindow::place_inspector);
+
+  results_ = new ResultsPanel(session_, search_);
+  results_dock_ = new QDockWidget(tr("Search results"), this);
+  results_dock_->setObjectName(QStringLiteral("results"));
+  results_dock_->setTitleBarWidget(new QWidget);
+  results_dock_->setWidget(results_);
+  addDockWidget(Qt::BottomDockWidgetArea, results_dock_);
+  results_dock_->hide();
+  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+}
+
+// Docked it has no title, and the width of the design; in a window of its own it has both as it likes.
+void MainWindow::place_inspector(bool is_floating) {
+  QWidget* const title = inspector_dock_->titleBarWidget();
+  if (is_floating == (title == nullptr)) return;
+  inspector_dock_->setTitleBarWidget(is_floating ? nullptr : new QWidget);
+  if (title != nullptr) title->deleteLater();
+  inspectors_->setMinimumSize(kInspectorWidth, 0);
+  inspectors_->setMaximumWidth(is_floating ? QWIDGETSIZE_MAX : kInspectorWidth);
+}
+
+void MainWindow::show_view(int index) {
+  view_ = index;
+  refresh_view();
+  current_view()->setFocus();
+}
+
+void MainWindow::choose_view(int index) {
+  is_view_chosen_ = true;
+  show_view(index);
+}
+
+void MainWindow::refresh_view() {
+  View* const view = current_view();
+  const bool is_empty = view != what_if_ && session_.documents().empty();
+  top_bar_->tabs().set_current(view_);
+  pages_->setCurrentWidget(is_empty ? static_cast<QWidget*>(empty_) : view);
+  if (is_empty) empty_->set_recent(remembered_.recent_files());
+  for (View* each : views_) {
+    if (each->strip() != nullptr) each->strip()->setVisible(each == view && !is_empty);
+  }
+  QWidget* const inspector = is_empty ? nullptr : inspector_of(view);
+  const bool has_inspector = inspector != nullptr;
+  if (has_inspector) inspectors_->setCurrentWidget(inspector);
+  inspector_dock_->setVisible(has_inspector && actions_->inspector->isChecked());
+  refresh_status();
+}
+
+bool MainWindow::is_busy() const {
+  return loader_.is_busy() || current_view()->is_busy() || inspector_->is_busy() ||
+         search_.is_busy() || (results_dock_->isVisible() && results_->is_busy());
+}
+
+void MainWindow::refresh_status() {
+  const DocumentPtr document = session_.current();
+  status_->set_statements(document ? status_of(*document) : std::vector<Statement>());
+  status_->set_view_status(current_view()->status());
+  setWindowTitle(document ? tr("%1 - Foreshard").arg(document->title) : tr("Foreshard"));
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  loader_.cancel();
+  remembered_.set_window(saveGeometry(), saveState());
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::ActivationChange && isActiveWindow() &&
+      remembered_.theme() == ThemeChoice::system && remembered_.is_wanted()) {
+    choose_theme(ThemeChoice::system);
+  }
+  QMainWindow::changeEvent(event);
 }
 
 }  // namespace foreshard::gui

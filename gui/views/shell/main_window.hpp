@@ -2,30 +2,127 @@
 // inspector, and a status bar.
 #pragma once
 
+#include <QMainWindow>
+#include <memory>
+#include <optional>
 #include <vector>
 
-#include <QMainWindow>
-
+#include "gui/models/session/growing_files.hpp"
+#include "gui/models/session/loader.hpp"
 #include "gui/models/session/session.hpp"
 #include "gui/views/base/view.hpp"
+#include "gui/views/inspector/search.hpp"
+#include "gui/views/shell/remembered.hpp"
 
 class QStackedWidget;
+class QVBoxLayout;
 
 namespace foreshard::gui {
+
+class CommandPalette;
+class EmptyPage;
+class HelpOverlay;
+class Inspector;
+class NoticeBar;
+class ResultsPanel;
+class StatusBar;
+class TimelineView;
+class TopBar;
+class WhatIfView;
+struct WindowActions;
+
+// In the order of MainWindow::views().
+enum ViewNumber : std::uint8_t { kTimelineView, kMemoryView, kWhatIfView, kCompareView };
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
  public:
-  explicit MainWindow(QWidget* parent = nullptr);
+  // `remembers`: reads and keeps the settings of the person who uses it.
+  explicit MainWindow(bool remembers = false, QWidget* parent = nullptr);
+  ~MainWindow() override;
 
   Session& session() { return session_; }
+  TimelineView& timeline() { return *timeline_; }
+  Search& search() { return search_; }
+  Loader& loader() { return loader_; }
   const std::vector<View*>& views() const { return views_; }
-  void show_view(const QString& title);
+  View* current_view() const { return views_[static_cast<std::size_t>(view_)]; }
+  WindowActions& actions() { return *actions_; }
+  TopBar& top_bar() { return *top_bar_; }
+  NoticeBar& notice() { return *notice_; }
+  NoticeBar& loading() { return *loading_; }
+  StatusBar& status() { return *status_; }
+
+  void show_view(int index);
+  void choose_view(int index);  // and keep it when files are opened
+  // Whether what is shown is not all there yet.
+  bool is_busy() const;
+
+  // By content; a file that is open already is read again.
+  void open(const QString& path);
+  void open(const QStringList& paths);
+
+ Q_SIGNALS:
+  void failed(const foreshard::Error& error);  // a file that could not be opened
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
 
  private:
+  void lay_out();
+  void make_docks();
+  QWidget* inspector_of(View* view) const;  // null: it has none
+  void connect_actions();
+  void connect_appearance();
+  void connect_session();
+  void connect_loader();
+
+  void refresh_view();  // after another view, or other documents
+  void refresh_status();
+  void refresh_notice();  // of the current document
+  void place_inspector(bool is_floating);
+  void take(DocumentPtr document);
+  void show_situation(const Document& document);
+  void ask_for_files();
+  void ask_for_folder();
+  void reload();
+  void follow_end();
+  void fit_selection();
+  void open_window();
+  void show_help();
+  void save_picture();
+  void choose_theme(ThemeChoice choice);
+  void set_text_scale(double scale);
+
+  Remembered remembered_;
   Session session_;
-  QStackedWidget* stack_;
+  Search search_{session_};
+  Loader loader_;
+  GrowingFiles growing_;
+  TimelineView* timeline_;
+  WhatIfView* what_if_;
   std::vector<View*> views_;
+  int view_ = 0;
+  bool is_view_chosen_ = false;  // by the user: files that are opened do not change it
+
+  TopBar* top_bar_ = nullptr;
+  NoticeBar* loading_ = nullptr;
+  NoticeBar* notice_ = nullptr;
+  QStackedWidget* pages_ = nullptr;
+  EmptyPage* empty_ = nullptr;
+  QStackedWidget* inspectors_ = nullptr;
+  Inspector* inspector_ = nullptr;  // the timeline's
+  QDockWidget* inspector_dock_ = nullptr;
+  ResultsPanel* results_ = nullptr;
+  QDockWidget* results_dock_ = nullptr;
+  StatusBar* status_ = nullptr;
+  HelpOverlay* help_ = nullptr;
+  CommandPalette* palette_ = nullptr;
+  std::unique_ptr<WindowActions> actions_;
+  const Document* noticed_ = nullptr;  // whose warnings stand in notice_, or were closed
 };
 
 }  // namespace foreshard::gui

@@ -1,7 +1,9 @@
-// The view "Timeline".
+// The view "Timeline": the figures of a step above, the canvas below.
 #pragma once
 
+#include "gui/views/base/figure_strip.hpp"
 #include "gui/views/base/view.hpp"
+#include "gui/views/timeline/timeline_canvas.hpp"
 
 namespace foreshard::gui {
 
@@ -9,7 +11,19 @@ class TimelineView : public View {
   Q_OBJECT
  public:
   explicit TimelineView(Session& session, QWidget* parent = nullptr);
+
   QString title() const override { return tr("Timeline"); }
+  QWidget* strip() override { return strip_; }
+  bool is_busy() const override { return canvas_->is_busy(); }
+  QString as_text() const override { return canvas_->as_text(); }
+  QString status() const override;
+  std::vector<KeyHelp> keys() const override;
+
+  TimelineCanvas& canvas() { return *canvas_; }
+
+ private:
+  TimelineCanvas* canvas_;
+  FigureStrip* strip_;
 };
 
 }  // namespace foreshard::gui

@@ -1,0 +1,26 @@
+// What explains the difference of two traces: operators, worst first, as profiler::compare has them.
+#pragma once
+
+#include <QString>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/comparison.hpp"
+
+namespace foreshard::gui {
+
+struct Cause {
+  std::string name;                                // the operator's, in full
+  QString label;                                   // shortened, told apart from others
+  std::string category;                            // "compute", "communication", ...
+  double baseline_count = 0, candidate_count = 0;  // of events in a steady step of all ranks
+  std::int64_t baseline_ns = 0, candidate_ns = 0;  // of them together
+
+  std::int64_t difference_ns() const { return candidate_ns - baseline_ns; }
+};
+
+// Of matched events; where none match by key, of all operators by their names.
+std::vector<Cause> causes_of(const profiler::Comparison& comparison);
+
+}  // namespace foreshard::gui

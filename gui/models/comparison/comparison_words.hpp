@@ -1,0 +1,43 @@
+// The answer of a comparison in words, and how its two sides are called.
+#pragma once
+
+#include <QString>
+#include <cstdint>
+#include <optional>
+
+#include "gui/models/base/colour_role.hpp"
+#include "gui/models/comparison/step_comparison.hpp"
+#include "profiler/analysis/comparison.hpp"
+#include "traces/metadata.hpp"
+
+namespace foreshard::gui {
+
+// "measured" and "predicted", or "before" and "after" of two measurements.
+struct SideWords {
+  QString baseline, candidate;
+  bool is_prediction = false;
+};
+SideWords side_words(bool is_prediction);
+
+// Within which the candidate's step lies with 90 %, where it is a prediction that says so (metadata
+// step_time_low_ns, step_time_high_ns).
+std::optional<traces::Interval> step_time_band(const traces::Metadata& metadata);
+
+struct ComparisonWords {
+  Role state = Role::ok;
+  QString lead,
+      text;        // "Predicted 587.4 ms, measured 495.2 ms: +18.6 %," "inside the 90 % band. ..."
+  QString detail;  // what explains it, and how many events match
+};
+
+ComparisonWords words_of(const profiler::Comparison& comparison, const StepComparison& step,
+                         const std::optional<traces::Interval>& band);
+
+// "512 of 590 events match by key; 41 are only measured, 37 only predicted."
+QString match_sentence(const profiler::Comparison& comparison, const StepComparison& step);
+
+// "+18.6 %"; empty where there is nothing to relate to.
+QString signed_percent_text(std::int64_t candidate, std::int64_t baseline);
+QString signed_time_text(std::int64_t ns);
+
+}  // namespace foreshard::gui

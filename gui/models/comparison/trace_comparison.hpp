@@ -1,0 +1,31 @@
+// All that the view "Compare" shows of two traces. Computing it takes seconds for large ones, so not on
+// the window's thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/models/comparison/causes.hpp"
+#include "gui/models/comparison/comparison_words.hpp"
+#include "gui/models/comparison/step_comparison.hpp"
+#include "gui/models/comparison/waterfall.hpp"
+
+namespace foreshard::gui {
+
+struct TraceComparison {
+  std::shared_ptr<const profiler::Comparison> whole;
+  StepComparison step;
+  std::vector<Cause> causes;
+  std::vector<WaterfallBar> waterfall;
+  std::optional<traces::Interval> band;  // of a predicted step's length
+  SideWords sides;
+  ComparisonWords words;
+};
+
+// Of the first choice of steps where none is given. `whole`: that of the same traces, where it is known.
+TraceComparison compare_traces(const TracePtr& baseline, const TracePtr& candidate,
+                               const std::optional<StepChoice>& choice,
+                               std::shared_ptr<const profiler::Comparison> whole = nullptr);
+
+}  // namespace foreshard::gui

@@ -1,0 +1,169 @@
+#include "gui/models/session/sentences.hpp"
+
+#include <QCoreApplication>
+#include <QRegularExpression>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "gui/models/base/units_text.hpp"
+#include "traces/fst/fst_file.hpp"
+#include "traces/open/read_trace.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+QString tr(const char* text, int n = -1) {
+  return QCoreApplication::translate("foreshard::gui::sentences", text, nullptr, n);
+}
+
+QString text_of(const std::string& text) {
+  return QString::fromStdString(text);
+}
+
+QString name_of(const std::string& path) {
+  const std::filesystem::path whole(path);
+  return text_of((whole.has_filename() ? whole : whole.parent_path()).filename().string());
+}
+
+bool is_empty(const Document& document) {
+  return document.trace->events.empty() && document.trace->memory.empty();
+}
+
+std::int64_t start_of(const traces::Trace& trace) {
+  const auto first = std::min_element(
+      trace.events.begin(), trace.events.end(),
+      [](const traces::Event& a, const traces::Event& b) { return a.start_ns < b.start_ns; });
+  return first == trace.events.end() ? 0 : first->start_ns;
+}
+
+QString where_it_ends(const Document& document) {
+  const traces::Trace& trace = *document.trace;
+  const std::int64_t until = trace.complete_until_ns;
+  if (until <= 0) return tr("parts of it are missing.");
+  const auto step = std::find_if(trace.steps.begin(), trace.steps.end(), [&](const auto& s) {
+    return s.start_ns <= until && until <= s.end_ns;
+  });
+  if (step == trace.steps.end()) {
+    return tr("complete until %1. Later events are missing.")
+        .arg(time_figure(static_cast<double>(until - start_of(trace))).text());
+  }
+  return tr("complete until %1 of step %2. Later events are missing.")
+      .arg(time_figure(static_cast<double>(until - step->start_ns)).text())
+      .arg(step->step);
+}
+
+QString why_incomplete(const Document& document) {
+  const auto& dropped = document.trace->dropped;
+  const bool is_damaged = std::any_of(dropped.begin(), dropped.end(), [](const auto& reason) {
+    return reason.first.find("damaged") != std::string::npos;
+  });
+  if (is_damaged) return tr("%1 is damaged; copy it again.").arg(document.title);
+  const bool is_cut = std::any_of(dropped.begin(), dropped.end(), [](const auto& reason) {
+    return reason.first.find("truncated") != std::string::npos;
+  });
+  if (is_cut) return tr("%1 is cut short: %2").arg(document.title, where_it_ends(document));
+  return tr("This run was stopped: %1").arg(where_it_ends(document));
+}
+
+// Records that were to be there and are not; what an importer leaves out on purpose is not lost.
+std::int64_t lost_records(const Document& document) {
+  const auto& dropped = document.trace->dropped;
+  if (document.kind == traces::RecordingKind::fst) return document.analysis->dropped_records;
+  std::int64_t lost = 0;
+  for (const auto& [reason, count] : dropped) {
+    if (reason.find("damaged") != std::string::npos) lost += count;
+  }
+  return lost;
+}
+
+QString newer_text(const Error& error) {
+  static const QRegularExpression kVersion(QStringLiteral("^is (\\d+);"));
+  const auto match = kVersion.match(text_of(error.message));
+  if (!match.hasMatch() || match.captured(1).toLongLong() < traces::kFormatVersion) return {};
+  return tr("%1 was written by a newer Foreshard (format %2; this one reads up to %3).")
+      .arg(name_of(error.file), match.captured(1))
+      .arg(traces::kFormatVersion);
+}
+
+}  // namespace
+
+QString nothing_open() {
+  return tr("Open a trace, drop one here, or start from a plan.");
+}
+
+QString loading_text(const Loading& loading) {
+  if (loading.total <= 0) return tr("Reading %1").arg(loading.name);
+  if (loading.done >= loading.total) return tr("Looking through %1").arg(loading.name);
+  const int percent = static_cast<int>(100 * loading.done / loading.total);
+  return tr("Reading %1: %2 % of %3")
+      .arg(loading.name)
+      .arg(percent)
+      .arg(bytes_figure(loading.total).text());
+}
+
+QString error_text(const Error& error) {
+  if (error.field == "format_version") {
+    if (const QString newer = newer_text(error); !newer.isEmpty()) return newer;
+  }
+  const std::string& expected = traces::every_trace().expected;
+  const std::size_t reason_end = error.message.find("; expected " + expected);
+  if (reason_end != std::string::npos) {
+    return tr("%1 is no trace: it %2. Foreshard opens .fst, PyTorch profiler JSON, Nsight SQLite, "
+              "memory snapshots.")
+        .arg(name_of(error.file), text_of(error.message.substr(0, reason_end)));
+  }
+  if (error.field.empty()) return tr("%1 %2.").arg(name_of(error.file), text_of(error.message));
+  return tr("%1: %2 %3.").arg(name_of(error.file), text_of(error.field), text_of(error.message));
+}
+
+std::vector<Statement> warnings(const Document& document) {
+  if (is_empty(document)) {
+    return {{Role::warn,
+             tr("%1 holds no events. It was recorded, but no step finished.").arg(document.title)}};
+  }
+  std::vector<Statement> all;
+  if (!document.trace->complete) all.push_back({Role::warn, why_incomplete(document)});
+  if (const std::int64_t lost = lost_records(document); lost > 0 && document.trace->complete) {
+    all.push_back(
+        {Role::warn,
+         tr("%1 records were dropped while recording. Idle time there is not trustworthy.")
+             .arg(count_figure(lost).text())});
+  }
+  return all;
+}
+
+std::vector<Statement> status_of(const Document& document) {
+  std::vector<Statement> all;
+  const std::int64_t lost = lost_records(document);
+  const bool is_complete = document.trace->complete;
+  if (is_complete && lost == 0) {
+    all.push_back({Role::ok, tr("Complete, nothing dropped")});
+  } else {
+    if (!is_complete) all.push_back({Role::warn, tr("Incomplete")});
+    if (lost > 0) {
+      all.push_back({Role::warn, tr("%1 records dropped").arg(count_figure(lost).text())});
+    }
+  }
+  if (document.analysis->unknown_costs > 0) {
+    all.push_back({Role::warn, tr("%1 operations a step of unknown duration: times mean little")
+                                   .arg(count_figure(document.analysis->unknown_costs).text())});
+  }
+  if (document.run != nullptr) {
+    const simulator::SourceCounts& costs = document.run->prediction.cost_sources;
+    all.push_back({costs.modelled > 0 ? Role::warn : Role::ok,
+                   tr("Costs: %1 measured, %2 fitted, %3 modelled")
+                       .arg(count_figure(costs.measured).text(), count_figure(costs.fitted).text(),
+                            count_figure(costs.modelled).text())});
+  }
+  return all;
+}
+
+QString memory_question(std::int64_t needed_bytes, std::int64_t free_bytes) {
+  if (free_bytes <= 0 || needed_bytes <= free_bytes) return {};
+  return tr("Opening needs about %1 of memory; %2 are free.")
+      .arg(bytes_figure(needed_bytes).text(), bytes_figure(free_bytes).text());
+}
+
+}  // namespace foreshard::gui

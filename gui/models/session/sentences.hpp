@@ -1,0 +1,34 @@
+// What the viewer says about the state of a file: one sentence for each, in the words that every place
+// of the window uses.
+#pragma once
+
+#include <QString>
+#include <cstdint>
+#include <vector>
+
+#include "gui/models/base/colour_role.hpp"
+#include "gui/models/session/document.hpp"
+#include "gui/models/session/loader.hpp"
+
+namespace foreshard::gui {
+
+struct Statement {
+  Role state = Role::ok;  // ok, warn or error
+  QString text;
+};
+
+QString nothing_open();
+QString loading_text(const Loading& loading);
+// Why a file could not be opened: foreign, of a newer version, damaged, absent.
+QString error_text(const Error& error);
+// What is to be known before a document is read: empty, incomplete, cut short, records dropped.
+// Nothing where all is well.
+std::vector<Statement> warnings(const Document& document);
+
+// The same for the status bar, shorter: completeness, dropped records, sources of costs.
+std::vector<Statement> status_of(const Document& document);
+
+// Whether opening takes more memory than is free: a question then, nothing otherwise.
+QString memory_question(std::int64_t needed_bytes, std::int64_t free_bytes);
+
+}  // namespace foreshard::gui

@@ -1,0 +1,184 @@
+#include "gui/models/timeline/card.hpp"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
+
+#include "gui/models/base/units_text.hpp"
+#include "gui/models/timeline/row_text.hpp"
+#include "models/program/operators.hpp"
+#include "simulator/costs/key_facts.hpp"
+#include "traces/intervals.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+using traces::Event;
+using traces::EventKind;
+using traces::Interval;
+
+QString words(const char* text) {
+  return QCoreApplication::translate("Card", text);
+}
+
+QString duration_text(std::int64_t ns) {
+  return time_figure(static_cast<double>(ns)).text();
+}
+
+// The begin of the event's step on its rank, or of the trace.
+std::int64_t origin_of(const traces::Trace& trace, const Event& event, int rank) {
+  for (const traces::Step& step : trace.steps) {
+    if (step.rank == rank && step.step == event.step) return step.start_ns;
+  }
+  return 0;
+}
+
+// How long kernels of the rank ran while the event did, and when the first of its unit began after it.
+struct Overlap {
+  std::int64_t hidden_ns = 0;
+  std::optional<std::int64_t> used_at;
+};
+Overlap overlap_of(const LaneSet& lanes, const Event& event, int rank) {
+  std::vector<Interval> kernels;
+  Overlap overlap;
+  for (const Row& row : lanes.rows()) {
+    if (row.rank != rank || row.is_derived()) continue;
+    for (std::size_t n = row.first_ending_after(event.start_ns); n < row.size(); ++n) {
+      const Event& other = lanes.trace().events[static_cast<std::size_t>(row.event(n))];
+      if (other.start_ns > event.end_ns && (overlap.used_at || other.step != event.step)) break;
+      if (other.kind != EventKind::compute) continue;
+      if (other.start_ns < event.end_ns) {
+        kernels.push_back(
+            {std::max(other.start_ns, event.start_ns), std::min(other.end_ns, event.end_ns)});
+      } else if (other.unit == event.unit && !overlap.used_at) {
+        overlap.used_at = other.start_ns;
+      }
+    }
+  }
+  overlap.hidden_ns = traces::length(traces::united(std::move(kernels)));
+  return overlap;
+}
+
+void add_collective(const LaneSet& lanes, const Event& event, int rank, Card& card) {
+  const std::int64_t ns = event.end_ns - event.start_ns;
+  const QString name = card.name;
+  if (event.bytes > 0) {
+    card.facts.push_back({name.contains(QLatin1String("gather")) ? words("Output") : words("Input"),
+                          bytes_figure(event.bytes).text()});
+    if (ns > 0) {
+      card.facts.push_back(
+          {words("Bytes per second"),
+           rate_figure(static_cast<double>(event.bytes) / static_cast<double>(ns) * 1e9).text()});
+    }
+  }
+  const Overlap overlap = overlap_of(lanes, event, rank);
+  if (ns > 0) {
+    card.facts.push_back(
+        {words("Hidden by compute"),
+         QStringLiteral("%1 (%2)").arg(
+             duration_text(overlap.hidden_ns),
+             percent_text(static_cast<double>(overlap.hidden_ns) / static_cast<double>(ns), 0))});
+    if (overlap.hidden_ns < ns) {
+      card.facts.push_back({words("Exposed"), duration_text(ns - overlap.hidden_ns)});
+    }
+  }
+  if (overlap.used_at) {
+    card.facts.push_back(
+        {words("Ready before its use"), duration_text(*overlap.used_at - event.end_ns)});
+  }
+}
+
+void add_work(const traces::Trace& trace, const Event& event, Card& card) {
+  const double seconds = static_cast<double>(event.end_ns - event.start_ns) * 1e-9;
+  CostKey key;
+  const bool has_key = parse_cost_key(trace.strings[event.cost_key], key);
+  if (!has_key || simulator::is_transfer(key.op)) {
+    if (event.bytes > 0) card.facts.push_back({words("Bytes"), bytes_figure(event.bytes).text()});
+    return;
+  }
+  const double operations = flops(key), bytes = bytes_moved(key);
+  if (simulator::is_arithmetic(key.op) && operations > 0) {
+    card.facts.push_back({words("FLOPs"), QString::number(operations / 1e9, 'g', 4) + words(" G")});
+    if (seconds > 0) {
+      card.facts.push_back(
+          {words("Achieved"),
+           QString::number(operations / seconds / 1e12, 'g', 4) + words(" TFLOP/s")});
+    }
+  }
+  if (bytes > 0) {
+    card.facts.push_back({words("Bytes"), bytes_figure(static_cast<std::int64_t>(bytes)).text()});
+    if (seconds > 0)
+      card.facts.push_back({words("Memory rate"), rate_figure(bytes / seconds).text()});
+  }
+}
+
+void add_links(const LaneSet& lanes, EventIndex index, Card& card) {
+  const traces::Trace& trace = lanes.trace();
+  const EventLinks links = links_of(lanes, index);
+  const Event& event = trace.events[static_cast<std::size_t>(index)];
+  const auto add = [&](const QString& label, std::optional<EventIndex> other, bool is_launch) {
+    if (!other) return;
+    const Event& linked = trace.events[static_cast<std::size_t>(*other)];
+    card.links.push_back(
+        {label, QString::fromStdString(trace.strings[linked.name]),
+         is_launch ? words("%1 ahead").arg(duration_text(event.start_ns - linked.start_ns))
+                   : duration_text(linked.end_ns - linked.start_ns),
+         *other});
+  };
+  add(words("waited for"), links.waited_for, false);
+  add(words("then"), links.then, false);
+  add(words("launched by"), links.launched_by, true);
+  for (const EventIndex partner : links.partners) {
+    const Event& other = trace.events[static_cast<std::size_t>(partner)];
+    const int rank = trace.lanes[static_cast<std::size_t>(other.lane)].rank;
+    add(words("on rank %1").arg(rank), partner, false);
+  }
+}
+
+}  // namespace
+
+Card card_of(const LaneSet& lanes, EventIndex index, bool is_predicted, bool with_links) {
+  const traces::Trace& trace = lanes.trace();
+  const Event& event = trace.events[static_cast<std::size_t>(index)];
+  const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
+  Card card;
+  card.name = QString::fromStdString(trace.strings[event.name]);
+  card.colour = colour_of_operator(trace.strings[event.name], trace.strings[event.phase]);
+  QStringList place;
+  if (event.unit != 0) place << short_unit(trace.strings[event.unit]);
+  if (event.phase != 0) place << QString::fromStdString(trace.strings[event.phase]);
+  place << words("rank %1").arg(lane.rank);
+  card.place = place.join(QStringLiteral(" · "));
+  card.duration = duration_text(event.end_ns - event.start_ns);
+  const std::int64_t origin = origin_of(trace, event, lane.rank);
+  card.times = QStringLiteral("%1 – %2").arg(duration_text(event.start_ns - origin),
+                                             duration_text(event.end_ns - origin));
+  card.facts.push_back({lane.device ? words("Stream") : words("Thread"),
+                        QString::fromStdString(trace.strings[lane.name])});
+  if (event.kind == EventKind::communication) {
+    add_collective(lanes, event, lane.rank, card);
+  } else {
+    add_work(trace, event, card);
+  }
+  if (event.cpu_ns >= 0)
+    card.facts.push_back({words("Processor time"), duration_text(event.cpu_ns)});
+  if (is_predicted && event.cost_key != 0)
+    card.cost = words("Predicted from the costs of this machine");
+  if (is_predicted && event.cost_key == 0 && lane.device) card.cost = words("No cost is known");
+  if (with_links) add_links(lanes, index, card);
+  card.key = QString::fromStdString(trace.strings[event.stable_key]);
+  return card;
+}
+
+QString Card::text() const {
+  QStringList lines{name, place, QStringLiteral("%1 (%2)").arg(duration, times)};
+  for (const CardFact& fact : facts) lines << fact.label + QStringLiteral(": ") + fact.value;
+  if (!cost.isEmpty()) lines << cost;
+  for (const CardLink& link : links) {
+    lines << QStringLiteral("%1 %2 (%3)").arg(link.label, link.name, link.value);
+  }
+  if (!key.isEmpty()) lines << key;
+  return lines.join(QLatin1Char('\n'));
+}
+
+}  // namespace foreshard::gui

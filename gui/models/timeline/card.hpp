@@ -1,0 +1,44 @@
+// What is told of one event: on the card that the pointer gets, and in the panel of the selection.
+#pragma once
+
+#include <QString>
+#include <optional>
+#include <vector>
+
+#include "gui/models/base/colour_role.hpp"
+#include "gui/models/timeline/event_links.hpp"
+#include "gui/models/timeline/lane_set.hpp"
+
+namespace foreshard::gui {
+
+struct CardFact {
+  QString label, value;
+};
+
+// An event that the selected one is connected with.
+struct CardLink {
+  QString label;  // "waited for", "then", "launched by"
+  QString name;
+  QString value;  // its duration, or how far ahead the host was
+  EventIndex event = 0;
+};
+
+struct Card {
+  QString name;
+  EventColour colour;
+  QString place;  // "layers.16, forward, rank 0"
+  QString duration;
+  QString times;  // "314.75 – 316.92 ms", from its step's start
+  std::vector<CardFact> facts;
+  QString cost;  // where its duration comes from, in words; empty of measured ones
+  std::vector<CardLink> links;
+  QString key;  // stable key
+
+  QString text() const;  // for the clipboard and for screen readers
+};
+
+// `is_predicted`: of a prediction, whose times are not measured. The facts of links cost a search through
+// the rank's streams; a hover card does without them.
+Card card_of(const LaneSet& lanes, EventIndex event, bool is_predicted, bool with_links);
+
+}  // namespace foreshard::gui

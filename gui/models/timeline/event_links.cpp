@@ -1,0 +1,159 @@
+#include "gui/models/timeline/event_links.hpp"
+
+#include <algorithm>
+
+#include "gui/models/timeline/lane_events.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+using traces::Event;
+using traces::EventKind;
+
+bool is_work(const Event& event) {
+  return traces::is_device_work(event.kind) || event.kind == EventKind::host_compute;
+}
+
+const Event& at(const traces::Trace& trace, EventIndex index) {
+  return trace.events[static_cast<std::size_t>(index)];
+}
+
+// Of a lane: the last work over by that moment, and the first begun from it on.
+std::optional<EventIndex> last_over(const traces::Trace& trace, LaneEvents lane, std::int64_t ns) {
+  const auto begin = trace.events.begin();
+  auto from =
+      std::upper_bound(begin + static_cast<std::ptrdiff_t>(lane.first),
+                       begin + static_cast<std::ptrdiff_t>(lane.end), ns,
+                       [](std::int64_t t, const Event& event) { return t < event.start_ns; });
+  constexpr int kLooksBack = 64;
+  for (int n = 0; n < kLooksBack && from != begin + static_cast<std::ptrdiff_t>(lane.first); ++n) {
+    --from;
+    if (from->end_ns <= ns && is_work(*from)) return static_cast<EventIndex>(from - begin);
+  }
+  return std::nullopt;
+}
+
+std::optional<EventIndex> first_begun(const traces::Trace& trace, LaneEvents lane,
+                                      std::int64_t ns) {
+  const auto begin = trace.events.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(lane.end);
+  auto from =
+      std::lower_bound(begin + static_cast<std::ptrdiff_t>(lane.first), end, ns,
+                       [](const Event& event, std::int64_t t) { return event.start_ns < t; });
+  while (from != end && !is_work(*from)) ++from;
+  return from == end ? std::nullopt : std::optional(static_cast<EventIndex>(from - begin));
+}
+
+// The lanes of a rank that devices have.
+std::vector<std::int32_t> streams_of(const traces::Trace& trace, int rank) {
+  std::vector<std::int32_t> streams;
+  for (std::size_t lane = 0; lane < trace.lanes.size(); ++lane) {
+    if (trace.lanes[lane].device && trace.lanes[lane].rank == rank) {
+      streams.push_back(static_cast<std::int32_t>(lane));
+    }
+  }
+  return streams;
+}
+
+// The event of a lane and step that is the same instruction.
+std::optional<EventIndex> same(const traces::Trace& trace, const Event& event, std::int32_t lane,
+                               std::int32_t step, std::size_t number) {
+  const LaneEvents range = events_of(trace, lane);
+  for (std::size_t n = range.first; n < range.end; ++n) {
+    const Event& other = trace.events[n];
+    if (other.step != step || other.name != event.name || other.kind != event.kind) continue;
+    if (event.stable_key != 0 ? other.stable_key == event.stable_key : number-- == 0) {
+      return static_cast<EventIndex>(n);
+    }
+  }
+  return std::nullopt;
+}
+
+// How many of equal name come before it in its lane and step.
+std::size_t number_in_step(const traces::Trace& trace, EventIndex index) {
+  const Event& event = at(trace, index);
+  std::size_t number = 0;
+  for (auto n = events_of(trace, event.lane).first; n < static_cast<std::size_t>(index); ++n) {
+    const Event& other = trace.events[n];
+    number += other.step == event.step && other.name == event.name && other.kind == event.kind;
+  }
+  return number;
+}
+
+}  // namespace
+
+EventLinks links_of(const LaneSet& lanes, EventIndex index) {
+  const traces::Trace& trace = lanes.trace();
+  const Event& event = at(trace, index);
+  const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
+  EventLinks links;
+  if (const std::int32_t launch = lanes.launches().of(static_cast<std::size_t>(index));
+      lane.device && launch != traces::Launches::kUnknown) {
+    links.launched_by = launch;
+  }
+  if (!lane.device) return links;
+  for (const std::int32_t stream : streams_of(trace, lane.rank)) {
+    const LaneEvents range = events_of(trace, stream);
+    const auto before = last_over(trace, range, event.start_ns);
+    if (before && *before != index &&
+        (!links.waited_for || at(trace, *before).end_ns > at(trace, *links.waited_for).end_ns)) {
+      links.waited_for = before;
+    }
+    const auto after = first_begun(trace, range, event.end_ns);
+    if (after && (!links.then || at(trace, *after).start_ns < at(trace, *links.then).start_ns)) {
+      links.then = after;
+    }
+  }
+  if (event.kind == EventKind::communication) {
+    for (std::size_t other = 0; other < trace.lanes.size(); ++other) {
+      if (trace.lanes[other].rank == lane.rank || trace.lanes[other].name != lane.name) continue;
+      const auto partner = same(trace, event, static_cast<std::int32_t>(other), event.step,
+                                event.stable_key != 0 ? 0 : number_in_step(trace, index));
+      if (partner) links.partners.push_back(*partner);
+    }
+  }
+  return links;
+}
+
+std::vector<EventIndex> twins_of(const LaneSet& lanes, EventIndex index) {
+  const traces::Trace& trace = lanes.trace();
+  const Event& event = at(trace, index);
+  std::vector<EventIndex> twins;
+  const LaneEvents range = events_of(trace, event.lane);
+  for (std::size_t n = range.first; n < range.end; ++n) {
+    if (trace.events[n].step == event.step && trace.events[n].name == event.name) {
+      twins.push_back(static_cast<EventIndex>(n));
+    }
+  }
+  return twins;
+}
+
+std::optional<EventIndex> same_in_rank(const LaneSet& lanes, EventIndex index, int by) {
+  const traces::Trace& trace = lanes.trace();
+  const Event& event = at(trace, index);
+  const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
+  const auto& groups = lanes.groups();
+  const auto own = std::find_if(groups.begin(), groups.end(), [&](const RankGroup& group) {
+    return group.ranks.front() == lane.rank;
+  });
+  const std::ptrdiff_t next = own - groups.begin() + by;
+  if (own == groups.end() || next < 0 || next >= static_cast<std::ptrdiff_t>(groups.size())) {
+    return std::nullopt;
+  }
+  const int rank = groups[static_cast<std::size_t>(next)].ranks.front();
+  for (std::size_t other = 0; other < trace.lanes.size(); ++other) {
+    if (trace.lanes[other].rank != rank || trace.lanes[other].name != lane.name) continue;
+    const auto found = same(trace, event, static_cast<std::int32_t>(other), event.step,
+                            number_in_step(trace, index));
+    if (found) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<EventIndex> same_in_step(const LaneSet& lanes, EventIndex index, int by) {
+  const Event& event = at(lanes.trace(), index);
+  return same(lanes.trace(), event, event.lane, event.step + by,
+              number_in_step(lanes.trace(), index));
+}
+
+}  // namespace foreshard::gui

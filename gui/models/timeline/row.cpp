@@ -1,0 +1,42 @@
+#include "gui/models/timeline/row.hpp"
+
+#include <algorithm>
+
+namespace foreshard::gui {
+
+traces::StringId Row::name(std::size_t item) const {
+  if (is_derived()) return spans_[item].name;
+  return trace_->events[static_cast<std::size_t>(events_[item])].name;
+}
+
+traces::StringId Row::unit(std::size_t item) const {
+  if (is_derived()) return kind == RowKind::unit ? spans_[item].name : 0;
+  return trace_->events[static_cast<std::size_t>(events_[item])].unit;
+}
+
+traces::StringId Row::phase(std::size_t item) const {
+  if (is_derived()) return spans_[item].phase;
+  return trace_->events[static_cast<std::size_t>(events_[item])].phase;
+}
+
+std::size_t Row::first_ending_after(std::int64_t ns) const {
+  std::size_t low = 0, high = size();
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (span(middle).end_ns > ns) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+// Trace::events are in the order of lanes and starts, and so are a row's.
+std::size_t Row::item_of(std::int32_t event) const {
+  const auto found = std::lower_bound(events_.begin(), events_.end(), event);
+  if (found == events_.end() || *found != event) return size();
+  return static_cast<std::size_t>(found - events_.begin());
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,92 @@
+// A row of the timeline: items that do not overlap, in the order of time.
+//
+// Items are events of the trace, 4 bytes each, or spans of their own that were derived from events: a
+// phase, a unit, exposed communication. Events of one lane that overlap, as calls on a host thread that
+// nest do, stand in several rows of increasing depth.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "traces/intervals.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::gui {
+
+enum class RowKind : std::uint8_t {
+  phase,
+  unit,
+  host,  // a host thread
+  compute,
+  copies,  // into a collective's buffer, or between host and device
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  stream,   // any other of the device
+  exposed,  // communication that no kernel hides
+};
+
+// Derived from events; texts are numbers of the trace's strings.
+struct DerivedSpan {
+  traces::Interval span;
+  traces::StringId name = 0;  // of the phase or unit
+  traces::StringId phase = 0;
+};
+
+class Row {
+ public:
+  // Of events of one lane.
+  Row(RowKind what, int of_rank, std::string name, const traces::Trace& trace,
+      std::vector<std::int32_t> events, int in_lane, int at_depth)
+      : kind(what),
+        rank(of_rank),
+        lane(in_lane),
+        depth(at_depth),
+        title(std::move(name)),
+        trace_(&trace),
+        events_(std::move(events)) {}
+  Row(RowKind what, int of_rank, std::string name, const traces::Trace& trace,
+      std::vector<DerivedSpan> spans)
+      : kind(what),
+        rank(of_rank),
+        title(std::move(name)),
+        trace_(&trace),
+        spans_(std::move(spans)) {}
+
+  RowKind kind;
+  int rank;
+  int lane = traces::kNone;  // of the trace; none of derived rows
+  int depth = 0;
+  std::string title;
+
+  bool is_derived() const { return lane == traces::kNone; }
+  std::size_t size() const { return is_derived() ? spans_.size() : events_.size(); }
+  traces::Interval span(std::size_t item) const {
+    if (is_derived()) return spans_[item].span;
+    const traces::Event& event = trace_->events[static_cast<std::size_t>(events_[item])];
+    return {event.start_ns, event.end_ns};
+  }
+  // Index into Trace::events; kNone of a derived span.
+  std::int32_t event(std::size_t item) const {
+    return is_derived() ? traces::kNone : events_[item];
+  }
+  const DerivedSpan& derived(std::size_t item) const { return spans_[item]; }
+  traces::StringId name(std::size_t item) const;
+  traces::StringId unit(std::size_t item) const;
+  traces::StringId phase(std::size_t item) const;
+  const traces::Trace& trace() const { return *trace_; }
+
+  // The first item that ends after that moment; size() where none does.
+  std::size_t first_ending_after(std::int64_t ns) const;
+  // The item of an event; size() where it is in another row.
+  std::size_t item_of(std::int32_t event) const;
+
+ private:
+  const traces::Trace* trace_;
+  std::vector<std::int32_t> events_;
+  std::vector<DerivedSpan> spans_;
+};
+
+}  // namespace foreshard::gui

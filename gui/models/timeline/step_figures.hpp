@@ -1,0 +1,23 @@
+// The key figures of a step, as the strip above the timeline shows them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "profiler/analysis/analysis.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::gui {
+
+struct StepFigures {
+  std::int32_t step = traces::kNone;  // the last steady one
+  std::int64_t step_ns = 0;           // 0: no step was recorded
+  double tokens_per_s = 0;            // 0: unknown
+  std::int64_t exposed_ns = 0;        // of the rank with most, in that step
+  std::int64_t peak_allocated = 0, peak_reserved = 0;
+  std::optional<std::int64_t> peak_ns;  // when it was reached, from the trace's origin
+};
+
+StepFigures step_figures(const traces::Trace& trace, const profiler::Analysis& analysis);
+
+}  // namespace foreshard::gui

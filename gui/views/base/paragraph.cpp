@@ -1,0 +1,45 @@
+#include "gui/views/base/paragraph.hpp"
+
+#include <QPainter>
+
+#include "gui/paint/fonts.hpp"
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+
+Paragraph::Paragraph(Frame frame, Role role, QWidget* parent)
+    : QLabel(parent), frame_(frame), role_(role) {
+  setWordWrap(true);
+  setTextFormat(Qt::RichText);
+  setTextInteractionFlags(Qt::TextSelectableByMouse);
+  if (frame == Frame::box) setContentsMargins(10, 8, 10, 8);
+  connect(&Appearance::instance(), &Appearance::changed, this, &Paragraph::follow_theme);
+  follow_theme();
+}
+
+void Paragraph::set_sentence(const QString& lead, const QString& text) {
+  setText(lead.isEmpty()
+              ? text.toHtmlEscaped()
+              : QStringLiteral("<b>%1</b> %2").arg(lead.toHtmlEscaped(), text.toHtmlEscaped()));
+  setAccessibleName(lead.isEmpty() ? text : lead + QLatin1Char(' ') + text);
+}
+
+void Paragraph::follow_theme() {
+  setFont(gui::font(Text::body));
+  QPalette colours = palette();
+  colours.setColor(QPalette::WindowText, theme()[role_]);
+  setPalette(colours);
+}
+
+void Paragraph::paintEvent(QPaintEvent* event) {
+  if (frame_ == Frame::box) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(theme()[Role::line], 1));
+    painter.setBrush(theme()[Role::raised]);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
+  }
+  QLabel::paintEvent(event);
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,49 @@
+// The table of what explains the difference, worst first, with a bar for each difference.
+#pragma once
+
+#include <QAbstractTableModel>
+#include <memory>
+
+#include "gui/models/comparison/trace_comparison.hpp"
+#include "gui/views/base/data_table.hpp"
+
+namespace foreshard::gui {
+
+class CausesModel : public QAbstractTableModel {
+  Q_OBJECT
+ public:
+  enum Column { name, events, baseline, candidate, difference, percent, category, kColumns };
+
+  using QAbstractTableModel::QAbstractTableModel;
+
+  void set_comparison(std::shared_ptr<const TraceComparison> comparison);
+  const Cause& cause(int row) const { return comparison_->causes[static_cast<std::size_t>(row)]; }
+  std::int64_t most_ns() const;  // the largest difference, for the bars
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  std::shared_ptr<const TraceComparison> comparison_;
+};
+
+class CausesTable : public DataTable {
+  Q_OBJECT
+ public:
+  explicit CausesTable(QWidget* parent = nullptr);
+
+  void set_comparison(std::shared_ptr<const TraceComparison> comparison);  // selects the worst
+  const Cause* current() const;
+  void select(const std::string& name);  // nothing happens where it has no row
+  void step(int rows);                   // 1: the next worst
+
+ Q_SIGNALS:
+  void cause_chosen();
+
+ private:
+  CausesModel* model_;
+};
+
+}  // namespace foreshard::gui

@@ -1,0 +1,39 @@
+// Every matched pair of a step in a log-log plot, the baseline's duration to the right and the
+// candidate's upwards: on the diagonal they are equal. The pairs of one operator are emphasised.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "gui/models/comparison/trace_comparison.hpp"
+#include "gui/views/base/painted_widget.hpp"
+
+namespace foreshard::gui {
+
+class PairScatter : public PaintedWidget {
+  Q_OBJECT
+ public:
+  explicit PairScatter(QWidget* parent = nullptr);
+
+  void set_comparison(std::shared_ptr<const TraceComparison> comparison);
+  void set_operator(std::string name);
+  QSize sizeHint() const override { return {288, 288}; }
+  QSize minimumSizeHint() const override { return {200, 200}; }
+
+ Q_SIGNALS:
+  void pair_chosen(int baseline_event);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+
+ private:
+  QRectF area() const;
+  QPointF place(const ComparedPair& pair) const;
+
+  std::shared_ptr<const TraceComparison> comparison_;
+  std::string operator_;
+  double lowest_ = 3, highest_ = 7;  // logarithms of nanoseconds, base 10
+};
+
+}  // namespace foreshard::gui

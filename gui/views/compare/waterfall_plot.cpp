@@ -1,0 +1,92 @@
+#include "gui/views/compare/waterfall_plot.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/paint/figures.hpp"
+#include "gui/paint/fonts.hpp"
+#include "gui/paint/hatch.hpp"
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+
+WaterfallPlot::WaterfallPlot(QWidget* parent) : PaintedWidget(parent) {
+  setAccessibleName(tr("From one step to the other"));
+}
+
+void WaterfallPlot::set_comparison(std::shared_ptr<const TraceComparison> comparison) {
+  comparison_ = std::move(comparison);
+  update();
+}
+
+void WaterfallPlot::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme()[Role::canvas]);
+  painter.fillRect(QRectF(0, 0, 1, height()), theme()[Role::line]);
+  if (!comparison_) return;
+  const std::vector<WaterfallBar>& bars = comparison_->waterfall;
+  const SideWords& words = comparison_->sides;
+  painter.setFont(gui::font(Text::strong));
+  painter.setPen(theme()[Role::text]);
+  painter.drawText(QRectF(16, 10, width() - 32, 20), Qt::AlignLeft | Qt::AlignVCenter,
+                   tr("From %1 to %2").arg(words.baseline, words.candidate));
+  painter.setFont(gui::font(Text::secondary));
+  if (bars.empty()) {
+    painter.setPen(theme()[Role::text2]);
+    painter.drawText(QRectF(16, 34, width() - 32, 60), Qt::AlignLeft | Qt::TextWordWrap,
+                     tr("One of the two has no complete step."));
+    return;
+  }
+  const QRectF area(12, 58, width() - 24, std::max(height() - 86.0, 10.0));
+  // From zero where the parts are large beside the whole; else only the end of it, told apart by a cut.
+  std::int64_t lowest = bars.front().to_ns, highest = 1;
+  for (const WaterfallBar& bar : bars) {
+    lowest = std::min({lowest, bar.to_ns, bar.is_total ? bar.to_ns : bar.from_ns});
+    highest = std::max({highest, bar.from_ns, bar.to_ns});
+  }
+  const std::int64_t room = std::max<std::int64_t>(highest - lowest, 1);
+  const std::int64_t bottom = std::max<std::int64_t>(lowest - room / 2, 0);
+  const auto y_of = [&](std::int64_t ns) {
+    return std::round(area.bottom() -
+                      static_cast<double>(ns - bottom) /
+                          static_cast<double>(std::max<std::int64_t>(highest - bottom, 1)) *
+                          area.height());
+  };
+  const double each = area.width() / static_cast<double>(bars.size());
+  for (std::size_t n = 0; n < bars.size(); ++n) {
+    const WaterfallBar& bar = bars[n];
+    const double left = std::round(area.left() + each * static_cast<double>(n));
+    const double bar_width = std::floor(each * 0.72);
+    const double from = bar.is_total ? area.bottom() : y_of(bar.from_ns), to = y_of(bar.to_ns);
+    const QRectF box(left, std::min(from, to), bar_width, std::max(std::abs(to - from), 1.0));
+    if (bar.is_total && n > 0 && words.is_prediction) {
+      painter.fillRect(box, hatch(theme()[Role::text3], Hatch::diagonal, 5));
+      painter.setPen(theme()[Role::text3]);
+      painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+    } else {
+      painter.fillRect(box, theme()[bar.is_total              ? Role::text3
+                                    : bar.difference_ns() > 0 ? Role::warn
+                                                              : Role::focus]);
+    }
+    if (bar.is_total && bottom > 0) {  // not from zero
+      painter.fillRect(QRectF(left, area.bottom() - 8, bar_width, 2), theme()[Role::canvas]);
+    }
+    if (n + 1 < bars.size()) {
+      painter.fillRect(QRectF(left + bar_width, to, each - bar_width, 1),
+                       theme()[Role::strong_line]);
+    }
+    const double ms = static_cast<double>(bar.is_total ? bar.to_ns : bar.difference_ns()) / 1e6;
+    QString text = QString::number(std::abs(ms), 'f', std::abs(ms) < 9.95 ? 2 : 1);
+    if (!bar.is_total) text.prepend(ms < 0 ? QChar(0x2212) : QLatin1Char('+'));
+    painter.setFont(gui::font(Text::tick));
+    painter.setPen(theme()[Role::text]);
+    draw_figure(painter, QRectF(left - 10, box.top() - 17, bar_width + 20, 16), Qt::AlignHCenter,
+                text);
+    painter.setPen(theme()[Role::text2]);
+    painter.drawText(QRectF(left - each * 0.14, area.bottom() + 5, each, 16), Qt::AlignCenter,
+                     bar.label);
+  }
+  painter.fillRect(QRectF(area.left(), area.bottom(), area.width(), 1), theme()[Role::strong_line]);
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,77 @@
+// The lower half of the memory view: the allocator's segments and blocks at the cursor, row by row, each
+// row as many bytes of one pool. Blocks are selected by mouse or arrow keys.
+#pragma once
+
+#include <QPixmap>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/models/memory/rank_memory.hpp"
+#include "gui/views/base/painted_widget.hpp"
+
+namespace foreshard::gui {
+
+class BlockMapCanvas : public PaintedWidget {
+  Q_OBJECT
+ public:
+  explicit BlockMapCanvas(QWidget* parent = nullptr);
+
+  // `title`: of the moment, "Blocks at 284.7 ms".
+  void show_map(std::shared_ptr<const RankMemory> memory,
+                std::shared_ptr<const MomentOfRank> moment, const QString& title);
+  void select(const traces::MemoryEvent* allocation);
+  const traces::MemoryEvent* selected() const { return selected_; }
+  std::int64_t bytes_per_row() const { return bytes_per_row_; }
+
+  // The block at a point; null: none. For tests and hover cards.
+  const MapBlock* block_at(QPointF point) const;
+  // Where a block begins, as far as it is on its first row.
+  QRectF box_of(const traces::MemoryEvent& allocation) const;
+
+  QSize minimumSizeHint() const override { return {480, 120}; }
+
+ Q_SIGNALS:
+  void block_selected(const traces::MemoryEvent* allocation);  // null: none
+  void layout_changed();                                       // how many bytes a row has
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  struct Row {
+    std::size_t pool = 0;
+    std::int64_t first = 0;  // offset of its first byte
+    double top = 0;
+  };
+
+  void lay_out();
+  void repaint_all();
+  QPixmap draw() const;
+  void draw_title(QPainter& painter) const;
+  void draw_row(QPainter& painter, const Row& row) const;
+  void outline(QPainter& painter, const MapBlock& block, std::size_t pool, QColor colour,
+               double width) const;
+  double row_width() const;
+  double x_of(std::int64_t offset_in_row) const;
+  const MapBlock* find(const traces::MemoryEvent* allocation, std::size_t& pool) const;
+  QString card(const MapBlock& block) const;
+
+  std::shared_ptr<const RankMemory> memory_;
+  std::shared_ptr<const MomentOfRank> moment_;
+  QString title_;
+  std::vector<Row> rows_;
+  std::int64_t bytes_per_row_ = 0;
+  const traces::MemoryEvent* selected_ = nullptr;
+  const MapBlock* hovered_ = nullptr;
+  QPixmap picture_;
+};
+
+}  // namespace foreshard::gui

@@ -1,0 +1,139 @@
+// The window's files: opening, reading again, following, dropping, and what is said about them.
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QMimeData>
+#include <filesystem>
+
+#include "gui/models/session/memory_need.hpp"
+#include "gui/models/session/sentences.hpp"
+#include "gui/views/shell/main_window.hpp"
+#include "gui/views/shell/notice_bar.hpp"
+#include "gui/views/shell/window_actions.hpp"
+#include "models/base/host_memory.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+QStringList dropped_files(const QMimeData& data) {
+  QStringList files;
+  for (const QUrl& url : data.urls()) {
+    if (url.isLocalFile()) files.append(url.toLocalFile());
+  }
+  return files;
+}
+
+}  // namespace
+
+void MainWindow::connect_loader() {
+  connect(&loader_, &Loader::progressed, this, [this] {
+    if (loader_.is_quiet() || !loader_.is_busy()) return;
+    const Loading loading = loader_.loading();
+    if (loading_->isHidden()) {
+      loading_->show_notice({}, loading_text(loading),
+                            {{tr("Cancel"), [this] { loader_.cancel(); }}}, false);
+    }
+    loading_->set_text(loading_text(loading));
+    loading_->set_progress(loading.total > 0 ? static_cast<double>(loading.done) /
+                                                   static_cast<double>(loading.total)
+                                             : 0);
+  });
+  connect(&loader_, &Loader::finished, loading_, &NoticeBar::hide);
+  connect(&loader_, &Loader::opened, this, &MainWindow::take);
+  connect(&loader_, &Loader::failed, this, [this](const Error& error) {
+    notice_->show_notice(Role::error, error_text(error));
+    Q_EMIT failed(error);
+  });
+  connect(&growing_, &GrowingFiles::grew, this,
+          [this](const std::string& path) { loader_.reload(path, true); });
+}
+
+void MainWindow::open(const QString& path) {
+  const std::string name = path.toStdString();
+  const QString question = memory_question(estimated_memory(name), available_memory().value_or(0));
+  if (question.isEmpty()) return loader_.open(name);
+  notice_->show_notice(Role::warn, question, {{tr("Open it nevertheless"), [this, name] {
+                                                 notice_->hide();
+                                                 loader_.open(name);
+                                               }}});
+}
+
+void MainWindow::open(const QStringList& paths) {
+  for (const QString& path : paths) open(path);
+}
+
+void MainWindow::take(DocumentPtr document) {
+  std::error_code error;
+  const auto whole = std::filesystem::absolute(document->path, error);
+  remembered_.add_recent(QString::fromStdString(error ? document->path : whole.string()));
+  const auto& documents = session_.documents();
+  for (std::size_t n = 0; n < documents.size(); ++n) {
+    if (documents[n]->path != document->path) continue;
+    if (noticed_ == documents[n].get()) noticed_ = document.get();
+    session_.replace(static_cast<int>(n), document);
+    if (actions_->follow->isChecked()) follow_end();
+    return;
+  }
+  session_.add(document);
+  show_situation(*document);
+}
+
+// The view that answers first: a snapshot has no kernels, and two traces are there to be compared.
+void MainWindow::show_situation(const Document& document) {
+  if (is_view_chosen_) return;
+  int view = kTimelineView;
+  if (document.kind == traces::RecordingKind::snapshot) view = kMemoryView;
+  if (session_.documents().size() == 2) view = kCompareView;
+  show_view(view);
+}
+
+void MainWindow::refresh_notice() {
+  const DocumentPtr document = session_.current();
+  if (document.get() == noticed_) return;
+  noticed_ = document.get();
+  if (document == nullptr) return notice_->hide();
+  const std::vector<Statement> all = warnings(*document);
+  if (all.empty()) {
+    if (notice_->state() != Role::error) notice_->hide();
+    return;
+  }
+  QStringList sentences;
+  for (const Statement& statement : all) sentences.append(statement.text);
+  notice_->show_notice(all.front().state, sentences.join(QLatin1Char(' ')));
+}
+
+void MainWindow::ask_for_files() {
+  open(QFileDialog::getOpenFileNames(
+      this, tr("Open traces"), {},
+      tr("Traces (*.fst *.json *.json.gz *.sqlite *.pickle *.gz);;Plans (*.toml);;All files (*)")));
+}
+
+void MainWindow::ask_for_folder() {
+  const QString folder = QFileDialog::getExistingDirectory(this, tr("Open a folder of ranks"));
+  if (!folder.isEmpty()) open(folder);
+}
+
+void MainWindow::reload() {
+  const DocumentPtr document = session_.current();
+  if (document != nullptr && !document->path.empty()) loader_.reload(document->path, false);
+}
+
+void MainWindow::follow_end() {
+  TimeAxis& axis = session_.axis();
+  const traces::Interval all = session_.everything();
+  const std::int64_t length = axis.end_ns() - axis.start_ns();
+  axis.show({all.end_ns - length, all.end_ns});
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (!dropped_files(*event->mimeData()).isEmpty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  const QStringList files = dropped_files(*event->mimeData());
+  if (files.isEmpty()) return;
+  event->acceptProposedAction();
+  open(files);
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,107 @@
+#include "gui/views/shell/unattended.hpp"
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QSaveFile>
+#include <QTimer>
+#include <fstream>
+#include <optional>
+
+#include <unistd.h>
+
+#include "gui/views/shell/frame_times.hpp"
+#include "gui/views/shell/picture.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr int kLookEveryMs = 5;
+// Drawing may ask for more to be computed, which is drawn then; a picture is not worth more rounds.
+constexpr int kMostRounds = 8;
+
+template <typename Condition>
+void wait_while(const Condition& is_waiting) {
+  QTimer wake;  // so that the wait ends though no other event comes
+  wake.start(kLookEveryMs);
+  while (is_waiting()) QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
+}
+
+void settle(MainWindow& window) {
+  for (int round = 0; round < kMostRounds; ++round) {
+    wait_while([&] { return window.is_busy(); });
+    static_cast<void>(window.grab());
+    QCoreApplication::processEvents();
+    if (!window.is_busy()) return;
+  }
+  wait_while([&] { return window.is_busy(); });
+}
+
+std::int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+Result<void> write_timings(const std::string& path, const QJsonObject& timings) {
+  QSaveFile file(QString::fromStdString(path));
+  const QByteArray text = QJsonDocument(timings).toJson();
+  if (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit())
+    return {};
+  return fail(path, "", "cannot be written (" + file.errorString().toStdString() + ")");
+}
+
+std::int64_t events_of(const Session& session) {
+  std::int64_t events = 0;
+  for (const DocumentPtr& document : session.documents()) {
+    events += static_cast<std::int64_t>(document->trace->events.size());
+  }
+  return events;
+}
+
+}  // namespace
+
+void prepare(MainWindow& window, const ViewerOptions& options) {
+  if (options.view >= 0) window.choose_view(options.view);
+  for (const std::string& file : options.files) window.open(QString::fromStdString(file));
+}
+
+Result<void> run_unattended(MainWindow& window, const ViewerOptions& options) {
+  window.setFixedSize(options.size);
+  window.show();
+  std::optional<Error> error;
+  QObject::connect(&window, &MainWindow::failed, &window, [&](const Error& failed) {
+    if (!error) error = failed;
+  });
+  QElapsedTimer clock;
+  clock.start();
+  for (const std::string& file : options.files) window.loader().open(file);
+  wait_while([&] { return window.loader().is_busy() && !error; });
+  if (error) return tl::unexpected(*error);
+  const double open_ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;
+  if (options.view >= 0) window.choose_view(options.view);
+  if (QWidget* const focus = QApplication::focusWidget()) focus->clearFocus();
+  if (options.range) window.session().axis().show(*options.range);
+  static_cast<void>(window.grab());
+  const double first_paint_ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;
+  settle(window);
+  if (options.range) {  // the width of the lanes is known now
+    window.session().axis().show(*options.range);
+    settle(window);
+  }
+  if (!options.picture.empty()) {
+    if (auto written = write_picture(window, options.picture); !written) return written;
+  }
+  if (options.timings.empty()) return {};
+  QJsonObject timings = frame_times(window);
+  timings[QLatin1String("events")] = static_cast<qint64>(events_of(window.session()));
+  timings[QLatin1String("open_ms")] = open_ms;
+  timings[QLatin1String("first_paint_ms")] = first_paint_ms;
+  timings[QLatin1String("resident_bytes")] = static_cast<qint64>(resident_bytes());
+  return write_timings(options.timings, timings);
+}
+
+}  // namespace foreshard::gui

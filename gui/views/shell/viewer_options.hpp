@@ -1,0 +1,35 @@
+// The command line of foreshard-gui.
+#pragma once
+
+#include <QSize>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/paint/theme.hpp"
+#include "models/base/error.hpp"
+#include "traces/intervals.hpp"
+
+namespace foreshard::gui {
+
+struct ViewerOptions {
+  std::vector<std::string> files;
+  std::string picture;  // --render; empty: a window
+  std::string timings;  // --timings; empty: none
+  int view = -1;        // index into MainWindow::views(); -1: what fits the files
+  QSize size = {1600, 1000};
+  bool has_size = false;
+  std::optional<ThemeName> theme;
+  std::optional<traces::Interval> range;
+  bool shows_help = false;
+  bool shows_version = false;
+
+  bool needs_display() const { return picture.empty() && timings.empty(); }
+};
+
+Result<ViewerOptions> parse_viewer_options(const std::vector<std::string>& arguments);
+
+std::string viewer_help();
+
+}  // namespace foreshard::gui

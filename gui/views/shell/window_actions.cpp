@@ -1,0 +1,80 @@
+#include "gui/views/shell/window_actions.hpp"
+
+#include <QCoreApplication>
+#include <QMainWindow>
+
+namespace foreshard::gui {
+namespace {
+
+QString words(const char* text) {
+  return QCoreApplication::translate("foreshard::gui::WindowActions", text);
+}
+
+}  // namespace
+
+WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_views)
+    : window_(window) {
+  int number = 1;
+  for (View* view : all_views) {
+    views.push_back(add(words("Show %1").arg(view->title()),
+                        {QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + number++))}));
+  }
+  open = add(words("Open a trace…"), {QKeySequence::Open});
+  open_folder = add(words("Open a folder of ranks…"));
+  reload = add(words("Read the file again"), {QKeySequence(Qt::Key_F5)});
+  follow = add(words("Follow the recording"), {QKeySequence(Qt::Key_L)});
+  follow->setCheckable(true);
+  close = add(words("Close the trace"), {QKeySequence(Qt::CTRL | Qt::Key_W)});
+  new_window = add(words("New window"), {QKeySequence(Qt::CTRL | Qt::Key_N)});
+  search = add(words("Search"), {QKeySequence(Qt::Key_Slash), QKeySequence(Qt::CTRL | Qt::Key_F)});
+  next_hit = add(words("Next hit"), {QKeySequence(Qt::Key_N)});
+  previous_hit = add(words("Previous hit"), {QKeySequence(Qt::SHIFT | Qt::Key_N)});
+  help = add(words("All keys"), {QKeySequence(Qt::Key_Question)});
+  commands = add(words("All commands"), {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)});
+  inspector = add(words("Inspector"), {QKeySequence(Qt::Key_F4)});
+  inspector->setCheckable(true);
+  inspector->setChecked(true);
+  float_inspector = add(words("Inspector in a window of its own"));
+  float_inspector->setCheckable(true);
+  results = add(words("Search results"), {QKeySequence(Qt::CTRL | Qt::Key_J)});
+  results->setCheckable(true);
+  copy = add(words("Copy as text"), {QKeySequence::Copy});
+  picture = add(words("Save a picture…"), {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S)});
+  system_theme = add(words("Theme of the system"));
+  light_theme = add(words("Light theme"));
+  dark_theme = add(words("Dark theme"));
+  larger = add(words("Larger text"),
+               {QKeySequence(Qt::CTRL | Qt::Key_Plus), QKeySequence(Qt::CTRL | Qt::Key_Equal)});
+  smaller = add(words("Smaller text"), {QKeySequence(Qt::CTRL | Qt::Key_Minus)});
+  usual = add(words("Usual size of text"));
+  less_motion = add(words("Less motion"));
+  less_motion->setCheckable(true);
+  quit = add(words("Quit"), {QKeySequence(Qt::CTRL | Qt::Key_Q)});
+}
+
+QAction* WindowActions::add(const QString& text, const QList<QKeySequence>& keys) {
+  auto* action = new QAction(text, &window_);
+  action->setShortcuts(keys);
+  action->setShortcutContext(Qt::WindowShortcut);
+  window_.addAction(action);
+  all_.append(action);
+  return action;
+}
+
+QList<QAction*> WindowActions::all() const {
+  return all_;
+}
+
+std::vector<KeyHelp> WindowActions::keys() const {
+  std::vector<KeyHelp> rows;
+  for (const QAction* action : all_) {
+    QStringList keys;
+    for (const QKeySequence& key : action->shortcuts()) {
+      keys.append(key.toString(QKeySequence::NativeText));
+    }
+    if (!keys.isEmpty()) rows.push_back({action->text(), keys.join(QStringLiteral(", "))});
+  }
+  return rows;
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,36 @@
+// What can be done with the window: every action with its words and keys. Menus are not shown; the
+// command palette lists them all.
+#pragma once
+
+#include <QAction>
+#include <vector>
+
+#include "gui/views/base/view.hpp"
+
+class QMainWindow;
+
+namespace foreshard::gui {
+
+struct WindowActions {
+  // Actions of `window`, which works where the keyboard is anywhere in it.
+  WindowActions(QMainWindow& window, const std::vector<View*>& views);
+
+  QList<QAction*> all() const;
+  std::vector<KeyHelp> keys() const;  // for the help: those that have keys
+
+  std::vector<QAction*> views;
+  QAction *open, *open_folder, *reload, *follow, *close, *new_window;
+  QAction *search, *next_hit, *previous_hit, *help, *commands, *inspector, *float_inspector,
+      *results;
+  QAction *copy, *picture;
+  QAction *system_theme, *light_theme, *dark_theme, *larger, *smaller, *usual, *less_motion;
+  QAction* quit;
+
+ private:
+  QAction* add(const QString& text, const QList<QKeySequence>& keys = {});
+
+  QMainWindow& window_;
+  QList<QAction*> all_;
+};
+
+}  // namespace foreshard::gui

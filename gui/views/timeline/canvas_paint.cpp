@@ -1,0 +1,189 @@
+// How the timeline's canvas is drawn: the lanes from tiles, then text, then what follows the pointer.
+#include <algorithm>
+#include <cmath>
+
+#include <QPaintEvent>
+#include <QScrollBar>
+
+#include "gui/paint/hatch.hpp"
+#include "gui/paint/labels.hpp"
+#include "gui/paint/theme.hpp"
+#include "gui/views/timeline/arrows.hpp"
+#include "gui/views/timeline/hover_card.hpp"
+#include "gui/views/timeline/row_headers.hpp"
+#include "gui/views/timeline/timeline_canvas.hpp"
+
+namespace foreshard::gui {
+
+void TimelineCanvas::paintEvent(QPaintEvent* event) {
+  QPainter painter(viewport());
+  paint(painter, event->rect(), false);
+  tell_busy();
+}
+
+void TimelineCanvas::paint_frame(QPainter& painter) {
+  motion_.finish();
+  painted_ratio_ = painter.device()->devicePixelRatioF();
+  paint(painter, viewport()->rect(), true);
+  painted_ratio_.reset();
+}
+
+void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes) {
+  painter.fillRect(dirty, theme()[Role::canvas]);
+  if (session_.current() == nullptr) {
+    draw_label(painter, viewport()->rect(), Qt::AlignHCenter,
+               tr("Open a trace, drop one here, or start from a plan."), Text::body,
+               theme()[Role::text2]);
+    return;
+  }
+  const Ruler now = ruler();
+  if (rows_box().intersects(dirty)) paint_rows(painter, as_shapes);
+  if (memory_box().intersects(dirty)) {
+    memory_.paint(painter, memory_box(), kHeaderWidth, session_.axis(), now,
+                  session_.selection().cursor_ns());
+  }
+  if (minimap_box().intersects(dirty)) {
+    minimap_.paint(painter, minimap_box(), minimap_lanes(), scene_, session_.axis());
+  }
+  const QRectF below(kHeaderWidth, ruler_box().bottom(), session_.axis().width(),
+                     viewport()->height() - ruler_box().bottom());
+  paint_time_lines(painter, below, now, session_.selection());
+  paint_ruler(painter, ruler_box(), kHeaderWidth, now, session_.selection());
+  if (hasFocus() && shows_focus_ && !as_shapes) {
+    painter.setPen(QPen(theme()[Role::focus], 2));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(QRectF(viewport()->rect()).adjusted(1, 1, -1, -1));
+  }
+  paint_card(painter);
+}
+
+void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
+  painter.save();
+  painter.setClipRect(rows_box(), Qt::IntersectClip);
+  const QRectF lanes = lanes_of(rows_box());
+  paint_grid(painter, lanes);
+
+  const PixelGrid pixels = grid();
+  paint_missing(painter, lanes);
+  std::vector<TileRow> visible;
+  std::vector<std::int32_t> shown;
+  for (const SceneRow& row : scene_.rows()) {
+    const QRectF box = row_box(row);
+    if (!box.intersects(rows_box())) continue;
+    shown.push_back(row.id);
+    paint_row_header(painter, box, kHeaderWidth, row, figures_.of(row.id),
+                     hasFocus() && shows_focus_ && scene_.index_of(row) == current_lane_);
+    if (row.kind != SceneRow::Kind::section) visible.push_back({row.id, box.top(), row.height});
+  }
+  if (!motion_.is_moving()) {
+    figures_.request(scene_.content(), std::move(shown), session_.axis().window());
+  }
+  painter.save();
+  painter.setClipRect(lanes, Qt::IntersectClip);
+  if (as_shapes) {
+    paint_lanes_as_shapes(painter, pixels, visible);
+  } else {
+    layer_.paint(painter, kHeaderWidth, pixels, visible, motion_.is_moving() || drag_ == Drag::minimap);
+  }
+  paint_selection(painter);
+  painter.restore();
+  if (dragged_lane_y_ >= 0) {
+    painter.fillRect(QRectF(0, dragged_lane_y_, viewport()->width(), 2), theme()[Role::focus]);
+  }
+  painter.restore();
+}
+
+void TimelineCanvas::paint_lanes_as_shapes(QPainter& painter, const PixelGrid& pixels,
+                                           const std::vector<TileRow>& rows) const {
+  const SceneContent& content = *scene_.content();
+  const traces::Interval window = session_.axis().window();
+  std::vector<std::vector<BoxLabel>> texts;
+  std::vector<PlacedLabel> labels;
+  texts.reserve(rows.size());
+  for (const TileRow& row : rows) {
+    const LaneShapes shapes =
+        content.shapes(RowId::of(row.id), window, pixels.ns_per_pixel, theme());
+    paint_lane(painter, {kHeaderWidth, row.top}, shapes, pixels, theme());
+    texts.push_back(labels_of(shapes, pixels, theme()));
+    place_labels(texts.back(), kHeaderWidth, row.top, pixels, labels);
+  }
+  paint_box_labels(painter, std::move(labels));
+}
+
+void TimelineCanvas::paint_grid(QPainter& painter, const QRectF& lanes) const {
+  const double hairline = 1 / painter.device()->devicePixelRatioF();
+  for (const Tick& tick : ruler().ticks()) {
+    if (tick.text.isEmpty()) continue;
+    painter.fillRect(QRectF(lanes.left() + tick.pixel, lanes.top(), hairline, lanes.height()),
+                     theme()[Role::grid]);
+  }
+}
+
+// From where on events are missing, as the run was stopped.
+void TimelineCanvas::paint_missing(QPainter& painter, const QRectF& lanes) const {
+  const traces::Trace& trace = *session_.current()->trace;
+  if (trace.complete) return;
+  const double from = std::max(grid().x(trace.complete_until_ns), 0.0);
+  if (from >= lanes.width()) return;
+  painter.setBrushOrigin(QPointF(lanes.left() + grid().x(trace.complete_until_ns), 0));
+  painter.fillRect(lanes.adjusted(from, 0, 0, 0), hatch(theme()[Role::line], Hatch::cross));
+  painter.setBrushOrigin(0, 0);
+}
+
+void TimelineCanvas::paint_selection(QPainter& painter) const {
+  painter.setBrush(Qt::NoBrush);
+  if (hovered_ && hovered_->row < scene_.rows().size()) {
+    const PixelGrid pixels = grid();
+    const double from = kHeaderWidth + pixels.x(hovered_->span.start_ns);
+    const double to = std::max(kHeaderWidth + pixels.x(hovered_->span.end_ns), from + 2);
+    const QRectF row = row_box(scene_.rows()[hovered_->row]);
+    painter.setPen(QPen(theme()[Role::selection], 1));
+    painter.drawRect(QRectF(from, row.top() + hovered_->top, to - from - 1, hovered_->height)
+                         .adjusted(0.5, 0.5, 0, -0.5));
+  }
+  const auto& event = session_.selection().event();
+  if (!event) return;
+  for (const SceneArrow& arrow : scene_.arrows(*event)) {
+    const QRectF from = event_box(arrow.from), to = event_box(arrow.to);
+    if (from.isEmpty() || to.isEmpty()) continue;
+    const EventId other = arrow.from == *event ? arrow.to : arrow.from;
+    painter.setPen(QPen(theme()[Role::selection], 1));
+    painter.drawRect(event_box(other).adjusted(0.5, 0.5, -0.5, -0.5));
+    const bool is_down = to.center().y() > from.center().y();
+    paint_arrow(painter, QPointF(from.right(), is_down ? from.bottom() : from.top()),
+                QPointF(to.left(), is_down ? to.top() : to.bottom()));
+  }
+  const QRectF box = event_box(*event);
+  if (box.isEmpty()) return;
+  painter.setPen(QPen(theme()[Role::selection], 2, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+  painter.drawRect(box.adjusted(-1, -1, 1, 1));
+}
+
+void TimelineCanvas::show_card() {
+  const SceneRow* row = row_at(mouse_.y());
+  if (row == nullptr || mouse_.x() < kHeaderWidth || !viewport()->underMouse()) return;
+  hovered_ = scene_.hit(*row, ns_at(mouse_.x()), reach_ns());
+  if (!hovered_) return;
+  card_ = scene_.card(*hovered_);
+  const PixelGrid pixels = grid();
+  const QRectF own(kHeaderWidth + pixels.x(hovered_->span.start_ns),
+                   row_box(*row).top() + hovered_->top,
+                   pixels.x(hovered_->span.end_ns) - pixels.x(hovered_->span.start_ns),
+                   hovered_->height);
+  card_box_ = place_card(card_size(card_), own, mouse_, viewport()->rect());
+  viewport()->update();
+}
+
+void TimelineCanvas::hide_card() {
+  dwell_.stop();
+  if (!hovered_ && card_box_.isEmpty()) return;
+  hovered_.reset();
+  card_box_ = {};
+  viewport()->update();
+}
+
+void TimelineCanvas::paint_card(QPainter& painter) {
+  if (hovered_ && !card_box_.isEmpty()) paint_hover_card(painter, card_box_, card_);
+}
+
+}  // namespace foreshard::gui

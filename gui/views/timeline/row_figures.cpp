@@ -1,0 +1,82 @@
+#include "gui/views/timeline/row_figures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <QtConcurrentRun>
+
+#include "gui/models/base/units_text.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kResolution = 1500;  // pixels of the window, as a screen has
+
+// Nanoseconds that the row is busy within the window.
+double busy_ns(const LaneSet& lanes, std::size_t row, traces::Interval window) {
+  const double length = static_cast<double>(window.end_ns - window.start_ns);
+  const RowShapes shapes = lanes.shapes(row, ColourBy::phase, window, length / kResolution);
+  const auto within = [&](const traces::Interval& span) {
+    return static_cast<double>(std::max<std::int64_t>(
+        std::min(span.end_ns, window.end_ns) - std::max(span.start_ns, window.start_ns), 0));
+  };
+  double busy = 0;
+  for (const BoxShape& box : shapes.boxes) busy += within(box.span);
+  for (const ColumnShape& column : shapes.columns) {
+    double share = 0;
+    for (const ColumnShape::Part& part : column.parts) share += part.share;
+    busy += within(column.cell) * std::min(share, 1.0);
+  }
+  return std::min(busy, length);
+}
+
+}  // namespace
+
+RowFigures::RowFigures(QObject* parent) : QObject(parent) {
+  connect(&watcher_, &QFutureWatcherBase::finished, this, [this] {
+    figures_ = watcher_.result();
+    is_busy_ = false;
+    Q_EMIT changed();
+    if (std::exchange(is_wanted_, false)) start();
+  });
+}
+
+void RowFigures::request(std::shared_ptr<const SceneContent> content,
+                         std::vector<std::int32_t> rows, traces::Interval window) {
+  if (content == latest_.content && rows == latest_.rows && window == latest_.window) return;
+  latest_ = {std::move(content), std::move(rows), window};
+  if (is_busy_) {
+    is_wanted_ = true;
+  } else {
+    start();
+  }
+}
+
+void RowFigures::start() {
+  is_busy_ = true;
+  watcher_.setFuture(QtConcurrent::run([request = latest_] { return made(request); }));
+}
+
+RowFigures::Figures RowFigures::made(const Request& request) {
+  Figures figures;
+  const double length =
+      static_cast<double>(std::max<std::int64_t>(request.window.end_ns - request.window.start_ns, 1));
+  for (const std::int32_t number : request.rows) {
+    const RowId id = RowId::of(number);
+    if (id.kind != RowId::Kind::lane) continue;
+    const LaneSet& lanes = *request.content->parts[static_cast<std::size_t>(id.document)].document->lanes;
+    const Row& row = lanes.rows()[id.index];
+    if (row.depth > 0 || row.kind == RowKind::phase || row.kind == RowKind::unit) continue;
+    const double busy = busy_ns(lanes, id.index, request.window);
+    figures[number] = row.kind == RowKind::exposed ? time_figure(busy).text()
+                                                   : percent_text(busy / length);
+  }
+  return figures;
+}
+
+QString RowFigures::of(std::int32_t row) const {
+  const auto known = figures_.find(row);
+  return known == figures_.end() ? QString() : known->second;
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,122 @@
+// What the timeline shows, from top to bottom: the rows of every open document, which of them are
+// folded, pinned, hidden or moved, and what is at a place of a row. Painting and input are elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <QFutureWatcher>
+#include <QObject>
+#include <QString>
+
+#include "gui/models/session/session.hpp"
+#include "gui/views/timeline/hover_card.hpp"
+#include "gui/views/timeline/scene_row.hpp"
+#include "gui/views/timeline/tile_layer.hpp"
+
+namespace foreshard::gui {
+
+struct SceneHit {
+  std::size_t row = 0;
+  traces::Interval span;
+  double top = 0, height = 0;    // of its box, within the row
+  std::optional<EventId> event;  // none: a phase, a unit
+  std::string unit;
+  QString title;
+};
+
+struct ScenePlace {
+  std::size_t row = 0;
+  double top = 0, height = 0;
+};
+
+struct SceneArrow {
+  EventId from, to;
+};
+
+// The step that times are counted from.
+struct StepLabel {
+  QString title, note;
+  std::int64_t origin_ns = 0;
+};
+
+class Scene : public QObject {
+  Q_OBJECT
+ public:
+  explicit Scene(Session& session);
+
+  // After documents were opened, closed or replaced; what was folded stays so.
+  void take_documents();
+  void lay_out();
+  // Which units are in view decides how high their rows are: whether that has changed.
+  bool is_layout_stale() const;
+  bool is_busy() const { return is_busy_; }
+
+  const std::vector<SceneRow>& rows() const { return rows_; }
+  double height() const { return height_; }
+  const SceneRow* row_at(double y) const;
+  std::size_t index_of(const SceneRow& row) const {
+    return static_cast<std::size_t>(&row - rows_.data());
+  }
+
+  // By the row's index; on a section all of its rows are meant.
+  void fold(std::size_t row);
+  void pin(std::size_t row);  // to the top, or back
+  void hide(std::size_t row);
+  void show_hidden();
+  void move(std::size_t row, std::size_t before);
+
+  // What is at that moment, or within so many nanoseconds of it.
+  std::optional<SceneHit> hit(const SceneRow& row, std::int64_t ns, double reach_ns) const;
+  traces::Interval span(EventId event) const;
+  std::optional<ScenePlace> place(EventId event) const;  // none: its row is not shown
+  std::optional<EventId> beside(EventId event, int by) const;  // in its lane
+  std::optional<EventId> first_in_lane(std::size_t row, std::int64_t from_ns) const;
+  std::optional<EventId> twin_in_rank(EventId event, int by) const;
+  std::optional<EventId> twin_in_step(EventId event, int by) const;
+  std::vector<SceneArrow> arrows(EventId event) const;
+
+  StepLabel step_label(std::int64_t ns) const;
+  traces::Interval step_at(std::int64_t ns) const;
+  const std::map<std::int32_t, traces::Interval>& steps() const { return steps_; }
+  HoverCard card(const SceneHit& hit) const;
+  QString card_text(EventId event) const;
+
+  const std::shared_ptr<const SceneContent>& content() const { return content_; }
+  void next_colouring();
+
+ Q_SIGNALS:
+  void changed();  // what is drawn, not only where
+
+ private:
+  const Document& document(int index) const;
+  void lay_out_group(int document, std::size_t group);
+  void lay_out_units();
+  void add(SceneRow row);
+  std::int32_t base_id(std::size_t row) const;
+  SceneRow lane_row(int document, std::size_t index) const;
+  std::vector<std::size_t> units_in_view() const;
+
+  Session& session_;
+  std::shared_ptr<const SceneContent> content_;
+  std::map<std::int32_t, traces::Interval> steps_;  // of the current document, by number
+  std::vector<SceneRow> rows_;
+  std::unordered_map<std::int32_t, std::size_t> row_of_id_;
+  double height_ = 0;
+  std::vector<std::size_t> units_shown_;
+
+  std::set<std::int32_t> folded_, hidden_;
+  std::vector<std::int32_t> pinned_;
+  std::map<std::int32_t, double> moved_;  // to this place among its group's rows
+
+  QFutureWatcher<std::shared_ptr<const GatheredUnits>> gathering_;
+  bool is_busy_ = false;
+  mutable std::optional<std::pair<EventId, std::vector<SceneArrow>>> arrows_;
+};
+
+}  // namespace foreshard::gui

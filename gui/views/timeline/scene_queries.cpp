@@ -1,0 +1,197 @@
+// What is at a place of the scene, and how events belong together.
+#include <algorithm>
+#include <cmath>
+
+#include "gui/models/base/units_text.hpp"
+#include "gui/models/timeline/card.hpp"
+#include "gui/models/timeline/row_text.hpp"
+#include "gui/views/timeline/scene.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kBoxGap = 1;
+
+const LaneSet& lanes_of(const SceneContent& content, int document) {
+  return *content.parts[static_cast<std::size_t>(document)].document->lanes;
+}
+
+QString duration_of(const traces::Interval& span) {
+  return time_figure(static_cast<double>(span.end_ns - span.start_ns)).text();
+}
+
+// The item at that moment, else the nearest within reach; size() where there is none.
+std::size_t item_at(const Row& row, std::int64_t ns, double reach_ns) {
+  const auto distance = [&](std::size_t item) {
+    const traces::Interval span = row.span(item);
+    return static_cast<double>(std::max({span.start_ns - ns, ns - span.end_ns, std::int64_t{0}}));
+  };
+  const std::size_t after = row.first_ending_after(ns);
+  std::size_t best = row.size();
+  double nearest = reach_ns;
+  for (const std::size_t item : {after, after - 1}) {
+    if (item >= row.size() || distance(item) > nearest) continue;
+    best = item;
+    nearest = std::min(nearest, distance(item) - 0.5);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<SceneHit> Scene::hit(const SceneRow& row, std::int64_t ns, double reach_ns) const {
+  if (row.kind == SceneRow::Kind::section) return std::nullopt;
+  const RowId id = RowId::of(row.id);
+  SceneHit hit;
+  hit.row = index_of(row);
+  hit.top = kBoxGap;
+  hit.height = row.height - 2 * kBoxGap;
+  if (row.kind == SceneRow::Kind::unit) {
+    const GatheredUnit& unit = content_->gathered->units[id.index];
+    hit.unit = document(id.document).trace->strings[unit.unit];
+    hit.title = short_unit(hit.unit);
+    for (const GatheredSpan& span : unit.spans) {
+      if (static_cast<double>(span.held.start_ns - ns) > reach_ns ||
+          static_cast<double>(ns - span.held.end_ns) > reach_ns) {
+        continue;
+      }
+      hit.span = span.held;
+      return hit;
+    }
+    return std::nullopt;
+  }
+  const Row& lane = lanes_of(*content_, id.document).rows()[id.index];
+  const std::size_t item = item_at(lane, ns, reach_ns);
+  if (item >= lane.size()) return std::nullopt;
+  hit.span = lane.span(item);
+  hit.title = box_text(lane, item).full;
+  hit.unit = lane.trace().strings[lane.unit(item)];
+  if (const std::int32_t event = lane.event(item); event != traces::kNone) {
+    hit.event = EventId{id.document, event};
+  }
+  return hit;
+}
+
+traces::Interval Scene::span(EventId id) const {
+  const traces::Event& event =
+      document(id.document).trace->events[static_cast<std::size_t>(id.event)];
+  return {event.start_ns, event.end_ns};
+}
+
+std::optional<ScenePlace> Scene::place(EventId event) const {
+  if (event.document < 0 || event.document >= static_cast<int>(content_->parts.size())) {
+    return std::nullopt;
+  }
+  RowId id;
+  id.document = event.document;
+  id.index = lanes_of(*content_, event.document).place(event.event).row;
+  for (const bool is_low : {false, true}) {
+    id.is_low = is_low;
+    if (const auto row = row_of_id_.find(id.number()); row != row_of_id_.end()) {
+      return ScenePlace{row->second, kBoxGap, rows_[row->second].height - 2 * kBoxGap};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<EventId> Scene::beside(EventId event, int by) const {
+  const LaneSet& lanes = lanes_of(*content_, event.document);
+  const RowPlace place = lanes.place(event.event);
+  if (place.row >= lanes.rows().size()) return std::nullopt;
+  const Row& row = lanes.rows()[place.row];
+  const std::size_t item = place.item + static_cast<std::size_t>(by);  // below 0: beyond the size
+  if (item >= row.size()) return std::nullopt;
+  return EventId{event.document, row.event(item)};
+}
+
+std::optional<EventId> Scene::first_in_lane(std::size_t row, std::int64_t from_ns) const {
+  if (row >= rows_.size() || rows_[row].kind != SceneRow::Kind::lane) return std::nullopt;
+  const RowId id = RowId::of(rows_[row].id);
+  const Row& lane = lanes_of(*content_, id.document).rows()[id.index];
+  const std::size_t item = lane.first_ending_after(from_ns);
+  if (lane.is_derived() || item >= lane.size()) return std::nullopt;
+  return EventId{id.document, lane.event(item)};
+}
+
+std::optional<EventId> Scene::twin_in_rank(EventId event, int by) const {
+  const auto twin = same_in_rank(lanes_of(*content_, event.document), event.event, by);
+  return twin ? std::optional(EventId{event.document, *twin}) : std::nullopt;
+}
+
+std::optional<EventId> Scene::twin_in_step(EventId event, int by) const {
+  const auto twin = same_in_step(lanes_of(*content_, event.document), event.event, by);
+  return twin ? std::optional(EventId{event.document, *twin}) : std::nullopt;
+}
+
+std::vector<SceneArrow> Scene::arrows(EventId event) const {
+  if (arrows_ && arrows_->first == event) return arrows_->second;
+  std::vector<SceneArrow> arrows;
+  if (event.document < static_cast<int>(content_->parts.size())) {
+    const EventLinks links = links_of(lanes_of(*content_, event.document), event.event);
+    const auto of = [&](EventIndex other) { return EventId{event.document, other}; };
+    if (links.waited_for) arrows.push_back({of(*links.waited_for), event});
+    if (links.launched_by) arrows.push_back({of(*links.launched_by), event});
+    if (links.then) arrows.push_back({event, of(*links.then)});
+    for (const EventIndex partner : links.partners) arrows.push_back({event, of(partner)});
+  }
+  arrows_.emplace(event, arrows);
+  return arrows;
+}
+
+// The step at that moment, or the last that began before it.
+StepLabel Scene::step_label(std::int64_t ns) const {
+  StepLabel label{tr("Trace"), tr("time from its start"), session_.axis().bounds().start_ns};
+  for (const auto& [step, span] : steps_) {
+    if (span.start_ns <= ns && span.start_ns >= label.origin_ns) {
+      label.title = step == 0 ? tr("Set-up") : tr("Step %1").arg(step);
+      label.origin_ns = span.start_ns;
+    }
+  }
+  return label;
+}
+
+traces::Interval Scene::step_at(std::int64_t ns) const {
+  for (const auto& [step, span] : steps_) {
+    if (ns >= span.start_ns && ns < span.end_ns) return span;
+  }
+  return session_.steady_step();
+}
+
+HoverCard Scene::card(const SceneHit& hit) const {
+  const SceneRow& row = rows_[hit.row];
+  const RowId id = RowId::of(row.id);
+  HoverCard out;
+  out.title = hit.title;
+  out.facts.emplace_back(tr("Duration"), duration_of(hit.span));
+  if (hit.event) {
+    const Document& one = document(hit.event->document);
+    const Card card = card_of(*one.lanes, hit.event->event, one.is_predicted(), false);
+    out.title = card.name;
+    out.swatch = theme()[card.colour];
+    out.subtitle = card.place;
+    for (const CardFact& fact : card.facts) out.facts.emplace_back(fact.label, fact.value);
+    out.note = card.cost;
+    return out;
+  }
+  const SceneContent& content = *content_;
+  const LaneShapes shapes = content.shapes(id, hit.span, 1, theme());
+  if (!shapes.boxes.empty()) out.swatch = shapes.boxes.back().fill;
+  if (row.kind != SceneRow::Kind::unit) return out;
+  const GatheredUnit& unit = content.gathered->units[id.index];
+  out.facts.clear();
+  for (const GatheredSpan& span : unit.spans) {
+    if (!(span.held == hit.span)) continue;
+    out.facts.emplace_back(tr("All-gather"), duration_of(span.gathering));
+    out.facts.emplace_back(tr("Unsharded"), duration_of(span.held));
+    out.facts.emplace_back(tr("In use"), duration_of(span.used));
+  }
+  if (unit.bytes > 0) out.facts.emplace_back(tr("Size"), bytes_figure(unit.bytes).text());
+  return out;
+}
+
+QString Scene::card_text(EventId event) const {
+  const Document& one = document(event.document);
+  return card_of(*one.lanes, event.event, one.is_predicted(), true).text();
+}
+
+}  // namespace foreshard::gui

@@ -1,0 +1,74 @@
+// A row of the timeline as it is laid out, and what it shows of a stretch of time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <QColor>
+#include <QString>
+
+#include "gui/models/session/document.hpp"
+#include "gui/models/timeline/gathered_units.hpp"
+#include "gui/models/timeline/lane_set.hpp"
+#include "gui/paint/theme.hpp"
+#include "gui/views/timeline/lane_painter.hpp"
+
+namespace foreshard::gui {
+
+constexpr double kHeaderWidth = 176;  // of the lanes' titles and figures
+
+struct LegendEntry {
+  QString text;
+  QColor colour;
+  bool is_ramp = false;  // the colours of units
+  bool is_line = false;
+};
+
+// What a row is of, as one number: it stays while rows are folded, hidden and moved, and tiles are
+// kept by it. Rows of another height have another number.
+struct RowId {
+  enum class Kind : std::uint8_t { lane, unit, group, units };  // the last two: headers of sections
+
+  Kind kind = Kind::lane;
+  int document = 0;
+  std::size_t index = 0;  // of LaneSet::rows, of GatheredUnits::units, of LaneSet::groups
+  bool is_low = false;    // a folded lane, one of many units
+
+  std::int32_t number() const;
+  static RowId of(std::int32_t number);
+};
+
+struct SceneRow {
+  enum class Kind : std::uint8_t { section, lane, unit };
+
+  Kind kind = Kind::lane;
+  std::int32_t id = 0;  // RowId::number()
+  QString title, note;
+  std::vector<LegendEntry> legend;  // of sections
+  double top = 0, height = 0;       // from the first row's top
+  bool is_open = true;
+  bool is_predicted = false;
+  bool is_pinned = false;
+};
+
+// What rows are drawn from; workers share it.
+struct SceneContent {
+  struct Part {
+    DocumentPtr document;
+    bool is_pale = false;  // a prediction next to a measured run
+  };
+  std::vector<Part> parts;                            // of each open document
+  std::shared_ptr<const GatheredUnits> gathered;      // of the current one
+  int current = -1;
+  ColourBy colouring = ColourBy::phase;
+
+  double height_of(const RowId& row) const;
+  // Any thread.
+  LaneShapes shapes(const RowId& row, traces::Interval window, double ns_per_pixel,
+                    const Theme& theme) const;
+};
+
+QColor colour_of(const Fill& fill, const Theme& theme);
+
+}  // namespace foreshard::gui

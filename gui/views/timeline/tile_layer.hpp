@@ -1,0 +1,57 @@
+// Draws the visible part of rows from their tiles, and the labels of their boxes.
+//
+// Where a tile is missing the nearest other scale is stretched; where no scale has anything the frame
+// waits a moment for the workers.
+#pragma once
+
+#include <vector>
+
+#include <QPainter>
+
+#include "gui/views/timeline/pixel_grid.hpp"
+#include "gui/views/timeline/tile_cache.hpp"
+
+namespace foreshard::gui {
+
+struct TileRow {
+  std::int32_t id = 0;  // as TileKey has it
+  double top = 0, height = 0;
+};
+
+class TileLayer {
+ public:
+  explicit TileLayer(TileCache& cache) : cache_(cache) {}
+
+  // Rows' tops are the painter's; the lanes begin at `left`. While the scale `is_changing` only what
+  // nothing stands in for is asked for.
+  void paint(QPainter& painter, double left, const PixelGrid& grid, const std::vector<TileRow>& rows,
+             bool is_changing);
+
+ private:
+  struct Piece {  // of a row, in pixels from the origin, drawn from a tile of some scale
+    const Tile* tile;
+    double ns_per_pixel;
+    std::int64_t index;
+    std::int64_t from, to;
+  };
+  struct Span {
+    std::int64_t from, to;
+  };
+
+  std::vector<Piece> pieces(const PixelGrid& grid, const TileRow& row, std::vector<Span>* holes);
+  std::vector<TileKey> missing(const PixelGrid& grid, const TileRow& row) const;
+
+  TileCache& cache_;
+};
+
+// Labels where they fit, longest boxes first and at most 600 (see design of the level of detail).
+struct PlacedLabel {
+  QRectF box;  // what is seen of the box
+  const BoxLabel* label;
+};
+// Adds what of the labels is in view; the lanes begin at `left`, the row at `top`.
+void place_labels(const std::vector<BoxLabel>& texts, double left, double top, const PixelGrid& grid,
+                  std::vector<PlacedLabel>& labels);
+void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels);
+
+}  // namespace foreshard::gui

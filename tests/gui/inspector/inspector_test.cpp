@@ -1,0 +1,193 @@
+// The inspector in a window: which page it shows, that its figures are those of the analysis and the
+// trace, and that links, twins and buttons lead on.
+#include "gui/views/inspector/inspector.hpp"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+#include "gui/models/base/units_text.hpp"
+#include "gui/views/inspector/step_panel.hpp"
+#include "gui/views/inspector/step_summary.hpp"
+#include "gui/views/inspector/twin_strip.hpp"
+#include "tests/gui/inspector/recording.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+QPushButton& button(const QWidget& panel, const char* text) {
+  for (QPushButton* one : panel.findChildren<QPushButton*>()) {
+    if (one->text() == QString::fromLatin1(text)) return *one;
+  }
+  throw std::runtime_error(std::string("there is no button ") + text);
+}
+
+class InspectorTest : public testing::Test {
+ protected:
+  InspectorTest() : inspector_(session_) {
+    session_.add(recording());
+    inspector_.resize(320, 860);
+    inspector_.show();
+  }
+
+  const traces::Trace& trace() const { return *session_.current()->trace; }
+  // Of rank 0's last step, on its device.
+  EventIndex event_of(const std::string& name) const {
+    EventIndex found = -1;
+    for (std::size_t n = 0; n < trace().events.size(); ++n) {
+      const traces::Event& one = trace().events[n];
+      const traces::Lane& lane = trace().lanes[static_cast<std::size_t>(one.lane)];
+      if (lane.rank == 0 && lane.device && trace().strings[one.name] == name) {
+        found = static_cast<EventIndex>(n);
+      }
+    }
+    return found;
+  }
+  void select(const std::string& name) {
+    session_.selection().select(EventId{0, event_of(name)});
+    ASSERT_TRUE(finishes(inspector_));
+  }
+
+  Session session_;
+  Inspector inspector_;
+};
+
+TEST_F(InspectorTest, ShowsTheStepWhileNothingIsSelected) {
+  EXPECT_EQ(inspector_.currentWidget(), &inspector_.step_panel());
+  const profiler::StepAnalysis& step = session_.current()->analysis->ranks[0].steps.back();
+  EXPECT_EQ(inspector_.step_panel().head().headline().figure.text(),
+            time_figure(static_cast<double>(step.duration_ns)).text());
+}
+
+TEST_F(InspectorTest, StepsTimesAddUpToTheSpan) {
+  const StepSummary summary = summarise_step(*session_.current(), 0);
+  double sum = 0;
+  for (const Share& share : summary.shares) sum += share.amount;
+  const profiler::StepAnalysis& step = session_.current()->analysis->ranks[0].steps.back();
+  EXPECT_DOUBLE_EQ(sum, static_cast<double>(step.time.span_ns));
+  EXPECT_FALSE(summary.path.empty());
+  EXPECT_FALSE(summary.sentences.empty());
+}
+
+TEST_F(InspectorTest, StepIsThatOfTheChosenRank) {
+  session_.selection().set_rank(1);
+  EXPECT_EQ(inspector_.step_panel().head().headline().whose, QStringLiteral("rank 1"));
+}
+
+TEST_F(InspectorTest, ShowsTheSelectedEvent) {
+  select("reduce_scatter");
+  EXPECT_EQ(inspector_.currentWidget(), &inspector_.selection_panel());
+  const SelectionContent& content = inspector_.selection_panel().content();
+  const traces::Event& event = trace().events[static_cast<std::size_t>(event_of("reduce_scatter"))];
+  EXPECT_EQ(content.headline.title, QStringLiteral("reduce_scatter"));
+  EXPECT_EQ(content.headline.figure.text(),
+            time_figure(static_cast<double>(event.end_ns - event.start_ns)).text());
+  EXPECT_EQ(content.key.toStdString(), trace().strings[event.stable_key]);
+  EXPECT_FALSE(content.links.empty());
+}
+
+TEST_F(InspectorTest, TwinsAreAllOfTheOperatorInTheStep) {
+  select("reduce_scatter");
+  const SelectionContent& content = inspector_.selection_panel().content();
+  const traces::Event& selected =
+      trace().events[static_cast<std::size_t>(event_of("reduce_scatter"))];
+  std::size_t like = 0;
+  for (const traces::Event& one : trace().events) {
+    like += one.lane == selected.lane && one.step == selected.step && one.name == selected.name;
+  }
+  EXPECT_EQ(content.twins.size(), like);
+  EXPECT_EQ(content.twin_events[static_cast<std::size_t>(content.current_twin)],
+            *session_.selection().event());
+}
+
+TEST_F(InspectorTest, LinksAndTwinsLeadToTheirEvents) {
+  select("reduce_scatter");
+  const SelectionContent before = inspector_.selection_panel().content();
+  auto* const links = inspector_.selection_panel().findChildren<FactList*>().last();
+  QTest::mouseClick(links, Qt::LeftButton, {}, links->row_centre(0));
+  EXPECT_EQ(*session_.selection().event(), before.link_events[0]);
+  ASSERT_TRUE(finishes(inspector_));
+
+  select("reduce_scatter");
+  auto* const twins = inspector_.selection_panel().findChild<TwinStrip*>();
+  ASSERT_GT(before.twins.size(), 1U);
+  const int other = before.current_twin == 0 ? 1 : before.current_twin - 1;
+  QTest::mouseClick(twins, Qt::LeftButton, {}, twins->bar(other).center().toPoint());
+  EXPECT_EQ(*session_.selection().event(), before.twin_events[static_cast<std::size_t>(other)]);
+}
+
+TEST_F(InspectorTest, ButtonsZoomMarkAndCopy) {
+  select("all_gather");
+  const traces::Event& event = trace().events[static_cast<std::size_t>(event_of("all_gather"))];
+  SelectionPanel& panel = inspector_.selection_panel();
+  QTest::mouseClick(&button(panel, "Mark"), Qt::LeftButton);
+  EXPECT_EQ(session_.selection().marks(), std::vector<std::int64_t>{event.start_ns});
+  session_.axis().set_width(1000);
+  QTest::mouseClick(&button(panel, "Zoom to it"), Qt::LeftButton);
+  EXPECT_NEAR(static_cast<double>(session_.axis().start_ns()), static_cast<double>(event.start_ns),
+              1000);
+  QTest::mouseClick(&button(panel, "Copy"), Qt::LeftButton);
+  EXPECT_TRUE(QGuiApplication::clipboard()->text().contains(QStringLiteral("all_gather")));
+}
+
+TEST_F(InspectorTest, WhatWasSetLastIsShown) {
+  const traces::Interval step = session_.steady_step();
+  select("reduce_scatter");
+  session_.selection().set_range(step);
+  EXPECT_EQ(inspector_.currentWidget(), &inspector_.range_panel());
+  select("all_gather");
+  EXPECT_EQ(inspector_.currentWidget(), &inspector_.selection_panel());
+  session_.selection().select(std::nullopt);
+  EXPECT_EQ(inspector_.currentWidget(), &inspector_.range_panel());
+  session_.selection().clear();
+  EXPECT_EQ(inspector_.currentWidget(), &inspector_.step_panel());
+}
+
+TEST_F(InspectorTest, RangeOfAStepHasTheStepsLength) {
+  session_.selection().set_range(session_.steady_step());
+  ASSERT_TRUE(finishes(inspector_));
+  const Headline& headline = inspector_.range_panel().head().headline();
+  const traces::Interval step = session_.steady_step();
+  EXPECT_EQ(headline.figure.text(),
+            time_figure(static_cast<double>(step.end_ns - step.start_ns)).text());
+  EXPECT_TRUE(inspector_.as_text().contains(QStringLiteral("Compute")));
+}
+
+TEST_F(InspectorTest, ClosedDocumentsLeaveNothingBehind) {
+  select("all_gather");
+  session_.close(0);
+  EXPECT_EQ(inspector_.currentWidget(), &inspector_.step_panel());
+}
+
+TEST(InspectorClosing, DuringItsWorkIsClean) {
+  Session session;
+  session.add(recording());
+  for (int n = 0; n < 20; ++n) {
+    Inspector inspector(session);
+    session.selection().set_range(traces::Interval{n, 1'000'000'000});
+    session.selection().select(EventId{0, n});
+  }
+}
+
+TEST(InspectorDocuments, OthersRecordingsHaveASummaryToo) {
+  for (const char* name :
+       {"drawn_gpu.sqlite", "pytorch_cpu", "snapshot.pickle", "out_of_memory.fst.gz"}) {
+    Session session;
+    session.add(recording(name));
+    Inspector inspector(session);
+    inspector.resize(320, 860);
+    EXPECT_FALSE(inspector.grab().isNull()) << name;
+    EXPECT_FALSE(inspector.as_text().isEmpty()) << name;
+    for (EventIndex event = 0; event < 20 && !session.current()->trace->events.empty(); ++event) {
+      session.selection().select(EventId{0, event});
+    }
+    EXPECT_TRUE(finishes(inspector));
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::gui

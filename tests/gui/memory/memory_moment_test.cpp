@@ -1,0 +1,170 @@
+// Who owns what, and the map of blocks, against the tally that replays every event from the beginning.
+#include "gui/models/memory/memory_moment.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gui/models/memory/rank_memory.hpp"
+#include "models/llama/llama_config.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "tests/gui/memory/random_memory.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+std::int64_t sum_of(const std::vector<MemoryOwner>& owners) {
+  std::int64_t sum = 0;
+  for (const MemoryOwner& owner : owners) {
+    sum += owner.bytes;
+    if (owner.parts.empty()) continue;
+    EXPECT_EQ(sum_of(owner.parts), owner.bytes) << owner.name.toStdString();
+  }
+  return sum;
+}
+
+TEST(AllocatorStates, AnyMomentIsWhatReplayingFromTheBeginningGives) {
+  const auto trace = std::make_shared<traces::Trace>(tests::random_memory(30000, 5));
+  const AllocatorStates states(trace, 0);
+  for (const std::size_t count : {0u, 1u, 777u, 9000u, 20000u, 31234u, 1u << 30}) {
+    AllocatorState naive;
+    const std::size_t events = std::min(count, trace->memory.size());
+    for (std::size_t n = 0; n < events; ++n) naive.apply(trace->memory[n]);
+    const AllocatorState found = states.after(count);
+    EXPECT_EQ(found.tally.levels(), naive.tally.levels());
+    EXPECT_EQ(found.tally.device_blocks(), naive.tally.device_blocks());
+    EXPECT_EQ(found.awaiting_free, naive.awaiting_free);
+    EXPECT_EQ(found.segments.size(), naive.segments.size());
+  }
+}
+
+TEST(AllocatorState, GivesBackTheMiddleOfASegment) {
+  AllocatorState state;
+  traces::MemoryEvent event;
+  event.action = traces::MemoryAction::segment_alloc;
+  event.address = 100;
+  event.bytes = 100;
+  state.apply(event);
+  event.action = traces::MemoryAction::segment_free;
+  event.address = 130;
+  event.bytes = 20;
+  state.apply(event);
+  ASSERT_EQ(state.segments.size(), 2u);
+  EXPECT_EQ(state.segments.at(100).bytes, 30);
+  EXPECT_EQ(state.segments.at(150).bytes, 50);
+}
+
+TEST(BlockMap, CoversTheSegmentsAndHoldsTheLiveBlocks) {
+  const auto trace = std::make_shared<traces::Trace>(tests::random_memory(9000, 8));
+  const AllocatorStates states(trace, 0);
+  for (std::size_t events = 0; events < trace->memory.size(); events += 501) {
+    const AllocatorState state = states.after(events);
+    const BlockMap map = block_map(*trace, state);
+    std::int64_t reserved = 0, allocated = 0, covered = 0;
+    std::size_t blocks = 0;
+    for (const MapPool& pool : map.pools) {
+      reserved += pool.reserved;
+      allocated += pool.allocated;
+      std::int64_t offset = 0;
+      for (const MapBlock& block : pool.blocks) {
+        ASSERT_EQ(block.offset, offset);
+        offset += block.bytes;
+        covered += block.bytes;
+        if (block.use != MapBlock::Use::allocated) continue;
+        ++blocks;
+        ASSERT_EQ(state.tally.device_blocks().at(block.address), block.allocation);
+      }
+    }
+    EXPECT_EQ(reserved, state.tally.levels().reserved);
+    EXPECT_EQ(covered, reserved);
+    EXPECT_EQ(allocated, state.tally.levels().allocated);
+    EXPECT_EQ(blocks, state.tally.device_blocks().size());
+    EXPECT_EQ(map.misfits, 0);
+  }
+}
+
+TEST(BlockMap, RowsAreAPowerOfTwoAndAsManyAsFit) {
+  BlockMap map;
+  map.pools.resize(2);
+  map.pools[0].reserved = (std::int64_t{5} << 30) + 1;
+  map.pools[1].reserved = std::int64_t{1} << 20;
+  EXPECT_EQ(map.bytes_per_row(7), std::int64_t{1} << 30);
+  EXPECT_EQ(map.bytes_per_row(6), std::int64_t{2} << 30);
+  EXPECT_EQ(map.bytes_per_row(0), std::int64_t{8} << 30);  // a pool has at least one
+}
+
+TEST(OwnerName, IsTakenApart) {
+  EXPECT_EQ(owner_name("model.layers.21.mlp.gate_proj.weight: shard"),
+            (OwnerName{"layers", "layers.21", "mlp.gate_proj", "shard"}));
+  EXPECT_EQ(owner_name("layers.0: linear"), (OwnerName{"layers", "layers.0", "", "linear"}));
+  EXPECT_EQ(owner_name("lm_head: logits"), (OwnerName{"", "lm_head", "", "logits"}));
+  EXPECT_EQ(owner_name("model.embed_tokens.weight: shard"),
+            (OwnerName{"", "embed_tokens", "", "shard"}));
+  EXPECT_EQ(owner_name("rope table"), (OwnerName{"", "", "", "rope table"}));
+  EXPECT_EQ(owner_name(""), OwnerName());
+}
+
+TEST(MemoryMoment, SharesAndTreesAddUpToWhatIsAllocated) {
+  const auto trace = std::make_shared<traces::Trace>(tests::random_memory(4000, 3));
+  const RankMemory memory({trace, nullptr, nullptr, false}, 0);
+  for (std::size_t sample = 0; sample < memory.curve()->size(); sample += 201) {
+    const MemoryMoment moment = memory.moment(sample).moment;
+    EXPECT_EQ(moment.allocated, memory.curve()->allocated(sample));
+    EXPECT_EQ(moment.reserved, memory.curve()->reserved(sample));
+    std::int64_t shares = 0;
+    for (const CategoryShare& share : moment.categories) shares += share.bytes;
+    EXPECT_EQ(shares, moment.allocated);
+    EXPECT_EQ(sum_of(moment.by_unit), moment.allocated);
+    EXPECT_EQ(sum_of(moment.by_operator), moment.allocated);
+  }
+}
+
+class TinyPrediction : public testing::Test {
+ protected:
+  TinyPrediction() {
+    const auto model = load_llama_config("llama-tiny-3m");
+    const auto job = make_job(*model, Plan(), "plan", 2);
+    simulator::PredictionOptions options;
+    options.keeps_memory_records = options.wants_explanation = true;
+    options.device_memory = std::int64_t{1} << 30;
+    prediction = std::make_shared<simulator::Prediction>(simulator::predict(*job, options));
+    trace = std::make_shared<traces::Trace>(simulator::to_trace(*job, *prediction, "test"));
+    analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*trace));
+  }
+  std::shared_ptr<const simulator::Prediction> prediction;
+  std::shared_ptr<const traces::Trace> trace;
+  std::shared_ptr<const profiler::Analysis> analysis;
+};
+
+TEST_F(TinyPrediction, PeaksAreTheAllocatorsOwn) {
+  const RankMemory memory({trace, analysis, prediction, true}, 0);
+  const auto& peaks = prediction->ranks_memory.at(0).peaks;
+  EXPECT_EQ(memory.curve()->allocated(memory.curve()->peak()), peaks.allocated);
+  EXPECT_EQ(memory.curve()->peak_reserved(), peaks.reserved);
+  EXPECT_EQ(memory.curve()->best_clock(), MemoryClock::device_time);
+  EXPECT_EQ(memory.capacity(), prediction->capacity);
+  EXPECT_EQ(memory.answer().state, Role::ok);
+  EXPECT_EQ(memory.answer().lead, QStringLiteral("The step fits:"));
+  EXPECT_EQ(memory.answer().explanation,
+            QString::fromStdString(peak_sentence(*prediction->explanation)));
+}
+
+TEST_F(TinyPrediction, BlocksOfEqualLayersAreOneOwner) {
+  const RankMemory memory({trace, analysis, prediction, true}, 0);
+  const MemoryMoment moment = memory.moment(memory.curve()->peak()).moment;
+  const auto group = std::find_if(
+      moment.by_unit.begin(), moment.by_unit.end(),
+      [](const auto& owner) { return owner.name == QStringLiteral("decoder blocks × 4"); });
+  ASSERT_NE(group, moment.by_unit.end());
+  EXPECT_EQ(group->parts.size(), 4u);
+  EXPECT_TRUE(group->parts[0].name.startsWith(QStringLiteral("layers.")));
+  EXPECT_FALSE(moment.by_operator.empty());
+}
+
+TEST(RankMemory, OfATraceWithoutMemorySaysSo) {
+  const RankMemory memory({std::make_shared<traces::Trace>(), nullptr, nullptr, false}, 0);
+  EXPECT_TRUE(memory.is_empty());
+  EXPECT_EQ(memory.answer().state, Role::warn);
+  EXPECT_FALSE(memory.answer().lead.isEmpty());
+}
+
+}  // namespace
+}  // namespace foreshard::gui

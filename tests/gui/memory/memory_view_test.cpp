@@ -1,0 +1,298 @@
+// The memory view driven by real keys and mouse.
+#include "gui/views/memory/memory_view.hpp"
+
+#include <QtTest>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "models/llama/llama_config.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "tests/gui/memory/random_memory.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+void wait_for(const MemoryView& view) {
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !view.is_busy(); }, 30000));
+  QCoreApplication::processEvents();  // lays out what the results changed
+}
+
+// A session with what-ifs of a tiny model, and the view of it in a window.
+class MemoryViewTest : public testing::Test {
+ protected:
+  MemoryViewTest() : view(session) {
+    view.resize(1100, 800);
+    view.show();
+    view.inspector()->resize(320, 800);
+    view.inspector()->show();
+  }
+
+  void show(traces::Trace trace, Source source = Source::measured) {
+    session.add(make_document(std::move(trace), source, QStringLiteral("run.fst"), {}));
+    wait_for(view);
+  }
+  void show_random() { show(tests::random_memory(2000, 4)); }
+  void press(int key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(&view, static_cast<Qt::Key>(key), modifiers);
+    wait_for(view);
+  }
+  MemoryInspector& inspector() { return *qobject_cast<MemoryInspector*>(view.inspector()); }
+  const Sentence& sentence() { return qobject_cast<SentenceStrip*>(view.strip())->sentence(); }
+  const MemoryCurve& curve() { return *view.memory()->curve(); }
+
+  Session session;
+  MemoryView view;
+};
+
+TEST_F(MemoryViewTest, OpensAtThePeakInTheDevicesTime) {
+  show_random();
+  EXPECT_EQ(view.clock(), MemoryClock::device_time);
+  EXPECT_EQ(view.sample(), curve().peak());
+  EXPECT_FALSE(session.selection().cursor_ns());  // nobody has chosen a moment yet
+  EXPECT_EQ(sentence().lead, QStringLiteral("Peak:"));
+  EXPECT_TRUE(view.status().startsWith(QStringLiteral("1 row = ")));
+}
+
+TEST_F(MemoryViewTest, AClickMovesTheCursorOfAllViews) {
+  show_random();
+  const QRectF area = view.canvas().plot_area();
+  const QPoint point(static_cast<int>(area.left() + area.width() / 3), 200);
+  const auto expected = view.canvas().sample_at(point.x());
+  QTest::mouseClick(&view.canvas(), Qt::LeftButton, {}, point);
+  wait_for(view);
+  ASSERT_TRUE(expected);
+  EXPECT_EQ(view.sample(), expected);
+  EXPECT_EQ(session.selection().cursor_ns(), curve().position(MemoryClock::device_time, *expected));
+}
+
+TEST_F(MemoryViewTest, TheSameStretchOfTimeIsShownInAnyWidth) {
+  show_random();
+  const traces::Interval window = session.axis().window();
+  for (const int width : {700, 1300, 900}) {
+    view.resize(width, 800);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(session.axis().width(), view.canvas().plot_area().width());
+    EXPECT_NEAR(static_cast<double>(session.axis().end_ns()), static_cast<double>(window.end_ns),
+                2);
+  }
+}
+
+TEST_F(MemoryViewTest, FollowsTheCursorOfOtherViews) {
+  show_random();
+  const std::int64_t moment = curve().position(MemoryClock::device_time, 500);
+  session.selection().set_cursor(moment);
+  wait_for(view);
+  EXPECT_EQ(view.sample(), curve().sample_at(MemoryClock::device_time, moment));
+}
+
+TEST_F(MemoryViewTest, TCyclesTheClocksAndTheSampleStays) {
+  show_random();
+  const auto sample = view.sample();
+  for (const auto clock :
+       {MemoryClock::host_time, MemoryClock::event_order, MemoryClock::device_time}) {
+    press(Qt::Key_T);
+    EXPECT_EQ(view.clock(), clock);
+    EXPECT_EQ(view.sample(), sample);
+  }
+}
+
+TEST_F(MemoryViewTest, KGoesToThePeakAndShowsIt) {
+  show_random();
+  session.axis().show({0, 100});
+  press(Qt::Key_K);
+  EXPECT_EQ(view.sample(), curve().peak());
+  const std::int64_t at = curve().position(MemoryClock::device_time, curve().peak());
+  EXPECT_EQ(session.selection().cursor_ns(), at);
+  EXPECT_GE(at, session.axis().start_ns());
+  EXPECT_LE(at, session.axis().end_ns());
+}
+
+TEST_F(MemoryViewTest, KeysZoomAndPanTheSharedAxis) {
+  show_random();
+  const auto all = session.everything();
+  const std::int64_t tenth = (all.end_ns - all.start_ns) / 10;
+  session.axis().show({all.start_ns + 4 * tenth, all.start_ns + 5 * tenth});
+  const double before = session.axis().ns_per_pixel();
+  press(Qt::Key_W);
+  EXPECT_LT(session.axis().ns_per_pixel(), before);
+  const std::int64_t start = session.axis().start_ns();
+  press(Qt::Key_D);
+  EXPECT_GT(session.axis().start_ns(), start);
+  press(Qt::Key_A);
+  EXPECT_EQ(session.axis().start_ns(), start);
+  press(Qt::Key_0);
+  EXPECT_LE(session.axis().start_ns(), session.everything().start_ns);
+  const auto sample = *view.sample();
+  press(Qt::Key_Comma);
+  EXPECT_EQ(view.sample(), sample - 1);
+  press(Qt::Key_Period);
+  EXPECT_EQ(view.sample(), sample);
+}
+
+TEST_F(MemoryViewTest, EventOrderHasAWindowOfItsOwn) {
+  show_random();
+  const std::int64_t start = session.axis().start_ns();
+  press(Qt::Key_T);
+  press(Qt::Key_T);
+  ASSERT_EQ(view.clock(), MemoryClock::event_order);
+  press(Qt::Key_W);
+  press(Qt::Key_D);
+  EXPECT_EQ(session.axis().start_ns(), start);
+}
+
+TEST_F(MemoryViewTest, ShiftDragMarksARangeAndEscapeClearsIt) {
+  show_random();
+  MemoryCanvas& canvas = view.canvas();
+  QTest::mousePress(&canvas, Qt::LeftButton, Qt::ShiftModifier, {300, 200});
+  QTest::mouseMove(&canvas, {500, 200});
+  QTest::mouseRelease(&canvas, Qt::LeftButton, Qt::ShiftModifier, {500, 200});
+  ASSERT_TRUE(session.selection().range());
+  EXPECT_EQ(session.selection().range()->start_ns,
+            session.axis().ns_at(300 - MemoryCanvas::kGutter));
+  EXPECT_EQ(session.selection().range()->end_ns, session.axis().ns_at(500 - MemoryCanvas::kGutter));
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(session.selection().range());
+}
+
+TEST_F(MemoryViewTest, ABlockOfTheMapIsSelectedByAClick) {
+  show_random();
+  const auto* live = view.memory()
+                         ->states()
+                         .after(curve().events(*view.sample()))
+                         .tally.device_blocks()
+                         .begin()
+                         ->second;
+  const QRectF box = view.map().box_of(*live);
+  ASSERT_FALSE(box.isEmpty());
+  QTest::mouseClick(&view.map(), Qt::LeftButton, {}, box.center().toPoint());
+  ASSERT_NE(view.map().selected(), nullptr);
+  EXPECT_EQ(view.map().block_at(box.center())->allocation, view.map().selected());
+  press(Qt::Key_Escape);
+  EXPECT_EQ(view.map().selected(), nullptr);
+}
+
+TEST_F(MemoryViewTest, OwnersOpenAndCloseByMouseAndKeys) {
+  show_random();
+  OwnerTree& owners = inspector().owners();
+  const int rows = owners.rows();
+  ASSERT_GT(rows, 1);
+  QTest::mouseClick(&owners, Qt::LeftButton, {}, owners.row_centre(0));
+  EXPECT_LT(owners.rows(), rows);  // the largest group was open
+  QTest::keyClick(&owners, Qt::Key_Return);
+  EXPECT_EQ(owners.rows(), rows);
+  QTest::keyClick(&inspector().owners_by(), Qt::Key_Right);
+  EXPECT_EQ(inspector().owners_by().current(), 1);
+  EXPECT_NE(inspector().as_text().indexOf(QStringLiteral("matmul")), -1);
+}
+
+TEST_F(MemoryViewTest, WithoutMemoryASentenceStandsThere) {
+  show(traces::Trace());
+  EXPECT_EQ(sentence().state, Role::warn);
+  EXPECT_FALSE(view.sample());
+  for (const int key : {Qt::Key_K, Qt::Key_T, Qt::Key_W, Qt::Key_Comma}) press(key);
+  session.close(0);
+  wait_for(view);
+  EXPECT_EQ(view.memory(), nullptr);
+}
+
+TEST_F(MemoryViewTest, TheNewestDocumentWins) {
+  for (std::uint32_t seed = 0; seed < 4; ++seed) {
+    session.add(make_document(tests::random_memory(3000, seed), Source::measured, {}, {}));
+  }
+  wait_for(view);
+  EXPECT_EQ(&view.memory()->trace(), session.current()->trace.get());
+}
+
+TEST(MemoryViewAlone, ClosingWhileItLoadsIsClean) {
+  Session session;
+  for (int n = 0; n < 5; ++n) {
+    auto view = std::make_unique<MemoryView>(session);
+    session.add(make_document(tests::random_memory(20000, 1), Source::measured, {}, {}));
+    EXPECT_TRUE(view->is_busy());
+  }
+}
+
+// A prediction of a tiny model on a device that is too small, or large enough.
+DocumentPtr predicted(std::int64_t device_memory) {
+  Plan plan;
+  plan.batch.micro_batch = 4;
+  const auto job = make_job(*load_llama_config("llama-tiny-3m"), plan, "plan", 2);
+  simulator::PredictionOptions options;
+  options.keeps_memory_records = true;
+  options.device_memory = device_memory;
+  auto run = std::make_shared<PredictedRun>(PredictedRun{*job, simulator::predict(*job, options)});
+  auto document = std::make_shared<Document>(
+      *make_document(simulator::to_trace(*job, run->prediction, "test"), Source::what_if, {}, {}));
+  document->run = run;
+  return document;
+}
+
+TEST_F(MemoryViewTest, APredictionThatFitsSaysWhatIsToSpare) {
+  session.add(predicted(std::int64_t{1} << 30));
+  wait_for(view);
+  EXPECT_EQ(sentence().state, Role::ok);
+  EXPECT_EQ(sentence().lead, QStringLiteral("The step fits:"));
+  EXPECT_TRUE(view.as_text().contains(QStringLiteral("Allocated memory is highest")));
+}
+
+TEST_F(MemoryViewTest, APredictionThatDoesNotFitIsShownUpToThere) {
+  session.add(predicted(std::int64_t{24} << 20));
+  wait_for(view);
+  EXPECT_EQ(sentence().state, Role::error);
+  EXPECT_EQ(sentence().lead, QStringLiteral("Does not fit:"));
+  EXPECT_EQ(view.sample(), curve().failure());
+}
+
+TEST_F(MemoryViewTest, WhatWouldLowerItListsChangesOfThePlan) {
+  session.add(predicted(std::int64_t{1} << 30));
+  wait_for(view);
+  QTest::mouseClick(&inspector().ask(), Qt::LeftButton);
+  EXPECT_TRUE(view.is_busy());
+  wait_for(view);
+  const MemoryChanges& found = view.changes().changes();
+  EXPECT_EQ(found.present.peak_reserved, curve().peak_reserved());
+  ASSERT_FALSE(found.changes.empty());
+  for (const MemoryChange& change : found.changes) {
+    EXPECT_LT(change.peak_reserved, found.present.peak_reserved);
+  }
+  EXPECT_EQ(view.changes().table().model()->rowCount(), static_cast<int>(found.changes.size()) + 1);
+}
+
+TEST_F(MemoryViewTest, ASnapshotOpensInEventOrderAndIsReplayed) {
+  const auto document = open_document(FORESHARD_SOURCE_DIR "/traces/samples/snapshot.pickle");
+  ASSERT_TRUE(document) << document.error().text();
+  session.add(*document);
+  wait_for(view);
+  EXPECT_EQ(view.clock(), MemoryClock::event_order);
+  EXPECT_EQ(sentence().lead, QStringLiteral("Out of memory:"));
+  QTest::mouseClick(&inspector().ask(), Qt::LeftButton);
+  wait_for(view);
+  const MemoryChanges& found = view.changes().changes();
+  ASSERT_NE(found.history, nullptr) << qPrintable(found.trouble);
+  EXPECT_EQ(found.present.fits, false);
+  for (const MemoryChange& change : found.changes) {
+    if (change.settings.empty()) continue;
+    std::int64_t most = 0;
+    for (const auto& [event, bytes] : replayed_reserved(*found.history, change.settings)) {
+      most = std::max(most, bytes);
+    }
+    EXPECT_EQ(most, change.peak_reserved) << change.settings;
+  }
+}
+
+TEST_F(MemoryViewTest, EveryRecordingOfTheSamplesIsShown) {
+  for (const char* name :
+       {"run.fst.gz", "out_of_memory.fst.gz", "drawn_gpu", "pytorch_cpu", "snapshot.pickle"}) {
+    const auto document =
+        open_document(std::string(FORESHARD_SOURCE_DIR "/traces/samples/") + name);
+    ASSERT_TRUE(document) << document.error().text();
+    session.add(*document);
+    wait_for(view);
+    EXPECT_FALSE(sentence().lead.isEmpty());
+    EXPECT_FALSE(view.grab().isNull());
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::gui

@@ -1,0 +1,189 @@
+// Opening, closing, dropping and following files in the real window.
+#include <QDropEvent>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSignalSpy>
+
+#include "gui/views/shell/document_chips.hpp"
+#include "gui/views/shell/notice_bar.hpp"
+#include "gui/views/shell/top_bar.hpp"
+#include "gui/views/shell/window_actions.hpp"
+#include "tests/gui/shell/shell_fixture.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+using Opening = ShellTest;
+
+QUrl local(const std::string& path) {
+  return QUrl::fromLocalFile(QString::fromStdString(path));
+}
+
+TEST_F(Opening, OneTraceShowsTheTimelineAndTwoAreCompared) {
+  MainWindow window;
+  open(window, write_trace("a.fst"));
+  EXPECT_EQ(window.current_view()->title(), QStringLiteral("Timeline"));
+  open(window, write_trace("b.fst"));
+  EXPECT_EQ(window.current_view()->title(), QStringLiteral("Compare"));
+  EXPECT_EQ(window.session().documents().size(), 2U);
+}
+
+TEST_F(Opening, AViewThatWasChosenStays) {
+  MainWindow window;
+  window.choose_view(kMemoryView);
+  open(window, write_trace("a.fst"));
+  EXPECT_EQ(window.current_view()->title(), QStringLiteral("Memory"));
+}
+
+TEST_F(Opening, ASnapshotShowsMemory) {
+  MainWindow window;
+  open(window, sample("snapshot.pickle"));
+  EXPECT_EQ(window.current_view()->title(), QStringLiteral("Memory"));
+}
+
+TEST_F(Opening, AFolderOfRanksIsOneDocument) {
+  MainWindow window;
+  open(window, sample("pytorch_cpu"));
+  ASSERT_EQ(window.session().documents().size(), 1U);
+  EXPECT_GE(window.session().current()->analysis->ranks.size(), 2U);
+}
+
+TEST_F(Opening, FilesThatAreOpenAreReadAgainInTheirPlace) {
+  MainWindow window;
+  const std::string path = write_trace("a.fst");
+  open(window, path);
+  const DocumentPtr before = window.session().current();
+  open(window, path);
+  ASSERT_EQ(window.session().documents().size(), 1U);
+  EXPECT_NE(window.session().current(), before);
+  const DocumentPtr second = window.session().current();
+  window.actions().reload->trigger();
+  wait(window);
+  EXPECT_NE(window.session().current(), second);
+}
+
+TEST_F(Opening, FilesThatAreDroppedAreOpened) {
+  MainWindow window;
+  QMimeData data;
+  data.setUrls({local(write_trace("a.fst")), local(write_trace("b.fst"))});
+  QDragEnterEvent over(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &over);
+  EXPECT_TRUE(over.isAccepted());
+  QDropEvent event(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &event);
+  EXPECT_TRUE(event.isAccepted());
+  wait(window);
+  EXPECT_EQ(window.session().documents().size(), 2U);
+
+  QMimeData words;
+  words.setText(QStringLiteral("no file"));
+  QDragEnterEvent enter(QPoint(5, 5), Qt::CopyAction, &words, Qt::LeftButton, Qt::NoModifier);
+  enter.setAccepted(false);
+  QCoreApplication::sendEvent(&window, &enter);
+  EXPECT_FALSE(enter.isAccepted());
+}
+
+TEST_F(Opening, AFileOfNoKnownKindIsSaidInTheWindow) {
+  MainWindow window;
+  window.show();
+  std::string noise;
+  for (int n = 0; n < 5000; ++n) noise += static_cast<char>(n * 7919 >> 3);
+  const std::string whole = tests::read_file(write_trace("whole.fst"));
+  for (const std::string& path :
+       {folder_.write("empty.fst", ""), folder_.write("text.fst", "hello\n"),
+        folder_.write("deep.json", std::string(100'000, '[')), folder_.write("noise.pickle", noise),
+        folder_.write("cut.fst", whole.substr(0, 3000)), folder_.path("absent.fst")}) {
+    window.notice().hide();
+    open(window, path);
+    EXPECT_FALSE(window.notice().isHidden()) << path;
+    EXPECT_EQ(window.notice().state(), Role::error) << path;
+    const std::string name = path.substr(path.rfind('/') + 1);
+    EXPECT_NE(window.notice().text().toStdString().find(name), std::string::npos)
+        << window.notice().text().toStdString();
+  }
+  EXPECT_TRUE(window.session().documents().empty());
+}
+
+TEST_F(Opening, CancelLeavesTheWindowAsItWas) {
+  MainWindow window;
+  window.show();
+  window.open(QString::fromStdString(sample("run.fst.gz")));
+  ASSERT_FALSE(window.loading().isHidden());
+  auto* cancel = window.loading().findChild<QPushButton*>();
+  ASSERT_NE(cancel, nullptr);
+  QTest::mouseClick(cancel, Qt::LeftButton);
+  EXPECT_FALSE(window.loader().is_busy());
+  EXPECT_TRUE(window.loading().isHidden());
+  QTest::qWait(200);
+  EXPECT_TRUE(window.session().documents().empty());
+}
+
+TEST_F(Opening, TheWindowMayBeClosedWhileAFileIsRead) {
+  auto window = std::make_unique<MainWindow>();
+  window->show();
+  window->open(QString::fromStdString(sample("run.fst.gz")));
+  EXPECT_TRUE(window->close());
+  window.reset();
+  QTest::qWait(50);
+}
+
+TEST_F(Opening, CrossesAndCtrlWCloseDocuments) {
+  MainWindow window;
+  window.resize(1600, 1000);
+  window.show();
+  open(window, write_trace("a.fst"));
+  open(window, write_trace("b.fst"));
+  DocumentChips& chips = window.top_bar().chips();
+  QTest::mouseClick(&chips, Qt::LeftButton, {}, chips.chip(0).center().toPoint());
+  EXPECT_EQ(window.session().current_index(), 0);
+  QTest::mouseClick(&chips, Qt::LeftButton, {}, chips.cross(1).center().toPoint());
+  ASSERT_EQ(window.session().documents().size(), 1U);
+  EXPECT_EQ(window.session().current()->title, QStringLiteral("a.fst"));
+  window.actions().close->trigger();
+  EXPECT_TRUE(window.session().documents().empty());
+  window.actions().close->trigger();  // there is none
+}
+
+TEST_F(Opening, AStoppedRunIsSaidUntilItsNoticeIsClosed) {
+  traces::Trace trace = traces::sample_trace();
+  trace.complete = false;
+  trace.dropped.clear();
+  MainWindow window;
+  window.show();
+  open(window, write_trace("stopped.fst", trace));
+  ASSERT_FALSE(window.notice().isHidden());
+  EXPECT_TRUE(window.notice().text().startsWith(QStringLiteral("This run was stopped")));
+  QTest::mouseClick(window.notice().findChild<QPushButton*>(), Qt::LeftButton);
+  EXPECT_TRUE(window.notice().isHidden());
+}
+
+TEST_F(Opening, ARecordingThatGrowsIsFollowed) {
+  const std::string path = folder_.path("live.fst");
+  auto writer = traces::FstWriter::create(path, {{"ranks", "1"}});
+  ASSERT_TRUE(writer) << writer.error().text();
+  const std::int32_t lane = writer->add(traces::Lane{0, true, writer->strings().intern("compute")});
+  const auto record = [&](std::int64_t start) {
+    traces::Event event;
+    event.start_ns = start;
+    event.end_ns = start + 500;
+    event.lane = lane;
+    event.kind = traces::EventKind::compute;
+    event.name = writer->strings().intern("matmul");
+    writer->append(std::span<const traces::Event>(&event, 1));
+    ASSERT_TRUE(writer->commit(event.end_ns));
+  };
+  record(1000);
+  MainWindow window;
+  window.show();
+  open(window, path);
+  ASSERT_EQ(window.session().documents().size(), 1U);
+  ASSERT_EQ(window.session().current()->trace->events.size(), 1U);
+  window.actions().follow->trigger();
+  record(1'000'000);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window.session().current()->trace->events.size() == 2; },
+                              kSecondsMs));
+  EXPECT_GE(window.session().axis().end_ns(), 1'000'000);
+}
+
+}  // namespace
+}  // namespace foreshard::gui

@@ -1,0 +1,105 @@
+#include "gui/models/session/sentences.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/traces/sample_trace.hpp"
+#include "traces/open/read_trace.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+std::string text(const QString& sentence) {
+  return sentence.toStdString();
+}
+
+DocumentPtr shown(traces::Trace trace) {
+  return make_document(std::move(trace), Source::measured, QStringLiteral("run.fst"), {});
+}
+
+std::string only_warning(traces::Trace trace) {
+  const auto all = warnings(*shown(std::move(trace)));
+  return all.size() == 1 && all.front().state == Role::warn ? text(all.front().text)
+                                                            : std::to_string(all.size());
+}
+
+TEST(Sentences, AWholeTraceHasNothingToWarnOf) {
+  traces::Trace trace = traces::sample_trace();
+  trace.complete = true;
+  trace.dropped.clear();
+  EXPECT_EQ(warnings(*shown(trace)).size(), 0U);
+  const auto status = status_of(*shown(trace));
+  ASSERT_FALSE(status.empty());
+  EXPECT_EQ(text(status.front().text), "Complete, nothing dropped");
+  EXPECT_EQ(status.front().state, Role::ok);
+}
+
+TEST(Sentences, AnEmptyTraceWasRecordedWithoutAStep) {
+  EXPECT_EQ(only_warning({}), "run.fst holds no events. It was recorded, but no step finished.");
+}
+
+TEST(Sentences, AStoppedRunTellsUntilWhen) {
+  traces::Trace trace = traces::sample_trace();
+  trace.dropped.clear();
+  trace.complete = false;
+  trace.steps = {{0, 7, 1'000, 3'000'000'000, 0, 0}};
+  trace.complete_until_ns = 1'241'001'000;
+  EXPECT_EQ(only_warning(trace),
+            "This run was stopped: complete until 1.241 s of step 7. Later events are missing.");
+  trace.complete_until_ns = 0;
+  EXPECT_EQ(only_warning(trace), "This run was stopped: parts of it are missing.");
+}
+
+TEST(Sentences, DamagedAndCutShortFilesAreTold) {
+  traces::Trace trace = traces::sample_trace();
+  trace.complete = false;
+  trace.complete_until_ns = 0;
+  trace.dropped = {{"truncated tables (damaged file)", 1}};
+  EXPECT_EQ(only_warning(trace), "run.fst is damaged; copy it again.");
+  trace.dropped = {{"end of the file (truncated)", 1}};
+  EXPECT_EQ(only_warning(trace), "run.fst is cut short: parts of it are missing.");
+}
+
+TEST(Sentences, DroppedRecordsMakeIdleTimeDoubtful) {
+  traces::Trace trace = traces::sample_trace();
+  trace.complete = true;
+  trace.dropped = {{"buffer full", 1208}};
+  EXPECT_EQ(only_warning(trace),
+            "1,208 records were dropped while recording. Idle time there is not trustworthy.");
+  const auto status = status_of(*shown(trace));
+  ASSERT_FALSE(status.empty());
+  EXPECT_EQ(text(status.front().text), "1,208 records dropped");
+}
+
+TEST(Sentences, ProgressHasPercentAndSize) {
+  EXPECT_EQ(text(loading_text({QStringLiteral("run.json"), 0, 0, 0})), "Reading run.json");
+  EXPECT_EQ(text(loading_text({QStringLiteral("run.json"), 1 << 20, 4 << 20, 0})),
+            "Reading run.json: 25 % of 4.000 MiB");
+  EXPECT_EQ(text(loading_text({QStringLiteral("run.json"), 4, 4, 0})), "Looking through run.json");
+}
+
+TEST(Sentences, FilesThatAreNoTracesAreNamedWithWhatIsOpened) {
+  const auto error = traces::wrong_kind("/somewhere/notes.json", traces::RecordingKind::nsys,
+                                        traces::every_trace().expected);
+  EXPECT_EQ(
+      text(error_text(error.value())),
+      "notes.json is no trace: it is an Nsight Systems export (SQLite). Foreshard opens .fst, "
+      "PyTorch profiler JSON, Nsight SQLite, memory snapshots.");
+}
+
+TEST(Sentences, NewerFilesNameBothFormats) {
+  EXPECT_EQ(text(error_text({"/a/run.fst", "format_version",
+                             "is 4; expected 2, the version that this foreshard reads"})),
+            "run.fst was written by a newer Foreshard (format 4; this one reads up to 2).");
+  EXPECT_EQ(text(error_text({"/a/run.fst", "format_version", "is 1; expected 2"})),
+            "run.fst: format_version is 1; expected 2.");
+}
+
+TEST(Sentences, MemoryIsAskedForOnlyWhereItLacks) {
+  EXPECT_TRUE(memory_question(10, 20).isEmpty());
+  EXPECT_TRUE(memory_question(10, 0).isEmpty());  // not known
+  EXPECT_EQ(text(memory_question(std::int64_t{6} << 30, std::int64_t{3} << 30)),
+            "Opening needs about 6.000 GiB of memory; 3.000 GiB are free.");
+}
+
+}  // namespace
+}  // namespace foreshard::gui

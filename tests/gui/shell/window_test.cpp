@@ -1,0 +1,165 @@
+// The window's views, keys, theme and what it remembers.
+#include <QDockWidget>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+
+#include "gui/paint/theme.hpp"
+#include "gui/views/inspector/command_palette.hpp"
+#include "gui/views/inspector/help_overlay.hpp"
+#include "gui/views/inspector/search_field.hpp"
+#include "gui/views/shell/empty_page.hpp"
+#include "gui/views/shell/notice_bar.hpp"
+#include "gui/views/shell/top_bar.hpp"
+#include "gui/views/shell/view_tabs.hpp"
+#include "gui/views/shell/window_actions.hpp"
+#include "tests/gui/shell/shell_fixture.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+class Window : public ShellTest {
+ protected:
+  Window() {
+    window_.resize(1600, 1000);
+    window_.show();
+    window_.activateWindow();
+    EXPECT_TRUE(QTest::qWaitForWindowActive(&window_));
+  }
+  QString shown() const { return window_.current_view()->title(); }
+  QDockWidget& dock(const char* name) {
+    return *window_.findChild<QDockWidget*>(QLatin1String(name));
+  }
+
+  MainWindow window_;
+};
+
+TEST_F(Window, CtrlAndAFigureShowTheViews) {
+  const QStringList titles{QStringLiteral("Timeline"), QStringLiteral("Memory"),
+                           QStringLiteral("What-if"), QStringLiteral("Compare")};
+  for (int n = 3; n >= 0; --n) {
+    QTest::keyClick(&window_, static_cast<Qt::Key>(Qt::Key_1 + n), Qt::ControlModifier);
+    EXPECT_EQ(shown(), titles[n]);
+    EXPECT_EQ(window_.top_bar().tabs().current(), n);
+  }
+}
+
+TEST_F(Window, TabsAreChosenByMouseAndArrows) {
+  ViewTabs& tabs = window_.top_bar().tabs();
+  QTest::mouseClick(&tabs, Qt::LeftButton, {}, QPoint(tabs.width() - 20, tabs.height() / 2));
+  EXPECT_EQ(shown(), QStringLiteral("Compare"));
+  QTest::keyClick(&tabs, Qt::Key_Left);
+  EXPECT_EQ(shown(), QStringLiteral("What-if"));
+}
+
+TEST_F(Window, NothingOpenOffersWhatCanBeDone) {
+  auto* page = window_.findChild<EmptyPage*>();
+  ASSERT_NE(page, nullptr);
+  EXPECT_TRUE(page->isVisible());
+  for (QPushButton* button : page->findChildren<QPushButton*>()) {
+    if (button->text() == QStringLiteral("Start from a plan")) {
+      QTest::mouseClick(button, Qt::LeftButton);
+      break;
+    }
+  }
+  EXPECT_EQ(shown(), QStringLiteral("What-if"));
+  EXPECT_FALSE(page->isVisible());
+}
+
+TEST_F(Window, SlashLeadsToTheSearchAndEscBack) {
+  open(window_, write_trace());
+  QTest::keyClick(&window_, Qt::Key_Slash);
+  SearchField& search = window_.top_bar().search();
+  EXPECT_TRUE(search.hasFocus());
+  QTest::keyClicks(&search, QStringLiteral("n/?l"));  // keys of the window are letters here
+  EXPECT_EQ(search.text(), QStringLiteral("n/?l"));
+  EXPECT_TRUE(dock("results").isVisible());
+  QTest::keyClick(&search, Qt::Key_Escape);
+  EXPECT_FALSE(search.hasFocus());
+  EXPECT_TRUE(search.text().isEmpty());
+}
+
+TEST_F(Window, F4AndCtrlJShowAndHideTheDocks) {
+  open(window_, write_trace());
+  EXPECT_TRUE(dock("inspector").isVisible());
+  EXPECT_EQ(dock("inspector").width(), 320);
+  QTest::keyClick(&window_, Qt::Key_F4);
+  EXPECT_FALSE(dock("inspector").isVisible());
+  QTest::keyClick(&window_, Qt::Key_F4);
+  EXPECT_TRUE(dock("inspector").isVisible());
+  QTest::keyClick(&window_, Qt::Key_J, Qt::ControlModifier);
+  EXPECT_TRUE(dock("results").isVisible());
+  window_.actions().float_inspector->trigger();
+  EXPECT_TRUE(dock("inspector").isFloating());
+}
+
+TEST_F(Window, QuestionMarkAndCtrlShiftPOpenTheLists) {
+  QTest::keyClick(&window_, Qt::Key_Question, Qt::ShiftModifier);
+  auto* help = window_.findChild<HelpOverlay*>();
+  ASSERT_NE(help, nullptr);
+  if (!help->isVisible()) window_.actions().help->trigger();  // keyboards differ in where ? is
+  EXPECT_TRUE(help->isVisible());
+  help->close_overlay();
+  QTest::keyClick(&window_, Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+  auto* palette = window_.findChild<CommandPalette*>();
+  ASSERT_NE(palette, nullptr);
+  EXPECT_TRUE(palette->isVisible());
+}
+
+TEST_F(Window, ThemeAndTextChange) {
+  window_.actions().dark_theme->trigger();
+  EXPECT_TRUE(theme().is_dark());
+  window_.actions().light_theme->trigger();
+  EXPECT_FALSE(theme().is_dark());
+  const int before = window_.top_bar().height();
+  for (int n = 0; n < 4; ++n) QTest::keyClick(&window_, Qt::Key_Plus, Qt::ControlModifier);
+  EXPECT_NEAR(Appearance::instance().text_scale(), 1.4, 1e-9);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window_.top_bar().height() > before; }, kSecondsMs));
+  for (int n = 0; n < 9; ++n) QTest::keyClick(&window_, Qt::Key_Minus, Qt::ControlModifier);
+  EXPECT_NEAR(Appearance::instance().text_scale(), 0.8, 1e-9);
+  window_.actions().usual->trigger();
+}
+
+TEST_F(Window, NoticesTakeNoRoomOnceTheyAreClosed) {
+  const int top = window_.centralWidget()->y();
+  window_.notice().show_notice(Role::error, QStringLiteral("Something."));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window_.centralWidget()->y() > top; }, kSecondsMs));
+  QTest::mouseClick(window_.notice().findChild<QPushButton*>(), Qt::LeftButton);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window_.centralWidget()->y() == top; }, kSecondsMs));
+}
+
+TEST_F(Window, AnotherWindowHasTheSameDocuments) {
+  open(window_, write_trace());
+  const auto before = QApplication::topLevelWidgets();
+  window_.actions().new_window->trigger();
+  MainWindow* other = nullptr;
+  for (QWidget* widget : QApplication::topLevelWidgets()) {
+    if (!before.contains(widget) && qobject_cast<MainWindow*>(widget) != nullptr) {
+      other = qobject_cast<MainWindow*>(widget);
+    }
+  }
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(other->session().documents(), window_.session().documents());
+  other->close();
+}
+
+TEST_F(Window, SomethingIsRememberedOfEachTrace) {
+  QTemporaryDir settings;
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
+  const std::string path = write_trace();
+  {
+    MainWindow window(true);
+    open(window, path);
+    window.session().selection().set_marks({1000, 2000});
+    window.close();
+  }
+  MainWindow window(true);
+  open(window, path);
+  EXPECT_EQ(window.session().selection().marks(), (std::vector<std::int64_t>{1000, 2000}));
+  EXPECT_FALSE(Remembered(true).recent_files().isEmpty());
+  EXPECT_TRUE(Remembered(false).recent_files().isEmpty());
+}
+
+}  // namespace
+}  // namespace foreshard::gui

@@ -1,0 +1,152 @@
+// What the timeline draws: pictures of a small scene as they were approved, vectors, tiles that do not
+// depend on where the window starts, and frames from tiles that equal those drawn at once.
+//
+// FORESHARD_UPDATE_GOLDEN=1 in the environment writes the approved pictures anew.
+#include <random>
+
+#include <QBuffer>
+#include <QSvgGenerator>
+
+#include "gui/views/timeline/frame_tour.hpp"
+#include "tests/gui/timeline/shown_timeline.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+class TimelinePicture : public ShownTimeline {
+ protected:
+  TimelinePicture() {
+    view_.resize(720, 420);
+    settle();
+    axis().show({0, us(1000)});
+    selection().select(EventId{0, event("matmul", "layers.1")});
+    selection().set_range(traces::Interval{us(600), us(750)});
+    selection().set_marks({us(250)});
+    settle();
+  }
+  ~TimelinePicture() override { Appearance::instance().set_theme(ThemeName::light); }
+
+  QImage frame(int ratio) {
+    QImage image(canvas().viewport()->size() * ratio, QImage::Format_RGB32);
+    image.setDevicePixelRatio(ratio);
+    QPainter painter(&image);
+    canvas().paint_frame(painter);
+    return image;
+  }
+};
+
+// Share of pixels that differ by more than a little, as fonts are drawn a little differently.
+double difference(const QImage& a, const QImage& b) {
+  if (a.size() != b.size()) return 1;
+  constexpr int kLittle = 24;
+  std::int64_t different = 0;
+  for (int y = 0; y < a.height(); ++y) {
+    for (int x = 0; x < a.width(); ++x) {
+      const QColor p(a.pixel(x, y)), q(b.pixel(x, y));
+      different += std::abs(p.red() - q.red()) > kLittle ||
+                   std::abs(p.green() - q.green()) > kLittle ||
+                   std::abs(p.blue() - q.blue()) > kLittle;
+    }
+  }
+  return static_cast<double>(different) / (static_cast<double>(a.width()) * a.height());
+}
+
+TEST_F(TimelinePicture, LooksAsApproved) {
+  for (const ThemeName name : {ThemeName::light, ThemeName::dark}) {
+    Appearance::instance().set_theme(name);
+    for (const int ratio : {1, 2}) {
+      const QString path = QStringLiteral(FORESHARD_SOURCE_DIR "/tests/golden/gui/timeline_%1_%2x.png")
+                               .arg(name == ThemeName::light ? QStringLiteral("light")
+                                                             : QStringLiteral("dark"))
+                               .arg(ratio);
+      const QImage now = frame(ratio);
+      if (qEnvironmentVariableIsSet("FORESHARD_UPDATE_GOLDEN")) {
+        now.save(path, nullptr, 0);
+      }
+      const QImage approved(path);
+      ASSERT_FALSE(approved.isNull()) << path.toStdString();
+      EXPECT_LT(difference(now, approved), 0.02) << path.toStdString();
+    }
+  }
+}
+
+TEST_F(TimelinePicture, TilesShowWhatShapesShow) {
+  viewport()->repaint();
+  settle();
+  EXPECT_LT(difference(viewport()->grab().toImage(), frame(1)), 0.002);
+}
+
+TEST_F(TimelinePicture, VectorsHoldTheNamesAsText) {
+  QBuffer buffer;
+  QSvgGenerator generator;
+  generator.setOutputDevice(&buffer);
+  generator.setSize(viewport()->size());
+  QPainter painter(&generator);
+  canvas().paint_frame(painter);
+  painter.end();
+  for (const char* text : {"forward", "Compute", "Gathered units", "RS"}) {
+    EXPECT_TRUE(buffer.data().contains(text)) << text;
+  }
+}
+
+TEST_F(TimelinePicture, ATourOfFramesLeavesTheWindowWhereItWas) {
+  const traces::Interval before = axis().window();
+  const FrameTimes times = tour_frames(view_, axis());
+  EXPECT_EQ(times.milliseconds.size(), 240u);
+  EXPECT_LE(times.at(0.5), times.at(0.99));
+  EXPECT_LE(times.at(0.99), times.at(1));
+  EXPECT_EQ(axis().window(), before);
+}
+
+// Many short events at random, so that columns and boxes of every width meet tile edges.
+traces::Trace dense_run() {
+  traces::Trace trace = small_run();
+  trace.events.clear();
+  std::mt19937 random(7);
+  std::int64_t at = 0;
+  const traces::StringId names[] = {trace.strings.intern("matmul"), trace.strings.intern("norm"),
+                                    trace.strings.intern("attention")};
+  while (at < us(1000)) {
+    traces::Event event;
+    event.lane = 1;
+    event.kind = traces::EventKind::compute;
+    event.name = names[random() % 3];
+    event.phase = trace.strings.intern("forward");
+    event.unit = trace.strings.intern("layers.0");
+    event.step = 1;
+    event.start_ns = at += static_cast<std::int64_t>(random() % 400);
+    event.end_ns = at += static_cast<std::int64_t>(20 + random() % (random() % 8 == 0 ? 4000 : 300));
+    trace.events.push_back(event);
+  }
+  sort(trace);
+  return trace;
+}
+
+TEST(TimelineTiles, APixelShowsTheSameWhereverTheWindowStarts) {
+  SceneContent content;
+  content.parts.push_back({make_document(dense_run(), Source::measured, {}, {}), false});
+  content.current = 0;
+  RowId row;
+  const auto& rows = content.parts[0].document->lanes->rows();
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    if (rows[n].kind == RowKind::compute) row.index = n;
+  }
+  for (const double scale : {37.0, 150.0, 903.5}) {
+    PixelGrid grid;
+    grid.ns_per_pixel = scale;
+    const auto painted = [&](std::int64_t first, int width) {
+      const LaneShapes shapes =
+          content.shapes(row, {grid.ns(first), grid.ns(first + width)}, scale, theme());
+      return paint_tile(shapes, grid, first, width, content.height_of(row), theme()).image;
+    };
+    const int whole = 700;
+    const QImage reference = painted(0, whole);
+    for (const int first : {1, 17, 256, 333}) {
+      EXPECT_EQ(painted(first, 300), reference.copy(first, 0, 300, reference.height()))
+          << scale << " from " << first;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::gui
