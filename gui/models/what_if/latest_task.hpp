@@ -3,15 +3,14 @@
 // and stop. When this goes, what runs is waited for and its result is dropped.
 #pragma once
 
+#include <QFutureWatcher>
+#include <QThreadPool>
+#include <QtConcurrentRun>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
-
-#include <QFutureWatcher>
-#include <QThreadPool>
-#include <QtConcurrentRun>
 
 namespace foreshard::gui {
 
@@ -47,10 +46,9 @@ class LatestTask {
   void start_next() {
     is_unwanted_ = std::make_shared<std::atomic<bool>>(false);
     is_running_ = true;
-    watcher_.setFuture(QtConcurrent::run(
-        &pool_, [work = std::move(*std::exchange(next_, std::nullopt)), flag = is_unwanted_] {
-          return work(*flag);
-        }));
+    watcher_.setFuture(
+        QtConcurrent::run(&pool_, [work = std::move(*std::exchange(next_, std::nullopt)),
+                                   flag = is_unwanted_] { return work(*flag); }));
   }
 
   void finish() {

@@ -2,12 +2,11 @@
 // the step. Plain values, so that variants can be kept when their predictions are gone.
 #pragma once
 
+#include <QString>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include <QString>
 
 #include "gui/models/base/colour_role.hpp"
 #include "gui/models/what_if/what_if_settings.hpp"

@@ -25,8 +25,7 @@ std::optional<std::int64_t> spare_bytes(const Outcome& outcome) {
 bool fits_only_just(const Outcome& outcome) {
   constexpr double kLittle = 0.05;  // of the device
   const auto spare = spare_bytes(outcome);
-  return spare &&
-         static_cast<double>(*spare) < kLittle * static_cast<double>(*outcome.capacity);
+  return spare && static_cast<double>(*spare) < kLittle * static_cast<double>(*outcome.capacity);
 }
 
 QString failing_work(const OomReport& oom) {
@@ -46,10 +45,10 @@ QString failure_text(const OomReport& oom) {
 Verdict verdict_of(const Outcome& outcome) {
   if (outcome.oom) {
     const std::int64_t capacity = outcome.capacity.value_or(outcome.oom->request.reserved);
-    return {Role::error, said("Does not fit:"),
-            said("%1, %2 are free.")
-                .arg(failure_text(*outcome.oom),
-                     bytes_text(capacity - outcome.oom->request.reserved))};
+    return {
+        Role::error, said("Does not fit:"),
+        said("%1, %2 are free.")
+            .arg(failure_text(*outcome.oom), bytes_text(capacity - outcome.oom->request.reserved))};
   }
   if (!outcome.capacity) {
     return {Role::ok, said("No limit is known:"),
@@ -64,9 +63,9 @@ Verdict verdict_of(const Outcome& outcome) {
 
 QString key_error_text(const Error& error) {
   const QString message = QString::fromStdString(error.message);
-  return error.field.empty() ? message
-                             : QStringLiteral("%1 %2").arg(QString::fromStdString(error.field),
-                                                           message);
+  return error.field.empty()
+             ? message
+             : QStringLiteral("%1 %2").arg(QString::fromStdString(error.field), message);
 }
 
 Verdict sources_of(const Outcome& outcome) {
@@ -76,11 +75,10 @@ Verdict sources_of(const Outcome& outcome) {
             QCoreApplication::translate("WhatIf", "%n costs are unknown", nullptr,
                                         static_cast<int>(sources.unknown))};
   }
-  const QString counts =
-      said("Costs: %1 measured, %2 fitted, %3 modelled")
-          .arg(sources.measured)
-          .arg(sources.fitted)
-          .arg(sources.modelled);
+  const QString counts = said("Costs: %1 measured, %2 fitted, %3 modelled")
+                             .arg(sources.measured)
+                             .arg(sources.fitted)
+                             .arg(sources.modelled);
   if (sources.modelled == 0) return {Role::ok, QString(), counts};
   const bool all = sources.measured + sources.fitted == 0;
   return {Role::warn, QString(),

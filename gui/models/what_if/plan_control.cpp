@@ -1,11 +1,10 @@
 #include "gui/models/what_if/plan_control.hpp"
 
+#include <QCoreApplication>
+#include <QStringList>
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include <QCoreApplication>
-#include <QStringList>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/what_if/plan_control_kinds.hpp"
@@ -46,9 +45,10 @@ std::vector<ControlSection> make_controls() {
     const std::string key = row.section.empty() ? row.key : row.section + '.' + row.key;
     for (PlanControl& control : controls) {
       if (control.key != key) continue;
-      control.tooltip = QStringLiteral("%1\n%2\n%3").arg(
-          QString::fromStdString(key), QString::fromStdString(row.meaning),
-          translated("Allowed: %1").arg(QString::fromStdString(row.allowed)));
+      control.tooltip =
+          QStringLiteral("%1\n%2\n%3")
+              .arg(QString::fromStdString(key), QString::fromStdString(row.meaning),
+                   translated("Allowed: %1").arg(QString::fromStdString(row.allowed)));
     }
   }
   std::vector<ControlSection> sections;
@@ -57,7 +57,8 @@ std::vector<ControlSection> make_controls() {
     for (const PlanControl& control : controls) {
       const std::string_view name = section_name(control.key);
       if (std::find(row.sections.begin(), row.sections.end(), name) == row.sections.end()) continue;
-      if (name.empty() && !row.sections.front().empty()) continue;  // the array's empty second entry
+      if (name.empty() && !row.sections.front().empty())
+        continue;  // the array's empty second entry
       section.controls.push_back(control);
     }
     sections.push_back(std::move(section));
@@ -135,10 +136,11 @@ QString change_text(const std::string& key, const SpeltPlan& plan) {
     if (choice.value == value) text = choice.text;
   }
   if (control->kind == ControlKind::toggle) {
-    return value == "true" ? control->label : translated("No %1").arg(control->label.toLower());
+    const QString name = control->full_label;
+    return value == "true" ? name : translated("Not: %1").arg(name.toLower());
   }
   if (text.size() > 40) text = text.left(39) + QChar(0x2026);
-  return QStringLiteral("%1 %2").arg(control->label, text);
+  return QStringLiteral("%1 %2").arg(control->full_label, text);
 }
 
 }  // namespace foreshard::gui

@@ -2,12 +2,11 @@
 // there has one here. Values are spelt as a plan file spells them.
 #pragma once
 
+#include <QString>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <QString>
 
 #include "gui/models/what_if/spelt_plan.hpp"
 
@@ -28,9 +27,10 @@ struct ControlChoice {
 };
 
 struct PlanControl {
-  std::string key;  // "batch.micro_batch"
-  QString label;    // "Micro-batch"
-  QString tooltip;  // what the key means and allows
+  std::string key;     // "batch.micro_batch"
+  QString label;       // "Micro-batch"
+  QString full_label;  // the same away from its section: "Prefetch forward"
+  QString tooltip;     // what the key means and allows
   ControlKind kind = ControlKind::field;
   std::vector<ControlChoice> choices;  // notches, words
   bool is_text = false;                // of a field: typed without quotes

@@ -1,10 +1,11 @@
 #include "gui/models/what_if/plan_control_kinds.hpp"
 
+#include <QCoreApplication>
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <type_traits>
-
-#include <QCoreApplication>
 
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_words.hpp"
@@ -38,6 +39,10 @@ constexpr Notch kNotches[] = {
     {"batch.accumulation", "4", "4"},
     {"batch.accumulation", "8", "8"},
     {"batch.accumulation", "16", "16"},
+    {"wrap.policy", QT_TRANSLATE_NOOP("PlanControl", "none"), "\"none\""},
+    {"wrap.policy", QT_TRANSLATE_NOOP("PlanControl", "blocks"), "\"transformer\""},
+    {"wrap.policy", QT_TRANSLATE_NOOP("PlanControl", "size"), "\"size\""},
+    {"wrap.policy", QT_TRANSLATE_NOOP("PlanControl", "by hand"), "\"modules\""},
     {"sharding.reshard_after_forward", QT_TRANSLATE_NOOP("PlanControl", "auto"), "\"auto\""},
     {"sharding.reshard_after_forward", QT_TRANSLATE_NOOP("PlanControl", "yes"), "true"},
     {"sharding.reshard_after_forward", QT_TRANSLATE_NOOP("PlanControl", "no"), "false"},
@@ -108,6 +113,35 @@ QString label_of(std::string_view key, std::string_view name) {
   return text;
 }
 
+// Where the label does not say enough away from its section.
+constexpr Label kFullLabels[] = {
+    {"prefetch.forward", QT_TRANSLATE_NOOP("PlanControl", "Prefetch forward")},
+    {"prefetch.backward", QT_TRANSLATE_NOOP("PlanControl", "Prefetch backward")},
+    {"precision.storage", QT_TRANSLATE_NOOP("PlanControl", "Parameters in")},
+    {"precision.param", QT_TRANSLATE_NOOP("PlanControl", "Compute in")},
+    {"precision.reduce", QT_TRANSLATE_NOOP("PlanControl", "Reduce gradients in")},
+    {"precision.optimizer_state", QT_TRANSLATE_NOOP("PlanControl", "Optimizer states in")},
+    {"offload.parameters", QT_TRANSLATE_NOOP("PlanControl", "Offload parameters")},
+    {"offload.optimizer", QT_TRANSLATE_NOOP("PlanControl", "Offload optimizer")},
+    {"offload.activations", QT_TRANSLATE_NOOP("PlanControl", "Offload activations")},
+    {"checkpointing.mode", QT_TRANSLATE_NOOP("PlanControl", "Checkpointing")},
+    {"checkpointing.fraction", QT_TRANSLATE_NOOP("PlanControl", "Checkpointed share")},
+    {"checkpointing.every", QT_TRANSLATE_NOOP("PlanControl", "Checkpoint every")},
+    {"optimizer.name", QT_TRANSLATE_NOOP("PlanControl", "Optimizer")},
+    {"optimizer.kernel", QT_TRANSLATE_NOOP("PlanControl", "Optimizer kernel")},
+    {"sharding.reshard_after_forward", QT_TRANSLATE_NOOP("PlanControl", "Reshard after forward:")},
+    {"sharding.reshard_after_backward",
+     QT_TRANSLATE_NOOP("PlanControl", "Reshard after backward:")},
+    {"pytorch.logits", QT_TRANSLATE_NOOP("PlanControl", "Logits in")},
+};
+
+QString full_label_of(std::string_view key, const QString& label) {
+  for (const Label& row : kFullLabels) {
+    if (row.key == key) return QCoreApplication::translate("PlanControl", row.text);
+  }
+  return label;
+}
+
 QString shown(std::string_view word) {
   QString text = QString::fromLatin1(word.data(), static_cast<int>(word.size()));
   return text.replace(QLatin1Char('_'), QLatin1Char(' '));
@@ -115,7 +149,8 @@ QString shown(std::string_view word) {
 
 void add_words(PlanControl& control, std::span<const std::string_view> words) {
   control.kind = ControlKind::choice;
-  for (const std::string_view word : words) control.choices.push_back({shown(word), in_quotes(word)});
+  for (const std::string_view word : words)
+    control.choices.push_back({shown(word), in_quotes(word)});
 }
 
 // Which control values of a type have.
@@ -148,9 +183,9 @@ void describe(PlanControl& control, const PyTorchVersion&) {
 void describe(PlanControl& control, const SavedOutputs<const bool>&) {
   control.kind = ControlKind::outputs;
   for (const std::string_view word : {"attention", "matmul", "every_second_matmul"}) {
-    control.choices.push_back({word == "every_second_matmul" ? QStringLiteral("2nd matmul")
-                                                             : shown(word),
-                               in_quotes(word)});
+    control.choices.push_back(
+        {word == "every_second_matmul" ? QStringLiteral("2nd matmul") : shown(word),
+         in_quotes(word)});
   }
 }
 void describe(PlanControl& control, const std::vector<WrapGroup>&) {
@@ -158,12 +193,15 @@ void describe(PlanControl& control, const std::vector<WrapGroup>&) {
 }
 
 void add_notches(PlanControl& control) {
+  const bool has_notches = std::any_of(std::begin(kNotches), std::end(kNotches),
+                                       [&](const Notch& n) { return n.key == control.key; });
+  if (has_notches) control.choices.clear();
   for (const Notch& notch : kNotches) {
     if (notch.key != control.key) continue;
     const bool is_slid = control.key == "batch.micro_batch" || control.key == "batch.sequence";
     control.kind = is_slid ? ControlKind::slider : ControlKind::choice;
-    control.choices.push_back({QCoreApplication::translate("PlanControl", notch.text),
-                               std::string(notch.value)});
+    control.choices.push_back(
+        {QCoreApplication::translate("PlanControl", notch.text), std::string(notch.value)});
   }
 }
 
@@ -172,16 +210,17 @@ void add_notches(PlanControl& control) {
 std::vector<PlanControl> control_kinds() {
   std::vector<PlanControl> controls;
   const Plan plan;
-  visit_plan_keys(plan, [&](std::string_view section, std::string_view name, const auto& field,
-                            const auto&) {
-    PlanControl control;
-    control.key = section.empty() ? std::string(name)
-                                  : std::string(section) + '.' + std::string(name);
-    control.label = label_of(control.key, name);
-    describe(control, field);
-    add_notches(control);
-    controls.push_back(std::move(control));
-  });
+  visit_plan_keys(
+      plan, [&](std::string_view section, std::string_view name, const auto& field, const auto&) {
+        PlanControl control;
+        control.key =
+            section.empty() ? std::string(name) : std::string(section) + '.' + std::string(name);
+        control.label = label_of(control.key, name);
+        control.full_label = full_label_of(control.key, control.label);
+        describe(control, field);
+        add_notches(control);
+        controls.push_back(std::move(control));
+      });
   return controls;
 }
 

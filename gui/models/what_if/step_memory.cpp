@@ -52,8 +52,8 @@ std::vector<StepShare> shares_of(const StepOfClass& step) {
     busy[static_cast<std::size_t>(instruction.phase)] += ns;
   }
   std::vector<StepShare> shares;
-  for (const Phase phase : {Phase::forward, Phase::loss, Phase::recompute, Phase::backward,
-                            Phase::optimizer}) {
+  for (const Phase phase :
+       {Phase::forward, Phase::loss, Phase::recompute, Phase::backward, Phase::optimizer}) {
     shares.push_back({role_of_phase(name(phase)), busy[static_cast<std::size_t>(phase)]});
   }
   return shares;

@@ -1,10 +1,9 @@
 #include "gui/models/what_if/surroundings.hpp"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <chrono>
 #include <utility>
-
-#include <QCoreApplication>
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/models/what_if/plan_control.hpp"
@@ -41,9 +40,9 @@ std::vector<Changes> changes_beside(const SpeltPlan& plan) {
       }
     }
   }
-  all.push_back({{"wrap.policy", "\"modules\""},
-                 {"wrap.modules",
-                  R"(["model.embed_tokens", "model.layers.*", ["model.norm", "lm_head"]])"}});
+  all.push_back(
+      {{"wrap.policy", "\"modules\""},
+       {"wrap.modules", R"(["model.embed_tokens", "model.layers.*", ["model.norm", "lm_head"]])"}});
   return all;
 }
 
@@ -163,8 +162,7 @@ std::shared_ptr<const Surroundings> survey(const OutcomePtr& present, const Swee
                                            int threads, const std::atomic<bool>& is_unwanted) {
   const WhatIfSettings& base = present->settings;
   auto found = std::make_shared<Surroundings>();
-  auto notches =
-      predict_candidates(base, slider_notches(base.plan), threads, is_unwanted);
+  auto notches = predict_candidates(base, slider_notches(base.plan), threads, is_unwanted);
   if (!notches) return nullptr;
   found->notches = std::move(*notches);
   auto beside = predict_candidates(base, changes_beside(base.plan), threads, is_unwanted);

@@ -2,14 +2,13 @@
 // not fit, and a sweep of one or two keys over their values.
 #pragma once
 
+#include <QString>
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <QString>
 
 #include "gui/models/what_if/candidates.hpp"
 #include "gui/models/what_if/outcome.hpp"

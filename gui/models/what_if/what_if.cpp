@@ -155,12 +155,13 @@ QString WhatIf::name() const {
 }
 
 bool WhatIf::is_busy() const {
-  return rest_.isActive() || prediction_.is_busy() || survey_.is_busy() ||
-         publication_.is_busy() || starting_.is_busy();
+  return rest_.isActive() || prediction_.is_busy() || survey_.is_busy() || publication_.is_busy() ||
+         starting_.is_busy();
 }
 
 void WhatIf::take(WhatIfSettings settings) {
   settings_ = std::move(settings);
+  if (!is_stale()) error_.reset();  // back to what was answered
   survey_.cancel();
   publication_.cancel();
   surroundings_ = nullptr;

@@ -6,13 +6,12 @@
 // what lies around them is surveyed, and their predicted run becomes a document.
 #pragma once
 
+#include <QObject>
+#include <QTimer>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <QObject>
-#include <QTimer>
 
 #include "gui/models/session/document.hpp"
 #include "gui/models/what_if/latest_task.hpp"

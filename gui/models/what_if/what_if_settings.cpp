@@ -1,9 +1,8 @@
 #include "gui/models/what_if/what_if_settings.hpp"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <utility>
-
-#include <QCoreApplication>
 
 #include "models/hardware/device_names.hpp"
 #include "simulator/fit/fit.hpp"
@@ -22,8 +21,8 @@ CostBasisPtr basis_of(const traces::Trace& trace, const std::string& title) {
   const auto fitted = simulator::fit({{title, &trace}});
   if (!fitted) return default_settings().costs;
   auto basis = std::make_shared<CostBasis>();
-  basis->name = QCoreApplication::translate("WhatIf", "as measured in %1")
-                    .arg(QString::fromStdString(title));
+  basis->name =
+      QCoreApplication::translate("WhatIf", "as measured in %1").arg(QString::fromStdString(title));
   if (fitted->table.is_accelerator) {
     basis->machine = machine_reported_as(fitted->table.machine_name);
   }

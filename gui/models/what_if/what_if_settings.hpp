@@ -1,12 +1,11 @@
 // What the what-if panel has set: a model, the costs it is predicted with, ranks, nodes and a plan.
 #pragma once
 
+#include <QString>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <QString>
 
 #include "gui/models/what_if/spelt_plan.hpp"
 #include "models/hardware/hardware.hpp"

@@ -13,8 +13,7 @@ QString against(double value, double pinned, const QString& letter) {
   if (pinned <= 0 || value <= 0) return {};
   const double percent = std::round((value / pinned - 1) * 1000) / 10;
   const QString sign = percent < 0 ? QString(QChar(0x2212)) : QStringLiteral("+");
-  return WhatIf::tr("%1%2 % on %3")
-      .arg(sign, QString::number(std::abs(percent), 'f', 1), letter);
+  return WhatIf::tr("%1%2 % on %3").arg(sign, QString::number(std::abs(percent), 'f', 1), letter);
 }
 
 Role role_of_gain(double value, double pinned) {
@@ -27,7 +26,10 @@ QString band_text(const Outcome& outcome) {
 }
 
 StripFigure reserved_figure(const Outcome& outcome) {
-  StripFigure figure{WhatIf::tr("Peak reserved"), bytes_figure(outcome.reserved), {}, Role::text2,
+  StripFigure figure{WhatIf::tr("Peak reserved"),
+                     bytes_figure(outcome.reserved),
+                     {},
+                     Role::text2,
                      exact_bytes(outcome.reserved)};
   if (const auto spare = spare_bytes(outcome)) {
     figure.note = WhatIf::tr("%1 to spare").arg(bytes_figure(*spare).text());
@@ -66,19 +68,29 @@ std::vector<StripFigure> answer_figures(const Outcome& outcome, const std::vecto
   const Figure nothing{QString(QChar(0x2013)), {}};
   std::vector<StripFigure> figures{
       {WhatIf::tr("Throughput"),
-       has_time ? Figure{count_figure(std::llround(outcome.tokens_per_s)).number,
-                         WhatIf::tr("tokens/s")}
-                : nothing,
-       {}, Role::text2, {}},
-      {WhatIf::tr("Step time"), has_time ? time_figure(outcome.step_ns) : nothing,
-       has_time ? band_text(outcome) : QString(), Role::text3, {}},
+       has_time
+           ? Figure{count_figure(std::llround(outcome.tokens_per_s)).number, WhatIf::tr("tokens/s")}
+           : nothing,
+       {},
+       Role::text2,
+       {}},
+      {WhatIf::tr("Step time"),
+       has_time ? time_figure(outcome.step_ns) : nothing,
+       has_time ? band_text(outcome) : QString(),
+       Role::text3,
+       {}},
       {WhatIf::tr("MFU"),
        has_time ? Figure{QString::number(outcome.mfu * 100, 'f', 1), QStringLiteral("%")} : nothing,
-       {}, Role::text2, {}},
-      {WhatIf::tr("Exposed communication"), has_time ? time_figure(outcome.exposed_ns) : nothing,
-       has_time ? WhatIf::tr("%1 of the step").arg(percent_text(outcome.exposed_ns / outcome.step_ns))
-                : QString(),
-       Role::text3, {}},
+       {},
+       Role::text2,
+       {}},
+      {WhatIf::tr("Exposed communication"),
+       has_time ? time_figure(outcome.exposed_ns) : nothing,
+       has_time
+           ? WhatIf::tr("%1 of the step").arg(percent_text(outcome.exposed_ns / outcome.step_ns))
+           : QString(),
+       Role::text3,
+       {}},
       reserved_figure(outcome)};
   if (pinned != nullptr && has_time) {
     figures[0].note = against(outcome.tokens_per_s, pinned->tokens_per_s, letter);

@@ -15,6 +15,7 @@ constexpr int kLabelWidth = 92, kLeft = 32;
 ControlRow::ControlRow(const QString& label, QWidget* control, bool is_wide, QWidget* parent)
     : PaintedWidget(parent),
       control_(control),
+      is_wide_(is_wide),
       label_(new TextLabel(Text::body, Role::text, this)),
       error_(new TextLabel(Text::secondary, Role::error, this)) {
   control_->setParent(this);
@@ -48,6 +49,7 @@ void ControlRow::set_error(const QString& sentence) {
 }
 
 void ControlRow::set_unused(const QString& why) {
+  if (is_wide_) setVisible(why.isEmpty());
   control_->setEnabled(why.isEmpty());
   label_->set_role(why.isEmpty() ? Role::text : Role::text3);
   control_->setToolTip(why);

@@ -1,6 +1,6 @@
 // A row of the panel: a label, the control of a key, a dot where the key was changed, and below it what
 // is wrong with the value. A key that has no effect under the present plan is greyed and says what it
-// would need.
+// would need; one as large as a tree is hidden.
 #pragma once
 
 #include <QString>
@@ -28,6 +28,7 @@ class ControlRow : public PaintedWidget {
 
  private:
   QWidget* control_;
+  bool is_wide_;
   TextLabel* label_;
   TextLabel* error_;
   bool is_changed_ = false;

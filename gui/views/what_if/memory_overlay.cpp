@@ -76,8 +76,7 @@ double MemoryOverlay::x_of(const Variant& variant, std::int64_t position) const 
 }
 
 double MemoryOverlay::y_of(std::int64_t bytes) const {
-  return area().bottom() -
-         area().height() * static_cast<double>(bytes) / static_cast<double>(top_);
+  return area().bottom() - area().height() * static_cast<double>(bytes) / static_cast<double>(top_);
 }
 
 void MemoryOverlay::paint_axes(QPainter& painter) const {
@@ -94,12 +93,10 @@ void MemoryOverlay::paint_axes(QPainter& painter) const {
   }
   for (int quarter = 0; quarter <= 4; ++quarter) {
     const double x = area().left() + area().width() * quarter / 4;
-    const QString text =
-        in_time_ ? time_figure(static_cast<double>(longest_ns_) * quarter / 4).text()
-                 : QStringLiteral("%1 %").arg(25 * quarter);
-    const double wide = 70, left = quarter == 0   ? x
-                                   : quarter == 4 ? x - wide
-                                                  : x - wide / 2;
+    const QString text = in_time_
+                             ? time_figure(static_cast<double>(longest_ns_) * quarter / 4).text()
+                             : QStringLiteral("%1 %").arg(25 * quarter);
+    const double wide = 70, left = quarter == 0 ? x : quarter == 4 ? x - wide : x - wide / 2;
     draw_figure(painter, QRectF(left, area().bottom() + 5, wide, 16),
                 quarter == 0   ? Qt::AlignLeft
                 : quarter == 4 ? Qt::AlignRight
@@ -137,7 +134,10 @@ void MemoryOverlay::paint_curve(QPainter& painter, const Variant& variant) const
 void MemoryOverlay::paint_badge(QPainter& painter, const Variant& variant) const {
   const Outcome& outcome = *variant.outcome;
   if (outcome.curve.empty()) return;
-  const double x = area().left() + area().width() * (0.44 + 0.07 * (variant.place % 4));
+  const double end =
+      x_of(variant, outcome.fits ? outcome.curve_length : outcome.curve.back().position);
+  const double x =
+      std::min(end, area().left() + area().width() * (0.44 + 0.07 * (variant.place % 4)));
   std::int64_t bytes = outcome.curve.front().allocated;
   for (const MemoryStep& step : outcome.curve) {
     if (x_of(variant, step.position) > x) break;

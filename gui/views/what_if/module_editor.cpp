@@ -1,10 +1,10 @@
 #include "gui/views/what_if/module_editor.hpp"
 
-#include <map>
-
 #include <QSignalBlocker>
 #include <QVBoxLayout>
+#include <map>
 
+#include "gui/paint/theme.hpp"
 #include "models/llama/module_tree.hpp"
 
 namespace foreshard::gui {
@@ -45,11 +45,22 @@ ModuleEditor::ModuleEditor(const PlanControl& control, QWidget* parent)
   layout->addWidget(tree_);
   layout->addWidget(line_);
   setFocusProxy(tree_);
+  dress();
+  connect(&Appearance::instance(), &Appearance::changed, this, &ModuleEditor::dress);
   connect(tree_, &QTreeWidget::itemChanged, this, [this] { Q_EMIT edited(checked()); });
   connect(line_, &QLineEdit::editingFinished, this, [this] {
     const std::string typed = line_->text().trimmed().toStdString();
     if (typed != value_) Q_EMIT edited(typed);
   });
+}
+
+void ModuleEditor::dress() {
+  tree_->setStyleSheet(
+      QStringLiteral("QTreeView::indicator { width: 10px; height: 10px; border-radius: 3px; "
+                     "border: 1px solid %1; background: %2; }"
+                     "QTreeView::indicator:checked { background: %3; border-color: %3; }")
+          .arg(theme()[Role::strong_line].name(), theme()[Role::raised].name(),
+               theme()[Role::ink].name()));
 }
 
 void ModuleEditor::build(const WhatIfSettings& settings) {
@@ -62,8 +73,8 @@ void ModuleEditor::build(const WhatIfSettings& settings) {
     const QString glob = glob_of(module);
     if (glob.isEmpty()) continue;
     const auto parent = items.find(module.parent);
-    auto* item = parent == items.end() ? new QTreeWidgetItem(tree_)
-                                       : new QTreeWidgetItem(parent->second);
+    auto* item =
+        parent == items.end() ? new QTreeWidgetItem(tree_) : new QTreeWidgetItem(parent->second);
     item->setText(0, glob.section(QLatin1Char('.'), -1) == QLatin1String("*")
                          ? tr("* (each of %n layers)", nullptr, static_cast<int>(model_.layers))
                          : glob.section(QLatin1Char('.'), -1));

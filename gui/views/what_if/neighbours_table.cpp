@@ -1,11 +1,10 @@
 #include "gui/views/what_if/neighbours_table.hpp"
 
+#include <QKeyEvent>
+#include <QMouseEvent>
 #include <algorithm>
 #include <cmath>
 #include <utility>
-
-#include <QKeyEvent>
-#include <QMouseEvent>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/paint/figures.hpp"
@@ -85,15 +84,14 @@ void NeighboursTable::paint_row(QPainter& painter, int row) const {
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(t[neighbour.candidate.fits ? Role::text3 : Role::error]);
   const QRectF note = cell(0, kApply + kNote - 16);
-  painter.drawText(note, Qt::AlignVCenter,
-                   QFontMetricsF(painter.font())
-                       .elidedText(neighbour.note, Qt::ElideRight, note.width()));
+  painter.drawText(
+      note, Qt::AlignVCenter,
+      QFontMetricsF(painter.font()).elidedText(neighbour.note, Qt::ElideRight, note.width()));
   const double room = width() - kApply - kNote - kReserved - kTokens - 8;
   painter.setFont(gui::font(Text::body));
   painter.setPen(t[Role::text]);
-  painter.drawText(
-      QRectF(0, box.top(), room, kLine), Qt::AlignVCenter,
-      QFontMetricsF(painter.font()).elidedText(neighbour.text, Qt::ElideRight, room));
+  painter.drawText(QRectF(0, box.top(), room, kLine), Qt::AlignVCenter,
+                   QFontMetricsF(painter.font()).elidedText(neighbour.text, Qt::ElideRight, room));
   if (hasFocus() && row == current_) draw_focus(painter, box.adjusted(0, 1, 0, 0));
 }
 
@@ -106,8 +104,8 @@ void NeighboursTable::paintEvent(QPaintEvent*) {
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(t[Role::text3]);
   const double right = width() - kApply - kNote;
-  painter.drawText(QRectF(right - kReserved, 26, kReserved, 24),
-                   Qt::AlignRight | Qt::AlignVCenter, tr("reserved"));
+  painter.drawText(QRectF(right - kReserved, 26, kReserved, 24), Qt::AlignRight | Qt::AlignVCenter,
+                   tr("reserved"));
   painter.drawText(QRectF(right - kReserved - kTokens, 26, kTokens, 24),
                    Qt::AlignRight | Qt::AlignVCenter, tr("tokens/s"));
   painter.fillRect(QRectF(0, kHeadings, width(), 1), t[Role::line]);

@@ -1,13 +1,12 @@
 #include "gui/views/what_if/notched_slider.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QToolTip>
+#include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
@@ -98,9 +97,7 @@ void NotchedSlider::paint_track(QPainter& painter) const {
 void NotchedSlider::paint_labels(QPainter& painter) const {
   for (int n = 0; n < notches_.size(); ++n) {
     painter.setFont(gui::font(n == current_ ? Text::secondary_strong : Text::tick));
-    painter.setPen(theme()[is_misfit(n)      ? Role::error
-                           : n == current_ ? Role::text
-                                           : Role::text3]);
+    painter.setPen(theme()[is_misfit(n) ? Role::error : n == current_ ? Role::text : Role::text3]);
     const double wide = figure_width(painter.font(), notches_[n]) + 2;
     const double left =
         std::clamp(notch_centre(n).x() - wide / 2, 0.0, std::max(0.0, width() - wide));

@@ -2,9 +2,8 @@
 // is hatched. Arrows, Home and End move it; so does dragging, from notch to notch.
 #pragma once
 
-#include <vector>
-
 #include <QStringList>
+#include <vector>
 
 #include "gui/views/base/painted_widget.hpp"
 

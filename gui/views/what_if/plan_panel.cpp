@@ -1,10 +1,9 @@
 #include "gui/views/what_if/plan_panel.hpp"
 
-#include <algorithm>
-
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QSignalBlocker>
+#include <algorithm>
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
@@ -14,7 +13,7 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr int kPanelWidth = 376;
+constexpr int kPanelWidth = 376, kScrollBar = 11;
 constexpr int kRankChoices[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
 
 void offer(QComboBox& list, int value) {
@@ -30,6 +29,7 @@ PlanPanel::PlanPanel(WhatIf& what_if, QWidget* parent) : QWidget(parent), what_i
   setFixedWidth(kPanelWidth);
   auto* content = new QWidget();
   content->setAutoFillBackground(false);
+  content->setFixedWidth(kPanelWidth - kScrollBar);
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(0, 4, 0, 0);
   column->setSpacing(0);
@@ -71,8 +71,7 @@ ValueEditor* PlanPanel::editor(const std::string& key) const {
   return found == editors_.end() ? nullptr : found->second;
 }
 
-QComboBox* PlanPanel::add_list(FoldSection& section, const std::string& key,
-                               const QString& label) {
+QComboBox* PlanPanel::add_list(FoldSection& section, const std::string& key, const QString& label) {
   auto* list = new QComboBox(this);
   list->setAccessibleName(label);
   list->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
@@ -171,10 +170,9 @@ void PlanPanel::show_run() {
   const CostBasisPtr& start = what_if_.start().costs;
   if (machines_->itemData(0).toString().isEmpty()) machines_->removeItem(0);
   if (start->table) machines_->insertItem(0, start->name, QString());
-  machines_->setCurrentIndex(
-      settings.costs->table
-          ? 0
-          : machines_->findData(QString::fromStdString(settings.costs->machine->id)));
+  machines_->setCurrentIndex(settings.costs->table ? 0
+                                                   : machines_->findData(QString::fromStdString(
+                                                         settings.costs->machine->id)));
   offer(*ranks_, settings.ranks);
   offer(*nodes_, settings.nodes);
 }

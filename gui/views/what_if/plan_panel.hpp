@@ -2,13 +2,12 @@
 // them the buttons to pin, save and reset.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
 #include <QComboBox>
 #include <QPushButton>
 #include <QScrollArea>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "gui/models/what_if/what_if.hpp"
 #include "gui/views/base/text_label.hpp"

@@ -59,7 +59,8 @@ void StepBars::paint_variant(QPainter& painter, const Variant& variant, double t
                    metrics.elidedText(variant.name, Qt::ElideRight, width() - badge - 100));
   if (outcome.step_ns <= 0) {
     painter.setPen(t[Role::error]);
-    painter.drawText(QRectF(0, top + 24, width(), 18), Qt::AlignVCenter, tr("no step: it does not fit"));
+    painter.drawText(QRectF(0, top + 24, width(), 18), Qt::AlignVCenter,
+                     tr("no step: it does not fit"));
     return;
   }
   painter.setFont(gui::font(Text::strong));
@@ -71,7 +72,8 @@ void StepBars::paint_variant(QPainter& painter, const Variant& variant, double t
   for (const StepShare& share : outcome.shares) {
     const double wide = per_token(outcome, share.ns) * scale;
     if (wide <= 0) continue;
-    painter.fillRect(QRectF(left, bar, std::max(wide - (wide > 5 ? 1 : 0), 1.0), 18), t[share.role]);
+    painter.fillRect(QRectF(left, bar, std::max(wide - (wide > 5 ? 1 : 0), 1.0), 18),
+                     t[share.role]);
     painter.setFont(gui::font(Text::tick));
     if (wide > QFontMetricsF(painter.font()).horizontalAdvance(name_of(share.role)) + 8) {
       painter.setPen(t.text_on(t[share.role]));
@@ -93,8 +95,8 @@ void StepBars::paint_variant(QPainter& painter, const Variant& variant, double t
 void StepBars::paint_legend(QPainter& painter, double top) const {
   painter.setFont(gui::font(Text::tick));
   double left = 0;
-  for (const Role role : {Role::forward, Role::loss, Role::recompute, Role::backward,
-                          Role::optimizer, Role::warn}) {
+  for (const Role role :
+       {Role::forward, Role::loss, Role::recompute, Role::backward, Role::optimizer, Role::warn}) {
     draw_swatch(painter, {left + 4, top + 8}, theme()[role]);
     painter.setPen(theme()[Role::text2]);
     const double wide = QFontMetricsF(painter.font()).horizontalAdvance(name_of(role));

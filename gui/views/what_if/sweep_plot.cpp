@@ -1,11 +1,10 @@
 #include "gui/views/what_if/sweep_plot.hpp"
 
+#include <QKeyEvent>
+#include <QMouseEvent>
 #include <algorithm>
 #include <cmath>
 #include <utility>
-
-#include <QKeyEvent>
-#include <QMouseEvent>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/what_if/plan_control.hpp"
@@ -147,10 +146,9 @@ void SweepPlot::paint_axes(QPainter& painter) const {
   painter.drawText(QPointF(0, 38), tr("tokens/s"));
   painter.drawText(QPointF(box.left(), height() - 6), tr("peak reserved, GiB"));
   if (surroundings_ != nullptr) {
-    painter.drawText(QRectF(box.left(), height() - 18, box.width(), 16),
-                     Qt::AlignRight | Qt::AlignVCenter,
-                     tr("%n plans do not fit", nullptr,
-                        static_cast<int>(surroundings_->sweep.misfits)));
+    painter.drawText(
+        QRectF(box.left(), height() - 18, box.width(), 16), Qt::AlignRight | Qt::AlignVCenter,
+        tr("%n plans do not fit", nullptr, static_cast<int>(surroundings_->sweep.misfits)));
   }
   if (variants_.empty() || !variants_.front().outcome->capacity) return;
   const double x = place(gib(*variants_.front().outcome->capacity), least_tokens_).x();
@@ -218,13 +216,13 @@ void SweepPlot::paint_card(QPainter& painter) const {
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(t[Role::focus], 2));
   painter.drawEllipse(at, 9, 9);
-  const QString figures =
-      tr("%1 tokens/s, %2")
-          .arg(count_figure(std::llround(point.candidate.tokens_per_s)).number,
-               bytes_figure(point.candidate.reserved).text());
+  const QString figures = tr("%1 tokens/s, %2")
+                              .arg(count_figure(std::llround(point.candidate.tokens_per_s)).number,
+                                   bytes_figure(point.candidate.reserved).text());
   painter.setFont(gui::font(Text::secondary_strong));
   const double wide = std::max(figure_width(painter.font(), title_of(point)),
-                               figure_width(gui::font(Text::secondary), figures)) + 20;
+                               figure_width(gui::font(Text::secondary), figures)) +
+                      20;
   const QRectF box(std::clamp(at.x() - wide / 2, 0.0, std::max(0.0, width() - wide)),
                    at.y() > area().top() + 64 ? at.y() - 60 : at.y() + 16, wide, 44);
   painter.setPen(QPen(t[Role::strong_line], 1));

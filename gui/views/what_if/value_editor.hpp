@@ -2,9 +2,8 @@
 // user gives it another one.
 #pragma once
 
-#include <string>
-
 #include <QWidget>
+#include <string>
 
 #include "gui/models/what_if/plan_control.hpp"
 #include "gui/models/what_if/surroundings.hpp"

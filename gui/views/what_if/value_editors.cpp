@@ -40,9 +40,8 @@ bool suits_segments(const std::vector<ControlChoice>& choices) {
 SliderEditor::SliderEditor(const PlanControl& control, QWidget* parent)
     : ValueEditor(parent), control_(control), slider_(new NotchedSlider(this)) {
   fill(*this, *slider_, control);
-  connect(slider_, &NotchedSlider::moved, this, [this](int notch) {
-    Q_EMIT edited(choices_[static_cast<std::size_t>(notch)].value);
-  });
+  connect(slider_, &NotchedSlider::moved, this,
+          [this](int notch) { Q_EMIT edited(choices_[static_cast<std::size_t>(notch)].value); });
 }
 
 void SliderEditor::show_value(const WhatIfSettings& settings) {
@@ -89,8 +88,8 @@ void ChoiceEditor::choose(int choice) {
 void ChoiceEditor::show_value(const WhatIfSettings& settings) {
   const std::string& value = settings.plan.value(control_.key);
   const auto choices = control_.choices_with(value);
-  const bool are_others = choices.size() != choices_.size() ||
-                          texts_of(choices) != texts_of(choices_);
+  const bool are_others =
+      choices.size() != choices_.size() || texts_of(choices) != texts_of(choices_);
   choices_ = choices;
   if (segments_ != nullptr) {
     if (are_others) segments_->set_choices(texts_of(choices_));
@@ -128,8 +127,8 @@ FieldEditor::FieldEditor(const PlanControl& control, QWidget* parent)
 
 void FieldEditor::show_value(const WhatIfSettings& settings) {
   value_ = settings.plan.value(control_.key);
-  const QString text = QString::fromStdString(
-      control_.is_text ? std::string(unquoted(value_)) : value_);
+  const QString text =
+      QString::fromStdString(control_.is_text ? std::string(unquoted(value_)) : value_);
   if (text != line_->text()) line_->setText(text);
 }
 

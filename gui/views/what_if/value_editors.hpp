@@ -1,10 +1,9 @@
 // A ValueEditor for each kind of control.
 #pragma once
 
-#include <vector>
-
 #include <QComboBox>
 #include <QLineEdit>
+#include <vector>
 
 #include "gui/views/base/segmented_control.hpp"
 #include "gui/views/what_if/notched_slider.hpp"

@@ -2,10 +2,9 @@
 // are greys told apart by letter and dash.
 #pragma once
 
-#include <vector>
-
 #include <QPainter>
 #include <QPen>
+#include <vector>
 
 #include "gui/models/what_if/what_if.hpp"
 

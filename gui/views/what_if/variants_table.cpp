@@ -1,12 +1,11 @@
 #include "gui/views/what_if/variants_table.hpp"
 
+#include <QKeyEvent>
+#include <QMouseEvent>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
-
-#include <QKeyEvent>
-#include <QMouseEvent>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/what_if/outcome_text.hpp"
@@ -18,8 +17,8 @@ namespace foreshard::gui {
 namespace {
 
 constexpr double kTop = 56, kRow = 34;
-constexpr std::array<double, 4> kColumns{72, 66, 62, 78};
-constexpr double kReserved = 190;
+constexpr std::array<double, 4> kColumns{62, 66, 56, 74};
+constexpr double kReserved = 166;
 
 }  // namespace
 
@@ -32,7 +31,7 @@ VariantsTable::VariantsTable(QWidget* parent) : PaintedWidget(parent) {
 
 void VariantsTable::set_variants(std::vector<Variant> variants) {
   variants_ = std::move(variants);
-  current_ = std::min(current_, static_cast<int>(variants_.size()) - 1);
+  current_ = std::clamp(current_, 0, std::max(0, static_cast<int>(variants_.size()) - 1));
   setAccessibleDescription(as_text());
   updateGeometry();
   update();
@@ -69,7 +68,7 @@ void VariantsTable::paint_reserved(QPainter& painter, const Outcome& outcome,
   const auto most = static_cast<double>(outcome.capacity.value_or(outcome.reserved));
   const double share = most > 0 ? std::min(1.0, static_cast<double>(outcome.reserved) / most) : 0;
   const QRectF bar(box.left(), box.center().y() - 4, wide, 8);
-  const Role role = !outcome.fits              ? Role::error
+  const Role role = !outcome.fits             ? Role::error
                     : fits_only_just(outcome) ? Role::warn
                                               : Role::text3;
   painter.fillRect(bar, t[Role::hover]);

@@ -1,13 +1,12 @@
 #include "gui/views/what_if/what_if_view.hpp"
 
-#include <cmath>
-
 #include <QFileDialog>
 #include <QGridLayout>
 #include <QMessageBox>
 #include <QPainter>
 #include <QSaveFile>
 #include <QShortcut>
+#include <cmath>
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
@@ -39,9 +38,8 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   connect(&what_if_, &WhatIf::surroundings_changed, this, &WhatIfView::show_surroundings);
   connect(&what_if_, &WhatIf::busy_changed, this, &View::busy_changed);
   connect(&what_if_, &WhatIf::trouble, this, &WhatIfView::tell);
-  connect(&what_if_, &WhatIf::document_changed, this, [this](const DocumentPtr& document) {
-    this->session().show_what_if(document);
-  });
+  connect(&what_if_, &WhatIf::document_changed, this,
+          [this](const DocumentPtr& document) { this->session().show_what_if(document); });
   connect(neighbours_, &NeighboursTable::applied, &what_if_, &WhatIf::apply);
   connect(sweep_, &SweepPlot::applied, &what_if_, &WhatIf::apply);
   connect(variants_, &VariantsTable::dropped, &what_if_, &WhatIf::unpin);
@@ -65,8 +63,8 @@ void WhatIfView::lay_out() {
   right->setContentsMargins(40, 12, 24, 12);
   right->setSpacing(12);
   right->addWidget(bars_, 5);
-  right->addWidget(sweep_choices());
   right->addWidget(sweep_, 6);
+  right->addWidget(sweep_choices());
   auto* lower = new QHBoxLayout();
   lower->setSpacing(0);
   lower->addLayout(left, 61);
@@ -117,8 +115,9 @@ QWidget* WhatIfView::sweep_choices() {
   };
   connect(first, qOverload<int>(&QComboBox::activated), this, take);
   connect(second, qOverload<int>(&QComboBox::activated), this, take);
-  layout->addWidget(new TextLabel(Text::secondary, Role::text2, bar));
-  static_cast<TextLabel*>(layout->itemAt(0)->widget())->set_text(tr("Sweep"));
+  auto* label = new TextLabel(Text::secondary, Role::text2, bar);
+  label->set_text(tr("Sweep"));
+  layout->addWidget(label);
   layout->addWidget(first, 1);
   layout->addWidget(second, 1);
   return bar;
@@ -218,9 +217,8 @@ QString WhatIfView::load_plan_file(const QString& path) {
 }
 
 void WhatIfView::ask_where_to_save() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Save plan"),
-                                                    QStringLiteral("plan.toml"),
-                                                    tr("Plans (*.toml)"));
+  const QString path = QFileDialog::getSaveFileName(
+      this, tr("Save plan"), QStringLiteral("plan.toml"), tr("Plans (*.toml)"));
   if (!path.isEmpty()) tell(save_plan(path));
 }
 

@@ -1,0 +1,174 @@
+#include "gui/views/what_if/what_if_view.hpp"
+
+#include <QAbstractButton>
+#include <QLineEdit>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+#include "gui/views/what_if/value_editors.hpp"
+#include "tests/gui/what_if/settled.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+class WhatIfViewTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    view.resize(1600, 956);
+    view.show();
+    what_if.start_from(tiny_settings());
+    ASSERT_TRUE(rests(what_if));
+  }
+
+  // The widget of that type that edits a key.
+  template <typename Widget>
+  Widget* editor(const char* key) {
+    return view.panel().editor(key)->findChild<Widget*>();
+  }
+  const std::string& value(const char* key) { return what_if.settings().plan.value(key); }
+
+  Session session;
+  WhatIfView view{session};
+  WhatIf& what_if = view.what_if();
+};
+
+// A control's own way to another value.
+void move(QWidget& editor) {
+  if (auto* slider = editor.findChild<NotchedSlider*>()) {
+    QTest::keyClick(slider, slider->current() == 0 ? Qt::Key_Right : Qt::Key_Left);
+  } else if (auto* segments = editor.findChild<SegmentedControl*>()) {
+    QTest::keyClick(segments, segments->current() == 0 ? Qt::Key_Right : Qt::Key_Left);
+  } else if (auto* list = editor.findChild<QComboBox*>()) {
+    list->setCurrentIndex(list->currentIndex() == 0 ? 1 : 0);
+    Q_EMIT list->activated(list->currentIndex());
+  } else if (auto* tree = editor.findChild<QTreeWidget*>()) {
+    tree->topLevelItem(0)->setCheckState(0, Qt::Checked);
+  } else if (auto* button = editor.findChild<QAbstractButton*>()) {
+    button->click();
+  } else if (auto* line = editor.findChild<QLineEdit*>()) {
+    const QString text = line->text();
+    line->setText(text.startsWith(QLatin1Char('[')) ? QStringLiteral("[\"model.norm\"]")
+                                                    : QStringLiteral("7"));
+    Q_EMIT line->editingFinished();
+  }
+}
+
+TEST_F(WhatIfViewTest, EveryKeyHasAControlThatChangesItAndNothingElse) {
+  const SpeltPlan plan;
+  for (const SpeltKey& key : plan.keys()) {
+    ValueEditor* editor = view.panel().editor(key.name);
+    ASSERT_NE(editor, nullptr) << key.name;
+    editor->setEnabled(true);
+    move(*editor);
+    EXPECT_EQ(what_if.changed_keys(), std::vector<std::string>{key.name});
+    EXPECT_TRUE(view.panel().row(key.name)->is_changed()) << key.name;
+    what_if.reset();
+    EXPECT_FALSE(view.panel().row(key.name)->is_changed()) << key.name;
+  }
+}
+
+TEST_F(WhatIfViewTest, EveryWidgetThatTakesTheKeyboardIsNamed) {
+  for (const QWidget* widget : view.findChildren<QWidget*>()) {
+    if (widget->window() != &view) continue;  // lists that open
+    if ((widget->focusPolicy() & Qt::TabFocus) == 0 || widget->focusProxy() != nullptr) continue;
+    const auto* button = qobject_cast<const QAbstractButton*>(widget);
+    const bool is_named = !widget->accessibleName().isEmpty() ||
+                          (button != nullptr && !button->text().isEmpty()) ||
+                          qobject_cast<const QScrollArea*>(widget) != nullptr;
+    EXPECT_TRUE(is_named) << widget->metaObject()->className();
+  }
+}
+
+TEST_F(WhatIfViewTest, AClickOnANotchMovesTheSlider) {
+  auto* slider = editor<NotchedSlider>("batch.micro_batch");
+  QTest::mouseClick(slider, Qt::LeftButton, Qt::NoModifier, slider->notch_centre(1).toPoint());
+  EXPECT_EQ(value("batch.micro_batch"), "2");
+  QTest::keyClick(slider, Qt::Key_Right);
+  EXPECT_EQ(value("batch.micro_batch"), "3");
+}
+
+TEST_F(WhatIfViewTest, KeysPinUndoAndReset) {
+  QTest::keyClick(&view, Qt::Key_P);
+  ASSERT_EQ(what_if.pins().size(), 1U);
+  what_if.set_value("batch.micro_batch", "2");
+  QTest::keyClick(&view, Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(value("batch.micro_batch"), "4");
+  QTest::keyClick(&view, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(value("batch.micro_batch"), "2");
+  QTest::keyClick(&view, Qt::Key_R, Qt::ControlModifier);
+  EXPECT_TRUE(what_if.changed_keys().empty());
+  QTest::keyClick(&view.variants(), Qt::Key_Down);
+  QTest::keyClick(&view.variants(), Qt::Key_Delete);
+  EXPECT_TRUE(what_if.pins().empty());
+}
+
+TEST_F(WhatIfViewTest, ANeighbourIsAppliedByMouseAndByKey) {
+  const Changes first = what_if.surroundings()->neighbours.front().candidate.changes;
+  QTest::mouseClick(&view.neighbours(), Qt::LeftButton, Qt::NoModifier,
+                    view.neighbours().apply_centre(0).toPoint());
+  EXPECT_EQ(what_if.settings().plan.value(first.front().name), first.front().value);
+  what_if.undo();
+  ASSERT_TRUE(rests(what_if));
+  QTest::keyClick(&view.neighbours(), Qt::Key_Return);
+  EXPECT_EQ(what_if.settings().plan.value(first.front().name), first.front().value);
+}
+
+TEST_F(WhatIfViewTest, APlanOfTheSweepIsAppliedByAClick) {
+  const Sweep sweep = what_if.surroundings()->sweep;
+  ASSERT_FALSE(sweep.points.empty());
+  const std::size_t last = sweep.points.size() - 1;
+  QTest::mouseClick(&view.sweep(), Qt::LeftButton, Qt::NoModifier,
+                    view.sweep().point_centre(last).toPoint());
+  const auto changed = what_if.changed_keys();
+  for (const std::string& key : changed) {
+    EXPECT_TRUE(key == sweep.first_key || key == sweep.second_key) << key;
+  }
+  EXPECT_TRUE(what_if.can_undo());
+}
+
+TEST_F(WhatIfViewTest, AnErrorStandsAtItsControl) {
+  auto* line = editor<QLineEdit>("sharding.shard_group");
+  ASSERT_NE(line, nullptr);
+  line->setText(QStringLiteral("-3"));
+  Q_EMIT line->editingFinished();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return what_if.error().has_value(); }));
+  EXPECT_TRUE(view.panel().row("sharding.shard_group")->error().contains(QStringLiteral("-3")));
+  EXPECT_TRUE(view.panel().row("sharding.strategy")->error().isEmpty());
+  what_if.undo();
+  ASSERT_TRUE(answers(what_if));
+  EXPECT_TRUE(view.panel().row("sharding.shard_group")->error().isEmpty());
+}
+
+TEST_F(WhatIfViewTest, KeysWithoutEffectAreGreyedAndExplained) {
+  EXPECT_FALSE(view.panel().editor("wrap.modules")->isEnabled());
+  EXPECT_FALSE(view.panel().editor("wrap.modules")->toolTip().isEmpty());
+  what_if.set_value("wrap.policy", "\"modules\"");
+  EXPECT_TRUE(view.panel().editor("wrap.modules")->isEnabled());
+}
+
+TEST_F(WhatIfViewTest, APlanThatIsSavedIsReadBackEqual) {
+  what_if.set_value("batch.micro_batch", "3");
+  what_if.set_value("prefetch.backward", "\"none\"");
+  const SpeltPlan saved = what_if.settings().plan;
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("plan.toml"));
+  EXPECT_EQ(view.save_plan(path), QString());
+  what_if.reset();
+  EXPECT_EQ(view.load_plan_file(path), QString());
+  EXPECT_EQ(what_if.settings().plan, saved);
+  EXPECT_FALSE(view.load_plan_file(folder.filePath(QStringLiteral("none.toml"))).isEmpty());
+  EXPECT_FALSE(view.save_plan(QStringLiteral("/nowhere/plan.toml")).isEmpty());
+}
+
+TEST_F(WhatIfViewTest, OtherViewsFollowWhatWasMoved) {
+  EXPECT_EQ(session.what_if(), nullptr);
+  what_if.set_value("batch.micro_batch", "2");
+  ASSERT_TRUE(rests(what_if));
+  ASSERT_NE(session.what_if(), nullptr);
+  EXPECT_EQ(session.what_if()->plan()->batch.micro_batch, 2);
+}
+
+}  // namespace
+}  // namespace foreshard::gui
