@@ -44,9 +44,10 @@ std::vector<LaneSide> lane_sides(const traces::Trace& trace, std::int32_t rank, 
          static_cast<std::int32_t>(n)});
   }
   for (LaneSide& side : sides) {
-    std::stable_sort(side.boxes.begin(), side.boxes.end(), [](const ComparedBox& a, const ComparedBox& b) {
-      return a.time.start_ns < b.time.start_ns;
-    });
+    std::stable_sort(side.boxes.begin(), side.boxes.end(),
+                     [](const ComparedBox& a, const ComparedBox& b) {
+                       return a.time.start_ns < b.time.start_ns;
+                     });
     std::vector<traces::Interval> busy;
     for (const ComparedBox& box : side.boxes) busy.push_back(box.time);
     side.busy_ns = traces::length(traces::united(std::move(busy)));

@@ -29,7 +29,7 @@ struct ComparedBox {
 
 struct LaneSide {
   std::vector<ComparedBox> boxes;  // by start
-  std::int64_t busy_ns = 0;    // length of their union
+  std::int64_t busy_ns = 0;        // length of their union
 };
 
 struct LanePair {

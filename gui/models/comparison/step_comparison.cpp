@@ -1,6 +1,7 @@
 #include "gui/models/comparison/step_comparison.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <set>
 
@@ -33,6 +34,21 @@ StepSide side_of(const TracePtr& trace, std::int32_t rank, std::int32_t step) {
   return side;
 }
 
+// The steady step whose length is nearest to that of all.
+std::int32_t typical_step(const traces::Trace& trace) {
+  const std::vector<std::int32_t> steady = profiler::steady_steps(trace);
+  const std::int64_t median = profiler::steady_step_time(trace);
+  std::int32_t best = steady.empty() ? steps_of(trace).back() : steady.back();
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const traces::Step& step : trace.steps) {
+    const std::int64_t apart = std::abs(step.end_ns - step.start_ns - median);
+    if (apart >= least || !std::binary_search(steady.begin(), steady.end(), step.step)) continue;
+    least = apart;
+    best = step.step;
+  }
+  return best;
+}
+
 }  // namespace
 
 const ComparedPair* StepComparison::pair_of(bool is_candidate, std::int32_t event) const {
@@ -49,7 +65,6 @@ StepComparison compare_step(const TracePtr& baseline, const TracePtr& candidate,
   result.baseline = side_of(baseline, choice.rank, choice.baseline_step);
   const std::int32_t other = profiler::RankCounterparts(*baseline, *candidate)(choice.rank);
   result.candidate = side_of(candidate, other, choice.candidate_step);
-  result.ribbons = ribbons(result.baseline.units, result.candidate.units);
 
   const profiler::MatchedEvents matched = profiler::matched_events(
       *baseline, choice.rank, choice.baseline_step, *candidate, choice.candidate_step);
@@ -62,6 +77,7 @@ StepComparison compare_step(const TracePtr& baseline, const TracePtr& candidate,
     result.pairs.push_back({match, ours.end_ns - ours.start_ns, theirs.end_ns - theirs.start_ns,
                             name, colour_of_operator(name, baseline->strings[ours.phase])});
   }
+  result.ribbons = ribbons(result.baseline.units, result.candidate.units, matched.pairs);
   result.drift =
       drift_of(*baseline, result.baseline.step, *candidate, result.candidate.step, matched.pairs);
   result.lanes = lane_pairs(
@@ -78,12 +94,8 @@ std::vector<std::int32_t> steps_of(const traces::Trace& trace) {
 }
 
 StepChoice first_choice(const traces::Trace& baseline, const traces::Trace& candidate) {
-  const auto last_of = [](const traces::Trace& trace) {
-    const auto steady = profiler::steady_steps(trace);
-    return steady.empty() ? steps_of(trace).back() : steady.back();
-  };
   const auto ranks = profiler::ranks_of(baseline);
-  return {ranks.empty() ? 0 : *ranks.begin(), last_of(baseline), last_of(candidate)};
+  return {ranks.empty() ? 0 : *ranks.begin(), typical_step(baseline), typical_step(candidate)};
 }
 
 }  // namespace foreshard::gui

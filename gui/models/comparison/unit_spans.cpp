@@ -12,8 +12,8 @@ namespace {
 using traces::EventKind;
 
 // The rank's kernels in that step in the order of their starts; the host's arithmetic without a device.
-std::vector<const traces::Event*> kernels(const traces::Trace& trace, std::int32_t rank,
-                                          std::int32_t step) {
+std::vector<const traces::Event*> unit_kernels(const traces::Trace& trace, std::int32_t rank,
+                                               std::int32_t step) {
   std::vector<const traces::Event*> device, host;
   for (const traces::Event& event : trace.events) {
     if (event.step != step || (event.unit == 0 && event.phase == 0)) continue;
@@ -34,48 +34,58 @@ std::vector<UnitSpan> unit_spans(const traces::Trace& trace, std::int32_t rank, 
                                  std::int64_t step_start_ns) {
   const Colouring colours(trace, ColourBy::unit);
   std::vector<UnitSpan> spans;
-  for (const traces::Event* event : kernels(trace, rank, step)) {
+  for (const traces::Event* event : unit_kernels(trace, rank, step)) {
+    const auto number = static_cast<std::int32_t>(event - trace.events.data());
     const std::string& phase = trace.strings[event->phase];
     const bool has_unit = event->unit != 0 && phase != "optimizer";
     const std::string& unit = has_unit ? trace.strings[event->unit] : phase;
     const traces::Interval time{event->start_ns - step_start_ns, event->end_ns - step_start_ns};
     if (!spans.empty() && spans.back().unit == unit && spans.back().phase == phase) {
       spans.back().time.end_ns = std::max(spans.back().time.end_ns, time.end_ns);
+      spans.back().events.push_back(number);
       continue;
     }
     if (!spans.empty()) {
       spans.back().time.end_ns = std::min(spans.back().time.end_ns, time.start_ns);
     }
     const Fill fill = has_unit ? colours.unit_fill(event->unit) : Fill{};
-    spans.push_back({unit, phase, time, fill.is_unit ? fill.depth : -1, fill.is_odd});
+    spans.push_back({unit, phase, time, fill.is_unit ? fill.depth : -1, fill.is_odd, {number}});
   }
   return spans;
 }
 
 std::vector<Ribbon> ribbons(const std::vector<UnitSpan>& baseline,
-                            const std::vector<UnitSpan>& candidate) {
-  using Name = std::pair<std::string, std::string>;
-  std::map<Name, std::vector<std::size_t>> theirs;
-  for (std::size_t n = 0; n < candidate.size(); ++n) {
-    theirs[{candidate[n].unit, candidate[n].phase}].push_back(n);
+                            const std::vector<UnitSpan>& candidate,
+                            const std::vector<profiler::EventMatch>& pairs) {
+  const auto span_of = [](const std::vector<UnitSpan>& spans) {
+    std::map<std::int32_t, std::size_t> of;
+    for (std::size_t n = 0; n < spans.size(); ++n) {
+      for (const std::int32_t event : spans[n].events) of[event] = n;
+    }
+    return of;
+  };
+  const auto ours = span_of(baseline), theirs = span_of(candidate);
+  std::map<std::pair<std::size_t, std::size_t>, int> common;
+  for (const profiler::EventMatch& pair : pairs) {
+    const auto our = ours.find(pair.baseline);
+    const auto their = theirs.find(pair.candidate);
+    if (our != ours.end() && their != theirs.end()) ++common[{our->second, their->second}];
   }
-  std::map<Name, std::size_t> used;
+  std::map<std::size_t, int> most_of_baseline, most_of_candidate;
+  for (const auto& [spans, count] : common) {
+    most_of_baseline[spans.first] = std::max(most_of_baseline[spans.first], count);
+    most_of_candidate[spans.second] = std::max(most_of_candidate[spans.second], count);
+  }
   std::vector<Ribbon> result;
   const auto length = [](const UnitSpan& span) { return span.time.end_ns - span.time.start_ns; };
-  for (std::size_t n = 0; n < baseline.size(); ++n) {
-    const Name name{baseline[n].unit, baseline[n].phase};
-    const auto others = theirs.find(name);
-    std::size_t& occurrence = used[name];
-    if (others == theirs.end() || occurrence >= others->second.size()) continue;
-    const std::size_t other = others->second[occurrence++];
-    result.push_back({n, other, length(candidate[other]) - length(baseline[n])});
+  for (const auto& [spans, count] : common) {
+    const auto [our, their] = spans;
+    if (count < most_of_baseline[our] || count < most_of_candidate[their]) continue;
+    // Of equally good ones the first.
+    most_of_baseline[our] = most_of_candidate[their] = count + 1;
+    result.push_back({our, their, length(candidate[their]) - length(baseline[our])});
   }
   return result;
-}
-
-std::string brief_unit(const std::string& unit) {
-  const auto dot = unit.rfind('.');
-  return dot == std::string::npos ? unit : unit.substr(dot + 1);
 }
 
 }  // namespace foreshard::gui

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/analysis/matched_events.hpp"
 #include "traces/intervals.hpp"
 #include "traces/trace.hpp"
 
@@ -18,6 +19,7 @@ struct UnitSpan {
   traces::Interval time;  // since the step's start
   double depth = -1;      // 0 to 1 among the units, for its colour; -1: the root, or no unit
   bool is_odd = false;
+  std::vector<std::int32_t> events;  // its kernels, indices into Trace::events
   bool operator==(const UnitSpan&) const = default;
 };
 
@@ -27,16 +29,14 @@ std::vector<UnitSpan> unit_spans(const traces::Trace& trace, std::int32_t rank, 
                                  std::int64_t step_start_ns);
 
 struct Ribbon {
-  std::size_t baseline = 0, candidate = 0;  // spans of equal unit and phase
-  std::int64_t difference_ns = 0;           // by which the candidate's is longer
+  std::size_t baseline = 0, candidate = 0;
+  std::int64_t difference_ns = 0;  // by which the candidate's is longer
   bool operator==(const Ribbon&) const = default;
 };
 
-// The first span of a unit and phase is joined to the first of the other side, the second to the second.
+// Joins two spans that have more matched kernels in common than either has with any other span.
 std::vector<Ribbon> ribbons(const std::vector<UnitSpan>& baseline,
-                            const std::vector<UnitSpan>& candidate);
-
-// "3" of "model.layers.3", "root": what a narrow box has room for.
-std::string brief_unit(const std::string& unit);
+                            const std::vector<UnitSpan>& candidate,
+                            const std::vector<profiler::EventMatch>& pairs);
 
 }  // namespace foreshard::gui

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/timeline/bus_bandwidth.hpp"
 #include "gui/models/timeline/row_text.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/costs/key_facts.hpp"
@@ -42,7 +43,7 @@ Overlap overlap_of(const LaneSet& lanes, const Event& event, int rank) {
   std::vector<Interval> kernels;
   Overlap overlap;
   for (const Row& row : lanes.rows()) {
-    if (row.rank != rank || row.is_derived()) continue;
+    if (row.rank != rank || row.is_derived() || row.kind == RowKind::host) continue;
     for (std::size_t n = row.first_ending_after(event.start_ns); n < row.size(); ++n) {
       const Event& other = lanes.trace().events[static_cast<std::size_t>(row.event(n))];
       if (other.start_ns > event.end_ns && (overlap.used_at || other.step != event.step)) break;
@@ -65,11 +66,10 @@ void add_collective(const LaneSet& lanes, const Event& event, int rank, Card& ca
   if (event.bytes > 0) {
     card.facts.push_back({name.contains(QLatin1String("gather")) ? words("Output") : words("Input"),
                           bytes_figure(event.bytes).text()});
-    if (ns > 0) {
-      card.facts.push_back(
-          {words("Bytes per second"),
-           rate_figure(static_cast<double>(event.bytes) / static_cast<double>(ns) * 1e9).text()});
-    }
+  }
+  if (const auto bytes = bus_bytes(lanes.trace(), event); bytes && ns > 0) {
+    card.facts.push_back(
+        {words("Bus bandwidth"), rate_figure(*bytes / static_cast<double>(ns) * 1e9).text()});
   }
   const Overlap overlap = overlap_of(lanes, event, rank);
   if (ns > 0) {

@@ -34,13 +34,14 @@ Colouring::Colouring(const traces::Trace& trace, ColourBy by) : trace_(&trace), 
   exposed_ = add({.colour = {Role::warn}});
 
   std::set<traces::StringId> units, phases;
-  std::set<std::uint64_t> pairs;
+  std::vector<std::uint64_t> pairs;  // in the order of their first event
   traces::StringId last_unit = 0;
-  std::uint64_t last_pair = 0;
   for (const traces::Event& event : trace.events) {
     if (event.unit != last_unit) units.insert(last_unit = event.unit);
     const std::uint64_t pair = name_and_phase(event.name, event.phase);
-    if (pair != last_pair && pairs.insert(last_pair = pair).second) phases.insert(event.phase);
+    if (!of_event_.try_emplace(pair, CategoryId{0}).second) continue;
+    pairs.push_back(pair);
+    phases.insert(event.phase);
   }
   for (const traces::StringId unit : units) {
     if (!is_root(trace.strings[unit])) units_.push_back(unit);

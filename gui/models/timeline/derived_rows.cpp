@@ -66,9 +66,13 @@ DerivedRows derive_rows(const traces::Trace& trace, int rank) {
     }
   }
   if (work.empty()) work = host;
-  std::stable_sort(work.begin(), work.end(), [](const traces::Event* a, const traces::Event* b) {
+  const auto is_earlier = [](const traces::Event* a, const traces::Event* b) {
     return a->start_ns < b->start_ns;
-  });
+  };
+  // The events of one stream are in order already.
+  if (!std::is_sorted(work.begin(), work.end(), is_earlier)) {
+    std::stable_sort(work.begin(), work.end(), is_earlier);
+  }
   DerivedRows rows;
   std::int32_t phase_step = traces::kNone, unit_step = traces::kNone;
   for (const traces::Event* event : work) {

@@ -18,29 +18,34 @@ const Event& at(const traces::Trace& trace, EventIndex index) {
   return trace.events[static_cast<std::size_t>(index)];
 }
 
-// Of a lane: the last work over by that moment, and the first begun from it on.
-std::optional<EventIndex> last_over(const traces::Trace& trace, LaneEvents lane, std::int64_t ns) {
+// Of a lane: the work that was over last by that moment, and the first begun from it on; another than
+// the event itself, which may have no length. Events of a lane that overlap are few.
+std::optional<EventIndex> last_over(const traces::Trace& trace, LaneEvents lane, std::int64_t ns,
+                                    EventIndex except) {
   const auto begin = trace.events.begin();
+  const auto first = begin + static_cast<std::ptrdiff_t>(lane.first);
   auto from =
-      std::upper_bound(begin + static_cast<std::ptrdiff_t>(lane.first),
-                       begin + static_cast<std::ptrdiff_t>(lane.end), ns,
+      std::upper_bound(first, begin + static_cast<std::ptrdiff_t>(lane.end), ns,
                        [](std::int64_t t, const Event& event) { return t < event.start_ns; });
   constexpr int kLooksBack = 64;
-  for (int n = 0; n < kLooksBack && from != begin + static_cast<std::ptrdiff_t>(lane.first); ++n) {
+  std::optional<EventIndex> last;
+  for (int n = 0; n < kLooksBack && from != first; ++n) {
     --from;
-    if (from->end_ns <= ns && is_work(*from)) return static_cast<EventIndex>(from - begin);
+    const auto index = static_cast<EventIndex>(from - begin);
+    if (from->end_ns > ns || !is_work(*from) || index == except) continue;
+    if (!last || from->end_ns > at(trace, *last).end_ns) last = index;
   }
-  return std::nullopt;
+  return last;
 }
 
-std::optional<EventIndex> first_begun(const traces::Trace& trace, LaneEvents lane,
-                                      std::int64_t ns) {
+std::optional<EventIndex> first_begun(const traces::Trace& trace, LaneEvents lane, std::int64_t ns,
+                                      EventIndex except) {
   const auto begin = trace.events.begin();
   const auto end = begin + static_cast<std::ptrdiff_t>(lane.end);
   auto from =
       std::lower_bound(begin + static_cast<std::ptrdiff_t>(lane.first), end, ns,
                        [](const Event& event, std::int64_t t) { return event.start_ns < t; });
-  while (from != end && !is_work(*from)) ++from;
+  while (from != end && (!is_work(*from) || from - begin == except)) ++from;
   return from == end ? std::nullopt : std::optional(static_cast<EventIndex>(from - begin));
 }
 
@@ -94,12 +99,12 @@ EventLinks links_of(const LaneSet& lanes, EventIndex index) {
   if (!lane.device) return links;
   for (const std::int32_t stream : streams_of(trace, lane.rank)) {
     const LaneEvents range = events_of(trace, stream);
-    const auto before = last_over(trace, range, event.start_ns);
-    if (before && *before != index &&
+    const auto before = last_over(trace, range, event.start_ns, index);
+    if (before &&
         (!links.waited_for || at(trace, *before).end_ns > at(trace, *links.waited_for).end_ns)) {
       links.waited_for = before;
     }
-    const auto after = first_begun(trace, range, event.end_ns);
+    const auto after = first_begun(trace, range, event.end_ns, index);
     if (after && (!links.then || at(trace, *after).start_ns < at(trace, *links.then).start_ns)) {
       links.then = after;
     }

@@ -65,6 +65,7 @@ std::vector<std::vector<std::int32_t>> by_depth(const traces::Trace& trace, Lane
     rows[depth].push_back(static_cast<std::int32_t>(n));
     free_from[depth] = std::max(event.end_ns, event.start_ns);
   }
+  for (auto& row : rows) row.shrink_to_fit();
   return rows;
 }
 

@@ -3,9 +3,11 @@
 #include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/timeline/bus_bandwidth.hpp"
 #include "models/plan/plan.hpp"
 #include "profiler/analysis/breakdown.hpp"
 #include "traces/memory_tally.hpp"
@@ -84,15 +86,19 @@ RangeStatistics range_statistics(const LaneSet& lanes, int rank, traces::Interva
       traces::Event event = trace.events[static_cast<std::size_t>(row.event(n))];
       if (event.start_ns >= range.end_ns) break;
       if (!traces::is_device_work(event.kind)) continue;
+      const double length = static_cast<double>(event.end_ns - event.start_ns);
       event.start_ns = std::max(event.start_ns, range.start_ns);
       event.end_ns = std::min(event.end_ns, range.end_ns);
+      const double within = static_cast<double>(event.end_ns - event.start_ns);
       breakdown.add(event);
       RangeOperator& total = operators[{event.name, event.phase}];
       total.name = event.name;
       total.phase = event.phase;
       total.is_collective = event.kind == traces::EventKind::communication;
       total.ns += event.end_ns - event.start_ns;
-      total.bytes += event.bytes;
+      if (total.is_collective && length > 0) {
+        total.bytes += std::llround(bus_bytes(trace, event).value_or(0) * within / length);
+      }
       ++total.count;
     }
   }

@@ -14,7 +14,7 @@ struct RangeOperator {
   traces::StringId name = 0, phase = 0;
   std::int64_t count = 0;
   std::int64_t ns = 0;     // within the range
-  std::int64_t bytes = 0;  // of all of them, of collectives
+  std::int64_t bytes = 0;  // of collectives: that each rank's link carried within the range
   bool is_collective = false;
 };
 

@@ -23,6 +23,10 @@ StepFigures step_figures(const traces::Trace& trace, const profiler::Analysis& a
       figures.peak_ns = rank.peak.time_ns;
     }
   }
+  const auto recorded = [&](const char* key) { return traces::integer(trace.metadata, key, 0); };
+  figures.band = {recorded("step_time_low_ns"), recorded("step_time_high_ns")};
+  figures.mfu = traces::number(trace.metadata, "mfu", 0);
+  figures.capacity = recorded("device_memory_bytes");
   const auto text = trace.metadata.find("plan");
   if (figures.step_ns > 0 && text != trace.metadata.end() && !text->second.empty()) {
     if (const Result<Plan> plan = parse_plan(text->second, "plan")) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "profiler/analysis/analysis.hpp"
+#include "traces/intervals.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::gui {
@@ -12,9 +13,12 @@ namespace foreshard::gui {
 struct StepFigures {
   std::int32_t step = traces::kNone;  // the last steady one
   std::int64_t step_ns = 0;           // 0: no step was recorded
+  traces::Interval band;              // of a prediction's step time, in ns; empty: unknown
   double tokens_per_s = 0;            // 0: unknown
+  double mfu = 0;                     // of a prediction; 0: unknown
   std::int64_t exposed_ns = 0;        // of the rank with most, in that step
   std::int64_t peak_allocated = 0, peak_reserved = 0;
+  std::int64_t capacity = 0;            // bytes of each rank's device; 0: unknown
   std::optional<std::int64_t> peak_ns;  // when it was reached, from the trace's origin
 };
 

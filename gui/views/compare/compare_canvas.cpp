@@ -83,7 +83,7 @@ void CompareCanvas::lay_out() {
     }
     add(RowKind::band, 24, 4);
     if (!step.pairs.empty()) add(RowKind::drift, 108, 6);
-    for (std::size_t n = 0; n < step.lanes.size(); ++n) {
+    const auto add_lane = [&](std::size_t n) {
       const int height = step.lanes[n].kind == LaneKind::compute ? 30 : 16;
       if (is_overlay) {
         add(RowKind::both_lanes, height + 6, 6, n);
@@ -91,10 +91,21 @@ void CompareCanvas::lay_out() {
         add(RowKind::baseline_lane, height, 2, n);
         add(RowKind::candidate_lane, height, 8, n);
       }
+    };
+    // Lanes with little in them stand below the memory.
+    const auto is_minor = [&](const LanePair& lane) {
+      return std::max(lane.baseline.busy_ns, lane.candidate.busy_ns) <
+             step.baseline.length_ns() / 150;
+    };
+    for (std::size_t n = 0; n < step.lanes.size(); ++n) {
+      if (!is_minor(step.lanes[n])) add_lane(n);
     }
     const bool has_memory = step.baseline.memory->size() > 0 || step.candidate.memory->size() > 0;
     if (has_memory && arrangement_ != Arrangement::by_instruction) {  // it has no units to align
-      add(RowKind::memory, 84);
+      add(RowKind::memory, 84, 8);
+    }
+    for (std::size_t n = 0; n < step.lanes.size(); ++n) {
+      if (is_minor(step.lanes[n])) add_lane(n);
     }
   }
   updateGeometry();

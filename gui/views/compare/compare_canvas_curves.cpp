@@ -52,8 +52,8 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   const SideWords& words = comparison_->sides;
   painter.fillRect(QRectF(0, row.top, width(), 1), theme()[Role::line]);
   draw_title(painter, row.top + 8, tr("Drift"),
-             {words.is_prediction ? tr("predicted − measured") : tr("after − before"),
-              tr("by instruction")});
+             words.is_prediction ? QStringList{tr("predicted"), tr("− measured")}
+                                 : QStringList{tr("after"), tr("− before")});
   std::int64_t lowest = 0, highest = 0;
   for (const DriftPoint& point : step.drift.points) {
     lowest = std::min(lowest, point.drift_ns);
@@ -64,11 +64,11 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   const auto y_of = [&](double ns) {
     return area.bottom() - (ns - static_cast<double>(lowest)) / range * area.height();
   };
-  for (const double value : value_ticks(static_cast<double>(highest), 3)) {
+  const std::vector<double> ticks = value_ticks(range, 4);
+  const double tick = ticks.size() > 1 ? ticks[1] : range;
+  for (double value = std::ceil(static_cast<double>(lowest) / tick) * tick;
+       value <= static_cast<double>(highest); value += tick) {
     draw_value(painter, y_of(value), time_figure(value).text(), width());
-  }
-  for (const double value : value_ticks(static_cast<double>(-lowest), 2)) {
-    if (value > 0) draw_value(painter, y_of(-value), time_figure(-value).text(), width());
   }
   painter.setClipRect(QRectF(lane_left(), row.top, axis_.width(), row.height));
   painter.setRenderHint(QPainter::Antialiasing);
@@ -94,11 +94,12 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   const QString text = signed_time_text(end);
   const double text_width = figure_width(painter.font(), text);
   const bool is_left = line.back().x() + text_width + 12 > width();
-  draw_figure(painter,
-              QRectF(is_left ? line.back().x() - text_width - 10 : line.back().x() + 8,
-                     std::clamp(line.back().y() - 10, row.top, row.top + row.height - 20),
-                     text_width + 2, 20),
-              Qt::AlignLeft, text);
+  draw_figure(
+      painter,
+      QRectF(is_left ? line.back().x() - text_width - 10 : line.back().x() + 8,
+             std::clamp(line.back().y() - (is_left ? 22 : 10), row.top, row.top + row.height - 20),
+             text_width + 2, 20),
+      Qt::AlignLeft, text);
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
   for (const PhaseDrift& phase : step.drift.phases) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/timeline/row_text.hpp"
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
@@ -31,8 +32,8 @@ QColor unit_colour(const UnitSpan& span) {
 
 QString unit_label(const UnitSpan& span, const QFontMetricsF& metrics, double room) {
   const QString whole =
-      span.phase == "optimizer" ? CompareCanvas::tr("opt") : QString::fromStdString(span.unit);
-  const QString brief = QString::fromStdString(brief_unit(span.unit));
+      span.phase == "optimizer" ? CompareCanvas::tr("opt") : short_unit(span.unit);
+  const QString brief = whole.section(QLatin1Char('.'), -1);
   for (const QString& text : {whole, brief}) {
     if (metrics.horizontalAdvance(text) + 8 <= room) return text;
   }

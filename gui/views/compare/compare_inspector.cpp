@@ -114,7 +114,7 @@ void CompareInspector::show_cause(const Cause* cause, const ComparedPair* pair) 
     detail = parts.join(QStringLiteral(" · "));
     facts = side_facts(comparison_->sides, pair->baseline_ns, pair->candidate_ns);
   } else if (cause != nullptr) {
-    detail = tr("%1 in this step of rank %2 · all ranks below")
+    detail = tr("%1 in this step of rank %2; the times are of all ranks")
                  .arg(count_figure(static_cast<std::int64_t>(spread.pairs)).number)
                  .arg(comparison_->step.choice.rank);
     facts = side_facts(comparison_->sides, cause->baseline_ns, cause->candidate_ns);

@@ -86,8 +86,8 @@ CompareView::CompareView(Session& session, QWidget* parent)
   auto* column = new QVBoxLayout(content_);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(scroll, 3);
-  column->addWidget(make_lower_part(), 2);
+  column->addWidget(scroll, 5);
+  column->addWidget(make_lower_part(), 3);
 
   for (QWidget* page : {static_cast<QWidget*>(state_), content_, static_cast<QWidget*>(history_)}) {
     pages_->addWidget(page);
@@ -147,7 +147,6 @@ void CompareView::connect_parts() {
   }
 }
 
-// The window may hide and show strip and inspector, but owns neither before it places them.
 QWidget* CompareView::strip() {
   return strip_;
 }

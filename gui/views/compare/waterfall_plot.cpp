@@ -37,7 +37,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
                      tr("One of the two has no complete step."));
     return;
   }
-  const QRectF area(12, 58, width() - 24, std::max(height() - 86.0, 10.0));
+  const QRectF area(16, 58, width() - 28, std::max(height() - 96.0, 10.0));
   // From zero where the parts are large beside the whole; else only the end of it, told apart by a cut.
   std::int64_t lowest = bars.front().to_ns, highest = 1;
   for (const WaterfallBar& bar : bars) {
@@ -83,8 +83,10 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
     draw_figure(painter, QRectF(left - 10, box.top() - 17, bar_width + 20, 16), Qt::AlignHCenter,
                 text);
     painter.setPen(theme()[Role::text2]);
-    painter.drawText(QRectF(left - each * 0.14, area.bottom() + 5, each, 16), Qt::AlignCenter,
-                     bar.label);
+    const double line =
+        n % 2 == 0 ? 4 : 17;  // in two lines: neighbours may be wider than their bars
+    painter.drawText(QRectF(left + bar_width / 2 - each, area.bottom() + line, 2 * each, 14),
+                     Qt::AlignCenter, bar.label);
   }
   painter.fillRect(QRectF(area.left(), area.bottom(), area.width(), 1), theme()[Role::strong_line]);
 }

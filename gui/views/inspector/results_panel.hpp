@@ -2,6 +2,8 @@
 // active, a table of the events, and the histogram of their durations, whose brush is a filter too.
 #pragma once
 
+#include <QWidget>
+
 #include "gui/views/inspector/search.hpp"
 
 namespace foreshard::gui {

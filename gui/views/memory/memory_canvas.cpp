@@ -6,6 +6,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/paint/theme.hpp"
@@ -37,7 +38,7 @@ void MemoryCanvas::show_memory(std::shared_ptr<const RankMemory> memory, MemoryC
   if (axis_ != axis) {
     disconnect(follows_axis_);
     axis_ = axis;
-    follows_axis_ = connect(axis_, &TimeAxis::changed, this, &MemoryCanvas::repaint_all);
+    follows_axis_ = connect(axis_, &TimeAxis::changed, this, &MemoryCanvas::fit_width);
   }
   fit_width();
 }
@@ -78,9 +79,11 @@ void MemoryCanvas::repaint_all() {
   update();
 }
 
-// The window of time is as wide as the view that is shown.
+// The window of time is as wide as the view that is shown, whatever hidden ones make of it.
 void MemoryCanvas::fit_width() {
-  if (axis_ != nullptr && isVisible()) axis_->set_width(plot_area().width());
+  const bool is_free = !std::exchange(is_fitting_, true);
+  if (is_free && axis_ != nullptr && isVisible()) axis_->set_width(plot_area().width());
+  if (is_free) is_fitting_ = false;
   repaint_all();
 }
 

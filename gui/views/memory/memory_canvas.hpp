@@ -81,6 +81,7 @@ class MemoryCanvas : public PaintedWidget {
   traces::Interval step_, everything_;
   std::optional<std::size_t> sample_;
   QPixmap picture_;  // all but cursor, range and peak
+  bool is_fitting_ = false;
   Drag drag_ = Drag::none;
   QPointF pressed_, last_;
   QMetaObject::Connection follows_axis_;

@@ -149,6 +149,13 @@ void TimelineCanvas::paint_selection(QPainter& painter) const {
     const EventId other = arrow.from == *event ? arrow.to : arrow.from;
     painter.setPen(QPen(theme()[Role::selection], 1));
     painter.drawRect(event_box(other).adjusted(0.5, 0.5, -0.5, -0.5));
+    if (std::abs(from.center().y() - to.center().y()) < 1) {  // of one lane
+      constexpr double kLeastGap = 12;
+      if (to.left() - from.right() < kLeastGap) continue;
+      paint_arrow(painter, QPointF(from.right(), from.center().y()),
+                  QPointF(to.left(), to.center().y()));
+      continue;
+    }
     const bool is_down = to.center().y() > from.center().y();
     paint_arrow(painter, QPointF(from.right(), is_down ? from.bottom() : from.top()),
                 QPointF(to.left(), is_down ? to.top() : to.bottom()));

@@ -158,13 +158,22 @@ void MemoryStrip::paint_peak(QPainter& painter, const QRectF& area, const TimeAx
   const double x = area.left() + axis.pixel_of(plot_.curve->position(plot_.clock, sample));
   if (x < area.left() || x > area.right()) return;
   const double y = plot_.y_of(plot_.curve->allocated(sample), area);
-  constexpr double kAbove = 46;
+  const QString allocated = bytes_figure(plot_.curve->allocated(sample)).text();
+  const std::int64_t reserved = plot_.curve->reserved(sample);
+  const QString text =
+      reserved == 0 ? tr("Peak  %1 allocated").arg(allocated)
+                    : tr("Peak  %1 allocated, %2 reserved").arg(allocated, bytes_figure(reserved).text());
+  // Above the peak where there is room, else on the side that has more of it.
+  constexpr double kAbove = 46, kLeastAbove = 30, kBeside = 16;
   const double top = std::max(area.top() + 4, y - kAbove);
-  const QString text = tr("Peak  %1 allocated, %2 reserved")
-                           .arg(bytes_figure(plot_.curve->allocated(sample)).text(),
-                                bytes_figure(plot_.curve->reserved(sample)).text());
-  painter.fillRect(QRectF(x, top + 10, 1, y - top - 10), theme()[Role::ink]);
-  draw_pill(painter, x, top, text, theme()[Role::ink], theme()[Role::canvas], area.left() + 4,
+  double centre = x;
+  if (y - top < kLeastAbove) {
+    const double half = figure_label_width(text, Text::secondary_strong) / 2 + kBeside;
+    centre += x - area.left() > area.right() - x ? -half : half;
+  } else {
+    painter.fillRect(QRectF(x, top + 10, 1, y - top - 10), theme()[Role::ink]);
+  }
+  draw_pill(painter, centre, top, text, theme()[Role::ink], theme()[Role::canvas], area.left() + 4,
             area.right() - 4);
   draw_ring(painter, {x, y});
 }

@@ -55,7 +55,8 @@ void paint_ticks(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
       return tick.pixel + half > span.first && tick.pixel - half < span.second;
     });
     if (!is_large || is_covered) continue;
-    draw_figure_label(painter, QRectF(x - 60, lanes.top(), 120, lanes.height() - 4),
+    const double centre = std::clamp(x, lanes.left() + half + 2, lanes.right() - half - 2);
+    draw_figure_label(painter, QRectF(centre - 60, lanes.top(), 120, lanes.height() - 4),
                       Qt::AlignHCenter, tick.text, Text::secondary, theme()[Role::text2]);
   }
 }

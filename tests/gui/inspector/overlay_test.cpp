@@ -1,5 +1,6 @@
 // The help and the commands: real keys in a window.
 #include <QAction>
+#include <QApplication>
 #include <QLineEdit>
 #include <QTest>
 

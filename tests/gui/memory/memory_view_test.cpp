@@ -75,6 +75,8 @@ TEST_F(MemoryViewTest, TheSameStretchOfTimeIsShownInAnyWidth) {
     EXPECT_EQ(session.axis().width(), view.canvas().plot_area().width());
     EXPECT_NEAR(static_cast<double>(session.axis().end_ns()), static_cast<double>(window.end_ns),
                 2);
+    session.axis().set_width(333);  // as a view that is not shown may
+    EXPECT_EQ(session.axis().width(), view.canvas().plot_area().width());
   }
 }
 

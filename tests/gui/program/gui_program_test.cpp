@@ -1,0 +1,98 @@
+// The program foreshard-gui as a shell runs it: without a display, with files and options that are
+// wrong, and under a display of its own with keys, the mouse and SIGTERM.
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "tests/temporary_folder.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+class GuiProgram : public testing::Test {
+ protected:
+  struct Outcome {
+    int status = 0;
+    std::string out, err;
+  };
+
+  // Lines of bash in the test's folder; $VIEWER is the program, $SAMPLES the folder of recordings.
+  Outcome shell(const std::string& lines) const {
+    tests::write_file(folder_.path("script"), lines);
+    const std::string command = "cd '" + folder_.path("") +
+                                "' && env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM "
+                                "HOME=\"$PWD\" XDG_CONFIG_HOME=\"$PWD\" VIEWER='" FORESHARD_VIEWER
+                                "' "
+                                "SAMPLES='" FORESHARD_SOURCE_DIR
+                                "/traces/samples' timeout 90 bash script >out 2>err";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, tests::read_file(folder_.path("out")),
+            tests::read_file(folder_.path("err"))};
+  }
+
+  tests::TemporaryFolder folder_;
+};
+
+TEST_F(GuiProgram, EndsInASentenceWithoutADisplay) {
+  const Outcome outcome = shell("\"$VIEWER\"");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err.rfind("foreshard-gui: error: there is no display", 0), 0U) << outcome.err;
+  EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+}
+
+TEST_F(GuiProgram, DescribesItselfWithoutADisplay) {
+  EXPECT_EQ(shell("\"$VIEWER\" --help").out.rfind("Usage: foreshard-gui", 0), 0U);
+  EXPECT_EQ(shell("\"$VIEWER\" --version").out.rfind("foreshard-gui ", 0), 0U);
+}
+
+TEST_F(GuiProgram, RefusesWhatItCannotUse) {
+  for (const char* arguments : {"--nonsense", "--view sideways", "--render", "--size 0x9 run.fst",
+                                "--range 9..1 run.fst", "--render a.png absent.fst"}) {
+    const Outcome outcome = shell(std::string("\"$VIEWER\" ") + arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_EQ(outcome.err.rfind("foreshard-gui: error: ", 0), 0U) << outcome.err;
+  }
+  EXPECT_NE(shell("\"$VIEWER\" --render a.png absent.fst").err.find("absent.fst"),
+            std::string::npos);
+}
+
+TEST_F(GuiProgram, DrawsWithoutADisplay) {
+  const Outcome outcome = shell(
+      "\"$VIEWER\" --render a.png --size 900x700 \"$SAMPLES/run.fst.gz\" && "
+      "\"$VIEWER\" --render a.svg --view memory --theme dark \"$SAMPLES/run.fst.gz\" && "
+      "head -c 4 a.png | tail -c 3 && grep -c '<svg' a.svg");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "PNG1\n");
+}
+
+TEST_F(GuiProgram, TakesKeysAndEndsOnSigterm) {
+  if (shell("command -v Xvfb && command -v xdotool").status != 0) {
+    GTEST_SKIP() << "Xvfb or xdotool is not installed";
+  }
+  const Outcome outcome = shell(R"(
+    Xvfb -displayfd 3 -screen 0 1600x1000x24 3>display 2>/dev/null &
+    server=$!
+    trap 'kill $server' EXIT
+    until [[ -s display ]]; do sleep 0.05; done
+    export DISPLAY=:$(cat display)
+    "$VIEWER" "$SAMPLES/run.fst.gz" &
+    viewer=$!
+    until window=$(xdotool search --onlyvisible --name oreshard 2>/dev/null); do
+      kill -0 $viewer || exit 3
+      sleep 0.05
+    done
+    for key in w a s d f slash m Escape question Escape ctrl+2 ctrl+3 ctrl+4 ctrl+1 F4 ctrl+j; do
+      xdotool key --window "${window%%$'\n'*}" $key
+    done
+    xdotool mousemove 700 400 click 1 click 4 click 5 mousedown 1 mousemove 800 420 mouseup 1
+    kill -0 $viewer || exit 4
+    kill -TERM $viewer
+    wait $viewer
+  )");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
+
+}  // namespace
+}  // namespace foreshard::gui

@@ -1,0 +1,38 @@
+// The strip's figures of a recording and of a prediction's metadata.
+#include "gui/models/timeline/step_figures.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/traces/sample_trace.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+TEST(StepFigures, AreThoseOfTheLastSteadyStep) {
+  traces::Trace trace = traces::sample_trace();
+  trace.metadata["step_time_low_ns"] = "700";
+  trace.metadata["step_time_high_ns"] = "1100";
+  trace.metadata["mfu"] = "0.41";
+  trace.metadata["device_memory_bytes"] = "4096";
+  const profiler::Analysis analysis = profiler::analyse(trace);
+  const StepFigures figures = step_figures(trace, analysis);
+  EXPECT_EQ(figures.step, 3);
+  EXPECT_EQ(figures.step_ns, analysis.step_time_ns);
+  EXPECT_EQ(figures.band, (traces::Interval{700, 1100}));
+  EXPECT_DOUBLE_EQ(figures.mfu, 0.41);
+  EXPECT_EQ(figures.capacity, 4096);
+  std::int64_t peak = 0;
+  for (const auto& rank : analysis.ranks) peak = std::max(peak, rank.peak.allocated_bytes);
+  EXPECT_EQ(figures.peak_allocated, peak);
+}
+
+TEST(StepFigures, OfAnEmptyTraceAreUnknown) {
+  const traces::Trace trace;
+  const StepFigures figures = step_figures(trace, profiler::analyse(trace));
+  EXPECT_EQ(figures.step_ns, 0);
+  EXPECT_EQ(figures.tokens_per_s, 0);
+  EXPECT_FALSE(figures.peak_ns.has_value());
+}
+
+}  // namespace
+}  // namespace foreshard::gui
