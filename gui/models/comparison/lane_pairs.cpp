@@ -56,9 +56,14 @@ std::vector<LaneSide> lane_sides(const traces::Trace& trace, std::int32_t rank, 
 }
 
 std::vector<LanePair> lane_pairs(std::vector<LaneSide> baseline, std::vector<LaneSide> candidate) {
+  std::int64_t busiest = 0;
+  for (const auto* sides : {&baseline, &candidate}) {
+    for (const LaneSide& side : *sides) busiest = std::max(busiest, side.busy_ns);
+  }
   std::vector<LanePair> pairs;
   for (std::size_t n = 0; n < baseline.size(); ++n) {
     if (baseline[n].boxes.empty() && candidate[n].boxes.empty()) continue;
+    if (std::max(baseline[n].busy_ns, candidate[n].busy_ns) < busiest / 10'000) continue;
     pairs.push_back({static_cast<LaneKind>(n), std::move(baseline[n]), std::move(candidate[n])});
   }
   return pairs;

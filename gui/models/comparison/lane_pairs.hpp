@@ -41,7 +41,7 @@ struct LanePair {
 std::vector<LaneSide> lane_sides(const traces::Trace& trace, std::int32_t rank, std::int32_t step,
                                  std::int64_t step_start_ns);
 
-// Those of which at least one side has something.
+// Those of which at least one side has something that can be seen: a ten-thousandth of the busiest.
 std::vector<LanePair> lane_pairs(std::vector<LaneSide> baseline, std::vector<LaneSide> candidate);
 
 }  // namespace foreshard::gui

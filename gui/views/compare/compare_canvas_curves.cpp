@@ -29,6 +29,15 @@ void draw_title(QPainter& painter, double top, const QString& title, const QStri
   }
 }
 
+// "-20 ms": without the zeros that figures have for their four digits.
+QString round_time(double ns) {
+  const double size = std::abs(ns);
+  const double unit = size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : size >= 1e3 ? 1e3 : 1;
+  if (size < 0.5) return QStringLiteral("0");
+  const QString number = QString::number(size / unit, 'g', 4) + QLatin1Char(' ');
+  return (ns < 0 ? QString(QChar(0x2212)) : QString()) + number + time_figure(ns).unit;
+}
+
 void draw_value(QPainter& painter, double y, const QString& text, double right) {
   painter.setFont(gui::font(Text::tick));
   painter.setPen(theme()[Role::text3]);
@@ -68,7 +77,7 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   const double tick = ticks.size() > 1 ? ticks[1] : range;
   for (double value = std::ceil(static_cast<double>(lowest) / tick) * tick;
        value <= static_cast<double>(highest); value += tick) {
-    draw_value(painter, y_of(value), time_figure(value).text(), width());
+    draw_value(painter, y_of(value), round_time(value), width());
   }
   painter.setClipRect(QRectF(lane_left(), row.top, axis_.width(), row.height));
   painter.setRenderHint(QPainter::Antialiasing);
