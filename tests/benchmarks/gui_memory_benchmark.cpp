@@ -1,5 +1,5 @@
-// The memory view's curve of a million events: making it, and a frame of it 1600 pixels wide. The goals
-// are 4 ms a frame, and 20 ms for who owns what at any moment.
+// The memory view's curve of a million events: making it, and a frame of it 1600 pixels wide. The
+// goals are 4 ms a frame, and 20 ms for who owns what at any moment.
 #include <QGuiApplication>
 #include <QImage>
 #include <QPainter>

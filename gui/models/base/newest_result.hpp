@@ -1,6 +1,7 @@
-// Work on another thread of which only the newest request counts: while one runs, the latest of those
-// that follow waits and the others are forgotten. Results arrive on the thread of `owner`, and never
-// after it is gone; what a request computes from must be its own (shared pointers, copies).
+// Work on another thread of which only the newest request counts: while one runs, the latest of
+// those that follow waits and the others are forgotten. Results arrive on the thread of `owner`,
+// and never after it is gone; what a request computes from must be its own (shared pointers,
+// copies).
 #pragma once
 
 #include <QFutureWatcher>

@@ -24,6 +24,7 @@ class Selection : public QObject {
  public:
   explicit Selection(QObject* parent = nullptr) : QObject(parent) {}
 
+  using QObject::event;  // of Qt's own, beside the selected one
   const std::optional<EventId>& event() const { return event_; }
   const std::optional<traces::Interval>& range() const { return range_; }
   const std::optional<std::int64_t>& cursor_ns() const { return cursor_; }

@@ -10,8 +10,8 @@ namespace {
 using traces::MemoryAction;
 using traces::MemoryEvent;
 
-// Events between two checkpoints: few enough to be applied in a few milliseconds, and many more than
-// the state has blocks, so that all checkpoints together are smaller than the events.
+// Events between two checkpoints: few enough to be applied in a few milliseconds, and many more
+// than the state has blocks, so that all checkpoints together are smaller than the events.
 constexpr std::size_t kLeastEvents = 8192;
 constexpr std::size_t kEventsPerBlock = 8;
 

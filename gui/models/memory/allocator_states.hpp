@@ -23,7 +23,8 @@ struct AllocatorState {
 
   traces::MemoryTally tally;
   std::map<std::int64_t, Segment> segments;  // by address
-  // Freed by the program while another stream may still use them: by address, how they were allocated.
+  // Freed by the program while another stream may still use them: by address, how they were
+  // allocated.
   std::unordered_map<std::int64_t, const traces::MemoryEvent*> awaiting_free;
 
   void apply(const traces::MemoryEvent& event);

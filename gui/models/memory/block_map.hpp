@@ -1,5 +1,5 @@
-// The allocator's memory at a moment as a map: pools, each the memory that it keeps for one stream, with
-// their segments one behind the other by address, and in them blocks and holes.
+// The allocator's memory at a moment as a map: pools, each the memory that it keeps for one stream,
+// with their segments one behind the other by address, and in them blocks and holes.
 #pragma once
 
 #include <QString>
@@ -44,8 +44,8 @@ struct BlockMap {
 
 BlockMap block_map(const traces::Trace& trace, const AllocatorState& state);
 
-// "557 segments, 1,337 live blocks, 57 holes. The largest hole in the compute pool is 112 MiB: a larger
-// request needs a new segment."
+// "557 segments, 1,337 live blocks, 57 holes. The largest hole in the compute pool is 112 MiB: a
+// larger request needs a new segment."
 QString fragmentation_sentence(const BlockMap& map);
 
 }  // namespace foreshard::gui

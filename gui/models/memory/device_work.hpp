@@ -1,5 +1,5 @@
-// What a rank's device does, found by the program's place: the first work of an instruction or of those
-// after it, within its step.
+// What a rank's device does, found by the program's place: the first work of an instruction or of
+// those after it, within its step.
 #pragma once
 
 #include <cstdint>

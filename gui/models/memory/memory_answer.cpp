@@ -58,7 +58,8 @@ std::vector<Holder> holders_of(const MemoryMoment& moment,
   return holders;
 }
 
-// "At the peak (backward · lm_head) activations hold 36.12 GiB of 50.74 GiB, optimizer states 7.48 GiB."
+// "At the peak (backward · lm_head) activations hold 36.12 GiB of 50.74 GiB, optimizer states 7.48
+// GiB."
 QString peak_text(const MemoryMoment& moment, const std::vector<Holder>& holders) {
   if (holders.empty()) return {};
   const QString where =

@@ -1,4 +1,5 @@
-// Categories of memory as they are shown: their names, colours and the order in which they are stacked.
+// Categories of memory as they are shown: their names, colours and the order in which they are
+// stacked.
 #pragma once
 
 #include <QString>

@@ -1,5 +1,6 @@
-// What would lower the memory: changes of the plan where the program is known, other settings of the
-// allocator where its history is. Each is a prediction or a replay of its own, so this takes a while.
+// What would lower the memory: changes of the plan where the program is known, other settings of
+// the allocator where its history is. Each is a prediction or a replay of its own, so this takes a
+// while.
 #pragma once
 
 #include <QString>

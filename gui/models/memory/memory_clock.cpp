@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t kEarliest = std::numeric_limits<std::int64_t>::min();
 
-// When the device gets to an event's instruction; of one after a step's last kernel, when that ends.
+// When the device gets to an event's instruction; of one after a step's last kernel, when that
+// ends.
 std::int64_t reached_ns(const DeviceWork& kernels, const traces::MemoryEvent& event) {
   if (event.instruction < 0) return event.time_ns;
   if (const auto* next = kernels.from(event.step, event.instruction)) return next->start_ns;

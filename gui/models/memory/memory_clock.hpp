@@ -1,7 +1,8 @@
-// Three clocks that memory can be drawn against. The host runs far ahead of the device: all of a step's
-// allocations may happen in its first milliseconds. In the device's time each stands where the first
-// kernel of the same or a later instruction starts on the compute stream, so that memory lies below the
-// work that it is for. The order of events stays, and so do all heights, and the peak.
+// Three clocks that memory can be drawn against. The host runs far ahead of the device: all of a
+// step's allocations may happen in its first milliseconds. In the device's time each stands where
+// the first kernel of the same or a later instruction starts on the compute stream, so that memory
+// lies below the work that it is for. The order of events stays, and so do all heights, and the
+// peak.
 #pragma once
 
 #include <QString>
@@ -25,8 +26,8 @@ QString name_of(MemoryClock clock);  // "Device time"
 // How far events in their order lie apart on a TimeAxis.
 constexpr std::int64_t kEventSpacingNs = 1000;
 
-// Moments of the events of one rank, in their order and never decreasing. The device's are empty where
-// the events have no instructions or the rank has no kernels.
+// Moments of the events of one rank, in their order and never decreasing. The device's are empty
+// where the events have no instructions or the rank has no kernels.
 std::vector<std::int64_t> device_times(const traces::Trace& trace,
                                        std::span<const traces::MemoryEvent> events);
 std::vector<std::int64_t> host_times(std::span<const traces::MemoryEvent> events);

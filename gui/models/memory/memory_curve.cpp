@@ -92,7 +92,8 @@ MemoryCurve::MemoryCurve(const traces::Trace& trace, int rank) : rank_(rank) {
       add_sample(n, kNoLayer, tally.levels().allocated);
       continue;
     }
-    // What was at the address goes first: by a free, or in damaged recordings by the next allocation.
+    // What was at the address goes first: by a free, or in damaged recordings by the next
+    // allocation.
     const auto& blocks = tally.device_blocks();
     const auto block = event.address == 0 ? blocks.end() : blocks.find(event.address);
     const MemoryEvent* gone = block == blocks.end() ? nullptr : block->second;

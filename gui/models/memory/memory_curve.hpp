@@ -1,8 +1,8 @@
 // A rank's memory over time, drawn as areas: what is allocated, by category, and what is reserved.
 //
-// It has a sample after every event that changes a level, some 30 bytes each. A column of pixels that
-// covers many samples shows the one at which most was allocated in all, so that no peak is lost at any
-// zoom. A clock decides only where samples stand.
+// It has a sample after every event that changes a level, some 30 bytes each. A column of pixels
+// that covers many samples shows the one at which most was allocated in all, so that no peak is
+// lost at any zoom. A clock decides only where samples stand.
 #pragma once
 
 #include <cstddef>

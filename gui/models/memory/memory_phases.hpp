@@ -1,5 +1,5 @@
-// The phases of a step above a rank's memory: in the device's time those of its kernels, in the others
-// those of the requests for memory.
+// The phases of a step above a rank's memory: in the device's time those of its kernels, in the
+// others those of the requests for memory.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// All that the memory view shows of one rank of a trace. Made off the window's thread: it replays the
-// allocator's events.
+// All that the memory view shows of one rank of a trace. Made off the window's thread: it replays
+// the allocator's events.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// What a prediction of the what-if panel shows: figures, where the step's time goes, and memory over
-// the step. Plain values, so that variants can be kept when their predictions are gone.
+// What a prediction of the what-if panel shows: figures, where the step's time goes, and memory
+// over the step. Plain values, so that variants can be kept when their predictions are gone.
 #pragma once
 
 #include <QString>

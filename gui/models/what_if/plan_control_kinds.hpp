@@ -1,4 +1,5 @@
-// Which kind of control a key's type makes, with notches and words where they are not the type's own.
+// Which kind of control a key's type makes, with notches and words where they are not the type's
+// own.
 #pragma once
 
 #include <vector>

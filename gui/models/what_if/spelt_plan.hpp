@@ -1,5 +1,6 @@
 // A plan by its keys as a plan file spells them, so that one that breaks a rule can be held, shown
-// and mended. Whoever needs the plan itself asks for it, and gets what is wrong where it breaks one.
+// and mended. Whoever needs the plan itself asks for it, and gets what is wrong where it breaks
+// one.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What lies around the present plan: what every key moved by one notch would bring, which notches do
-// not fit, and a sweep of one or two keys over their values.
+// What lies around the present plan: what every key moved by one notch would bring, which notches
+// do not fit, and a sweep of one or two keys over their values.
 #pragma once
 
 #include <QString>

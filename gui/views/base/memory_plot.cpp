@@ -144,8 +144,9 @@ void MemoryPlot::paint_areas(QPainter& painter, const QRectF& area, const TimeAx
     return steps_of(shown, area.left(), 1 / ratio,
                     [&](std::size_t n) { return y_of(bytes(n), area); });
   };
-  const QPolygonF allocated = line_at([&](std::size_t n) { return shown.allocated(n); });
-  fill_between(painter, line_at([&](std::size_t n) { return shown.reserved[n]; }), allocated,
+  // Under the areas, which hide all but the free part.
+  const auto ground = [](std::size_t) { return std::int64_t{0}; };
+  fill_between(painter, line_at([&](std::size_t n) { return shown.reserved[n]; }), line_at(ground),
                hatch(theme()[Role::strong_line]));
   painter.drawImage(area.topLeft(), image);
   for (std::size_t layer = 0; layer < curve->layers().size(); ++layer) {

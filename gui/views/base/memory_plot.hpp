@@ -1,5 +1,5 @@
-// Draws memory along a time axis: areas by category, the line of what is allocated, the line of what is
-// reserved with the free part of it hatched, and the capacity of the device.
+// Draws memory along a time axis: areas by category, the line of what is allocated, the line of
+// what is reserved with the free part of it hatched, and the capacity of the device.
 //
 // The timeline's strip, the memory view and comparisons are made of it; it is no widget.
 #pragma once

@@ -26,9 +26,8 @@ void Paragraph::set_sentence(const QString& lead, const QString& text) {
 
 void Paragraph::follow_theme() {
   setFont(gui::font(Text::body));
-  QPalette colours = palette();
-  colours.setColor(QPalette::WindowText, theme()[role_]);
-  setPalette(colours);
+  // A palette of its own would be lost when the application's style sheet changes with the theme.
+  setStyleSheet(QStringLiteral("color: %1").arg(theme()[role_].name()));
 }
 
 void Paragraph::paintEvent(QPaintEvent* event) {

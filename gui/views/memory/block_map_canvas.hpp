@@ -1,5 +1,5 @@
-// The lower half of the memory view: the allocator's segments and blocks at the cursor, row by row, each
-// row as many bytes of one pool. Blocks are selected by mouse or arrow keys.
+// The lower half of the memory view: the allocator's segments and blocks at the cursor, row by row,
+// each row as many bytes of one pool. Blocks are selected by mouse or arrow keys.
 #pragma once
 
 #include <QPixmap>

@@ -1,5 +1,6 @@
-// "What would lower it?": changes of the plan or of the allocator's settings, the best first, each with
-// what would be reserved then; of a replayed history the selected change's curve beside the recorded.
+// "What would lower it?": changes of the plan or of the allocator's settings, the best first, each
+// with what would be reserved then; of a replayed history the selected change's curve beside the
+// recorded.
 #pragma once
 
 #include <QPushButton>

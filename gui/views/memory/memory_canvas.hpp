@@ -1,5 +1,5 @@
-// The upper half of the memory view: ruler, phases, areas by category, what is reserved, the device's
-// capacity with the room below it, the peak and the cursor.
+// The upper half of the memory view: ruler, phases, areas by category, what is reserved, the
+// device's capacity with the room below it, the peak and the cursor.
 #pragma once
 
 #include <QPixmap>

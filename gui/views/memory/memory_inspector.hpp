@@ -1,5 +1,5 @@
-// The panel beside the memory view: what is allocated at the cursor, by category and by owner, and the
-// selected block.
+// The panel beside the memory view: what is allocated at the cursor, by category and by owner, and
+// the selected block.
 #pragma once
 
 #include <QComboBox>

@@ -1,5 +1,5 @@
-// The view "Memory": whether a step fits, what is allocated and reserved over time, and who owns what at
-// the cursor, down to single blocks.
+// The view "Memory": whether a step fits, what is allocated and reserved over time, and who owns
+// what at the cursor, down to single blocks.
 #pragma once
 
 #include <QLabel>

@@ -1,5 +1,5 @@
-// Owners of memory as a tree: the largest first, each opened by a click, Enter or the arrow keys. Rows
-// beyond the largest of a group are one that says how many they are.
+// Owners of memory as a tree: the largest first, each opened by a click, Enter or the arrow keys.
+// Rows beyond the largest of a group are one that says how many they are.
 #pragma once
 
 #include <set>

@@ -73,6 +73,7 @@ class Scene : public QObject {
 
   // What is at that moment, or within so many nanoseconds of it.
   std::optional<SceneHit> hit(const SceneRow& row, std::int64_t ns, double reach_ns) const;
+  bool has(EventId event) const;
   traces::Interval span(EventId event) const;
   std::optional<ScenePlace> place(EventId event) const;  // none: its row is not shown
   std::optional<EventId> beside(EventId event, int by) const;  // in its lane

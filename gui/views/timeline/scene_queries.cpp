@@ -72,6 +72,12 @@ std::optional<SceneHit> Scene::hit(const SceneRow& row, std::int64_t ns, double 
   return hit;
 }
 
+bool Scene::has(EventId id) const {
+  return id.document >= 0 && id.document < static_cast<int>(content_->parts.size()) &&
+         id.event >= 0 &&
+         static_cast<std::size_t>(id.event) < document(id.document).trace->events.size();
+}
+
 traces::Interval Scene::span(EventId id) const {
   const traces::Event& event =
       document(id.document).trace->events[static_cast<std::size_t>(id.event)];
@@ -79,9 +85,7 @@ traces::Interval Scene::span(EventId id) const {
 }
 
 std::optional<ScenePlace> Scene::place(EventId event) const {
-  if (event.document < 0 || event.document >= static_cast<int>(content_->parts.size())) {
-    return std::nullopt;
-  }
+  if (!has(event)) return std::nullopt;
   RowId id;
   id.document = event.document;
   id.index = lanes_of(*content_, event.document).place(event.event).row;
@@ -126,7 +130,7 @@ std::optional<EventId> Scene::twin_in_step(EventId event, int by) const {
 std::vector<SceneArrow> Scene::arrows(EventId event) const {
   if (arrows_ && arrows_->first == event) return arrows_->second;
   std::vector<SceneArrow> arrows;
-  if (event.document < static_cast<int>(content_->parts.size())) {
+  if (has(event)) {
     const EventLinks links = links_of(lanes_of(*content_, event.document), event.event);
     const auto of = [&](EventIndex other) { return EventId{event.document, other}; };
     if (links.waited_for) arrows.push_back({of(*links.waited_for), event});

@@ -65,6 +65,9 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
 void TimelineCanvas::take_document() {
   hide_card();
   scene_.take_documents();
+  // A document that took another's place, as a what-if's does, may have fewer events.
+  const auto& event = session_.selection().event();
+  if (event && !scene_.has(*event)) session_.selection().select(std::nullopt);
   memory_.show(session_.current(), session_.selection().rank());
   current_lane_ = 0;
   take_appearance();

@@ -1,5 +1,5 @@
-// The answer as its strips show it: the figures with what they differ by from pin A, the sentence, and
-// the line of the status bar.
+// The answer as its strips show it: the figures with what they differ by from pin A, the sentence,
+// and the line of the status bar.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,8 @@
 namespace foreshard::gui {
 
 std::vector<StripFigure> answer_figures(const Outcome& outcome, const std::vector<Pin>& pins);
-// Errors of the settings come first; then whether the last good ones fit, and which notch would not.
+// Errors of the settings come first; then whether the last good ones fit, and which notch would
+// not.
 Sentence answer_sentence(const WhatIf& what_if);
 QString answer_status(const Outcome& outcome);
 

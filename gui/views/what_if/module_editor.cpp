@@ -35,7 +35,7 @@ ModuleEditor::ModuleEditor(const PlanControl& control, QWidget* parent)
       tree_(new QTreeWidget(this)),
       line_(new QLineEdit(this)) {
   tree_->setHeaderHidden(true);
-  tree_->setFixedHeight(168);
+  tree_->setFixedHeight(132);
   tree_->setIndentation(14);
   tree_->setAccessibleName(tr("Modules that are units of their own"));
   line_->setAccessibleName(control.label);

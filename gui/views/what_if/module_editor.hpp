@@ -1,6 +1,6 @@
-// wrap.modules as a tree of the model's modules with boxes to check: each that is checked is a unit of
-// its own. Decoder layers stand for all layers, as `model.layers.*` does. Below it the value as a plan
-// file spells it, which can be typed for what the tree cannot say: lists that share a unit.
+// wrap.modules as a tree of the model's modules with boxes to check: each that is checked is a unit
+// of its own. Decoder layers stand for all layers, as `model.layers.*` does. Below it the value as
+// a plan file spells it, which can be typed for what the tree cannot say: lists that share a unit.
 #pragma once
 
 #include <QLineEdit>

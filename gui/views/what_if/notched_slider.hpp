@@ -1,5 +1,5 @@
-// A track with notches, such as those of the micro-batch. Where a notch's plan does not fit the track
-// is hatched. Arrows, Home and End move it; so does dragging, from notch to notch.
+// A track with notches, such as those of the micro-batch. Where a notch's plan does not fit the
+// track is hatched. Arrows, Home and End move it; so does dragging, from notch to notch.
 #pragma once
 
 #include <QStringList>

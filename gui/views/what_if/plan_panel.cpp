@@ -7,6 +7,7 @@
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
+#include "gui/views/what_if/choice_list.hpp"
 #include "models/hardware/hardware.hpp"
 #include "models/plan/plan_effects.hpp"
 
@@ -72,7 +73,7 @@ ValueEditor* PlanPanel::editor(const std::string& key) const {
 }
 
 QComboBox* PlanPanel::add_list(FoldSection& section, const std::string& key, const QString& label) {
-  auto* list = new QComboBox(this);
+  auto* list = new ChoiceList(this);
   list->setAccessibleName(label);
   list->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   auto* row = new ControlRow(label, list, false, this);

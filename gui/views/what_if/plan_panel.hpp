@@ -1,5 +1,5 @@
-// The left column: model, machine, ranks and every key of the plan, in sections that fold, and below
-// them the buttons to pin, save and reset.
+// The left column: model, machine, ranks and every key of the plan, in sections that fold, and
+// below them the buttons to pin, save and reset.
 #pragma once
 
 #include <QComboBox>

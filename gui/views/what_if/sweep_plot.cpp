@@ -109,7 +109,7 @@ void SweepPlot::measure() {
 }
 
 QRectF SweepPlot::area() const {
-  return QRectF(46, 44, width() - 46 - 8, height() - 44 - 40);
+  return QRectF(46, 56, width() - 46 - 8, height() - 56 - 40);
 }
 
 QPointF SweepPlot::place(double memory, double tokens) const {

@@ -1,6 +1,6 @@
-// Plans of a sweep by throughput and peak memory: those that no other beats are filled and joined by
-// the front, marks tell the first key's values apart, figures the second's. A click, or Enter on the
-// one that arrows have gone to, applies a plan.
+// Plans of a sweep by throughput and peak memory: those that no other beats are filled and joined
+// by the front, marks tell the first key's values apart, figures the second's. A click, or Enter on
+// the one that arrows have gone to, applies a plan.
 #pragma once
 
 #include <memory>

@@ -4,6 +4,7 @@
 #include <QSignalBlocker>
 
 #include "gui/models/what_if/outcome_text.hpp"
+#include "gui/views/what_if/choice_list.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -74,7 +75,7 @@ ChoiceEditor::ChoiceEditor(const PlanControl& control, QWidget* parent)
     fill(*this, *segments_, control);
     connect(segments_, &SegmentedControl::chosen, this, &ChoiceEditor::choose);
   } else {
-    list_ = new QComboBox(this);
+    list_ = new ChoiceList(this);
     list_->addItems(texts_of(choices_));
     fill(*this, *list_, control);
     connect(list_, qOverload<int>(&QComboBox::activated), this, &ChoiceEditor::choose);

@@ -1,5 +1,5 @@
-// A variant as plots and tables show it: the present settings, or a pin. Hues mean data, so variants
-// are greys told apart by letter and dash.
+// A variant as plots and tables show it: the present settings, or a pin. Hues mean data, so
+// variants are greys told apart by letter and dash.
 #pragma once
 
 #include <QPainter>

@@ -11,6 +11,7 @@
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/views/what_if/answer_figures.hpp"
+#include "gui/views/what_if/choice_list.hpp"
 
 namespace foreshard::gui {
 
@@ -89,8 +90,8 @@ QWidget* WhatIfView::sweep_choices() {
   auto* bar = new QWidget(this);
   auto* layout = new QHBoxLayout(bar);
   layout->setContentsMargins(0, 0, 0, 0);
-  auto* first = new QComboBox(bar);
-  auto* second = new QComboBox(bar);
+  auto* first = new ChoiceList(bar);
+  auto* second = new ChoiceList(bar);
   first->setAccessibleName(tr("Key that is swept"));
   second->setAccessibleName(tr("Second key that is swept"));
   second->addItem(tr("nothing else"), QString());

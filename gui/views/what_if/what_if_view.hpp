@@ -1,5 +1,6 @@
-// The view "What-if": the keys of the plan at the left, and beside them the answer in words and figures,
-// memory over the step, where the step goes, variants, what lies one change away, and a sweep.
+// The view "What-if": the keys of the plan at the left, and beside them the answer in words and
+// figures, memory over the step, where the step goes, variants, what lies one change away, and a
+// sweep.
 #pragma once
 
 #include <QComboBox>

@@ -1,4 +1,5 @@
-// Who owns what, and the map of blocks, against the tally that replays every event from the beginning.
+// Who owns what, and the map of blocks, against the tally that replays every event from the
+// beginning.
 #include "gui/models/memory/memory_moment.hpp"
 
 #include <gtest/gtest.h>

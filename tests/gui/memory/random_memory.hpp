@@ -1,5 +1,6 @@
-// A small allocator's life, drawn at random: segments of two streams, blocks of several categories in
-// them, requests and completions of frees, an address used again, and the kernels that use the blocks.
+// A small allocator's life, drawn at random: segments of two streams, blocks of several categories
+// in them, requests and completions of frees, an address used again, and the kernels that use the
+// blocks.
 #pragma once
 
 #include <cstdint>

@@ -197,6 +197,18 @@ TEST_F(TimelineKeys, AssistiveTechnologySeesLanesAndTheSelection) {
   EXPECT_FALSE(table->child(rows)->rect().isEmpty());
 }
 
+TEST_F(TimelineKeys, ADocumentMayBeReplacedByAShorterOne) {
+  selection().select(EventId{0, event("reduce_scatter", "layers.0", 2)});
+  traces::Trace shorter = small_run();
+  shorter.events.resize(4);
+  session_.replace(0, make_document(std::move(shorter), Source::measured, {}, {}));
+  settle();
+  EXPECT_FALSE(selection().event());
+  key(Qt::Key_Period);
+  key(Qt::Key_F);
+  settle();
+}
+
 TEST_F(TimelineKeys, ControlCCopiesText) {
   selection().select(EventId{0, event("matmul", "layers.0")});
   key(Qt::Key_C, Qt::ControlModifier);

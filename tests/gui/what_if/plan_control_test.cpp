@@ -32,7 +32,8 @@ TEST(PlanControl, EveryChoiceIsAValueThatPlansCanHold) {
         SpeltPlan plan;
         plan.set(control.key, choice.value);
         const Result<Plan> parsed = plan.plan();
-        // A choice may contradict other keys, which names one of them, but it is always spelt right.
+        // A choice may contradict other keys, which names one of them, but it is always spelt
+        // right.
         if (!parsed) {
           EXPECT_EQ(parsed.error().message.find("expected one"), std::string::npos)
               << control.key << ": " << parsed.error().message;

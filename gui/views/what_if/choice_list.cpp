@@ -1,0 +1,27 @@
+#include "gui/views/what_if/choice_list.hpp"
+
+#include <QPainter>
+#include <QWheelEvent>
+
+#include "gui/paint/pill.hpp"
+#include "gui/paint/theme.hpp"
+
+namespace foreshard::gui {
+
+ChoiceList::ChoiceList(QWidget* parent) : QComboBox(parent) {
+  setFocusPolicy(Qt::StrongFocus);
+}
+
+void ChoiceList::paintEvent(QPaintEvent* event) {
+  QComboBox::paintEvent(event);
+  QPainter painter(this);
+  draw_triangle(painter, {width() - 13.0, height() / 2.0}, true,
+                theme()[isEnabled() ? Role::text2 : Role::text3]);
+}
+
+void ChoiceList::wheelEvent(QWheelEvent* event) {
+  if (hasFocus()) return QComboBox::wheelEvent(event);
+  event->ignore();
+}
+
+}  // namespace foreshard::gui
