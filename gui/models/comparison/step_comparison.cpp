@@ -95,7 +95,10 @@ std::vector<std::int32_t> steps_of(const traces::Trace& trace) {
 
 StepChoice first_choice(const traces::Trace& baseline, const traces::Trace& candidate) {
   const auto ranks = profiler::ranks_of(baseline);
-  return {ranks.empty() ? 0 : *ranks.begin(), typical_step(baseline), typical_step(candidate)};
+  const std::int32_t step = typical_step(baseline);
+  const std::vector<std::int32_t> steady = profiler::steady_steps(candidate);
+  const bool both_have_it = std::binary_search(steady.begin(), steady.end(), step);
+  return {ranks.empty() ? 0 : *ranks.begin(), step, both_have_it ? step : typical_step(candidate)};
 }
 
 }  // namespace foreshard::gui

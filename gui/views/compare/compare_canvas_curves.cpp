@@ -103,12 +103,13 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   const QString text = signed_time_text(end);
   const double text_width = figure_width(painter.font(), text);
   const bool is_left = line.back().x() + text_width + 12 > width();
-  draw_figure(
-      painter,
-      QRectF(is_left ? line.back().x() - text_width - 10 : line.back().x() + 8,
-             std::clamp(line.back().y() - (is_left ? 22 : 10), row.top, row.top + row.height - 20),
-             text_width + 2, 20),
-      Qt::AlignLeft, text);
+  const QRectF end_box(
+      is_left ? line.back().x() - text_width - 10 : line.back().x() + 8,
+      std::clamp(line.back().y() - (is_left ? 22 : 10), row.top, row.top + row.height - 20),
+      text_width + 2, 18);
+  painter.fillRect(end_box, theme()[Role::canvas]);
+  painter.setPen(colour);
+  draw_figure(painter, end_box, Qt::AlignLeft, text);
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
   for (const PhaseDrift& phase : step.drift.phases) {
@@ -129,8 +130,8 @@ void CompareCanvas::paint_memory(QPainter& painter, const Row& row) const {
   for (const profiler::RankMemoryDifference& rank : comparison_->whole->ranks) {
     if (rank.rank != step.choice.rank) continue;
     const std::int64_t apart = rank.candidate_allocated_bytes - rank.baseline_allocated_bytes;
-    lines << (apart == 0 ? tr("0 B apart at the peak")
-                         : tr("%1 at the peak").arg(signed_text(bytes_figure(apart), apart < 0)));
+    lines << (apart == 0 ? tr("0 B apart")
+                         : tr("peak %1").arg(signed_text(bytes_figure(apart), apart < 0)));
   }
   draw_title(painter, row.top + 8, tr("Memory"), lines);
 

@@ -43,6 +43,7 @@ CompareInspector::CompareInspector(QWidget* parent)
       title_(new TextLabel(Text::title, Role::text)),
       detail_(new TextLabel(Text::secondary, Role::text2)),
       facts_(new FactList),
+      plot_title_(new TextLabel(Text::secondary_strong, Role::text2)),
       scatter_(new PairScatter),
       band_(new TextLabel(Text::secondary, Role::text2)),
       why_(new QLabel),
@@ -55,9 +56,8 @@ CompareInspector::CompareInspector(QWidget* parent)
   rows->addWidget(detail_);
   rows->addWidget(facts_);
   rows->addSpacing(8);
-  auto* plot_title = new TextLabel(Text::secondary_strong, Role::text2);
-  plot_title->set_text(tr("Every pair of this step"));
-  rows->addWidget(plot_title);
+  plot_title_->set_text(tr("Every pair of this step"));
+  rows->addWidget(plot_title_);
   rows->addWidget(scatter_);
   rows->addWidget(band_);
   rows->addSpacing(8);
@@ -86,7 +86,13 @@ void CompareInspector::paintEvent(QPaintEvent*) {
 
 void CompareInspector::set_comparison(std::shared_ptr<const TraceComparison> comparison) {
   comparison_ = std::move(comparison);
+  for (QWidget* part : findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
+    part->setVisible(comparison_ != nullptr);
+  }
   scatter_->set_comparison(comparison_);
+  const bool has_pairs = comparison_ && !comparison_->step.pairs.empty();
+  scatter_->setVisible(has_pairs);
+  plot_title_->setVisible(has_pairs);
   QString band;
   if (comparison_ && comparison_->band && comparison_->whole->candidate_step_ns > 0) {
     const auto step = static_cast<double>(comparison_->whole->candidate_step_ns);

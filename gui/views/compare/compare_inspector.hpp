@@ -39,6 +39,7 @@ class CompareInspector : public QWidget {
   TextLabel* title_;
   TextLabel* detail_;
   FactList* facts_;
+  TextLabel* plot_title_;
   PairScatter* scatter_;
   TextLabel* band_;
   QLabel* why_;

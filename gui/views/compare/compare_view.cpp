@@ -247,6 +247,7 @@ void CompareView::show_answer(Answer answer) {
 void CompareView::show_state(const QString& text) {
   state_->setText(text);
   pages_->setCurrentWidget(state_);
+  arrangement_->hide();
   inspector_->set_comparison(nullptr);
   canvas_->set_comparison(nullptr);
   if (!compared_) strip_->set_sentence({Role::text3, tr("One trace is open."), {}, {}});
