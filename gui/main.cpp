@@ -44,8 +44,9 @@ int show_window(const ViewerOptions& options) {
   MainWindow window(true);
   window.resize(options.has_size ? options.size : window.size());
   if (options.theme) Appearance::instance().set_theme(*options.theme);
-  prepare(window, options);
   window.show();
+  prepare(window, options);
+  if (options.files.empty() && options.view < 0) window.greet();
   return QApplication::exec();
 }
 

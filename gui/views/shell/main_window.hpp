@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QMainWindow>
+#include <QTemporaryDir>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -61,6 +62,10 @@ class MainWindow : public QMainWindow {
   // By content; a file that is open already is read again.
   void open(const QString& path);
   void open(const QStringList& paths);
+  void read(const std::string& path);  // without asking for memory
+  // What somebody who starts the viewer for the first time sees; nothing later on.
+  void greet();
+  void show_example();
 
  Q_SIGNALS:
   void failed(const foreshard::Error& error);  // a file that could not be opened
@@ -84,6 +89,10 @@ class MainWindow : public QMainWindow {
   void refresh_status();
   void refresh_notice();  // of the current document
   void place_inspector(bool is_floating);
+  void read_plan(const std::string& path);
+  void close_example();
+  bool is_of_example(const std::string& path) const;
+  void say(const Error& error);
   void take(DocumentPtr document);
   void show_situation(const Document& document);
   void ask_for_files();
@@ -122,7 +131,9 @@ class MainWindow : public QMainWindow {
   HelpOverlay* help_ = nullptr;
   CommandPalette* palette_ = nullptr;
   std::unique_ptr<WindowActions> actions_;
-  const Document* noticed_ = nullptr;  // whose warnings stand in notice_, or were closed
+  std::unique_ptr<QTemporaryDir> example_;  // its files; null: it is not shown
+  const Document* noticed_ = nullptr;       // whose warnings were said
+  bool has_warnings_ = false;               // notice_ says them
 };
 
 }  // namespace foreshard::gui

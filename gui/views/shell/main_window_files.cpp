@@ -4,13 +4,16 @@
 #include <QFileDialog>
 #include <QMimeData>
 #include <filesystem>
+#include <utility>
 
 #include "gui/models/session/memory_need.hpp"
 #include "gui/models/session/sentences.hpp"
 #include "gui/views/shell/main_window.hpp"
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/window_actions.hpp"
+#include "gui/views/what_if/what_if_view.hpp"
 #include "models/base/host_memory.hpp"
+#include "models/plan/plan.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -40,10 +43,7 @@ void MainWindow::connect_loader() {
   });
   connect(&loader_, &Loader::finished, loading_, &NoticeBar::hide);
   connect(&loader_, &Loader::opened, this, &MainWindow::take);
-  connect(&loader_, &Loader::failed, this, [this](const Error& error) {
-    notice_->show_notice(Role::error, error_text(error));
-    Q_EMIT failed(error);
-  });
+  connect(&loader_, &Loader::failed, this, &MainWindow::say);
   connect(&growing_, &GrowingFiles::grew, this,
           [this](const std::string& path) { loader_.reload(path, true); });
 }
@@ -51,10 +51,10 @@ void MainWindow::connect_loader() {
 void MainWindow::open(const QString& path) {
   const std::string name = path.toStdString();
   const QString question = memory_question(estimated_memory(name), available_memory().value_or(0));
-  if (question.isEmpty()) return loader_.open(name);
+  if (question.isEmpty()) return read(name);
   notice_->show_notice(Role::warn, question, {{tr("Open it nevertheless"), [this, name] {
                                                  notice_->hide();
-                                                 loader_.open(name);
+                                                 read(name);
                                                }}});
 }
 
@@ -62,10 +62,29 @@ void MainWindow::open(const QStringList& paths) {
   for (const QString& path : paths) open(path);
 }
 
+void MainWindow::read(const std::string& path) {
+  if (std::filesystem::path(path).extension() == ".toml") return read_plan(path);
+  loader_.open(path);
+}
+
+void MainWindow::read_plan(const std::string& path) {
+  if (const auto plan = load_plan(path); !plan) return say(plan.error());
+  choose_view(kWhatIfView);
+  what_if_->load_plan_file(QString::fromStdString(path));
+}
+
+void MainWindow::say(const Error& error) {
+  has_warnings_ = false;
+  notice_->show_notice(Role::error, error_text(error));
+  Q_EMIT failed(error);
+}
+
 void MainWindow::take(DocumentPtr document) {
+  if (!is_of_example(document->path)) close_example();
   std::error_code error;
   const auto whole = std::filesystem::absolute(document->path, error);
-  remembered_.add_recent(QString::fromStdString(error ? document->path : whole.string()));
+  if (!is_of_example(document->path))
+    remembered_.add_recent(QString::fromStdString(error ? document->path : whole.string()));
   const auto& documents = session_.documents();
   for (std::size_t n = 0; n < documents.size(); ++n) {
     if (documents[n]->path != document->path) continue;
@@ -91,12 +110,12 @@ void MainWindow::refresh_notice() {
   const DocumentPtr document = session_.current();
   if (document.get() == noticed_) return;
   noticed_ = document.get();
-  if (document == nullptr) return notice_->hide();
-  const std::vector<Statement> all = warnings(*document);
+  const auto all = document ? warnings(*document) : std::vector<Statement>();
   if (all.empty()) {
-    if (notice_->state() != Role::error) notice_->hide();
+    if (std::exchange(has_warnings_, false)) notice_->hide();
     return;
   }
+  has_warnings_ = true;
   QStringList sentences;
   for (const Statement& statement : all) sentences.append(statement.text);
   notice_->show_notice(all.front().state, sentences.join(QLatin1Char(' ')));

@@ -78,7 +78,7 @@ Result<void> run_unattended(MainWindow& window, const ViewerOptions& options) {
   });
   QElapsedTimer clock;
   clock.start();
-  for (const std::string& file : options.files) window.loader().open(file);
+  for (const std::string& file : options.files) window.read(file);
   wait_while([&] { return window.loader().is_busy() && !error; });
   if (error) return tl::unexpected(*error);
   const double open_ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;

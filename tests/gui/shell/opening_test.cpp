@@ -104,6 +104,32 @@ TEST_F(Opening, AFileOfNoKnownKindIsSaidInTheWindow) {
   EXPECT_TRUE(window.session().documents().empty());
 }
 
+TEST_F(Opening, APlanIsTriedOut) {
+  MainWindow window;
+  window.show();
+  window.open(QString::fromStdString(sample("plan.toml")));
+  EXPECT_EQ(window.current_view()->title(), QStringLiteral("What-if"));
+  wait(window);
+  window.open(QString::fromStdString(folder_.write("wrong.toml", "[batch]\nmicro_batch = 0\n")));
+  EXPECT_EQ(window.notice().state(), Role::error);
+  EXPECT_TRUE(window.notice().text().startsWith(QStringLiteral("wrong.toml")));
+}
+
+TEST_F(Opening, TheExampleStaysUntilSomethingElseIsOpened) {
+  MainWindow window;
+  window.show();
+  window.show_example();
+  wait(window);
+  ASSERT_EQ(window.session().documents().size(), 2U);
+  EXPECT_FALSE(window.session().documents()[0]->is_predicted());
+  EXPECT_TRUE(window.session().documents()[1]->is_predicted());
+  EXPECT_EQ(window.current_view()->title(), QStringLiteral("Compare"));
+  EXPECT_TRUE(window.notice().text().startsWith(QStringLiteral("This is an example")));
+  open(window, write_trace());
+  EXPECT_EQ(window.session().documents().size(), 1U);
+  EXPECT_FALSE(window.notice().text().startsWith(QStringLiteral("This is an example")));
+}
+
 TEST_F(Opening, CancelLeavesTheWindowAsItWas) {
   MainWindow window;
   window.show();
