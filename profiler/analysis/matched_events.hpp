@@ -13,9 +13,9 @@
 
 namespace foreshard::profiler {
 
-// For every baseline rank the candidate one that stands for it: in a prediction that simulates one rank
-// of each class that one (metadata rank_classes). Recordings of one rank each are compared whichever
-// ranks they are.
+// For every baseline rank the candidate one that stands for it: in a prediction that simulates one
+// rank of each class that one (metadata rank_classes). Recordings of one rank each are compared
+// whichever ranks they are.
 class RankCounterparts {
  public:
   RankCounterparts(const traces::Trace& baseline, const traces::Trace& candidate);

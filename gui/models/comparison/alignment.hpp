@@ -1,5 +1,6 @@
-// Where the moments of two steps are drawn: each by its own clock, or moved so that every unit begins at
-// the same place on both sides, which leaves the difference of each unit alone to be seen.
+// Where the moments of two steps are drawn: each by its own clock, or moved so that every unit
+// begins at the same place on both sides, which leaves the difference of each unit alone to be
+// seen.
 #pragma once
 
 #include <cstdint>

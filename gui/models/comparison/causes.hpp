@@ -1,4 +1,5 @@
-// What explains the difference of two traces: operators, worst first, as profiler::compare has them.
+// What explains the difference of two traces: operators, worst first, as profiler::compare has
+// them.
 #pragma once
 
 #include <QString>

@@ -1,5 +1,6 @@
-// Drift: by how much the candidate is behind the baseline after each instruction, on clocks that start
-// with the step. It rises where the candidate takes longer, and ends at the difference of the steps.
+// Drift: by how much the candidate is behind the baseline after each instruction, on clocks that
+// start with the step. It rises where the candidate takes longer, and ends at the difference of the
+// steps.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// How the pairs of one operator depart from equality, and what that says. Pairs that are parallel to
-// the diagonal of a log-log plot are all off by one factor: the machine was faster or slower. Pairs that
-// fan out are off by more the longer they take: the formula of the operator is off.
+// How the pairs of one operator depart from equality, and what that says. Pairs that are parallel
+// to the diagonal of a log-log plot are all off by one factor: the machine was faster or slower.
+// Pairs that fan out are off by more the longer they take: the formula of the operator is off.
 #pragma once
 
 #include <QString>

@@ -60,8 +60,8 @@ StepComparison compare_step(const TracePtr& baseline, const TracePtr& candidate,
 
 // The steps that a trace has, ascending; {0} where it has none: then everything is one step.
 std::vector<std::int32_t> steps_of(const traces::Trace& trace);
-// What is compared first, of the baseline's first rank: the steady step that stands best for all, and
-// the same step of the candidate where that is a steady one too.
+// What is compared first, of the baseline's first rank: the steady step that stands best for all,
+// and the same step of the candidate where that is a steady one too.
 StepChoice first_choice(const traces::Trace& baseline, const traces::Trace& candidate);
 
 }  // namespace foreshard::gui

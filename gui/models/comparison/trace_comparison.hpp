@@ -1,5 +1,5 @@
-// All that the view "Compare" shows of two traces. Computing it takes seconds for large ones, so not on
-// the window's thread.
+// All that the view "Compare" shows of two traces. Computing it takes seconds for large ones, so
+// not on the window's thread.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,8 @@ struct TraceComparison {
   ComparisonWords words;
 };
 
-// Of the first choice of steps where none is given. `whole`: that of the same traces, where it is known.
+// Of the first choice of steps where none is given. `whole`: that of the same traces, where it is
+// known.
 TraceComparison compare_traces(const TracePtr& baseline, const TracePtr& candidate,
                                const std::optional<StepChoice>& choice,
                                std::shared_ptr<const profiler::Comparison> whole = nullptr);

@@ -11,7 +11,7 @@ namespace {
 
 using traces::EventKind;
 
-// The rank's kernels in that step in the order of their starts; the host's arithmetic without a device.
+// The kernels of the rank in that step by their starts; without a device the host's arithmetic.
 std::vector<const traces::Event*> unit_kernels(const traces::Trace& trace, std::int32_t rank,
                                                std::int32_t step) {
   std::vector<const traces::Event*> device, host;

@@ -23,8 +23,8 @@ struct UnitSpan {
   bool operator==(const UnitSpan&) const = default;
 };
 
-// A span lasts from the first kernel of a unit to the last one before another unit's. The optimizer is
-// one span, whichever units' parameters it updates.
+// A span lasts from the first kernel of a unit to the last one before another unit's. The optimizer
+// is one span, whichever units' parameters it updates.
 std::vector<UnitSpan> unit_spans(const traces::Trace& trace, std::int32_t rank, std::int32_t step,
                                  std::int64_t step_start_ns);
 

@@ -1,4 +1,3 @@
-#include <QPainterPath>
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
-// The view "Compare": a step of two open documents, the measured one above the predicted one, or the
-// one opened first above the other; what differs, where in the step, and why. Two snapshots are compared
-// request by request.
+// The view "Compare": a step of two open documents, the measured one above the predicted one, or
+// the one opened first above the other; what differs, where in the step, and why. Two snapshots are
+// compared request by request.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Draws the events of a lane: those of 3 pixels and more as boxes, shorter ones together as columns as
-// high as their share of the time, so that none vanishes.
+// Draws the events of a lane: those of 3 pixels and more as boxes, shorter ones together as columns
+// as high as their share of the time, so that none vanishes.
 #pragma once
 
 #include <QPainter>

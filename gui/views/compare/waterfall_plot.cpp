@@ -38,7 +38,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
     return;
   }
   const QRectF area(16, 58, width() - 28, std::max(height() - 96.0, 10.0));
-  // From zero where the parts are large beside the whole; else only the end of it, told apart by a cut.
+  // From zero where the parts are large beside the whole; else only its end, told apart by a cut.
   std::int64_t lowest = bars.front().to_ns, highest = 1;
   for (const WaterfallBar& bar : bars) {
     lowest = std::min({lowest, bar.to_ns, bar.is_total ? bar.to_ns : bar.from_ns});

@@ -1,5 +1,5 @@
-// Two small traces whose differences are known: three units of two kernels each, forward and backward,
-// of which the candidate's take 1.5 times as long.
+// Two small traces whose differences are known: three units of two kernels each, forward and
+// backward, of which the candidate's take 1.5 times as long.
 #pragma once
 
 #include "traces/trace.hpp"
