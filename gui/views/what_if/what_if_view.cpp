@@ -37,7 +37,10 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   connect(&what_if_, &WhatIf::pins_changed, this, &WhatIfView::show_answer);
   connect(&what_if_, &WhatIf::surroundings_changed, this, &WhatIfView::show_surroundings);
   connect(&what_if_, &WhatIf::busy_changed, this, &View::busy_changed);
-  connect(&what_if_, &WhatIf::trouble, this, &WhatIfView::tell);
+  connect(&what_if_, &WhatIf::trouble, this, [this](const QString& trouble) {
+    start_trouble_ = trouble;
+    what_if_.start_from(default_settings());
+  });
   connect(&what_if_, &WhatIf::document_changed, this,
           [this](const DocumentPtr& document) { this->session().show_what_if(document); });
   connect(neighbours_, &NeighboursTable::applied, &what_if_, &WhatIf::apply);
@@ -161,6 +164,7 @@ void WhatIfView::start() {
     what_if_.start_from(default_settings());
   }
   is_started_ = true;
+  start_trouble_.clear();
   Q_EMIT busy_changed();
 }
 
@@ -193,6 +197,10 @@ QString WhatIfView::as_text() const {
 }
 
 QString WhatIfView::status() const {
+  if (!start_trouble_.isEmpty()) {
+    return tr("This recording's run cannot be taken up (%1): these are the defaults.")
+        .arg(start_trouble_);
+  }
   return what_if_.outcome() == nullptr ? QString() : answer_status(*what_if_.outcome());
 }
 
