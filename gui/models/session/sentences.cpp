@@ -136,7 +136,7 @@ std::vector<Statement> warnings(const Document& document) {
 
 std::vector<Statement> status_of(const Document& document) {
   std::vector<Statement> all;
-  const std::int64_t lost = lost_records(document);
+  const std::int64_t lost = document.analysis->dropped_records;
   const bool is_complete = document.trace->complete;
   if (is_complete && lost == 0) {
     all.push_back({Role::ok, tr("Complete, nothing dropped")});

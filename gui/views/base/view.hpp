@@ -34,6 +34,7 @@ class View : public QWidget {
  Q_SIGNALS:
   void status_changed();
   void busy_changed();
+  void troubled(const QString& sentence);  // what could not be done, and why
 
  protected:
   Session& session() const { return session_; }

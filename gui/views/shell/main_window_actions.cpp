@@ -149,6 +149,10 @@ void MainWindow::connect_session() {
   });
   for (View* view : views_) {
     connect(view, &View::status_changed, this, &MainWindow::refresh_status);
+    connect(view, &View::troubled, this, [this](const QString& sentence) {
+      has_warnings_ = false;
+      notice_->show_notice(Role::error, sentence);
+    });
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <QFileDialog>
 #include <QGridLayout>
-#include <QMessageBox>
 #include <QPainter>
 #include <QSaveFile>
 #include <QShortcut>
@@ -238,7 +237,7 @@ void WhatIfView::ask_what_to_load() {
 }
 
 void WhatIfView::tell(const QString& trouble) {
-  if (!trouble.isEmpty()) QMessageBox::warning(this, tr("What-if"), trouble);
+  if (!trouble.isEmpty()) Q_EMIT troubled(trouble);
 }
 
 void WhatIfView::paintEvent(QPaintEvent*) {
