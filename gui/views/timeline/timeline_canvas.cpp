@@ -19,8 +19,8 @@ constexpr double kMinimapHeight = 44, kRulerHeight = 24;
 
 TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
     : QAbstractScrollArea(parent), session_(session), scene_(session), motion_(session.axis()) {
+  install_canvas_accessible();  // before the name, which asks for the interface
   setAccessibleName(tr("Timeline"));
-  install_canvas_accessible();
   setFocusPolicy(Qt::StrongFocus);
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -188,7 +188,7 @@ TEST_F(TimelineKeys, AssistiveTechnologySeesLanesAndTheSelection) {
   QAccessibleInterface* table = QAccessible::queryAccessibleInterface(&canvas());
   ASSERT_NE(table, nullptr);
   const int rows = static_cast<int>(canvas().scene().rows().size());
-  EXPECT_EQ(table->childCount(), rows);
+  ASSERT_EQ(table->childCount(), rows);
   EXPECT_EQ(table->child(1)->role(), QAccessible::Row);
   EXPECT_TRUE(table->child(1)->text(QAccessible::Name).startsWith(QStringLiteral("Phase")));
   selection().select(EventId{0, event("matmul", "layers.1")});
