@@ -125,14 +125,19 @@ bool is_computed(const RopeScaling& scaling) {
 }
 
 // That the operators compute all that the model has.
-Result<void> check_model(const LlamaConfig& model, OperatorSetName operators,
-                         const std::string& file) {
+Result<void> check_model(const LlamaConfig& model, const Plan& plan, const std::string& file) {
+  const OperatorSetName operators = plan.operators;
   const auto refused = [&](const std::string& missing, const std::string& expected) {
     return fail(file, "operators",
                 '"' + std::string(word(operators)) + "\" have no " + missing + ", which model '" +
                     model.name + "' has; expected " + expected);
   };
   const bool is_ours = operators == OperatorSetName::foreshard;
+  if (!is_ours && model.has_query_key_norms() && is_torchtitan(plan)) {
+    return fail(file, "pytorch.implementation",
+                "torchtitan's blocks have no norms of queries and keys, which model '" + model.name +
+                    "' has; expected \"transformers\"");
+  }
   if (is_ours && model.has_query_key_norms()) {
     return refused("norms of queries and keys", "\"pytorch-eager\", or a model without");
   }
@@ -186,7 +191,7 @@ Result<Job> checked(Job job, const std::string& plan_file) {
                 "compiled PyTorch is not supported here yet; expected \"foreshard\" or "
                 "\"pytorch-eager\"");
   }
-  if (auto ok = check_model(job.model, plan.operators, plan_file); !ok) {
+  if (auto ok = check_model(job.model, plan, plan_file); !ok) {
     return tl::unexpected(ok.error());
   }
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());

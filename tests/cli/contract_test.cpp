@@ -351,7 +351,8 @@ TEST(Contract, ListsWhatModelAndMachineTake) {
                   {"id", "name", "gpus_per_node", "memory_bytes", "link_gb_s", "network_gb_s"});
     EXPECT_GT(machine.at("memory_bytes"), 0) << machine;
   }
-  place.write("eager.toml", "operators = \"pytorch-eager\"\n");  // these run every family
+  place.write("eager.toml",  // these operators run every family
+              "operators = \"pytorch-eager\"\n[pytorch]\nimplementation = \"transformers\"\n");
   const json models = place.run_json({"list", "models"});
   for (const json& model : models.at("models")) {
     EXPECT_EQ(

@@ -86,6 +86,10 @@ TEST(Families, WhatTheOperatorsDoNotComputeIsRefused) {
       "'tiny' has; expected \"pytorch-eager\"");
   plan.operators = OperatorSetName::pytorch_eager;
   EXPECT_EQ(refusal(stretched), "");
+  EXPECT_EQ(refusal(tiny_of(ModelFamily::qwen3)),
+            "plan.toml: pytorch.implementation: torchtitan's blocks have no norms of queries and "
+            "keys, which model 'tiny' has; expected \"transformers\"");
+  plan.pytorch.implementation = Implementation::transformers;
   EXPECT_EQ(refusal(tiny_of(ModelFamily::qwen3)), "");
 }
 
