@@ -1,5 +1,6 @@
 #include "gui/views/timeline/step_strip.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <QCoreApplication>
@@ -15,26 +16,24 @@ QString said(const char* text) { return QCoreApplication::translate("Timeline", 
 
 std::vector<StripFigure> step_strip(const Document& document) {
   const StepFigures step = step_figures(*document.trace, *document.analysis);
-  const simulator::Prediction* prediction =
-      document.run == nullptr ? nullptr : &document.run->prediction;
   std::vector<StripFigure> strip;
   const auto add = [&](const char* label, Figure figure, QString note = {}) {
     strip.push_back({said(label), std::move(figure), std::move(note), Role::text2, {}});
   };
   if (step.step_ns > 0) {
     QString band;
-    if (prediction != nullptr && prediction->step_time_high.count() > 0) {
+    if (step.band.end_ns > 0) {
       band = said("90 %: %1 \u2013 %2")
-                 .arg(time_figure(static_cast<double>(prediction->step_time_low.count())).text(),
-                      time_figure(static_cast<double>(prediction->step_time_high.count())).text());
+                 .arg(time_figure(static_cast<double>(step.band.start_ns)).text(),
+                      time_figure(static_cast<double>(step.band.end_ns)).text());
     }
     add("Step time", time_figure(static_cast<double>(step.step_ns)), band);
   }
   if (step.tokens_per_s > 0) {
     add("Throughput", {count_figure(std::llround(step.tokens_per_s)).text(), said("tokens/s")});
   }
-  if (prediction != nullptr && prediction->mfu > 0 && prediction->has_plausible_mfu()) {
-    add("MFU", {QString::number(100 * prediction->mfu, 'f', 1), QStringLiteral("%")});
+  if (step.mfu > 0 && step.mfu <= 1) {
+    add("MFU", {QString::number(100 * step.mfu, 'f', 1), QStringLiteral("%")});
   }
   if (step.step_ns > 0) {
     const double share = static_cast<double>(step.exposed_ns) / static_cast<double>(step.step_ns);
@@ -43,9 +42,12 @@ std::vector<StripFigure> step_strip(const Document& document) {
   }
   if (step.peak_reserved > 0) {
     QString capacity;
-    if (prediction != nullptr && prediction->capacity) {
-      capacity = said(prediction->fits ? "of %1 \u00b7 fits" : "of %1 \u00b7 does not fit")
-                     .arg(bytes_figure(*prediction->capacity).number);
+    if (step.capacity > 0) {
+      const auto& ranks = document.analysis->ranks;
+      const bool fits = std::none_of(ranks.begin(), ranks.end(),
+                                     [](const auto& rank) { return rank.ran_out.has_value(); });
+      capacity = said(fits ? "of %1 \u00b7 fits" : "of %1 \u00b7 does not fit")
+                     .arg(bytes_figure(step.capacity).text());
     }
     add("Peak reserved", bytes_figure(step.peak_reserved), capacity);
   }

@@ -117,9 +117,15 @@ void TimelineCanvas::follow_cursor() {
   drawn_cursor_ = session_.selection().cursor_ns();
 }
 
+void TimelineCanvas::showEvent(QShowEvent* event) {
+  QAbstractScrollArea::showEvent(event);
+  lay_out();
+}
+
 void TimelineCanvas::lay_out() {
   scene_.lay_out();
-  session_.axis().set_width(std::max(1.0, viewport()->width() - kHeaderWidth));
+  // Other views share the axis: it is as wide as the one that is shown.
+  if (isVisible()) session_.axis().set_width(std::max(1.0, viewport()->width() - kHeaderWidth));
   const double hidden = scene_.height() - rows_box().height();
   verticalScrollBar()->setRange(0, static_cast<int>(std::ceil(std::max(hidden, 0.0))));
   verticalScrollBar()->setPageStep(static_cast<int>(rows_box().height()));

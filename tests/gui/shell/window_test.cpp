@@ -45,6 +45,22 @@ TEST_F(Window, CtrlAndAFigureShowTheViews) {
   }
 }
 
+TEST_F(Window, TheAxisIsAsWideAsTheViewThatIsShown) {
+  open(window_, write_trace());
+  const auto width_in = [&](int view) {
+    window_.choose_view(view);
+    wait(window_);
+    return window_.session().axis().width();
+  };
+  const double timeline = width_in(kTimelineView), memory = width_in(kMemoryView);
+  EXPECT_NE(timeline, memory);  // their lanes begin at different places
+  EXPECT_EQ(width_in(kTimelineView), timeline);
+  width_in(kMemoryView);
+  window_.resize(1400, 900);  // the hidden view is laid out too
+  EXPECT_NEAR(window_.session().axis().width(), memory - 200, 2);
+  EXPECT_NEAR(width_in(kTimelineView), timeline - 200, 2);
+}
+
 TEST_F(Window, TabsAreChosenByMouseAndArrows) {
   ViewTabs& tabs = window_.top_bar().tabs();
   QTest::mouseClick(&tabs, Qt::LeftButton, {}, QPoint(tabs.width() - 20, tabs.height() / 2));
