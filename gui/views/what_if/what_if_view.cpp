@@ -38,7 +38,8 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   connect(&what_if_, &WhatIf::surroundings_changed, this, &WhatIfView::show_surroundings);
   connect(&what_if_, &WhatIf::busy_changed, this, &View::busy_changed);
   connect(&what_if_, &WhatIf::trouble, this, [this](const QString& trouble) {
-    start_trouble_ = trouble;
+    tell(tr("The run of this recording cannot be taken up (%1); these are the defaults.")
+             .arg(trouble));
     what_if_.start_from(default_settings());
   });
   connect(&what_if_, &WhatIf::document_changed, this,
@@ -164,7 +165,6 @@ void WhatIfView::start() {
     what_if_.start_from(default_settings());
   }
   is_started_ = true;
-  start_trouble_.clear();
   Q_EMIT busy_changed();
 }
 
@@ -197,10 +197,6 @@ QString WhatIfView::as_text() const {
 }
 
 QString WhatIfView::status() const {
-  if (!start_trouble_.isEmpty()) {
-    return tr("This recording's run cannot be taken up (%1): these are the defaults.")
-        .arg(start_trouble_);
-  }
   return what_if_.outcome() == nullptr ? QString() : answer_status(*what_if_.outcome());
 }
 

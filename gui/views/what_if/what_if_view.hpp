@@ -58,7 +58,6 @@ class WhatIfView : public View {
 
   WhatIf what_if_;
   bool is_started_ = false;
-  QString start_trouble_;  // why the current recording's run could not be started from
   PlanPanel* panel_;
   SentenceStrip* sentence_;
   FigureStrip* figures_;
