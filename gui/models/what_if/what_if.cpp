@@ -68,6 +68,7 @@ void WhatIf::start_from(WhatIfSettings settings) {
   start_ = settings;
   undone_from_.clear();
   redone_from_.clear();
+  dragged_from_.reset();
   is_moved_ = false;
   take(std::move(settings));
 }
@@ -81,10 +82,23 @@ void WhatIf::start_from_trace(std::shared_ptr<const traces::Trace> trace, const 
 
 void WhatIf::change(WhatIfSettings settings) {
   if (settings == settings_) return;
-  undone_from_.push_back(settings_);
-  redone_from_.clear();
+  if (!dragged_from_) keep(settings_);
   is_moved_ = true;
   take(std::move(settings));
+}
+
+void WhatIf::keep(WhatIfSettings settings) {
+  undone_from_.push_back(std::move(settings));
+  redone_from_.clear();
+}
+
+void WhatIf::begin_drag() {
+  dragged_from_ = settings_;
+}
+
+void WhatIf::end_drag() {
+  if (dragged_from_ && !(*dragged_from_ == settings_)) keep(std::move(*dragged_from_));
+  dragged_from_.reset();
 }
 
 void WhatIf::set_value(const std::string& key, const std::string& value) {
@@ -100,6 +114,7 @@ void WhatIf::set_ranks(int ranks) {
 }
 
 void WhatIf::undo() {
+  end_drag();
   if (!can_undo()) return;
   redone_from_.push_back(settings_);
   WhatIfSettings before = std::move(undone_from_.back());
@@ -108,6 +123,7 @@ void WhatIf::undo() {
 }
 
 void WhatIf::redo() {
+  end_drag();
   if (!can_redo()) return;
   undone_from_.push_back(settings_);
   WhatIfSettings after = std::move(redone_from_.back());

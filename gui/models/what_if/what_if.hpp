@@ -47,6 +47,9 @@ class WhatIf : public QObject {
   void apply(const Changes& changes) { change(with(settings_, changes)); }
   void set_ranks(int ranks);  // and as many nodes as hold them, if there are fewer
   void reset() { change(start_); }
+  // The changes between them, as while a slider is dragged, are undone at once.
+  void begin_drag();
+  void end_drag();
   void undo();
   void redo();
   bool can_undo() const { return !undone_from_.empty(); }
@@ -93,6 +96,7 @@ class WhatIf : public QObject {
   };
 
   std::vector<std::string> differences_of(const WhatIfSettings& settings) const;
+  void keep(WhatIfSettings settings);  // to return to
   void take(WhatIfSettings settings);
   void use(const OutcomePtr& outcome);
   void rested();
@@ -100,6 +104,7 @@ class WhatIf : public QObject {
 
   WhatIfSettings start_, settings_;
   std::vector<WhatIfSettings> undone_from_, redone_from_;  // the last is the nearest
+  std::optional<WhatIfSettings> dragged_from_;
   SweepKeys sweep_;
   std::vector<Pin> pins_;
   int letters_ = 0;

@@ -25,6 +25,7 @@ void SentenceStrip::set_sentence(Sentence sentence) {
   sentence_ = std::move(sentence);
   setAccessibleName(sentence_.lead + QLatin1Char(' ') + sentence_.text);
   setAccessibleDescription(sentence_.detail);
+  setToolTip(sentence_.tooltip);
   update();
 }
 
@@ -76,6 +77,7 @@ void SentenceStrip::paintEvent(QPaintEvent*) {
 
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text2]);
+  if (sentence_.detail_state) draw_state(painter, {20.0, second}, *sentence_.detail_state);
   const QRectF box(kTextLeft, second - 10, std::max(0.0, right - kTextLeft), 20);
   draw_figure(painter, box, Qt::AlignLeft,
               elided_figure(painter.font(), sentence_.detail, box.width()));
