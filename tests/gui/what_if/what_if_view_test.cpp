@@ -185,6 +185,24 @@ TEST_F(WhatIfViewTest, APlanOfTheSweepIsAppliedByAClick) {
   EXPECT_TRUE(what_if.can_undo());
 }
 
+TEST_F(WhatIfViewTest, EveryValueOfASweepHasAMarkOfItsOwnInTheLegend) {
+  const std::size_t modes = what_if.surroundings()->sweep.first_values.size();
+  ASSERT_GE(modes, 5U);
+  const QImage picture = view.sweep().grab().toImage();
+  const double ratio = view.devicePixelRatioF();
+  std::set<QString> marks;
+  for (std::size_t mode = 0; mode < modes; ++mode) {
+    const QPointF centre = view.sweep().legend().mark_centre(mode) * ratio;
+    QString pixels;
+    for (int x = -6; x <= 6; ++x) {
+      for (int y = -7; y <= 7; ++y) {
+        pixels += picture.pixelColor((centre + QPointF(x, y)).toPoint()).name();
+      }
+    }
+    EXPECT_TRUE(marks.insert(pixels).second) << mode;
+  }
+}
+
 TEST_F(WhatIfViewTest, AnErrorStandsAtItsControl) {
   auto* line = editor<QLineEdit>("sharding.shard_group");
   ASSERT_NE(line, nullptr);
