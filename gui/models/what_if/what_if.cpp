@@ -11,13 +11,14 @@ namespace foreshard::gui {
 namespace {
 
 // As `foreshard predict --trace` writes it, with the prediction that views explain it by.
-DocumentPtr document_of(const WhatIfSettings& settings) {
+DocumentPtr document_of(const WhatIfSettings& settings, const std::atomic<bool>& is_unwanted) {
   Result<Job> job = make_job(settings);
   if (!job) return nullptr;
   simulator::PredictionOptions options = settings.costs->options();
   options.keeps_memory_records = options.wants_path = options.wants_explanation = true;
   auto run = std::make_shared<PredictedRun>();
   run->prediction = simulator::predict(*job, options);
+  if (is_unwanted) return nullptr;
   run->job = std::move(*job);
   const DocumentPtr made =
       make_document(simulator::to_trace(run->job, run->prediction, "foreshard-gui"),
@@ -33,24 +34,29 @@ WhatIf::WhatIf(QObject* parent)
     : QObject(parent),
       start_(default_settings()),
       settings_(start_),
-      prediction_([this](const OutcomePtr& outcome) { use(outcome); }),
-      survey_([this](std::shared_ptr<const Surroundings> found) {
-        surroundings_ = std::move(found);
-        Q_EMIT surroundings_changed();
-        Q_EMIT busy_changed();
-      }),
-      publication_([this](DocumentPtr document) {
-        if (document != nullptr) Q_EMIT document_changed(std::move(document));
-        Q_EMIT busy_changed();
-      }),
-      starting_([this](const std::shared_ptr<const Started>& started) {
-        if (started->settings) {
-          start_from(*started->settings);
-        } else {
-          Q_EMIT trouble(key_error_text(started->settings.error()));
-          Q_EMIT busy_changed();
-        }
-      }) {
+      prediction_(
+          this, [this](const OutcomePtr& outcome) { use(outcome); },
+          [this] { Q_EMIT busy_changed(); }, Overtaken::used),
+      survey_(
+          this,
+          [this](std::shared_ptr<const Surroundings> found) {
+            surroundings_ = std::move(found);
+            Q_EMIT surroundings_changed();
+          },
+          [this] { Q_EMIT busy_changed(); }),
+      publication_(
+          this,
+          [this](DocumentPtr document) {
+            if (document != nullptr) Q_EMIT document_changed(std::move(document));
+          },
+          [this] { Q_EMIT busy_changed(); }),
+      starting_(
+          this,
+          [this](const std::shared_ptr<const Started>& started) {
+            if (started->settings) return start_from(*started->settings);
+            Q_EMIT trouble(key_error_text(started->settings.error()));
+          },
+          [this] { Q_EMIT busy_changed(); }) {
   rest_.setSingleShot(true);
   rest_.setInterval(kRestMs);
   connect(&rest_, &QTimer::timeout, this, &WhatIf::rested);
@@ -74,10 +80,9 @@ void WhatIf::start_from(WhatIfSettings settings) {
 }
 
 void WhatIf::start_from_trace(std::shared_ptr<const traces::Trace> trace, const QString& title) {
-  starting_.ask([trace = std::move(trace), file = title.toStdString()](const auto&) {
+  starting_.request([trace = std::move(trace), file = title.toStdString()] {
     return std::make_shared<const Started>(Started{settings_of(*trace, file)});
   });
-  Q_EMIT busy_changed();
 }
 
 void WhatIf::change(WhatIfSettings settings) {
@@ -184,14 +189,13 @@ bool WhatIf::is_busy() const {
 void WhatIf::take(WhatIfSettings settings) {
   settings_ = std::move(settings);
   if (!is_stale()) error_.reset();  // back to what was answered
-  survey_.cancel();
-  publication_.cancel();
+  survey_.forget();
+  publication_.forget();
   surroundings_ = nullptr;
   rest_.start();
   if (!lateness_.isActive()) lateness_.start();
-  prediction_.ask([predictor = predictor_, wanted = settings_](const auto&) {
-    return predictor->predict(wanted);
-  });
+  prediction_.request(
+      [predictor = predictor_, wanted = settings_] { return predictor->predict(wanted); });
   Q_EMIT settings_changed();
   Q_EMIT busy_changed();
 }
@@ -216,7 +220,7 @@ void WhatIf::rested() {
     Q_EMIT busy_changed();
     return;
   }
-  survey_.ask([present = outcome_, keys = sweep_](const std::atomic<bool>& is_unwanted) {
+  survey_.request([present = outcome_, keys = sweep_](const std::atomic<bool>& is_unwanted) {
     const unsigned threads = std::max(1U, std::thread::hardware_concurrency() - 1);
     return survey(present, keys, static_cast<int>(threads), is_unwanted);
   });
@@ -225,7 +229,9 @@ void WhatIf::rested() {
 }
 
 void WhatIf::publish() {
-  publication_.ask([settings = settings_](const auto&) { return document_of(settings); });
+  publication_.request([settings = settings_](const std::atomic<bool>& is_unwanted) {
+    return document_of(settings, is_unwanted);
+  });
 }
 
 }  // namespace foreshard::gui

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "gui/models/base/newest_result.hpp"
 #include "gui/models/session/document.hpp"
-#include "gui/models/what_if/latest_task.hpp"
 #include "gui/models/what_if/surroundings.hpp"
 
 namespace foreshard::gui {
@@ -116,10 +116,10 @@ class WhatIf : public QObject {
   QTimer rest_, lateness_;
 
   std::shared_ptr<Predictor> predictor_ = std::make_shared<Predictor>();
-  LatestTask<OutcomePtr> prediction_;
-  LatestTask<std::shared_ptr<const Surroundings>> survey_;
-  LatestTask<DocumentPtr> publication_;
-  LatestTask<std::shared_ptr<const Started>> starting_;
+  NewestResult<OutcomePtr> prediction_;
+  NewestResult<std::shared_ptr<const Surroundings>> survey_;
+  NewestResult<DocumentPtr> publication_;
+  NewestResult<std::shared_ptr<const Started>> starting_;
 };
 
 }  // namespace foreshard::gui
