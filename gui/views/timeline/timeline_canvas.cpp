@@ -1,11 +1,10 @@
 #include "gui/views/timeline/timeline_canvas.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include <QAccessible>
 #include <QPaintEvent>
 #include <QScrollBar>
+#include <algorithm>
+#include <cmath>
 
 #include "gui/paint/theme.hpp"
 #include "gui/views/timeline/canvas_accessible.hpp"
@@ -35,11 +34,11 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   connect(&session.selection(), &Selection::event_changed, this, [this] {
     QAccessibleEvent event(this, QAccessible::Selection);
     QAccessible::updateAccessibility(&event);
+    if (isVisible()) reveal_selection();
     viewport()->update();
   });
   connect(&session.selection(), &Selection::range_changed, this, repaint);
-  connect(&session.selection(), &Selection::cursor_changed, this,
-          &TimelineCanvas::follow_cursor);
+  connect(&session.selection(), &Selection::cursor_changed, this, &TimelineCanvas::follow_cursor);
   connect(&session.selection(), &Selection::marks_changed, this, repaint);
   connect(&session.selection(), &Selection::rank_changed, this, &TimelineCanvas::take_document);
   connect(&session, &Session::current_changed, this, &TimelineCanvas::take_document);
@@ -50,7 +49,8 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
     viewport()->update();
     tell_busy();
   });
-  connect(&scene_, &Scene::changed, this, &TimelineCanvas::take_appearance);
+  connect(&scene_, &Scene::changed, this, &TimelineCanvas::take_content);
+  connect(&scene_, &Scene::busy_changed, this, &TimelineCanvas::tell_busy);
   connect(&figures_, &RowFigures::changed, this, [this] {
     viewport()->update();
     tell_busy();
@@ -74,16 +74,23 @@ void TimelineCanvas::take_document() {
 }
 
 void TimelineCanvas::take_appearance() {
+  tiles_.reset(tile_fill());
   minimap_.forget();
-  reset_tiles();
   lay_out();
 }
 
-void TimelineCanvas::reset_tiles() {
+// What is drawn has changed, but not so much that what there is would not do until the new is there.
+void TimelineCanvas::take_content() {
+  tiles_.renew(tile_fill());
+  minimap_.forget();
+  lay_out();
+}
+
+TileCache::Fill TimelineCanvas::tile_fill() const {
   PixelGrid pixels;
   pixels.origin_ns = session_.axis().bounds().start_ns;
   pixels.ratio = devicePixelRatioF();
-  tiles_.reset([content = scene_.content(), &colours = theme(), pixels](const TileKey& key) {
+  return [content = scene_.content(), &colours = theme(), pixels](const TileKey& key) {
     PixelGrid grid = pixels;
     grid.ns_per_pixel = key.ns_per_pixel;
     const std::int64_t first = key.index * kTileWidth;
@@ -91,9 +98,7 @@ void TimelineCanvas::reset_tiles() {
     const LaneShapes shapes = content->shapes(row, {grid.ns(first), grid.ns(first + kTileWidth)},
                                               key.ns_per_pixel, colours);
     return paint_tile(shapes, grid, first, kTileWidth, content->height_of(row), colours);
-  });
-  minimap_.forget();
-  viewport()->update();
+  };
 }
 
 void TimelineCanvas::follow_axis() {
