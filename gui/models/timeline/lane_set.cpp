@@ -115,7 +115,7 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
   for (auto& [rank, ranks] : ranks_drawn(t)) {
     RankGroup group{ranks, title_of(ranks), rows_.size(), 0};
     const auto add_derived = [&, rank = rank](RowKind kind, const char* title,
-                                             std::vector<DerivedSpan> spans) {
+                                              std::vector<DerivedSpan> spans) {
       if (!spans.empty()) rows_.emplace_back(kind, rank, title, t, std::move(spans));
     };
     DerivedRows derived = derive_rows(t, rank);
