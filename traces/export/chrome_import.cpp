@@ -214,6 +214,8 @@ class Reader {
     if (key == "lane") e.lane = integer_of<std::int32_t>(value);
     if (key == "instruction") e.instruction = integer_of<std::int32_t>(value);
     if (key == "bytes") e.bytes = integer_in<std::int64_t>(value, -kMaxBytes, kMaxBytes);
+    if (key == "cost_source") e.cost_source = named<CostSource>(value);
+    if (key == "cost_error") e.cost_error = cost_error(value);
     if (key == "correlation") e.correlation = integer(value);
     if (key == "cpu_ns") e.cpu_ns = time(integer(value));
   }
@@ -221,6 +223,11 @@ class Reader {
   std::int32_t rank(json::value value) { return integer_in<std::int32_t>(value, 0, kMaxRanks - 1); }
   std::int32_t step_number(json::value value) {
     return integer_in<std::int32_t>(value, 0, std::numeric_limits<std::int32_t>::max());
+  }
+  static float cost_error(json::value value) {
+    const double error = checked(value.get_double());
+    if (!(error >= 0 && error <= kMaxCostError)) throw Impossible();
+    return static_cast<float>(error);
   }
   std::int32_t last_lane() const { return static_cast<std::int32_t>(trace_.lanes.size()) - 1; }
   StringId string(json::value value) {

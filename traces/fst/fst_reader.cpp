@@ -46,7 +46,10 @@ class Reader {
   // what is left then is lost. Rows with an `id` come in its order: SQLite keeps them by it.
   template <typename Row>
   bool each(const std::string& table, Row&& row) {
-    Statement statement = file_.select(table, required_columns().at(table));
+    std::vector<std::string> columns = required_columns().at(table);
+    const std::vector<std::string>& added = added_columns(table);
+    columns.insert(columns.end(), added.begin(), added.end());
+    Statement statement = file_.select(table, columns);
     // A row takes several bytes, so more rows than bytes means a page that is its own descendant.
     std::int64_t rows_left = file_.bytes();
     int status = SQLITE_OK;
@@ -123,10 +126,11 @@ class Reader {
           !fits<std::int16_t>(row.integer(2)) || !fits<std::int32_t>(row.integer(8))) {
         return void(++invalid_);
       }
-      event_attributes_.push_back(
-          {static_cast<EventKind>(kind), static_cast<std::int16_t>(row.integer(2)), string(row, 3),
-           string(row, 4), string(row, 5), string(row, 6), string(row, 7),
-           static_cast<std::int32_t>(row.integer(8)), bytes(row.integer(9))});
+      event_attributes_.push_back({static_cast<EventKind>(kind),
+                                   static_cast<std::int16_t>(row.integer(2)), string(row, 3),
+                                   string(row, 4), string(row, 5), string(row, 6), string(row, 7),
+                                   static_cast<std::int32_t>(row.integer(8)), bytes(row.integer(9)),
+                                   cost_source(row.integer(10)), cost_error(row.real(11))});
     });
     each("MEMORY_FACTS", [&](Statement& row) {
       const std::int64_t lane = row.integer(3);
@@ -199,10 +203,10 @@ class Reader {
       return void(++invalid_);
     }
     const EventAttributes& f = event_attributes_[static_cast<std::size_t>(attributes)];
-    trace_.events.push_back({start, end, std::clamp(cpu, std::int64_t{-1}, kLatestNs),
-                             static_cast<std::int32_t>(lane), static_cast<std::int32_t>(step),
-                             f.kind, f.micro_step, f.name, f.phase, f.unit, f.stable_key,
-                             f.cost_key, f.instruction, f.bytes, correlation});
+    trace_.events.push_back(
+        {start, end, std::clamp(cpu, std::int64_t{-1}, kLatestNs), static_cast<std::int32_t>(lane),
+         static_cast<std::int32_t>(step), f.kind, f.cost_source, f.micro_step, f.name, f.phase,
+         f.unit, f.stable_key, f.cost_key, f.instruction, f.cost_error, f.bytes, correlation});
   }
 
   void add_memory(std::int64_t time, std::int64_t rank, std::int64_t action, std::int64_t step,
@@ -232,6 +236,13 @@ class Reader {
   // SQLite stores what is not a number as nothing.
   static double real(Statement& row, int column) {
     return row.is_null(column) ? std::numeric_limits<double>::quiet_NaN() : row.real(column);
+  }
+  static CostSource cost_source(std::int64_t n) {
+    return n >= 0 && n < static_cast<std::int64_t>(CostSource::kCount) ? static_cast<CostSource>(n)
+                                                                       : CostSource::none;
+  }
+  static float cost_error(double error) {
+    return error > 0 && error <= kMaxCostError ? static_cast<float>(error) : 0.0F;
   }
   bool is_lane(std::int64_t lane) const {
     return lane >= 0 && lane < static_cast<std::int64_t>(trace_.lanes.size());

@@ -1,13 +1,11 @@
 #include "gui/views/timeline/timeline_canvas.hpp"
 
-#include <QAccessible>
 #include <QPaintEvent>
 #include <QScrollBar>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/paint/theme.hpp"
-#include "gui/views/timeline/canvas_accessible.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -18,7 +16,6 @@ constexpr double kMinimapHeight = 44, kRulerHeight = 24;
 
 TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
     : QAbstractScrollArea(parent), session_(session), scene_(session), motion_(session.axis()) {
-  install_canvas_accessible();  // before the name, which asks for the interface
   setAccessibleName(tr("Timeline"));
   setFocusPolicy(Qt::StrongFocus);
   setFrameShape(QFrame::NoFrame);
@@ -32,8 +29,7 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   const auto repaint = [this] { viewport()->update(); };
   connect(&session.axis(), &TimeAxis::changed, this, &TimelineCanvas::follow_axis);
   connect(&session.selection(), &Selection::event_changed, this, [this] {
-    QAccessibleEvent event(this, QAccessible::Selection);
-    QAccessible::updateAccessibility(&event);
+    announce_selection(this);
     if (isVisible()) reveal_selection();
     viewport()->update();
   });
@@ -238,9 +234,17 @@ QString TimelineCanvas::row_text(std::size_t index) const {
   return figure.isEmpty() ? row.title : row.title + QLatin1Char('\t') + figure;
 }
 
-QRectF TimelineCanvas::selection_box() const {
+int TimelineCanvas::accessible_rows() const { return static_cast<int>(scene_.rows().size()); }
+
+AccessibleItem TimelineCanvas::accessible_row(int row) const {
+  const auto index = static_cast<std::size_t>(row);
+  return {row_text(index), row_box(scene_.rows()[index])};
+}
+
+std::optional<AccessibleItem> TimelineCanvas::accessible_selection() const {
   const auto& event = session_.selection().event();
-  return event ? event_box(*event) : QRectF();
+  const QRectF box = event ? event_box(*event) : QRectF();
+  return box.isEmpty() ? std::nullopt : std::optional(AccessibleItem{as_text(), box});
 }
 
 }  // namespace foreshard::gui
