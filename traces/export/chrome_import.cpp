@@ -268,10 +268,20 @@ bool is_foreshard_export(const std::string& path) {
   return bytes && *bytes == chrome::kOpening;
 }
 
-Result<Trace> read_chrome(const std::string& path) {
-  const auto bytes = open_bytes(path, chrome::kWhat);
+Result<Trace> read_chrome(const std::string& path, const ImportOptions& options) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  const std::int64_t total = error ? 0 : static_cast<std::int64_t>(size);
+  const auto on_read = [&, done = std::int64_t{0}](std::size_t read) mutable {
+    done += static_cast<std::int64_t>(read);
+    if (options.on_progress) options.on_progress(done, total);
+    return !options.stop.stop_requested();
+  };
+  const auto bytes = open_bytes(path, chrome::kWhat, on_read);
   if (!bytes) return tl::unexpected(bytes.error());
-  return read_chrome(**bytes, path);
+  auto trace = read_chrome(**bytes, path);
+  if (options.stop.stop_requested()) return reading_stopped(path);
+  return trace;
 }
 
 Result<Trace> read_chrome(ByteSource& in, const std::string& name) {

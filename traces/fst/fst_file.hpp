@@ -32,11 +32,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "models/base/error.hpp"
 #include "traces/fst/packed_records.hpp"
+#include "traces/import_options.hpp"
 #include "traces/metadata.hpp"
 #include "traces/program_attributes.hpp"
 #include "traces/trace.hpp"
@@ -96,7 +98,11 @@ Result<void> write_fst(const std::string& path, const Trace& trace);
 
 // Reads a trace, finished or not, and never writes to it or beside it unless SQLite needs its shared
 // memory file there. Damaged rows are left out and counted in `dropped`; the trace is then incomplete.
-Result<Trace> read_fst(const std::string& path);
+Result<Trace> read_fst(const std::string& path, const ImportOptions& options = {});
+
+// The first and the last step that a trace has, without reading what happened in them; nothing where it
+// has no steps.
+Result<std::optional<StepRange>> fst_steps(const std::string& path);
 
 // A run of several processes writes one file each: the first under the run's name, the others here.
 std::string part_path(const std::string& path, int process);

@@ -46,6 +46,7 @@ void MainWindow::connect_actions() {
   connect(&top_bar_->tabs(), &ViewTabs::chosen, this, &MainWindow::choose_view);
   on(a.open, &MainWindow::ask_for_files);
   on(a.open_folder, &MainWindow::ask_for_folder);
+  on(a.open_part, &MainWindow::ask_for_part);
   on(a.reload, &MainWindow::reload);
   on(a.follow, [this](bool is_on) {
     if (is_on && session_.current() != nullptr) follow_end();

@@ -21,6 +21,7 @@ WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_
   }
   open = add(words("Open a trace…"), {QKeySequence::Open});
   open_folder = add(words("Open a folder of ranks…"));
+  open_part = add(words("Open a part of a trace…"));
   reload = add(words("Read the file again"), {QKeySequence(Qt::Key_F5)});
   follow = add(words("Follow the recording"), {QKeySequence(Qt::Key_L)});
   follow->setCheckable(true);

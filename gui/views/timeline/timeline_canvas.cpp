@@ -234,7 +234,9 @@ QString TimelineCanvas::row_text(std::size_t index) const {
   return figure.isEmpty() ? row.title : row.title + QLatin1Char('\t') + figure;
 }
 
-int TimelineCanvas::accessible_rows() const { return static_cast<int>(scene_.rows().size()); }
+int TimelineCanvas::accessible_rows() const {
+  return static_cast<int>(scene_.rows().size());
+}
 
 AccessibleItem TimelineCanvas::accessible_row(int row) const {
   const auto index = static_cast<std::size_t>(row);
