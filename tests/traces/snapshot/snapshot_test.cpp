@@ -93,17 +93,6 @@ TEST(SnapshotTest, KeepsStacksWhereAsked) {
   for (const MemoryEvent& e : bare->memory) EXPECT_EQ(e.stack, 0);
 }
 
-TEST(SnapshotTest, TheBusiestDeviceIsTheOneThatRanOutElseOfMostEvents) {
-  Snapshot snapshot;
-  EXPECT_EQ(busiest_device(snapshot), std::nullopt);
-  snapshot.devices.resize(3);
-  snapshot.devices[1].resize(2);
-  snapshot.devices[2].resize(5);
-  EXPECT_EQ(busiest_device(snapshot), 2);
-  snapshot.devices[1].front().action = AllocatorAction::oom;
-  EXPECT_EQ(busiest_device(snapshot), 1);
-}
-
 TEST(SnapshotTest, BecomesAHistoryWithTheDevicesCapacity) {
   const auto snapshot = read_snapshot(corpus("protocol4"));
   ASSERT_TRUE(snapshot) << snapshot.error().text();
