@@ -36,6 +36,7 @@ void SentenceStrip::set_aside(QWidget* control) {
 }
 
 void SentenceStrip::set_stale(bool is_stale) {
+  if (is_stale == is_stale_) return;
   is_stale_ = is_stale;
   update();
 }

@@ -1,10 +1,9 @@
 #include "gui/views/timeline/timeline_canvas.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include <QPaintEvent>
 #include <QScrollBar>
+#include <algorithm>
+#include <cmath>
 
 #include "gui/paint/theme.hpp"
 
@@ -31,11 +30,11 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   connect(&session.axis(), &TimeAxis::changed, this, &TimelineCanvas::follow_axis);
   connect(&session.selection(), &Selection::event_changed, this, [this] {
     announce_selection(this);
+    if (isVisible()) reveal_selection();
     viewport()->update();
   });
   connect(&session.selection(), &Selection::range_changed, this, repaint);
-  connect(&session.selection(), &Selection::cursor_changed, this,
-          &TimelineCanvas::follow_cursor);
+  connect(&session.selection(), &Selection::cursor_changed, this, &TimelineCanvas::follow_cursor);
   connect(&session.selection(), &Selection::marks_changed, this, repaint);
   connect(&session.selection(), &Selection::rank_changed, this, &TimelineCanvas::take_document);
   connect(&session, &Session::current_changed, this, &TimelineCanvas::take_document);
@@ -46,7 +45,8 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
     viewport()->update();
     tell_busy();
   });
-  connect(&scene_, &Scene::changed, this, &TimelineCanvas::take_appearance);
+  connect(&scene_, &Scene::changed, this, &TimelineCanvas::take_content);
+  connect(&scene_, &Scene::busy_changed, this, &TimelineCanvas::tell_busy);
   connect(&figures_, &RowFigures::changed, this, [this] {
     viewport()->update();
     tell_busy();
@@ -70,16 +70,23 @@ void TimelineCanvas::take_document() {
 }
 
 void TimelineCanvas::take_appearance() {
+  tiles_.reset(tile_fill());
   minimap_.forget();
-  reset_tiles();
   lay_out();
 }
 
-void TimelineCanvas::reset_tiles() {
+// What is drawn has changed, but not so much that what there is would not do until the new is there.
+void TimelineCanvas::take_content() {
+  tiles_.renew(tile_fill());
+  minimap_.forget();
+  lay_out();
+}
+
+TileCache::Fill TimelineCanvas::tile_fill() const {
   PixelGrid pixels;
   pixels.origin_ns = session_.axis().bounds().start_ns;
   pixels.ratio = devicePixelRatioF();
-  tiles_.reset([content = scene_.content(), &colours = theme(), pixels](const TileKey& key) {
+  return [content = scene_.content(), &colours = theme(), pixels](const TileKey& key) {
     PixelGrid grid = pixels;
     grid.ns_per_pixel = key.ns_per_pixel;
     const std::int64_t first = key.index * kTileWidth;
@@ -87,9 +94,7 @@ void TimelineCanvas::reset_tiles() {
     const LaneShapes shapes = content->shapes(row, {grid.ns(first), grid.ns(first + kTileWidth)},
                                               key.ns_per_pixel, colours);
     return paint_tile(shapes, grid, first, kTileWidth, content->height_of(row), colours);
-  });
-  minimap_.forget();
-  viewport()->update();
+  };
 }
 
 void TimelineCanvas::follow_axis() {
@@ -229,7 +234,9 @@ QString TimelineCanvas::row_text(std::size_t index) const {
   return figure.isEmpty() ? row.title : row.title + QLatin1Char('\t') + figure;
 }
 
-int TimelineCanvas::accessible_rows() const { return static_cast<int>(scene_.rows().size()); }
+int TimelineCanvas::accessible_rows() const {
+  return static_cast<int>(scene_.rows().size());
+}
 
 AccessibleItem TimelineCanvas::accessible_row(int row) const {
   const auto index = static_cast<std::size_t>(row);

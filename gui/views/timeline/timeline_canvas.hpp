@@ -6,10 +6,9 @@
 // canvas_mouse, and canvas_commands for what they bring about; canvas_paint draws.
 #pragma once
 
-#include <optional>
-
 #include <QAbstractScrollArea>
 #include <QTimer>
+#include <optional>
 
 #include "gui/models/session/session.hpp"
 #include "gui/views/base/accessible_canvas.hpp"
@@ -54,6 +53,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
 
  Q_SIGNALS:
   void busy_changed();
+  void search_left();  // its hits are to be marked no longer
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -128,7 +128,9 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   // Follow the session:
   void take_document();
   void take_appearance();
-  void reset_tiles();
+  void take_content();
+  TileCache::Fill tile_fill() const;
+  void reveal_selection();
   void follow_axis();
   void follow_cursor();
   void lay_out();
