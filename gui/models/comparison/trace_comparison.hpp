@@ -13,6 +13,11 @@
 
 namespace foreshard::gui {
 
+struct ComparedTrace {
+  TracePtr trace;
+  std::shared_ptr<const profiler::Analysis> analysis;  // of the trace
+};
+
 struct TraceComparison {
   std::shared_ptr<const profiler::Comparison> whole;
   StepComparison step;
@@ -21,12 +26,17 @@ struct TraceComparison {
   std::optional<traces::Interval> band;  // of a predicted step's length
   SideWords sides;
   ComparisonWords words;
+
+  // Whether a step of that length is within the band; there is one.
+  bool band_holds(std::int64_t length_ns) const {
+    return length_ns >= band->start_ns && length_ns <= band->end_ns;
+  }
 };
 
-// Of the first choice of steps where none is given. `whole`: that of the same traces, where it is
-// known.
-TraceComparison compare_traces(const TracePtr& baseline, const TracePtr& candidate,
+// Of the first choice of steps where none is given. `known`: another choice of the same traces, whose
+// parts are taken over.
+TraceComparison compare_traces(const ComparedTrace& baseline, const ComparedTrace& candidate,
                                const std::optional<StepChoice>& choice,
-                               std::shared_ptr<const profiler::Comparison> whole = nullptr);
+                               const std::shared_ptr<const TraceComparison>& known = nullptr);
 
 }  // namespace foreshard::gui

@@ -1,8 +1,9 @@
-// The answer above a view in words: a mark of state, a headline that begins in bold, and a second
-// line that says why. A control, such as a choice of clocks, may stand at its right end, 320 wide.
+// The answer above a view in words: a mark of state, a headline that begins in bold, and below it
+// why, in a second line and where it is narrow a third. What is too long even so is in the tooltip.
+// A control, such as a choice of clocks, may stand at its right end, 320 wide.
 #pragma once
 
-#include <QString>
+#include <QStringList>
 #include <optional>
 
 #include "gui/models/base/colour_role.hpp"
@@ -16,7 +17,6 @@ struct Sentence {
   QString text;           // "peak 57.27 GiB reserved of 79.19 GiB, 21.92 GiB to spare."
   QString detail{};       // the second line
   std::optional<Role> detail_state{};  // a mark before it: warn, where it warns
-  QString tooltip{};                   // more than the lines have room for
 };
 
 class SentenceStrip : public PaintedWidget {
@@ -38,6 +38,7 @@ class SentenceStrip : public PaintedWidget {
 
  private:
   double text_right() const;
+  QStringList detail_lines(const QFont& font, double width) const;
 
   Sentence sentence_;
   QWidget* aside_ = nullptr;

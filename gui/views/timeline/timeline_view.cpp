@@ -15,6 +15,7 @@ TimelineView::TimelineView(Session& session, QWidget* parent)
   setFocusProxy(canvas_);
   strip_->hide();  // until the window shows it
   connect(canvas_, &TimelineCanvas::busy_changed, this, &View::busy_changed);
+  connect(canvas_, &TimelineCanvas::search_left, this, &TimelineView::search_left);
   connect(&session.axis(), &TimeAxis::changed, this, &View::status_changed);
   const auto take = [this] {
     const DocumentPtr document = this->session().current();
@@ -53,13 +54,14 @@ std::vector<KeyHelp> TimelineView::keys() const {
       {tr("Same instruction in another step"), tr("Alt+Left, Alt+Right")},
       {tr("Set or remove a mark"), tr("M")},
       {tr("Go to the next mark"), tr("Shift+M")},
-      {tr("Fold, pin, hide a lane"), tr("Space, P, H")},
+      {tr("Fold or unfold a lane, a rank, ranks"), tr("Space, click on its header")},
+      {tr("Pin, hide a lane"), tr("P, H")},
       {tr("Show hidden lanes"), tr("Shift+H")},
       {tr("Colour by phase, unit, operator, cost source"), tr("C")},
       {tr("Memory clock"), tr("T")},
       {tr("Peak of memory"), tr("K")},
       {tr("Copy as text"), tr("Ctrl+C")},
-      {tr("Clear range, then selection"), tr("Esc")},
+      {tr("Clear the search, then the range, then the selection"), tr("Esc")},
   };
 }
 

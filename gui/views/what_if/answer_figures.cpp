@@ -114,7 +114,6 @@ Sentence answer_sentence(const WhatIf& what_if) {
   const QStringList warnings = warnings_of(outcome);
   sentence.detail = warnings.isEmpty() ? sources_of(outcome).text : warnings.join(QLatin1Char(' '));
   if (!warnings.isEmpty()) sentence.detail_state = Role::warn;
-  sentence.tooltip = warnings.join(QLatin1Char('\n'));
   return sentence;
 }
 

@@ -7,7 +7,7 @@
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/what_if/choice_list.hpp"
+#include "gui/views/base/choice_list.hpp"
 #include "models/hardware/hardware.hpp"
 #include "models/plan/plan_effects.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
+#include "gui/views/base/choice_list.hpp"
 #include "gui/views/what_if/answer_figures.hpp"
-#include "gui/views/what_if/choice_list.hpp"
 
 namespace foreshard::gui {
 

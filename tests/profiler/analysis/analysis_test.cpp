@@ -150,6 +150,23 @@ TEST(Operators, AreSummedOverRanksCostliestFirst) {
   EXPECT_EQ(operators[2].category, "communication");
 }
 
+TEST(CostSources, AreSummedBestFirst) {
+  HandMadeTrace t;
+  t.event(0, 0, EventKind::compute, 0, 10).event(0, 0, EventKind::compute, 10, 40);
+  EXPECT_TRUE(analyse(t.trace).cost_sources.empty()) << "of a measured trace";
+  t.event(0, 1, EventKind::communication, 50, 150).event(0, -1, EventKind::host, 200, 900);
+  t.trace.events[1].cost_source = CostSource::modelled;  // 10 ns
+  t.trace.events[2].cost_source = CostSource::measured;  // 30 ns
+  t.trace.events[3].cost_source = CostSource::modelled;  // 100 ns
+  const auto sources = analyse(t.trace).cost_sources;
+  ASSERT_EQ(sources.size(), 2u);
+  EXPECT_EQ(sources[0].source, CostSource::measured);
+  EXPECT_EQ(sources[0].total_ns, 30);
+  EXPECT_EQ(sources[1].source, CostSource::modelled);
+  EXPECT_EQ(sources[1].count, 2);
+  EXPECT_EQ(sources[1].total_ns, 110);
+}
+
 TEST(SteadySteps, AreTheThirdToTheLast) {
   HandMadeTrace t(2);
   EXPECT_EQ(steady_step_time(t.trace), 0);

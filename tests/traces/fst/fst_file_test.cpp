@@ -25,6 +25,8 @@ TEST(FstFile, ReadsBackWhatWasWritten) {
   Trace trace = sample_trace();
   trace.events.back().correlation = 77;
   trace.events.back().kind = EventKind::runtime;
+  trace.events.back().cost_source = CostSource::fitted;
+  trace.events.back().cost_error = 0.12F;
   trace.memory.back().stack = trace.strings.intern("inner model.py:7\nouter train.py:9");
   ASSERT_TRUE(write_fst(path, trace));
   EXPECT_EQ(folder.entries(), 1u) << "one portable file";

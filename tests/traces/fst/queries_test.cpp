@@ -57,7 +57,8 @@ Trace busy_trace() {
         const std::int64_t pause = below(10) == 0 ? below(4 * kGap) : below(2000);
         add(1, EventKind::compute, numbered("kernel ", below(14)), pause, 1 + below(50'000), step);
         clock[2] = std::max(clock[2], clock[1] - below(30'000));
-        add(2, EventKind::compute, numbered("kernel ", below(14)), 0, 1 + below(9000), step);
+        add(2, EventKind::compute, numbered("kernel ", below(14)), 0, 1 + below(9000), step)
+            .cost_source = i % 3 == 0 ? CostSource::fitted : CostSource::modelled;
         const EventKind host = below(2) == 0 ? EventKind::host : EventKind::host_wait;
         add(0, host, numbered("call ", below(9)), below(3000), 1 + below(60'000), step);
         if (i % 5 == 0) {
@@ -215,6 +216,21 @@ TEST_F(Queries, MemoryAtThePeak) {
   EXPECT_EQ(got, want);
   EXPECT_EQ(at_got, at_want);
   EXPECT_EQ(got.size(), 6U);  // three categories on two ranks
+}
+
+TEST_F(Queries, SourcesOfPredictedTimes) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> want, got;
+  for (const auto& one : analysis_.cost_sources) {
+    want[std::string(name(one.source))] = {one.count, one.total_ns};
+  }
+  double percent = 0;
+  for (const auto& row : run("cost_sources")) {
+    got[row[0]] = {whole(row[1]), from_ms(row[2])};
+    percent += std::stod(row[3]);
+  }
+  EXPECT_EQ(got, want);
+  EXPECT_EQ(got.size(), 2u);
+  EXPECT_NEAR(percent, 100, 1e-6);
 }
 
 TEST_F(Queries, LongIdleGaps) {
