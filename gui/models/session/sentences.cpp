@@ -10,6 +10,7 @@
 
 #include "gui/models/base/units_text.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/open/read_trace.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -134,7 +135,7 @@ QString error_text(const Error& error) {
   if (error.field == "format_version") {
     if (const QString newer = newer_text(error); !newer.isEmpty()) return newer;
   }
-  const std::string& expected = every_document().expected;
+  const std::string& expected = traces::every_recording().expected;
   const std::size_t reason_end = error.message.find("; expected " + expected);
   if (reason_end != std::string::npos) {
     return tr("%1 is no trace: it %2. Foreshard opens .fst, PyTorch profiler JSON, Nsight SQLite, "
