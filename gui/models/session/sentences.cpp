@@ -61,9 +61,11 @@ QString why_incomplete(const Document& document) {
     return reason.first.find("damaged") != std::string::npos;
   });
   if (is_damaged) return tr("%1 is damaged; copy it again.").arg(document.title);
-  const bool is_cut = std::any_of(dropped.begin(), dropped.end(), [](const auto& reason) {
-    return reason.first.find("truncated") != std::string::npos;
-  });
+  // Of recordings of others nothing tells that the run was stopped: the file has no end.
+  const bool is_cut = document.kind != traces::RecordingKind::fst ||
+                      std::any_of(dropped.begin(), dropped.end(), [](const auto& reason) {
+                        return reason.first.find("truncated") != std::string::npos;
+                      });
   if (is_cut) return tr("%1 is cut short: %2").arg(document.title, where_it_ends(document));
   return tr("This run was stopped: %1").arg(where_it_ends(document));
 }

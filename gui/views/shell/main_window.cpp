@@ -145,12 +145,4 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   fit_inspector();
 }
 
-void MainWindow::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::ActivationChange && isActiveWindow() &&
-      remembered_.theme() == ThemeChoice::system && remembered_.is_wanted()) {
-    choose_theme(ThemeChoice::system);
-  }
-  QMainWindow::changeEvent(event);
-}
-
 }  // namespace foreshard::gui

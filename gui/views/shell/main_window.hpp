@@ -61,6 +61,8 @@ class MainWindow : public QMainWindow {
 
   void show_view(int index);
   void choose_view(int index);  // and keep it when files are opened
+  // Theme and size of text as they were when the viewer was used last.
+  void take_remembered_appearance();
   // Whether what is shown is not all there yet.
   bool is_busy() const;
 
@@ -79,7 +81,6 @@ class MainWindow : public QMainWindow {
  protected:
   void closeEvent(QCloseEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  void changeEvent(QEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
 

@@ -1,5 +1,6 @@
 // The window's inspector and search results: docked, in a window of their own, or over the view.
 #include <QDockWidget>
+#include <QScreen>
 #include <QStackedWidget>
 
 #include "gui/views/inspector/inspector.hpp"
@@ -13,6 +14,9 @@ namespace foreshard::gui {
 namespace {
 
 constexpr int kOverlayBelow = 1200;  // the window's width
+// Of the first window that somebody sees.
+constexpr QSize kFirstSize(1600, 1000);
+constexpr double kShareOfScreen = 0.9;
 
 }  // namespace
 
@@ -74,7 +78,9 @@ void MainWindow::remember_layout() {
 }
 
 void MainWindow::restore_layout() {
-  if (!remembered_.geometry().isEmpty()) restoreGeometry(remembered_.geometry());
+  if (!restoreGeometry(remembered_.geometry())) {
+    resize(kFirstSize.boundedTo(screen()->availableSize() * kShareOfScreen));
+  }
   if (!remembered_.layout().isEmpty()) restoreState(remembered_.layout());
   is_inspector_wanted_ = remembered_.shows_inspector();
   if (!is_narrow_) actions_->inspector->setChecked(is_inspector_wanted_);

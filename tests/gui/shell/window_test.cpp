@@ -177,6 +177,22 @@ TEST_F(Window, ThemeAndTextChange) {
   window_.actions().usual->trigger();
 }
 
+TEST_F(Window, AThemeThatWasAskedForStaysThroughActivationAndNewWindows) {
+  QTemporaryDir settings;
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
+  MainWindow window(true);
+  window.take_remembered_appearance();
+  EXPECT_FALSE(theme().is_dark());
+  Appearance::instance().set_theme(ThemeName::dark);
+  window.show();
+  window.activateWindow();
+  EXPECT_TRUE(QTest::qWaitForWindowActive(&window));
+  EXPECT_TRUE(theme().is_dark());
+  const MainWindow another(true);
+  EXPECT_TRUE(theme().is_dark());
+  Appearance::instance().set_theme(ThemeName::light);
+}
+
 TEST_F(Window, NoticesTakeNoRoomOnceTheyAreClosed) {
   const int top = window_.centralWidget()->y();
   window_.notice().show_notice(Role::error, QStringLiteral("Something."));
