@@ -71,10 +71,11 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   const std::int64_t last_ns = collector.last_end_ns() + metadata.base_ns();
   Collected collected = collector.finish(metadata.base_ns());
   EventContexts contexts = attribute(collected);
-  out.trace.memory = memory_history(collected, contexts);
+  const std::vector<MemoryEvent> memory = memory_history(collected, contexts);
+  out.trace.memory = MemoryEventList(memory.begin(), memory.end());
   out.trace.strings = std::move(collected.strings);
   out.trace.lanes = std::move(collected.lanes);
-  out.trace.events = std::move(collected.events);
+  out.trace.events = EventList(collected.events.begin(), collected.events.end());
   out.trace.steps = std::move(contexts.steps);
   out.trace.dropped = std::move(collected.dropped);
   out.trace.metadata = metadata.other();

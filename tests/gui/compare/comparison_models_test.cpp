@@ -102,9 +102,9 @@ TEST(TraceComparison, SaysWhatMatchesAndWhy) {
 
 TEST(TraceComparison, CountsWhatOnlyOneSideHas) {
   tests::TwoRuns runs = tests::two_runs();
-  for (traces::Event& event : runs.candidate.events) {
+  runs.candidate.events.update_all([&](traces::Event& event) {
     if (runs.candidate.strings[event.stable_key] == "k/3") event.stable_key = 0;
-  }
+  });
   const TraceComparison c = compare_traces(std::make_shared<traces::Trace>(runs.baseline),
                                            std::make_shared<traces::Trace>(runs.candidate), {});
   EXPECT_EQ(match_sentence(*c.whole, c.step).toStdString(),
@@ -135,7 +135,7 @@ TEST(Alignment, ByInstructionUnitsBeginTogether) {
 
 TEST(TraceComparison, OfTracesWithoutStepsKeysOrEventsSaysSo) {
   tests::TwoRuns runs = tests::two_runs();
-  for (traces::Event& event : runs.candidate.events) event.stable_key = 0;
+  runs.candidate.events.update_all([](traces::Event& event) { event.stable_key = 0; });
   runs.candidate.steps.clear();
   const auto baseline = std::make_shared<traces::Trace>(runs.baseline);
   const TraceComparison keyless =

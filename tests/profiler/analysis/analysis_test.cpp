@@ -163,7 +163,7 @@ TEST(SteadySteps, AreTheThirdToTheLast) {
   EXPECT_EQ(steady_step_time(t.trace), 120);  // of 110, the slower rank's, and 130
   HandMadeTrace interrupted = t;
   interrupted.memory(0, MemoryAction::out_of_memory, 850, 0, 1);
-  interrupted.trace.memory.back().step = 4;
+  interrupted.trace.memory.update_last([](traces::MemoryEvent& e) { e.step = 4; });
   EXPECT_EQ(steady_steps(interrupted.trace), std::vector<std::int32_t>{3});
   t.trace.metadata["unknown_costs"] = "3";  // of a prediction that lacked some
   EXPECT_EQ(steady_step_time(t.trace), 0);
