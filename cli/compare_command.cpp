@@ -47,8 +47,9 @@ class Compare : public Command {
 // Of a snapshot's devices the one that ran out of memory, or that has the most events.
 Result<LabelledHistory> Compare::read_snapshot_history(const std::string& file) const {
   ReadingProgress progress(file, is_quiet_);
-  const auto snapshot = traces::read_snapshot(
-      file, [&](std::int64_t done, std::int64_t total) { progress.at(done, total); });
+  traces::ImportOptions options;
+  options.on_progress = [&](std::int64_t done, std::int64_t total) { progress.at(done, total); };
+  const auto snapshot = traces::read_snapshot(file, options);
   if (!snapshot) return tl::unexpected(snapshot.error());
   if (!snapshot->incomplete_reason.empty()) {
     warn(file + " is not complete: " + snapshot->incomplete_reason);

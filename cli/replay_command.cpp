@@ -114,8 +114,9 @@ Result<int> Replay::chosen(
 
 Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
   ReadingProgress progress(history_, is_quiet_);
-  const auto snapshot = traces::read_snapshot(
-      history_, [&](std::int64_t done, std::int64_t total) { progress.at(done, total); });
+  traces::ImportOptions options;
+  options.on_progress = [&](std::int64_t done, std::int64_t total) { progress.at(done, total); };
+  const auto snapshot = traces::read_snapshot(history_, options);
   if (!snapshot) return tl::unexpected(snapshot.error());
   answer.devices = traces::recorded_devices(*snapshot);
   if (answer.devices.empty()) {

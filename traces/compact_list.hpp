@@ -148,10 +148,8 @@ class CompactList {
   CompactList(std::initializer_list<Value> values) : CompactList(values.begin(), values.end()) {}
   template <typename Input>
   CompactList(Input first, Input end) {
-    if constexpr (std::random_access_iterator<Input>) {
-      reserve(static_cast<std::size_t>(end - first));
-    }
-    for (; first != end; ++first) push_back(*first);
+    reserve(static_cast<std::size_t>(std::distance(first, end)));
+    append(first, end);
   }
 
   std::size_t size() const { return rows_.size(); }
@@ -192,6 +190,10 @@ class CompactList {
       if (!column.empty()) column.emplace_back();
     }
     set(size() - 1, value);
+  }
+  template <typename Input>
+  void append(Input first, Input end) {
+    for (; first != end; ++first) push_back(*first);
   }
   void set(std::size_t n, Value value) {
     for (std::size_t k = 0; k < rare_.size(); ++k) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "models/program/cost_source.hpp"
+
 namespace foreshard::traces {
 
 using StringId = std::int32_t;
@@ -39,6 +41,7 @@ struct Event {
   std::int32_t lane = 0;
   std::int32_t step = 0;
   EventKind kind = EventKind::host;
+  CostSource cost_source = CostSource::none;  // of a prediction: where its time comes from
   std::int16_t micro_step = 0;
   StringId name = 0;  // operator, range or kernel
   StringId phase = 0;
@@ -46,6 +49,7 @@ struct Event {
   StringId stable_key = 0;
   StringId cost_key = 0;             // text of a models CostKey, 0 when there is none
   std::int32_t instruction = kNone;  // comparable only between traces of equal program hash
+  float cost_error = 0;              // relative standard deviation of that cost; 0: none is known
   std::int64_t bytes = 0;
   // Joins what was launched with the call that launched it, within a rank; 0: nothing to join. Our
   // own recordings join by step and instruction.

@@ -21,24 +21,14 @@
 // `unrelated_collectives`.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "models/base/error.hpp"
+#include "traces/import_options.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
-
-// Receives how much of a recording has been read, in a unit of the importer's own, by one thread at a
-// time, which need not be the caller's.
-using ReportProgress = std::function<void(std::int64_t done, std::int64_t total)>;
-
-struct ImportOptions {
-  bool keeps_stacks = true;  // functions of the program (python_function), stacks of allocations
-  ReportProgress on_progress = {};
-};
 
 // Files of one run or of several, or folders of such files, `.gz` or plain: a trace for each run,
 // with every rank of it. Runs are told apart by what the files contain and, where that is nothing, by a

@@ -27,6 +27,8 @@ struct EventAttributes {
   StringId cost_key = 0;
   std::int32_t instruction = kNone;
   std::int64_t bytes = 0;
+  CostSource cost_source = CostSource::none;
+  float cost_error = 0;
   bool operator==(const EventAttributes&) const = default;
 };
 

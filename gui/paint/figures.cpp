@@ -1,22 +1,42 @@
 #include "gui/paint/figures.hpp"
 
 #include <algorithm>
+#include <array>
+#include <deque>
+#include <utility>
 
 namespace foreshard::gui {
 namespace {
 
-double digit_advance(const QFontMetricsF& metrics) {
+struct DigitWidths {
+  std::array<double, 10> own{};
   double widest = 0;
-  for (char digit = '0'; digit <= '9'; ++digit) {
-    widest = std::max(widest, metrics.horizontalAdvance(QLatin1Char(digit)));
+};
+
+DigitWidths measured(const QFont& font) {
+  const QFontMetricsF metrics(font);
+  DigitWidths widths;
+  for (std::size_t digit = 0; digit < widths.own.size(); ++digit) {
+    widths.own[digit] = metrics.horizontalAdvance(QString::number(digit));
+    widths.widest = std::max(widths.widest, widths.own[digit]);
   }
-  return widest;
+  return widths;
+}
+
+// Measured once a font: that takes longer than drawing a figure.
+const DigitWidths& digit_widths(const QFont& font) {
+  static std::deque<std::pair<QFont, DigitWidths>> known;
+  for (const auto& [of, widths] : known) {
+    if (of == font) return widths;
+  }
+  return known.emplace_back(font, measured(font)).second;
 }
 
 // Calls visit(part, x) for each digit and each stretch between digits, and returns the width of all.
 template <typename Visit>
-double walk(const QFontMetricsF& metrics, const QString& text, const Visit& visit) {
-  const double digit = digit_advance(metrics);
+double walk(const QFont& font, const QString& text, const Visit& visit) {
+  const DigitWidths& digits = digit_widths(font);
+  const QFontMetricsF metrics(font);
   double x = 0;
   for (qsizetype at = 0; at < text.size();) {
     qsizetype end = at + 1;
@@ -24,8 +44,11 @@ double walk(const QFontMetricsF& metrics, const QString& text, const Visit& visi
       while (end < text.size() && !text[end].isDigit()) ++end;
     }
     const QString part = text.mid(at, end - at);
-    const double own = metrics.horizontalAdvance(part);
-    const double advance = text[at].isDigit() ? digit : own;
+    const int digit = text[at].digitValue();
+    const bool is_known = digit >= 0 && text[at].unicode() < 0x80;
+    const double own =
+        is_known ? digits.own[static_cast<std::size_t>(digit)] : metrics.horizontalAdvance(part);
+    const double advance = text[at].isDigit() ? digits.widest : own;
     visit(part, x + (advance - own) / 2);
     x += advance;
     at = end;
@@ -36,7 +59,7 @@ double walk(const QFontMetricsF& metrics, const QString& text, const Visit& visi
 }  // namespace
 
 double figure_width(const QFont& font, const QString& text) {
-  return walk(QFontMetricsF(font), text, [](const QString&, double) {});
+  return walk(font, text, [](const QString&, double) {});
 }
 
 void draw_figure(QPainter& painter, const QRectF& box, Qt::Alignment alignment,
@@ -52,7 +75,7 @@ void draw_figure(QPainter& painter, const QRectF& box, Qt::Alignment alignment,
 }
 
 void draw_figure_at(QPainter& painter, QPointF baseline_left, const QString& text) {
-  walk(QFontMetricsF(painter.font()), text, [&](const QString& part, double x) {
+  walk(painter.font(), text, [&](const QString& part, double x) {
     painter.drawText(QPointF(baseline_left.x() + x, baseline_left.y()), part);
   });
 }

@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QFontDatabase>
+#include <algorithm>
 #include <array>
 
 #include "gui/paint/theme.hpp"
@@ -25,10 +26,7 @@ constexpr std::array<Size, static_cast<std::size_t>(Text::kCount)> kSizes{{{20, 
                                                                            {11, QFont::DemiBold},
                                                                            {10, QFont::Normal}}};
 
-}  // namespace
-
-QFont font(Text text) {
-  const Size& size = kSizes[static_cast<std::size_t>(text)];
+QFont made(const Size& size) {
   QFont font;
   font.setFamilies(
       {QStringLiteral("Inter"), QStringLiteral("Noto Sans"), QStringLiteral("DejaVu Sans")});
@@ -36,6 +34,19 @@ QFont font(Text text) {
   font.setWeight(size.weight);
   font.setHintingPreference(QFont::PreferVerticalHinting);
   return font;
+}
+
+}  // namespace
+
+// Copies share what was looked up for them, which takes longer than drawing a word.
+QFont font(Text text) {
+  static std::array<QFont, kSizes.size()> fonts;
+  static double scale = 0;
+  if (scale != Appearance::instance().text_scale()) {
+    scale = Appearance::instance().text_scale();
+    std::transform(kSizes.begin(), kSizes.end(), fonts.begin(), made);
+  }
+  return fonts[static_cast<std::size_t>(text)];
 }
 
 int scaled(int pixels) {

@@ -4,6 +4,7 @@
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/breakdown.hpp"
+#include "profiler/analysis/cost_sources.hpp"
 #include "profiler/analysis/memory.hpp"
 #include "profiler/analysis/operators.hpp"
 #include "traces/input/bounded_sum.hpp"
@@ -47,6 +48,7 @@ class Analyser {
     launches_ = launch_statistics(trace_, launches);
     for (const auto& [rank, events] : ranks_) add_rank(rank, events);
     result_.operators = operator_totals(trace_);
+    result_.cost_sources = cost_source_totals(trace_);
     result_.collectives = collective_costs(trace_);
     result_.waits = rank_waits(trace_);
     find_path(launches);

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "models/program/cost_source.hpp"
 #include "models/program/oom_report.hpp"
 #include "profiler/analysis/collectives.hpp"
 #include "profiler/analysis/compute_gaps.hpp"
@@ -102,6 +103,13 @@ struct OperatorTotal {
   std::int64_t shortest_ns = 0, longest_ns = 0;
 };
 
+// The events of a prediction whose time comes from one source.
+struct CostSourceTotal {
+  CostSource source = CostSource::none;
+  std::int64_t count = 0;
+  std::int64_t total_ns = 0;
+};
+
 struct Analysis {
   bool complete = true;
   bool predicted = false;
@@ -115,10 +123,11 @@ struct Analysis {
   std::vector<std::int32_t> steady_steps;
   std::int64_t step_time_ns = 0;  // steady_step_time
   std::vector<RankAnalysis> ranks;
-  std::vector<OperatorTotal> operators;     // of all ranks, costliest first
-  std::vector<CollectiveCost> collectives;  // of all ranks, most exposed first
-  std::vector<RankWaits> waits;             // by rank
-  CriticalPath path;                        // of the last step, or of the whole where none is known
+  std::vector<OperatorTotal> operators;       // of all ranks, costliest first
+  std::vector<CostSourceTotal> cost_sources;  // of a prediction, best source first
+  std::vector<CollectiveCost> collectives;    // of all ranks, most exposed first
+  std::vector<RankWaits> waits;               // by rank
+  CriticalPath path;  // of the last step, or of the whole where none is known
 };
 
 Analysis analyse(const traces::Trace& trace);

@@ -57,7 +57,8 @@ std::map<std::int32_t, MemoryEventSpan> by_rank(const traces::Trace& trace) {
     std::size_t last = first;
     while (last < trace.memory.size() && trace.memory[last].rank == trace.memory[first].rank)
       ++last;
-    ranks.emplace(trace.memory[first].rank, MemoryEventSpan(trace.memory).subspan(first, last - first));
+    ranks.emplace(trace.memory[first].rank,
+                  MemoryEventSpan(trace.memory).subspan(first, last - first));
     first = last;
   }
   return ranks;

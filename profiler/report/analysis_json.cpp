@@ -105,6 +105,11 @@ std::string to_json(const Analysis& analysis) {
                                  {"shortest_ns", one.shortest_ns},
                                  {"longest_ns", one.longest_ns}});
   }
+  json["cost_sources"] = Json::array();
+  for (const CostSourceTotal& one : analysis.cost_sources) {
+    json["cost_sources"].push_back(
+        {{"source", name(one.source)}, {"count", one.count}, {"total_ns", one.total_ns}});
+  }
   json["collectives"] = Json::array();
   for (const CollectiveCost& one : analysis.collectives) {
     json["collectives"].push_back({{"name", one.name},

@@ -156,6 +156,20 @@ std::string operators_table(const std::vector<const OperatorTotal*>& operators,
   return table.text();
 }
 
+// Of work, which may run at the same time.
+std::string cost_sources_table(const Analysis& analysis) {
+  std::int64_t total_ns = 0;
+  for (const CostSourceTotal& one : analysis.cost_sources) {
+    total_ns = bounded_sum(total_ns, one.total_ns);
+  }
+  TextTable table({"share", "ms", "count", "source of the predicted times"}, {3});
+  for (const CostSourceTotal& one : analysis.cost_sources) {
+    table.add({percent(one.total_ns, total_ns), in_milliseconds(one.total_ns),
+               std::to_string(one.count), std::string(name(one.source))});
+  }
+  return table.text();
+}
+
 }  // namespace
 
 std::string times_table(const Analysis& analysis) {
@@ -214,7 +228,8 @@ std::string work_tables(const Analysis& analysis) {
   for (const std::string& table :
        {path_table(analysis, shown), collectives_table(shown),
         operators_table(shown.device, shown.device_ns, "device kernels and copies", shown),
-        operators_table(shown.host, shown.host_ns, "CPU operators (self time)", shown)}) {
+        operators_table(shown.host, shown.host_ns, "CPU operators (self time)", shown),
+        cost_sources_table(analysis)}) {
     if (!table.empty()) text += "\n" + table;
   }
   return text;

@@ -1,13 +1,8 @@
 // The cost of a task, from the best available source.
 //
-//   measured  the cost key was seen in a recording of this machine
-//   fitted    a model of its operator, fitted to recordings of this machine, was asked
-//   modelled  nothing of the kind was measured; the figure comes from the hardware's data sheet
-//   unknown   no data sheet either: the task costs nothing, and the prediction reports it
-//
 // Three sources of costs: a table fitted to recordings (TableCosts), a machine of the hardware
 // catalogue (MachineCosts) and, when neither is given, a default CPU model
-// (processor_costs). Every cost carries the kind of its source.
+// (processor_costs). Every cost carries the kind of its source (cost_source.hpp).
 #pragma once
 
 #include <array>
@@ -18,6 +13,7 @@
 #include <vector>
 
 #include "models/hardware/hardware.hpp"
+#include "models/program/cost_source.hpp"
 #include "models/program/operators.hpp"
 #include "models/program/step_program.hpp"
 #include "simulator/costs/cost_table.hpp"
@@ -25,8 +21,6 @@
 #include "simulator/engine/engine.hpp"
 
 namespace foreshard::simulator {
-
-enum class CostSource : std::uint8_t { measured, fitted, modelled, unknown, kCount };
 
 struct CostEstimate {
   double ns = 0;

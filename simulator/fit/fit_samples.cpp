@@ -63,7 +63,9 @@ struct IssueHash {
 
 class Reader {
  public:
-  Reader(const Trace& trace, RunSamples& out) : trace_(trace), out_(out),
+  Reader(const Trace& trace, RunSamples& out)
+      : trace_(trace),
+        out_(out),
         events_(trace.events.begin(), trace.events.end()),
         pieces_(trace, events_) {
     by_lane_.resize(trace.lanes.size());

@@ -74,7 +74,8 @@ class Grouping {
 
 }  // namespace
 
-std::vector<Meeting> meetings_of(const Trace& trace, std::span<const Event> events, std::int64_t ranks, std::int32_t first_step,
+std::vector<Meeting> meetings_of(const Trace& trace, std::span<const Event> events,
+                                 std::int64_t ranks, std::int32_t first_step,
                                  const std::function<std::int64_t(const Event&)>& group_size) {
   // Step, instruction, cost key, occurrence.
   using MeetingKey = std::tuple<std::int32_t, std::int32_t, traces::StringId, std::int64_t>;

@@ -27,7 +27,6 @@ struct Meeting {
 // `ranks` of the run were recorded, whoever met those that were may be missing: no group is complete.
 std::vector<Meeting> meetings_of(
     const traces::Trace& trace, std::span<const traces::Event> events, std::int64_t ranks,
-    std::int32_t first_step,
-    const std::function<std::int64_t(const traces::Event&)>& group_size);
+    std::int32_t first_step, const std::function<std::int64_t(const traces::Event&)>& group_size);
 
 }  // namespace foreshard::simulator

@@ -303,7 +303,9 @@ class Predictor {
       ++counts[static_cast<std::size_t>(segments)];
       if (segments == CostSource::unknown) ++unknown_["cudaMalloc and cudaFree"];
     }
-    result_.cost_sources = {counts[0], counts[1], counts[2], counts[3]};
+    const auto count = [&](CostSource source) { return counts[static_cast<std::size_t>(source)]; };
+    result_.cost_sources = {count(CostSource::measured), count(CostSource::fitted),
+                            count(CostSource::modelled), count(CostSource::unknown)};
   }
 
   // By the names of operators, of which several can have one cost.

@@ -43,6 +43,7 @@ class RankWriter {
     for (std::size_t n = 0; n < rank_class.program.programs.size(); ++n) {
       attributes_.push_back(traces::program_attributes(
           rank_class.program, n, rank_class.program.tree, lanes_, trace.strings));
+      add_cost_sources(rank_class.program.programs[n], attributes_.back());
     }
   }
 
@@ -56,6 +57,21 @@ class RankWriter {
   std::int32_t add_lane(bool device, std::string_view lane_name) {
     trace_.lanes.push_back({rank_, device, trace_.strings.intern(lane_name)});
     return static_cast<std::int32_t>(trace_.lanes.size()) - 1;
+  }
+
+  // Of the work itself, on whichever side it is done. What the host takes to issue has none.
+  void add_cost_sources(const Program& program, ProgramAttributes& attributes) const {
+    const ProgramCosts& costs = rank_class_.costs;
+    const std::size_t places = cost_places(rank_class_.program.place);
+    for (std::size_t n = 0; n < program.instructions.size(); ++n) {
+      const Instruction& instruction = program.instructions[n];
+      if (instruction.cost_key == kNone) continue;
+      const std::size_t at = cost_index(instruction, places);
+      EventAttributes& work =
+          (runs_on_stream(instruction.kind) ? attributes.device : attributes.host)[n];
+      work.cost_source = costs.sources[at];
+      work.cost_error = static_cast<float>(costs.errors[at]);
+    }
   }
 
   const ProgramAttributes& attributes(std::size_t step) const {
@@ -113,6 +129,8 @@ class RankWriter {
     event.cost_key = attributes.cost_key;
     event.instruction = attributes.instruction;
     event.bytes = attributes.bytes;
+    event.cost_source = attributes.cost_source;
+    event.cost_error = attributes.cost_error;
     trace_.events.push_back(event);
   }
 

@@ -74,6 +74,7 @@ void moved_control(benchmark::State& state) {
   const auto is_busy_turn = [](double ms) { return ms < 0.1; };  // others only wait
   turns.erase(std::remove_if(turns.begin(), turns.end(), is_busy_turn), turns.end());
   state.counters["input_ms_p95"] = percentile(turns, 0.95);
+  state.counters["input_ms_p99"] = percentile(turns, 0.99);
   state.counters["input_ms_worst"] = percentile(turns, 1);
 }
 BENCHMARK(moved_control)

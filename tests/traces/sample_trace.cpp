@@ -17,15 +17,15 @@ Trace sample_trace() {
       const std::int32_t host = 2 * rank, stream = host + 1;
       const auto key =
           text(("steady/0/forward/model.layers." + std::to_string(rank) + "/matmul/0").c_str());
-      trace.events.push_back({t, t + 900'000, -1, host, step, EventKind::range, 0, text("forward"),
-                              text("forward"), 0, 0, 0, 3, 0});
-      trace.events.push_back({t + 10, t + 20, -1, host, step, EventKind::host, 0, text("matmul"),
-                              text("forward"), text("root"), key, text("matmul bf16 8 8 8 0"), 7,
-                              384});
-      trace.events.push_back({t + 100, t + 700'000, 650'000, stream, step,
-                              rank == 0 ? EventKind::compute : EventKind::communication, 0,
+      trace.events.push_back({t, t + 900'000, -1, host, step, EventKind::range, CostSource::none, 0,
+                              text("forward"), text("forward"), 0, 0, 0, 3, 0, 0});
+      trace.events.push_back({t + 10, t + 20, -1, host, step, EventKind::host, CostSource::none, 0,
                               text("matmul"), text("forward"), text("root"), key,
-                              text("matmul bf16 8 8 8 0"), 7, 384});
+                              text("matmul bf16 8 8 8 0"), 7, 0, 384});
+      trace.events.push_back({t + 100, t + 700'000, 650'000, stream, step,
+                              rank == 0 ? EventKind::compute : EventKind::communication,
+                              CostSource::none, 0, text("matmul"), text("forward"), text("root"),
+                              key, text("matmul bf16 8 8 8 0"), 7, 0, 384});
       trace.memory.push_back({t, rank, MemoryAction::segment_alloc, false, step, 4096 * step,
                               2 << 20, 0, stream, 0, 0, text("forward"), 5});
       trace.memory.push_back({t + 1, rank, MemoryAction::alloc, false, step, 4096 * step, 1024,
@@ -68,7 +68,8 @@ std::string difference(const Trace& a, const Trace& b) {
         text(a, x.name) != text(b, y.name) || text(a, x.phase) != text(b, y.phase) ||
         text(a, x.unit) != text(b, y.unit) || text(a, x.stable_key) != text(b, y.stable_key) ||
         text(a, x.cost_key) != text(b, y.cost_key) || x.instruction != y.instruction ||
-        x.bytes != y.bytes || x.correlation != y.correlation) {
+        x.bytes != y.bytes || x.correlation != y.correlation || x.cost_source != y.cost_source ||
+        x.cost_error != y.cost_error) {
       return "event " + std::to_string(i);
     }
   }

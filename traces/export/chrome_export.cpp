@@ -171,6 +171,10 @@ class ChromeWriter {
     text("unit", e.unit);
     text("stable_key", e.stable_key);
     text("cost_key", e.cost_key);
+    if (e.cost_source != CostSource::none) {
+      out_ << ",\"cost_source\":\"" << name(e.cost_source) << "\"";
+    }
+    if (e.cost_error > 0) out_ << ",\"cost_error\":" << e.cost_error;
     if (e.instruction != kNone) out_ << ",\"instruction\":" << e.instruction;
     if (e.bytes != 0) out_ << ",\"bytes\":" << e.bytes;
     if (e.correlation != 0) out_ << ",\"correlation\":" << e.correlation;

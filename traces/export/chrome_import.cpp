@@ -214,6 +214,8 @@ class Reader {
     if (key == "lane") e.lane = integer_of<std::int32_t>(value);
     if (key == "instruction") e.instruction = integer_of<std::int32_t>(value);
     if (key == "bytes") e.bytes = integer_in<std::int64_t>(value, -kMaxBytes, kMaxBytes);
+    if (key == "cost_source") e.cost_source = named<CostSource>(value);
+    if (key == "cost_error") e.cost_error = cost_error(value);
     if (key == "correlation") e.correlation = integer(value);
     if (key == "cpu_ns") e.cpu_ns = time(integer(value));
   }
@@ -221,6 +223,11 @@ class Reader {
   std::int32_t rank(json::value value) { return integer_in<std::int32_t>(value, 0, kMaxRanks - 1); }
   std::int32_t step_number(json::value value) {
     return integer_in<std::int32_t>(value, 0, std::numeric_limits<std::int32_t>::max());
+  }
+  static float cost_error(json::value value) {
+    const double error = checked(value.get_double());
+    if (!(error >= 0 && error <= kMaxCostError)) throw Impossible();
+    return static_cast<float>(error);
   }
   std::int32_t last_lane() const { return static_cast<std::int32_t>(trace_.lanes.size()) - 1; }
   StringId string(json::value value) {
@@ -261,10 +268,20 @@ bool is_foreshard_export(const std::string& path) {
   return bytes && *bytes == chrome::kOpening;
 }
 
-Result<Trace> read_chrome(const std::string& path) {
-  const auto bytes = open_bytes(path, chrome::kWhat);
+Result<Trace> read_chrome(const std::string& path, const ImportOptions& options) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  const std::int64_t total = error ? 0 : static_cast<std::int64_t>(size);
+  const auto on_read = [&, done = std::int64_t{0}](std::size_t read) mutable {
+    done += static_cast<std::int64_t>(read);
+    if (options.on_progress) options.on_progress(done, total);
+    return !options.stop.stop_requested();
+  };
+  const auto bytes = open_bytes(path, chrome::kWhat, on_read);
   if (!bytes) return tl::unexpected(bytes.error());
-  return read_chrome(**bytes, path);
+  auto trace = read_chrome(**bytes, path);
+  if (options.stop.stop_requested()) return reading_stopped(path);
+  return trace;
 }
 
 Result<Trace> read_chrome(ByteSource& in, const std::string& name) {

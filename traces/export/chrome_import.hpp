@@ -8,6 +8,7 @@
 #include <string>
 
 #include "models/base/error.hpp"
+#include "traces/import_options.hpp"
 #include "traces/input/byte_source.hpp"
 #include "traces/trace.hpp"
 
@@ -16,7 +17,7 @@ namespace foreshard::traces {
 // By the file's first bytes, inflated where they are gzip's. False where it cannot be read.
 bool is_foreshard_export(const std::string& path);
 
-Result<Trace> read_chrome(const std::string& path);
+Result<Trace> read_chrome(const std::string& path, const ImportOptions& options = {});
 // Errors call it `name`.
 Result<Trace> read_chrome(ByteSource& in, const std::string& name);
 

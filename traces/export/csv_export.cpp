@@ -13,7 +13,7 @@ namespace foreshard::traces {
 void write_events_csv(const Trace& trace, std::ostream& stream) {
   TextOutput out(stream);
   out << "rank,lane,device,step,micro_step,kind,name,phase,unit,start_ns,end_ns,cpu_ns,bytes,"
-         "instruction,stable_key,cost_key,correlation\n";
+         "instruction,stable_key,cost_key,correlation,cost_source,cost_error\n";
   for (const Event& e : trace.events) {
     const Lane& lane = trace.lanes[static_cast<std::size_t>(e.lane)];
     out << lane.rank << ",";
@@ -29,6 +29,8 @@ void write_events_csv(const Trace& trace, std::ostream& stream) {
     out.csv(trace.strings[e.stable_key]) << ",";
     out.csv(trace.strings[e.cost_key]) << ",";
     if (e.correlation != 0) out << e.correlation;
+    out << "," << name(e.cost_source) << ",";
+    if (e.cost_error > 0) out << e.cost_error;
     out << "\n";
   }
 }

@@ -21,6 +21,7 @@ class TextOutput {
   TextOutput& operator<<(std::int64_t n) { return number(n); }
   TextOutput& operator<<(std::int32_t n) { return number(n); }
   TextOutput& operator<<(double n) { return number(n); }
+  TextOutput& operator<<(float n) { return number(n); }
 
   // Nanoseconds as microseconds with three decimals.
   TextOutput& microseconds(std::int64_t ns) {

@@ -5,22 +5,24 @@
 //   LANES            (id, rank, device, nameId)  device: 1 a stream, 0 a host thread
 //   EVENT_RECORDS    (start, "end", laneId, step, factsId, cpu, correlation)
 //   EVENT_FACTS      (id, kind, microStep, nameId, phaseId, unitId, stableKeyId, costKeyId,
-//                     instruction, bytes)        what events of one instruction have in common
+//                     instruction, bytes, costSource, costError)
+//                                              what events of one instruction have in common
 //   MEMORY_RECORDS   (start, rank, action, step, address, bytes, factsId)
 //   MEMORY_FACTS     (id, onHost, requested, laneId, categoryId, ownerId, phaseId, instruction,
 //                     stackId)
 //   STEPS            (rank, step, start, "end", loss, gradientNorm)
 //   DROPPED          (reason, records)
 //   PACKED_RECORDS   (id, records)               see below; empty once a recording is finished
-//   ENUM_EVENT_KIND, ENUM_MEMORY_ACTION (id, name)
+//   ENUM_EVENT_KIND, ENUM_MEMORY_ACTION, ENUM_COST_SOURCE (id, name)
 //
 // and views for plain SQL, with all ids spelt out: EVENTS (start, "end", duration, rank, lane,
 // device, step, microStep, kind, name, phase, unit, stableKey, costKey, instruction, bytes, cpu,
-// correlation) and MEMORY_EVENTS (start, rank, action, onHost, step, address, bytes, requested,
-// pool, category, owner, phase, instruction, stack, id: the order in which they happened on a
-// rank). QUERIES.md has examples. Queries written for Nsight Systems' export find their tables as
-// views too: CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_RUNTIME,
-// NVTX_EVENTS, CUDA_GPU_MEMORY_USAGE_EVENTS; there deviceId is the rank, streamId the lane.
+// correlation, costSource, costError) and MEMORY_EVENTS (start, rank, action, onHost, step, address,
+// bytes, requested, pool, category, owner, phase, instruction, stack, id: the order in which they
+// happened on a rank). QUERIES.md has examples. Queries written for Nsight Systems' export find their
+// tables as views too: CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+// CUPTI_ACTIVITY_KIND_RUNTIME, NVTX_EVENTS, CUDA_GPU_MEMORY_USAGE_EVENTS; there deviceId is the rank,
+// streamId the lane.
 //
 // While a run is recorded, records stand in blobs of PACKED_RECORDS, some 10 bytes each: inserting
 // rows would cost the run ten times as much. Closing turns them into rows. The file exists under its
@@ -30,11 +32,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "models/base/error.hpp"
 #include "traces/fst/packed_records.hpp"
+#include "traces/import_options.hpp"
 #include "traces/metadata.hpp"
 #include "traces/program_attributes.hpp"
 #include "traces/trace.hpp"
@@ -94,7 +98,11 @@ Result<void> write_fst(const std::string& path, const Trace& trace);
 
 // Reads a trace, finished or not, and never writes to it or beside it unless SQLite needs its shared
 // memory file there. Damaged rows are left out and counted in `dropped`; the trace is then incomplete.
-Result<Trace> read_fst(const std::string& path);
+Result<Trace> read_fst(const std::string& path, const ImportOptions& options = {});
+
+// The first and the last step that a trace has, without reading what happened in them; nothing where it
+// has no steps.
+Result<std::optional<StepRange>> fst_steps(const std::string& path);
 
 // A run of several processes writes one file each: the first under the run's name, the others here.
 std::string part_path(const std::string& path, int process);

@@ -1,17 +1,17 @@
+#include "traces/fst/fst_reader.hpp"
+
 #include <algorithm>
-#include <filesystem>
 #include <limits>
-#include <system_error>
+#include <utility>
 
 #include "traces/fst/fst_file.hpp"
 #include "traces/fst/fst_schema.hpp"
+#include "traces/fst/memory_before.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/sqlite/untrusted_database.hpp"
 
 namespace foreshard::traces {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kExpected =
     "a trace (.fst) written by foreshard; convert other recordings with `foreshard import`";
@@ -19,10 +19,16 @@ constexpr const char* kExpected =
 // Reads the tables one after another into a trace, leaving out and counting what is damaged.
 class Reader {
  public:
-  Reader(const UntrustedDatabase& file, const std::string& path) : file_(file), path_(path) {}
+  Reader(const UntrustedDatabase& file, const std::string& path, const ImportOptions& options)
+      : file_(file), path_(path), options_(options) {}
 
   Result<Trace> read() {
     if (auto read = metadata(); !read) return tl::unexpected(read.error());
+    records_ = rows_of("EVENT_RECORDS") + rows_of("MEMORY_RECORDS");
+    if (!options_.steps) {
+      trace_.events.reserve(likely_rows("EVENT_RECORDS"));
+      trace_.memory.reserve(likely_rows("MEMORY_RECORDS"));
+    }
     strings();
     lanes();
     attributes();
@@ -31,6 +37,8 @@ class Reader {
     packed();
     steps();
     dropped();
+    if (options_.stop.stop_requested()) return reading_stopped(path_);
+    begin_with_memory_before();
     if (unreadable_ > 0) trace_.dropped["truncated tables (damaged file)"] += unreadable_;
     if (invalid_ > 0) trace_.dropped["impossible records (damaged file)"] += invalid_;
     if (unreadable_ > 0 || invalid_ > 0) {
@@ -42,11 +50,55 @@ class Reader {
   }
 
  private:
-  // Calls `row` for each row, its columns in the schema's order, until one makes no sense to SQLite;
-  // what is left then is lost. Rows with an `id` come in its order: SQLite keeps them by it.
+  // The steps that are read, and of the records of memory also those before them.
+  std::pair<std::int32_t, std::int32_t> wanted(const std::string& table) const {
+    const StepRange all{0, std::numeric_limits<std::int32_t>::max()};
+    const StepRange steps = options_.steps.value_or(all);
+    return {table == "MEMORY_RECORDS" ? all.first : steps.first, steps.last};
+  }
+
+  // What there is of a table at most, by the number of its last row.
+  std::int64_t rows_of(const std::string& table) const {
+    Statement last = file_.select(table, {"rowid"}, " ORDER BY rowid DESC LIMIT 1");
+    return last.step() == SQLITE_ROW ? std::clamp<std::int64_t>(last.integer(0), 0, file_.bytes())
+                                     : 0;
+  }
+
+  // The same for making room: a damaged file must not have more made than it can fill.
+  std::size_t likely_rows(const std::string& table) const {
+    constexpr std::int64_t kLeastBytes = 16;  // of a row
+    return static_cast<std::size_t>(std::min(rows_of(table), file_.bytes() / kLeastBytes));
+  }
+
+  // As each(), of the steps that are wanted; the rest of the rows is passed over by SQLite.
   template <typename Row>
-  bool each(const std::string& table, Row&& row) {
-    Statement statement = file_.select(table, required_columns().at(table));
+  void each_record(const std::string& table, Row&& row) {
+    constexpr std::int64_t kRowsBetween = 1 << 14;
+    std::int64_t rows = 0;
+    const auto [first, last] = wanted(table);
+    each(
+        table,
+        [&](Statement& record) {
+          if (++rows % kRowsBetween == 0 && options_.on_progress) {
+            options_.on_progress(records_read_ + rows, records_);
+          }
+          row(record);
+        },
+        options_.steps
+            ? " WHERE step BETWEEN " + std::to_string(first) + " AND " + std::to_string(last)
+            : "");
+    records_read_ += rows_of(table);
+  }
+
+  // Calls `row` for each row, its columns in the schema's order, until one makes no sense to SQLite;
+  // what is left then is lost. Rows with an `id` come in its order: SQLite keeps them by it. `rest`
+  // selects among them.
+  template <typename Row>
+  bool each(const std::string& table, Row&& row, const std::string& rest = "") {
+    std::vector<std::string> columns = required_columns().at(table);
+    const std::vector<std::string>& added = added_columns(table);
+    columns.insert(columns.end(), added.begin(), added.end());
+    Statement statement = file_.select(table, columns, rest);
     // A row takes several bytes, so more rows than bytes means a page that is its own descendant.
     std::int64_t rows_left = file_.bytes();
     int status = SQLITE_OK;
@@ -123,10 +175,11 @@ class Reader {
           !fits<std::int16_t>(row.integer(2)) || !fits<std::int32_t>(row.integer(8))) {
         return void(++invalid_);
       }
-      event_attributes_.push_back(
-          {static_cast<EventKind>(kind), static_cast<std::int16_t>(row.integer(2)), string(row, 3),
-           string(row, 4), string(row, 5), string(row, 6), string(row, 7),
-           static_cast<std::int32_t>(row.integer(8)), bytes(row.integer(9))});
+      event_attributes_.push_back({static_cast<EventKind>(kind),
+                                   static_cast<std::int16_t>(row.integer(2)), string(row, 3),
+                                   string(row, 4), string(row, 5), string(row, 6), string(row, 7),
+                                   static_cast<std::int32_t>(row.integer(8)), bytes(row.integer(9)),
+                                   cost_source(row.integer(10)), cost_error(row.real(11))});
     });
     each("MEMORY_FACTS", [&](Statement& row) {
       const std::int64_t lane = row.integer(3);
@@ -142,14 +195,14 @@ class Reader {
   }
 
   void events() {
-    each("EVENT_RECORDS", [&](Statement& row) {
+    each_record("EVENT_RECORDS", [&](Statement& row) {
       add_event(row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
                 row.integer(5), row.integer(6));
     });
   }
 
   void memory() {
-    each("MEMORY_RECORDS", [&](Statement& row) {
+    each_record("MEMORY_RECORDS", [&](Statement& row) {
       add_memory(row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
                  row.integer(5), row.integer(6));
     });
@@ -163,6 +216,8 @@ class Reader {
       for (const PackedRecord& r : records) {
         if (!is_lane(r.lane)) {
           ++invalid_;
+        } else if (!is_wanted(r)) {
+          continue;
         } else if (r.action == PackedRecord::kEvent) {
           add_event(r.start_ns, r.end_ns, r.lane, r.step, r.attributes, r.value, 0);
         } else {
@@ -180,6 +235,7 @@ class Reader {
       if (rank < 0 || rank >= kMaxRanks || !is_step(step) || !is_interval(start, end)) {
         return void(++invalid_);
       }
+      if (options_.steps && !options_.steps->contains(static_cast<std::int32_t>(step))) return;
       trace_.steps.push_back({static_cast<std::int32_t>(rank), static_cast<std::int32_t>(step),
                               start, end, real(row, 4), real(row, 5)});
     });
@@ -199,10 +255,10 @@ class Reader {
       return void(++invalid_);
     }
     const EventAttributes& f = event_attributes_[static_cast<std::size_t>(attributes)];
-    trace_.events.push_back({start, end, std::clamp(cpu, std::int64_t{-1}, kLatestNs),
-                             static_cast<std::int32_t>(lane), static_cast<std::int32_t>(step),
-                             f.kind, f.micro_step, f.name, f.phase, f.unit, f.stable_key,
-                             f.cost_key, f.instruction, f.bytes, correlation});
+    trace_.events.push_back(
+        {start, end, std::clamp(cpu, std::int64_t{-1}, kLatestNs), static_cast<std::int32_t>(lane),
+         static_cast<std::int32_t>(step), f.kind, f.cost_source, f.micro_step, f.name, f.phase,
+         f.unit, f.stable_key, f.cost_key, f.instruction, f.cost_error, f.bytes, correlation});
   }
 
   void add_memory(std::int64_t time, std::int64_t rank, std::int64_t action, std::int64_t step,
@@ -214,10 +270,44 @@ class Reader {
       return void(++invalid_);
     }
     const MemoryAttributes& f = memory_attributes_[static_cast<std::size_t>(attributes)];
-    trace_.memory.push_back({time, static_cast<std::int32_t>(rank),
-                             static_cast<MemoryAction>(action), f.on_host,
-                             static_cast<std::int32_t>(step), address, size, f.requested, f.lane,
-                             f.category, f.owner, f.phase, f.instruction, f.stack});
+    const MemoryEvent event{time,
+                            static_cast<std::int32_t>(rank),
+                            static_cast<MemoryAction>(action),
+                            f.on_host,
+                            static_cast<std::int32_t>(step),
+                            address,
+                            size,
+                            f.requested,
+                            f.lane,
+                            f.category,
+                            f.owner,
+                            f.phase,
+                            f.instruction,
+                            f.stack};
+    if (options_.steps && event.step < options_.steps->first) {
+      memory_before_.apply(event);
+    } else {
+      trace_.memory.push_back(event);
+    }
+  }
+
+  bool is_wanted(const PackedRecord& record) const {
+    const auto [first, last] =
+        wanted(record.action == PackedRecord::kEvent ? "EVENT_RECORDS" : "MEMORY_RECORDS");
+    return first <= record.step && record.step <= last;
+  }
+
+  void begin_with_memory_before() {
+    if (!options_.steps) return;
+    std::int64_t start = std::numeric_limits<std::int64_t>::max();
+    for (const Step& step : trace_.steps) start = std::min(start, step.start_ns);
+    for (const Event& event : trace_.events) start = std::min(start, event.start_ns);
+    for (const MemoryEvent& event : trace_.memory) start = std::min(start, event.time_ns);
+    if (start == std::numeric_limits<std::int64_t>::max()) return;
+    const std::vector<MemoryEvent> before = memory_before_.at(start);
+    MemoryEventList memory(before.begin(), before.end());
+    memory.append(trace_.memory.begin(), trace_.memory.end());
+    trace_.memory = std::move(memory);
   }
 
   StringId string(Statement& row, int column) {
@@ -233,6 +323,13 @@ class Reader {
   static double real(Statement& row, int column) {
     return row.is_null(column) ? std::numeric_limits<double>::quiet_NaN() : row.real(column);
   }
+  static CostSource cost_source(std::int64_t n) {
+    return n >= 0 && n < static_cast<std::int64_t>(CostSource::kCount) ? static_cast<CostSource>(n)
+                                                                       : CostSource::none;
+  }
+  static float cost_error(double error) {
+    return error > 0 && error <= kMaxCostError ? static_cast<float>(error) : 0.0F;
+  }
   bool is_lane(std::int64_t lane) const {
     return lane >= 0 && lane < static_cast<std::int64_t>(trace_.lanes.size());
   }
@@ -247,7 +344,10 @@ class Reader {
 
   const UntrustedDatabase& file_;
   const std::string& path_;
+  const ImportOptions& options_;
   Trace trace_;
+  MemoryBefore memory_before_;
+  std::int64_t records_ = 0, records_read_ = 0;
   std::vector<StringId> text_;  // the file's ids -> the trace's
   std::vector<EventAttributes> event_attributes_;
   std::vector<MemoryAttributes> memory_attributes_;
@@ -255,66 +355,31 @@ class Reader {
   std::int64_t unreadable_ = 0;
 };
 
-// One file, which may be a part of a recording.
-Result<Trace> read_file(const std::string& path) {
-  const auto file = UntrustedDatabase::open(path, kExpected, UntrustedDatabase::CutShort::refused);
-  if (!file) return tl::unexpected(file.error());
-  return Reader(*file, path).read();
-}
-
 }  // namespace
 
-std::string part_path(const std::string& path, int process) {
-  return process == 0 ? path : path + ".rank" + std::to_string(process);
+Result<Trace> read_fst_file(const std::string& path, const ImportOptions& options) {
+  const auto file =
+      UntrustedDatabase::open(path, kExpected, UntrustedDatabase::CutShort::refused, options.stop);
+  if (options.stop.stop_requested()) return reading_stopped(path);
+  if (!file) return tl::unexpected(file.error());
+  return Reader(*file, path, options).read();
 }
 
-Result<Trace> read_fst(const std::string& path) {
-  auto trace = read_file(path);
-  if (!trace) return trace;
-
-  // A run of several processes that was killed has left its parts unmerged.
-  const std::int64_t processes = integer(trace->metadata, "processes", 1);
-  if (processes <= 1 || integer(trace->metadata, "process", 0) != 0) return trace;
-  std::vector<Trace> parts;
-  parts.push_back(std::move(*trace));
-  std::int64_t missing = 0;
-  for (int process = 1; process < std::min<std::int64_t>(processes, 1'000'000); ++process) {
-    std::error_code ignored;
-    if (!fs::exists(part_path(path, process), ignored)) {
-      ++missing;
-      continue;
-    }
-    auto part = read_fst(part_path(path, process));
-    if (part) {
-      parts.push_back(std::move(*part));
-    } else {
-      ++missing;
-    }
+Result<std::optional<StepRange>> fst_steps(const std::string& path) {
+  const auto file = UntrustedDatabase::open(path, kExpected, UntrustedDatabase::CutShort::refused);
+  if (!file) return tl::unexpected(file.error());
+  std::optional<StepRange> steps;
+  if (!file->has("STEPS", "step")) return steps;
+  Statement rows = file->select("STEPS", {"step"});
+  std::int64_t rows_left = file->bytes();
+  while (rows.step() == SQLITE_ROW && rows_left-- > 0) {
+    const std::int64_t number = rows.integer(0);
+    if (number < 0 || number > std::numeric_limits<std::int32_t>::max()) continue;
+    const auto step = static_cast<std::int32_t>(number);
+    if (!steps) steps = StepRange{step, step};
+    *steps = {std::min(steps->first, step), std::max(steps->last, step)};
   }
-  Trace whole = merge(std::move(parts));
-  if (missing > 0) {
-    whole.dropped["processes without their part file"] += missing;
-    whole.complete = false;
-    whole.complete_until_ns = 0;
-  }
-  return whole;
-}
-
-Result<void> merge_parts(const std::string& path, int processes) {
-  std::vector<Trace> parts;
-  for (int process = 0; process < processes; ++process) {
-    auto part = read_file(part_path(path, process));
-    if (!part) return tl::unexpected(part.error());
-    parts.push_back(std::move(*part));
-  }
-  Trace whole = merge(std::move(parts));
-  whole.metadata["processes"] = "1";
-  if (auto written = write_fst(path, whole); !written) return written;
-  for (int process = 1; process < processes; ++process) {
-    std::error_code ignored;
-    fs::remove(part_path(path, process), ignored);
-  }
-  return {};
+  return steps;
 }
 
 }  // namespace foreshard::traces

@@ -12,7 +12,7 @@ CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE LANES (id INTEGER PRIMARY KEY, rank INTEGER, device INTEGER, nameId INTEGER);
 CREATE TABLE EVENT_FACTS (id INTEGER PRIMARY KEY, kind INTEGER, microStep INTEGER, nameId INTEGER,
   phaseId INTEGER, unitId INTEGER, stableKeyId INTEGER, costKeyId INTEGER, instruction INTEGER,
-  bytes INTEGER);
+  bytes INTEGER, costSource INTEGER, costError REAL);
 CREATE TABLE EVENT_RECORDS (start INTEGER, "end" INTEGER, laneId INTEGER, step INTEGER,
   factsId INTEGER, cpu INTEGER, correlation INTEGER);
 CREATE TABLE MEMORY_FACTS (id INTEGER PRIMARY KEY, onHost INTEGER, requested INTEGER,
@@ -26,6 +26,7 @@ CREATE TABLE DROPPED (reason TEXT PRIMARY KEY, records INTEGER) WITHOUT ROWID;
 CREATE TABLE PACKED_RECORDS (id INTEGER PRIMARY KEY, records BLOB);
 CREATE TABLE ENUM_EVENT_KIND (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE ENUM_MEMORY_ACTION (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE ENUM_COST_SOURCE (id INTEGER PRIMARY KEY, name TEXT);
 )";
 
 // Left joins: SQLite leaves out those whose columns a query does not use.
@@ -33,12 +34,14 @@ constexpr const char* kCreateViews = R"(
 CREATE VIEW EVENTS AS SELECT e.start, e."end", e."end" - e.start AS duration, l.rank,
   lane.value AS lane, l.device, e.step, f.microStep, k.name AS kind, n.value AS name,
   p.value AS phase, u.value AS unit, s.value AS stableKey, c.value AS costKey, f.instruction,
-  f.bytes, nullif(e.cpu, -1) AS cpu, nullif(e.correlation, 0) AS correlation
+  f.bytes, nullif(e.cpu, -1) AS cpu, nullif(e.correlation, 0) AS correlation,
+  o.name AS costSource, nullif(f.costError, 0) AS costError
   FROM EVENT_RECORDS e JOIN EVENT_FACTS f ON f.id = e.factsId JOIN LANES l ON l.id = e.laneId
   LEFT JOIN StringIds lane ON lane.id = l.nameId LEFT JOIN ENUM_EVENT_KIND k ON k.id = f.kind
   LEFT JOIN StringIds n ON n.id = f.nameId LEFT JOIN StringIds p ON p.id = f.phaseId
   LEFT JOIN StringIds u ON u.id = f.unitId LEFT JOIN StringIds s ON s.id = f.stableKeyId
-  LEFT JOIN StringIds c ON c.id = f.costKeyId;
+  LEFT JOIN StringIds c ON c.id = f.costKeyId
+  LEFT JOIN ENUM_COST_SOURCE o ON o.id = f.costSource;
 CREATE VIEW MEMORY_EVENTS AS SELECT m.start, m.rank, a.name AS action, f.onHost, m.step, m.address,
   m.bytes, f.requested, pool.value AS pool, c.value AS category, o.value AS owner,
   p.value AS phase, f.instruction, k.value AS stack, m.rowid AS id
@@ -103,6 +106,11 @@ const std::map<std::string, std::vector<std::string>>& required_columns() {
   return kColumns;
 }
 
+const std::vector<std::string>& added_columns(const std::string& table) {
+  static const std::vector<std::string> kOfEventFacts{"costSource", "costError"}, kOfOthers;
+  return table == "EVENT_FACTS" ? kOfEventFacts : kOfOthers;
+}
+
 bool create_schema(Database& database) {
   const std::string identity = "PRAGMA application_id=" + std::to_string(kApplicationId) +
                                "; PRAGMA user_version=" + std::to_string(kFormatVersion);
@@ -111,6 +119,10 @@ bool create_schema(Database& database) {
   Statement kind(database.handle(), "INSERT INTO ENUM_EVENT_KIND VALUES (?,?)");
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(EventKind::kCount); ++i) {
     if (!kind.run(i, name(static_cast<EventKind>(i)))) return false;
+  }
+  Statement source(database.handle(), "INSERT INTO ENUM_COST_SOURCE VALUES (?,?)");
+  for (std::int32_t i = 1; i < static_cast<std::int32_t>(CostSource::kCount); ++i) {
+    if (!source.run(i, name(static_cast<CostSource>(i)))) return false;
   }
   Statement action(database.handle(), "INSERT INTO ENUM_MEMORY_ACTION VALUES (?,?)");
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(MemoryAction::kCount); ++i) {

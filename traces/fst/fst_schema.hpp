@@ -11,6 +11,8 @@ namespace foreshard::traces {
 
 // Tables that a file must have to be a trace, and their columns in order.
 const std::map<std::string, std::vector<std::string>>& required_columns();
+// Columns behind those, which files of earlier writers lack.
+const std::vector<std::string>& added_columns(const std::string& table);
 
 // Creates all tables and views in an empty database.
 bool create_schema(Database& database);

@@ -1,3 +1,4 @@
+#include <bit>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -23,7 +24,8 @@ struct AttributesHash {
     for (const std::int64_t v :
          {std::int64_t{f.micro_step}, std::int64_t{f.name}, std::int64_t{f.phase},
           std::int64_t{f.unit}, std::int64_t{f.stable_key}, std::int64_t{f.cost_key},
-          std::int64_t{f.instruction}, f.bytes}) {
+          std::int64_t{f.instruction}, f.bytes, static_cast<std::int64_t>(f.cost_source),
+          std::int64_t{std::bit_cast<std::int32_t>(f.cost_error)}}) {
       h = mix(h, v);
     }
     return h;
@@ -67,7 +69,7 @@ struct FstWriter::State {
     explicit Statements(sqlite3* db)
         : string(db, "INSERT INTO StringIds VALUES (?,?)"),
           lane(db, "INSERT INTO LANES VALUES (?,?,?,?)"),
-          event_attributes(db, "INSERT INTO EVENT_FACTS VALUES (?,?,?,?,?,?,?,?,?,?)"),
+          event_attributes(db, "INSERT INTO EVENT_FACTS VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"),
           memory_attributes(db, "INSERT INTO MEMORY_FACTS VALUES (?,?,?,?,?,?,?,?,?)"),
           event(db, kInsertEvent),
           memory(db, kInsertMemory),
@@ -222,7 +224,8 @@ std::int32_t FstWriter::add(const EventAttributes& f) {
   if (is_new && state_->begin()) {
     state_->check(state_->insert->event_attributes.run(
         next, static_cast<std::int32_t>(f.kind), std::int32_t{f.micro_step}, f.name, f.phase,
-        f.unit, f.stable_key, f.cost_key, f.instruction, f.bytes));
+        f.unit, f.stable_key, f.cost_key, f.instruction, f.bytes,
+        static_cast<std::int32_t>(f.cost_source), double{f.cost_error}));
   }
   return found->second;
 }
@@ -243,7 +246,7 @@ void FstWriter::append(std::span<const Event> events) {
   for (const Event& e : events) {
     const std::int32_t attributes =
         add(EventAttributes{e.kind, e.micro_step, e.name, e.phase, e.unit, e.stable_key, e.cost_key,
-                            e.instruction, e.bytes});
+                            e.instruction, e.bytes, e.cost_source, e.cost_error});
     state_->check(state_->insert->event.run(e.start_ns, e.end_ns, e.lane, e.step, attributes,
                                             e.cpu_ns, e.correlation));
   }

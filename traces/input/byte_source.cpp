@@ -34,19 +34,20 @@ class Memory : public ByteSource {
 
 class File : public ByteSource {
  public:
-  File(InputFile file, std::function<void(std::size_t)> on_read)
-      : file_(std::move(file)), on_read_(std::move(on_read)) {}
+  File(InputFile file, OnRead on_read) : file_(std::move(file)), on_read_(std::move(on_read)) {}
 
   std::size_t read(char* to, std::size_t room) override {
+    if (is_ended_) return 0;
     const std::size_t size = file_.read(to, room);
-    if (on_read_) on_read_(size);
-    return size;
+    is_ended_ = on_read_ && !on_read_(size);
+    return is_ended_ ? 0 : size;
   }
   std::string incomplete_reason() const override { return file_.trouble(); }
 
  private:
   InputFile file_;
-  std::function<void(std::size_t)> on_read_;
+  OnRead on_read_;
+  bool is_ended_ = false;
 };
 
 class Inflated : public ByteSource {
@@ -128,7 +129,7 @@ class Inflated : public ByteSource {
 
 // A file's content, inflated.
 Result<std::unique_ptr<ByteSource>> open_file(const std::string& path, const std::string& expected,
-                                              std::function<void(std::size_t)> on_read = {}) {
+                                              OnRead on_read = {}) {
   auto file = InputFile::open(path, expected);
   if (!file) return tl::unexpected(file.error());
   return inflated(std::make_unique<File>(std::move(*file), std::move(on_read)));
@@ -145,7 +146,7 @@ std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> compressed) {
 }
 
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, const std::string& expected,
-                                               std::function<void(std::size_t)> on_read) {
+                                               OnRead on_read) {
   auto file = open_file(path, expected, std::move(on_read));
   if (!file) return file;
   return read_ahead(std::move(*file));

@@ -33,9 +33,11 @@ std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> compressed);
 
 // A file's content, inflated, read ahead. Errors as of InputFile::open; `expected`
 // ends the message, such as "a recording of PyTorch's profiler". `on_read` is told, by the reading
-// thread, of each part of the file that was read, not inflated.
+// thread, of each part of the file that was read, not inflated; where it returns false, the source ends
+// there.
+using OnRead = std::function<bool(std::size_t bytes)>;
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, const std::string& expected,
-                                               std::function<void(std::size_t bytes)> on_read = {});
+                                               OnRead on_read = {});
 
 // The first bytes of a file's content, inflated: at most `most`, fewer where it has no more. Errors as
 // of open_bytes.

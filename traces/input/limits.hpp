@@ -17,5 +17,7 @@ constexpr std::int64_t kMaxRanks = 10'000'000;
 constexpr std::int64_t kHighestAddress = std::int64_t{1} << 60;
 // Sums of bytes: two of them can be added.
 constexpr std::int64_t kMaxSum = std::int64_t{1} << 61;
+// Relative errors of costs: a million times the cost.
+constexpr double kMaxCostError = 1e6;
 
 }  // namespace foreshard::traces

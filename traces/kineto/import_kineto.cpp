@@ -37,11 +37,11 @@ std::int64_t bytes_of(const std::string& file) {
   return error ? 0 : static_cast<std::int64_t>(bytes);
 }
 
-// How much of all files has been read, for progress reports.
+// How much of all files has been read, for progress reports, and whether reading goes on.
 class FilesRead {
  public:
   explicit FilesRead(const std::vector<std::string>& paths, const ImportOptions& options)
-      : report_(options.on_progress) {
+      : report_(options.on_progress), stop_(options.stop) {
     if (!report_) return;
     for (const std::string& path : paths) {
       std::error_code ignored;
@@ -53,14 +53,16 @@ class FilesRead {
     }
   }
   // Outlives no call of it: each file's reading ends before the next one's begins.
-  std::function<void(std::size_t)> counter() {
-    if (!report_) return {};
-    return
-        [this](std::size_t bytes) { report_(done_ += static_cast<std::int64_t>(bytes), total_); };
+  OnRead counter() {
+    return [this](std::size_t bytes) {
+      if (report_) report_(done_ += static_cast<std::int64_t>(bytes), total_);
+      return !stop_.stop_requested();
+    };
   }
 
  private:
   const ReportProgress& report_;
+  const std::stop_token& stop_;
   std::int64_t done_ = 0, total_ = 0;
 };
 
@@ -84,6 +86,7 @@ Result<void> read_folder(const std::string& folder, const ImportOptions& options
   Error first;
   for (const std::string& file : *files) {
     auto recording = read_file(file, options, progress);
+    if (options.stop.stop_requested()) return reading_stopped(folder);
     if (recording) {
       recordings.push_back(std::move(*recording));
     } else if (first.message.empty()) {
@@ -121,6 +124,7 @@ Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
   std::vector<Trace> traces;
   try {
     for (const auto& run : kineto::group_by_run(recordings)) {
+      if (options.stop.stop_requested()) return reading_stopped(paths.front());
       traces.push_back(kineto::merge_ranks(recordings, run));
     }
   } catch (const std::bad_alloc&) {

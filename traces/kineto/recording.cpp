@@ -63,14 +63,18 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   RecordingReader reader(
       bytes, [&](const RawEvent& event) { collector.use(event); },
       [&](std::string_view key, std::string_view value) { metadata.use(key, value); });
-  if (auto read = reader.read(file); !read) return tl::unexpected(read.error());
+  const auto read = reader.read(file);
+  if (options.stop.stop_requested()) return reading_stopped(file);
+  if (!read) return tl::unexpected(read.error());
 
   Recording out;
   out.file = file;
   out.device = metadata.device(collector.device());
   const std::int64_t last_ns = collector.last_end_ns() + metadata.base_ns();
   Collected collected = collector.finish(metadata.base_ns());
+  if (options.stop.stop_requested()) return reading_stopped(file);
   EventContexts contexts = attribute(collected);
+  if (options.stop.stop_requested()) return reading_stopped(file);
   const std::vector<MemoryEvent> memory = memory_history(collected, contexts);
   out.trace.memory = MemoryEventList(memory.begin(), memory.end());
   out.trace.strings = std::move(collected.strings);

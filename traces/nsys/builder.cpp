@@ -88,8 +88,9 @@ std::int64_t Builder::count_from_first() {
   const auto is_far = [&](std::int64_t start, std::int64_t end) {
     return start < earliest || end > latest;
   };
-  drop(kImpossible, static_cast<std::int64_t>(erase_if(
-                        trace_.events, [&](const Event& e) { return is_far(e.start_ns, e.end_ns); })));
+  drop(kImpossible, static_cast<std::int64_t>(erase_if(trace_.events, [&](const Event& e) {
+         return is_far(e.start_ns, e.end_ns);
+       })));
   std::size_t kept = 0;
   for (std::size_t i = 0; i < trace_.memory.size(); ++i) {
     if (is_far(trace_.memory[i].time_ns, trace_.memory[i].time_ns)) {

@@ -58,10 +58,13 @@ Trace nsys::read_export(Source& source, const std::string& name) {
 }
 
 Result<Trace> import_nsys(const std::string& path, const ImportOptions& options) {
-  auto source = nsys::Source::open(path);
+  auto source = nsys::Source::open(path, options.stop);
+  if (options.stop.stop_requested()) return reading_stopped(path);
   if (!source) return tl::unexpected(source.error());
   if (options.on_progress) source->report_to(options.on_progress);
-  return nsys::read_export(*source, path);
+  Trace trace = nsys::read_export(*source, path);
+  if (options.stop.stop_requested()) return reading_stopped(path);
+  return trace;
 }
 
 }  // namespace foreshard::traces

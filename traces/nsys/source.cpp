@@ -36,15 +36,17 @@ void Source::report_to(const ReportProgress& report) {
   }
 }
 
-Result<Source> Source::open(const std::string& path) {
-  auto file = UntrustedDatabase::open(path, kExpected, UntrustedDatabase::CutShort::read);
+Result<Source> Source::open(const std::string& path, std::stop_token stop) {
+  auto file = UntrustedDatabase::open(path, kExpected, UntrustedDatabase::CutShort::read, stop);
   std::error_code ignored;
   const bool is_report = path.ends_with(".nsys-rep") || path.ends_with(".qdrep");
   if (!file && is_report && std::filesystem::is_regular_file(path, ignored)) {
     return fail(path, "",
                 std::string("is a report in Nsight Systems' own format; expected ") + kExpected);
   }
-  return of(std::move(file), path);
+  auto source = of(std::move(file), path);
+  if (source) source->stop_ = std::move(stop);
+  return source;
 }
 
 Result<Source> Source::open_in_memory(std::string_view bytes, const std::string& name) {

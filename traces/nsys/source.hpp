@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,7 @@ class Source {
     const Statement& statement_;  // column 0 is the row's number
   };
 
-  static Result<Source> open(const std::string& path);
+  static Result<Source> open(const std::string& path, std::stop_token stop = {});
   // The bytes of a file, which outlive the source; errors call it `name`.
   static Result<Source> open_in_memory(std::string_view bytes, const std::string& name);
 
@@ -65,6 +66,7 @@ class Source {
     if (report_ != nullptr && ++rows_read_ % kRowsBetween == 0) (*report_)(rows_read_, rows_there_);
   }
 
+  std::stop_token stop_;
   std::int64_t rows_left_ = 0;
   const ReportProgress* report_ = nullptr;
   std::int64_t rows_read_ = 0, rows_there_ = 0;
@@ -80,7 +82,7 @@ void Source::each(const std::string& table, const std::vector<std::string>& colu
   numbered.insert(numbered.end(), columns.begin(), columns.end());
   Statement statement = file_.select(table, numbered, " WHERE rowid > ?");
   std::int64_t last = -1, gap = 1;  // row numbers
-  while (rows_left_ > 0) {
+  while (rows_left_ > 0 && !stop_.stop_requested()) {
     statement.start(last);
     int status = SQLITE_ERROR;
     while ((status = statement.step()) == SQLITE_ROW && rows_left_-- > 0) {

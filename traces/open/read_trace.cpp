@@ -37,10 +37,13 @@ Result<Trace> read_trace(const std::string& path, const ImportOptions& options,
   if (std::find(accepted.kinds.begin(), accepted.kinds.end(), *kind) == accepted.kinds.end()) {
     return wrong_kind(path, *kind, accepted.expected);
   }
+  if (options.steps && *kind != RecordingKind::fst) {
+    return fail(path, "", "cannot be read in part; expected a trace (.fst) with steps");
+  }
   try {
     switch (*kind) {
-      case RecordingKind::fst: return read_fst(path);
-      case RecordingKind::perfetto_export: return read_chrome(path);
+      case RecordingKind::fst: return read_fst(path, options);
+      case RecordingKind::perfetto_export: return read_chrome(path, options);
       case RecordingKind::kineto: return one_run(path, options);
       case RecordingKind::nsys: return import_nsys(path, options);
       case RecordingKind::snapshot: return import_snapshot(path, options);

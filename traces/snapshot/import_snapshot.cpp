@@ -293,8 +293,9 @@ class SnapshotImport {
 }  // namespace
 
 Result<Trace> import_snapshot(const std::string& path, const ImportOptions& options) {
-  const auto snapshot = read_snapshot(path, options.on_progress);
+  const auto snapshot = read_snapshot(path, options);
   if (!snapshot) return tl::unexpected(snapshot.error());
+  if (options.stop.stop_requested()) return reading_stopped(path);
   return import_snapshot(*snapshot, path, options);
 }
 

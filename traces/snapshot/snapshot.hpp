@@ -93,10 +93,10 @@ struct Snapshot {
 };
 
 // A pickle, plain or gzip.
-Result<Snapshot> read_snapshot(const std::string& path, const ReportProgress& on_progress = {});
+Result<Snapshot> read_snapshot(const std::string& path, const ImportOptions& options = {});
 // The same from memory. Errors name `file`.
 Result<Snapshot> parse_snapshot(std::string_view bytes, const std::string& file,
-                                const ReportProgress& on_progress = {});
+                                const ImportOptions& options = {});
 
 // A snapshot that has been read, as a trace from `path` (import.hpp has the contract).
 Trace import_snapshot(const Snapshot& snapshot, const std::string& path,

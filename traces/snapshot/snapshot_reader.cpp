@@ -342,17 +342,21 @@ Result<void> check_memory(std::size_t bytes, const std::string& path) {
 }  // namespace
 
 Result<Snapshot> parse_snapshot(std::string_view bytes, const std::string& file,
-                                const ReportProgress& on_progress) {
-  std::function<void(std::size_t)> at;
-  if (on_progress)
-    at = [&](std::size_t byte) { on_progress(static_cast<std::int64_t>(byte), std::ssize(bytes)); };
-  const auto pickle = read_pickle(bytes, file, at);
+                                const ImportOptions& options) {
+  const auto pickle = read_pickle(bytes, file, [&](std::size_t byte) {
+    if (options.on_progress) {
+      options.on_progress(static_cast<std::int64_t>(byte), std::ssize(bytes));
+    }
+    return !options.stop.stop_requested();
+  });
+  if (options.stop.stop_requested()) return reading_stopped(file);
   if (!pickle) return fail(file, pickle.error().field, no_pickle(bytes, pickle.error().message));
   return SnapshotReader(*pickle, bytes, file).run(pickle->root);
 }
 
-Result<Snapshot> read_snapshot(const std::string& path, const ReportProgress& on_progress) {
-  const auto source = open_bytes(path, kWhat);
+Result<Snapshot> read_snapshot(const std::string& path, const ImportOptions& options) {
+  const auto source =
+      open_bytes(path, kWhat, [&](std::size_t) { return !options.stop.stop_requested(); });
   if (!source) return tl::unexpected(source.error());
   const auto mapped = MappedFile::open(path, kWhat);
   if (mapped) {
@@ -360,7 +364,7 @@ Result<Snapshot> read_snapshot(const std::string& path, const ReportProgress& on
                                  mapped->bytes().size());
     if (!bytes.starts_with("\x1f\x8b")) {
       if (auto ok = check_memory(bytes.size(), path); !ok) return tl::unexpected(ok.error());
-      return parse_snapshot(bytes, path, on_progress);
+      return parse_snapshot(bytes, path, options);
     }
   }
   constexpr std::size_t kPart = std::size_t{1} << 20;
@@ -371,7 +375,7 @@ Result<Snapshot> read_snapshot(const std::string& path, const ReportProgress& on
     if (auto ok = check_memory(size + read, path); !ok) return tl::unexpected(ok.error());
   }
   // What a damaged gzip file held before the damage is a pickle cut short.
-  return parse_snapshot(bytes, path, on_progress);
+  return parse_snapshot(bytes, path, options);
 }
 
 }  // namespace foreshard::traces

@@ -54,9 +54,11 @@ Result<Packing> database_packing(const std::string& path, const std::string& exp
               sniff_file(path) + (is_gzip ? " in gzip; expected " : "; expected ") + expected);
 }
 
-Result<std::string> inflated_file(const std::string& path, const std::string& expected) {
+Result<std::string> inflated_file(const std::string& path, const std::string& expected,
+                                  const std::stop_token& stop) {
   constexpr std::size_t kBlock = 1 << 20;
-  const auto source = open_bytes(path, expected);
+  const auto source =
+      open_bytes(path, expected, [stop](std::size_t) { return !stop.stop_requested(); });
   if (!source) return tl::unexpected(source.error());
   std::string bytes;
   for (std::size_t read = kBlock; read == kBlock;) {
@@ -93,13 +95,6 @@ std::string immutable_uri(const std::string& path) {
   return text + "?immutable=1";
 }
 
-// Ends a query that takes more steps than there is reason for.
-int lose_patience(void* patience) {
-  auto& left = *static_cast<std::int64_t*>(patience);
-  left -= kStepsAtATime;
-  return left < 0 ? 1 : 0;
-}
-
 bool cannot_open(const Database& database) {
   const int code = database.handle() ? sqlite3_errcode(database.handle()) & 0xFF : SQLITE_CANTOPEN;
   return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_IOERR ||
@@ -112,6 +107,13 @@ void UntrustedDatabase::RemoveFolder::operator()(const std::string* folder) cons
   std::error_code ignored;
   fs::remove_all(*folder, ignored);
   delete folder;
+}
+
+// Ends a query that takes more steps than there is reason for, or that nobody waits for any more.
+int UntrustedDatabase::lose_patience(void* patience) {
+  auto& [steps_left, stop] = *static_cast<Patience*>(patience);
+  steps_left -= kStepsAtATime;
+  return steps_left < 0 || stop.stop_requested() ? 1 : 0;
 }
 
 bool UntrustedDatabase::has(const std::string& table, const std::string& column) const {
@@ -136,7 +138,7 @@ void UntrustedDatabase::set_limits() {
   // No value is longer than its file, whatever length it claims.
   const auto longest = std::clamp(bytes_, kLeastLongest, kMaxLongest);
   sqlite3_limit(database_.handle(), SQLITE_LIMIT_LENGTH, static_cast<int>(longest));
-  *patience_ = kSteps + kStepsPerByte * bytes_;
+  patience_->steps_left = kSteps + kStepsPerByte * bytes_;
 }
 
 // A file may be longer than its pages, by a hole that takes no room: only those count.
@@ -157,19 +159,17 @@ bool UntrustedDatabase::answers() {
 }
 
 Result<UntrustedDatabase> UntrustedDatabase::opened(const Connect& connect, std::int64_t bytes,
-                                                    Copy copy, const std::string& name,
-                                                    const std::string& expected,
-                                                    CutShort cut_short) {
+                                                    Copy copy, const Wanted& wanted) {
   UntrustedDatabase out;
   out.copy_ = std::move(copy);
-  out.patience_ = std::make_unique<std::int64_t>();
+  out.patience_ = std::make_unique<Patience>(Patience{0, wanted.stop});
   out.bytes_ = bytes;
   const auto open = [&] {
     out.database_ = connect();
     out.make_safe();
   };
   open();
-  if (!out.answers() && cut_short == CutShort::read) {
+  if (!out.answers() && wanted.cut_short == CutShort::read) {
     // SQLite refuses a file with fewer pages than its header states, unless its schema may be written;
     // nothing is written to a file that is opened for reading.
     open();
@@ -178,7 +178,8 @@ Result<UntrustedDatabase> UntrustedDatabase::opened(const Connect& connect, std:
     out.is_cut_short_ = true;
   }
   if (!out.answers()) {
-    return fail(name, "", "is damaged (" + out.database_.error() + "); expected " + expected);
+    return fail(wanted.name, "",
+                "is damaged (" + out.database_.error() + "); expected " + wanted.expected);
   }
   out.count_pages();
   out.read_schema();
@@ -186,10 +187,12 @@ Result<UntrustedDatabase> UntrustedDatabase::opened(const Connect& connect, std:
 }
 
 Result<UntrustedDatabase> UntrustedDatabase::open(const std::string& path,
-                                                  const std::string& expected, CutShort cut_short) {
+                                                  const std::string& expected, CutShort cut_short,
+                                                  std::stop_token stop) {
   const auto packing = database_packing(path, expected);
   if (!packing) return tl::unexpected(packing.error());
-  if (*packing == Packing::gzip) return open_gzip(path, expected, cut_short);
+  if (*packing == Packing::gzip) return open_gzip(path, expected, cut_short, stop);
+  const Wanted wanted{path, expected, cut_short, std::move(stop)};
   std::error_code error;
   const std::string log = path + "-wal";
   const std::int64_t bytes = size_of(path) + size_of(log);
@@ -198,20 +201,20 @@ Result<UntrustedDatabase> UntrustedDatabase::open(const std::string& path,
   };
   // Without a log nobody is writing: SQLite need not lock the file, nor make one beside it.
   if (!fs::exists(log, error)) {
-    return opened(as_it_stands, bytes, nullptr, path, expected, cut_short);
+    return opened(as_it_stands, bytes, nullptr, wanted);
   }
   const Connect with_its_log = [&path] { return Database(path, SQLITE_OPEN_READONLY); };
   {
     UntrustedDatabase attempt;
-    attempt.patience_ = std::make_unique<std::int64_t>();
+    attempt.patience_ = std::make_unique<Patience>();
     attempt.database_ = with_its_log();
     attempt.make_safe();
     if (attempt.answers() || !cannot_open(attempt.database_)) {
-      return opened(with_its_log, bytes, nullptr, path, expected, cut_short);
+      return opened(with_its_log, bytes, nullptr, wanted);
     }
   }
   // A read-only folder: SQLite cannot make the shared memory file that a log needs.
-  if (size_of(log) == 0) return opened(as_it_stands, bytes, nullptr, path, expected, cut_short);
+  if (size_of(log) == 0) return opened(as_it_stands, bytes, nullptr, wanted);
   std::string folder = (fs::temp_directory_path(error) / "foreshard-XXXXXX").string();
   if (error || ::mkdtemp(folder.data()) == nullptr) {
     return fail(
@@ -228,7 +231,7 @@ Result<UntrustedDatabase> UntrustedDatabase::open(const std::string& path,
                     "); expected enough space in the temporary folder");
   }
   return opened([&copied] { return Database(copied, SQLITE_OPEN_READWRITE); }, bytes,
-                std::move(copy), path, expected, cut_short);
+                std::move(copy), wanted);
 }
 
 Result<UntrustedDatabase> UntrustedDatabase::open_in_memory(std::string_view bytes,
@@ -243,19 +246,22 @@ Result<UntrustedDatabase> UntrustedDatabase::open_in_memory(std::string_view byt
     sqlite3_deserialize(database.handle(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
     return database;
   };
-  return opened(connect, static_cast<std::int64_t>(bytes.size()), nullptr, name, expected,
-                cut_short);
+  return opened(connect, static_cast<std::int64_t>(bytes.size()), nullptr,
+                {name, expected, cut_short, {}});
 }
 
 Result<UntrustedDatabase> UntrustedDatabase::open_gzip(const std::string& path,
                                                        const std::string& expected,
-                                                       CutShort cut_short) {
-  auto bytes = inflated_file(path, expected);
+                                                       CutShort cut_short,
+                                                       const std::stop_token& stop) {
+  auto bytes = inflated_file(path, expected, stop);
   if (!bytes) return tl::unexpected(bytes.error());
   if (bytes->size() > kMagic.size() + 4) forget_log(*bytes);
   auto inflated = std::make_unique<const std::string>(std::move(*bytes));
   auto database = open_in_memory(*inflated, path, expected, cut_short);
-  if (database) database->inflated_ = std::move(inflated);
+  if (!database) return database;
+  database->inflated_ = std::move(inflated);
+  database->patience_->stop = stop;
   return database;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +27,9 @@ class UntrustedDatabase {
 
   // A database file, plain or in gzip, which is inflated into memory. Errors as of
   // InputFile::open_regular, and where the file is of another type, which they name; `expected` ends
-  // the message.
+  // the message. Once `stop` is requested nothing more is read: queries end with SQLITE_INTERRUPT.
   static Result<UntrustedDatabase> open(const std::string& path, const std::string& expected,
-                                        CutShort cut_short);
+                                        CutShort cut_short, std::stop_token stop = {});
   // The bytes of a file, which outlive the database; errors call it `name`.
   static Result<UntrustedDatabase> open_in_memory(std::string_view bytes, const std::string& name,
                                                   const std::string& expected, CutShort cut_short);
@@ -47,7 +48,13 @@ class UntrustedDatabase {
 
  private:
   static Result<UntrustedDatabase> open_gzip(const std::string& path, const std::string& expected,
-                                             CutShort cut_short);
+                                             CutShort cut_short, const std::stop_token& stop);
+
+  struct Patience {
+    std::int64_t steps_left = 0;  // that queries may still take, counted by SQLite
+    std::stop_token stop;
+  };
+  static int lose_patience(void* patience);  // what SQLite asks now and then: nonzero ends a query
 
   // Removes a folder when it goes: the copy of a file that could not be read where it is.
   struct RemoveFolder {
@@ -56,9 +63,14 @@ class UntrustedDatabase {
   using Copy = std::unique_ptr<const std::string, RemoveFolder>;
   using Connect = std::function<Database()>;
 
+  struct Wanted {
+    const std::string& name;  // for messages
+    const std::string& expected;
+    CutShort cut_short;
+    std::stop_token stop;
+  };
   static Result<UntrustedDatabase> opened(const Connect& connect, std::int64_t bytes, Copy copy,
-                                          const std::string& name, const std::string& expected,
-                                          CutShort cut_short);
+                                          const Wanted& wanted);
   void make_safe();
   void set_limits();
   void count_pages();
@@ -67,8 +79,8 @@ class UntrustedDatabase {
 
   Copy copy_;
   std::unique_ptr<const std::string> inflated_;
-  std::unique_ptr<std::int64_t> patience_;  // steps that queries may still take, counted by SQLite
-  Database database_;                       // closed before those go
+  std::unique_ptr<Patience> patience_;
+  Database database_;                                    // closed before those go
   std::map<std::string, std::set<std::string>> tables_;  // and their columns
   std::int64_t bytes_ = 0;
   bool is_schema_whole_ = true;

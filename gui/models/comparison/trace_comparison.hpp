@@ -21,6 +21,11 @@ struct TraceComparison {
   std::optional<traces::Interval> band;  // of a predicted step's length
   SideWords sides;
   ComparisonWords words;
+
+  // Whether a step of that length is within the band; there is one.
+  bool band_holds(std::int64_t length_ns) const {
+    return length_ns >= band->start_ns && length_ns <= band->end_ns;
+  }
 };
 
 // Of the first choice of steps where none is given. `whole`: that of the same traces, where it is

@@ -138,13 +138,14 @@ std::int64_t BlockMap::holes() const {
   return sum(*this, &MapPool::holes);
 }
 
-std::int64_t BlockMap::bytes_per_row(int rows) const {
+std::int64_t BlockMap::bytes_per_row(int rows, int of_pool) const {
   constexpr std::int64_t kLeast = std::int64_t{1} << 16, kMost = std::int64_t{1} << 56;
   for (std::int64_t bytes = kLeast; bytes < kMost; bytes *= 2) {
     std::int64_t needed = 0;
-    for (const MapPool& pool : pools) needed += (pool.reserved + bytes - 1) / bytes;
-    if (needed <= std::max<std::int64_t>(rows, static_cast<std::int64_t>(pools.size())))
-      return bytes;
+    for (const MapPool& pool : pools) {
+      needed += std::max<std::int64_t>((pool.reserved + bytes - 1) / bytes, of_pool);
+    }
+    if (needed <= std::max<std::int64_t>(rows, of_pool * std::ssize(pools))) return bytes;
   }
   return kMost;
 }
@@ -207,6 +208,18 @@ QString fragmentation_sentence(const BlockMap& map) {
                     .arg(pool.name, bytes_figure(pool.largest_hole).text());
   }
   return sentence;
+}
+
+QString pool_text(const MapPool& pool) {
+  const QString holes =
+      pool.largest_hole == 0
+          ? QString()
+          : BlockMapText::tr(", the largest %1").arg(bytes_figure(pool.largest_hole).text());
+  return BlockMapText::tr(
+             "pool %1\n%2 reserved, %3 allocated\n%4 segments, %5 live blocks, %6 holes%7")
+      .arg(pool.name, bytes_figure(pool.reserved).text(), bytes_figure(pool.allocated).text(),
+           count_figure(pool.segments).text(), count_figure(pool.live_blocks).text(),
+           count_figure(pool.holes).text(), holes);
 }
 
 }  // namespace foreshard::gui

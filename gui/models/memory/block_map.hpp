@@ -38,8 +38,9 @@ struct BlockMap {
   std::int64_t segments() const;
   std::int64_t live_blocks() const;
   std::int64_t holes() const;
-  // Bytes of a row, a power of two, so that all pools together take at most that many rows.
-  std::int64_t bytes_per_row(int rows) const;
+  // Bytes of a row, a power of two, so that all pools together take at most that many rows, of which
+  // each pool has at least `of_pool`.
+  std::int64_t bytes_per_row(int rows, int of_pool = 1) const;
 };
 
 BlockMap block_map(const traces::Trace& trace, const AllocatorState& state);
@@ -47,5 +48,7 @@ BlockMap block_map(const traces::Trace& trace, const AllocatorState& state);
 // "557 segments, 1,337 live blocks, 57 holes. The largest hole in the compute pool is 112 MiB: a
 // larger request needs a new segment."
 QString fragmentation_sentence(const BlockMap& map);
+// A pool's name and figures in three lines.
+QString pool_text(const MapPool& pool);
 
 }  // namespace foreshard::gui

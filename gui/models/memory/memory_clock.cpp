@@ -35,8 +35,7 @@ QString name_of(MemoryClock clock) {
   return MemoryClockText::tr("Event order");
 }
 
-std::vector<std::int64_t> device_times(const traces::Trace& trace,
-                                       traces::MemoryEventSpan events) {
+std::vector<std::int64_t> device_times(const traces::Trace& trace, traces::MemoryEventSpan events) {
   if (events.empty()) return {};
   const bool have_instructions = std::any_of(
       events.begin(), events.end(), [](const auto& event) { return event.instruction >= 0; });

@@ -1,20 +1,41 @@
 #include "gui/models/session/document.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "models/llama/llama_config.hpp"
+#include "traces/fst/fst_file.hpp"
 #include "traces/metadata.hpp"
 #include "traces/open/read_trace.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-void derive(Document& document, traces::Trace trace) {
+void derive(Document& document, traces::Trace trace, const std::stop_token& stop = {}) {
   auto shared = std::make_shared<traces::Trace>(std::move(trace));
   document.trace = shared;
+  if (stop.stop_requested()) return;
   document.analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*shared));
+  if (stop.stop_requested()) return;
   document.lanes = std::make_shared<LaneSet>(shared);
+}
+
+// What of the recording is left out where `wanted` steps are read alone; nothing where that is none.
+Result<std::optional<OpenPart>> part_of(const std::string& path, traces::RecordingKind kind,
+                                        const std::optional<traces::StepRange>& wanted) {
+  if (!wanted || kind != traces::RecordingKind::fst) return std::optional<OpenPart>();
+  const auto recorded = traces::fst_steps(path);
+  if (!recorded) return tl::unexpected(recorded.error());
+  if (!*recorded) return fail(path, "", "has no steps; expected a recording with steps");
+  const auto [first, last] = **recorded;
+  if (wanted->last < first || wanted->first > last) {
+    return fail(path, "",
+                "has the steps " + std::to_string(first) + " to " + std::to_string(last) +
+                    "; expected some of them");
+  }
+  const traces::StepRange steps{std::max(wanted->first, first), std::min(wanted->last, last)};
+  return steps == **recorded ? std::nullopt : std::optional(OpenPart{steps, **recorded});
 }
 
 }  // namespace
@@ -27,20 +48,27 @@ std::optional<Plan> Document::plan() const {
   return plan ? std::optional(*plan) : std::nullopt;
 }
 
-Result<DocumentPtr> open_document(const std::string& path, const traces::ReportProgress& progress) {
-  const auto kind = traces::recording_kind(path, traces::every_trace().expected);
+const traces::AcceptedKinds& every_document() {
+  return traces::every_trace();
+}
+
+Result<DocumentPtr> open_document(const std::string& path, const traces::ImportOptions& options) {
+  const traces::AcceptedKinds& accepted = every_document();
+  const auto kind = traces::recording_kind(path, accepted.expected);
   if (!kind) return tl::unexpected(kind.error());
-  traces::ImportOptions options;
-  options.on_progress = progress;
-  Result<traces::Trace> trace = traces::read_trace(path, options);
+  const auto part = part_of(path, *kind, options.steps);
+  if (!part) return tl::unexpected(part.error());
+  Result<traces::Trace> trace = traces::read_trace(path, options, accepted);
   if (!trace) return tl::unexpected(trace.error());
   auto document = std::make_shared<Document>();
   document->path = path;
   document->title = QString::fromStdString(std::filesystem::path(path).filename().string());
   document->kind = *kind;
+  document->part = *part;
   document->source =
       traces::integer(trace->metadata, "predicted", 0) == 1 ? Source::predicted : Source::measured;
-  derive(*document, std::move(*trace));
+  derive(*document, std::move(*trace), options.stop);
+  if (options.stop.stop_requested()) return traces::reading_stopped(path);
   return document;
 }
 

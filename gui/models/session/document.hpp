@@ -12,6 +12,7 @@
 #include "profiler/analysis/analysis.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/import.hpp"
+#include "traces/open/read_trace.hpp"
 #include "traces/open/recording_kind.hpp"
 #include "traces/trace.hpp"
 
@@ -26,6 +27,11 @@ struct PredictedRun {
   simulator::Prediction prediction;
 };
 
+// Some steps of a recording that has more.
+struct OpenPart {
+  traces::StepRange steps, recorded;
+};
+
 struct Document {
   QString title;     // "run.fst"
   QString detail;    // "llama-3.1-8b · 8 × H100 SXM"; empty where nothing is known
@@ -36,6 +42,7 @@ struct Document {
   std::shared_ptr<const profiler::Analysis> analysis;
   std::shared_ptr<const LaneSet> lanes;
   std::shared_ptr<const PredictedRun> run;  // of what-ifs; null: read from a file
+  std::optional<OpenPart> part;             // nothing: all of it is open
 
   bool is_predicted() const { return source != Source::measured; }
   // The run's plan, from the trace's metadata; nothing for recordings of others.
@@ -43,9 +50,13 @@ struct Document {
 };
 using DocumentPtr = std::shared_ptr<const Document>;
 
-// Reads and analyses; takes seconds for large recordings, so not on the window's thread.
+// What the viewer opens, for messages about files that it does not.
+const traces::AcceptedKinds& every_document();
+
+// Reads and analyses; takes seconds for large recordings, so not on the window's thread. `options` may
+// select steps, of a trace that has them.
 Result<DocumentPtr> open_document(const std::string& path,
-                                  const traces::ReportProgress& progress = {});
+                                  const traces::ImportOptions& options = {});
 
 // Of a trace that was not read from a file.
 DocumentPtr make_document(traces::Trace trace, Source source, QString title, QString detail);

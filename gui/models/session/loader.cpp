@@ -16,19 +16,25 @@ Loader::Loader(QObject* parent) : QObject(parent) {
   connect(&ticks_, &QTimer::timeout, this, &Loader::progressed);
 }
 
-void Loader::open(const std::string& path) {
-  queue_.push_back({path, false});
+Loader::~Loader() {
+  stop_.request_stop();
+}
+
+void Loader::open(const std::string& path, const Steps& steps) {
+  queue_.push_back({path, steps, false});
   start_next();
 }
 
-void Loader::reload(const std::string& path, bool quietly) {
-  queue_.push_back({path, quietly});
+void Loader::reload(const Document& document, bool quietly) {
+  const Steps steps = document.part ? Steps(document.part->steps) : std::nullopt;
+  queue_.push_back({document.path, steps, quietly});
   start_next();
 }
 
 void Loader::cancel() {
   queue_.clear();
   if (!is_reading_) return;
+  stop_.request_stop();
   watcher_.reset();
   is_reading_ = false;
   ticks_.stop();
@@ -38,7 +44,23 @@ void Loader::cancel() {
 Loading Loader::loading() const {
   if (!is_reading_) return {};
   return {QString::fromStdString(std::filesystem::path(request_.path).filename().string()),
-          progress_->done, progress_->total, static_cast<int>(queue_.size())};
+          progress_->done, progress_->total, static_cast<int>(queue_.size()),
+          progress_->counts_events};
+}
+
+Loader::Outcome Loader::read(const Request& request, Progress& progress,
+                             const std::stop_token& stop) {
+  const auto kind = traces::recording_kind(request.path, every_document().expected);
+  progress.counts_events =
+      kind && (*kind == traces::RecordingKind::fst || *kind == traces::RecordingKind::nsys);
+  traces::ImportOptions options;
+  options.on_progress = [&](std::int64_t done, std::int64_t total) {
+    progress.done = done;
+    progress.total = total;
+  };
+  options.stop = stop;
+  options.steps = request.steps;
+  return std::make_shared<const Result<DocumentPtr>>(open_document(request.path, options));
 }
 
 void Loader::start_next() {
@@ -47,16 +69,14 @@ void Loader::start_next() {
   queue_.pop_front();
   is_reading_ = true;
   progress_ = std::make_shared<Progress>();
+  stop_ = std::stop_source();
   watcher_ = std::make_unique<QFutureWatcher<Outcome>>();
   connect(watcher_.get(), &QFutureWatcher<Outcome>::finished, this,
           [this] { take(watcher_->result()); });
-  watcher_->setFuture(QtConcurrent::run([path = request_.path, progress = progress_]() -> Outcome {
-    return std::make_shared<const Result<DocumentPtr>>(
-        open_document(path, [progress](std::int64_t done, std::int64_t total) {
-          progress->done = done;
-          progress->total = total;
-        }));
-  }));
+  watcher_->setFuture(
+      QtConcurrent::run([request = request_, progress = progress_, stop = stop_.get_token()] {
+        return read(request, *progress, stop);
+      }));
   ticks_.start();
   Q_EMIT progressed();
 }

@@ -1,5 +1,5 @@
-// Opens recordings one after another on a thread of their own while the window stays usable. What was
-// cancelled, and what is not wanted any more because the loader is gone, is dropped when it comes.
+// Opens recordings one after another on a thread of their own while the window stays usable. Reading
+// stops where it was cancelled, and where the loader is gone.
 #pragma once
 
 #include <QFutureWatcher>
@@ -7,26 +7,33 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
 
 #include "gui/models/session/document.hpp"
 
 namespace foreshard::gui {
 
-// How far the recording that is being read has come, in a unit of its own; `total` 0: not known.
+// How far the recording that is being read has come, in events or in bytes; `total` 0: not known.
 struct Loading {
   QString name;  // of the file
   std::int64_t done = 0, total = 0;
   int waiting = 0;  // further files
+  bool counts_events = false;
 };
 
 class Loader : public QObject {
   Q_OBJECT
  public:
   explicit Loader(QObject* parent = nullptr);
+  ~Loader() override;
 
-  void open(const std::string& path);
+  using Steps = std::optional<traces::StepRange>;  // nothing: all
+
+  void open(const std::string& path, const Steps& steps = {});
   // `quietly`: of a recording that is followed; its failure is no news, as it may be just being written.
-  void reload(const std::string& path, bool quietly);
+  void reload(const Document& document, bool quietly);
   void cancel();  // all that has not come yet
 
   bool is_busy() const { return is_reading_ || !queue_.empty(); }
@@ -42,13 +49,16 @@ class Loader : public QObject {
  private:
   struct Request {
     std::string path;
+    Steps steps;
     bool is_quiet = false;
   };
   struct Progress {
     std::atomic<std::int64_t> done{0}, total{0};
+    std::atomic<bool> counts_events{false};
   };
   using Outcome = std::shared_ptr<const Result<DocumentPtr>>;
 
+  static Outcome read(const Request& request, Progress& progress, const std::stop_token& stop);
   void start_next();
   void take(const Outcome& outcome);
 
@@ -56,6 +66,7 @@ class Loader : public QObject {
   Request request_;
   bool is_reading_ = false;
   std::shared_ptr<Progress> progress_;
+  std::stop_source stop_;  // of what is being read
   std::unique_ptr<QFutureWatcher<Outcome>> watcher_;
   QTimer ticks_;
 };

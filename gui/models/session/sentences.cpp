@@ -3,13 +3,13 @@
 #include <QCoreApplication>
 #include <QRegularExpression>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <string>
 
 #include "gui/models/base/units_text.hpp"
 #include "traces/fst/fst_file.hpp"
-#include "traces/open/read_trace.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -78,6 +78,29 @@ std::int64_t lost_records(const Document& document) {
   return lost;
 }
 
+QString part_text(const OpenPart& part) {
+  const auto& [steps, recorded] = part;
+  if (steps.first == steps.last) {
+    return tr("Step %1 of %2 to %3 is open; the others were not read")
+        .arg(steps.first)
+        .arg(recorded.first)
+        .arg(recorded.last);
+  }
+  return tr("Steps %1 to %2 of %3 to %4 are open; the others were not read")
+      .arg(steps.first)
+      .arg(steps.last)
+      .arg(recorded.first)
+      .arg(recorded.last);
+}
+
+// "6 GiB", "3.4 GiB": as exact as an estimate is.
+QString about(std::int64_t bytes) {
+  const Figure figure = bytes_figure(bytes);
+  const double number = figure.number.toDouble();
+  const int decimals = number < 10 && number != std::round(number) ? 1 : 0;
+  return QString::number(number, 'f', decimals) + QLatin1Char(' ') + figure.unit;
+}
+
 QString newer_text(const Error& error) {
   static const QRegularExpression kVersion(QStringLiteral("^is (\\d+);"));
   const auto match = kVersion.match(text_of(error.message));
@@ -96,6 +119,10 @@ QString nothing_open() {
 QString loading_text(const Loading& loading) {
   if (loading.total <= 0) return tr("Reading %1").arg(loading.name);
   if (loading.done >= loading.total) return tr("Looking through %1").arg(loading.name);
+  if (loading.counts_events) {
+    return tr("Reading %1: %2 of %3 events")
+        .arg(loading.name, count_figure(loading.done).text(), count_figure(loading.total).text());
+  }
   const int percent = static_cast<int>(100 * loading.done / loading.total);
   return tr("Reading %1: %2 % of %3")
       .arg(loading.name)
@@ -107,7 +134,7 @@ QString error_text(const Error& error) {
   if (error.field == "format_version") {
     if (const QString newer = newer_text(error); !newer.isEmpty()) return newer;
   }
-  const std::string& expected = traces::every_trace().expected;
+  const std::string& expected = every_document().expected;
   const std::size_t reason_end = error.message.find("; expected " + expected);
   if (reason_end != std::string::npos) {
     return tr("%1 is no trace: it %2. Foreshard opens .fst, PyTorch profiler JSON, Nsight SQLite, "
@@ -138,7 +165,8 @@ std::vector<Statement> status_of(const Document& document) {
   std::vector<Statement> all;
   const std::int64_t lost = document.analysis->dropped_records;
   const bool is_complete = document.trace->complete;
-  if (is_complete && lost == 0) {
+  if (document.part) all.push_back({Role::warn, part_text(*document.part)});
+  if (is_complete && lost == 0 && !document.part) {
     all.push_back({Role::ok, tr("Complete, nothing dropped")});
   } else {
     if (!is_complete) all.push_back({Role::warn, tr("Incomplete")});
@@ -160,10 +188,19 @@ std::vector<Statement> status_of(const Document& document) {
   return all;
 }
 
-QString memory_question(std::int64_t needed_bytes, std::int64_t free_bytes) {
+QString part_question() {
+  return tr("Open steps %1 to %2 only?");
+}
+
+QString no_part_text(const std::string& path) {
+  return tr("%1 has no steps to choose from; traces (.fst) with steps are opened in part.")
+      .arg(name_of(path));
+}
+
+QString too_large_text(std::int64_t needed_bytes, std::int64_t free_bytes) {
   if (free_bytes <= 0 || needed_bytes <= free_bytes) return {};
   return tr("Opening needs about %1 of memory; %2 are free.")
-      .arg(bytes_figure(needed_bytes).text(), bytes_figure(free_bytes).text());
+      .arg(about(needed_bytes), about(free_bytes));
 }
 
 }  // namespace foreshard::gui

@@ -4,6 +4,7 @@
 
 #include <QString>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "gui/models/base/colour_role.hpp"
@@ -28,7 +29,11 @@ std::vector<Statement> warnings(const Document& document);
 // The same for the status bar, shorter: completeness, dropped records, sources of costs.
 std::vector<Statement> status_of(const Document& document);
 
-// Whether opening takes more memory than is free: a question then, nothing otherwise.
-QString memory_question(std::int64_t needed_bytes, std::int64_t free_bytes);
+// What opening takes and what is there, where the former is more; nothing otherwise.
+QString too_large_text(std::int64_t needed_bytes, std::int64_t free_bytes);
+// A question about two steps that are chosen in the places of %1 and %2.
+QString part_question();
+// Why a recording cannot be opened in part.
+QString no_part_text(const std::string& path);
 
 }  // namespace foreshard::gui

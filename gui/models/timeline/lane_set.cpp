@@ -114,7 +114,8 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
   rows_of_lane_.resize(t.lanes.size());
   for (auto& [rank, ranks] : ranks_drawn(t)) {
     RankGroup group{ranks, title_of(ranks), rows_.size(), 0};
-    const auto add_derived = [&](RowKind kind, const char* title, std::vector<DerivedSpan> spans) {
+    const auto add_derived = [&, rank = rank](RowKind kind, const char* title,
+                                              std::vector<DerivedSpan> spans) {
       if (!spans.empty()) rows_.emplace_back(kind, rank, title, t, std::move(spans));
     };
     DerivedRows derived = derive_rows(t, rank);

@@ -4,6 +4,20 @@
 #include <cmath>
 
 namespace foreshard::gui {
+namespace {
+
+// The order of hits; events that begin at once are in the trace's order.
+struct BeginsEarlier {
+  const traces::Trace& trace;
+
+  bool operator()(EventIndex a, EventIndex b) const {
+    const std::int64_t a_ns = trace.events[static_cast<std::size_t>(a)].start_ns;
+    const std::int64_t b_ns = trace.events[static_cast<std::size_t>(b)].start_ns;
+    return a_ns != b_ns ? a_ns < b_ns : a < b;
+  }
+};
+
+}  // namespace
 
 Hits::Hits(const traces::Trace& trace, const SearchQuery& query,
            const std::atomic<bool>& is_cancelled) {
@@ -17,21 +31,20 @@ Hits::Hits(const traces::Trace& trace, const SearchQuery& query,
     events_.push_back(static_cast<EventIndex>(n));
     is_hit_[n] = true;
   }
-  std::stable_sort(events_.begin(), events_.end(), [&](EventIndex a, EventIndex b) {
-    return trace.events[static_cast<std::size_t>(a)].start_ns <
-           trace.events[static_cast<std::size_t>(b)].start_ns;
-  });
+  std::sort(events_.begin(), events_.end(), BeginsEarlier{trace});
 }
 
-std::optional<EventIndex> Hits::next(std::optional<EventIndex> from, int by) const {
+std::optional<EventIndex> Hits::next(const traces::Trace& trace, std::optional<EventIndex> from,
+                                     int by) const {
   if (events_.empty()) return std::nullopt;
-  const auto count = static_cast<std::ptrdiff_t>(events_.size());
-  std::ptrdiff_t at = by > 0 ? -1 : count;
-  if (from) {
-    const auto found = std::find(events_.begin(), events_.end(), *from);
-    if (found != events_.end()) at = found - events_.begin();
+  if (!from) return by > 0 ? events_.front() : events_.back();
+  const BeginsEarlier begins_earlier{trace};
+  if (by > 0) {
+    const auto after = std::upper_bound(events_.begin(), events_.end(), *from, begins_earlier);
+    return after == events_.end() ? events_.front() : *after;
   }
-  return events_[static_cast<std::size_t>(((at + by) % count + count) % count)];
+  const auto here = std::lower_bound(events_.begin(), events_.end(), *from, begins_earlier);
+  return here == events_.begin() ? events_.back() : *std::prev(here);
 }
 
 std::vector<DurationBin> Hits::durations(const traces::Trace& trace, std::size_t bins) const {

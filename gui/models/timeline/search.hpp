@@ -26,8 +26,10 @@ class Hits {
   bool contains(EventIndex event) const {
     return is_hit_.size() > 0 && is_hit_[static_cast<std::size_t>(event)];
   }
-  // The hit after or before the event, or the outermost one; around the end.
-  std::optional<EventIndex> next(std::optional<EventIndex> from, int by) const;
+  // The hit that begins next after the event (`by` 1) or before it (-1), the event being a hit or not;
+  // without one the first or the last. From the last on to the first.
+  std::optional<EventIndex> next(const traces::Trace& trace, std::optional<EventIndex> from,
+                                 int by) const;
 
   // In bins whose bounds grow by equal factors.
   std::vector<DurationBin> durations(const traces::Trace& trace, std::size_t bins) const;

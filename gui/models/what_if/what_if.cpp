@@ -54,6 +54,12 @@ WhatIf::WhatIf(QObject* parent)
   rest_.setSingleShot(true);
   rest_.setInterval(kRestMs);
   connect(&rest_, &QTimer::timeout, this, &WhatIf::rested);
+  lateness_.setSingleShot(true);
+  lateness_.setInterval(kSlowMs);
+  connect(&lateness_, &QTimer::timeout, this, [this] {
+    is_late_ = true;
+    Q_EMIT outdated_changed();
+  });
 }
 
 WhatIf::~WhatIf() = default;
@@ -109,12 +115,12 @@ void WhatIf::redo() {
   take(std::move(after));
 }
 
-std::vector<std::string> WhatIf::changed_keys() const {
-  std::vector<std::string> keys = settings_.plan.differences(start_.plan);
-  if (!(settings_.model == start_.model)) keys.emplace_back("model");
-  if (settings_.costs != start_.costs) keys.emplace_back("machine");
-  if (settings_.ranks != start_.ranks) keys.emplace_back("ranks");
-  if (settings_.nodes != start_.nodes) keys.emplace_back("nodes");
+std::vector<std::string> WhatIf::differences_of(const WhatIfSettings& settings) const {
+  std::vector<std::string> keys = settings.plan.differences(start_.plan);
+  if (!(settings.model == start_.model)) keys.emplace_back("model");
+  if (settings.costs != start_.costs) keys.emplace_back("machine");
+  if (settings.ranks != start_.ranks) keys.emplace_back("ranks");
+  if (settings.nodes != start_.nodes) keys.emplace_back("nodes");
   return keys;
 }
 
@@ -131,7 +137,7 @@ QString WhatIf::next_letter() const {
 
 void WhatIf::pin() {
   if (outcome_ == nullptr || is_stale()) return;
-  pins_.push_back({next_letter(), name(), outcome_});
+  pins_.push_back({next_letter(), name_of(settings_), outcome_});
   ++letters_;
   Q_EMIT pins_changed();
 }
@@ -142,14 +148,14 @@ void WhatIf::unpin(std::size_t pin) {
   Q_EMIT pins_changed();
 }
 
-QString WhatIf::name() const {
+QString WhatIf::name_of(const WhatIfSettings& settings) const {
   QStringList words;
-  for (const std::string& key : changed_keys()) {
-    if (key == "model") words << QString::fromStdString(settings_.model.name);
-    if (key == "machine") words << settings_.costs->name;
-    if (key == "ranks") words << tr("%n ranks", nullptr, settings_.ranks);
-    if (key == "nodes") words << tr("%n nodes", nullptr, settings_.nodes);
-    if (control_of(key) != nullptr) words << change_text(key, settings_.plan);
+  for (const std::string& key : differences_of(settings)) {
+    if (key == "model") words << QString::fromStdString(settings.model.name);
+    if (key == "machine") words << settings.costs->name;
+    if (key == "ranks") words << tr("%n ranks", nullptr, settings.ranks);
+    if (key == "nodes") words << tr("%n nodes", nullptr, settings.nodes);
+    if (control_of(key) != nullptr) words << change_text(key, settings.plan);
   }
   return words.isEmpty() ? tr("as it started") : words.join(QStringLiteral(", "));
 }
@@ -166,6 +172,7 @@ void WhatIf::take(WhatIfSettings settings) {
   publication_.cancel();
   surroundings_ = nullptr;
   rest_.start();
+  if (!lateness_.isActive()) lateness_.start();
   prediction_.ask([predictor = predictor_, wanted = settings_](const auto&) {
     return predictor->predict(wanted);
   });
@@ -175,6 +182,12 @@ void WhatIf::take(WhatIfSettings settings) {
 
 void WhatIf::use(const OutcomePtr& outcome) {
   const bool is_newest = outcome->settings == settings_;
+  is_late_ = false;
+  if (is_newest) {
+    lateness_.stop();
+  } else {
+    lateness_.start();
+  }
   if (is_newest) error_ = outcome->error;
   if (!outcome->error) outcome_ = outcome;
   Q_EMIT outcome_changed();

@@ -2,7 +2,7 @@
 //
 // Every change asks for a prediction off the window's thread; of several that wait the newest is
 // taken, and an answer never replaces one to a newer request. The last good answer stays while
-// another is under way and where settings are wrong. When the settings have rested for 150 ms,
+// another is under way and where settings are wrong; views tell it apart when it is outdated. When the settings have rested for 150 ms,
 // what lies around them is surveyed, and their predicted run becomes a document.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Pin {
 class WhatIf : public QObject {
   Q_OBJECT
  public:
-  static constexpr int kRestMs = 150;
+  static constexpr int kRestMs = 150, kSlowMs = 100;
 
   explicit WhatIf(QObject* parent = nullptr);
   ~WhatIf() override;
@@ -52,7 +52,7 @@ class WhatIf : public QObject {
   bool can_undo() const { return !undone_from_.empty(); }
   bool can_redo() const { return !redone_from_.empty(); }
   // Keys that differ from the start, by the names of controls.
-  std::vector<std::string> changed_keys() const;
+  std::vector<std::string> changed_keys() const { return differences_of(settings_); }
 
   void set_sweep(SweepKeys keys);
   const SweepKeys& sweep() const { return sweep_; }
@@ -61,7 +61,8 @@ class WhatIf : public QObject {
   void unpin(std::size_t pin);
   const std::vector<Pin>& pins() const { return pins_; }
   QString next_letter() const;
-  QString name() const;  // of the present settings: "selective, micro-batch 2"
+  // By what differs from the start: "selective, micro-batch 2".
+  QString name_of(const WhatIfSettings& settings) const;
 
   // The last good answer; null before the first. Its settings are those it answers.
   const OutcomePtr& outcome() const { return outcome_; }
@@ -69,6 +70,9 @@ class WhatIf : public QObject {
   const std::optional<Error>& error() const { return error_; }
   // Whether the answer is to older settings.
   bool is_stale() const { return outcome_ == nullptr || !(outcome_->settings == settings_); }
+  // Whether views tell the answer apart, as being to older settings: these are wrong, or what they
+  // bring is awaited for long.
+  bool is_outdated() const { return is_stale() && (error_ || is_late_); }
   // Null until they are surveyed, and as long as they are of older settings.
   const std::shared_ptr<const Surroundings>& surroundings() const { return surroundings_; }
   bool is_busy() const;
@@ -76,6 +80,7 @@ class WhatIf : public QObject {
  Q_SIGNALS:
   void settings_changed();
   void outcome_changed();
+  void outdated_changed();
   void surroundings_changed();
   void pins_changed();
   void busy_changed();
@@ -87,6 +92,7 @@ class WhatIf : public QObject {
     Result<WhatIfSettings> settings;
   };
 
+  std::vector<std::string> differences_of(const WhatIfSettings& settings) const;
   void take(WhatIfSettings settings);
   void use(const OutcomePtr& outcome);
   void rested();
@@ -101,7 +107,8 @@ class WhatIf : public QObject {
   std::optional<Error> error_;
   std::shared_ptr<const Surroundings> surroundings_;
   bool is_moved_ = false;  // by hand, so that other views follow
-  QTimer rest_;
+  bool is_late_ = false;   // the answer
+  QTimer rest_, lateness_;
 
   std::shared_ptr<Predictor> predictor_ = std::make_shared<Predictor>();
   LatestTask<OutcomePtr> prediction_;

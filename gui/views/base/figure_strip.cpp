@@ -44,6 +44,7 @@ void FigureStrip::set_figures(std::vector<StripFigure> figures) {
 }
 
 void FigureStrip::set_stale(bool is_stale) {
+  if (is_stale == is_stale_) return;
   is_stale_ = is_stale;
   update();
 }

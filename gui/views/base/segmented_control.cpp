@@ -29,13 +29,13 @@ SegmentedControl::SegmentedControl(QStringList choices, QWidget* parent) : Paint
 void SegmentedControl::set_choices(QStringList choices) {
   choices_ = std::move(choices);
   why_not_.assign(static_cast<std::size_t>(choices_.size()), QString());
-  current_ = 0;
-  hovered_ = -1;
+  current_ = hovered_ = -1;
   set_current(0);
   updateGeometry();
 }
 
 void SegmentedControl::set_current(int choice) {
+  if (choice == current_) return;
   current_ = choice;
   setAccessibleDescription(choices_.value(choice));
   update();

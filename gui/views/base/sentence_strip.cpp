@@ -36,6 +36,7 @@ void SentenceStrip::set_aside(QWidget* control) {
 }
 
 void SentenceStrip::set_stale(bool is_stale) {
+  if (is_stale == is_stale_) return;
   is_stale_ = is_stale;
   update();
 }
@@ -53,10 +54,13 @@ double SentenceStrip::text_right() const {
 
 void SentenceStrip::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  const double first = height() * 0.36, second = height() * 0.7;
+  const double right = text_right();
+  const QFont small = gui::font(Text::secondary);
+  const QStringList details = detail_lines(small, right - kTextLeft);
+  const bool is_full = details.size() > 1;
+  const double first = height() * (is_full ? 0.26 : 0.36);
   draw_state(painter, {20.0, first}, sentence_.state);
 
-  const double right = text_right();
   QFont bold = gui::font(Text::tab), plain = bold;
   bold.setPixelSize(scaled(14));
   plain.setPixelSize(scaled(14));
@@ -73,11 +77,32 @@ void SentenceStrip::paintEvent(QPaintEvent*) {
   draw(bold, sentence_.lead);
   draw(plain, sentence_.text);
 
-  painter.setFont(gui::font(Text::secondary));
+  bool is_cut = x - figure_width(plain, QStringLiteral(" ")) > right + 1;
+  painter.setFont(small);
   painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text2]);
-  const QRectF box(kTextLeft, second - 10, std::max(0.0, right - kTextLeft), 20);
-  draw_figure(painter, box, Qt::AlignLeft,
-              elided_figure(painter.font(), sentence_.detail, box.width()));
+  double middle = height() * (is_full ? 0.58 : 0.7);
+  for (const QString& line : details) {
+    const QRectF box(kTextLeft, middle - 10, std::max(0.0, right - kTextLeft), 20);
+    const QString shown = elided_figure(small, line, box.width());
+    is_cut = is_cut || shown != line;
+    draw_figure(painter, box, Qt::AlignLeft, shown);
+    middle += height() * 0.25;
+  }
+  const QStringList all{sentence_.lead + QLatin1Char(' ') + sentence_.text, sentence_.detail};
+  setToolTip(is_cut ? all.join(QLatin1Char('\n')) : QString());
+}
+
+// Two at most: the second has all that the first has no room for.
+QStringList SentenceStrip::detail_lines(const QFont& font, double width) const {
+  const QString& text = sentence_.detail;
+  qsizetype end = 0;  // of the first line
+  for (qsizetype at = text.indexOf(QLatin1Char(' ')); at >= 0;
+       at = text.indexOf(QLatin1Char(' '), at + 1)) {
+    if (figure_width(font, text.left(at)) > width) break;
+    end = at;
+  }
+  if (end == 0 || figure_width(font, text) <= width) return {text};
+  return {text.left(end), text.mid(end + 1)};
 }
 
 void SentenceStrip::resizeEvent(QResizeEvent*) {

@@ -1,8 +1,9 @@
-// The answer above a view in words: a mark of state, a headline that begins in bold, and a second
-// line that says why. A control, such as a choice of clocks, may stand at its right end, 320 wide.
+// The answer above a view in words: a mark of state, a headline that begins in bold, and below it
+// why, in a second line and where it is narrow a third. What is too long even so is in the tooltip.
+// A control, such as a choice of clocks, may stand at its right end, 320 wide.
 #pragma once
 
-#include <QString>
+#include <QStringList>
 
 #include "gui/models/base/colour_role.hpp"
 #include "gui/views/base/painted_widget.hpp"
@@ -35,6 +36,7 @@ class SentenceStrip : public PaintedWidget {
 
  private:
   double text_right() const;
+  QStringList detail_lines(const QFont& font, double width) const;
 
   Sentence sentence_;
   QWidget* aside_ = nullptr;

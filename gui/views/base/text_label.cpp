@@ -19,6 +19,7 @@ void TextLabel::set_text(const QString& text) {
 }
 
 void TextLabel::set_role(Role role) {
+  if (role == role_) return;
   role_ = role;
   update();
 }

@@ -26,6 +26,9 @@ QString count_text(double count) {
                                     : QString::number(count, 'f', 1);
 }
 
+constexpr double kBeside = 6;  // of the line that bars begin at
+constexpr int kLeastDifference = 170;
+
 // A bar to the right of the middle where the candidate takes longer, else to the left.
 class DifferenceDelegate : public NumberDelegate {
  public:
@@ -46,11 +49,14 @@ class DifferenceDelegate : public NumberDelegate {
     painter->setFont(gui::font(Text::body));
     const double text_width = figure_width(painter->font(), QStringLiteral("+0000.0")) + 8;
     const QRectF box(option.rect);
-    const double middle = std::round(box.left() + box.width() * 0.38);
-    const double room =
-        difference > 0 ? box.right() - middle - text_width : middle - box.left() - text_width;
-    const double length = std::max(1.0, room * static_cast<double>(std::abs(difference)) /
-                                            static_cast<double>(model_.most_ns()));
+    const CausesModel::Reach reach = model_.reach();
+    const double left_room = reach.shorter_ns > 0 ? text_width : kBeside;
+    const double right_room = reach.longer_ns > 0 ? text_width : kBeside;
+    const double scale = std::max(box.width() - left_room - right_room, 1.0) /
+                         static_cast<double>(reach.shorter_ns + reach.longer_ns + 1);
+    const double middle =
+        std::round(box.left() + left_room + scale * static_cast<double>(reach.shorter_ns));
+    const double length = std::max(1.0, scale * static_cast<double>(std::abs(difference)));
     painter->fillRect(QRectF(middle, box.top(), 1, box.height()), theme()[Role::strong_line]);
     const QRectF bar(difference > 0 ? middle + 1 : middle - length, box.center().y() - 5, length,
                      10);
@@ -79,13 +85,14 @@ void CausesModel::set_comparison(std::shared_ptr<const TraceComparison> comparis
   endResetModel();
 }
 
-std::int64_t CausesModel::most_ns() const {
-  std::int64_t most = 1;
-  if (!comparison_) return most;
+CausesModel::Reach CausesModel::reach() const {
+  Reach reach;
+  if (!comparison_) return reach;
   for (const Cause& cause : comparison_->causes) {
-    most = std::max(most, std::abs(cause.difference_ns()));
+    reach.shorter_ns = std::max(reach.shorter_ns, -cause.difference_ns());
+    reach.longer_ns = std::max(reach.longer_ns, cause.difference_ns());
   }
-  return most;
+  return reach;
 }
 
 int CausesModel::rowCount(const QModelIndex& parent) const {
@@ -157,8 +164,29 @@ CausesTable::CausesTable(QWidget* parent)
 
 void CausesTable::set_comparison(std::shared_ptr<const TraceComparison> comparison) {
   model_->set_comparison(std::move(comparison));
-  fit_columns(CausesModel::difference);
+  choose_columns();
   if (model_->rowCount() > 0) selectRow(0);
+}
+
+void CausesTable::choose_columns() {
+  for (const int column : {CausesModel::category, CausesModel::events}) {
+    setColumnHidden(column, false);
+  }
+  fit_columns(CausesModel::difference);
+  int left = viewport()->width();  // for the bars
+  for (int column = 0; column < CausesModel::kColumns; ++column) {
+    if (column != CausesModel::difference) left -= columnWidth(column);
+  }
+  for (const int column : {CausesModel::category, CausesModel::events}) {
+    if (left >= scaled(kLeastDifference)) return;
+    left += columnWidth(column);
+    setColumnHidden(column, true);
+  }
+}
+
+void CausesTable::resizeEvent(QResizeEvent* event) {
+  DataTable::resizeEvent(event);
+  if (model_->rowCount() > 0) choose_columns();
 }
 
 const Cause* CausesTable::current() const {

@@ -1,4 +1,5 @@
-// The table of what explains the difference, worst first, with a bar for each difference.
+// The table of what explains the difference, worst first, with a bar for each difference. Columns
+// that say less give way where it is narrow.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -18,7 +19,10 @@ class CausesModel : public QAbstractTableModel {
 
   void set_comparison(std::shared_ptr<const TraceComparison> comparison);
   const Cause& cause(int row) const { return comparison_->causes[static_cast<std::size_t>(row)]; }
-  std::int64_t most_ns() const;  // the largest difference, for the bars
+  struct Reach {
+    std::int64_t shorter_ns = 0, longer_ns = 0;  // the largest difference of either sign
+  };
+  Reach reach() const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -42,7 +46,12 @@ class CausesTable : public DataTable {
  Q_SIGNALS:
   void cause_chosen();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  void choose_columns();
+
   CausesModel* model_;
 };
 

@@ -54,6 +54,7 @@ void CompareCanvas::set_selected(bool is_candidate, std::int32_t event) {
                 : is_candidate  ? profiler::EventMatch{traces::kNone, event}
                                 : profiler::EventMatch{event, traces::kNone};
   }
+  announce_selection(this);
   update();
 }
 
@@ -110,6 +111,7 @@ void CompareCanvas::lay_out() {
   }
   updateGeometry();
   update();
+  Q_EMIT height_changed();
 }
 
 QSize CompareCanvas::sizeHint() const {
@@ -215,31 +217,11 @@ void CompareCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   axis_.show({at - length / 4, at + length + length / 4});
 }
 
-QString CompareCanvas::hover_text(QPointF point) const {
-  const auto hit = event_at(point);
-  if (!hit) return {};
-  const traces::Trace& trace = *side(hit->is_candidate).trace;
-  const auto& found = trace.events[static_cast<std::size_t>(hit->event)];
-  const auto text = [](std::int64_t ns) { return time_figure(static_cast<double>(ns)).text(); };
-  QString shown = QString::fromStdString(trace.strings[found.name]);
-  if (found.unit != 0)
-    shown += QStringLiteral(" · ") + QString::fromStdString(trace.strings[found.unit]);
-  const ComparedPair* pair = comparison_->step.pair_of(hit->is_candidate, hit->event);
-  if (pair == nullptr) {
-    return tr("%1\n%2 %3, without a counterpart")
-        .arg(shown, text(found.end_ns - found.start_ns),
-             hit->is_candidate ? comparison_->sides.candidate : comparison_->sides.baseline);
-  }
-  return tr("%1\n%2 %3, %4 %5: %6")
-      .arg(shown, text(pair->baseline_ns), comparison_->sides.baseline, text(pair->candidate_ns),
-           comparison_->sides.candidate,
-           signed_percent_text(pair->candidate_ns, pair->baseline_ns));
-}
-
 bool CompareCanvas::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), hover_text(help->pos()), this);
+    const auto hit = event_at(help->pos());
+    QToolTip::showText(help->globalPos(), hit ? event_text(*hit) : QString(), this);
     return true;
   }
   if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) lay_out();

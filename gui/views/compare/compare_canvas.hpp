@@ -9,11 +9,12 @@
 #include "gui/models/base/time_axis.hpp"
 #include "gui/models/comparison/alignment.hpp"
 #include "gui/models/comparison/trace_comparison.hpp"
+#include "gui/views/base/accessible_canvas.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
 namespace foreshard::gui {
 
-class CompareCanvas : public PaintedWidget {
+class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   Q_OBJECT
  public:
   explicit CompareCanvas(QWidget* parent = nullptr);
@@ -34,12 +35,18 @@ class CompareCanvas : public PaintedWidget {
   std::optional<Hit> event_at(QPointF point) const;
   QPointF centre_of(bool is_candidate, std::int32_t event) const;
 
+  // Its rows; selected is the event with its counterpart.
+  int accessible_rows() const override { return static_cast<int>(rows_.size()); }
+  AccessibleItem accessible_row(int row) const override;
+  std::optional<AccessibleItem> accessible_selection() const override;
+
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return sizeHint(); }
+  QSize minimumSizeHint() const override { return {480, sizeHint().height()}; }
 
  Q_SIGNALS:
   void event_chosen(bool is_candidate, int event);
   void window_changed();
+  void height_changed();  // of all rows
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -74,11 +81,16 @@ class CompareCanvas : public PaintedWidget {
   double x_of(bool is_candidate, std::int64_t ns) const;  // of a moment of that side
   QRectF lanes_box(const Row& row) const;
   const StepSide& side(bool is_candidate) const;
-  QString hover_text(QPointF point) const;
+  struct RowText {
+    QString name, figure;
+    QStringList notes;  // below the name
+  };
+  RowText text_of(const Row& row) const;
+  QString band_text() const;
+  QString event_text(const Hit& hit) const;
 
   void paint_row(QPainter& painter, const Row& row) const;
-  void paint_header(QPainter& painter, const Row& row, const QString& name, const QString& figure,
-                    std::optional<bool> is_candidate) const;
+  void paint_header(QPainter& painter, const Row& row, bool is_candidate) const;
   void paint_ruler(QPainter& painter, const Row& row) const;
   void paint_units(QPainter& painter, const Row& row, bool is_candidate) const;
   void paint_ribbons(QPainter& painter, const Row& row) const;

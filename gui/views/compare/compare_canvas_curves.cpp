@@ -58,11 +58,9 @@ void draw_key(QPainter& painter, QPointF at, const QString& text, QColor colour,
 
 void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   const StepComparison& step = comparison_->step;
-  const SideWords& words = comparison_->sides;
   painter.fillRect(QRectF(0, row.top, width(), 1), theme()[Role::line]);
-  draw_title(painter, row.top + 8, tr("Drift"),
-             words.is_prediction ? QStringList{tr("predicted"), tr("− measured")}
-                                 : QStringList{tr("after"), tr("− before")});
+  const RowText title = text_of(row);
+  draw_title(painter, row.top + 8, title.name, title.notes);
   std::int64_t lowest = 0, highest = 0;
   for (const DriftPoint& point : step.drift.points) {
     lowest = std::min(lowest, point.drift_ns);
@@ -103,11 +101,12 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   const QString text = signed_time_text(end);
   const double text_width = figure_width(painter.font(), text);
   const bool is_left = line.back().x() + text_width + 12 > width();
+  // Right of the end; where there is no room on the side of zero that the curve leaves free.
+  const double above = end < 0 ? y_of(0) - 20 : line.back().y() - 22;
   const QRectF end_box(
       is_left ? line.back().x() - text_width - 10 : line.back().x() + 8,
-      std::clamp(line.back().y() - (is_left ? 22 : 10), row.top, row.top + row.height - 20),
+      std::clamp(is_left ? above : line.back().y() - 10, row.top, row.top + row.height - 20),
       text_width + 2, 18);
-  painter.fillRect(end_box, theme()[Role::canvas]);
   painter.setPen(colour);
   draw_figure(painter, end_box, Qt::AlignLeft, text);
   painter.setFont(gui::font(Text::secondary));
@@ -126,14 +125,8 @@ void CompareCanvas::paint_memory(QPainter& painter, const Row& row) const {
   const StepComparison& step = comparison_->step;
   const SideWords& words = comparison_->sides;
   painter.fillRect(QRectF(0, row.top, width(), 1), theme()[Role::line]);
-  QStringList lines{tr("allocated, rank %1").arg(step.choice.rank)};
-  for (const profiler::RankMemoryDifference& rank : comparison_->whole->ranks) {
-    if (rank.rank != step.choice.rank) continue;
-    const std::int64_t apart = rank.candidate_allocated_bytes - rank.baseline_allocated_bytes;
-    lines << (apart == 0 ? tr("0 B apart")
-                         : tr("peak %1").arg(signed_text(bytes_figure(apart), apart < 0)));
-  }
-  draw_title(painter, row.top + 8, tr("Memory"), lines);
+  const RowText title = text_of(row);
+  draw_title(painter, row.top + 8, title.name, title.notes);
 
   const QRectF area(lane_left(), row.top + 8, axis_.width(), row.height - 14);
   std::int64_t most = 1;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/models/base/units_text.hpp"
 #include "gui/models/timeline/row_text.hpp"
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
@@ -14,10 +13,6 @@
 
 namespace foreshard::gui {
 namespace {
-
-QString span_text(std::int64_t ns) {
-  return time_figure(static_cast<double>(ns)).text();
-}
 
 // Longer is amber, shorter is blue.
 QColor difference_colour(std::int64_t difference) {
@@ -66,13 +61,8 @@ void CompareCanvas::paint_row(QPainter& painter, const Row& row) const {
     case RowKind::baseline_lane:
     case RowKind::candidate_lane:
     case RowKind::both_lanes: {
-      const LanePair& lane = comparison_->step.lanes[row.lane];
       const bool is_candidate = row.kind == RowKind::candidate_lane;
-      paint_header(painter, row,
-                   is_candidate ? QStringLiteral("    ") + comparison_->sides.candidate
-                                : lane_name(lane.kind),
-                   span_text((is_candidate ? lane.candidate : lane.baseline).busy_ns),
-                   is_candidate);
+      paint_header(painter, row, is_candidate);
       if (row.kind == RowKind::both_lanes) {
         QRectF half = lanes_box(row);
         half.setHeight(half.height() / 2);
@@ -87,36 +77,29 @@ void CompareCanvas::paint_row(QPainter& painter, const Row& row) const {
   painter.restore();
 }
 
-void CompareCanvas::paint_header(QPainter& painter, const Row& row, const QString& name,
-                                 const QString& figure, std::optional<bool> is_candidate) const {
-  if (is_candidate) {
-    const QRectF gutter(0, row.top, 5, row.height);
-    const bool is_hatched = *is_candidate && comparison_->sides.is_prediction;
-    painter.fillRect(gutter, is_hatched ? QBrush(theme()[Role::canvas]) : theme()[Role::text3]);
-    if (is_hatched) painter.fillRect(gutter, hatch(theme()[Role::text3], Hatch::diagonal, 4));
-  }
-  const bool is_second = is_candidate.value_or(false);
+void CompareCanvas::paint_header(QPainter& painter, const Row& row, bool is_candidate) const {
+  const QRectF gutter(0, row.top, 5, row.height);
+  const bool is_hatched = is_candidate && comparison_->sides.is_prediction;
+  painter.fillRect(gutter, is_hatched ? QBrush(theme()[Role::canvas]) : theme()[Role::text3]);
+  if (is_hatched) painter.fillRect(gutter, hatch(theme()[Role::text3], Hatch::diagonal, 4));
+  const RowText text = text_of(row);
   const QRectF box(16, row.top, lane_left() - 26, row.height);
-  painter.setFont(gui::font(is_second ? Text::secondary : Text::body));
-  painter.setPen(theme()[is_second ? Role::text2 : Role::text]);
-  painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, name);
+  painter.setFont(gui::font(is_candidate ? Text::secondary : Text::body));
+  painter.setPen(theme()[is_candidate ? Role::text2 : Role::text]);
+  painter.drawText(box.adjusted(row.kind == RowKind::candidate_lane ? 14 : 0, 0, 0, 0),
+                   Qt::AlignLeft | Qt::AlignVCenter, text.name);
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
-  draw_figure(painter, box, Qt::AlignRight, figure);
+  draw_figure(painter, box, Qt::AlignRight, text.figure);
 }
 
 void CompareCanvas::paint_ruler(QPainter& painter, const Row& row) const {
   painter.fillRect(QRectF(0, row.top, width(), row.height), theme()[Role::panel]);
   painter.fillRect(QRectF(0, row.top + row.height - 1, width(), 1), theme()[Role::line]);
-  const StepChoice& choice = comparison_->step.choice;
-  const QString title =
-      choice.baseline_step == choice.candidate_step
-          ? tr("Step %1 of both").arg(choice.baseline_step)
-          : tr("Steps %1 and %2").arg(choice.baseline_step).arg(choice.candidate_step);
   painter.setFont(gui::font(Text::secondary_strong));
   painter.setPen(theme()[Role::text]);
   painter.drawText(QRectF(16, row.top, lane_left() - 20, row.height),
-                   Qt::AlignLeft | Qt::AlignVCenter, title);
+                   Qt::AlignLeft | Qt::AlignVCenter, text_of(row).name);
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
   painter.setClipRect(lanes_box(row));
@@ -132,10 +115,8 @@ void CompareCanvas::paint_ruler(QPainter& painter, const Row& row) const {
 
 void CompareCanvas::paint_units(QPainter& painter, const Row& row, bool is_candidate) const {
   const StepSide& shown = side(is_candidate);
-  const SideWords& words = comparison_->sides;
-  paint_header(painter, row, tr("Units, %1").arg(is_candidate ? words.candidate : words.baseline),
-               span_text(shown.length_ns()), is_candidate);
-  const bool is_pale = is_candidate && words.is_prediction;
+  paint_header(painter, row, is_candidate);
+  const bool is_pale = is_candidate && comparison_->sides.is_prediction;
   const QFont label_font = gui::font(Text::secondary_strong);
   const QFontMetricsF metrics(label_font);
   painter.setFont(label_font);
@@ -174,7 +155,7 @@ void CompareCanvas::paint_ribbons(QPainter& painter, const Row& row) const {
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
   painter.drawText(QRectF(16, row.top, lane_left() - 26, row.height),
-                   Qt::AlignLeft | Qt::AlignVCenter, tr("difference, ms"));
+                   Qt::AlignLeft | Qt::AlignVCenter, text_of(row).name);
   const StepComparison& step = comparison_->step;
   std::int64_t most = 1;
   for (const Ribbon& ribbon : step.ribbons) most = std::max(most, std::abs(ribbon.difference_ns));
@@ -229,28 +210,25 @@ void CompareCanvas::paint_band(QPainter& painter, const Row& row) const {
     painter.drawLine(QPointF(x, middle - 6), QPointF(x, middle + 6));
   };
   double left = std::min(measured, predicted);
-  QString text = tr("ends of the steps: %1 apart").arg(signed_time_text(step.difference_ns()));
-  bool is_inside = false;
   if (comparison_->band) {
     const traces::Interval& band = *comparison_->band;
-    const std::int64_t length = step.baseline.length_ns();
-    is_inside = length >= band.start_ns && length <= band.end_ns;
     const double low = x_of(true, band.start_ns), high = x_of(true, band.end_ns);
     painter.setPen(QPen(theme()[Role::text2], 1));
     painter.drawLine(QPointF(low, middle), QPointF(high, middle));
     painter.drawLine(QPointF(low, middle - 4), QPointF(low, middle + 4));
     painter.drawLine(QPointF(high, middle - 4), QPointF(high, middle + 4));
     left = std::min(left, low);
-    text = is_inside ? tr("90 % band of the step's end; measured inside")
-                     : tr("90 % band of the step's end; measured outside");
   }
-  tick(measured, theme()[!comparison_->band ? Role::text2 : is_inside ? Role::ok : Role::warn]);
+  const Role state = !comparison_->band                                   ? Role::text2
+                     : comparison_->band_holds(step.baseline.length_ns()) ? Role::ok
+                                                                          : Role::warn;
+  tick(measured, theme()[state]);
   tick(predicted, theme()[Role::text]);
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
   draw_figure(painter,
               QRectF(lane_left(), row.top, std::max(left - lane_left() - 10, 0.0), row.height),
-              Qt::AlignRight, text);
+              Qt::AlignRight, text_of(row).name);
 }
 
 void CompareCanvas::paint_lane(QPainter& painter, const QRectF& box, std::size_t lane,

@@ -1,7 +1,6 @@
 #include "gui/views/compare/compare_view.hpp"
 
 #include <QClipboard>
-#include <QComboBox>
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QKeyEvent>
@@ -13,6 +12,8 @@
 #include <algorithm>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/paint/fonts.hpp"
+#include "gui/views/base/choice_list.hpp"
 #include "gui/views/base/segmented_control.hpp"
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/text_label.hpp"
@@ -25,6 +26,7 @@
 namespace foreshard::gui {
 namespace {
 
+constexpr int kLeastWithWaterfall = 880;  // the view's width
 constexpr double kZoomStep = 1.5, kPanStep = 120;
 
 bool has_requests(const Document& document) {
@@ -57,12 +59,13 @@ CompareView::CompareView(Session& session, QWidget* parent)
       content_(new QWidget),
       canvas_(new CompareCanvas),
       causes_title_(new TextLabel(Text::strong, Role::text)),
+      causes_note_(new TextLabel(Text::secondary, Role::text2)),
       causes_(new CausesTable),
       waterfall_(new WaterfallPlot),
       history_(new HistoryTable),
-      baseline_step_(new QComboBox),
-      candidate_step_(new QComboBox),
-      rank_(new QComboBox),
+      baseline_step_(new ChoiceList),
+      candidate_step_(new ChoiceList),
+      rank_(new ChoiceList),
       worker_(
           this, [this](Answer answer) { show_answer(std::move(answer)); },
           [this] { Q_EMIT busy_changed(); }) {
@@ -83,6 +86,9 @@ CompareView::CompareView(Session& session, QWidget* parent)
   top_rows->addWidget(canvas_);
   top_rows->addStretch();
   scroll->setWidget(top);
+  // What is left of a tall window is the table's.
+  connect(canvas_, &CompareCanvas::height_changed, scroll,
+          [this, scroll] { scroll->setMaximumHeight(canvas_->sizeHint().height()); });
   auto* column = new QVBoxLayout(content_);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -109,16 +115,21 @@ QWidget* CompareView::make_lower_part() {
   left->setSpacing(4);
   auto* head = new QHBoxLayout;
   head->setContentsMargins(16, 6, 16, 0);
-  head->addWidget(causes_title_, 1);
+  head->setSpacing(8);
+  head->addWidget(causes_title_);
+  head->addWidget(causes_note_, 1);
   baseline_step_->setAccessibleName(tr("Step of the first"));
   candidate_step_->setAccessibleName(tr("Step of the second"));
   rank_->setAccessibleName(tr("Rank"));
-  for (QComboBox* choice : {baseline_step_, candidate_step_, rank_}) {
+  for (ChoiceList* choice : {baseline_step_, candidate_step_, rank_}) {
     choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     head->addWidget(choice);
   }
   left->addLayout(head);
-  left->addWidget(causes_);
+  auto* table = new QHBoxLayout;
+  table->setContentsMargins(8, 0, 0, 0);  // its text is below the title's
+  table->addWidget(causes_);
+  left->addLayout(table);
   columns->addLayout(left, 3);
   columns->addWidget(waterfall_, 1);
   waterfall_->setMinimumWidth(300);
@@ -139,7 +150,7 @@ void CompareView::connect_parts() {
   connect(inspector_, &CompareInspector::next_worst, this, [this] { causes_->step(1); });
   connect(inspector_, &CompareInspector::copy_wanted, this,
           [this] { QGuiApplication::clipboard()->setText(as_text()); });
-  for (QComboBox* choice : {baseline_step_, candidate_step_, rank_}) {
+  for (ChoiceList* choice : {baseline_step_, candidate_step_, rank_}) {
     connect(choice, &QComboBox::activated, this, [this] {
       choose_step({rank_->currentData().toInt(), baseline_step_->currentData().toInt(),
                    candidate_step_->currentData().toInt()});
@@ -184,6 +195,12 @@ void CompareView::refresh() {
   comparison_.reset();
   is_stale_ = true;
   if (isVisible()) request(std::nullopt);
+}
+
+// The table goes before the plot beside it.
+void CompareView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  waterfall_->setVisible(width() >= scaled(kLeastWithWaterfall));
 }
 
 void CompareView::showEvent(QShowEvent* event) {
@@ -233,10 +250,11 @@ void CompareView::show_answer(Answer answer) {
   inspector_->set_comparison(comparison_);
   causes_->set_comparison(comparison_);
   causes_title_->set_text(comparison_->whole->step_time_error < 0
-                              ? tr("What differs, all ranks, worst first")
-                              : tr("What explains %1 a step, operators of all ranks, worst first")
+                              ? tr("What differs")
+                              : tr("What explains %1 a step")
                                     .arg(signed_time_text(comparison_->whole->candidate_step_ns -
                                                           comparison_->whole->baseline_step_ns)));
+  causes_note_->set_text(tr("operators of all ranks, worst first"));
   fill_choices();
   pages_->setCurrentWidget(content_);
   show_cause();
@@ -256,7 +274,7 @@ void CompareView::show_state(const QString& text) {
 
 void CompareView::fill_choices() {
   const StepChoice& choice = comparison_->step.choice;
-  const auto fill = [](QComboBox* box, const std::vector<std::int32_t>& values,
+  const auto fill = [](ChoiceList* box, const std::vector<std::int32_t>& values,
                        std::int32_t current, const QString& text) {
     const QSignalBlocker quiet(box);
     box->clear();

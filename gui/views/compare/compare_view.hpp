@@ -11,13 +11,13 @@
 #include "gui/models/comparison/trace_comparison.hpp"
 #include "gui/views/base/view.hpp"
 
-class QComboBox;
 class QLabel;
 class QStackedWidget;
 
 namespace foreshard::gui {
 
 class CausesTable;
+class ChoiceList;
 class CompareCanvas;
 class CompareInspector;
 class HistoryTable;
@@ -53,6 +53,7 @@ class CompareView : public View {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
  private:
@@ -82,13 +83,11 @@ class CompareView : public View {
   QLabel* state_;
   QWidget* content_;
   CompareCanvas* canvas_;
-  TextLabel* causes_title_;
+  TextLabel *causes_title_, *causes_note_;
   CausesTable* causes_;
   WaterfallPlot* waterfall_;
   HistoryTable* history_;
-  QComboBox* baseline_step_;
-  QComboBox* candidate_step_;
-  QComboBox* rank_;
+  ChoiceList *baseline_step_, *candidate_step_, *rank_;
 
   std::optional<ComparedDocuments> compared_;
   DocumentPtr baseline_, candidate_;  // those that are shown or on their way

@@ -11,6 +11,9 @@
 namespace foreshard::gui {
 namespace {
 
+constexpr int kWidth = 288, kLeft = 44, kBottom = 22;
+constexpr double kTop = 2, kRight = 2, kBelow = 2;
+
 double decades(std::int64_t ns) {
   return std::log10(static_cast<double>(std::max<std::int64_t>(ns, 1)));
 }
@@ -19,6 +22,7 @@ double decades(std::int64_t ns) {
 
 PairScatter::PairScatter(QWidget* parent) : PaintedWidget(parent) {
   setAccessibleName(tr("Every pair of this step"));
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
 }
 
 void PairScatter::set_comparison(std::shared_ptr<const TraceComparison> comparison) {
@@ -42,9 +46,15 @@ void PairScatter::set_operator(std::string name) {
 }
 
 QRectF PairScatter::area() const {
-  const double left = scaled(44), bottom = scaled(22);
-  const double size = std::max(std::min(width() - left - 2, height() - bottom - 4), 20.0);
-  return {left, 2, size, size};
+  const double left = scaled(kLeft), bottom = scaled(kBottom);
+  const double size =
+      std::max(std::min(width() - left - kRight, height() - kTop - bottom - kBelow), 20.0);
+  return {left, kTop, size, size};
+}
+
+QSize PairScatter::sizeHint() const {
+  const double side = kWidth - scaled(kLeft) - kRight;
+  return {kWidth, static_cast<int>(kTop + side + scaled(kBottom) + kBelow)};
 }
 
 QPointF PairScatter::place(const ComparedPair& pair) const {
@@ -61,6 +71,8 @@ void PairScatter::paintEvent(QPaintEvent*) {
   const QRectF box = area();
   painter.fillRect(box, theme()[Role::canvas]);
   painter.setFont(gui::font(Text::tick));
+  const QFontMetricsF metrics(painter.font());
+  double named_to = 0;  // pixels that names of the horizontal axis take
   for (double decade = std::ceil(lowest_); decade <= highest_; ++decade) {
     const double at = (decade - lowest_) / (highest_ - lowest_);
     const double x = std::round(box.left() + at * box.width());
@@ -74,6 +86,9 @@ void PairScatter::paintEvent(QPaintEvent*) {
                                     : tr("%1 s").arg(ns / 1e9);
     painter.setPen(theme()[Role::text3]);
     painter.drawText(QRectF(0, y - 8, box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter, text);
+    const double half = metrics.horizontalAdvance(text) / 2;
+    if (x - half < named_to + 4) continue;
+    named_to = x + half;
     painter.drawText(QRectF(x - 30, box.bottom() + 4, 60, 16), Qt::AlignCenter, text);
   }
   painter.setPen(theme()[Role::strong_line]);

@@ -17,7 +17,7 @@ class PairScatter : public PaintedWidget {
 
   void set_comparison(std::shared_ptr<const TraceComparison> comparison);
   void set_operator(std::string name);
-  QSize sizeHint() const override { return {288, 288}; }
+  QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {200, 200}; }
 
  Q_SIGNALS:

@@ -29,7 +29,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
   painter.setFont(gui::font(Text::strong));
   painter.setPen(theme()[Role::text]);
   painter.drawText(QRectF(16, 10, width() - 32, 20), Qt::AlignLeft | Qt::AlignVCenter,
-                   tr("From %1 to %2").arg(words.baseline, words.candidate));
+                   tr("From %1 to %2, ms").arg(words.baseline, words.candidate));
   painter.setFont(gui::font(Text::secondary));
   if (bars.empty()) {
     painter.setPen(theme()[Role::text2]);
@@ -53,6 +53,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
                           area.height());
   };
   const double each = area.width() / static_cast<double>(bars.size());
+  QRectF last_text;
   for (std::size_t n = 0; n < bars.size(); ++n) {
     const WaterfallBar& bar = bars[n];
     const double left = std::round(area.left() + each * static_cast<double>(n));
@@ -80,8 +81,12 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
     if (!bar.is_total) text.prepend(ms < 0 ? QChar(0x2212) : QLatin1Char('+'));
     painter.setFont(gui::font(Text::tick));
     painter.setPen(theme()[Role::text]);
-    draw_figure(painter, QRectF(left - 10, box.top() - 17, bar_width + 20, 16), Qt::AlignHCenter,
-                text);
+    const double text_width = figure_width(painter.font(), text);
+    QRectF text_box(left + (bar_width - text_width) / 2, box.top() - 17, text_width, 16);
+    // Above its neighbour's where both are as high and wider than their bars.
+    if (text_box.intersects(last_text)) text_box.moveBottom(last_text.top() + 3);
+    last_text = text_box;
+    draw_figure(painter, text_box, Qt::AlignHCenter, text);
     painter.setPen(theme()[Role::text2]);
     const double line =
         n % 2 == 0 ? 4 : 17;  // in two lines: neighbours may be wider than their bars

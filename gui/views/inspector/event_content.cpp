@@ -64,6 +64,10 @@ SelectionContent event_content(const Document& document, int place, EventIndex e
   content.headline.figure = time_figure(static_cast<double>(length_of(selected)));
   content.headline.figure_aside = card.times;
   for (const CardFact& fact : card.facts) content.facts.push_back({fact.label, fact.value});
+  const auto& path = document.analysis->path.events;
+  if (std::find(path.begin(), path.end(), event) != path.end()) {
+    content.facts.push_back({event_words("Critical path"), event_words("on it")});
+  }
   content.headline.figure_note =
       document.is_predicted() ? event_words("predicted") : event_words("measured");
   content.cost_text = card.cost;

@@ -101,8 +101,8 @@ void Search::step(int by) {
   if (document < 0) return;
   const auto& selected = session_.selection().event();
   const bool is_there = selected && selected->document == document;
-  const auto event =
-      result_->hits.next(is_there ? std::optional(selected->event) : std::nullopt, by);
+  const auto from = is_there ? std::optional(selected->event) : std::nullopt;
+  const auto event = result_->hits.next(*result_->document->trace, from, by);
   if (event) session_.selection().select(EventId{document, *event});
 }
 

@@ -41,7 +41,8 @@ class Search : public QObject {
   // Of the open documents; -1: it was closed.
   int result_document() const;
 
-  // Selects the hit after the selected event, or before it; from the last on to the first.
+  // Selects the hit that begins next after the selected event, or before it; from the last on to the
+  // first.
   void next();
   void previous();
 

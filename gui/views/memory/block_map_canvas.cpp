@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kTitleHeight = 30, kRightMargin = 20, kPoolGap = 5, kBottom = 6;
 constexpr double kLeastPitch = 10, kMostPitch = 14;  // of rows
+constexpr int kNameHeight = 13, kLeastPool = 27;     // with room for name and size
 
 std::int64_t end_of(const MapBlock& block) {
   return block.offset + block.bytes;
@@ -55,6 +56,7 @@ void BlockMapCanvas::show_map(std::shared_ptr<const RankMemory> memory,
 void BlockMapCanvas::select(traces::MemoryEventPointer allocation) {
   if (allocation == selected_) return;
   selected_ = allocation;
+  announce_selection(this);
   update();
   Q_EMIT block_selected(selected_);
 }
@@ -65,22 +67,25 @@ void BlockMapCanvas::lay_out() {
   const std::int64_t before = bytes_per_row_;
   if (moment_ != nullptr) {
     const auto& pools = moment_->map.pools;
-    const double room = height() - kTitleHeight - kBottom -
-                        kPoolGap * static_cast<double>(pools.empty() ? 0 : pools.size() - 1);
-    bytes_per_row_ = moment_->map.bytes_per_row(static_cast<int>(room / kLeastPitch));
-    std::size_t count = 0;
+    const int of_pool = static_cast<int>(std::ceil(scaled(kLeastPool) / kLeastPitch));
+    const double room =
+        height() - kTitleHeight - kBottom - kPoolGap * static_cast<double>(pools.size());
+    bytes_per_row_ = moment_->map.bytes_per_row(static_cast<int>(room / kLeastPitch), of_pool);
+    std::int64_t count = 0;
     for (const MapPool& pool : pools) {
-      count += static_cast<std::size_t>((pool.reserved + bytes_per_row_ - 1) / bytes_per_row_);
+      count +=
+          std::max<std::int64_t>((pool.reserved + bytes_per_row_ - 1) / bytes_per_row_, of_pool);
     }
-    const double pitch = std::clamp(room / static_cast<double>(std::max<std::size_t>(count, 1)),
-                                    kLeastPitch, kMostPitch);
+    pitch_ = std::clamp(room / static_cast<double>(std::max<std::int64_t>(count, 1)), kLeastPitch,
+                        kMostPitch);
     double top = kTitleHeight;
     for (std::size_t n = 0; n < pools.size(); ++n) {
+      const double pool_top = top;
       for (std::int64_t first = 0; first < pools[n].reserved; first += bytes_per_row_) {
         rows_.push_back({n, first, std::round(top)});
-        top += pitch;
+        top += pitch_;
       }
-      top += kPoolGap;
+      top = std::max(top, pool_top + scaled(kLeastPool)) + kPoolGap;
     }
   }
   repaint_all();
@@ -144,25 +149,8 @@ void BlockMapCanvas::draw_title(QPainter& painter) const {
 
 void BlockMapCanvas::draw_row(QPainter& painter, const Row& row) const {
   const MapPool& pool = moment_->map.pools[row.pool];
-  const auto next = &row - rows_.data() + 1;
-  const bool is_last = next == static_cast<std::ptrdiff_t>(rows_.size());
-  const double pitch = is_last ? kMostPitch : rows_[static_cast<std::size_t>(next)].top - row.top;
-  const double height = std::min(pitch, kMostPitch) - 2;
-  if (row.first == 0) {
-    painter.setFont(gui::font(Text::secondary_strong));
-    painter.setPen(theme()[Role::text]);
-    const QFontMetricsF metrics(painter.font());
-    painter.drawText(QPointF(16, row.top + metrics.ascent() - 1),
-                     metrics.elidedText(pool.name, Qt::ElideRight, MemoryCanvas::kGutter - 20));
-  }
-  if (row.first == bytes_per_row_ || (row.first == 0 && pool.reserved <= bytes_per_row_)) {
-    painter.setFont(gui::font(Text::tick));
-    painter.setPen(theme()[Role::text3]);
-    const bool is_beside = row.first > 0;
-    const QString text = bytes_figure(pool.reserved).text();
-    if (is_beside) painter.drawText(QPointF(16, row.top + 9), text);
-  }
-
+  const double height = std::round(pitch_) - 2;
+  if (row.first == 0) draw_pool_name(painter, row, pool);
   const std::int64_t end = std::min(row.first + bytes_per_row_, pool.reserved);
   for (auto block = block_from(pool, row.first); block != pool.blocks.end() && block->offset < end;
        ++block) {
@@ -188,6 +176,19 @@ void BlockMapCanvas::draw_row(QPainter& painter, const Row& row) const {
   }
 }
 
+void BlockMapCanvas::draw_pool_name(QPainter& painter, const Row& first,
+                                    const MapPool& pool) const {
+  painter.setFont(gui::font(Text::secondary_strong));
+  painter.setPen(theme()[Role::text]);
+  const QFontMetricsF metrics(painter.font());
+  const double baseline = first.top + metrics.ascent() - 1;
+  painter.drawText(QPointF(16, baseline),
+                   metrics.elidedText(pool.name, Qt::ElideRight, MemoryCanvas::kGutter - 20));
+  painter.setFont(gui::font(Text::tick));
+  painter.setPen(theme()[Role::text3]);
+  painter.drawText(QPointF(16, baseline + scaled(kNameHeight)), bytes_figure(pool.reserved).text());
+}
+
 // A block goes round the ends of rows.
 void BlockMapCanvas::outline(QPainter& painter, const MapBlock& block, std::size_t pool,
                              QColor colour, double width) const {
@@ -199,8 +200,8 @@ void BlockMapCanvas::outline(QPainter& painter, const MapBlock& block, std::size
       continue;
     const double left = x_of(std::max(block.offset - row.first, std::int64_t{0}));
     const double right = x_of(std::min(end_of(block) - row.first, bytes_per_row_));
-    painter.drawRect(
-        QRectF(left, row.top, std::max(right - left, 2.0), kMostPitch - 2).adjusted(0, -1, 0, 1));
+    painter.drawRect(QRectF(left, row.top, std::max(right - left, 2.0), std::round(pitch_) - 2)
+                         .adjusted(0, -1, 0, 1));
   }
 }
 
@@ -216,10 +217,15 @@ const MapBlock* BlockMapCanvas::find(traces::MemoryEventPointer allocation,
   return nullptr;
 }
 
+const BlockMapCanvas::Row* BlockMapCanvas::row_at(double y) const {
+  const auto below =
+      std::find_if(rows_.rbegin(), rows_.rend(), [&](const Row& row) { return row.top <= y; });
+  return below == rows_.rend() || y >= below->top + kMostPitch ? nullptr : &*below;
+}
+
 const MapBlock* BlockMapCanvas::block_at(QPointF point) const {
-  const auto below = std::find_if(rows_.rbegin(), rows_.rend(),
-                                  [&](const Row& row) { return row.top <= point.y(); });
-  if (below == rows_.rend() || point.y() >= below->top + kMostPitch) return nullptr;
+  const Row* below = row_at(point.y());
+  if (below == nullptr) return nullptr;
   const double share = (point.x() - MemoryCanvas::kGutter) / row_width();
   if (share < 0 || share >= 1) return nullptr;
   const auto offset =
@@ -252,6 +258,32 @@ QString BlockMapCanvas::card(const MapBlock& block) const {
   return tr("%1\n%2 · %3\nrequested %4%5")
       .arg(owner.isEmpty() ? tr("unknown owner") : owner, exact_bytes(event.bytes),
            memory_category(strings[event.category]).name, exact_bytes(event.requested), state);
+}
+
+QString BlockMapCanvas::hover_text(QPointF point) const {
+  if (const MapBlock* block = block_at(point)) return card(*block);
+  const Row* row = point.x() < MemoryCanvas::kGutter ? row_at(point.y()) : nullptr;
+  return row == nullptr ? QString() : pool_text(moment_->map.pools[row->pool]);
+}
+
+int BlockMapCanvas::accessible_rows() const {
+  return moment_ == nullptr ? 0 : static_cast<int>(moment_->map.pools.size());
+}
+
+AccessibleItem BlockMapCanvas::accessible_row(int pool) const {
+  const auto number = static_cast<std::size_t>(pool);
+  QRectF box;
+  for (const Row& row : rows_) {
+    if (row.pool == number) box |= QRectF(0, row.top, width(), kLeastPitch);
+  }
+  return {pool_text(moment_->map.pools[number]), box};
+}
+
+std::optional<AccessibleItem> BlockMapCanvas::accessible_selection() const {
+  std::size_t pool = 0;
+  const MapBlock* block = find(selected_, pool);
+  if (block == nullptr) return std::nullopt;
+  return AccessibleItem{card(*block), box_of(selected_)};
 }
 
 void BlockMapCanvas::resizeEvent(QResizeEvent*) {
@@ -296,8 +328,7 @@ void BlockMapCanvas::keyPressEvent(QKeyEvent* event) {
 bool BlockMapCanvas::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const MapBlock* block = block_at(help->pos());
-    QToolTip::showText(help->globalPos(), block == nullptr ? QString() : card(*block), this);
+    QToolTip::showText(help->globalPos(), hover_text(help->pos()), this);
     return true;
   }
   return PaintedWidget::event(event);

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "gui/models/memory/rank_memory.hpp"
+#include "gui/views/base/accessible_canvas.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
 namespace foreshard::gui {
 
-class BlockMapCanvas : public PaintedWidget {
+class BlockMapCanvas : public PaintedWidget, public AccessibleCanvas {
   Q_OBJECT
  public:
   explicit BlockMapCanvas(QWidget* parent = nullptr);
@@ -24,10 +25,15 @@ class BlockMapCanvas : public PaintedWidget {
   traces::MemoryEventPointer selected() const { return selected_; }
   std::int64_t bytes_per_row() const { return bytes_per_row_; }
 
-  // The block at a point; null: none. For tests and hover cards.
+  // The block at a point; null: none.
   const MapBlock* block_at(QPointF point) const;
   // Where a block begins, as far as it is on its first row.
   QRectF box_of(traces::MemoryEventPointer allocation) const;
+
+  // The pools; selected is a block.
+  int accessible_rows() const override;
+  AccessibleItem accessible_row(int row) const override;
+  std::optional<AccessibleItem> accessible_selection() const override;
 
   QSize minimumSizeHint() const override { return {480, 120}; }
 
@@ -57,18 +63,22 @@ class BlockMapCanvas : public PaintedWidget {
   QPixmap draw() const;
   void draw_title(QPainter& painter) const;
   void draw_row(QPainter& painter, const Row& row) const;
+  void draw_pool_name(QPainter& painter, const Row& first, const MapPool& pool) const;
   void outline(QPainter& painter, const MapBlock& block, std::size_t pool, QColor colour,
                double width) const;
   double row_width() const;
   double x_of(std::int64_t offset_in_row) const;
+  const Row* row_at(double y) const;
   const MapBlock* find(traces::MemoryEventPointer allocation, std::size_t& pool) const;
   QString card(const MapBlock& block) const;
+  QString hover_text(QPointF point) const;  // a block's card, or of a pool's name its figures
 
   std::shared_ptr<const RankMemory> memory_;
   std::shared_ptr<const MomentOfRank> moment_;
   QString title_;
   std::vector<Row> rows_;
   std::int64_t bytes_per_row_ = 0;
+  double pitch_ = 0;  // from row to row
   traces::MemoryEventPointer selected_ = nullptr;
   const MapBlock* hovered_ = nullptr;
   QPixmap picture_;

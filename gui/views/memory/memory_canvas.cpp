@@ -6,6 +6,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
@@ -30,6 +31,7 @@ MemoryCanvas::MemoryCanvas(Selection& selection, QWidget* parent)
 
 void MemoryCanvas::show_memory(std::shared_ptr<const RankMemory> memory, MemoryClock clock,
                                TimeAxis* axis, bool is_predicted) {
+  if (memory != memory_) sample_.reset();
   memory_ = std::move(memory);
   plot_.curve = memory_ == nullptr ? nullptr : memory_->curve();
   plot_.clock = clock;
@@ -45,6 +47,7 @@ void MemoryCanvas::show_memory(std::shared_ptr<const RankMemory> memory, MemoryC
 
 void MemoryCanvas::set_sample(std::optional<std::size_t> sample) {
   sample_ = sample;
+  announce_selection(this);
   update();
 }
 
@@ -106,20 +109,45 @@ bool MemoryCanvas::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return PaintedWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const auto sample = help->pos().x() < kGutter ? std::nullopt : sample_at(help->pos().x());
-  QStringList lines;
-  if (sample) {
-    lines << time_text(*sample)
-          << tr("%1 allocated").arg(bytes_figure(plot_.curve->allocated(*sample)).text())
-          << tr("%1 reserved").arg(bytes_figure(plot_.curve->reserved(*sample)).text());
-    const auto levels = plot_.curve->bytes_by_layer(*sample);
-    for (std::size_t n = levels.size(); n-- > 0;) {
-      if (levels[n] <= 0) continue;
-      lines << plot_.curve->layers()[n].name + QStringLiteral("  ") +
-                   bytes_figure(levels[n]).text();
-    }
-  }
-  QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this);
+  QToolTip::showText(help->globalPos(), sample ? moment_text(*sample) : QString(), this);
   return true;
+}
+
+QString MemoryCanvas::moment_text(std::size_t sample) const {
+  QStringList lines{time_text(sample),
+                    tr("%1 allocated").arg(bytes_figure(plot_.curve->allocated(sample)).text()),
+                    tr("%1 reserved").arg(bytes_figure(plot_.curve->reserved(sample)).text())};
+  const auto levels = plot_.curve->bytes_by_layer(sample);
+  for (std::size_t n = levels.size(); n-- > 0;) {
+    if (levels[n] <= 0) continue;
+    lines << plot_.curve->layers()[n].name + QStringLiteral("  ") + bytes_figure(levels[n]).text();
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
+int MemoryCanvas::accessible_rows() const {
+  return sample_ ? static_cast<int>(plot_.curve->layers().size()) + 1 : 0;
+}
+
+AccessibleItem MemoryCanvas::accessible_row(int row) const {
+  const QRectF area = plot_area();
+  const auto item = [&](const QString& name, std::int64_t from, std::int64_t to) {
+    const double top = plot_.y_of(to, area);
+    return AccessibleItem{name + QLatin1Char('\t') + bytes_figure(to - from).text(),
+                          QRectF(area.left(), top, area.width(), plot_.y_of(from, area) - top)};
+  };
+  if (row == 0) return item(tr("reserved"), 0, plot_.curve->reserved(*sample_));
+  const auto levels = plot_.curve->bytes_by_layer(*sample_);
+  const std::size_t layer = levels.size() - static_cast<std::size_t>(row);
+  const std::int64_t below = std::accumulate(
+      levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(layer), std::int64_t{0});
+  return item(plot_.curve->layers()[layer].name, below, below + levels[layer]);
+}
+
+std::optional<AccessibleItem> MemoryCanvas::accessible_selection() const {
+  if (!sample_) return std::nullopt;
+  const QRectF area = plot_area();
+  return AccessibleItem{moment_text(*sample_), {x_of(*sample_) - 1, area.top(), 2, area.height()}};
 }
 
 void MemoryCanvas::mousePressEvent(QMouseEvent* event) {

@@ -10,12 +10,13 @@
 #include "gui/models/base/selection.hpp"
 #include "gui/models/memory/rank_memory.hpp"
 #include "gui/paint/time_ticks.hpp"
+#include "gui/views/base/accessible_canvas.hpp"
 #include "gui/views/base/memory_plot.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
 namespace foreshard::gui {
 
-class MemoryCanvas : public PaintedWidget {
+class MemoryCanvas : public PaintedWidget, public AccessibleCanvas {
   Q_OBJECT
  public:
   static constexpr int kGutter = 88;  // left of the axis, for figures and names of pools
@@ -38,6 +39,11 @@ class MemoryCanvas : public PaintedWidget {
   std::optional<std::size_t> sample_at(double x) const;
   QString time_text(std::size_t sample) const;  // "284.73 ms", or "event 1,204"
 
+  // What is reserved and the areas at the cursor, from top to bottom; selected is the moment.
+  int accessible_rows() const override;
+  AccessibleItem accessible_row(int row) const override;
+  std::optional<AccessibleItem> accessible_selection() const override;
+
   QSize minimumSizeHint() const override { return {480, 200}; }
 
  Q_SIGNALS:
@@ -59,6 +65,7 @@ class MemoryCanvas : public PaintedWidget {
   enum class Drag : std::uint8_t { none, pan, range };
 
   std::int64_t origin() const;  // of the ruler: the step's begin
+  QString moment_text(std::size_t sample) const;
   void fit_width();
   void repaint_all();
   QPixmap draw() const;

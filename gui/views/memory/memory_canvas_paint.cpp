@@ -180,8 +180,9 @@ void MemoryCanvas::draw_capacity(QPainter& painter) const {
   painter.setPen(theme()[Role::error]);
   draw_figure(painter, QRectF(0, y - 8, kGutter - 10, 16), Qt::AlignRight,
               bytes_figure(*plot_.capacity).text());
-  painter.drawText(QRectF(area.right() - 160, y - 17, 152, 16), Qt::AlignRight | Qt::AlignVCenter,
-                   tr("device capacity"));
+  const double label_top = y - 17 < area.top() ? y + 2 : y - 17;
+  painter.drawText(QRectF(area.right() - 160, label_top, 152, 16),
+                   Qt::AlignRight | Qt::AlignVCenter, tr("device capacity"));
   const std::int64_t spare = *plot_.capacity - plot_.curve->peak_reserved();
   const double bottom = std::round(plot_.y_of(plot_.curve->peak_reserved(), area)) - 1.5;
   if (spare <= 0 || bottom - y < 16) return;

@@ -29,7 +29,7 @@ MemoryInspector::MemoryInspector(QWidget* parent)
       owners_title_(new TextLabel(Text::secondary_strong, Role::text2)),
       block_title_(new TextLabel(Text::secondary_strong, Role::text2)),
       block_name_(new TextLabel(Text::strong, Role::text)),
-      ranks_(new QComboBox),
+      ranks_(new ChoiceList),
       allocated_(new NumberLabel(Text::key_figure)),
       bar_(new ShareBar),
       categories_(new FactList),

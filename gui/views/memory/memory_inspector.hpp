@@ -2,13 +2,13 @@
 // the selected block.
 #pragma once
 
-#include <QComboBox>
 #include <QPushButton>
 #include <QWidget>
 #include <memory>
 #include <vector>
 
 #include "gui/models/memory/rank_memory.hpp"
+#include "gui/views/base/choice_list.hpp"
 #include "gui/views/base/fact_list.hpp"
 #include "gui/views/base/number_label.hpp"
 #include "gui/views/base/segmented_control.hpp"
@@ -46,7 +46,7 @@ class MemoryInspector : public QWidget {
   std::shared_ptr<const RankMemory> memory_;
   std::shared_ptr<const MomentOfRank> moment_;
   TextLabel *time_, *where_, *reserved_, *owners_title_, *block_title_, *block_name_;
-  QComboBox* ranks_;
+  ChoiceList* ranks_;
   NumberLabel* allocated_;
   ShareBar* bar_;
   FactList *categories_, *block_;

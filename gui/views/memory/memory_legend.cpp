@@ -4,14 +4,28 @@
 
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
-#include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
+namespace {
+
+constexpr double kLeft = 16, kTextGap = 6, kApart = 20;
+
+double swatch_width(bool is_hatched) {
+  return is_hatched ? 12 : 8;
+}
+
+int line_height() {
+  return scaled(20);
+}
+
+}  // namespace
 
 MemoryLegend::MemoryLegend(QWidget* parent) : PaintedWidget(parent) {
   setAccessibleName(tr("Categories of memory"));
-  setFixedHeight(28);
+  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  policy.setHeightForWidth(true);
+  setSizePolicy(policy);
 }
 
 void MemoryLegend::set_categories(std::vector<MemoryCategory> categories) {
@@ -19,37 +33,57 @@ void MemoryLegend::set_categories(std::vector<MemoryCategory> categories) {
   QStringList names;
   for (const MemoryCategory& category : categories_) names << category.name;
   setAccessibleDescription(names.join(QStringLiteral(", ")));
+  updateGeometry();
   update();
+}
+
+std::vector<MemoryLegend::Entry> MemoryLegend::entries_in(int width) const {
+  std::vector<Entry> entries;
+  if (categories_.empty()) return entries;
+  for (const MemoryCategory& category : categories_) {
+    entries.push_back({category.name, category.role, category.is_from_before});
+  }
+  entries.push_back({tr("reserved, free"), Role::strong_line, true});
+  const QFontMetricsF metrics(gui::font(Text::secondary));
+  double x = kLeft;
+  int line = 0;
+  for (Entry& entry : entries) {
+    const double length =
+        swatch_width(entry.is_hatched) + kTextGap + metrics.horizontalAdvance(entry.name);
+    if (x > kLeft && x + length > width - kLeft) {
+      x = kLeft;
+      ++line;
+    }
+    entry.left = x;
+    entry.line = line;
+    x += length + kApart;
+  }
+  return entries;
+}
+
+int MemoryLegend::heightForWidth(int width) const {
+  const auto entries = entries_in(width);
+  return line_height() * (entries.empty() ? 1 : entries.back().line + 1) + 8;
 }
 
 void MemoryLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme()[Role::panel]);
   painter.fillRect(QRectF(0, height() - 1, width(), 1), theme()[Role::line]);
-  if (categories_.empty()) return;
   painter.setFont(gui::font(Text::secondary));
-  const QFontMetricsF metrics(painter.font());
-  const double middle = height() / 2.0;
-  double x = 16;
-  const auto entry = [&](const QString& name, const QBrush& fill, bool is_framed) {
-    const double length = metrics.horizontalAdvance(name);
-    if (x + length + 18 > width()) return;
-    const QRectF box(x, middle - 4, is_framed ? 12 : 8, 8);
-    painter.fillRect(box, fill);
-    if (is_framed) {
+  for (const Entry& entry : entries_in(width())) {
+    const double top = 4 + entry.line * line_height();
+    const QRectF box(entry.left, top + line_height() / 2.0 - 4, swatch_width(entry.is_hatched), 8);
+    const QColor colour = theme()[entry.role];
+    painter.fillRect(box, entry.is_hatched ? hatch(colour) : QBrush(colour));
+    if (entry.is_hatched) {
       painter.setPen(theme()[Role::strong_line]);
       painter.drawRect(box);
     }
     painter.setPen(theme()[Role::text2]);
-    painter.drawText(QRectF(box.right() + 6, 0, length + 2, height()), Qt::AlignVCenter, name);
-    x = box.right() + 6 + length + 20;
-  };
-  for (const MemoryCategory& category : categories_) {
-    const QColor colour = theme()[category.role];
-    entry(category.name, category.is_from_before ? hatch(colour) : QBrush(colour),
-          category.is_from_before);
+    painter.drawText(QRectF(box.right() + kTextGap, top, width(), line_height()), Qt::AlignVCenter,
+                     entry.name);
   }
-  entry(tr("reserved, free"), hatch(theme()[Role::strong_line]), true);
 }
 
 }  // namespace foreshard::gui

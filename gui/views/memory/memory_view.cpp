@@ -134,6 +134,7 @@ void MemoryView::show_memory(Loaded loaded) {
   clocks_->setVisible(moment_ != nullptr);
   pages_->setCurrentIndex(moment_ == nullptr ? 0 : 1);
   if (moment_ == nullptr) {
+    canvas_->show_memory(nullptr, clock_, &axis(), false);
     map_->show_map(nullptr, nullptr, {});
     inspector_->show_moment(nullptr, nullptr, {});
     nothing_->setFont(gui::font(Text::body));

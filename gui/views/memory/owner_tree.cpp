@@ -15,8 +15,12 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr int kRowHeight = 20, kIndent = 16, kFigureWidth = 84;
+constexpr int kIndent = 16;
 constexpr std::size_t kShown = 6;  // of each group
+
+int row_height() {
+  return scaled(20);
+}
 
 }  // namespace
 
@@ -73,25 +77,39 @@ void OwnerTree::toggle(int row) {
 QString OwnerTree::as_text() const {
   QStringList lines;
   for (const Row& row : rows_) {
-    const QString bytes = row.owner == nullptr ? QString() : bytes_figure(row.owner->bytes).text();
-    lines << QString(2 * row.depth, QLatin1Char(' ')) + row.name + QLatin1Char('\t') + bytes;
+    lines << QString(2 * row.depth, QLatin1Char(' ')) + row_text(row);
   }
   return lines.join(QLatin1Char('\n'));
 }
 
+QString OwnerTree::row_text(const Row& row) const {
+  const QString bytes = row.owner == nullptr ? QString() : bytes_figure(row.owner->bytes).text();
+  return row.name + QLatin1Char('\t') + bytes;
+}
+
+AccessibleItem OwnerTree::accessible_row(int row) const {
+  return {row_text(rows_[static_cast<std::size_t>(row)]),
+          QRectF(0, row * row_height(), width(), row_height())};
+}
+
+std::optional<AccessibleItem> OwnerTree::accessible_selection() const {
+  return rows_.empty() ? std::nullopt : std::optional(accessible_row(current_));
+}
+
 QPoint OwnerTree::row_centre(int row) const {
-  return {kIndent * 3, row * kRowHeight + kRowHeight / 2};
+  return {kIndent * 3, row * row_height() + row_height() / 2};
 }
 
 QSize OwnerTree::sizeHint() const {
-  return {200, std::max(rows(), 1) * kRowHeight};
+  return {200, std::max(rows(), 1) * row_height()};
 }
 
 void OwnerTree::paintEvent(QPaintEvent*) {
   QPainter painter(this);
+  const int figure_room = scaled(84);
   for (int n = 0; n < rows(); ++n) {
     const Row& row = rows_[static_cast<std::size_t>(n)];
-    const double middle = n * kRowHeight + kRowHeight / 2.0;
+    const double middle = n * row_height() + row_height() / 2.0;
     double x = row.depth * kIndent;
     const bool is_group = row.owner != nullptr && !row.owner->parts.empty();
     if (is_group) {
@@ -104,40 +122,56 @@ void OwnerTree::paintEvent(QPaintEvent*) {
     const Role ink = row.owner == nullptr ? Role::text3 : row.depth > 1 ? Role::text2 : Role::text;
     painter.setPen(theme()[ink]);
     const QFontMetricsF metrics(painter.font());
-    const double room = width() - x - kFigureWidth;
-    painter.drawText(QRectF(x, n * kRowHeight, room, kRowHeight), Qt::AlignVCenter,
+    const double room = width() - x - figure_room;
+    painter.drawText(QRectF(x, n * row_height(), room, row_height()), Qt::AlignVCenter,
                      metrics.elidedText(row.name, Qt::ElideMiddle, room));
     if (row.owner != nullptr) {
-      draw_figure(painter, QRectF(width() - kFigureWidth, n * kRowHeight, kFigureWidth, kRowHeight),
+      draw_figure(painter,
+                  QRectF(width() - figure_room, n * row_height(), figure_room, row_height()),
                   Qt::AlignRight, bytes_figure(row.owner->bytes).text());
     }
     if (hasFocus() && n == current_) {
-      draw_focus(painter, QRectF(0, n * kRowHeight, width(), kRowHeight).adjusted(1, 1, -1, -1));
+      draw_focus(painter,
+                 QRectF(0, n * row_height(), width(), row_height()).adjusted(1, 1, -1, -1));
     }
   }
 }
 
 void OwnerTree::mousePressEvent(QMouseEvent* event) {
-  current_ = static_cast<int>(event->position().y()) / kRowHeight;
-  toggle(current_);
+  const int row = static_cast<int>(event->position().y()) / row_height();
+  if (row >= rows()) return;
+  set_current(row);
+  toggle(row);
+}
+
+void OwnerTree::set_current(int row) {
+  current_ = std::clamp(row, 0, std::max(rows() - 1, 0));
+  announce_selection(this);
+  update();
 }
 
 void OwnerTree::keyPressEvent(QKeyEvent* event) {
+  if (rows_.empty()) return PaintedWidget::keyPressEvent(event);
+  const Row& now = rows_[static_cast<std::size_t>(current_)];
+  const bool is_group = now.owner != nullptr && !now.owner->parts.empty();
   switch (event->key()) {
-    case Qt::Key_Up: current_ = std::max(current_ - 1, 0); break;
-    case Qt::Key_Down: current_ = std::min(current_ + 1, rows() - 1); break;
+    case Qt::Key_Up: return set_current(current_ - 1);
+    case Qt::Key_Down: return set_current(current_ + 1);
     case Qt::Key_Return:
     case Qt::Key_Enter:
-    case Qt::Key_Space: toggle(current_); break;
-    default: return PaintedWidget::keyPressEvent(event);
+    case Qt::Key_Space: return toggle(current_);
+    case Qt::Key_Left:
+    case Qt::Key_Right:
+      if (is_group && is_open(now) == (event->key() == Qt::Key_Left)) toggle(current_);
+      return;
+    default: PaintedWidget::keyPressEvent(event);
   }
-  update();
 }
 
 bool OwnerTree::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const int row = help->pos().y() / kRowHeight;
+    const int row = help->pos().y() / row_height();
     const auto* owner = row < rows() ? rows_[static_cast<std::size_t>(row)].owner : nullptr;
     QToolTip::showText(help->globalPos(),
                        owner == nullptr

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "gui/models/memory/memory_moment.hpp"
+#include "gui/views/base/accessible_canvas.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
 namespace foreshard::gui {
 
-class OwnerTree : public PaintedWidget {
+class OwnerTree : public PaintedWidget, public AccessibleCanvas {
   Q_OBJECT
  public:
   explicit OwnerTree(QWidget* parent = nullptr);
@@ -21,6 +22,10 @@ class OwnerTree : public PaintedWidget {
   int rows() const { return static_cast<int>(rows_.size()); }
   QString name(int row) const { return rows_[static_cast<std::size_t>(row)].name; }
   QPoint row_centre(int row) const;
+
+  int accessible_rows() const override { return rows(); }
+  AccessibleItem accessible_row(int row) const override;
+  std::optional<AccessibleItem> accessible_selection() const override;  // what Enter opens
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return sizeHint(); }
@@ -41,9 +46,11 @@ class OwnerTree : public PaintedWidget {
     const MemoryOwner* owner = nullptr;  // null: "and 8 more"
   };
 
+  QString row_text(const Row& row) const;
   void list(const std::vector<MemoryOwner>& owners, int depth, const QString& path);
   void rebuild();
   void toggle(int row);
+  void set_current(int row);
   bool is_open(const Row& row) const { return open_.count(row.path) > 0; }
 
   std::vector<MemoryOwner> owners_;

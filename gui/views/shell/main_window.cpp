@@ -16,6 +16,7 @@
 #include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/empty_page.hpp"
 #include "gui/views/shell/notice_bar.hpp"
+#include "gui/views/shell/part_bar.hpp"
 #include "gui/views/shell/status_bar.hpp"
 #include "gui/views/shell/top_bar.hpp"
 #include "gui/views/shell/view_tabs.hpp"
@@ -33,6 +34,8 @@ constexpr QSize kSmallestWindow(1000, 640);
 MainWindow::MainWindow(bool remembers, QWidget* parent)
     : QMainWindow(parent),
       remembered_(remembers),
+      offers_(
+          this, [this](const PartOffer& found) { offer(found); }, [] {}),
       timeline_(new TimelineView(session_)),
       what_if_(new WhatIfView(session_)),
       views_{timeline_, new MemoryView(session_), what_if_, new CompareView(session_)} {
@@ -74,7 +77,8 @@ void MainWindow::lay_out() {
   top_bar_ = new TopBar(session_, search_, titles, above);
   loading_ = new NoticeBar(above);
   notice_ = new NoticeBar(above);
-  for (QWidget* row : std::initializer_list<QWidget*>{top_bar_, loading_, notice_}) {
+  part_ = new PartBar(above);
+  for (QWidget* row : std::initializer_list<QWidget*>{top_bar_, loading_, part_, notice_}) {
     rows->addWidget(row);
   }
   for (View* view : views_) {
@@ -157,8 +161,9 @@ void MainWindow::refresh_view() {
 }
 
 bool MainWindow::is_busy() const {
-  return loader_.is_busy() || current_view()->is_busy() || inspector_->is_busy() ||
-         search_.is_busy() || (results_dock_->isVisible() && results_->is_busy());
+  return loader_.is_busy() || offers_.is_busy() || current_view()->is_busy() ||
+         inspector_->is_busy() || search_.is_busy() ||
+         (results_dock_->isVisible() && results_->is_busy());
 }
 
 void MainWindow::refresh_status() {

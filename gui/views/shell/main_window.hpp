@@ -8,8 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "gui/models/base/newest_result.hpp"
 #include "gui/models/session/growing_files.hpp"
 #include "gui/models/session/loader.hpp"
+#include "gui/models/session/part_offer.hpp"
 #include "gui/models/session/session.hpp"
 #include "gui/views/base/view.hpp"
 #include "gui/views/inspector/search.hpp"
@@ -25,6 +27,7 @@ class EmptyPage;
 class HelpOverlay;
 class Inspector;
 class NoticeBar;
+class PartBar;
 class ResultsPanel;
 class StatusBar;
 class TimelineView;
@@ -52,6 +55,7 @@ class MainWindow : public QMainWindow {
   TopBar& top_bar() { return *top_bar_; }
   NoticeBar& notice() { return *notice_; }
   NoticeBar& loading() { return *loading_; }
+  PartBar& part() { return *part_; }
   StatusBar& status() { return *status_; }
 
   void show_view(int index);
@@ -59,10 +63,11 @@ class MainWindow : public QMainWindow {
   // Whether what is shown is not all there yet.
   bool is_busy() const;
 
-  // By content; a file that is open already is read again.
-  void open(const QString& path);
+  // By content; a file that is open already is read again. Asks where it does not fit into memory.
+  void open(const QString& path, const Loader::Steps& steps = {});
   void open(const QStringList& paths);
-  void read(const std::string& path);  // without asking for memory
+  void open_part(const QString& path);                                  // asks which steps
+  void read(const std::string& path, const Loader::Steps& steps = {});  // without asking
   // What somebody who starts the viewer for the first time sees; nothing later on.
   void greet();
   void show_example();
@@ -97,6 +102,8 @@ class MainWindow : public QMainWindow {
   void show_situation(const Document& document);
   void ask_for_files();
   void ask_for_folder();
+  void ask_for_part();
+  void offer(const PartOffer& offer);
   void reload();
   void follow_end();
   void fit_selection();
@@ -110,6 +117,7 @@ class MainWindow : public QMainWindow {
   Session session_;
   Search search_{session_};
   Loader loader_;
+  NewestResult<PartOffer> offers_;
   GrowingFiles growing_;
   TimelineView* timeline_;
   WhatIfView* what_if_;
@@ -120,6 +128,7 @@ class MainWindow : public QMainWindow {
   TopBar* top_bar_ = nullptr;
   NoticeBar* loading_ = nullptr;
   NoticeBar* notice_ = nullptr;
+  PartBar* part_ = nullptr;
   QStackedWidget* pages_ = nullptr;
   EmptyPage* empty_ = nullptr;
   QStackedWidget* inspectors_ = nullptr;

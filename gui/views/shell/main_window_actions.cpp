@@ -19,6 +19,7 @@
 #include "gui/views/shell/top_bar.hpp"
 #include "gui/views/shell/view_tabs.hpp"
 #include "gui/views/shell/window_actions.hpp"
+#include "gui/views/timeline/timeline_view.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -45,6 +46,7 @@ void MainWindow::connect_actions() {
   connect(&top_bar_->tabs(), &ViewTabs::chosen, this, &MainWindow::choose_view);
   on(a.open, &MainWindow::ask_for_files);
   on(a.open_folder, &MainWindow::ask_for_folder);
+  on(a.open_part, &MainWindow::ask_for_part);
   on(a.reload, &MainWindow::reload);
   on(a.follow, [this](bool is_on) {
     if (is_on && session_.current() != nullptr) follow_end();
@@ -68,6 +70,18 @@ void MainWindow::connect_actions() {
     actions_->results->setChecked(true);
     results_dock_->show();
   });
+  connect(&search_, &Search::result_changed, this, [this] {
+    const auto result = search_.result();
+    timeline_->show_hits(
+        result->document,
+        result->document == nullptr ? nullptr : std::shared_ptr<const Hits>(result, &result->hits));
+  });
+  connect(timeline_, &TimelineView::search_left, this, [this] { search_.set_text({}); });
+  connect(a.critical_path, &QAction::toggled, this, [this](bool shows) {
+    timeline_->show_critical_path(shows);
+    remembered_.set_critical_path(shows);
+  });
+  a.critical_path->setChecked(remembered_.critical_path());
   connect(results_, &ResultsPanel::zoom_asked, this, &MainWindow::fit_selection);
   on(a.help, &MainWindow::show_help);
   connect(&top_bar_->help(), &QPushButton::clicked, this, &MainWindow::show_help);
@@ -160,7 +174,7 @@ void MainWindow::fit_selection() {
   const auto& id = session_.selection().event();
   if (!id) return;
   const Document& document = *session_.documents().at(static_cast<std::size_t>(id->document));
-  const traces::Event& event = document.trace->events.at(static_cast<std::size_t>(id->event));
+  const traces::Event& event = document.trace->events[static_cast<std::size_t>(id->event)];
   const std::int64_t margin = std::max<std::int64_t>(1, (event.end_ns - event.start_ns) / 10);
   session_.axis().show({event.start_ns - margin, event.end_ns + margin});
 }

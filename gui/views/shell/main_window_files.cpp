@@ -10,6 +10,7 @@
 #include "gui/models/session/sentences.hpp"
 #include "gui/views/shell/main_window.hpp"
 #include "gui/views/shell/notice_bar.hpp"
+#include "gui/views/shell/part_bar.hpp"
 #include "gui/views/shell/window_actions.hpp"
 #include "gui/views/what_if/what_if_view.hpp"
 #include "models/base/host_memory.hpp"
@@ -24,6 +25,12 @@ QStringList dropped_files(const QMimeData& data) {
     if (url.isLocalFile()) files.append(url.toLocalFile());
   }
   return files;
+}
+
+// However their paths are written.
+bool are_of_one_file(const Document& a, const Document& b) {
+  std::error_code error;
+  return a.path == b.path || std::filesystem::equivalent(a.path, b.path, error);
 }
 
 }  // namespace
@@ -44,27 +51,48 @@ void MainWindow::connect_loader() {
   connect(&loader_, &Loader::finished, loading_, &NoticeBar::hide);
   connect(&loader_, &Loader::opened, this, &MainWindow::take);
   connect(&loader_, &Loader::failed, this, &MainWindow::say);
-  connect(&growing_, &GrowingFiles::grew, this,
-          [this](const std::string& path) { loader_.reload(path, true); });
+  connect(&growing_, &GrowingFiles::grew, this, [this](const std::string& path) {
+    for (const DocumentPtr& document : session_.documents()) {
+      if (document->path == path) return loader_.reload(*document, true);
+    }
+  });
+  connect(part_, &PartBar::part_wanted, this,
+          [this](const std::string& path, traces::StepRange steps) { read(path, steps); });
+  connect(part_, &PartBar::all_wanted, this, [this](const std::string& path) { read(path); });
 }
 
-void MainWindow::open(const QString& path) {
+void MainWindow::open(const QString& path, const Loader::Steps& steps) {
   const std::string name = path.toStdString();
-  const QString question = memory_question(estimated_memory(name), available_memory().value_or(0));
-  if (question.isEmpty()) return read(name);
-  notice_->show_notice(Role::warn, question, {{tr("Open it nevertheless"), [this, name] {
-                                                 notice_->hide();
-                                                 read(name);
-                                               }}});
+  const std::int64_t free = available_memory().value_or(0);
+  if (steps || too_large_text(estimated_memory(name), free).isEmpty()) return read(name, steps);
+  offers_.request([name, free] { return offer_part(name, free); });
 }
 
 void MainWindow::open(const QStringList& paths) {
   for (const QString& path : paths) open(path);
 }
 
-void MainWindow::read(const std::string& path) {
+void MainWindow::open_part(const QString& path) {
+  offers_.request([name = path.toStdString(), free = available_memory().value_or(0)] {
+    return offer_part(name, free);
+  });
+}
+
+void MainWindow::offer(const PartOffer& offer) {
+  if (offer.recorded) return part_->ask(offer);
+  has_warnings_ = false;
+  const QString too_large = too_large_text(offer.needed_bytes, offer.free_bytes);
+  if (too_large.isEmpty()) return notice_->show_notice(Role::warn, no_part_text(offer.path));
+  notice_->show_notice(Role::warn, too_large,
+                       {{tr("Open it nevertheless"), [this, path = offer.path] {
+                           notice_->hide();
+                           read(path);
+                         }}});
+}
+
+void MainWindow::read(const std::string& path, const Loader::Steps& steps) {
   if (std::filesystem::path(path).extension() == ".toml") return read_plan(path);
-  loader_.open(path);
+  loader_.open(path, steps);
 }
 
 void MainWindow::read_plan(const std::string& path) {
@@ -87,7 +115,7 @@ void MainWindow::take(DocumentPtr document) {
     remembered_.add_recent(QString::fromStdString(error ? document->path : whole.string()));
   const auto& documents = session_.documents();
   for (std::size_t n = 0; n < documents.size(); ++n) {
-    if (documents[n]->path != document->path) continue;
+    if (!are_of_one_file(*documents[n], *document)) continue;
     if (noticed_ == documents[n].get()) noticed_ = document.get();
     session_.replace(static_cast<int>(n), document);
     if (actions_->follow->isChecked()) follow_end();
@@ -127,6 +155,13 @@ void MainWindow::ask_for_files() {
       tr("Traces (*.fst *.json *.json.gz *.sqlite *.pickle *.gz);;Plans (*.toml);;All files (*)")));
 }
 
+void MainWindow::ask_for_part() {
+  const QString file =
+      QFileDialog::getOpenFileName(this, tr("Open a part of a trace"), {},
+                                   tr("Traces with steps (*.fst *.fst.gz);;All files (*)"));
+  if (!file.isEmpty()) open_part(file);
+}
+
 void MainWindow::ask_for_folder() {
   const QString folder = QFileDialog::getExistingDirectory(this, tr("Open a folder of ranks"));
   if (!folder.isEmpty()) open(folder);
@@ -134,7 +169,7 @@ void MainWindow::ask_for_folder() {
 
 void MainWindow::reload() {
   const DocumentPtr document = session_.current();
-  if (document != nullptr && !document->path.empty()) loader_.reload(document->path, false);
+  if (document != nullptr && !document->path.empty()) loader_.reload(*document, false);
 }
 
 void MainWindow::follow_end() {

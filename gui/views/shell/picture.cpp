@@ -37,7 +37,7 @@ bool draw_png(QWidget& widget, QIODevice& file) {
 
 Result<void> check_picture_name(const std::string& path) {
   if (ending(path) == QLatin1String("png") || ending(path) == QLatin1String("svg")) return {};
-  return fail(path, "", "is no name of a picture; expected one that ends in .png or .svg");
+  return fail(path, "", "is not the name of a picture; expected one that ends in .png or .svg");
 }
 
 Result<void> write_picture(QWidget& widget, const std::string& path) {

@@ -11,8 +11,8 @@ namespace {
 constexpr int kRecentKept = 12;
 // Of the list of recent files and other keys as they stand in the settings.
 const QLatin1String kRecent("recent"), kTheme("theme"), kTextScale("text_scale"),
-    kLessMotion("less_motion"), kGeometry("window/geometry"), kLayout("window/layout"),
-    kStarted("started");
+    kLessMotion("less_motion"), kCriticalPath("critical_path"), kGeometry("window/geometry"),
+    kLayout("window/layout"), kStarted("started");
 
 QSettings& settings() {
   static QSettings all(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("foreshard"),
@@ -85,6 +85,13 @@ bool Remembered::less_motion() const {
 }
 void Remembered::set_less_motion(bool less) {
   set(kLessMotion, less);
+}
+
+bool Remembered::critical_path() const {
+  return value(kCriticalPath, false).toBool();
+}
+void Remembered::set_critical_path(bool shows) {
+  set(kCriticalPath, shows);
 }
 
 QByteArray Remembered::geometry() const {

@@ -29,6 +29,9 @@ class Remembered {
   bool less_motion() const;
   void set_less_motion(bool less);
 
+  bool critical_path() const;  // whether the timeline shows it
+  void set_critical_path(bool shows);
+
   QByteArray geometry() const;
   QByteArray layout() const;
   void set_window(const QByteArray& geometry, const QByteArray& layout);

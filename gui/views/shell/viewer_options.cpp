@@ -28,6 +28,7 @@ Options:
   --theme THEME       light or dark; as the system has it without this
   --size WxH          of the window or the picture, in pixels (1600x1000)
   --range FROM..TO    of the trace's time to show, such as 120ms..1.5s
+  --steps A..B        read these steps of the traces (.fst) and no others
   --render PICTURE    write a picture (.png or .svg) and end; needs no display
   --timings FILE      draw a fixed tour of zooms and pans, write how long its
                       frames took as JSON, and end; needs no display
@@ -71,6 +72,20 @@ std::optional<traces::Interval> parse_range(const std::string& text) {
   return traces::Interval{*from, *to};
 }
 
+std::optional<traces::StepRange> parse_steps(std::string_view text) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) return {};
+  const auto number = [](std::string_view digits) {
+    std::int32_t value = -1;
+    const auto* end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, value);
+    return parsed.ec == std::errc() && parsed.ptr == end ? value : -1;
+  };
+  const std::int32_t first = number(text.substr(0, dots)), last = number(text.substr(dots + 2));
+  if (first < 0 || last < first) return {};
+  return traces::StepRange{first, last};
+}
+
 Result<void> set_option(ViewerOptions& options, const std::string& name, const std::string& value) {
   const auto wrong = [&](const char* expected) {
     return fail("", name, "is \"" + value + "\"; expected " + expected);
@@ -93,6 +108,10 @@ Result<void> set_option(ViewerOptions& options, const std::string& name, const s
     if (!size) return wrong("width and height in pixels, such as 1600x1000");
     options.size = *size;
     options.has_size = true;
+  } else if (name == "--steps") {
+    options.steps = parse_steps(value);
+    if (!options.steps)
+      return wrong("two numbers of steps, the first not the larger, such as 5..7");
   } else {
     options.range = parse_range(value);
     if (!options.range)
@@ -102,8 +121,8 @@ Result<void> set_option(ViewerOptions& options, const std::string& name, const s
 }
 
 bool takes_value(const std::string& name) {
-  static const std::array<std::string, 6> kNames = {"--render", "--timings", "--view",
-                                                    "--theme",  "--size",    "--range"};
+  static const std::array<std::string, 7> kNames = {"--render", "--timings", "--view", "--theme",
+                                                    "--size",   "--range",   "--steps"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
@@ -127,7 +146,7 @@ Result<ViewerOptions> parse_viewer_options(const std::vector<std::string>& argum
     } else if (argument == "--version") {
       options.shows_version = true;
     } else if (!takes_value(name)) {
-      return fail("", argument, "is no option; `foreshard-gui --help` lists them");
+      return fail("", argument, "is not an option; `foreshard-gui --help` lists them");
     } else if (equals == std::string::npos && n + 1 == arguments.size()) {
       return fail("", name, "has no value; `foreshard-gui --help` says what it takes");
     } else {

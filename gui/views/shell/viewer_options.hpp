@@ -9,6 +9,7 @@
 
 #include "gui/paint/theme.hpp"
 #include "models/base/error.hpp"
+#include "traces/import_options.hpp"
 #include "traces/intervals.hpp"
 
 namespace foreshard::gui {
@@ -22,6 +23,7 @@ struct ViewerOptions {
   bool has_size = false;
   std::optional<ThemeName> theme;
   std::optional<traces::Interval> range;
+  std::optional<traces::StepRange> steps;  // nothing: all
   bool shows_help = false;
   bool shows_version = false;
 

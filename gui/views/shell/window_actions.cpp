@@ -21,6 +21,7 @@ WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_
   }
   open = add(words("Open a trace…"), {QKeySequence::Open});
   open_folder = add(words("Open a folder of ranks…"));
+  open_part = add(words("Open a part of a trace…"));
   reload = add(words("Read the file again"), {QKeySequence(Qt::Key_F5)});
   follow = add(words("Follow the recording"), {QKeySequence(Qt::Key_L)});
   follow->setCheckable(true);
@@ -38,6 +39,8 @@ WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_
   float_inspector->setCheckable(true);
   results = add(words("Search results"), {QKeySequence(Qt::CTRL | Qt::Key_J)});
   results->setCheckable(true);
+  critical_path = add(words("Critical path on the lanes"), {QKeySequence(Qt::Key_X)});
+  critical_path->setCheckable(true);
   copy = add(words("Copy as text"), {QKeySequence::Copy});
   picture = add(words("Save a picture…"), {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S)});
   system_theme = add(words("Theme of the system"));

@@ -19,9 +19,9 @@ struct WindowActions {
   std::vector<KeyHelp> keys() const;  // for the help: those that have keys
 
   std::vector<QAction*> views;
-  QAction *open, *open_folder, *reload, *follow, *close, *new_window;
+  QAction *open, *open_folder, *open_part, *reload, *follow, *close, *new_window;
   QAction *search, *next_hit, *previous_hit, *help, *commands, *inspector, *float_inspector,
-      *results;
+      *results, *critical_path;
   QAction *copy, *picture;
   QAction *system_theme, *light_theme, *dark_theme, *larger, *smaller, *usual, *less_motion;
   QAction* quit;

@@ -1,8 +1,7 @@
 // What keys and mouse bring about on the timeline's canvas.
+#include <QScrollBar>
 #include <algorithm>
 #include <cmath>
-
-#include <QScrollBar>
 
 #include "gui/views/timeline/timeline_canvas.hpp"
 
@@ -88,7 +87,14 @@ void TimelineCanvas::click(QPointF at) {
 void TimelineCanvas::select(std::optional<EventId> event) {
   fitted_selection_ = false;
   session_.selection().select(event);
-  if (!event) return viewport()->update();
+  reveal_selection();
+  viewport()->update();
+}
+
+// Moves the window and the rows as far as it takes to see the selected event.
+void TimelineCanvas::reveal_selection() {
+  const auto& event = session_.selection().event();
+  if (!event || !scene_.has(*event)) return;
   const traces::Interval span = scene_.span(*event);
   const TimeAxis& axis = session_.axis();
   if (span.end_ns < axis.start_ns() || span.start_ns > axis.end_ns()) {
@@ -102,7 +108,6 @@ void TimelineCanvas::select(std::optional<EventId> event) {
       verticalScrollBar()->setValue(static_cast<int>(row.top - rows_box().height() / 3));
     }
   }
-  viewport()->update();
 }
 
 void TimelineCanvas::select_beside(int by) {
@@ -124,8 +129,8 @@ void TimelineCanvas::follow_arrow(Direction direction) {
 void TimelineCanvas::select_twin(Twin twin, int by) {
   const auto& event = session_.selection().event();
   if (!event) return;
-  const auto found = twin == Twin::rank ? scene_.twin_in_rank(*event, by)
-                                        : scene_.twin_in_step(*event, by);
+  const auto found =
+      twin == Twin::rank ? scene_.twin_in_rank(*event, by) : scene_.twin_in_step(*event, by);
   if (found) select(found);
 }
 
@@ -155,8 +160,8 @@ void TimelineCanvas::drag_mark(QPointF at) {
   const std::int64_t here = ns_at(at.x());
   marks[held_mark_] = here;
   std::sort(marks.begin(), marks.end());
-  held_mark_ = static_cast<std::size_t>(std::lower_bound(marks.begin(), marks.end(), here) -
-                                        marks.begin());
+  held_mark_ =
+      static_cast<std::size_t>(std::lower_bound(marks.begin(), marks.end(), here) - marks.begin());
   session_.selection().set_marks(std::move(marks));
 }
 
@@ -164,13 +169,14 @@ void TimelineCanvas::drag_mark(QPointF at) {
 void TimelineCanvas::drop_mark(QPointF at) {
   if (ruler_box().adjusted(0, -8, 0, 8).contains(at)) return;
   std::vector<std::int64_t> marks = session_.selection().marks();
-  if (held_mark_ < marks.size()) marks.erase(marks.begin() + static_cast<std::ptrdiff_t>(held_mark_));
+  if (held_mark_ < marks.size())
+    marks.erase(marks.begin() + static_cast<std::ptrdiff_t>(held_mark_));
   session_.selection().set_marks(std::move(marks));
 }
 
 void TimelineCanvas::next_colouring() {
   scene_.next_colouring();
-  reset_tiles();
+  take_content();
 }
 
 void TimelineCanvas::next_memory_clock() {
@@ -230,10 +236,11 @@ void TimelineCanvas::range_of_selection() {
   if (event) session_.selection().set_range(scene_.span(*event));
 }
 
-// One thing at a time: the card, the range, the selection.
+// One thing at a time: the card, the search, the range, the selection.
 void TimelineCanvas::clear() {
   Selection& selection = session_.selection();
   if (!card_box_.isEmpty()) return hide_card();
+  if (scene_.has_hits()) return search_left();
   if (selection.range()) return selection.set_range(std::nullopt);
   select(std::nullopt);
   selection.set_unit({});

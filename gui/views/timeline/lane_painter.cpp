@@ -9,8 +9,8 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr std::int64_t kGapFrom = 5;   // pixels, from which boxes leave one between them
-constexpr double kLabelFrom = 14;      // below, not even a short form fits
+constexpr std::int64_t kGapFrom = 5;  // pixels, from which boxes leave one between them
+constexpr double kLabelFrom = 14;     // below, not even a short form fits
 constexpr double kPale = 0.62, kPhasePale = 0.75, kDimmed = 0.65;  // towards the canvas
 constexpr double kPhaseLine = 2;
 
@@ -25,7 +25,9 @@ struct Brushes {
   FillTexture texture;
 };
 
-std::int64_t in_pixels(double logical, double ratio) { return std::lround(logical * ratio); }
+std::int64_t in_pixels(double logical, double ratio) {
+  return std::lround(logical * ratio);
+}
 
 void outline(const Brushes& brushes, const PixelRect& box, QColor colour) {
   brushes.fill({box.left, box.top, box.width, 1}, colour);
@@ -34,13 +36,13 @@ void outline(const Brushes& brushes, const PixelRect& box, QColor colour) {
   brushes.fill({box.left + box.width - 1, box.top, 1, box.height}, colour);
 }
 
-QColor fill_of(const LaneBox& box, const Theme& theme) {
-  return box.is_dimmed ? theme.towards_canvas(box.fill, kDimmed) : box.fill;
+QColor dimmed_if(bool is_dimmed, QColor fill, const Theme& theme) {
+  return is_dimmed ? theme.towards_canvas(fill, kDimmed) : fill;
 }
 
 void paint_box(const Brushes& brushes, const LaneBox& box, const PixelRect& at, const Theme& theme,
                double ratio) {
-  const QColor fill = fill_of(box, theme);
+  const QColor fill = dimmed_if(box.is_dimmed, box.fill, theme);
   switch (box.style) {
     case LaneStyle::solid: brushes.fill(at, fill); break;
     case LaneStyle::pale:
@@ -61,7 +63,9 @@ void paint_box(const Brushes& brushes, const LaneBox& box, const PixelRect& at, 
   }
 }
 
-PixelRect place_of(const LaneBox& box, const PixelGrid& grid, std::int64_t first) {
+// Of a box or a tick.
+template <class Shape>
+PixelRect place_of(const Shape& box, const PixelGrid& grid, std::int64_t first) {
   const std::int64_t from = grid.pixel(box.span.start_ns) - first;
   const std::int64_t wide = grid.pixel(box.span.end_ns) - first - from;
   const std::int64_t shown = wide > kGapFrom ? wide - 1 : std::max<std::int64_t>(wide, 2);
@@ -69,42 +73,48 @@ PixelRect place_of(const LaneBox& box, const PixelGrid& grid, std::int64_t first
 }
 
 void paint_column(const Brushes& brushes, const LaneColumn& column, const PixelGrid& grid,
-                  std::int64_t first) {
+                  std::int64_t first, const Theme& theme) {
   const std::int64_t from = grid.pixel(column.cell.start_ns) - first;
-  const std::int64_t width = std::max<std::int64_t>(grid.pixel(column.cell.end_ns) - first - from, 1);
+  const std::int64_t width =
+      std::max<std::int64_t>(grid.pixel(column.cell.end_ns) - first - from, 1);
   const std::int64_t top = in_pixels(column.top, grid.ratio);
   const std::int64_t height = in_pixels(column.height, grid.ratio);
   std::int64_t bottom = top + height;
   for (const LaneColumn::Part& part : column.parts) {
-    const std::int64_t wanted = std::max<std::int64_t>(
-        std::lround(part.share * static_cast<double>(height)), 1);
+    const std::int64_t wanted =
+        std::max<std::int64_t>(std::lround(part.share * static_cast<double>(height)), 1);
     const std::int64_t high = std::min(wanted, bottom - top);
     if (high <= 0) break;
     bottom -= high;
-    brushes.fill({from, bottom, width, high}, part.fill);
+    brushes.fill({from, bottom, width, high}, dimmed_if(column.is_dimmed, part.fill, theme));
   }
 }
 
 void paint_shapes(const Brushes& brushes, const LaneShapes& shapes, const PixelGrid& grid,
                   std::int64_t first, const Theme& theme) {
-  for (const LaneColumn& column : shapes.columns) paint_column(brushes, column, grid, first);
-  for (const bool flagged : {false, true}) {
+  for (const bool is_on_top : {false, true}) {
+    for (const LaneColumn& column : shapes.columns) {
+      if (column.is_on_top == is_on_top) paint_column(brushes, column, grid, first, theme);
+    }
     for (const LaneBox& box : shapes.boxes) {
-      if (box.is_flagged != flagged) continue;
-      paint_box(brushes, box, place_of(box, grid, first), theme, grid.ratio);
+      if (box.is_on_top == is_on_top) {
+        paint_box(brushes, box, place_of(box, grid, first), theme, grid.ratio);
+      }
     }
   }
+  for (const LaneTick& tick : shapes.ticks) brushes.fill(place_of(tick, grid, first), tick.colour);
 }
 
 }  // namespace
 
-std::vector<BoxLabel> labels_of(const LaneShapes& shapes, const PixelGrid& grid, const Theme& theme) {
+std::vector<BoxLabel> labels_of(const LaneShapes& shapes, const PixelGrid& grid,
+                                const Theme& theme) {
   std::vector<BoxLabel> labels;
   for (const LaneBox& box : shapes.boxes) {
-    const double width = static_cast<double>(box.span.end_ns - box.span.start_ns) /
-                         grid.ns_per_pixel / grid.ratio;
+    const double width =
+        static_cast<double>(box.span.end_ns - box.span.start_ns) / grid.ns_per_pixel / grid.ratio;
     if (box.text.isEmpty() || width < kLabelFrom) continue;
-    const QColor fill = fill_of(box, theme);
+    const QColor fill = dimmed_if(box.is_dimmed, box.fill, theme);
     const bool is_on_fill = box.style == LaneStyle::solid;
     labels.push_back({box.span, box.top, box.height, box.text, box.short_text,
                       is_on_fill ? theme.text_on(fill) : theme[Role::text],

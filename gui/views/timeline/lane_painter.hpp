@@ -5,10 +5,9 @@
 // columns; other painters get rectangles.
 #pragma once
 
-#include <vector>
-
 #include <QImage>
 #include <QPainter>
+#include <vector>
 
 #include "gui/paint/theme.hpp"
 #include "gui/views/timeline/pixel_grid.hpp"
@@ -19,9 +18,9 @@ namespace foreshard::gui {
 // How boxes of a lane are drawn.
 enum class LaneStyle : std::uint8_t {
   solid,
-  pale,    // a prediction next to a measured run: pale, hatched, outlined
-  phase,   // a tint with a line of the colour below
-  missing, // the host waits: hatched
+  pale,     // a prediction next to a measured run: pale, hatched, outlined
+  phase,    // a tint with a line of the colour below
+  missing,  // the host waits: hatched
 };
 
 struct LaneBox {
@@ -30,8 +29,8 @@ struct LaneBox {
   QColor fill;
   LaneStyle style = LaneStyle::solid;
   QString text, short_text;
-  bool is_dimmed = false;    // not among the hits of a search
-  bool is_flagged = false;   // an error, dropped records: drawn last, at least 2 pixels wide
+  bool is_dimmed = false;  // not among the hits of a search
+  bool is_on_top = false;  // a hit: drawn after what is not
 };
 
 // Of a cell of time: shares of it from the bottom up; what is left is idle.
@@ -43,11 +42,20 @@ struct LaneColumn {
     double share = 0;
   };
   std::vector<Part> parts;
+  bool is_dimmed = false, is_on_top = false;  // as of boxes
+};
+
+// A line along an edge of what is marked: a hit, the critical path. Drawn last, at least 2 pixels wide.
+struct LaneTick {
+  traces::Interval span;
+  double top = 0, height = 0;
+  QColor colour;
 };
 
 struct LaneShapes {
   std::vector<LaneBox> boxes;
   std::vector<LaneColumn> columns;
+  std::vector<LaneTick> ticks;
 };
 
 // The tile [first, first + width) of a row, and the labels of its boxes. Any thread.
@@ -56,6 +64,7 @@ Tile paint_tile(const LaneShapes& shapes, const PixelGrid& grid, std::int64_t fi
 // The same by a painter whose lanes begin at `origin`; no labels.
 void paint_lane(QPainter& painter, QPointF origin, const LaneShapes& shapes, const PixelGrid& grid,
                 const Theme& theme);
-std::vector<BoxLabel> labels_of(const LaneShapes& shapes, const PixelGrid& grid, const Theme& theme);
+std::vector<BoxLabel> labels_of(const LaneShapes& shapes, const PixelGrid& grid,
+                                const Theme& theme);
 
 }  // namespace foreshard::gui

@@ -101,19 +101,28 @@ void Minimap::paint_trace(QPainter& painter, const QRectF& lanes, const Scene& s
         column.top = 0;
         column.height = height;
       }
+      shapes.ticks.clear();
       paint_lane(painter, {0, top}, shapes, grid, theme());
       return true;
     }
     return false;
   };
   const double upper = lanes.height() - kStreamHeight - 2;
-  if (!paint_first({RowKind::phase}, 0, upper)) paint_first({RowKind::compute, RowKind::host}, 0, upper);
+  if (!paint_first({RowKind::phase}, 0, upper))
+    paint_first({RowKind::compute, RowKind::host}, 0, upper);
   paint_first({RowKind::reduce_scatter, RowKind::all_gather, RowKind::all_reduce}, upper + 2,
               kStreamHeight);
+  const auto& hits = content.parts[static_cast<std::size_t>(content.current)].hits;
+  if (hits == nullptr) return;
+  constexpr double kTick = 2, kTickHeight = 10;
+  for (const std::int64_t moment : hits->moments()) {
+    painter.fillRect(QRectF(grid.x(moment), lanes.height() - kTickHeight, kTick, kTickHeight),
+                     theme()[Role::text]);
+  }
 }
 
-void Minimap::paint(QPainter& painter, const QRectF& box, const QRectF& lanes,
-                    const Scene& scene, const TimeAxis& axis) {
+void Minimap::paint(QPainter& painter, const QRectF& box, const QRectF& lanes, const Scene& scene,
+                    const TimeAxis& axis) {
   painter.fillRect(box, theme()[Role::panel]);
   const double hairline = 1 / painter.device()->devicePixelRatioF();
   painter.fillRect(QRectF(box.left(), box.bottom() - hairline, box.width(), hairline),

@@ -1,9 +1,8 @@
 #include "gui/views/timeline/scene.hpp"
 
+#include <QtConcurrentRun>
 #include <algorithm>
 #include <cmath>
-
-#include <QtConcurrentRun>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/timeline/row_text.hpp"
@@ -13,7 +12,9 @@ namespace {
 
 constexpr std::size_t kFewUnits = 12;  // as many have rows high enough for names
 
-std::size_t lanes_before_folding(const RankGroup& group) { return group.first + group.count; }
+std::size_t lanes_before_folding(const RankGroup& group) {
+  return group.first + group.count;
+}
 
 std::int64_t dropped_records(const traces::Trace& trace) {
   std::int64_t count = 0;
@@ -26,13 +27,18 @@ std::int64_t dropped_records(const traces::Trace& trace) {
 Scene::Scene(Session& session)
     : session_(session), content_(std::make_shared<const SceneContent>()) {
   connect(&gathering_, &QFutureWatcherBase::finished, this, [this] {
-    is_busy_ = false;
+    is_gathering_ = false;
     if (gathering_.isCanceled() || gathering_.future().resultCount() == 0) return;
     auto content = std::make_shared<SceneContent>(*content_);
     content->gathered = gathering_.result();
     content_ = std::move(content);
     Q_EMIT changed();
   });
+  connect(&highlights_, &Highlights::changed, this, [this] {
+    take_highlights();
+    Q_EMIT changed();
+  });
+  connect(&highlights_, &Highlights::busy_changed, this, &Scene::busy_changed);
 }
 
 const Document& Scene::document(int index) const {
@@ -43,19 +49,20 @@ void Scene::take_documents() {
   auto content = std::make_shared<SceneContent>();
   content->colouring = content_->colouring;
   const auto& documents = session_.documents();
-  const bool has_measured = std::any_of(documents.begin(), documents.end(), [](const auto& one) {
-    return !one->is_predicted();
-  });
+  const bool has_measured = std::any_of(documents.begin(), documents.end(),
+                                        [](const auto& one) { return !one->is_predicted(); });
   for (const DocumentPtr& one : documents) {
     content->parts.push_back({one, one->is_predicted() && has_measured});
   }
   content->current = session_.current_index();
   content_ = std::move(content);
+  trace_paths();
+  take_highlights();
   arrows_.reset();
   steps_.clear();
   const DocumentPtr current = session_.current();
-  is_busy_ = current != nullptr;
-  if (!is_busy_) return gathering_.setFuture({});
+  is_gathering_ = current != nullptr;
+  if (!is_gathering_) return gathering_.setFuture({});
   for (const traces::Step& step : current->trace->steps) {
     const auto [known, is_new] =
         steps_.try_emplace(step.step, traces::Interval{step.start_ns, step.end_ns});
@@ -173,7 +180,9 @@ std::vector<std::size_t> Scene::units_in_view() const {
   return in_view.size() <= kFewUnits && !in_view.empty() ? in_view : all;
 }
 
-bool Scene::is_layout_stale() const { return units_in_view() != units_shown_; }
+bool Scene::is_layout_stale() const {
+  return units_in_view() != units_shown_;
+}
 
 void Scene::lay_out_units() {
   units_shown_ = units_in_view();
@@ -252,7 +261,9 @@ void Scene::hide(std::size_t row) {
   if (row < rows_.size() && rows_[row].kind == SceneRow::Kind::lane) hidden_.insert(base_id(row));
 }
 
-void Scene::show_hidden() { hidden_.clear(); }
+void Scene::show_hidden() {
+  hidden_.clear();
+}
 
 // Within a group: a row takes the place above or below the one that it was dropped on.
 void Scene::move(std::size_t row, std::size_t onto) {
@@ -268,6 +279,36 @@ void Scene::next_colouring() {
   auto content = std::make_shared<SceneContent>(*content_);
   content->colouring = static_cast<ColourBy>((static_cast<int>(content->colouring) + 1) %
                                              static_cast<int>(ColourBy::kCount));
+  content_ = std::move(content);
+  show_hits(searched_, hits_);
+}
+
+void Scene::show_hits(const DocumentPtr& document, std::shared_ptr<const Hits> hits) {
+  searched_ = document;
+  hits_ = std::move(hits);
+  highlights_.show_hits(document == nullptr ? nullptr : document->lanes, hits_,
+                        content_->colouring);
+}
+
+void Scene::show_critical_path(bool shows) {
+  shows_path_ = shows;
+  trace_paths();
+}
+
+void Scene::trace_paths() {
+  std::vector<Highlights::Analysed> traces;
+  for (const DocumentPtr& one : session_.documents()) {
+    if (shows_path_) traces.emplace_back(one->lanes, one->analysis);
+  }
+  highlights_.show_paths(std::move(traces));
+}
+
+void Scene::take_highlights() {
+  auto content = std::make_shared<SceneContent>(*content_);
+  for (SceneContent::Part& part : content->parts) {
+    part.hits = highlights_.hits_of(part.document->lanes);
+    part.path = highlights_.path_of(part.document->lanes);
+  }
   content_ = std::move(content);
 }
 

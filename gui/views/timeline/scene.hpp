@@ -2,6 +2,9 @@
 // folded, pinned, hidden or moved, and what is at a place of a row. Painting and input are elsewhere.
 #pragma once
 
+#include <QFutureWatcher>
+#include <QObject>
+#include <QString>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,11 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include <QFutureWatcher>
-#include <QObject>
-#include <QString>
-
 #include "gui/models/session/session.hpp"
+#include "gui/models/timeline/highlights.hpp"
 #include "gui/views/timeline/hover_card.hpp"
 #include "gui/views/timeline/scene_row.hpp"
 #include "gui/views/timeline/tile_layer.hpp"
@@ -55,7 +55,7 @@ class Scene : public QObject {
   void lay_out();
   // Which units are in view decides how high their rows are: whether that has changed.
   bool is_layout_stale() const;
-  bool is_busy() const { return is_busy_; }
+  bool is_busy() const { return is_gathering_ || highlights_.is_busy(); }
 
   const std::vector<SceneRow>& rows() const { return rows_; }
   double height() const { return height_; }
@@ -75,7 +75,7 @@ class Scene : public QObject {
   std::optional<SceneHit> hit(const SceneRow& row, std::int64_t ns, double reach_ns) const;
   bool has(EventId event) const;
   traces::Interval span(EventId event) const;
-  std::optional<ScenePlace> place(EventId event) const;  // none: its row is not shown
+  std::optional<ScenePlace> place(EventId event) const;        // none: its row is not shown
   std::optional<EventId> beside(EventId event, int by) const;  // in its lane
   std::optional<EventId> first_in_lane(std::size_t row, std::int64_t from_ns) const;
   std::optional<EventId> twin_in_rank(EventId event, int by) const;
@@ -90,12 +90,19 @@ class Scene : public QObject {
 
   const std::shared_ptr<const SceneContent>& content() const { return content_; }
   void next_colouring();
+  // What a search found in a document: the rest is dimmed. Null: everything as it was.
+  void show_hits(const DocumentPtr& document, std::shared_ptr<const Hits> hits);
+  bool has_hits() const { return hits_ != nullptr; }
+  void show_critical_path(bool shows);
 
  Q_SIGNALS:
   void changed();  // what is drawn, not only where
+  void busy_changed();
 
  private:
   const Document& document(int index) const;
+  void take_highlights();
+  void trace_paths();
   void lay_out_group(int document, std::size_t group);
   void lay_out_units();
   void add(SceneRow row);
@@ -111,12 +118,17 @@ class Scene : public QObject {
   double height_ = 0;
   std::vector<std::size_t> units_shown_;
 
+  Highlights highlights_;
+  DocumentPtr searched_;
+  std::shared_ptr<const Hits> hits_;
+  bool shows_path_ = false;
+
   std::set<std::int32_t> folded_, hidden_;
   std::vector<std::int32_t> pinned_;
   std::map<std::int32_t, double> moved_;  // to this place among its group's rows
 
   QFutureWatcher<std::shared_ptr<const GatheredUnits>> gathering_;
-  bool is_busy_ = false;
+  bool is_gathering_ = false;
   mutable std::optional<std::pair<EventId, std::vector<SceneArrow>>> arrows_;
 };
 

@@ -1,16 +1,16 @@
 // A row of the timeline as it is laid out, and what it shows of a stretch of time.
 #pragma once
 
+#include <QColor>
+#include <QString>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include <QColor>
-#include <QString>
-
 #include "gui/models/session/document.hpp"
 #include "gui/models/timeline/gathered_units.hpp"
 #include "gui/models/timeline/lane_set.hpp"
+#include "gui/models/timeline/lane_subset.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/views/timeline/lane_painter.hpp"
 
@@ -56,10 +56,12 @@ struct SceneRow {
 struct SceneContent {
   struct Part {
     DocumentPtr document;
-    bool is_pale = false;  // a prediction next to a measured run
+    bool is_pale = false;                      // a prediction next to a measured run
+    std::shared_ptr<const LaneSubset> hits{};  // what a search found in it; null: none was made
+    std::shared_ptr<const LaneSubset> path{};  // its critical path, where that is shown
   };
-  std::vector<Part> parts;                            // of each open document
-  std::shared_ptr<const GatheredUnits> gathered;      // of the current one
+  std::vector<Part> parts;                        // of each open document
+  std::shared_ptr<const GatheredUnits> gathered;  // of the current one
   int current = -1;
   ColourBy colouring = ColourBy::phase;
 

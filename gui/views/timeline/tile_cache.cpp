@@ -1,18 +1,17 @@
 #include "gui/views/timeline/tile_cache.hpp"
 
+#include <QMetaObject>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
 
-#include <QMetaObject>
-
 namespace foreshard::gui {
 namespace {
 
 std::size_t size_of(const Tile& tile) {
-  return static_cast<std::size_t>(tile.image.sizeInBytes()) + tile.labels.size() * sizeof(BoxLabel) +
-         sizeof(Tile);
+  return static_cast<std::size_t>(tile.image.sizeInBytes()) +
+         tile.labels.size() * sizeof(BoxLabel) + sizeof(Tile);
 }
 
 }  // namespace
@@ -36,6 +35,10 @@ void TileCache::reset(Fill fill) {
   index_.clear();
   tiles_of_scale_.clear();
   bytes_ = 0;
+  renew(std::move(fill));
+}
+
+void TileCache::renew(Fill fill) {
   const std::lock_guard lock(mutex_);
   ++generation_;
   fill_ = fill ? std::make_shared<const Fill>(std::move(fill)) : nullptr;
@@ -52,7 +55,7 @@ void TileCache::request(const std::vector<TileKey>& wanted, std::size_t urgent) 
   if (!fill_) return;
   for (std::size_t n = wanted.size(); n-- > 0;) {
     const TileKey& key = wanted[n];
-    if (index_.count(key) != 0) continue;
+    if (is_fresh(key)) continue;
     if (begun_.count(key) == 0) queue_.push_back(key);
     if (n < urgent) urgent_.insert(key);
   }
@@ -73,11 +76,15 @@ void TileCache::work() {
     lock.lock();
     if (generation != generation_) continue;
     urgent_.erase(key);
-    done_.emplace_back(key, std::move(tile));
+    done_.push_back({key, std::move(tile), generation});
     progress_.notify_all();
     if (!std::exchange(is_announced_, true)) {
       QMetaObject::invokeMethod(
-          this, [this] { if (take()) Q_EMIT delivered(); }, Qt::QueuedConnection);
+          this,
+          [this] {
+            if (take()) Q_EMIT delivered();
+          },
+          Qt::QueuedConnection);
     }
   }
   --workers_;
@@ -89,7 +96,7 @@ bool TileCache::take() {
     const std::lock_guard lock(mutex_);
     is_announced_ = false;
     done = std::exchange(done_, {});
-    for (const Entry& entry : done) begun_.erase(entry.first);
+    for (const Entry& entry : done) begun_.erase(entry.key);
   }
   for (Entry& entry : done) insert(std::move(entry));
   return !done.empty();
@@ -98,7 +105,7 @@ bool TileCache::take() {
 void TileCache::wait(int milliseconds) {
   {
     std::unique_lock lock(mutex_);
-    for (const Entry& entry : done_) urgent_.erase(entry.first);
+    for (const Entry& entry : done_) urgent_.erase(entry.key);
     progress_.wait_for(lock, std::chrono::milliseconds(milliseconds),
                        [this] { return urgent_.empty(); });
   }
@@ -109,7 +116,13 @@ const Tile* TileCache::find(const TileKey& key) {
   const auto known = index_.find(key);
   if (known == index_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, known->second);
-  return &known->second->second;
+  return &known->second->tile;
+}
+
+// The generation is changed by the window's thread alone, whose question this is.
+bool TileCache::is_fresh(const TileKey& key) const {
+  const auto known = index_.find(key);
+  return known != index_.end() && known->second->generation == generation_;
 }
 
 std::vector<double> TileCache::scales_near(double ns_per_pixel) const {
@@ -127,19 +140,19 @@ bool TileCache::is_busy() const {
 }
 
 void TileCache::insert(Entry entry) {
-  if (index_.count(entry.first) != 0) return;
-  bytes_ += size_of(entry.second);
-  ++tiles_of_scale_[entry.first.ns_per_pixel];
+  if (const auto known = index_.find(entry.key); known != index_.end()) forget(known->second);
+  bytes_ += size_of(entry.tile);
+  ++tiles_of_scale_[entry.key.ns_per_pixel];
   entries_.push_front(std::move(entry));
-  index_[entries_.front().first] = entries_.begin();
+  index_[entries_.front().key] = entries_.begin();
   while (bytes_ > limit_ && entries_.size() > 1) forget(std::prev(entries_.end()));
 }
 
 void TileCache::forget(std::list<Entry>::iterator entry) {
-  const double scale = entry->first.ns_per_pixel;
+  const double scale = entry->key.ns_per_pixel;
   if (--tiles_of_scale_[scale] == 0) tiles_of_scale_.erase(scale);
-  bytes_ -= size_of(entry->second);
-  index_.erase(entry->first);
+  bytes_ -= size_of(entry->tile);
+  index_.erase(entry->key);
   entries_.erase(entry);
 }
 

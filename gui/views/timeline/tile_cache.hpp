@@ -3,9 +3,14 @@
 // A tile is 512 device pixels of one row at one scale, counted from the trace's begin: panning finds
 // the tiles that are there. Worker threads fill missing tiles, what was asked for last first; results
 // of an older generation (another theme, another document) are dropped. While the scale changes, tiles
-// of the nearest scale stand in, stretched.
+// of the nearest scale stand in, stretched; while what is marked changes, those that do not show it yet.
 #pragma once
 
+#include <QColor>
+#include <QImage>
+#include <QObject>
+#include <QString>
+#include <QThreadPool>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -14,12 +19,6 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
-
-#include <QColor>
-#include <QImage>
-#include <QObject>
-#include <QString>
-#include <QThreadPool>
 
 #include "traces/intervals.hpp"
 
@@ -61,6 +60,8 @@ class TileCache : public QObject {
 
   // Forgets all tiles; new ones are made by `fill`.
   void reset(Fill fill);
+  // The same, but until a new one is there the old one stays.
+  void renew(Fill fill);
   // Asks for these, most urgent first, in place of what was asked for before and is not begun. The
   // first `urgent` of them are what wait() waits for.
   void request(const std::vector<TileKey>& wanted, std::size_t urgent = 0);
@@ -68,6 +69,7 @@ class TileCache : public QObject {
   void wait(int milliseconds);
 
   const Tile* find(const TileKey& key);
+  bool is_fresh(const TileKey& key) const;  // there, and of the newest fill
   // The scales of which there are tiles, nearest to this one first.
   std::vector<double> scales_near(double ns_per_pixel) const;
 
@@ -78,7 +80,11 @@ class TileCache : public QObject {
   void delivered();
 
  private:
-  using Entry = std::pair<TileKey, Tile>;
+  struct Entry {
+    TileKey key;
+    Tile tile;
+    std::uint64_t generation = 0;  // of the fill that made it
+  };
 
   void work();
   bool take();  // finished tiles into the cache; whether there were any

@@ -58,7 +58,8 @@ void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels) {
   for (const auto& [box, label] : labels) {
     const QString text = text_for(*label, box.width());
     draw_label(painter, label->is_left ? box.adjusted(kPadding, 0, 0, 0) : box,
-               label->is_left ? Qt::AlignLeft : Qt::AlignHCenter, text, Text::secondary, label->ink);
+               label->is_left ? Qt::AlignLeft : Qt::AlignHCenter, text, Text::secondary,
+               label->ink);
   }
 }
 
@@ -103,7 +104,7 @@ std::vector<TileKey> TileLayer::missing(const PixelGrid& grid, const TileRow& ro
   std::vector<TileKey> keys;
   for (std::int64_t n = tile_of(grid.first); n <= tile_of(grid.first + grid.count - 1); ++n) {
     const TileKey key{grid.ns_per_pixel, row.id, n};
-    if (cache_.find(key) == nullptr) keys.push_back(key);
+    if (!cache_.is_fresh(key)) keys.push_back(key);
   }
   return keys;
 }

@@ -1,14 +1,11 @@
 #include "gui/views/timeline/timeline_canvas.hpp"
 
+#include <QPaintEvent>
+#include <QScrollBar>
 #include <algorithm>
 #include <cmath>
 
-#include <QAccessible>
-#include <QPaintEvent>
-#include <QScrollBar>
-
 #include "gui/paint/theme.hpp"
-#include "gui/views/timeline/canvas_accessible.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -19,7 +16,6 @@ constexpr double kMinimapHeight = 44, kRulerHeight = 24;
 
 TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
     : QAbstractScrollArea(parent), session_(session), scene_(session), motion_(session.axis()) {
-  install_canvas_accessible();  // before the name, which asks for the interface
   setAccessibleName(tr("Timeline"));
   setFocusPolicy(Qt::StrongFocus);
   setFrameShape(QFrame::NoFrame);
@@ -33,13 +29,12 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   const auto repaint = [this] { viewport()->update(); };
   connect(&session.axis(), &TimeAxis::changed, this, &TimelineCanvas::follow_axis);
   connect(&session.selection(), &Selection::event_changed, this, [this] {
-    QAccessibleEvent event(this, QAccessible::Selection);
-    QAccessible::updateAccessibility(&event);
+    announce_selection(this);
+    if (isVisible()) reveal_selection();
     viewport()->update();
   });
   connect(&session.selection(), &Selection::range_changed, this, repaint);
-  connect(&session.selection(), &Selection::cursor_changed, this,
-          &TimelineCanvas::follow_cursor);
+  connect(&session.selection(), &Selection::cursor_changed, this, &TimelineCanvas::follow_cursor);
   connect(&session.selection(), &Selection::marks_changed, this, repaint);
   connect(&session.selection(), &Selection::rank_changed, this, &TimelineCanvas::take_document);
   connect(&session, &Session::current_changed, this, &TimelineCanvas::take_document);
@@ -50,7 +45,8 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
     viewport()->update();
     tell_busy();
   });
-  connect(&scene_, &Scene::changed, this, &TimelineCanvas::take_appearance);
+  connect(&scene_, &Scene::changed, this, &TimelineCanvas::take_content);
+  connect(&scene_, &Scene::busy_changed, this, &TimelineCanvas::tell_busy);
   connect(&figures_, &RowFigures::changed, this, [this] {
     viewport()->update();
     tell_busy();
@@ -74,16 +70,23 @@ void TimelineCanvas::take_document() {
 }
 
 void TimelineCanvas::take_appearance() {
+  tiles_.reset(tile_fill());
   minimap_.forget();
-  reset_tiles();
   lay_out();
 }
 
-void TimelineCanvas::reset_tiles() {
+// What is drawn has changed, but not so much that what there is would not do until the new is there.
+void TimelineCanvas::take_content() {
+  tiles_.renew(tile_fill());
+  minimap_.forget();
+  lay_out();
+}
+
+TileCache::Fill TimelineCanvas::tile_fill() const {
   PixelGrid pixels;
   pixels.origin_ns = session_.axis().bounds().start_ns;
   pixels.ratio = devicePixelRatioF();
-  tiles_.reset([content = scene_.content(), &colours = theme(), pixels](const TileKey& key) {
+  return [content = scene_.content(), &colours = theme(), pixels](const TileKey& key) {
     PixelGrid grid = pixels;
     grid.ns_per_pixel = key.ns_per_pixel;
     const std::int64_t first = key.index * kTileWidth;
@@ -91,9 +94,7 @@ void TimelineCanvas::reset_tiles() {
     const LaneShapes shapes = content->shapes(row, {grid.ns(first), grid.ns(first + kTileWidth)},
                                               key.ns_per_pixel, colours);
     return paint_tile(shapes, grid, first, kTileWidth, content->height_of(row), colours);
-  });
-  minimap_.forget();
-  viewport()->update();
+  };
 }
 
 void TimelineCanvas::follow_axis() {
@@ -233,9 +234,19 @@ QString TimelineCanvas::row_text(std::size_t index) const {
   return figure.isEmpty() ? row.title : row.title + QLatin1Char('\t') + figure;
 }
 
-QRectF TimelineCanvas::selection_box() const {
+int TimelineCanvas::accessible_rows() const {
+  return static_cast<int>(scene_.rows().size());
+}
+
+AccessibleItem TimelineCanvas::accessible_row(int row) const {
+  const auto index = static_cast<std::size_t>(row);
+  return {row_text(index), row_box(scene_.rows()[index])};
+}
+
+std::optional<AccessibleItem> TimelineCanvas::accessible_selection() const {
   const auto& event = session_.selection().event();
-  return event ? event_box(*event) : QRectF();
+  const QRectF box = event ? event_box(*event) : QRectF();
+  return box.isEmpty() ? std::nullopt : std::optional(AccessibleItem{as_text(), box});
 }
 
 }  // namespace foreshard::gui

@@ -6,12 +6,12 @@
 // canvas_mouse, and canvas_commands for what they bring about; canvas_paint draws.
 #pragma once
 
-#include <optional>
-
 #include <QAbstractScrollArea>
 #include <QTimer>
+#include <optional>
 
 #include "gui/models/session/session.hpp"
+#include "gui/views/base/accessible_canvas.hpp"
 #include "gui/views/timeline/memory_strip.hpp"
 #include "gui/views/timeline/minimap.hpp"
 #include "gui/views/timeline/row_figures.hpp"
@@ -23,7 +23,7 @@
 
 namespace foreshard::gui {
 
-class TimelineCanvas : public QAbstractScrollArea {
+class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   Q_OBJECT
  public:
   explicit TimelineCanvas(Session& session, QWidget* parent = nullptr);
@@ -37,11 +37,9 @@ class TimelineCanvas : public QAbstractScrollArea {
 
   Scene& scene() { return scene_; }
   const Scene& scene() const { return scene_; }
-  // Where things are, in the viewport; tests and assistive technology ask too.
+  // Where things are, in the viewport; tests ask too.
   QRectF row_box(const SceneRow& row) const;
   QRectF event_box(EventId event) const;  // empty: not in view
-  QRectF selection_box() const;
-  QString row_text(std::size_t row) const;  // title and figure
   QRectF minimap_box() const;
   QRectF ruler_box() const;
   QRectF rows_box() const;
@@ -49,8 +47,13 @@ class TimelineCanvas : public QAbstractScrollArea {
   QRectF card_box() const { return card_box_; }
   std::size_t current_lane() const { return current_lane_; }
 
+  int accessible_rows() const override;
+  AccessibleItem accessible_row(int row) const override;
+  std::optional<AccessibleItem> accessible_selection() const override;
+
  Q_SIGNALS:
   void busy_changed();
+  void search_left();  // its hits are to be marked no longer
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -125,12 +128,15 @@ class TimelineCanvas : public QAbstractScrollArea {
   // Follow the session:
   void take_document();
   void take_appearance();
-  void reset_tiles();
+  void take_content();
+  TileCache::Fill tile_fill() const;
+  void reveal_selection();
   void follow_axis();
   void follow_cursor();
   void lay_out();
   void tell_busy();
 
+  QString row_text(std::size_t row) const;  // title and figure
   QRectF minimap_lanes() const;
   QRectF lanes_of(const QRectF& box) const;  // without the header
   PixelGrid grid() const;

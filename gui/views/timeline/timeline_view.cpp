@@ -15,6 +15,7 @@ TimelineView::TimelineView(Session& session, QWidget* parent)
   setFocusProxy(canvas_);
   strip_->hide();  // until the window shows it
   connect(canvas_, &TimelineCanvas::busy_changed, this, &View::busy_changed);
+  connect(canvas_, &TimelineCanvas::search_left, this, &TimelineView::search_left);
   connect(&session.axis(), &TimeAxis::changed, this, &View::status_changed);
   const auto take = [this] {
     const DocumentPtr document = this->session().current();
@@ -59,7 +60,7 @@ std::vector<KeyHelp> TimelineView::keys() const {
       {tr("Memory clock"), tr("T")},
       {tr("Peak of memory"), tr("K")},
       {tr("Copy as text"), tr("Ctrl+C")},
-      {tr("Clear range, then selection"), tr("Esc")},
+      {tr("Clear the search, then the range, then the selection"), tr("Esc")},
   };
 }
 

@@ -21,6 +21,15 @@ class TimelineView : public View {
 
   TimelineCanvas& canvas() { return *canvas_; }
 
+  // What a search found in a document; null: none is made.
+  void show_hits(const DocumentPtr& document, std::shared_ptr<const Hits> hits) {
+    canvas_->scene().show_hits(document, std::move(hits));
+  }
+  void show_critical_path(bool shows) { canvas_->scene().show_critical_path(shows); }
+
+ Q_SIGNALS:
+  void search_left();
+
  private:
   TimelineCanvas* canvas_;
   FigureStrip* strip_;

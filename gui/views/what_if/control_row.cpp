@@ -49,6 +49,8 @@ void ControlRow::set_error(const QString& sentence) {
 }
 
 void ControlRow::set_unused(const QString& why) {
+  if (why == why_unused_) return;
+  why_unused_ = why;
   if (is_wide_) setVisible(why.isEmpty());
   control_->setEnabled(why.isEmpty());
   label_->set_role(why.isEmpty() ? Role::text : Role::text3);

@@ -32,6 +32,7 @@ class ControlRow : public PaintedWidget {
   TextLabel* label_;
   TextLabel* error_;
   bool is_changed_ = false;
+  QString why_unused_;
 };
 
 }  // namespace foreshard::gui

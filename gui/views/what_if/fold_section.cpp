@@ -17,6 +17,7 @@ class FoldSection::Header : public QAbstractButton {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   }
   void set_summary(const QString& summary) {
+    if (summary == summary_) return;
     summary_ = summary;
     update();
   }

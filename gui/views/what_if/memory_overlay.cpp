@@ -15,23 +15,6 @@ namespace {
 
 constexpr std::int64_t kGibibyte = std::int64_t{1} << 30;
 
-// Steps, one point a pixel at most: of several in a pixel the highest.
-QPolygonF steps(const std::vector<MemoryStep>& curve, double end, const auto& x, const auto& y) {
-  QPolygonF line;
-  double column = -1, previous = y(curve.front().allocated);
-  for (const MemoryStep& step : curve) {
-    const double here = std::round(x(step.position) * 2) / 2, level = y(step.allocated);
-    if (here > column) {
-      line << QPointF(here, previous) << QPointF(here, level);
-      column = here;
-    } else {
-      line.back().setY(std::min(line.back().y(), level));
-    }
-    previous = level;
-  }
-  return line << QPointF(end, previous);
-}
-
 }  // namespace
 
 MemoryOverlay::MemoryOverlay(QWidget* parent) : PaintedWidget(parent) {
@@ -46,6 +29,7 @@ void MemoryOverlay::set_variants(std::vector<Variant> variants) {
 }
 
 void MemoryOverlay::set_stale(bool is_stale) {
+  if (is_stale == is_stale_) return;
   is_stale_ = is_stale;
   update();
 }
@@ -105,39 +89,53 @@ void MemoryOverlay::paint_axes(QPainter& painter) const {
   }
 }
 
-void MemoryOverlay::paint_curve(QPainter& painter, const Variant& variant) const {
+double MemoryOverlay::end_of(const Variant& variant) const {
   const Outcome& outcome = *variant.outcome;
-  if (outcome.curve.empty()) return;
-  const double end = outcome.fits ? x_of(variant, outcome.curve_length)
-                                  : x_of(variant, outcome.curve.back().position);
-  QPolygonF line = steps(
-      outcome.curve, end, [&](std::int64_t at) { return x_of(variant, at); },
-      [this](std::int64_t bytes) { return y_of(bytes); });
+  return x_of(variant, outcome.fits ? outcome.curve_length : outcome.curve.back().position);
+}
+
+// One column a device pixel: of several levels in it the highest.
+StepColumns MemoryOverlay::columns_of(const Variant& variant) const {
+  const std::vector<MemoryStep>& curve = variant.outcome->curve;
+  StepColumns columns{area().left(), 1 / devicePixelRatioF(), {}};
+  const double most = std::max(1.0, (end_of(variant) - columns.left) / columns.width);
+  columns.y.reserve(static_cast<std::size_t>(most));
+  double level = y_of(curve.front().allocated);
+  for (const MemoryStep& step : curve) {
+    const double at = (x_of(variant, step.position) - columns.left) / columns.width;
+    const auto column = static_cast<std::size_t>(std::clamp(at, 0.0, most - 1));
+    columns.y.resize(std::max(columns.y.size(), column), level);
+    level = y_of(step.allocated);
+    if (columns.y.size() == column) {
+      columns.y.push_back(level);
+    } else {
+      columns.y[column] = std::min(columns.y[column], level);
+    }
+  }
+  columns.y.resize(static_cast<std::size_t>(most), level);
+  return columns;
+}
+
+void MemoryOverlay::paint_curve(QPainter& painter, const Variant& variant) const {
+  if (variant.outcome->curve.empty()) return;
+  const StepColumns columns = columns_of(variant);
   if (variant.place == 0) {
-    QPolygonF filled = line;
-    filled << QPointF(end, area().bottom()) << QPointF(line.front().x(), area().bottom());
     QColor fill = theme()[Role::text3];
     fill.setAlphaF(0.14F);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(fill);
-    painter.drawPolygon(filled);
+    fill_below(painter, columns, area().bottom(), fill);
   }
-  painter.setBrush(Qt::NoBrush);
-  painter.setPen(line_of(variant));
-  painter.drawPolyline(line);
-  if (!outcome.fits) {
-    painter.setPen(QPen(theme()[Role::error], 2));
-    painter.drawLine(QPointF(end, line.back().y()), QPointF(end, area().top()));
+  draw_step_line(painter, columns, pen_of(variant));
+  if (!variant.outcome->fits) {
+    painter.fillRect(QRectF(columns.right(), area().top(), 2, columns.y.back() - area().top()),
+                     theme()[Role::error]);
   }
 }
 
 void MemoryOverlay::paint_badge(QPainter& painter, const Variant& variant) const {
   const Outcome& outcome = *variant.outcome;
   if (outcome.curve.empty()) return;
-  const double end =
-      x_of(variant, outcome.fits ? outcome.curve_length : outcome.curve.back().position);
-  const double x =
-      std::min(end, area().left() + area().width() * (0.44 + 0.07 * (variant.place % 4)));
+  const double x = std::min(end_of(variant),
+                            area().left() + area().width() * (0.44 + 0.07 * (variant.place % 4)));
   std::int64_t bytes = outcome.curve.front().allocated;
   for (const MemoryStep& step : outcome.curve) {
     if (x_of(variant, step.position) > x) break;
@@ -174,7 +172,6 @@ void MemoryOverlay::paintEvent(QPaintEvent*) {
   if (variants_.empty()) return;
   paint_axes(painter);
   if (is_stale_) painter.setOpacity(0.55);
-  painter.setRenderHint(QPainter::Antialiasing);
   for (auto variant = variants_.rbegin(); variant != variants_.rend(); ++variant) {
     paint_curve(painter, *variant);
   }

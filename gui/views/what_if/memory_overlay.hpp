@@ -26,6 +26,8 @@ class MemoryOverlay : public PaintedWidget {
   QRectF area() const;
   double x_of(const Variant& variant, std::int64_t position) const;
   double y_of(std::int64_t bytes) const;
+  double end_of(const Variant& variant) const;
+  StepColumns columns_of(const Variant& variant) const;
   void measure();
   void paint_axes(QPainter& painter) const;
   void paint_curve(QPainter& painter, const Variant& variant) const;

@@ -27,6 +27,7 @@ NotchedSlider::NotchedSlider(QWidget* parent) : PaintedWidget(parent) {
 }
 
 void NotchedSlider::set_notches(QStringList notches, int current) {
+  if (notches == notches_ && current == current_) return;
   if (notches != notches_) misfits_.clear();
   notches_ = std::move(notches);
   current_ = current;
@@ -34,6 +35,7 @@ void NotchedSlider::set_notches(QStringList notches, int current) {
 }
 
 void NotchedSlider::set_misfits(std::vector<QString> reasons) {
+  if (reasons == misfits_) return;
   misfits_ = std::move(reasons);
   update();
 }

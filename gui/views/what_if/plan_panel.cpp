@@ -7,7 +7,7 @@
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/what_if/choice_list.hpp"
+#include "gui/views/base/choice_list.hpp"
 #include "models/hardware/hardware.hpp"
 #include "models/plan/plan_effects.hpp"
 
@@ -169,8 +169,12 @@ void PlanPanel::show_run() {
   if (models_->findText(model) < 0) models_->addItem(model);
   models_->setCurrentText(model);
   const CostBasisPtr& start = what_if_.start().costs;
-  if (machines_->itemData(0).toString().isEmpty()) machines_->removeItem(0);
-  if (start->table) machines_->insertItem(0, start->name, QString());
+  const QString fitted = start->table ? start->name : QString();
+  const QString offered = machines_->itemData(0).isNull() ? machines_->itemText(0) : QString();
+  if (fitted != offered) {
+    if (!offered.isEmpty()) machines_->removeItem(0);
+    if (!fitted.isEmpty()) machines_->insertItem(0, fitted);
+  }
   machines_->setCurrentIndex(settings.costs->table ? 0
                                                    : machines_->findData(QString::fromStdString(
                                                          settings.costs->machine->id)));

@@ -38,6 +38,7 @@ void StepBars::set_variants(std::vector<Variant> variants) {
 }
 
 void StepBars::set_stale(bool is_stale) {
+  if (is_stale == is_stale_) return;
   is_stale_ = is_stale;
   update();
 }

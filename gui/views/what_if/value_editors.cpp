@@ -4,7 +4,7 @@
 #include <QSignalBlocker>
 
 #include "gui/models/what_if/outcome_text.hpp"
-#include "gui/views/what_if/choice_list.hpp"
+#include "gui/views/base/choice_list.hpp"
 
 namespace foreshard::gui {
 namespace {

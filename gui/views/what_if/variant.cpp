@@ -19,7 +19,8 @@ QColor grey_of(int place) {
 std::vector<Variant> variants_of(const WhatIf& what_if) {
   std::vector<Variant> variants;
   if (what_if.outcome() != nullptr) {
-    variants.push_back({WhatIf::tr("Now"), what_if.name(), what_if.outcome(), 0});
+    const QString name = what_if.name_of(what_if.outcome()->settings);
+    variants.push_back({WhatIf::tr("Now"), name, what_if.outcome(), 0});
   }
   int place = 0;
   for (const Pin& pin : what_if.pins()) {
@@ -28,10 +29,10 @@ std::vector<Variant> variants_of(const WhatIf& what_if) {
   return variants;
 }
 
-QPen line_of(const Variant& variant) {
-  QPen pen(grey_of(variant.place), variant.place == 0 ? 2 : 1.6);
-  if (variant.place % 3 == 2) pen.setDashPattern({4, 2.5});
-  if (variant.place % 3 == 0 && variant.place > 0) pen.setDashPattern({1.5, 2});
+StepPen pen_of(const Variant& variant) {
+  StepPen pen{grey_of(variant.place), variant.place == 0 ? 2 : 1.6};
+  if (variant.place % 3 == 2) pen.dash = 6, pen.gap = 4;
+  if (variant.place % 3 == 0 && variant.place > 0) pen.dash = pen.gap = 3;
   return pen;
 }
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <QPainter>
-#include <QPen>
 #include <vector>
 
 #include "gui/models/what_if/what_if.hpp"
+#include "gui/paint/step_line.hpp"
 
 namespace foreshard::gui {
 
@@ -20,7 +20,7 @@ struct Variant {
 // The present answer first, where there is one.
 std::vector<Variant> variants_of(const WhatIf& what_if);
 
-QPen line_of(const Variant& variant);
+StepPen pen_of(const Variant& variant);
 double badge_width(const QString& letter);
 void draw_badge(QPainter& painter, QPointF centre, const Variant& variant);
 // A title and, in grey, what it is about, on one line from the left.

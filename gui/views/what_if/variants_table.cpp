@@ -30,10 +30,10 @@ VariantsTable::VariantsTable(QWidget* parent) : PaintedWidget(parent) {
 }
 
 void VariantsTable::set_variants(std::vector<Variant> variants) {
+  if (variants.size() != variants_.size()) updateGeometry();
   variants_ = std::move(variants);
   current_ = std::clamp(current_, 0, std::max(0, static_cast<int>(variants_.size()) - 1));
   setAccessibleDescription(as_text());
-  updateGeometry();
   update();
 }
 

@@ -9,8 +9,8 @@
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
+#include "gui/views/base/choice_list.hpp"
 #include "gui/views/what_if/answer_figures.hpp"
-#include "gui/views/what_if/choice_list.hpp"
 
 namespace foreshard::gui {
 
@@ -29,10 +29,8 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   figures_->set_margin(24);
   lay_out();
   add_shortcuts();
-  connect(&what_if_, &WhatIf::settings_changed, this, [this] {
-    show_answer();
-    show_surroundings();
-  });
+  connect(&what_if_, &WhatIf::settings_changed, this, &WhatIfView::show_surroundings);
+  connect(&what_if_, &WhatIf::outdated_changed, this, &WhatIfView::show_age);
   connect(&what_if_, &WhatIf::outcome_changed, this, &WhatIfView::show_answer);
   connect(&what_if_, &WhatIf::pins_changed, this, &WhatIfView::show_answer);
   connect(&what_if_, &WhatIf::surroundings_changed, this, &WhatIfView::show_surroundings);
@@ -169,21 +167,25 @@ void WhatIfView::start() {
 }
 
 void WhatIfView::show_answer() {
-  const bool is_stale = what_if_.is_stale();
   const std::vector<Variant> variants = variants_of(what_if_);
   memory_->set_variants(variants);
   bars_->set_variants(variants);
   variants_->set_variants(variants);
   sweep_->set_variants(variants);
-  memory_->set_stale(is_stale);
-  bars_->set_stale(is_stale);
-  figures_->set_stale(is_stale);
-  sentence_->set_stale(is_stale);
+  show_age();
   if (what_if_.outcome() != nullptr) {
     figures_->set_figures(answer_figures(*what_if_.outcome(), what_if_.pins()));
     sentence_->set_sentence(answer_sentence(what_if_));
   }
   Q_EMIT status_changed();
+}
+
+void WhatIfView::show_age() {
+  const bool is_outdated = what_if_.is_outdated();
+  memory_->set_stale(is_outdated);
+  bars_->set_stale(is_outdated);
+  figures_->set_stale(is_outdated);
+  sentence_->set_stale(is_outdated);
 }
 
 void WhatIfView::show_surroundings() {

@@ -51,6 +51,7 @@ class WhatIfView : public View {
   QWidget* sweep_choices();
   void start();
   void show_answer();
+  void show_age();  // whether the answer is outdated
   void show_surroundings();
   void ask_where_to_save();
   void ask_what_to_load();

@@ -1,45 +1,11 @@
 // The comparison view driven by real keys and mouse.
-#include "gui/views/compare/compare_view.hpp"
-
-#include <QtTest>
-
-#include <gtest/gtest.h>
-
 #include "gui/views/base/segmented_control.hpp"
-#include "gui/views/base/sentence_strip.hpp"
-#include "gui/views/compare/causes_table.hpp"
-#include "gui/views/compare/compare_canvas.hpp"
-#include "tests/gui/compare/two_runs.hpp"
+#include "tests/gui/compare/shown_comparison.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-class CompareViewTest : public testing::Test {
- protected:
-  CompareViewTest() : view(session) {
-    view.resize(1200, 900);
-    view.show();
-  }
-
-  void open_both() {
-    tests::TwoRuns runs = tests::two_runs();
-    session.add(
-        make_document(std::move(runs.baseline), Source::measured, QStringLiteral("run"), {}));
-    session.add(make_document(std::move(runs.candidate), Source::predicted,
-                              QStringLiteral("foreseen"), {}));
-    wait();
-  }
-  void wait() {
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !view.is_busy(); }, 30000));
-    QCoreApplication::processEvents();
-  }
-  CompareCanvas& canvas() { return *view.findChild<CompareCanvas*>(); }
-  CausesTable& causes() { return *view.findChild<CausesTable*>(); }
-  const Sentence& sentence() { return qobject_cast<SentenceStrip*>(view.strip())->sentence(); }
-
-  Session session;
-  CompareView view;
-};
+using CompareViewTest = ShownComparison;
 
 TEST_F(CompareViewTest, SaysHowToOpenASecondTrace) {
   EXPECT_FALSE(view.is_busy());
@@ -69,6 +35,22 @@ TEST_F(CompareViewTest, AnswersInWordsAndDrawsAllArrangements) {
     EXPECT_FALSE(view.grab().isNull());
   }
   EXPECT_EQ(canvas().arrangement(), Arrangement::overlay);
+}
+
+TEST_F(CompareViewTest, DifferencesHaveRoomInAnyWindow) {
+  open_both();
+  for (const QSize size : {QSize(680, 500), QSize(960, 700), QSize(1280, 900), QSize(2240, 1330)}) {
+    view.resize(size);
+    QCoreApplication::processEvents();
+    EXPECT_GE(causes().columnWidth(CausesModel::difference), 150) << size.width();
+    EXPECT_FALSE(causes().isColumnHidden(CausesModel::candidate));
+    EXPECT_LE(canvas().width(), size.width());
+    // The table begins where the canvas ends.
+    const int canvas_end = canvas().mapTo(&view, QPoint(0, canvas().sizeHint().height())).y();
+    const int table_top = causes().mapTo(&view, QPoint(0, 0)).y();
+    EXPECT_LT(table_top - canvas_end, 60) << size.height();
+  }
+  EXPECT_FALSE(causes().isColumnHidden(CausesModel::category));
 }
 
 TEST_F(CompareViewTest, BracketsWalkFromTheWorstDifferenceOn) {

@@ -1,49 +1,29 @@
 // The memory view driven by real keys and mouse.
-#include "gui/views/memory/memory_view.hpp"
-
-#include <QtTest>
 #include <memory>
-
-#include <gtest/gtest.h>
 
 #include "models/llama/llama_config.hpp"
 #include "simulator/predict/prediction.hpp"
-#include "tests/gui/memory/random_memory.hpp"
+#include "tests/gui/memory/shown_memory.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-void wait_for(const MemoryView& view) {
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !view.is_busy(); }, 30000));
-  QCoreApplication::processEvents();  // lays out what the results changed
+using MemoryViewTest = ShownMemory;
+
+// A prediction of a tiny model on a device that is too small, or large enough.
+DocumentPtr predicted(std::int64_t device_memory) {
+  Plan plan;
+  plan.batch.micro_batch = 4;
+  const auto job = make_job(*load_llama_config("llama-tiny-3m"), plan, "plan", 2);
+  simulator::PredictionOptions options;
+  options.keeps_memory_records = true;
+  options.device_memory = device_memory;
+  auto run = std::make_shared<PredictedRun>(PredictedRun{*job, simulator::predict(*job, options)});
+  auto document = std::make_shared<Document>(
+      *make_document(simulator::to_trace(*job, run->prediction, "test"), Source::what_if, {}, {}));
+  document->run = run;
+  return document;
 }
-
-// A session with what-ifs of a tiny model, and the view of it in a window.
-class MemoryViewTest : public testing::Test {
- protected:
-  MemoryViewTest() : view(session) {
-    view.resize(1100, 800);
-    view.show();
-    view.inspector()->resize(320, 800);
-    view.inspector()->show();
-  }
-
-  void show(traces::Trace trace, Source source = Source::measured) {
-    session.add(make_document(std::move(trace), source, QStringLiteral("run.fst"), {}));
-    wait_for(view);
-  }
-  void show_random() { show(tests::random_memory(2000, 4)); }
-  void press(int key, Qt::KeyboardModifiers modifiers = {}) {
-    QTest::keyClick(&view, static_cast<Qt::Key>(key), modifiers);
-    wait_for(view);
-  }
-  MemoryInspector& inspector() { return *qobject_cast<MemoryInspector*>(view.inspector()); }
-  const Sentence& sentence() { return qobject_cast<SentenceStrip*>(view.strip())->sentence(); }
-  const MemoryCurve& curve() { return *view.memory()->curve(); }
-
-  Session session;
-  MemoryView view;
-};
 
 TEST_F(MemoryViewTest, OpensAtThePeakInTheDevicesTime) {
   show_random();
@@ -77,6 +57,18 @@ TEST_F(MemoryViewTest, TheSameStretchOfTimeIsShownInAnyWidth) {
                 2);
     session.axis().set_width(333);  // as a view that is not shown may
     EXPECT_EQ(session.axis().width(), view.canvas().plot_area().width());
+  }
+}
+
+TEST_F(MemoryViewTest, TheLegendNamesEveryCategoryInAnyWidth) {
+  session.add(predicted(std::int64_t{1} << 30));
+  wait_for(view);
+  auto& legend = *view.findChild<MemoryLegend*>();
+  EXPECT_GT(legend.heightForWidth(680), legend.heightForWidth(2400));
+  for (const int width : {680, 2400}) {
+    view.resize(width, 800);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(legend.height(), legend.heightForWidth(width));
   }
 }
 
@@ -213,21 +205,6 @@ TEST(MemoryViewAlone, ClosingWhileItLoadsIsClean) {
     session.add(make_document(tests::random_memory(20000, 1), Source::measured, {}, {}));
     EXPECT_TRUE(view->is_busy());
   }
-}
-
-// A prediction of a tiny model on a device that is too small, or large enough.
-DocumentPtr predicted(std::int64_t device_memory) {
-  Plan plan;
-  plan.batch.micro_batch = 4;
-  const auto job = make_job(*load_llama_config("llama-tiny-3m"), plan, "plan", 2);
-  simulator::PredictionOptions options;
-  options.keeps_memory_records = true;
-  options.device_memory = device_memory;
-  auto run = std::make_shared<PredictedRun>(PredictedRun{*job, simulator::predict(*job, options)});
-  auto document = std::make_shared<Document>(
-      *make_document(simulator::to_trace(*job, run->prediction, "test"), Source::what_if, {}, {}));
-  document->run = run;
-  return document;
 }
 
 TEST_F(MemoryViewTest, APredictionThatFitsSaysWhatIsToSpare) {

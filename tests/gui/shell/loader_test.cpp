@@ -1,6 +1,8 @@
 #include "gui/models/session/loader.hpp"
 
 #include <QSignalSpy>
+#include <QThreadPool>
+#include <tuple>
 
 #include "gui/models/session/growing_files.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
@@ -9,6 +11,17 @@ namespace foreshard::gui {
 namespace {
 
 using LoaderTest = ShellTest;
+
+// Some 300,000 events.
+traces::Trace large_trace() {
+  traces::Trace trace = traces::sample_trace();
+  const traces::EventList events = trace.events;
+  for (int n = 0; n < 17'000; ++n) {
+    trace.events.append(events.begin(), events.end());
+  }
+  traces::sort(trace);
+  return trace;
+}
 
 TEST_F(LoaderTest, FilesComeInTheOrderInWhichTheyWereAskedFor) {
   Loader loader;
@@ -39,6 +52,31 @@ TEST_F(LoaderTest, WhatIsCancelledDoesNotCome) {
   loader.open(write_trace());
   ASSERT_TRUE(QTest::qWaitFor([&] { return !loader.is_busy(); }, kSecondsMs));
   EXPECT_EQ(opened.count(), 1);
+}
+
+TEST_F(LoaderTest, WhatIsCancelledIsNotReadToItsEnd) {
+  const std::string path = write_trace("large.fst", large_trace());
+  Loader loader;
+  loader.open(path);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return loader.loading().done > 0; }, kSecondsMs));
+  EXPECT_TRUE(loader.loading().counts_events);
+  loader.cancel();
+  EXPECT_FALSE(loader.is_busy());
+  EXPECT_TRUE(QThreadPool::globalInstance()->waitForDone(kSecondsMs));
+
+  // As the loader asks for it: a stop while a tenth has been read.
+  std::stop_source stop;
+  std::int64_t read = 0, there = 0;
+  traces::ImportOptions options;
+  options.stop = stop.get_token();
+  options.on_progress = [&](std::int64_t done, std::int64_t total) {
+    std::tie(read, there) = std::pair(done, total);
+    if (done > total / 10) stop.request_stop();
+  };
+  const auto document = open_document(path, options);
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error().message, "was not read to its end; reading was stopped");
+  EXPECT_LT(read, there / 2);
 }
 
 TEST_F(LoaderTest, AFileThatCannotBeReadDoesNotKeepOthersBack) {

@@ -74,6 +74,8 @@ TEST(Sentences, ProgressHasPercentAndSize) {
   EXPECT_EQ(text(loading_text({QStringLiteral("run.json"), 0, 0, 0})), "Reading run.json");
   EXPECT_EQ(text(loading_text({QStringLiteral("run.json"), 1 << 20, 4 << 20, 0})),
             "Reading run.json: 25 % of 4.000 MiB");
+  EXPECT_EQ(text(loading_text({QStringLiteral("run.fst"), 412'000, 1'060'000, 0, true})),
+            "Reading run.fst: 412,000 of 1,060,000 events");
   EXPECT_EQ(text(loading_text({QStringLiteral("run.json"), 4, 4, 0})), "Looking through run.json");
 }
 
@@ -95,10 +97,10 @@ TEST(Sentences, NewerFilesNameBothFormats) {
 }
 
 TEST(Sentences, MemoryIsAskedForOnlyWhereItLacks) {
-  EXPECT_TRUE(memory_question(10, 20).isEmpty());
-  EXPECT_TRUE(memory_question(10, 0).isEmpty());  // not known
-  EXPECT_EQ(text(memory_question(std::int64_t{6} << 30, std::int64_t{3} << 30)),
-            "Opening needs about 6.000 GiB of memory; 3.000 GiB are free.");
+  EXPECT_TRUE(too_large_text(10, 20).isEmpty());
+  EXPECT_TRUE(too_large_text(10, 0).isEmpty());  // not known
+  EXPECT_EQ(text(too_large_text(std::int64_t{6} << 30, std::int64_t{3} << 30)),
+            "Opening needs about 6 GiB of memory; 3 GiB are free.");
 }
 
 }  // namespace

@@ -11,9 +11,9 @@ std::string refusal(const std::vector<std::string>& arguments) {
 }
 
 TEST(ViewerOptions, EverythingAtOnce) {
-  const auto options =
-      parse_viewer_options({"--render", "a.png", "--view=memory", "--size", "640x480", "--theme",
-                            "dark", "--range", "1.5ms..2s", "run.fst", "--", "--odd.fst"});
+  const auto options = parse_viewer_options({"--render", "a.png", "--view=memory", "--size",
+                                             "640x480", "--theme", "dark", "--range", "1.5ms..2s",
+                                             "--steps", "5..7", "run.fst", "--", "--odd.fst"});
   ASSERT_TRUE(options) << options.error().text();
   EXPECT_EQ(options->picture, "a.png");
   EXPECT_EQ(options->view, 1);
@@ -21,6 +21,7 @@ TEST(ViewerOptions, EverythingAtOnce) {
   EXPECT_EQ(options->theme, ThemeName::dark);
   ASSERT_TRUE(options->range);
   EXPECT_EQ(options->range->start_ns, 1'500'000);
+  EXPECT_EQ(options->steps, (traces::StepRange{5, 7}));
   EXPECT_EQ(options->range->end_ns, 2'000'000'000);
   EXPECT_EQ(options->files, (std::vector<std::string>{"run.fst", "--odd.fst"}));
   EXPECT_FALSE(options->needs_display());
@@ -35,7 +36,8 @@ TEST(ViewerOptions, NothingIsAWindow) {
 }
 
 TEST(ViewerOptions, WrongOnesAreRefusedInASentence) {
-  EXPECT_EQ(refusal({"--nonsense"}), "--nonsense: is no option; `foreshard-gui --help` lists them");
+  EXPECT_EQ(refusal({"--nonsense"}),
+            "--nonsense: is not an option; `foreshard-gui --help` lists them");
   EXPECT_EQ(refusal({"--view"}), "--view: has no value; `foreshard-gui --help` says what it takes");
   EXPECT_EQ(refusal({"--view", "plans"}),
             "--view: is \"plans\"; expected timeline, memory, whatif or compare");
@@ -45,8 +47,11 @@ TEST(ViewerOptions, WrongOnesAreRefusedInASentence) {
   for (const char* range : {"", "1..", "..2", "2..1", "1..1", "1h..2h", "nan..1", "1e300..2e300"}) {
     EXPECT_NE(refusal({"--range", range}), "accepted") << range;
   }
+  for (const char* steps : {"", "5", "5..", "..7", "7..5", "-1..4", "a..b", "1..99999999999"}) {
+    EXPECT_NE(refusal({"--steps", steps}), "accepted") << steps;
+  }
   EXPECT_EQ(refusal({"--render", "picture.jpeg"}),
-            "picture.jpeg: is no name of a picture; expected one that ends in .png or .svg");
+            "picture.jpeg: is not the name of a picture; expected one that ends in .png or .svg");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Every key of the timeline, pressed on the real widget.
 #include <QAccessible>
 #include <QClipboard>
+#include <QScrollBar>
 
 #include "tests/gui/timeline/shown_timeline.hpp"
 

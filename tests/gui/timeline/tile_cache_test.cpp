@@ -1,11 +1,10 @@
 // Tiles: asked for, made by workers, kept within a limit, and dropped when they are out of date.
-#include <atomic>
+#include "gui/views/timeline/tile_cache.hpp"
 
 #include <QtTest>
+#include <atomic>
 
 #include <gtest/gtest.h>
-
-#include "gui/views/timeline/tile_cache.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -19,7 +18,8 @@ Tile tile_of_colour(QRgb colour) {
 
 TEST(TileCache, WaitsForWhatIsUrgentAndDeliversTheRest) {
   TileCache cache;
-  cache.reset([](const TileKey& key) { return tile_of_colour(0xFF000000 + static_cast<QRgb>(key.index)); });
+  cache.reset(
+      [](const TileKey& key) { return tile_of_colour(0xFF000000 + static_cast<QRgb>(key.index)); });
   QSignalSpy delivered(&cache, &TileCache::delivered);
   cache.request({{1, 0, 1}, {1, 0, 2}}, 1);
   cache.wait(10'000);
@@ -58,6 +58,23 @@ TEST(TileCache, DropsWhatIsFinishedAfterAReset) {
   cache.wait(10'000);
   ASSERT_NE(cache.find({1, 0, 0}), nullptr);
   EXPECT_EQ(cache.find({1, 0, 0})->image.pixel(0, 0), 0xFF00FF00);
+}
+
+TEST(TileCache, KeepsATileUntilTheRenewedOneIsThere) {
+  TileCache cache;
+  cache.reset([](const TileKey&) { return tile_of_colour(0xFFFF0000); });
+  cache.request({{1, 0, 0}}, 1);
+  cache.wait(10'000);
+  const auto size = cache.bytes();
+  cache.renew([](const TileKey&) { return tile_of_colour(0xFF00FF00); });
+  EXPECT_FALSE(cache.is_fresh({1, 0, 0}));
+  ASSERT_NE(cache.find({1, 0, 0}), nullptr);
+  EXPECT_EQ(cache.find({1, 0, 0})->image.pixel(0, 0), 0xFFFF0000);
+  cache.request({{1, 0, 0}}, 1);
+  cache.wait(10'000);
+  EXPECT_TRUE(cache.is_fresh({1, 0, 0}));
+  EXPECT_EQ(cache.find({1, 0, 0})->image.pixel(0, 0), 0xFF00FF00);
+  EXPECT_EQ(cache.bytes(), size);
 }
 
 TEST(TileCache, EndsWhileItsWorkersAreBusy) {

@@ -61,9 +61,32 @@ TEST(Search, GoesThroughAllHitsInTheOrderOfTimeAndAround) {
   const Hits hits = found(*trace, "matmul");
   ASSERT_GT(hits.events().size(), 1u);
   std::optional<EventIndex> at;
-  for (const EventIndex event : hits.events()) EXPECT_EQ(at = hits.next(at, 1), event);
-  EXPECT_EQ(hits.next(at, 1), hits.events().front());
-  EXPECT_EQ(hits.next(hits.events().front(), -1), hits.events().back());
+  for (const EventIndex event : hits.events()) EXPECT_EQ(at = hits.next(*trace, at, 1), event);
+  EXPECT_EQ(hits.next(*trace, at, 1), hits.events().front());
+  EXPECT_EQ(hits.next(*trace, hits.events().front(), -1), hits.events().back());
+}
+
+TEST(Search, GoesOnFromAnEventThatIsNoHitToTheNextInTime) {
+  const auto trace = tests::random_events(1, 50, 11);
+  const Hits hits = found(*trace, "matmul");
+  ASSERT_FALSE(hits.events().empty());
+  const auto begin = [&](EventIndex event) {
+    return std::pair(trace->events[static_cast<std::size_t>(event)].start_ns, event);
+  };
+  for (EventIndex from = 0; from < static_cast<EventIndex>(trace->events.size()); ++from) {
+    EventIndex after = hits.events().front(), before = hits.events().back();
+    for (const EventIndex hit : hits.events()) {
+      if (begin(hit) < begin(from)) before = hit;
+    }
+    for (const EventIndex hit : hits.events()) {
+      if (begin(hit) > begin(from)) {
+        after = hit;
+        break;
+      }
+    }
+    EXPECT_EQ(hits.next(*trace, from, 1), after);
+    EXPECT_EQ(hits.next(*trace, from, -1), before);
+  }
 }
 
 TEST(Search, TellsWhatCannotBeRead) {

@@ -86,7 +86,7 @@ TEST(WhatIf, MovingAKeyChangesThatKeyAlone) {
   what_if.start_from(tiny_settings());
   what_if.set_value("checkpointing.mode", "\"full\"");
   EXPECT_EQ(what_if.changed_keys(), (std::vector<std::string>{"checkpointing.mode"}));
-  EXPECT_EQ(what_if.name(), QStringLiteral("Checkpointing full"));
+  EXPECT_EQ(what_if.name_of(what_if.settings()), QStringLiteral("Checkpointing full"));
 }
 
 TEST(WhatIf, UndoReturnsToTheEqualPlan) {
@@ -122,10 +122,30 @@ TEST(WhatIf, AWrongValueNamesItsKeyAndTheLastAnswerStays) {
   EXPECT_EQ(what_if.error()->field, "batch.micro_batch");
   EXPECT_EQ(what_if.outcome(), before);
   EXPECT_TRUE(what_if.is_stale());
+  EXPECT_TRUE(what_if.is_outdated());
   ASSERT_TRUE(rests(what_if));
   what_if.set_value("batch.micro_batch", "1");
   ASSERT_TRUE(answers(what_if));
   EXPECT_FALSE(what_if.error());
+}
+
+TEST(WhatIf, AnAnswerIsOutdatedOnlyWhereItsSuccessorIsAwaitedForLong) {
+  WhatIf what_if;
+  QSignalSpy changes(&what_if, &WhatIf::outdated_changed);
+  what_if.start_from(tiny_settings());
+  ASSERT_TRUE(answers(what_if));
+  what_if.set_value("batch.micro_batch", "2");
+  EXPECT_FALSE(what_if.is_outdated());
+  ASSERT_TRUE(rests(what_if));
+  EXPECT_EQ(changes.size(), 0);
+  WhatIfSettings slow = default_settings();
+  slow.plan.set("batch.accumulation", "256");
+  what_if.change(slow);
+  EXPECT_FALSE(what_if.is_outdated());
+  ASSERT_TRUE(changes.wait());
+  EXPECT_TRUE(what_if.is_outdated());
+  ASSERT_TRUE(answers(what_if));
+  EXPECT_FALSE(what_if.is_outdated());
 }
 
 TEST(WhatIf, PinsAreLetteredAndKeepTheirAnswers) {

@@ -4,6 +4,8 @@
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTemporaryDir>
+#include <QTreeWidget>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -78,6 +80,32 @@ TEST_F(WhatIfViewTest, EveryWidgetThatTakesTheKeyboardIsNamed) {
                           (button != nullptr && !button->text().isEmpty()) ||
                           qobject_cast<const QScrollArea*>(widget) != nullptr;
     EXPECT_TRUE(is_named) << widget->metaObject()->className();
+  }
+}
+
+// Which widgets are painted.
+class Painted : public QObject {
+ public:
+  explicit Painted(QWidget& of) {
+    for (QWidget* widget : of.findChildren<QWidget*>()) widget->installEventFilter(this);
+  }
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::Paint) widgets.insert(watched);
+    return false;
+  }
+  std::set<const QObject*> widgets;
+};
+
+TEST_F(WhatIfViewTest, AMoveRepaintsNoControlButThatOfItsKey) {
+  what_if.set_value("batch.micro_batch", "3");
+  ASSERT_TRUE(rests(what_if));
+  Painted painted(view.panel());
+  what_if.set_value("batch.micro_batch", "2");
+  ASSERT_TRUE(answers(what_if));
+  QApplication::processEvents();
+  EXPECT_EQ(painted.widgets.count(editor<NotchedSlider>("batch.micro_batch")), 1U);
+  for (const char* key : {"batch.accumulation", "wrap.policy", "prefetch.forward"}) {
+    EXPECT_EQ(painted.widgets.count(editor<SegmentedControl>(key)), 0U) << key;
   }
 }
 

@@ -150,6 +150,26 @@ TEST(Operators, AreSummedOverRanksCostliestFirst) {
   EXPECT_EQ(operators[2].category, "communication");
 }
 
+TEST(CostSources, AreSummedBestFirst) {
+  HandMadeTrace t;
+  t.event(0, 0, EventKind::compute, 0, 10).event(0, 0, EventKind::compute, 10, 40);
+  EXPECT_TRUE(analyse(t.trace).cost_sources.empty()) << "of a measured trace";
+  t.event(0, 1, EventKind::communication, 50, 150).event(0, -1, EventKind::host, 200, 900);
+  const auto set_source = [&](std::size_t n, CostSource source) {
+    t.trace.events.update(n, [&](traces::Event& event) { event.cost_source = source; });
+  };
+  set_source(1, CostSource::modelled);  // 10 ns
+  set_source(2, CostSource::measured);  // 30 ns
+  set_source(3, CostSource::modelled);  // 100 ns
+  const auto sources = analyse(t.trace).cost_sources;
+  ASSERT_EQ(sources.size(), 2u);
+  EXPECT_EQ(sources[0].source, CostSource::measured);
+  EXPECT_EQ(sources[0].total_ns, 30);
+  EXPECT_EQ(sources[1].source, CostSource::modelled);
+  EXPECT_EQ(sources[1].count, 2);
+  EXPECT_EQ(sources[1].total_ns, 110);
+}
+
 TEST(SteadySteps, AreTheThirdToTheLast) {
   HandMadeTrace t(2);
   EXPECT_EQ(steady_step_time(t.trace), 0);

@@ -325,7 +325,7 @@ TEST(Accelerator, ACollectiveTakesWhatItsLastArriverTakes) {
 
 TEST(Accelerator, OfSomeRanksTheQuickestMeetingsCount) {
   traces::Trace trace = gathers(8, 8);
-  std::erase_if(trace.events, [](const Event& event) { return event.lane != 0; });
+  erase_if(trace.events, [](const Event& event) { return event.lane != 0; });
   trace.lanes.resize(1);
   const auto costs = costs_of(trace);
   // Rank 0 is last in meetings 0 and 8; those are of the first and the third size.

@@ -221,7 +221,7 @@ TEST(Fit, TellsIssuesOfFarRanksApart) {
       const std::int64_t at = i * 1'000'000 + first * 100'000;
       run.add(first, EventKind::host, key, at, 1000);
       run.add(first + 1, EventKind::compute, key, at + 3000, 5000);
-      for (const std::size_t back : {1, 2}) {
+      for (const std::size_t back : {1u, 2u}) {
         run.trace.events.update(run.trace.events.size() - back,
                                 [&](Event& event) { event.instruction = i; });
       }

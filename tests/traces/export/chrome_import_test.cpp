@@ -57,6 +57,8 @@ Trace any_trace() {
     e.micro_step = *rc::gen::arbitrary<std::int16_t>();
     for (StringId* id : {&e.name, &e.phase, &e.unit, &e.stable_key, &e.cost_key}) *id = text();
     e.instruction = any32();
+    e.cost_source = static_cast<CostSource>(number(0, static_cast<int>(CostSource::kCount)));
+    e.cost_error = 0.001F * static_cast<float>(number(0, 3000));
     e.bytes = number(std::int64_t{0}, std::int64_t{1} << 56);
     e.correlation = *rc::gen::arbitrary<std::int64_t>();
     trace.events.push_back(e);

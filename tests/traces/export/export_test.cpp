@@ -93,13 +93,17 @@ TEST(Export, IsTheSameInEveryLocale) {
 TEST(CsvExport, QuotesWhatMustBe) {
   Trace trace = sample_trace();
   trace.events.truncate(1);
-  trace.events.update(0, [&](Event& e) { e.name = trace.strings.intern("a,\"b\"\nc"); });
+  trace.events.update(0, [&](Event& e) {
+    e.name = trace.strings.intern("a,\"b\"\nc");
+    e.cost_source = CostSource::fitted;
+    e.cost_error = 0.5F;
+  });
   std::ostringstream out;
   write_events_csv(trace, out);
   EXPECT_EQ(out.str(),
             "rank,lane,device,step,micro_step,kind,name,phase,unit,start_ns,end_ns,cpu_ns,bytes,"
-            "instruction,stable_key,cost_key,correlation\n"
-            "0,host,0,1,0,range,\"a,\"\"b\"\"\nc\",forward,,1000000,1900000,,0,3,,,\n");
+            "instruction,stable_key,cost_key,correlation,cost_source,cost_error\n"
+            "0,host,0,1,0,range,\"a,\"\"b\"\"\nc\",forward,,1000000,1900000,,0,3,,,,fitted,0.5\n");
 }
 
 TEST(CsvExport, HoldsOnlyWhatPandasReads) {

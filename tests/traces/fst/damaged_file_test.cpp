@@ -15,9 +15,7 @@ namespace {
 Trace large_trace() {
   Trace trace = sample_trace();
   const EventList events = trace.events;
-  for (int i = 0; i < 300; ++i) {
-    for (const Event& event : events) trace.events.push_back(event);
-  }
+  for (int i = 0; i < 300; ++i) trace.events.append(events.begin(), events.end());
   sort(trace);
   return trace;
 }

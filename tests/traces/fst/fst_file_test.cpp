@@ -26,6 +26,8 @@ TEST(FstFile, ReadsBackWhatWasWritten) {
   trace.events.update_last([](Event& e) {
     e.correlation = 77;
     e.kind = EventKind::runtime;
+    e.cost_source = CostSource::fitted;
+    e.cost_error = 0.12F;
   });
   trace.memory.update_last([&](MemoryEvent& e) {
     e.stack = trace.strings.intern("inner model.py:7\nouter train.py:9");

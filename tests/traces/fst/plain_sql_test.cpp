@@ -13,7 +13,12 @@ namespace {
 class PlainSql : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(write_fst(folder_.path("a.fst"), sample_trace()));
+    Trace trace = sample_trace();
+    trace.events.update_last([](Event& event) {
+      event.cost_source = CostSource::modelled;
+      event.cost_error = 0.25F;
+    });
+    ASSERT_TRUE(write_fst(folder_.path("a.fst"), trace));
     ASSERT_EQ(sqlite3_open(folder_.path("a.fst").c_str(), &database_), SQLITE_OK);
   }
   void TearDown() override { sqlite3_close(database_); }
@@ -50,6 +55,9 @@ TEST_F(PlainSql, EventsAreSpeltOut) {
             "communication|matmul|root|3|699900;compute|matmul|root|3|699900");
   EXPECT_EQ(query("SELECT DISTINCT lane, stableKey, costKey, cpu FROM EVENTS WHERE kind='compute'"),
             "compute|steady/0/forward/model.layers.0/matmul/0|matmul bf16 8 8 8 0|650000");
+  EXPECT_EQ(query("SELECT costSource, costError, count(*) FROM EVENTS WHERE device "
+                  "GROUP BY costSource ORDER BY costSource"),
+            "NULL|NULL|5;modelled|0.25|1");
 }
 
 TEST_F(PlainSql, MemoryEventsAreSpeltOut) {

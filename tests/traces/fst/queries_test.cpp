@@ -41,16 +41,13 @@ Trace busy_trace() {
     std::vector<std::int64_t> clock(5, 0);  // of the rank's lanes
     std::vector<MemoryEvent> held;
     const auto add = [&](std::int32_t lane, EventKind kind, StringId name, std::int64_t pause,
-                         std::int64_t duration, std::int32_t step, StringId unit = 0,
-                         StringId stable_key = 0) {
+                         std::int64_t duration, std::int32_t step) {
       std::int64_t& now = clock[static_cast<std::size_t>(lane)];
       Event e;
       e.lane = rank * 5 + lane;
       e.kind = kind;
       e.name = name;
       e.step = step;
-      e.unit = unit;
-      e.stable_key = stable_key;
       e.start_ns = now + pause;
       now = e.end_ns = e.start_ns + duration;
       trace.events.push_back(e);
@@ -61,15 +58,23 @@ Trace busy_trace() {
         add(1, EventKind::compute, numbered("kernel ", below(14)), pause, 1 + below(50'000), step);
         clock[2] = std::max(clock[2], clock[1] - below(30'000));
         add(2, EventKind::compute, numbered("kernel ", below(14)), 0, 1 + below(9000), step);
+        trace.events.update_last([&](Event& e) {
+          e.cost_source = i % 3 == 0 ? CostSource::fitted : CostSource::modelled;
+        });
         const EventKind host = below(2) == 0 ? EventKind::host : EventKind::host_wait;
         add(0, host, numbered("call ", below(9)), below(3000), 1 + below(60'000), step);
         if (i % 5 == 0) {
           add(3, EventKind::communication, text("all_gather"), below(30'000), 1 + below(90'000),
-              step, numbered("layers.", i / 20));
+              step);
+          trace.events.update_last([&](Event& e) { e.unit = numbered("layers.", i / 20); });
         }
         if (i % 7 == 0) {
-          add(4, EventKind::communication, text("reduce_scatter"), below(9000),
-              1 + below(200'000), step, numbered("layers.", i / 20), numbered("reduce/", i));
+          add(4, EventKind::communication, text("reduce_scatter"), below(9000), 1 + below(200'000),
+              step);
+          trace.events.update_last([&](Event& e) {
+            e.unit = numbered("layers.", i / 20);
+            e.stable_key = numbered("reduce/", i);
+          });
         }
         MemoryEvent m;
         m.rank = rank;
@@ -215,6 +220,21 @@ TEST_F(Queries, MemoryAtThePeak) {
   EXPECT_EQ(got, want);
   EXPECT_EQ(at_got, at_want);
   EXPECT_EQ(got.size(), 6U);  // three categories on two ranks
+}
+
+TEST_F(Queries, SourcesOfPredictedTimes) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> want, got;
+  for (const auto& one : analysis_.cost_sources) {
+    want[std::string(name(one.source))] = {one.count, one.total_ns};
+  }
+  double percent = 0;
+  for (const auto& row : run("cost_sources")) {
+    got[row[0]] = {whole(row[1]), from_ms(row[2])};
+    percent += std::stod(row[3]);
+  }
+  EXPECT_EQ(got, want);
+  EXPECT_EQ(got.size(), 2u);
+  EXPECT_NEAR(percent, 100, 1e-6);
 }
 
 TEST_F(Queries, LongIdleGaps) {

@@ -104,6 +104,23 @@ TEST(ReadTrace, TellsHowFarItIs) {
   EXPECT_EQ(last, bytes);
 }
 
+TEST(ReadTrace, StopsWhateverTheKind) {
+  std::stop_source stop;
+  stop.request_stop();
+  for (const char* name : {"run.fst.gz", "drawn_gpu", "drawn_gpu.sqlite", "snapshot.pickle"}) {
+    const auto read = read_trace(kSampleFolder + name, {.stop = stop.get_token()});
+    ASSERT_FALSE(read) << name;
+    EXPECT_NE(read.error().message.find("stopped"), std::string::npos) << read.error().text();
+  }
+}
+
+TEST(ReadTrace, OnlyTracesWithStepsAreReadInPart) {
+  EXPECT_TRUE(read_trace(kSampleFolder + "run.fst.gz", {.steps = StepRange{1, 1}}));
+  const auto refused = read_trace(kSampleFolder + "snapshot.pickle", {.steps = StepRange{1, 1}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "cannot be read in part; expected a trace (.fst) with steps");
+}
+
 TEST(TraceHistory, NeedsATraceWithItsSegments) {
   const auto trace = read_trace(kSampleFolder + "snapshot.pickle");
   ASSERT_TRUE(trace);

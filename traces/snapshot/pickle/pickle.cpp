@@ -31,13 +31,16 @@ namespace {
 class PickleReader : PickleStack {
  public:
   PickleReader(std::string_view bytes, const std::string& file,
-               const std::function<void(std::size_t byte)>& at)
+               const std::function<bool(std::size_t byte)>& at)
       : PickleStack(bytes.size()), input_(bytes), file_(file), at_(at) {}
 
   Result<Pickle> run() {
     while (problem().empty() && !stopped_ && !input_.ended_early()) {
       opcode_at_ = input_.position();
-      if (at_ && opcode_at_ >= told_at_ + kBytesBetween) at_(told_at_ = opcode_at_);
+      if (at_ && opcode_at_ >= told_at_ + kBytesBetween && !at_(told_at_ = opcode_at_)) {
+        wrong("reading was stopped");
+        break;
+      }
       begin_opcode();
       if (const auto opcode = input_.number(1)) step(static_cast<unsigned char>(*opcode));
       check_size();
@@ -258,7 +261,7 @@ class PickleReader : PickleStack {
   static constexpr std::size_t kBytesBetween = 1 << 20;
 
   const std::string& file_;
-  const std::function<void(std::size_t byte)>& at_;
+  const std::function<bool(std::size_t byte)>& at_;
   std::size_t opcode_at_ = 0, told_at_ = 0;
   bool stopped_ = false;
 };
@@ -266,7 +269,7 @@ class PickleReader : PickleStack {
 }  // namespace
 
 Result<Pickle> read_pickle(std::string_view bytes, const std::string& file,
-                           const std::function<void(std::size_t byte)>& at) {
+                           const std::function<bool(std::size_t byte)>& at) {
   return PickleReader(bytes, file, at).run();
 }
 

@@ -116,8 +116,9 @@ struct Pickle {
 };
 
 // Text stays in `bytes`, which must live as long as the values. An error, which names `file`, is
-// only what holds no value at all. `at` receives the byte reached, now and then.
+// only what holds no value at all. `at` receives the byte reached, now and then; where it returns
+// false, the pickle ends there.
 Result<Pickle> read_pickle(std::string_view bytes, const std::string& file,
-                           const std::function<void(std::size_t byte)>& at = {});
+                           const std::function<bool(std::size_t byte)>& at = {});
 
 }  // namespace foreshard::traces

@@ -1,4 +1,4 @@
-#include "gui/views/what_if/choice_list.hpp"
+#include "gui/views/base/choice_list.hpp"
 
 #include <QPainter>
 #include <QWheelEvent>

@@ -1,0 +1,182 @@
+// What rows of the scene show of a stretch of time.
+#include <QCoreApplication>
+#include <algorithm>
+#include <array>
+
+#include "gui/models/base/units_text.hpp"
+#include "gui/models/timeline/row_text.hpp"
+#include "gui/views/timeline/scene_row.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr double kExposedBar = 8;
+constexpr double kPaleColumn = 0.62;  // towards the canvas
+constexpr double kLabelPixels = 14;   // below, no text fits
+constexpr double kAboutHeld = 0.78;   // towards the canvas: held, not in use
+constexpr double kTick = 2;           // along the edge of what is marked
+
+LaneStyle style_of(const Row& row, std::size_t item, bool is_pale) {
+  if (row.kind == RowKind::phase) return LaneStyle::phase;
+  const std::int32_t event = row.event(item);
+  if (event != traces::kNone &&
+      row.trace().events[static_cast<std::size_t>(event)].kind == traces::EventKind::host_wait) {
+    return LaneStyle::missing;
+  }
+  return is_pale ? LaneStyle::pale : LaneStyle::solid;
+}
+
+QString text_of_wait(const traces::Interval& span) {
+  return QCoreApplication::translate("Timeline", "waits for the device to finish  %1")
+      .arg(time_figure(static_cast<double>(span.end_ns - span.start_ns)).text());
+}
+
+// How the items of one lane are drawn.
+class LaneDrawing {
+ public:
+  LaneDrawing(const SceneContent::Part& part, const Row& row, double height, double ns_per_pixel,
+              const Theme& theme)
+      : part_(part),
+        row_height_(height),
+        // The bar of exposed communication is thinner than its title.
+        gap_(row.kind == RowKind::exposed ? (height - kExposedBar) / 2
+             : height > 12                ? 1
+                                          : 0),
+        ns_per_pixel_(ns_per_pixel),
+        theme_(theme) {}
+
+  LaneColumn column(const ColumnShape& shape, const Colouring& colouring) const {
+    LaneColumn out;
+    out.cell = shape.cell;
+    out.top = gap_;
+    out.height = row_height_ - 2 * gap_;
+    // In a fixed order, so that colours do not change places from column to column.
+    std::array<ColumnShape::Part, 3> shares = shape.parts;
+    std::sort(shares.begin(), shares.end(),
+              [](const auto& a, const auto& b) { return a.category < b.category; });
+    for (const ColumnShape::Part& share : shares) {
+      if (share.share <= 0) continue;
+      const QColor fill = colour_of(colouring.fill(share.category), theme_);
+      out.parts.push_back(
+          {part_.is_pale ? theme_.towards_canvas(fill, kPaleColumn) : fill, share.share});
+    }
+    return out;
+  }
+
+  LaneBox box(const Row& row, const BoxShape& shape, const Colouring& colouring) const {
+    LaneBox out;
+    out.span = shape.span;
+    out.top = gap_;
+    out.height = row_height_ - 2 * gap_;
+    out.fill = colour_of(colouring.fill(shape.category), theme_);
+    out.style = style_of(row, shape.item, part_.is_pale);
+    const double width =
+        static_cast<double>(shape.span.end_ns - shape.span.start_ns) / ns_per_pixel_;
+    if (width < kLabelPixels || row_height_ < 12) return out;
+    const BoxText text = box_text(row, shape.item);
+    out.text = out.style == LaneStyle::missing ? text_of_wait(shape.span) : text.full;
+    out.short_text = text.brief;
+    return out;
+  }
+
+  // The hits in colour and marked along the upper edge, over what is dimmed.
+  void add_hits(const LaneSubset& hits, std::size_t index, const RowShapes& found,
+                LaneShapes& shapes) const {
+    for (const ColumnShape& column_shape : found.columns) {
+      shapes.columns.push_back(column(column_shape, hits.colouring()));
+      shapes.columns.back().is_on_top = true;
+      shapes.ticks.push_back({column_shape.cell, 0, kTick, theme_[Role::text]});
+    }
+    for (const BoxShape& box_shape : found.boxes) {
+      shapes.boxes.push_back(box(hits.row(index), box_shape, hits.colouring()));
+      shapes.boxes.back().is_on_top = true;
+      shapes.ticks.push_back({box_shape.span, 0, kTick, theme_[Role::text]});
+    }
+  }
+
+  // A line along the lower edge.
+  void add_path(const RowShapes& found, LaneShapes& shapes) const {
+    const double top = row_height_ - kTick;
+    for (const ColumnShape& column_shape : found.columns) {
+      shapes.ticks.push_back({column_shape.cell, top, kTick, theme_[Role::text]});
+    }
+    for (const BoxShape& box_shape : found.boxes) {
+      shapes.ticks.push_back({box_shape.span, top, kTick, theme_[Role::text]});
+    }
+  }
+
+ private:
+  const SceneContent::Part& part_;
+  double row_height_, gap_, ns_per_pixel_;
+  const Theme& theme_;
+};
+
+LaneShapes lane_shapes(const SceneContent::Part& part, std::size_t index, ColourBy by,
+                       double height, traces::Interval window, double ns_per_pixel,
+                       const Theme& theme) {
+  const LaneSet& lanes = *part.document->lanes;
+  const Row& row = lanes.rows()[index];
+  const LaneDrawing drawing(part, row, height, ns_per_pixel, theme);
+  const RowShapes found = lanes.shapes(index, by, window, ns_per_pixel);
+  LaneShapes shapes;
+  for (const ColumnShape& column : found.columns) {
+    shapes.columns.push_back(drawing.column(column, lanes.colouring(by)));
+    shapes.columns.back().is_dimmed = part.hits != nullptr;
+  }
+  for (const BoxShape& box : found.boxes) {
+    const std::int32_t event = row.event(box.item);
+    if (part.hits != nullptr && event != traces::kNone && part.hits->contains(event)) continue;
+    shapes.boxes.push_back(drawing.box(row, box, lanes.colouring(by)));
+    shapes.boxes.back().is_dimmed = part.hits != nullptr;
+  }
+  if (part.hits != nullptr) {
+    drawing.add_hits(*part.hits, index, part.hits->shapes(index, window, ns_per_pixel), shapes);
+  }
+  if (part.path != nullptr) {
+    drawing.add_path(part.path->shapes(index, window, ns_per_pixel), shapes);
+  }
+  return shapes;
+}
+
+LaneShapes unit_shapes(const SceneContent& content, const RowId& id, traces::Interval window,
+                       const Theme& theme) {
+  LaneShapes shapes;
+  const GatheredUnit& unit = content.gathered->units[id.index];
+  const auto& part = content.parts[static_cast<std::size_t>(content.current)];
+  const Colouring& colouring = part.document->lanes->colouring(ColourBy::phase);
+  const QColor used = colour_of(colouring.unit_fill(unit.unit), theme);
+  const double height = content.height_of(id);
+  const auto add = [&](traces::Interval span, double top, double high, QColor fill) -> LaneBox& {
+    LaneBox& box = shapes.boxes.emplace_back();
+    box.span = span;
+    box.top = top;
+    box.height = high;
+    box.fill = fill;
+    return box;
+  };
+  const double gap = id.is_low ? 1 : 2, thin = id.is_low ? 3 : 7;
+  for (const GatheredSpan& span : unit.spans) {
+    if (span.held.end_ns < window.start_ns || span.held.start_ns > window.end_ns) continue;
+    add(span.held, (height - thin) / 2, thin, theme.towards_canvas(used, kAboutHeld));
+    add(span.gathering, gap, height - 2 * gap, theme[Role::all_gather]);
+    LaneBox& box = add(span.used, gap, height - 2 * gap, used);
+    if (id.is_low) continue;
+    box.short_text = short_unit(part.document->trace->strings[unit.unit]);
+    box.text = unit.bytes > 0
+                   ? box.short_text + QStringLiteral("  ") + bytes_figure(unit.bytes).text()
+                   : box.short_text;
+  }
+  return shapes;
+}
+
+}  // namespace
+
+LaneShapes SceneContent::shapes(const RowId& row, traces::Interval window, double ns_per_pixel,
+                                const Theme& theme) const {
+  if (row.kind == RowId::Kind::unit) return unit_shapes(*this, row, window, theme);
+  if (row.kind != RowId::Kind::lane) return {};
+  return lane_shapes(parts[static_cast<std::size_t>(row.document)], row.index, colouring,
+                     height_of(row), window, ns_per_pixel, theme);
+}
+
+}  // namespace foreshard::gui

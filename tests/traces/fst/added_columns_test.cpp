@@ -1,0 +1,43 @@
+// Columns that came later: files of earlier writers lack them, and are read all the same.
+#include <gtest/gtest.h>
+
+#include "tests/traces/sample_trace.hpp"
+#include "traces/fst/fst_file.hpp"
+#include "traces/fst/fst_finish.hpp"
+
+namespace foreshard::traces {
+namespace {
+
+class AddedColumns : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(write_fst(path_, sample_trace())); }
+
+  // What is read of the sample once the file was changed so.
+  std::string difference_after(const char* change) {
+    {
+      Database file = open_own(path_);
+      EXPECT_TRUE(file.run(change)) << file.error();
+    }
+    const auto read = read_fst(path_);
+    return read ? difference(sample_trace(), *read) : read.error().text();
+  }
+
+ private:
+  TemporaryFolder folder_;
+  std::string path_ = folder_.path("a.fst");
+};
+
+TEST_F(AddedColumns, MayBeMissing) {
+  EXPECT_EQ(difference_after("DROP VIEW EVENTS; DROP TABLE ENUM_COST_SOURCE;"
+                             "ALTER TABLE EVENT_FACTS DROP COLUMN costSource;"
+                             "ALTER TABLE EVENT_FACTS DROP COLUMN costError"),
+            "");
+}
+
+TEST_F(AddedColumns, WithImpossibleValuesCountAsMissing) {
+  EXPECT_EQ(difference_after("UPDATE EVENT_FACTS SET costSource = 99, costError = -1e300"), "");
+  EXPECT_EQ(difference_after("UPDATE EVENT_FACTS SET costSource = 'x', costError = 1e300"), "");
+}
+
+}  // namespace
+}  // namespace foreshard::traces
