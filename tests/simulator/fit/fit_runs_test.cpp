@@ -215,9 +215,9 @@ TEST(FitOfRuns, ARecordingGivenTwiceCountsOnce) {
   });
   for (traces::Step& step : copy.steps) step.start_ns += 1000, step.end_ns += 1000;
   copy.metadata["command"] = "another";
-  const EventList forward = copy.events;
-  for (std::size_t n = 0; n < forward.size(); ++n) {
-    copy.events.set(n, forward[forward.size() - 1 - n]);
+  const traces::EventList reversed = copy.events;
+  for (std::size_t n = 0; n < reversed.size(); ++n) {
+    copy.events.set(n, reversed[reversed.size() - 1 - n]);
   }
   const auto again = fit({{"a.fst", &a}, {"b.fst", &b}, {"b.fst", &b}, {"copy.fst", &copy}});
   ASSERT_TRUE(once && again);
