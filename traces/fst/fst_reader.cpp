@@ -372,12 +372,16 @@ Result<std::optional<StepRange>> fst_steps(const std::string& path) {
   if (!file->has("STEPS", "step")) return steps;
   Statement rows = file->select("STEPS", {"step"});
   std::int64_t rows_left = file->bytes();
-  while (rows.step() == SQLITE_ROW && rows_left-- > 0) {
+  int status = SQLITE_OK;
+  while ((status = rows.step()) == SQLITE_ROW && rows_left-- > 0) {
     const std::int64_t number = rows.integer(0);
     if (number < 0 || number > std::numeric_limits<std::int32_t>::max()) continue;
     const auto step = static_cast<std::int32_t>(number);
     if (!steps) steps = StepRange{step, step};
     *steps = {std::min(steps->first, step), std::max(steps->last, step)};
+  }
+  if (status != SQLITE_DONE) {
+    return fail(path, "STEPS", std::string("is damaged; expected ") + kExpected);
   }
   return steps;
 }

@@ -3,6 +3,8 @@
 #include <QHBoxLayout>
 #include <QPushButton>
 #include <QSpinBox>
+#include <array>
+#include <utility>
 
 #include "gui/models/session/sentences.hpp"
 #include "gui/paint/pill.hpp"
@@ -26,6 +28,7 @@ PartBar::PartBar(QWidget* parent)
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   first_->setAccessibleName(tr("First step"));
   last_->setAccessibleName(tr("Last step"));
+  for (QSpinBox* box : {first_, last_}) box->setButtonSymbols(QAbstractSpinBox::NoButtons);
   open_part_->setProperty("primary", true);
   auto* close = new QPushButton(QStringLiteral("×"), this);
   close->setFlat(true);
@@ -46,8 +49,9 @@ PartBar::PartBar(QWidget* parent)
     row->addWidget(label);
   };
   qsizetype from = 0;
-  for (auto [mark, box] :
-       {std::pair(QStringLiteral("%1"), first_), {QStringLiteral("%2"), last_}}) {
+  const std::array<std::pair<QString, QSpinBox*>, 2> places{
+      {{QStringLiteral("%1"), first_}, {QStringLiteral("%2"), last_}}};
+  for (const auto& [mark, box] : places) {
     const qsizetype place = question.indexOf(mark);
     add_words(from, place);
     row->addWidget(box);
