@@ -87,6 +87,8 @@ constexpr Label kLabels[] = {
     {"sharding.reshard_after_backward", QT_TRANSLATE_NOOP("PlanControl", "After backward")},
     {"sharding.keep_after_forward", QT_TRANSLATE_NOOP("PlanControl", "Keep gathered")},
     {"prefetch.unshard_before_forward", QT_TRANSLATE_NOOP("PlanControl", "Unshard early")},
+    {"prefetch.forward_prefetch", QT_TRANSLATE_NOOP("PlanControl", "FSDP1 forward")},
+    {"prefetch.backward_prefetch", QT_TRANSLATE_NOOP("PlanControl", "FSDP1 backward")},
     {"prefetch.limit_all_gathers", QT_TRANSLATE_NOOP("PlanControl", "Limit gathers")},
     {"precision.param", QT_TRANSLATE_NOOP("PlanControl", "Compute")},
     {"precision.optimizer_state", QT_TRANSLATE_NOOP("PlanControl", "Optimizer")},

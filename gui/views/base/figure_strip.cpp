@@ -4,6 +4,7 @@
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "gui/paint/figures.hpp"
@@ -13,7 +14,7 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr double kColumnGap = 32;
+constexpr double kColumnGap = 32, kLeastGap = 16;
 
 bool has_same_labels(const std::vector<StripFigure>& a, const std::vector<StripFigure>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -25,13 +26,13 @@ bool has_same_labels(const std::vector<StripFigure>& a, const std::vector<StripF
 FigureStrip::FigureStrip(QWidget* parent) : PaintedWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   connect(&Appearance::instance(), &Appearance::changed, this, [this] {
-    widths_.assign(figures_.size(), 0);
+    widths_.assign(figures_.size(), {});
     widen();
   });
 }
 
 void FigureStrip::set_figures(std::vector<StripFigure> figures) {
-  if (!has_same_labels(figures, figures_)) widths_.assign(figures.size(), 0);
+  if (!has_same_labels(figures, figures_)) widths_.assign(figures.size(), {});
   figures_ = std::move(figures);
   widen();
   QStringList spoken;
@@ -49,30 +50,43 @@ void FigureStrip::set_stale(bool is_stale) {
   update();
 }
 
-double FigureStrip::column_width(const StripFigure& figure) const {
+double FigureStrip::column_width(const StripFigure& figure, const QString& note) const {
   return std::max(figure_width(gui::font(Text::secondary), figure.label),
-                  number_width(Text::strip_figure, figure.figure, figure.note));
+                  number_width(Text::strip_figure, figure.figure, note));
 }
 
 void FigureStrip::widen() {
   for (std::size_t n = 0; n < figures_.size(); ++n) {
-    widths_[n] = std::max(widths_[n], std::ceil(column_width(figures_[n])));
+    Widths& widths = widths_[n];
+    const StripFigure& figure = figures_[n];
+    widths.whole = std::max(widths.whole, std::ceil(column_width(figure, figure.note)));
+    widths.without_note = std::max(widths.without_note, std::ceil(column_width(figure, QString())));
   }
 }
 
+bool FigureStrip::has_room_for_notes() const {
+  double all = 2 * margin_ - kLeastGap;
+  for (const Widths& widths : widths_) all += widths.whole + kLeastGap;
+  return all <= width();
+}
+
 std::vector<double> FigureStrip::lefts() const {
-  double all = 0;
-  for (const double width : widths_) all += width;
+  const bool with_notes = has_room_for_notes();
+  std::vector<double> shown;
+  for (const Widths& widths : widths_) {
+    shown.push_back(with_notes ? widths.whole : widths.without_note);
+  }
+  const double all = std::accumulate(shown.begin(), shown.end(), 0.0);
   const auto gaps = static_cast<double>(std::max<std::size_t>(widths_.size(), 2) - 1);
-  const double gap = std::clamp((width() - 2 * margin_ - all) / gaps, 16.0, kColumnGap);
+  const double gap = std::clamp((width() - 2 * margin_ - all) / gaps, kLeastGap, kColumnGap);
   std::vector<double> lefts{static_cast<double>(margin_)};
-  for (const double width : widths_) lefts.push_back(lefts.back() + width + gap);
+  for (const double width : shown) lefts.push_back(lefts.back() + width + gap);
   return lefts;
 }
 
 QSize FigureStrip::sizeHint() const {
   double all = 2 * margin_;
-  for (const double width : widths_) all += width + kColumnGap;
+  for (const Widths& widths : widths_) all += widths.whole + kColumnGap;
   return {static_cast<int>(all), scaled(56)};
 }
 
@@ -83,13 +97,15 @@ QSize FigureStrip::minimumSizeHint() const {
 void FigureStrip::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const std::vector<double> left = lefts();
+  const bool with_notes = has_room_for_notes();
   for (std::size_t n = 0; n < figures_.size(); ++n) {
     const StripFigure& figure = figures_[n];
     painter.setFont(gui::font(Text::secondary));
     painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text2]);
     draw_figure_at(painter, {left[n], height() * 0.36}, figure.label);
-    draw_number(painter, {left[n], height() * 0.78}, Text::strip_figure, figure.figure, figure.note,
-                is_stale_ ? Role::text3 : figure.note_role, is_stale_ ? Role::text3 : Role::text);
+    draw_number(painter, {left[n], height() * 0.78}, Text::strip_figure, figure.figure,
+                with_notes ? figure.note : QString(), is_stale_ ? Role::text3 : figure.note_role,
+                is_stale_ ? Role::text3 : Role::text);
   }
 }
 
@@ -99,7 +115,11 @@ bool FigureStrip::event(QEvent* event) {
   const std::vector<double> left = lefts();
   QString tooltip;
   for (std::size_t n = 0; n < figures_.size(); ++n) {
-    if (help->pos().x() >= left[n] && help->pos().x() < left[n + 1]) tooltip = figures_[n].tooltip;
+    if (help->pos().x() < left[n] || help->pos().x() >= left[n + 1]) continue;
+    QStringList lines{figures_[n].tooltip};
+    if (!has_room_for_notes()) lines.prepend(figures_[n].note);
+    lines.removeAll(QString());
+    tooltip = lines.join(QLatin1Char('\n'));
   }
   QToolTip::showText(help->globalPos(), tooltip, this);
   return true;

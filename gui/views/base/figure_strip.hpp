@@ -1,5 +1,6 @@
 // The answer above a view in figures: columns of a label, a figure with its unit, and a note, such
-// as `Step time / 849.3 ms  90 %: 552-1.15 s`. Columns do not move while figures change.
+// as `Step time / 849.3 ms  90 %: 552-1.15 s`. Columns do not move while figures change. Where there
+// is no room for all, the notes are in the tooltips.
 #pragma once
 
 #include <QString>
@@ -38,12 +39,16 @@ class FigureStrip : public PaintedWidget {
   bool event(QEvent* event) override;
 
  private:
-  double column_width(const StripFigure& figure) const;
+  struct Widths {
+    double whole = 0, without_note = 0;
+  };
+  double column_width(const StripFigure& figure, const QString& note) const;
   void widen();
+  bool has_room_for_notes() const;
   std::vector<double> lefts() const;  // one more than there are figures
 
   std::vector<StripFigure> figures_;
-  std::vector<double> widths_;  // never less while the labels stay
+  std::vector<Widths> widths_;  // never less while the labels stay
   bool is_stale_ = false;
   int margin_ = 16;
 };

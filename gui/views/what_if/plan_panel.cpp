@@ -204,7 +204,9 @@ void PlanPanel::show_settings() {
   }
   pin_->setText(tr("Pin as %1").arg(what_if_.next_letter()));
   changes_->set_text(changed.empty() ? QString()
-                                     : tr("%n changes", nullptr, static_cast<int>(changed.size())));
+                     : changed.size() == 1
+                         ? tr("1 change")
+                         : tr("%n changes", nullptr, static_cast<int>(changed.size())));
   reset_->setEnabled(!changed.empty());
   show_messages();
 }

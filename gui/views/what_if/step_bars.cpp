@@ -6,13 +6,21 @@
 #include "gui/models/base/units_text.hpp"
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
-#include "gui/paint/pill.hpp"
+#include "gui/paint/hatch.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
 namespace {
 
 constexpr double kFirstBar = 34, kBarHeight = 66, kLegendHeight = 40;
+
+// What is exposed is hatched: in the dark theme its colour is near that of backward.
+void fill_share(QPainter& painter, const QRectF& box, Role role) {
+  const QColor colour = theme()[role];
+  if (role != Role::warn) return painter.fillRect(box, colour);
+  painter.fillRect(box, theme().towards_canvas(colour, 0.7));
+  painter.fillRect(box, hatch(colour, Hatch::diagonal, 4));
+}
 
 QString name_of(Role role) {
   switch (role) {
@@ -79,11 +87,11 @@ void StepBars::paint_variant(QPainter& painter, const Variant& variant, double t
   for (const StepShare& share : outcome.shares) {
     const double wide = per_token(outcome, share.ns) * scale;
     if (wide <= 0) continue;
-    painter.fillRect(QRectF(left, bar, std::max(wide - (wide > 5 ? 1 : 0), 1.0), 18),
-                     t[share.role]);
+    fill_share(painter, QRectF(left, bar, std::max(wide - (wide > 5 ? 1 : 0), 1.0), 18),
+               share.role);
     painter.setFont(gui::font(Text::tick));
     if (wide > QFontMetricsF(painter.font()).horizontalAdvance(name_of(share.role)) + 8) {
-      painter.setPen(t.text_on(t[share.role]));
+      painter.setPen(share.role == Role::warn ? t[Role::text] : t.text_on(t[share.role]));
       painter.drawText(QRectF(left, bar, wide, 18), Qt::AlignCenter, name_of(share.role));
     }
     left += wide;
@@ -104,7 +112,7 @@ void StepBars::paint_legend(QPainter& painter, double top) const {
   double left = 0;
   for (const Role role :
        {Role::forward, Role::loss, Role::recompute, Role::backward, Role::optimizer, Role::warn}) {
-    draw_swatch(painter, {left + 4, top + 8}, theme()[role]);
+    fill_share(painter, QRectF(left, top + 4, 8, 8), role);
     painter.setPen(theme()[Role::text2]);
     const double wide = QFontMetricsF(painter.font()).horizontalAdvance(name_of(role));
     painter.drawText(QPointF(left + 12, top + 12), name_of(role));

@@ -4,6 +4,7 @@
 #include <QGridLayout>
 #include <QPainter>
 #include <QSaveFile>
+#include <QScrollArea>
 #include <QShortcut>
 #include <cmath>
 
@@ -55,28 +56,35 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
 }
 
 void WhatIfView::lay_out() {
-  auto* left = new QVBoxLayout();
-  left->setContentsMargins(24, 12, 0, 12);
-  left->setSpacing(12);
-  left->addWidget(memory_, 5);
-  left->addWidget(variants_);
-  left->addWidget(neighbours_, 4);
-  auto* right = new QVBoxLayout();
-  right->setContentsMargins(40, 12, 24, 12);
-  right->setSpacing(12);
-  right->addWidget(bars_);
-  right->addWidget(sweep_, 1);
-  right->addWidget(sweep_choices());
-  auto* lower = new QHBoxLayout();
-  lower->setSpacing(0);
-  lower->addLayout(left, 61);
-  lower->addLayout(right, 44);
+  left_ = new QVBoxLayout();
+  left_->setSpacing(12);
+  left_->addWidget(memory_, 5);
+  left_->addWidget(variants_);
+  left_->addWidget(neighbours_, 4);
+  right_ = new QVBoxLayout();
+  right_->setSpacing(12);
+  right_->addWidget(bars_);
+  right_->addWidget(sweep_, 1);
+  right_->addWidget(sweep_choices());
+  auto* plots = new QWidget();
+  columns_ = new QBoxLayout(QBoxLayout::LeftToRight, plots);
+  columns_->setContentsMargins(0, 0, 0, 0);
+  columns_->setSpacing(0);
+  columns_->addLayout(left_, 61);
+  columns_->addLayout(right_, 44);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidget(plots);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->viewport()->setAutoFillBackground(false);
+  plots->setAutoFillBackground(false);
   auto* answer = new QVBoxLayout();
   answer->setSpacing(0);
   answer->addWidget(sentence_);
   answer->addWidget(figures_);
   answer->addSpacing(8);
-  answer->addLayout(lower, 1);
+  answer->addWidget(scroll, 1);
   auto* all = new QHBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
   all->setSpacing(0);
@@ -85,6 +93,16 @@ void WhatIfView::lay_out() {
   auto* over_plot = new QHBoxLayout(memory_);
   over_plot->setContentsMargins(0, 2, 0, 0);
   over_plot->addWidget(clock_, 0, Qt::AlignTop | Qt::AlignRight);
+}
+
+// Plots stand beside tables where there is room, and below them otherwise.
+void WhatIfView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  constexpr int kRoomForBoth = 850;
+  const bool has_room = width() - panel_->width() >= kRoomForBoth;
+  columns_->setDirection(has_room ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+  left_->setContentsMargins(24, 12, has_room ? 0 : 24, 12);
+  right_->setContentsMargins(has_room ? 40 : 24, 12, 24, 12);
 }
 
 QWidget* WhatIfView::sweep_choices() {

@@ -3,6 +3,7 @@
 // sweep.
 #pragma once
 
+#include <QBoxLayout>
 #include <QComboBox>
 
 #include "gui/models/what_if/what_if.hpp"
@@ -44,6 +45,7 @@ class WhatIfView : public View {
  protected:
   void showEvent(QShowEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void add_shortcuts();
@@ -68,6 +70,8 @@ class WhatIfView : public View {
   NeighboursTable* neighbours_;
   SweepPlot* sweep_;
   SegmentedControl* clock_;
+  QBoxLayout* columns_ = nullptr;
+  QVBoxLayout *left_ = nullptr, *right_ = nullptr;
 };
 
 }  // namespace foreshard::gui

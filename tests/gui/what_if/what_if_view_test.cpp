@@ -83,6 +83,29 @@ TEST_F(WhatIfViewTest, EveryWidgetThatTakesTheKeyboardIsNamed) {
   }
 }
 
+TEST_F(WhatIfViewTest, NothingIsCutOffOrLiesOverAnotherInASmallWindow) {
+  const auto* figures = view.findChild<FigureStrip*>();
+  const std::vector<QWidget*> parts{view.findChild<MemoryOverlay*>(), &view.variants(),
+                                    &view.neighbours(), view.findChild<StepBars*>(), &view.sweep()};
+  for (const QSize size : {QSize(1000, 580), QSize(1200, 700), QSize(1600, 956)}) {
+    view.resize(size);
+    QApplication::processEvents();
+    EXPECT_EQ(view.size(), size);
+    std::vector<QRect> boxes;
+    for (QWidget* part : parts) {
+      const QRect box(part->mapTo(&view, QPoint(0, 0)), part->size());
+      EXPECT_LE(box.right(), view.width()) << part->metaObject()->className();
+      for (const QRect& other : boxes) EXPECT_FALSE(box.intersects(other)) << size.width();
+      boxes.push_back(box);
+    }
+    const QImage strip =
+        view.grab(QRect(figures->mapTo(&view, QPoint()), figures->size())).toImage();
+    for (int y = 0; y < strip.height() - 8; ++y) {
+      EXPECT_EQ(strip.pixelColor(strip.width() - 3, y), strip.pixelColor(2, 2)) << size.width();
+    }
+  }
+}
+
 // Which widgets are painted.
 class Painted : public QObject {
  public:
