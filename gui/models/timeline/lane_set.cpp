@@ -100,7 +100,7 @@ void choose_rows(const std::vector<Row>& rows, RankGroup& group) {
 }  // namespace
 
 LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
-    : trace_(std::move(trace)), launches_(*trace_) {
+    : trace_(std::move(trace)), launches_(*trace_), alike_(*trace_) {
   const traces::Trace& t = *trace_;
   std::vector<LaneEvents> ranges(t.lanes.size());
   for (std::size_t lane = 0; lane < ranges.size(); ++lane) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/models/timeline/alike_events.hpp"
 #include "gui/models/timeline/colouring.hpp"
 #include "gui/models/timeline/pyramid.hpp"
 #include "gui/models/timeline/row.hpp"
@@ -51,6 +52,7 @@ class LaneSet {
                    double ns_per_pixel) const;
 
   const traces::Launches& launches() const { return launches_; }
+  const AlikeEvents& alike() const { return alike_; }
 
  private:
   struct Coloured {
@@ -66,6 +68,7 @@ class LaneSet {
 
   std::shared_ptr<const traces::Trace> trace_;
   traces::Launches launches_;
+  AlikeEvents alike_;
   std::vector<Row> rows_;
   std::vector<std::vector<std::size_t>> rows_of_lane_;
   std::vector<RankGroup> groups_;
