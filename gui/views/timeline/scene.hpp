@@ -83,8 +83,10 @@ class Scene : public QObject {
   std::optional<EventId> first_in_lane(std::size_t row, std::int64_t from_ns) const;
   std::optional<EventId> twin_in_rank(EventId event, int by) const;
   std::optional<EventId> twin_in_step(EventId event, int by) const;
+  std::optional<EventId> twin_in_trace(EventId event) const;  // in the next open one that has it
   std::vector<SceneArrow> arrows(EventId event) const;
 
+  QString sentence_of_nothing() const;  // why there are no rows
   StepLabel step_label(std::int64_t ns) const;
   traces::Interval step_at(std::int64_t ns) const;
   const std::map<std::int32_t, traces::Interval>& steps() const { return steps_; }
