@@ -44,6 +44,9 @@ class LaneSet {
   const std::vector<Row>& rows() const { return rows_; }
   RowPlace place(std::int32_t event) const;
   std::size_t group_of(std::size_t row) const;
+  const std::vector<std::size_t>& rows_of_lane(int lane) const {
+    return rows_of_lane_[static_cast<std::size_t>(lane)];
+  }
 
   // Made the first time they are wanted, which takes time: not on the window's thread, except by phase,
   // which is made with the lanes. Safe on several threads.

@@ -110,7 +110,7 @@ void Minimap::paint_trace(QPainter& painter, const QRectF& lanes, const Scene& s
   };
   const double upper = lanes.height() - kStreamHeight - 2;
   if (!paint_first({RowKind::phase}, 0, upper))
-    paint_first({RowKind::compute, RowKind::host}, 0, upper);
+    paint_first({RowKind::compute}, 0, upper) || paint_first({RowKind::host}, 0, upper);
   paint_first({RowKind::reduce_scatter, RowKind::all_gather, RowKind::all_reduce}, upper + 2,
               kStreamHeight);
   if (const traces::Trace& trace = *document.trace; !trace.complete) {

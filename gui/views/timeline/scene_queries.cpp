@@ -177,13 +177,11 @@ std::vector<SceneArrow> Scene::arrows(EventId event) const {
   return arrows;
 }
 
-QString Scene::sentence_of_nothing() const {
-  const DocumentPtr current = session_.current();
-  if (current == nullptr) return {};
-  switch (current->kind) {
+QString Scene::sentence_of_nothing(const Document& of) {
+  switch (of.kind) {
     case traces::RecordingKind::snapshot: return tr("A snapshot has no kernels.");
     case traces::RecordingKind::event_list: return tr("An allocator's history has no kernels.");
-    default: return tr("%1 holds no events.").arg(current->title);
+    default: return tr("%1 holds no events.").arg(of.title);
   }
 }
 
