@@ -1,6 +1,5 @@
 // The what-if view of an 8B on 8 ranks at 1920x1080: how long after a move of a control its answer
 // is painted, and how long the window's thread is never free for input meanwhile.
-#include <QApplication>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -8,22 +7,13 @@
 
 #include <benchmark/benchmark.h>
 
-#include "gui/paint/style.hpp"
 #include "gui/views/what_if/what_if_view.hpp"
+#include "tests/benchmarks/gui_application.hpp"
 
 namespace foreshard::gui {
 namespace {
 
 constexpr int kMoves = 200;
-
-QApplication& application() {
-  qputenv("QT_QPA_PLATFORM", "offscreen");
-  static int count = 1;
-  static char name[] = "benchmark";
-  static char* arguments[] = {name, nullptr};
-  static auto* const made = new QApplication(count, arguments);
-  return *made;
-}
 
 double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
@@ -48,7 +38,7 @@ void settle(const WhatIf& what_if, std::vector<double>& turns) {
 }
 
 void moved_control(benchmark::State& state) {
-  apply_style(application());
+  benchmark_application();
   Session session;
   WhatIfView view(session);
   view.resize(1920, 1080);
