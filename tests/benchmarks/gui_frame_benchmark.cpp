@@ -9,7 +9,7 @@
 #include <benchmark/benchmark.h>
 
 #include "gui/views/timeline/frame_tour.hpp"
-#include "tests/benchmarks/gui_application.hpp"
+#include "tests/benchmarks/window_thread.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -53,7 +53,7 @@ traces::Trace many_events(std::int64_t count) {
 }
 
 void timeline_frames(benchmark::State& state) {
-  benchmark_application();
+  application();
   Session session;
   session.add(make_document(many_events(state.range(0)), Source::measured, {}, {}));
   TimelineView view(session);
