@@ -80,12 +80,12 @@ TEST(EventLinks, TheSameInAnotherTraceHasTheSameKeyOrNumber) {
     id = other.strings.intern(trace->strings[id]);
   };
   for (traces::Lane& lane : other.lanes) renumber(lane.name);
-  for (traces::Event& event : other.events) {
+  other.events.update_all([&](traces::Event& event) {
     for (traces::StringId* id :
          {&event.name, &event.phase, &event.unit, &event.stable_key, &event.cost_key}) {
       renumber(*id);
     }
-  }
+  });
   const LaneSet ours(trace);
   const LaneSet theirs(std::make_shared<const traces::Trace>(std::move(other)));
   for (EventIndex event = 0; event < static_cast<EventIndex>(trace->events.size()); event += 3) {
