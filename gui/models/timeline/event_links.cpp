@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gui/models/timeline/lane_events.hpp"
+#include "profiler/analysis/matched_events.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -60,29 +61,35 @@ std::vector<std::int32_t> streams_of(const traces::Trace& trace, int rank) {
   return streams;
 }
 
-// The event of a lane and step that is the same instruction.
-std::optional<EventIndex> same(const traces::Trace& trace, const Event& event, std::int32_t lane,
-                               std::int32_t step, std::size_t number) {
-  const LaneEvents range = events_of(trace, lane);
-  for (std::size_t n = range.first; n < range.end; ++n) {
-    const Event& other = trace.events[n];
-    if (other.step != step || other.name != event.name || other.kind != event.kind) continue;
-    if (event.stable_key != 0 ? other.stable_key == event.stable_key : number-- == 0) {
-      return static_cast<EventIndex>(n);
-    }
-  }
-  return std::nullopt;
+// Which of the events like it, in the order of time, it is.
+std::size_t number_in_step(const LaneSet& lanes, EventIndex index) {
+  const Event& event = at(lanes.trace(), index);
+  const auto alike = lanes.alike().of(event.lane, AlikeEvents::trait_of(event));
+  return static_cast<std::size_t>(std::lower_bound(alike.begin(), alike.end(), index) -
+                                  alike.begin());
 }
 
-// How many of equal name come before it in its lane and step.
-std::size_t number_in_step(const traces::Trace& trace, EventIndex index) {
-  const Event& event = at(trace, index);
-  std::size_t number = 0;
-  for (auto n = events_of(trace, event.lane).first; n < static_cast<std::size_t>(index); ++n) {
-    const Event& other = trace.events[n];
-    number += other.step == event.step && other.name == event.name && other.kind == event.kind;
+// The event of a lane and step that is the same instruction; mostly it has the same number there.
+std::optional<EventIndex> same(const LaneSet& lanes, const Event& event, std::int32_t lane,
+                               std::int32_t step, std::size_t number) {
+  const auto alike = lanes.alike().of(lane, {step, event.name, event.kind});
+  const auto is_same = [&](EventIndex other) {
+    return event.stable_key == 0 || at(lanes.trace(), other).stable_key == event.stable_key;
+  };
+  if (number < alike.size() && is_same(alike[number])) return alike[number];
+  if (event.stable_key == 0) return std::nullopt;
+  const auto found = std::find_if(alike.begin(), alike.end(), is_same);
+  return found == alike.end() ? std::nullopt : std::optional(*found);
+}
+
+// The step of that number, or the last one that was recorded.
+std::int32_t step_or_last(const traces::Trace& trace, std::int32_t step) {
+  std::int32_t last = traces::kNone;
+  for (const traces::Step& one : trace.steps) {
+    if (one.step == step) return step;
+    last = std::max(last, one.step);
   }
-  return number;
+  return last == traces::kNone ? step : last;
 }
 
 }  // namespace
@@ -110,27 +117,19 @@ EventLinks links_of(const LaneSet& lanes, EventIndex index) {
     }
   }
   if (event.kind == EventKind::communication) {
+    const std::size_t number = number_in_step(lanes, index);
     for (std::size_t other = 0; other < trace.lanes.size(); ++other) {
       if (trace.lanes[other].rank == lane.rank || trace.lanes[other].name != lane.name) continue;
-      const auto partner = same(trace, event, static_cast<std::int32_t>(other), event.step,
-                                event.stable_key != 0 ? 0 : number_in_step(trace, index));
+      const auto partner = same(lanes, event, static_cast<std::int32_t>(other), event.step, number);
       if (partner) links.partners.push_back(*partner);
     }
   }
   return links;
 }
 
-std::vector<EventIndex> twins_of(const LaneSet& lanes, EventIndex index) {
-  const traces::Trace& trace = lanes.trace();
-  const Event& event = at(trace, index);
-  std::vector<EventIndex> twins;
-  const LaneEvents range = events_of(trace, event.lane);
-  for (std::size_t n = range.first; n < range.end; ++n) {
-    if (trace.events[n].step == event.step && trace.events[n].name == event.name) {
-      twins.push_back(static_cast<EventIndex>(n));
-    }
-  }
-  return twins;
+std::span<const EventIndex> twins_of(const LaneSet& lanes, EventIndex index) {
+  const Event& event = at(lanes.trace(), index);
+  return lanes.alike().of(event.lane, AlikeEvents::trait_of(event));
 }
 
 std::optional<EventIndex> same_in_rank(const LaneSet& lanes, EventIndex index, int by) {
@@ -148,8 +147,8 @@ std::optional<EventIndex> same_in_rank(const LaneSet& lanes, EventIndex index, i
   const int rank = groups[static_cast<std::size_t>(next)].ranks.front();
   for (std::size_t other = 0; other < trace.lanes.size(); ++other) {
     if (trace.lanes[other].rank != rank || trace.lanes[other].name != lane.name) continue;
-    const auto found = same(trace, event, static_cast<std::int32_t>(other), event.step,
-                            number_in_step(trace, index));
+    const auto found = same(lanes, event, static_cast<std::int32_t>(other), event.step,
+                            number_in_step(lanes, index));
     if (found) return found;
   }
   return std::nullopt;
@@ -157,8 +156,36 @@ std::optional<EventIndex> same_in_rank(const LaneSet& lanes, EventIndex index, i
 
 std::optional<EventIndex> same_in_step(const LaneSet& lanes, EventIndex index, int by) {
   const Event& event = at(lanes.trace(), index);
-  return same(lanes.trace(), event, event.lane, event.step + by,
-              number_in_step(lanes.trace(), index));
+  return same(lanes, event, event.lane, event.step + by, number_in_step(lanes, index));
+}
+
+// Strings have other numbers there: names are compared first, as they are few, and then keys.
+std::optional<EventIndex> same_in_trace(const LaneSet& lanes, EventIndex index,
+                                        const LaneSet& others) {
+  const traces::Trace& trace = lanes.trace();
+  const traces::Trace& there = others.trace();
+  const Event& event = at(trace, index);
+  const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
+  const std::string& name = trace.strings[event.name];
+  const std::string& key = trace.strings[event.stable_key];
+  const int rank = profiler::RankCounterparts(trace, there)(lane.rank);
+  const std::int32_t step = step_or_last(there, event.step);
+  const std::size_t number = number_in_step(lanes, index);
+  const auto is_same = [&](EventIndex other) {
+    return key.empty() || there.strings[at(there, other).stable_key] == key;
+  };
+  for (std::size_t n = 0; n < there.lanes.size(); ++n) {
+    if (there.lanes[n].rank != rank || there.lanes[n].device != lane.device) continue;
+    const auto other_lane = static_cast<std::int32_t>(n);
+    for (const AlikeEvents::Trait& trait : others.alike().traits(other_lane, step)) {
+      if (trait.kind != event.kind || there.strings[trait.name] != name) continue;
+      const auto alike = others.alike().of(other_lane, trait);
+      if (number < alike.size() && is_same(alike[number])) return alike[number];
+      const auto found = std::find_if(alike.begin(), alike.end(), is_same);
+      if (!key.empty() && found != alike.end()) return *found;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace foreshard::gui

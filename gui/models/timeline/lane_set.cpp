@@ -50,12 +50,21 @@ std::string title_of(const std::vector<int>& ranks) {
          " others";
 }
 
-// A lane's events, split into rows in which none overlaps another.
-std::vector<std::vector<std::int32_t>> by_depth(const traces::Trace& trace, LaneEvents events) {
+bool is_range(const traces::Event& event) {
+  return event.kind == traces::EventKind::range;
+}
+bool is_no_range(const traces::Event& event) {
+  return !is_range(event);
+}
+
+// A lane's events that are wanted, split into rows in which none overlaps another.
+std::vector<std::vector<std::int32_t>> by_depth(const traces::Trace& trace, LaneEvents events,
+                                                bool (*is_wanted)(const traces::Event&)) {
   std::vector<std::vector<std::int32_t>> rows;
   std::vector<std::int64_t> free_from;
   for (std::size_t n = events.first; n < events.end; ++n) {
     const traces::Event& event = trace.events[n];
+    if (!is_wanted(event)) continue;
     std::size_t depth = 0;
     while (depth < rows.size() && free_from[depth] > event.start_ns) ++depth;
     if (depth == rows.size()) {
@@ -100,7 +109,7 @@ void choose_rows(const std::vector<Row>& rows, RankGroup& group) {
 }  // namespace
 
 LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
-    : trace_(std::move(trace)), launches_(*trace_) {
+    : trace_(std::move(trace)), launches_(*trace_), alike_(*trace_) {
   const traces::Trace& t = *trace_;
   std::vector<LaneEvents> ranges(t.lanes.size());
   for (std::size_t lane = 0; lane < ranges.size(); ++lane) {
@@ -126,11 +135,21 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
     std::stable_sort(lanes.begin(), lanes.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [kind, lane] : lanes) {
-      int depth = 0;
-      for (auto& events : by_depth(t, ranges[lane])) {
-        rows_of_lane_[lane].push_back(rows_.size());
-        rows_.emplace_back(kind, rank, title_of_lane(t, t.lanes[lane], kind), t, std::move(events),
-                           static_cast<int>(lane), depth++);
+      const auto add_rows = [&, at = lane](RowKind row_kind, const std::string& title,
+                                           std::vector<std::vector<std::int32_t>> rows) {
+        int depth = 0;
+        for (auto& events : rows) {
+          rows_of_lane_[at].push_back(rows_.size());
+          rows_.emplace_back(row_kind, rank, title, t, std::move(events), static_cast<int>(at),
+                             depth++);
+        }
+      };
+      const std::string title = title_of_lane(t, t.lanes[lane], kind);
+      if (kind == RowKind::host) {
+        add_rows(kind, title, by_depth(t, ranges[lane], [](const auto&) { return true; }));
+      } else {
+        add_rows(kind, title, by_depth(t, ranges[lane], is_no_range));
+        add_rows(RowKind::ranges, "Ranges", by_depth(t, ranges[lane], is_range));
       }
     }
     add_derived(RowKind::exposed, "Exposed", std::move(derived.exposed));

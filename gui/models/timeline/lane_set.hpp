@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/models/timeline/alike_events.hpp"
 #include "gui/models/timeline/colouring.hpp"
 #include "gui/models/timeline/pyramid.hpp"
 #include "gui/models/timeline/row.hpp"
@@ -43,6 +44,9 @@ class LaneSet {
   const std::vector<Row>& rows() const { return rows_; }
   RowPlace place(std::int32_t event) const;
   std::size_t group_of(std::size_t row) const;
+  const std::vector<std::size_t>& rows_of_lane(int lane) const {
+    return rows_of_lane_[static_cast<std::size_t>(lane)];
+  }
 
   // Made the first time they are wanted, which takes time: not on the window's thread, except by phase,
   // which is made with the lanes. Safe on several threads.
@@ -51,6 +55,7 @@ class LaneSet {
                    double ns_per_pixel) const;
 
   const traces::Launches& launches() const { return launches_; }
+  const AlikeEvents& alike() const { return alike_; }
 
  private:
   struct Coloured {
@@ -66,6 +71,7 @@ class LaneSet {
 
   std::shared_ptr<const traces::Trace> trace_;
   traces::Launches launches_;
+  AlikeEvents alike_;
   std::vector<Row> rows_;
   std::vector<std::vector<std::size_t>> rows_of_lane_;
   std::vector<RankGroup> groups_;

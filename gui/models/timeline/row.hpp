@@ -25,6 +25,7 @@ enum class RowKind : std::uint8_t {
   reduce_scatter,
   all_reduce,
   stream,   // any other of the device
+  ranges,   // that the program named around work of a stream
   exposed,  // communication that no kernel hides
 };
 

@@ -13,9 +13,14 @@ StepFigures step_figures(const traces::Trace& trace, const profiler::Analysis& a
   if (!analysis.steady_steps.empty()) figures.step = analysis.steady_steps.back();
   for (const profiler::RankAnalysis& rank : analysis.ranks) {
     for (const profiler::StepAnalysis& step : rank.steps) {
-      if (step.step == figures.step) {
+      if (figures.step_ns > 0 && step.step == figures.step) {
         figures.exposed_ns = std::max(figures.exposed_ns, step.time.exposed_communication_ns);
       }
+    }
+    if (figures.step_ns == 0 && rank.time.span_ns > figures.span_ns) {
+      figures.span_ns = rank.time.span_ns;
+      figures.busy_ns = rank.time.span_ns - rank.time.idle_ns;
+      figures.exposed_ns = rank.time.exposed_communication_ns;
     }
     figures.peak_reserved = std::max(figures.peak_reserved, rank.peak.reserved_bytes);
     if (rank.peak.allocated_bytes > figures.peak_allocated) {

@@ -16,7 +16,10 @@ struct StepFigures {
   traces::Interval band;              // of a prediction's step time, in ns; empty: unknown
   double tokens_per_s = 0;            // 0: unknown
   double mfu = 0;                     // of a prediction; 0: unknown
-  std::int64_t exposed_ns = 0;        // of the rank with most, in that step
+  std::int64_t exposed_ns = 0;        // of the rank with most, in that step; else in the span
+  // Of a recording without steps: from its first device event to its last, on the rank where that is
+  // longest, and the time within that its device works; 0 where it recorded no device.
+  std::int64_t span_ns = 0, busy_ns = 0;
   std::int64_t peak_allocated = 0, peak_reserved = 0;
   std::int64_t capacity = 0;            // bytes of each rank's device; 0: unknown
   std::optional<std::int64_t> peak_ns;  // when it was reached, from the trace's origin

@@ -140,6 +140,21 @@ void TimelineCanvas::select_twin(Twin twin, int by) {
   if (found) select(found);
 }
 
+// The other trace becomes the current one, and as much of it is seen as was of this one.
+bool TimelineCanvas::select_in_other_trace() {
+  const auto& event = session_.selection().event();
+  const auto found = event ? scene_.twin_in_trace(*event) : std::nullopt;
+  if (!found) return false;
+  TimeAxis& axis = session_.axis();
+  const std::int64_t length = axis.end_ns() - axis.start_ns();
+  session_.set_current(found->document);
+  const traces::Interval span = scene_.span(*found);
+  const std::int64_t start = (span.start_ns + span.end_ns - length) / 2;
+  axis.show({start, start + length});
+  select(found);
+  return true;
+}
+
 void TimelineCanvas::toggle_mark() {
   const auto& cursor = session_.selection().cursor_ns();
   const auto& event = session_.selection().event();

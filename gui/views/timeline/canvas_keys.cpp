@@ -1,10 +1,9 @@
 // What the keys do on the timeline's canvas.
-#include <cmath>
-
 #include <QApplication>
 #include <QClipboard>
 #include <QKeyEvent>
 #include <QScrollBar>
+#include <cmath>
 
 #include "gui/views/timeline/timeline_canvas.hpp"
 
@@ -22,9 +21,14 @@ void TimelineCanvas::focusInEvent(QFocusEvent* event) {
   QAbstractScrollArea::focusInEvent(event);
 }
 
+bool TimelineCanvas::focusNextPrevChild(bool next) {
+  if (next && hasFocus() && select_in_other_trace()) return true;
+  return QAbstractScrollArea::focusNextPrevChild(next);
+}
+
 void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
   const Qt::KeyboardModifiers modifiers = event->modifiers() & ~Qt::KeypadModifier;
-  const bool is_handled = modifiers == Qt::AltModifier    ? press_with_alt(event->key())
+  const bool is_handled = modifiers == Qt::AltModifier     ? press_with_alt(event->key())
                           : modifiers == Qt::ShiftModifier ? press_with_shift(event->key())
                           : modifiers == Qt::NoModifier    ? press_plain(event->key())
                                                            : false;
@@ -43,9 +47,13 @@ bool TimelineCanvas::move_window(int key, int speed) {
     case Qt::Key_W: zoom(std::pow(kZoomStep, speed)); return true;
     case Qt::Key_S: zoom(std::pow(kZoomStep, -speed)); return true;
     case Qt::Key_A:
-    case Qt::Key_Left: session_.axis().pan(-speed * kPanShare * session_.axis().width()); return true;
+    case Qt::Key_Left:
+      session_.axis().pan(-speed * kPanShare * session_.axis().width());
+      return true;
     case Qt::Key_D:
-    case Qt::Key_Right: session_.axis().pan(speed * kPanShare * session_.axis().width()); return true;
+    case Qt::Key_Right:
+      session_.axis().pan(speed * kPanShare * session_.axis().width());
+      return true;
     case Qt::Key_Up: scroll_rows(-speed); return true;
     case Qt::Key_Down: scroll_rows(speed); return true;
     default: return false;

@@ -35,6 +35,10 @@ void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes
                theme()[Role::text2]);
     return;
   }
+  if (scene_.rows().empty()) {
+    draw_label(painter, rows_box(), Qt::AlignHCenter,
+               Scene::sentence_of_nothing(*session_.current()), Text::body, theme()[Role::text2]);
+  }
   const Ruler now = ruler();
   if (rows_box().intersects(dirty)) paint_rows(painter, as_shapes);
   if (memory_box().intersects(dirty)) {

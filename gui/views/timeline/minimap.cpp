@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/paint/hatch.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/theme.hpp"
 
@@ -109,9 +110,14 @@ void Minimap::paint_trace(QPainter& painter, const QRectF& lanes, const Scene& s
   };
   const double upper = lanes.height() - kStreamHeight - 2;
   if (!paint_first({RowKind::phase}, 0, upper))
-    paint_first({RowKind::compute, RowKind::host}, 0, upper);
+    paint_first({RowKind::compute}, 0, upper) || paint_first({RowKind::host}, 0, upper);
   paint_first({RowKind::reduce_scatter, RowKind::all_gather, RowKind::all_reduce}, upper + 2,
               kStreamHeight);
+  if (const traces::Trace& trace = *document.trace; !trace.complete) {
+    const double from = std::max(grid.x(trace.complete_until_ns), 0.0);
+    painter.fillRect(QRectF(from, 0, lanes.width() - from, lanes.height()),
+                     hatch(theme()[Role::strong_line], Hatch::cross));
+  }
   const auto& hits = content.parts[static_cast<std::size_t>(content.current)].hits;
   if (hits == nullptr) return;
   constexpr double kTick = 2, kTickHeight = 10;

@@ -11,6 +11,7 @@ namespace foreshard::gui {
 namespace {
 
 constexpr double kGutter = 5, kIndent = 16, kLegendGap = 20;
+constexpr double kLeastTitle = 13;  // a folded lane's reaches over the row below
 
 void hairline(QPainter& painter, double y, const QRectF& box) {
   const double thin = 1 / painter.device()->devicePixelRatioF();
@@ -83,7 +84,8 @@ void paint_row_header(QPainter& painter, const QRectF& box, double left, const S
   const QRectF header(box.left(), box.top(), left, box.height());
   if (is_current) painter.fillRect(header, theme()[Role::hover]);
   paint_gutter(painter, box, row.is_predicted);
-  const QRectF text = header.adjusted(kIndent, 0, -12, 0);
+  QRectF text = header.adjusted(kIndent, 0, -12, 0);
+  if (row.kind == SceneRow::Kind::lane) text.setHeight(std::max(text.height(), kLeastTitle));
   const double figure_width = figure_label_width(figure, Text::secondary);
   if (row.kind == SceneRow::Kind::unit) {  // narrow rows: named at the right, where there is room
     if (!row.title.isEmpty()) {

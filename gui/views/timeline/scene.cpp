@@ -72,10 +72,21 @@ std::int32_t Scene::base_id(std::size_t row) const {
   return id.number();
 }
 
+void Scene::toggle(const RowId& row) {
+  const std::int32_t id = row.number();
+  if (toggled_.erase(id) == 0) toggled_.insert(id);
+}
+
 void Scene::fold(std::size_t row) {
   if (row >= rows_.size() || rows_[row].kind == SceneRow::Kind::unit) return;
-  const std::int32_t id = base_id(row);
-  if (toggled_.erase(id) == 0) toggled_.insert(id);
+  RowId id = RowId::of(base_id(row));
+  const Row* lane =
+      id.kind == RowId::Kind::lane ? &document(id.document).lanes->rows()[id.index] : nullptr;
+  if (lane == nullptr || lane->is_derived()) return toggle(id);
+  for (const std::size_t depth : document(id.document).lanes->rows_of_lane(lane->lane)) {
+    id.index = depth;
+    toggle(id);
+  }
 }
 
 void Scene::unfold(EventId event) {
@@ -87,8 +98,7 @@ void Scene::unfold(EventId event) {
   for (const RowId::Kind kind : {RowId::Kind::group, RowId::Kind::block}) {
     id.kind = kind;
     if (kind == RowId::Kind::block) id.index /= kRanksOfBlock;
-    if (is_open(id)) continue;
-    if (toggled_.erase(id.number()) == 0) toggled_.insert(id.number());
+    if (!is_open(id)) toggle(id);
   }
 }
 

@@ -65,7 +65,7 @@ class Scene : public QObject {
     return static_cast<std::size_t>(&row - rows_.data());
   }
 
-  // By the row's index; on a section all of its rows are meant.
+  // By the row's index; on a section all of its rows are meant, and all depths of a lane are folded.
   void fold(std::size_t row);
   void unfold(EventId event);  // as far as its row is shown, unless it is hidden
   void pin(std::size_t row);   // to the top, or back
@@ -83,8 +83,10 @@ class Scene : public QObject {
   std::optional<EventId> first_in_lane(std::size_t row, std::int64_t from_ns) const;
   std::optional<EventId> twin_in_rank(EventId event, int by) const;
   std::optional<EventId> twin_in_step(EventId event, int by) const;
+  std::optional<EventId> twin_in_trace(EventId event) const;  // in the next open one that has it
   std::vector<SceneArrow> arrows(EventId event) const;
 
+  static QString sentence_of_nothing(const Document& document);  // why it has no lanes of devices
   StepLabel step_label(std::int64_t ns) const;
   traces::Interval step_at(std::int64_t ns) const;
   const std::map<std::int32_t, traces::Interval>& steps() const { return steps_; }
@@ -107,6 +109,7 @@ class Scene : public QObject {
   void take_highlights();
   void trace_paths();
   bool is_open(const RowId& row) const;
+  void toggle(const RowId& row);
   void lay_out_document(int document);
   bool lay_out_block(int document, std::size_t block);  // whether it is open
   void lay_out_group(int document, std::size_t group, bool is_one_of_many);

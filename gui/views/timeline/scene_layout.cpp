@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kFewUnits = 12;   // as many have rows high enough for names
 constexpr std::size_t kFewRanks = 8;    // as many are shown with all their rows
 constexpr std::size_t kManyRanks = 32;  // more are shown in blocks
+constexpr std::size_t kDeepLane = 12;   // with more rows, such as of Python's stack, it is folded
 
 std::size_t ranks_drawn(const LaneSet& lanes) {
   return static_cast<std::size_t>(
@@ -28,6 +29,11 @@ bool Scene::is_open(const RowId& row) const {
   if (row.kind == RowId::Kind::group || row.kind == RowId::Kind::block) {
     const std::size_t ranks = ranks_drawn(*document(row.document).lanes);
     is_open = ranks <= (row.kind == RowId::Kind::group ? kFewRanks : kManyRanks);
+  }
+  if (row.kind == RowId::Kind::lane) {
+    const LaneSet& lanes = *document(row.document).lanes;
+    const Row& lane = lanes.rows()[row.index];
+    is_open = lane.is_derived() || lanes.rows_of_lane(lane.lane).size() <= kDeepLane;
   }
   return is_open != toggled_.contains(base.number());
 }
@@ -115,8 +121,14 @@ bool Scene::lay_out_block(int document_index, std::size_t block) {
 }
 
 QString Scene::note_of(const Document& one) const {
-  const std::int64_t dropped = one.analysis->dropped_records;
-  return dropped == 0 ? QString() : tr("%1 records were dropped").arg(count_figure(dropped).text());
+  QStringList notes;
+  if (const std::int64_t dropped = one.analysis->dropped_records; dropped > 0) {
+    notes << tr("%1 records were dropped").arg(count_figure(dropped).text());
+  }
+  const bool has_kernels =
+      one.kind != traces::RecordingKind::snapshot && one.kind != traces::RecordingKind::event_list;
+  if (!has_kernels) notes << sentence_of_nothing(one);
+  return notes.join(QStringLiteral(" \u00b7 "));
 }
 
 // Of many ranks each is one row while it is folded.

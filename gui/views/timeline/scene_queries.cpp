@@ -150,6 +150,18 @@ std::optional<EventId> Scene::twin_in_step(EventId event, int by) const {
   return twin ? std::optional(EventId{event.document, *twin}) : std::nullopt;
 }
 
+std::optional<EventId> Scene::twin_in_trace(EventId event) const {
+  if (!has(event)) return std::nullopt;
+  const int count = static_cast<int>(content_->parts.size());
+  for (int n = 1; n < count; ++n) {
+    const int other = (event.document + n) % count;
+    const auto twin =
+        same_in_trace(lanes_of(*content_, event.document), event.event, lanes_of(*content_, other));
+    if (twin) return EventId{other, *twin};
+  }
+  return std::nullopt;
+}
+
 std::vector<SceneArrow> Scene::arrows(EventId event) const {
   if (arrows_ && arrows_->first == event) return arrows_->second;
   std::vector<SceneArrow> arrows;
@@ -163,6 +175,14 @@ std::vector<SceneArrow> Scene::arrows(EventId event) const {
   }
   arrows_.emplace(event, arrows);
   return arrows;
+}
+
+QString Scene::sentence_of_nothing(const Document& of) {
+  switch (of.kind) {
+    case traces::RecordingKind::snapshot: return tr("A snapshot has no kernels.");
+    case traces::RecordingKind::event_list: return tr("An allocator's history has no kernels.");
+    default: return tr("%1 holds no events.").arg(of.title);
+  }
 }
 
 // The step at that moment, or the last that began before it.

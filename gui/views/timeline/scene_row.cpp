@@ -22,7 +22,8 @@ double height_of_kind(RowKind kind) {
   switch (kind) {
     case RowKind::phase: return 20;
     case RowKind::unit: return 22;
-    case RowKind::host: return 16;
+    case RowKind::host:
+    case RowKind::ranges: return 16;
     case RowKind::compute: return 40;
     case RowKind::copies: return 14;
     case RowKind::exposed: return 16;
@@ -70,7 +71,8 @@ std::vector<LaneBand> SceneContent::bands(const RowId& row) const {
   if (row.kind == RowId::Kind::lane) {
     const double height = height_of(row);
     const double margin = margin_of(lanes.rows()[row.index].kind, height);
-    bands.push_back({row.index, margin, height - 2 * margin});
+    const double below = row.is_low ? 1 : margin;  // what keeps depths apart
+    bands.push_back({row.index, margin, height - margin - below});
   } else if (row.kind == RowId::Kind::group && row.is_low) {
     const RankGroup& group = lanes.groups()[row.index];
     for (const std::size_t lane : group.work) bands.push_back({lane, 1, kRankWork});

@@ -1,16 +1,17 @@
 #include "gui/views/timeline/step_strip.hpp"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
-
-#include <QCoreApplication>
 
 #include "gui/models/timeline/step_figures.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString said(const char* text) { return QCoreApplication::translate("Timeline", text); }
+QString said(const char* text) {
+  return QCoreApplication::translate("Timeline", text);
+}
 
 }  // namespace
 
@@ -35,10 +36,16 @@ std::vector<StripFigure> step_strip(const Document& document) {
   if (step.mfu > 0 && step.mfu <= 1) {
     add("MFU", {QString::number(100 * step.mfu, 'f', 1), QStringLiteral("%")});
   }
-  if (step.step_ns > 0) {
-    const double share = static_cast<double>(step.exposed_ns) / static_cast<double>(step.step_ns);
+  if (step.span_ns > 0) {
+    add("Device events span", time_figure(static_cast<double>(step.span_ns)), said("no steps"));
+    const double share = static_cast<double>(step.busy_ns) / static_cast<double>(step.span_ns);
+    add("Device busy", {QString::number(100 * share, 'f', 1), QStringLiteral("%")},
+        time_figure(static_cast<double>(step.busy_ns)).text());
+  }
+  if (const std::int64_t whole = std::max(step.step_ns, step.span_ns); whole > 0) {
+    const double share = static_cast<double>(step.exposed_ns) / static_cast<double>(whole);
     add("Exposed communication", time_figure(static_cast<double>(step.exposed_ns)),
-        said("%1 of the step").arg(percent_text(share)));
+        said(step.step_ns > 0 ? "%1 of the step" : "%1 of the span").arg(percent_text(share)));
   }
   if (step.peak_reserved > 0) {
     QString capacity;

@@ -166,10 +166,15 @@ QRectF TimelineCanvas::rows_box() const {
   return {0, top, static_cast<double>(viewport()->width()), memory_box().top() - top};
 }
 
+double TimelineCanvas::rows_height() const {
+  constexpr double kSentence = 56;  // that stands where there are no rows
+  return scene_.rows().empty() ? kSentence : scene_.height();
+}
+
 // Below the rows, as high as they leave room for.
 QRectF TimelineCanvas::memory_box() const {
   const double top = kMinimapHeight + kRulerHeight, bottom = viewport()->height();
-  const double height = std::max(memory_.least_height(), bottom - top - scene_.height());
+  const double height = std::max(memory_.least_height(), bottom - top - rows_height());
   const double kept = memory_.is_folded() ? memory_.least_height() : height;
   return {0, bottom - kept, static_cast<double>(viewport()->width()), kept};
 }

@@ -58,6 +58,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
  protected:
   void keyPressEvent(QKeyEvent* event) override;
   void focusInEvent(QFocusEvent* event) override;
+  // Tab goes to the other trace where there is one, else to the next widget.
+  bool focusNextPrevChild(bool next) override;
   bool viewportEvent(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
@@ -96,6 +98,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   void select_beside(int by);
   void follow_arrow(Direction direction);
   void select_twin(Twin twin, int by);
+  bool select_in_other_trace();  // whether the selected event is there
   void toggle_mark();
   void go_to_next_mark();
   void drag_mark(QPointF at);
@@ -137,6 +140,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   void tell_busy();
 
   QString row_text(std::size_t row) const;  // title and figure
+  double rows_height() const;
   QRectF minimap_lanes() const;
   QRectF lanes_of(const QRectF& box) const;  // without the header
   PixelGrid grid() const;

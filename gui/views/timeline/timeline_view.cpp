@@ -30,7 +30,8 @@ QString TimelineView::status() const {
   const DocumentPtr document = session().current();
   if (document == nullptr) return {};
   const traces::Interval window = session().axis().window();
-  const std::int64_t origin = session().steady_step().start_ns;
+  const std::int64_t origin =
+      canvas_->scene().step_label((window.start_ns + window.end_ns) / 2).origin_ns;
   return tr("%1 – %2 · %3 events")
       .arg(time_figure(static_cast<double>(window.start_ns - origin)).text(),
            time_figure(static_cast<double>(window.end_ns - origin)).text(),
@@ -52,6 +53,7 @@ std::vector<KeyHelp> TimelineView::keys() const {
       {tr("Cause, effect along the arrow"), tr("[ ]")},
       {tr("Same instruction in another rank"), tr("Alt+Up, Alt+Down")},
       {tr("Same instruction in another step"), tr("Alt+Left, Alt+Right")},
+      {tr("Same instruction in another trace"), tr("Tab")},
       {tr("Set or remove a mark"), tr("M")},
       {tr("Go to the next mark"), tr("Shift+M")},
       {tr("Fold or unfold a lane, a rank, ranks"), tr("Space, click on its header")},

@@ -32,8 +32,8 @@ TEST_F(TimelineKeys, ShiftIsFourTimesAsFar) {
 
 TEST_F(TimelineKeys, AAndDAndArrowsPan) {
   axis().show({us(200), us(600)});
-  for (const auto& [there, back] : {std::pair(Qt::Key_D, Qt::Key_A),
-                                   std::pair(Qt::Key_Right, Qt::Key_Left)}) {
+  for (const auto& [there, back] :
+       {std::pair(Qt::Key_D, Qt::Key_A), std::pair(Qt::Key_Right, Qt::Key_Left)}) {
     key(there);
     EXPECT_NEAR(static_cast<double>(axis().start_ns()), 250e3, 1e3);
     key(back);
@@ -127,6 +127,25 @@ TEST_F(TimelineKeys, SpaceFoldsTheSectionAndHHidesALane) {
   EXPECT_EQ(canvas().scene().rows().size(), all - 1);
   key(Qt::Key_H, Qt::ShiftModifier);
   EXPECT_EQ(canvas().scene().rows().size(), all);
+}
+
+TEST_F(TimelineKeys, TabGoesToTheSameInstructionInTheOtherTraceAndBack) {
+  const EventId here{0, event("reduce_scatter", "layers.1", 2)};
+  selection().select(here);
+  key(Qt::Key_Tab);
+  EXPECT_EQ(selection().event(), here);  // there is no other trace
+  session_.add(make_document(small_run(), Source::predicted, QStringLiteral("prediction"), {}));
+  canvas().setFocus();
+  selection().select(here);
+  axis().show({us(1600), us(1700)});
+  key(Qt::Key_Tab);
+  EXPECT_EQ(selection().event(), (EventId{1, here.event}));
+  EXPECT_EQ(session_.current_index(), 1);
+  EXPECT_NEAR(length_us(axis()), 100, 1);
+  EXPECT_FALSE(canvas().event_box(*selection().event()).isEmpty());
+  key(Qt::Key_Tab);
+  EXPECT_EQ(selection().event(), here);
+  EXPECT_EQ(session_.current_index(), 0);
 }
 
 TEST_F(TimelineKeys, SpaceFoldsAndUnfoldsALane) {

@@ -2,10 +2,9 @@
 // depend on where the window starts, and frames from tiles that equal those drawn at once.
 //
 // FORESHARD_UPDATE_GOLDEN=1 in the environment writes the approved pictures anew.
-#include <random>
-
 #include <QBuffer>
 #include <QSvgGenerator>
+#include <random>
 
 #include "gui/views/timeline/frame_tour.hpp"
 #include "tests/gui/timeline/shown_timeline.hpp"
@@ -55,10 +54,10 @@ TEST_F(TimelinePicture, LooksAsApproved) {
   for (const ThemeName name : {ThemeName::light, ThemeName::dark}) {
     Appearance::instance().set_theme(name);
     for (const int ratio : {1, 2}) {
-      const QString path = QStringLiteral(FORESHARD_SOURCE_DIR "/tests/golden/gui/timeline_%1_%2x.png")
-                               .arg(name == ThemeName::light ? QStringLiteral("light")
-                                                             : QStringLiteral("dark"))
-                               .arg(ratio);
+      const QString path =
+          QStringLiteral(FORESHARD_SOURCE_DIR "/tests/golden/gui/timeline_%1_%2x.png")
+              .arg(name == ThemeName::light ? QStringLiteral("light") : QStringLiteral("dark"))
+              .arg(ratio);
       const QImage now = frame(ratio);
       if (qEnvironmentVariableIsSet("FORESHARD_UPDATE_GOLDEN")) {
         now.save(path, nullptr, 0);
@@ -76,17 +75,57 @@ TEST_F(TimelinePicture, TilesShowWhatShapesShow) {
   EXPECT_LT(difference(viewport()->grab().toImage(), frame(1)), 0.002);
 }
 
-TEST_F(TimelinePicture, VectorsHoldTheNamesAsText) {
+QByteArray drawn_text(TimelineCanvas& canvas) {
   QBuffer buffer;
   QSvgGenerator generator;
   generator.setOutputDevice(&buffer);
-  generator.setSize(viewport()->size());
+  generator.setSize(canvas.viewport()->size());
   QPainter painter(&generator);
-  canvas().paint_frame(painter);
+  canvas.paint_frame(painter);
   painter.end();
+  return buffer.data();
+}
+
+TEST_F(TimelinePicture, VectorsHoldTheNamesAsText) {
+  const QByteArray drawn = drawn_text(canvas());
   for (const char* text : {"forward", "Compute", "Gathered units", "RS"}) {
-    EXPECT_TRUE(buffer.data().contains(text)) << text;
+    EXPECT_TRUE(drawn.contains(text)) << text;
   }
+}
+
+TEST_F(TimelinePicture, WithoutLanesASentenceSaysWhy) {
+  traces::Trace memory_alone = small_run();
+  memory_alone.events.clear();
+  auto document = std::make_shared<Document>(*make_document(
+      std::move(memory_alone), Source::measured, QStringLiteral("memory.pickle"), {}));
+  document->kind = traces::RecordingKind::snapshot;
+  session_.close(0);
+  session_.add(document);
+  settle();
+  EXPECT_TRUE(drawn_text(canvas()).contains("A snapshot has no kernels."));
+  EXPECT_GT(canvas().rows_box().height(), 40);
+}
+
+TEST_F(TimelinePicture, WhatAStoppedRunLacksIsHatchedInTheMinimapToo) {
+  session_.close(0);
+  session_.add(make_document(small_run(), Source::measured, QStringLiteral("run.fst"), {}));
+  settle();
+  const QImage whole = frame(1);
+  traces::Trace stopped = small_run();
+  stopped.complete = false;
+  stopped.complete_until_ns = us(1500);
+  session_.replace(0,
+                   make_document(std::move(stopped), Source::measured, QStringLiteral("run"), {}));
+  settle();
+  const QImage cut = frame(1);
+  const QRect map = canvas().minimap_box().toRect();
+  const int edge =
+      static_cast<int>(kHeaderWidth) + (map.width() - static_cast<int>(kHeaderWidth)) * 1500 / 1900;
+  const QRect before(kHeaderWidth, map.top(), edge - static_cast<int>(kHeaderWidth) - 4,
+                     map.height());
+  const QRect after(edge + 4, map.top(), map.right() - edge - 4, map.height());
+  EXPECT_EQ(whole.copy(before), cut.copy(before));
+  EXPECT_NE(whole.copy(after), cut.copy(after));
 }
 
 TEST_F(TimelinePicture, ATourOfFramesLeavesTheWindowWhereItWas) {
@@ -115,7 +154,8 @@ traces::Trace dense_run() {
     event.unit = trace.strings.intern("layers.0");
     event.step = 1;
     event.start_ns = at += static_cast<std::int64_t>(random() % 400);
-    event.end_ns = at += static_cast<std::int64_t>(20 + random() % (random() % 8 == 0 ? 4000 : 300));
+    event.end_ns = at +=
+        static_cast<std::int64_t>(20 + random() % (random() % 8 == 0 ? 4000 : 300));
     trace.events.push_back(event);
   }
   sort(trace);

@@ -123,6 +123,38 @@ TEST_F(TimelineRanks, SixtyFourAreEightBlocksWhoseStripesAreTheirRanks) {
   EXPECT_EQ(rows_of(SceneRow::Kind::ranks), 7u + 8u);
 }
 
+// As a recording of Python's stack has: they would leave no room for the kernels.
+TEST_F(TimelineRanks, AThreadOfManyDepthsIsFoldedAndUnfoldsAsAWhole) {
+  traces::Trace trace = small_run();
+  for (std::int64_t depth = 0; depth < 20; ++depth) {
+    traces::Event event;
+    event.kind = traces::EventKind::stack;
+    event.name = trace.strings.intern("call " + std::to_string(depth));
+    event.start_ns = us(100 + depth);
+    event.end_ns = us(900 - depth);
+    trace.events.push_back(event);
+  }
+  traces::sort(trace);
+  session_.close(0);
+  session_.add(make_document(std::move(trace), Source::measured, QStringLiteral("stack"), {}));
+  axis().show({0, us(1000)});
+  settle();
+  const auto height_of_thread = [&] {
+    double height = 0;
+    for (const SceneRow& row : scene().rows()) {
+      const RowId id = RowId::of(row.id);
+      const auto& lanes = session_.current()->lanes->rows();
+      if (row.kind == SceneRow::Kind::lane && lanes[id.index].kind == RowKind::host) {
+        height += row.height;
+      }
+    }
+    return height;
+  };
+  EXPECT_EQ(height_of_thread(), 20 * 8);
+  click(header_of("Host thread"));
+  EXPECT_EQ(height_of_thread(), 20 * 16);
+}
+
 TEST_F(TimelineRanks, ASelectionWithinAFoldedRankUnfoldsIt) {
   show_ranks(64);
   ASSERT_FALSE(scene().place({0, 0}));  // a call of the host, which folded ranks do not show

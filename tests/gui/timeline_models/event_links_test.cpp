@@ -54,12 +54,50 @@ TEST(EventLinks, WhatAnEventWaitedForWasOverAndWhatFollowsBeganLater) {
   }
 }
 
-TEST(EventLinks, TwinsHoldTheEventAndAreInOrder) {
+TEST(EventLinks, TwinsAreTheEventsOfItsOperatorInItsLaneAndStep) {
   const LaneSet lanes(tests::random_events(1, 200, 6));
   for (EventIndex event = 0; event < 600; event += 7) {
-    const std::vector<EventIndex> twins = twins_of(lanes, event);
-    EXPECT_TRUE(std::is_sorted(twins.begin(), twins.end()));
-    EXPECT_TRUE(std::binary_search(twins.begin(), twins.end(), event));
+    std::vector<EventIndex> expected;
+    const traces::Event& its = event_at(lanes, event);
+    for (EventIndex n = 0; n < static_cast<EventIndex>(lanes.trace().events.size()); ++n) {
+      const traces::Event& other = event_at(lanes, n);
+      const bool is_twin = other.lane == its.lane && other.step == its.step &&
+                           other.name == its.name && other.kind == its.kind;
+      if (is_twin) expected.push_back(n);
+    }
+    const auto twins = twins_of(lanes, event);
+    EXPECT_EQ(std::vector<EventIndex>(twins.begin(), twins.end()), expected);
+  }
+}
+
+// Another trace of the same run numbers its strings and lanes otherwise.
+TEST(EventLinks, TheSameInAnotherTraceHasTheSameKeyOrNumber) {
+  const auto trace = tests::random_events(2, 200, 8);
+  traces::Trace other = *trace;
+  other.strings = {};
+  other.strings.intern("first of all");
+  const auto renumber = [&](traces::StringId& id) {
+    id = other.strings.intern(trace->strings[id]);
+  };
+  for (traces::Lane& lane : other.lanes) renumber(lane.name);
+  other.events.update_all([&](traces::Event& event) {
+    for (traces::StringId* id :
+         {&event.name, &event.phase, &event.unit, &event.stable_key, &event.cost_key}) {
+      renumber(*id);
+    }
+  });
+  const LaneSet ours(trace);
+  const LaneSet theirs(std::make_shared<const traces::Trace>(std::move(other)));
+  for (EventIndex event = 0; event < static_cast<EventIndex>(trace->events.size()); event += 3) {
+    const auto found = same_in_trace(ours, event, theirs);
+    ASSERT_TRUE(found);
+    const traces::Event &its = event_at(ours, event), &match = event_at(theirs, *found);
+    EXPECT_EQ(theirs.trace().strings[match.stable_key], trace->strings[its.stable_key]);
+    EXPECT_EQ(match.step, its.step);
+    EXPECT_EQ(match.lane, its.lane);
+    if (its.stable_key == 0) {
+      EXPECT_EQ(*found, event);
+    }
   }
 }
 

@@ -37,6 +37,28 @@ TEST_P(LaneSetTest, EveryEventIsInOneRowAndNoneOverlapsInARow) {
   expect_whole(LaneSet(tests::random_events(2, 400, GetParam())));
 }
 
+// A step that the program named is as long as all of its kernels, which are what the stream is for.
+TEST(LaneSet, RangesOfAStreamAreBelowItsKernels) {
+  traces::Trace trace;
+  trace.lanes = {{0, true, trace.strings.intern("stream 7")}};
+  const auto add = [&](traces::EventKind kind, std::int64_t start, std::int64_t end) {
+    traces::Event event;
+    event.kind = kind;
+    event.start_ns = start;
+    event.end_ns = end;
+    trace.events.push_back(event);
+  };
+  add(traces::EventKind::range, 0, 100);
+  add(traces::EventKind::compute, 0, 40);
+  add(traces::EventKind::compute, 50, 90);
+  const LaneSet lanes(std::make_shared<const traces::Trace>(std::move(trace)));
+  expect_whole(lanes);
+  ASSERT_EQ(lanes.rows().size(), 2u);
+  EXPECT_EQ(lanes.rows()[0].kind, RowKind::compute);
+  EXPECT_EQ(lanes.rows()[0].size(), 2u);
+  EXPECT_EQ(lanes.rows()[1].kind, RowKind::ranges);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, LaneSetTest, testing::Range(1u, 5u));
 
 TEST(LaneSet, OfASmallTraceHasARowForEachThingThatIsThere) {

@@ -26,6 +26,20 @@ TEST(StepFigures, AreThoseOfTheLastSteadyStep) {
   EXPECT_EQ(figures.peak_allocated, peak);
 }
 
+TEST(StepFigures, WithoutStepsTellTheSpanAndHowBusyItIs) {
+  traces::Trace trace = traces::sample_trace();
+  trace.steps.clear();
+  const profiler::Analysis analysis = profiler::analyse(trace);
+  const StepFigures figures = step_figures(trace, analysis);
+  EXPECT_EQ(figures.step_ns, 0);
+  std::int64_t span = 0;
+  for (const auto& rank : analysis.ranks) span = std::max(span, rank.time.span_ns);
+  ASSERT_GT(span, 0);
+  EXPECT_EQ(figures.span_ns, span);
+  EXPECT_GT(figures.busy_ns, 0);
+  EXPECT_LE(figures.busy_ns, span);
+}
+
 TEST(StepFigures, OfAnEmptyTraceAreUnknown) {
   const traces::Trace trace;
   const StepFigures figures = step_figures(trace, profiler::analyse(trace));
