@@ -43,9 +43,12 @@ QRectF MemoryCanvas::plot_area() const {
 }
 
 void MemoryCanvas::paintEvent(QPaintEvent*) {
-  const double ratio = devicePixelRatioF();
-  if (picture_.isNull() || picture_.size() != (size() * ratio)) picture_ = draw();
   QPainter painter(this);
+  const double ratio = picture_ratio(painter);
+  if (picture_.isNull() || picture_.devicePixelRatio() != ratio ||
+      picture_.size() != size() * ratio) {
+    picture_ = draw(ratio);
+  }
   painter.drawPixmap(0, 0, picture_);
   if (memory_ == nullptr || memory_->is_empty()) return;
   draw_range(painter);
@@ -56,8 +59,7 @@ void MemoryCanvas::paintEvent(QPaintEvent*) {
   draw_focus(painter, QRectF(rect()).adjusted(1, 1, -1, -1), 0);
 }
 
-QPixmap MemoryCanvas::draw() const {
-  const double ratio = devicePixelRatioF();
+QPixmap MemoryCanvas::draw(double ratio) const {
   QPixmap picture(size() * ratio);
   picture.setDevicePixelRatio(ratio);
   picture.fill(theme()[Role::canvas]);
