@@ -142,12 +142,12 @@ QString advice(const MemoryChanges& found) {
   const MemoryChange& best = found.changes.front();
   const bool makes_it_fit = found.present.fits == false && best.fits == true;
   if (makes_it_fit && found.history != nullptr) {
-    return ChangesText::tr("%1 would have avoided it.").arg(best.change);
+    return ChangesText::tr("It would have fitted with %1.").arg(best.change);
   }
-  if (makes_it_fit) return ChangesText::tr("With %1 it fits.").arg(best.change);
+  if (makes_it_fit) return ChangesText::tr("It fits with %1.").arg(best.change);
   const std::int64_t less = found.present.peak_reserved - best.peak_reserved;
   if (less <= 0) return {};
-  return ChangesText::tr("%1 would lower what is reserved by %2.")
+  return ChangesText::tr("%2 less would be reserved with %1.")
       .arg(best.change, bytes_figure(less).text());
 }
 

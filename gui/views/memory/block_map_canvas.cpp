@@ -264,6 +264,7 @@ QString BlockMapCanvas::card(const MapBlock& block) const {
 
 QString BlockMapCanvas::hover_text(QPointF point) const {
   if (const MapBlock* block = block_at(point)) return card(*block);
+  if (point.y() < kTitleHeight && moment_ != nullptr) return fragmentation_sentence(moment_->map);
   const Row* row = point.x() < MemoryCanvas::kGutter ? row_at(point.y()) : nullptr;
   return row == nullptr ? QString() : pool_text(moment_->map.pools[row->pool]);
 }

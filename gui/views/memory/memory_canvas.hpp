@@ -75,6 +75,7 @@ class MemoryCanvas : public PaintedWidget, public AccessibleCanvas {
   void draw_ruler(QPainter& painter, const QRectF& pill) const;
   void draw_phases(QPainter& painter) const;
   void draw_scale(QPainter& painter) const;
+  QRectF reserved_label() const;  // empty: there is no room
   void draw_reserved_label(QPainter& painter) const;
   void draw_capacity(QPainter& painter) const;
   void draw_range(QPainter& painter) const;

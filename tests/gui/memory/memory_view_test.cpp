@@ -251,7 +251,7 @@ TEST_F(MemoryViewTest, WhatWouldLowerItListsChangesOfThePlan) {
   EXPECT_EQ(found.present.peak_reserved, curve().peak_reserved());
   ASSERT_FALSE(found.changes.empty());
   EXPECT_TRUE(sentence().detail.endsWith(advice(found)));
-  EXPECT_TRUE(advice(found).startsWith(found.changes.front().change));
+  EXPECT_TRUE(advice(found).contains(found.changes.front().change));
   for (const MemoryChange& change : found.changes) {
     EXPECT_LT(change.peak_reserved, found.present.peak_reserved);
   }
