@@ -56,7 +56,8 @@ std::span<const MemoryEvent> memory_of_rank(const traces::Trace& trace, int rank
 
 MemoryCurve::MemoryCurve(const traces::Trace& trace, int rank) : rank_(rank) {
   const auto source = trace.metadata.find("source");
-  is_snapshot_ = source != trace.metadata.end() && source->second == "snapshot";
+  is_snapshot_ = source != trace.metadata.end() &&
+                 (source->second == "snapshot" || source->second == "event_list");
   const std::span<const MemoryEvent> events = memory_of_rank(trace, rank);
   const Layers layers(trace, events);
   layers_ = layers.categories();

@@ -1,11 +1,11 @@
 // Colours can be told apart, by eyes of every kind, and text can be read.
+#include "gui/paint/theme.hpp"
+
 #include <array>
 #include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
 namespace {

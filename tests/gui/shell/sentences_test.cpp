@@ -81,7 +81,7 @@ TEST(Sentences, ProgressHasPercentAndSize) {
 
 TEST(Sentences, FilesThatAreNoTracesAreNamedWithWhatIsOpened) {
   const auto error = traces::wrong_kind("/somewhere/notes.json", traces::RecordingKind::nsys,
-                                        traces::every_trace().expected);
+                                        traces::every_recording().expected);
   EXPECT_EQ(
       text(error_text(error.value())),
       "notes.json is no trace: it is an Nsight Systems export (SQLite). Foreshard opens .fst, "
