@@ -172,7 +172,7 @@ void MainWindow::fit_selection() {
   const auto& id = session_.selection().event();
   if (!id) return;
   const Document& document = *session_.documents().at(static_cast<std::size_t>(id->document));
-  const traces::Event& event = document.trace->events.at(static_cast<std::size_t>(id->event));
+  const traces::Event& event = document.trace->events[static_cast<std::size_t>(id->event)];
   const std::int64_t margin = std::max<std::int64_t>(1, (event.end_ns - event.start_ns) / 10);
   session_.axis().show({event.start_ns - margin, event.end_ns + margin});
 }

@@ -30,9 +30,9 @@ QString marks_key(const Document& document) {
   add(static_cast<std::int64_t>(trace.events.size()));
   add(static_cast<std::int64_t>(trace.memory.size()));
   if (!trace.events.empty()) {
-    for (const traces::Event* event : {&trace.events.front(), &trace.events.back()}) {
-      add(event->start_ns);
-      add(event->end_ns);
+    for (const traces::Event& event : {trace.events.front(), trace.events.back()}) {
+      add(event.start_ns);
+      add(event.end_ns);
     }
   }
   const auto program = trace.metadata.find("program_hash");

@@ -201,7 +201,7 @@ TEST_F(TimelineKeys, AssistiveTechnologySeesLanesAndTheSelection) {
 TEST_F(TimelineKeys, ADocumentMayBeReplacedByAShorterOne) {
   selection().select(EventId{0, event("reduce_scatter", "layers.0", 2)});
   traces::Trace shorter = small_run();
-  shorter.events.resize(4);
+  shorter.events.truncate(4);
   session_.replace(0, make_document(std::move(shorter), Source::measured, {}, {}));
   settle();
   EXPECT_FALSE(selection().event());
