@@ -61,6 +61,17 @@ const ComparedPair* StepComparison::pair_of(bool is_candidate, std::int32_t even
   return found == pairs.end() ? nullptr : &*found;
 }
 
+const ComparedPair* StepComparison::worst_pair(const std::string& name) const {
+  const ComparedPair* worst = nullptr;
+  const auto apart = [](const ComparedPair& pair) {
+    return std::abs(pair.candidate_ns - pair.baseline_ns);
+  };
+  for (const ComparedPair& pair : pairs) {
+    if (pair.name == name && (worst == nullptr || apart(pair) > apart(*worst))) worst = &pair;
+  }
+  return worst;
+}
+
 StepComparison compare_step(const TracePtr& baseline, const TracePtr& candidate,
                             const StepChoice& choice, const StepComparison* known) {
   StepComparison result;

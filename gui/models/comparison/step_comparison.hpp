@@ -52,6 +52,8 @@ struct StepComparison {
   std::int64_t difference_ns() const { return candidate.length_ns() - baseline.length_ns(); }
   // Of an event of either side; null where it has no counterpart.
   const ComparedPair* pair_of(bool is_candidate, std::int32_t event) const;
+  // That of an operator whose two durations are furthest apart; null where it has none.
+  const ComparedPair* worst_pair(const std::string& name) const;
 };
 
 // `known`: of another step of the same traces, whose curves of memory are taken over.

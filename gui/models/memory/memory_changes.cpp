@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 
+#include "gui/models/base/units_text.hpp"
 #include "models/llama/llama_config.hpp"
 #include "models/plan/plan.hpp"
 #include "profiler/replay/what_if.hpp"
@@ -134,6 +135,20 @@ MemoryChanges changes_of_settings(const ChangesQuestion& question) {
 MemoryChanges find_changes(const ChangesQuestion& question) {
   const std::optional<Job> job = question.job ? question.job : job_of(*question.source.trace);
   return job ? changes_of_plan(*job, question) : changes_of_settings(question);
+}
+
+QString advice(const MemoryChanges& found) {
+  if (!found.trouble.isEmpty() || found.changes.empty()) return {};
+  const MemoryChange& best = found.changes.front();
+  const bool makes_it_fit = found.present.fits == false && best.fits == true;
+  if (makes_it_fit && found.history != nullptr) {
+    return ChangesText::tr("It would have fitted with %1.").arg(best.change);
+  }
+  if (makes_it_fit) return ChangesText::tr("It fits with %1.").arg(best.change);
+  const std::int64_t less = found.present.peak_reserved - best.peak_reserved;
+  if (less <= 0) return {};
+  return ChangesText::tr("%2 less would be reserved with %1.")
+      .arg(best.change, bytes_figure(less).text());
 }
 
 ReservedSteps replayed_reserved(const traces::AllocatorHistory& history,

@@ -48,6 +48,9 @@ struct ChangesQuestion {
 
 MemoryChanges find_changes(const ChangesQuestion& question);
 
+// What the best change would do, in a sentence; empty where none lowers it.
+QString advice(const MemoryChanges& changes);
+
 // The history under other settings ("": as recorded).
 ReservedSteps replayed_reserved(const traces::AllocatorHistory& history,
                                 const std::string& settings);

@@ -20,7 +20,7 @@ void Session::replace(int index, DocumentPtr document) {
   documents_.at(static_cast<std::size_t>(index)) = std::move(document);
   Q_EMIT documents_changed();
   if (index != current_) return;
-  axis_.set_bounds(everything());
+  measure();
   Q_EMIT current_changed();
 }
 
@@ -37,10 +37,8 @@ void Session::close(int index) {
 void Session::set_current(int index) {
   if (index == current_) return;
   current_ = index;
-  if (current() != nullptr) {
-    axis_.set_bounds(everything());
-    axis_.show(steady_step());
-  }
+  measure();
+  if (current() != nullptr) axis_.show(steady_step());
   Q_EMIT current_changed();
 }
 
@@ -59,9 +57,10 @@ DocumentPtr Session::what_if() const {
   return nullptr;
 }
 
-traces::Interval Session::everything() const {
+void Session::measure() {
+  everything_ = {0, 1'000'000'000};
   const DocumentPtr document = current();
-  if (document == nullptr) return {0, 1'000'000'000};
+  if (document == nullptr) return;
   traces::Interval all{std::numeric_limits<std::int64_t>::max(),
                        std::numeric_limits<std::int64_t>::min()};
   const auto take = [&](std::int64_t start, std::int64_t end) {
@@ -71,7 +70,8 @@ traces::Interval Session::everything() const {
   for (const traces::Event& event : document->trace->events) take(event.start_ns, event.end_ns);
   for (const traces::MemoryEvent& event : document->trace->memory)
     take(event.time_ns, event.time_ns);
-  return all.start_ns > all.end_ns ? traces::Interval{0, 1'000'000'000} : all;
+  if (all.start_ns <= all.end_ns) everything_ = all;
+  axis_.set_bounds(everything_);
 }
 
 traces::Interval Session::steady_step() const {

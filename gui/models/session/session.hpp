@@ -35,15 +35,18 @@ class Session : public QObject {
   // The moments of the last complete step of the current document: what `F` fits. Everything where no
   // step was recorded.
   traces::Interval steady_step() const;
-  traces::Interval everything() const;
+  traces::Interval everything() const { return everything_; }
 
  Q_SIGNALS:
   void documents_changed();
   void current_changed();
 
  private:
+  void measure();  // the current document
+
   std::vector<DocumentPtr> documents_;
   int current_ = -1;
+  traces::Interval everything_{0, 1'000'000'000};
   TimeAxis axis_;
   Selection selection_;
 };

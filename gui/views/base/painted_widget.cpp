@@ -1,6 +1,7 @@
 #include "gui/views/base/painted_widget.hpp"
 
 #include <QEvent>
+#include <QPaintEngine>
 
 #include "gui/paint/theme.hpp"
 
@@ -26,6 +27,10 @@ void PaintedWidget::focusOutEvent(QFocusEvent* event) {
 void PaintedWidget::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::EnabledChange) update();
+}
+
+double PaintedWidget::picture_ratio(const QPainter& painter) const {
+  return painter.paintEngine()->type() == QPaintEngine::SVG ? 3 : devicePixelRatioF();
 }
 
 void PaintedWidget::draw_focus(QPainter& painter, const QRectF& box, double radius) const {

@@ -17,6 +17,10 @@ class PaintedWidget : public QWidget {
   void focusOutEvent(QFocusEvent* event) override;
   void changeEvent(QEvent* event) override;
 
+  // Pixels a logical one of an image that is drawn into `painter`: as the display has them, and in
+  // pictures of vectors, which can be magnified, three.
+  double picture_ratio(const QPainter& painter) const;
+
   // Around `box`, while the keyboard is on this widget.
   void draw_focus(QPainter& painter, const QRectF& box, double radius = 4) const;
 };

@@ -153,6 +153,20 @@ QVariant CausesModel::headerData(int section, Qt::Orientation orientation, int r
   }
 }
 
+QString CausesModel::as_text() const {
+  QStringList lines;
+  for (int row = -1; row < rowCount(); ++row) {
+    QStringList cells;
+    for (int column = 0; column < kColumns; ++column) {
+      cells << (row < 0 ? headerData(column, Qt::Horizontal, Qt::DisplayRole)
+                        : data(index(row, column), Qt::DisplayRole))
+                   .toString();
+    }
+    lines << cells.join(QLatin1Char('\t'));
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
 CausesTable::CausesTable(QWidget* parent)
     : DataTable(RowHeight::dense, parent), model_(new CausesModel(this)) {
   setAccessibleName(tr("What explains the difference, worst first"));

@@ -23,6 +23,7 @@ class CausesModel : public QAbstractTableModel {
     std::int64_t shorter_ns = 0, longer_ns = 0;  // the largest difference of either sign
   };
   Reach reach() const;
+  QString as_text() const;  // a line for each row, columns separated by tabs
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -42,6 +43,7 @@ class CausesTable : public DataTable {
   const Cause* current() const;
   void select(const std::string& name);  // nothing happens where it has no row
   void step(int rows);                   // 1: the next worst
+  QString as_text() const { return model_->as_text(); }
 
  Q_SIGNALS:
   void cause_chosen();

@@ -209,10 +209,13 @@ void CompareCanvas::mouseReleaseEvent(QMouseEvent* event) {
 
 void CompareCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   const auto hit = event_at(event->position());
-  if (!hit) return fit();
-  const auto& found = side(hit->is_candidate).trace->events[static_cast<std::size_t>(hit->event)];
-  const std::int64_t start = found.start_ns - side(hit->is_candidate).step.start_ns;
-  const std::int64_t at = alignment_.place(hit->is_candidate, start);
+  return hit ? zoom_to(*hit) : fit();
+}
+
+void CompareCanvas::zoom_to(const Hit& hit) {
+  const auto& found = side(hit.is_candidate).trace->events[static_cast<std::size_t>(hit.event)];
+  const std::int64_t start = found.start_ns - side(hit.is_candidate).step.start_ns;
+  const std::int64_t at = alignment_.place(hit.is_candidate, start);
   const std::int64_t length = std::max<std::int64_t>(found.end_ns - found.start_ns, 10);
   axis_.show({at - length / 4, at + length + length / 4});
 }

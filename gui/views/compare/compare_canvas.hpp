@@ -32,6 +32,7 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
     bool is_candidate = false;
     std::int32_t event = traces::kNone;
   };
+  void zoom_to(const Hit& hit);
   std::optional<Hit> event_at(QPointF point) const;
   QPointF centre_of(bool is_candidate, std::int32_t event) const;
 

@@ -3,8 +3,8 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QHBoxLayout>
-#include <QKeyEvent>
 #include <QLabel>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QStackedWidget>
@@ -27,7 +27,6 @@ namespace foreshard::gui {
 namespace {
 
 constexpr int kLeastWithWaterfall = 880;  // the view's width
-constexpr double kZoomStep = 1.5, kPanStep = 120;
 
 bool has_requests(const Document& document) {
   return !document.path.empty() && (document.kind == traces::RecordingKind::snapshot ||
@@ -56,6 +55,7 @@ CompareView::CompareView(Session& session, QWidget* parent)
       inspector_(new CompareInspector),
       pages_(new QStackedWidget),
       state_(new QLabel),
+      cancel_(new QPushButton(tr("Cancel"))),
       content_(new QWidget),
       canvas_(new CompareCanvas),
       causes_title_(new TextLabel(Text::strong, Role::text)),
@@ -95,7 +95,13 @@ CompareView::CompareView(Session& session, QWidget* parent)
   column->addWidget(scroll, 5);
   column->addWidget(make_lower_part(), 3);
 
-  for (QWidget* page : {static_cast<QWidget*>(state_), content_, static_cast<QWidget*>(history_)}) {
+  auto* state_page = new QWidget;
+  auto* state_rows = new QVBoxLayout(state_page);
+  state_rows->addStretch();
+  state_rows->addWidget(state_);
+  state_rows->addWidget(cancel_, 0, Qt::AlignHCenter);
+  state_rows->addStretch();
+  for (QWidget* page : {state_page, content_, static_cast<QWidget*>(history_)}) {
     pages_->addWidget(page);
   }
   auto* all = new QVBoxLayout(this);
@@ -147,7 +153,14 @@ void CompareView::connect_parts() {
   connect(causes_, &CausesTable::cause_chosen, this, &CompareView::show_cause);
   connect(inspector_, &CompareInspector::pair_chosen, this,
           [this](int event) { select_event(false, event); });
-  connect(inspector_, &CompareInspector::next_worst, this, [this] { causes_->step(1); });
+  connect(inspector_, &CompareInspector::next_worst, this, [this] { step_causes(1); });
+  connect(causes_, &CausesTable::clicked, this, &CompareView::point_to_worst);
+  connect(causes_, &CausesTable::row_activated, this, [this] {
+    point_to_worst();
+    const auto* pair = comparison_->step.worst_pair(causes_->current()->name);
+    if (pair != nullptr) canvas_->zoom_to({false, pair->events.baseline});
+  });
+  connect(cancel_, &QPushButton::clicked, this, &CompareView::cancel);
   connect(inspector_, &CompareInspector::copy_wanted, this,
           [this] { QGuiApplication::clipboard()->setText(as_text()); });
   for (ChoiceList* choice : {baseline_step_, candidate_step_, rank_}) {
@@ -211,7 +224,15 @@ void CompareView::showEvent(QShowEvent* event) {
 void CompareView::request(const std::optional<StepChoice>& choice) {
   is_stale_ = false;
   strip_->set_stale(true);
-  if (comparison_ == nullptr) show_state(tr("Comparing…"));
+  if (comparison_ == nullptr) {
+    const auto events = [](const DocumentPtr& of) {
+      return count_figure(static_cast<std::int64_t>(of->trace->events.size())).number;
+    };
+    show_state(
+        tr("Comparing %1 events of %2 with %3 of %4…")
+            .arg(events(baseline_), baseline_->title, events(candidate_), candidate_->title));
+    cancel_->show();
+  }
   worker_.request(
       [baseline = baseline_, candidate = candidate_, choice, known = comparison_]() -> Answer {
         Answer answer;
@@ -229,6 +250,15 @@ void CompareView::request(const std::optional<StepChoice>& choice) {
         }
         return answer;
       });
+}
+
+// What is under way is dropped; opening or choosing a trace compares again.
+void CompareView::cancel() {
+  worker_.forget();
+  strip_->set_stale(false);
+  baseline_.reset();
+  candidate_.reset();
+  show_state(tr("The comparison was stopped. Choose one of the traces above to compare again."));
 }
 
 void CompareView::show_answer(Answer answer) {
@@ -265,7 +295,8 @@ void CompareView::show_answer(Answer answer) {
 
 void CompareView::show_state(const QString& text) {
   state_->setText(text);
-  pages_->setCurrentWidget(state_);
+  cancel_->hide();
+  pages_->setCurrentIndex(0);
   arrangement_->hide();
   inspector_->set_comparison(nullptr);
   canvas_->set_comparison(nullptr);
@@ -295,19 +326,6 @@ void CompareView::choose_step(const StepChoice& choice) {
   if (comparison_ && !(choice == comparison_->step.choice)) request(choice);
 }
 
-void CompareView::move_steps(int by) {
-  if (!comparison_) return;
-  StepChoice choice = comparison_->step.choice;
-  const auto moved = [by](const std::vector<std::int32_t>& steps, std::int32_t step) {
-    const auto at = std::lower_bound(steps.begin(), steps.end(), step) - steps.begin();
-    const auto last = static_cast<std::ptrdiff_t>(steps.size()) - 1;
-    return steps[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at + by, 0, last))];
-  };
-  choice.baseline_step = moved(steps_of(*baseline_->trace), choice.baseline_step);
-  choice.candidate_step = moved(steps_of(*candidate_->trace), choice.candidate_step);
-  choose_step(choice);
-}
-
 void CompareView::select_event(bool is_candidate, int event) {
   session().selection().select(
       EventId{is_candidate ? compared_->candidate : compared_->baseline, event});
@@ -329,55 +347,6 @@ void CompareView::follow_selection() {
 
 void CompareView::show_cause() {
   inspector_->show_cause(causes_->current(), nullptr);
-}
-
-void CompareView::keyPressEvent(QKeyEvent* event) {
-  TimeAxis& axis = canvas_->axis();
-  const double much = event->modifiers() & Qt::ShiftModifier ? 4 : 1;
-  if (event->modifiers() & Qt::AltModifier) {
-    if (event->key() == Qt::Key_Left) return move_steps(-1);
-    if (event->key() == Qt::Key_Right) return move_steps(1);
-  }
-  switch (event->key()) {
-    case Qt::Key_W: return axis.zoom(kZoomStep * much, axis.width() / 2);
-    case Qt::Key_S: return axis.zoom(1 / (kZoomStep * much), axis.width() / 2);
-    case Qt::Key_A:
-    case Qt::Key_Left: return axis.pan(-kPanStep * much);
-    case Qt::Key_D:
-    case Qt::Key_Right: return axis.pan(kPanStep * much);
-    case Qt::Key_F:
-    case Qt::Key_0: return canvas_->fit();
-    case Qt::Key_BracketRight: return causes_->step(1);
-    case Qt::Key_BracketLeft: return causes_->step(-1);
-    case Qt::Key_Escape: return session().selection().clear();
-    default: View::keyPressEvent(event);
-  }
-}
-
-std::vector<KeyHelp> CompareView::keys() const {
-  return {{tr("next, previous worst difference"), tr("]  [")},
-          {tr("next, previous step of both"), tr("Alt+Right  Alt+Left")},
-          {tr("zoom in, out"), tr("W  S, Ctrl+wheel")},
-          {tr("pan"), tr("A  D, drag, Shift+wheel")},
-          {tr("whole step"), tr("F  0")}};
-}
-
-QString CompareView::status() const {
-  if (!comparison_) return {};
-  const StepChoice& choice = comparison_->step.choice;
-  const auto text = [](std::int64_t ns) { return time_figure(static_cast<double>(ns)).text(); };
-  return tr("step %1 · rank %2 · %3 – %4")
-      .arg(choice.baseline_step)
-      .arg(choice.rank)
-      .arg(text(std::max<std::int64_t>(canvas_->axis().start_ns(), 0)),
-           text(canvas_->axis().end_ns()));
-}
-
-QString CompareView::as_text() const {
-  const Sentence& sentence = strip_->sentence();
-  QString text = sentence.lead + QLatin1Char(' ') + sentence.text + QLatin1Char('\n') +
-                 sentence.detail + QLatin1Char('\n');
-  return comparison_ ? text + inspector_->as_text() : text;
 }
 
 }  // namespace foreshard::gui

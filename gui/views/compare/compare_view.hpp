@@ -12,6 +12,7 @@
 #include "gui/views/base/view.hpp"
 
 class QLabel;
+class QPushButton;
 class QStackedWidget;
 
 namespace foreshard::gui {
@@ -67,11 +68,14 @@ class CompareView : public View {
   void connect_parts();
   void refresh();  // computes what the open documents need
   void request(const std::optional<StepChoice>& choice);
+  void cancel();
   void show_answer(Answer answer);
   void show_state(const QString& text);
   void fill_choices();
   void follow_selection();
   void show_cause();
+  void step_causes(int rows);
+  void point_to_worst();  // the pair of the current cause that is furthest apart
   void select_event(bool is_candidate, int event);
   void move_steps(int by);
   DocumentPtr document(bool is_candidate) const;
@@ -81,6 +85,7 @@ class CompareView : public View {
   CompareInspector* inspector_;
   QStackedWidget* pages_;
   QLabel* state_;
+  QPushButton* cancel_;
   QWidget* content_;
   CompareCanvas* canvas_;
   TextLabel *causes_title_, *causes_note_;

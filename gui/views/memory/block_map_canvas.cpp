@@ -107,9 +107,12 @@ double BlockMapCanvas::x_of(std::int64_t offset) const {
 }
 
 void BlockMapCanvas::paintEvent(QPaintEvent*) {
-  const double ratio = devicePixelRatioF();
-  if (picture_.isNull() || picture_.size() != size() * ratio) picture_ = draw();
   QPainter painter(this);
+  const double ratio = picture_ratio(painter);
+  if (picture_.isNull() || picture_.devicePixelRatio() != ratio ||
+      picture_.size() != size() * ratio) {
+    picture_ = draw(ratio);
+  }
   painter.drawPixmap(0, 0, picture_);
   std::size_t pool = 0;
   if (hovered_ != nullptr && find(hovered_->allocation, pool) != nullptr) {
@@ -121,8 +124,7 @@ void BlockMapCanvas::paintEvent(QPaintEvent*) {
   draw_focus(painter, QRectF(rect()).adjusted(1, 1, -1, -1), 0);
 }
 
-QPixmap BlockMapCanvas::draw() const {
-  const double ratio = devicePixelRatioF();
+QPixmap BlockMapCanvas::draw(double ratio) const {
   QPixmap picture(size() * ratio);
   picture.setDevicePixelRatio(ratio);
   picture.fill(theme()[Role::canvas]);
@@ -262,6 +264,7 @@ QString BlockMapCanvas::card(const MapBlock& block) const {
 
 QString BlockMapCanvas::hover_text(QPointF point) const {
   if (const MapBlock* block = block_at(point)) return card(*block);
+  if (point.y() < kTitleHeight && moment_ != nullptr) return fragmentation_sentence(moment_->map);
   const Row* row = point.x() < MemoryCanvas::kGutter ? row_at(point.y()) : nullptr;
   return row == nullptr ? QString() : pool_text(moment_->map.pools[row->pool]);
 }

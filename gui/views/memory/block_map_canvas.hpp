@@ -60,7 +60,7 @@ class BlockMapCanvas : public PaintedWidget, public AccessibleCanvas {
 
   void lay_out();
   void repaint_all();
-  QPixmap draw() const;
+  QPixmap draw(double ratio) const;
   void draw_title(QPainter& painter) const;
   void draw_row(QPainter& painter, const Row& row) const;
   void draw_pool_name(QPainter& painter, const Row& first, const MapPool& pool) const;

@@ -65,6 +65,7 @@ ChangesPanel::ChangesPanel(QWidget* parent)
 
 void ChangesPanel::ask(ChangesQuestion question) {
   forget();
+  is_asked_ = true;
   note_->set_text(tr("Predicting each change by itself ..."));
   finding_.request([question = std::move(question)] { return find_changes(question); });
 }
@@ -72,6 +73,7 @@ void ChangesPanel::ask(ChangesQuestion question) {
 void ChangesPanel::forget() {
   finding_.forget();
   replaying_.forget();
+  is_asked_ = false;
   changes_ = MemoryChanges();
   model_->clear();
   plot_->hide();
@@ -81,6 +83,7 @@ void ChangesPanel::forget() {
 void ChangesPanel::show_changes(MemoryChanges changes) {
   changes_ = std::move(changes);
   model_->clear();
+  Q_EMIT found();
   if (!changes_.trouble.isEmpty()) {
     note_->set_text(changes_.trouble);
     return;

@@ -22,12 +22,14 @@ class ChangesPanel : public QWidget {
 
   void ask(ChangesQuestion question);
   void forget();  // another recording is shown
+  bool is_asked() const { return is_asked_; }
   bool is_busy() const { return finding_.is_busy() || replaying_.is_busy(); }
   const MemoryChanges& changes() const { return changes_; }
   DataTable& table() { return *table_; }
 
  Q_SIGNALS:
   void busy_changed();
+  void found();  // the answer
   void closed();
 
  private:
@@ -40,6 +42,7 @@ class ChangesPanel : public QWidget {
   void add_row(const MemoryChange& change);
 
   MemoryChanges changes_;
+  bool is_asked_ = false;
   TextLabel *title_, *note_;
   QPushButton* close_;
   QStandardItemModel* model_;

@@ -35,7 +35,6 @@ void MemoryCanvas::show_memory(std::shared_ptr<const RankMemory> memory, MemoryC
   memory_ = std::move(memory);
   plot_.curve = memory_ == nullptr ? nullptr : memory_->curve();
   plot_.clock = clock;
-  plot_.capacity = memory_ == nullptr ? std::nullopt : memory_->capacity();
   plot_.is_predicted = is_predicted;
   if (axis_ != axis) {
     disconnect(follows_axis_);
@@ -43,6 +42,11 @@ void MemoryCanvas::show_memory(std::shared_ptr<const RankMemory> memory, MemoryC
     follows_axis_ = connect(axis_, &TimeAxis::changed, this, &MemoryCanvas::fit_width);
   }
   fit_width();
+}
+
+void MemoryCanvas::set_capacity(std::optional<std::int64_t> bytes) {
+  plot_.capacity = bytes;
+  repaint_all();
 }
 
 void MemoryCanvas::set_sample(std::optional<std::size_t> sample) {

@@ -26,7 +26,8 @@ class MemoryCanvas : public PaintedWidget, public AccessibleCanvas {
   // `axis` counts on the clock's own scale; it stays with the caller.
   void show_memory(std::shared_ptr<const RankMemory> memory, MemoryClock clock, TimeAxis* axis,
                    bool is_predicted);
-  void set_sample(std::optional<std::size_t> sample);  // where the cursor stands
+  void set_capacity(std::optional<std::int64_t> bytes);  // of the device
+  void set_sample(std::optional<std::size_t> sample);    // where the cursor stands
   void set_home(traces::Interval step, traces::Interval everything) {
     step_ = step;
     everything_ = everything;
@@ -68,12 +69,13 @@ class MemoryCanvas : public PaintedWidget, public AccessibleCanvas {
   QString moment_text(std::size_t sample) const;
   void fit_width();
   void repaint_all();
-  QPixmap draw() const;
+  QPixmap draw(double ratio) const;
   std::vector<Tick> ticks() const;
   void draw_grid(QPainter& painter) const;
   void draw_ruler(QPainter& painter, const QRectF& pill) const;
   void draw_phases(QPainter& painter) const;
   void draw_scale(QPainter& painter) const;
+  QRectF reserved_label() const;  // empty: there is no room
   void draw_reserved_label(QPainter& painter) const;
   void draw_capacity(QPainter& painter) const;
   void draw_range(QPainter& painter) const;

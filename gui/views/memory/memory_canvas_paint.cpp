@@ -43,9 +43,12 @@ QRectF MemoryCanvas::plot_area() const {
 }
 
 void MemoryCanvas::paintEvent(QPaintEvent*) {
-  const double ratio = devicePixelRatioF();
-  if (picture_.isNull() || picture_.size() != (size() * ratio)) picture_ = draw();
   QPainter painter(this);
+  const double ratio = picture_ratio(painter);
+  if (picture_.isNull() || picture_.devicePixelRatio() != ratio ||
+      picture_.size() != size() * ratio) {
+    picture_ = draw(ratio);
+  }
   painter.drawPixmap(0, 0, picture_);
   if (memory_ == nullptr || memory_->is_empty()) return;
   draw_range(painter);
@@ -56,8 +59,7 @@ void MemoryCanvas::paintEvent(QPaintEvent*) {
   draw_focus(painter, QRectF(rect()).adjusted(1, 1, -1, -1), 0);
 }
 
-QPixmap MemoryCanvas::draw() const {
-  const double ratio = devicePixelRatioF();
+QPixmap MemoryCanvas::draw(double ratio) const {
   QPixmap picture(size() * ratio);
   picture.setDevicePixelRatio(ratio);
   picture.fill(theme()[Role::canvas]);
@@ -157,18 +159,23 @@ void MemoryCanvas::draw_scale(QPainter& painter) const {
 }
 
 // Above the right end of the line, unless the capacity's is there.
-void MemoryCanvas::draw_reserved_label(QPainter& painter) const {
+QRectF MemoryCanvas::reserved_label() const {
   const QRectF area = plot_area();
   const auto edge = axis_->ns_at(area.width() - 100);
   const MemoryColumns shown =
       plot_.curve->columns(plot_.clock, std::vector{edge, axis_->ns_at(area.width())});
   const double y = plot_.y_of(shown.reserved[0], area);
   const bool is_near_capacity = plot_.capacity && y - plot_.y_of(*plot_.capacity, area) < 34;
-  if (shown.reserved[0] <= 0 || is_near_capacity || y - area.top() < 18) return;
+  if (shown.reserved[0] <= 0 || is_near_capacity || y - area.top() < 18) return {};
+  return {area.right() - 100, y - 19, 92, 16};
+}
+
+void MemoryCanvas::draw_reserved_label(QPainter& painter) const {
+  const QRectF box = reserved_label();
+  if (box.isEmpty()) return;
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text]);
-  painter.drawText(QRectF(area.right() - 100, y - 19, 92, 16), Qt::AlignRight | Qt::AlignVCenter,
-                   tr("reserved"));
+  painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, tr("reserved"));
 }
 
 void MemoryCanvas::draw_capacity(QPainter& painter) const {
@@ -221,9 +228,11 @@ void MemoryCanvas::draw_peak(QPainter& painter) const {
   const QString text = tr("Peak  %1").arg(bytes_figure(plot_.curve->allocated(peak)).text());
   const double half = figure_width(painter.font(), text) / 2 + 8;
   const bool fits_left = x - 2 * half - 14 > kGutter;
-  // Below the point where a request that failed stands above it.
+  // Below the point where a request that failed or the label of what is reserved stands above it.
   const auto failure = plot_.curve->failure();
-  const bool is_below = failure && std::abs(x_of(*failure) - x) < 4 * half;
+  const QRectF above(x - 2 * half - 12, y - 28, 4 * half + 24, 28);
+  const bool is_below =
+      (failure && std::abs(x_of(*failure) - x) < 4 * half) || above.intersects(reserved_label());
   const double top = is_below ? y + 8 : std::max(y - 24, area.top() + 2);
   draw_pill(painter, fits_left ? x - half - 12 : x + half + 12, top, text, theme()[Role::ink],
             theme()[Role::canvas], kGutter, width());

@@ -11,6 +11,8 @@
 namespace foreshard::gui {
 namespace {
 
+// Of longer histories what would lower it is found when asked: each change is a replay.
+constexpr std::size_t kMostReplayed = 200'000;
 constexpr double kZoomFactor = 1.5, kPanPixels = 120;
 
 QString time_text(std::int64_t ns) {
@@ -80,7 +82,8 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   connect(map_, &BlockMapCanvas::layout_changed, this, &View::status_changed);
   connect(inspector_, &MemoryInspector::buffer_chosen, map_, &BlockMapCanvas::select);
   connect(inspector_, &MemoryInspector::asked_what_would_lower, this,
-          &MemoryView::ask_what_would_lower);
+          &MemoryView::show_what_would_lower);
+  connect(changes_, &ChangesPanel::found, this, &MemoryView::show_answer);
   connect(changes_, &ChangesPanel::closed, this, [this] { lower_->setCurrentWidget(map_); });
   connect(changes_, &ChangesPanel::busy_changed, this, &View::busy_changed);
   connect(inspector_, &MemoryInspector::rank_chosen, this,
@@ -95,19 +98,22 @@ MemoryView::~MemoryView() {
 }
 
 bool MemoryView::is_busy() const {
-  return loading_.is_busy() || looking_.is_busy() || changes_->is_busy();
+  return loading_.is_busy() || looking_.is_busy() || changes_->is_busy() ||
+         (is_stale_ && isVisible());
 }
 
 void MemoryView::load() {
   const DocumentPtr document = session().current();
   changes_->forget();
   lower_->setCurrentWidget(map_);
-  if (document == nullptr) {
+  is_stale_ = document != nullptr && !isVisible();
+  if (document == nullptr || is_stale_) {
     loading_.forget();
     show_memory({});
     return;
   }
   strip_->set_stale(true);
+  if (memory_ == nullptr) nothing_->setText(tr("Working out who holds the memory…"));
   loading_.request([source = source_of(*document), wanted = session().selection().rank(),
                     cursor = session().selection().cursor_ns(), step = session().steady_step()] {
     Loaded loaded;
@@ -129,8 +135,7 @@ void MemoryView::show_memory(Loaded loaded) {
   moment_ = std::move(loaded.moment);
   sample_ = moment_ == nullptr ? std::nullopt : std::optional(moment_->sample);
   strip_->set_stale(false);
-  const MemoryAnswer answer = memory_ == nullptr ? MemoryAnswer() : memory_->answer();
-  strip_->set_sentence({answer.state, answer.lead, answer.text, answer.detail});
+  show_answer();
   clocks_->setVisible(moment_ != nullptr);
   pages_->setCurrentIndex(moment_ == nullptr ? 0 : 1);
   if (moment_ == nullptr) {
@@ -139,14 +144,14 @@ void MemoryView::show_memory(Loaded loaded) {
     inspector_->show_moment(nullptr, nullptr, {});
     nothing_->setFont(gui::font(Text::body));
     nothing_->setText(memory_ == nullptr ? tr("Open a trace, drop one here, or start from a plan.")
-                                         : answer.lead + QLatin1Char('\n') + answer.detail);
+                                         : strip_->sentence().lead + QLatin1Char('\n') +
+                                               strip_->sentence().detail);
     Q_EMIT status_changed();
     return;
   }
   const MemoryCurve& curve = *memory_->curve();
   inspector_->set_ranks(loaded.ranks, curve.rank());
   legend_->set_categories(curve.layers());
-  canvas_->setAccessibleDescription(answer.lead + QLatin1Char(' ') + answer.text);
   for (int n = 0; n < kMemoryClocks; ++n) {
     const auto clock = static_cast<MemoryClock>(n);
     clocks_->set_choice_enabled(n, curve.has(clock),
@@ -160,6 +165,28 @@ void MemoryView::show_memory(Loaded loaded) {
       curve.has(clock_) && curve.best_clock() != MemoryClock::event_order && has_chosen_clock_;
   set_clock(keeps_clock ? clock_ : curve.best_clock());
   canvas_->set_sample(sample_);
+  const bool is_quick = session().current()->run != nullptr ||
+                        memory_->trace().metadata.count("plan") > 0 ||
+                        memory_->states().events().size() <= kMostReplayed;
+  if (is_quick) find_what_would_lower();
+}
+
+void MemoryView::show_answer() {
+  const MemoryAnswer answer = memory_ == nullptr ? MemoryAnswer() : memory_->answer();
+  const QString detail =
+      QStringList{answer.detail, advice(changes_->changes())}.join(QLatin1Char(' ')).trimmed();
+  strip_->set_sentence({answer.state, answer.lead, answer.text, detail});
+  canvas_->setAccessibleDescription(answer.lead + QLatin1Char(' ') + answer.text);
+  // What a snapshot's device has is known from its history alone.
+  const auto capacity = memory_ == nullptr ? std::nullopt : memory_->capacity();
+  const auto& history = changes_->changes().history;
+  canvas_->set_capacity(capacity || history == nullptr ? capacity : history->capacity);
+}
+
+void MemoryView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  if (is_stale_) return load();
+  follow_cursor();
 }
 
 TimeAxis& MemoryView::axis() {
@@ -209,8 +236,9 @@ void MemoryView::move_to(std::size_t sample) {
 
 void MemoryView::follow_cursor() {
   const auto cursor = session().selection().cursor_ns();
-  if (is_moving_ || !cursor || moment_ == nullptr) return;
-  set_sample(memory_->curve()->sample_at(memory_->time_clock(), *cursor).value_or(0));
+  if (is_moving_ || !cursor || moment_ == nullptr || !isVisible()) return;
+  const auto sample = memory_->curve()->sample_at(memory_->time_clock(), *cursor).value_or(0);
+  if (sample != sample_) set_sample(sample);
 }
 
 void MemoryView::select_block(traces::MemoryEventPointer allocation) {
@@ -241,7 +269,12 @@ QString MemoryView::alive_text(traces::MemoryEventPointer allocation) const {
                           : tr("%1 – %2").arg(moment(allocation), moment(freed));
 }
 
-void MemoryView::ask_what_would_lower() {
+void MemoryView::show_what_would_lower() {
+  lower_->setCurrentWidget(changes_);
+  if (!changes_->is_asked()) find_what_would_lower();
+}
+
+void MemoryView::find_what_would_lower() {
   const DocumentPtr document = session().current();
   ChangesQuestion question;
   question.source = source_of(*document);
@@ -249,7 +282,6 @@ void MemoryView::ask_what_would_lower() {
   question.path = document->path;
   question.is_snapshot = document->kind == traces::RecordingKind::snapshot;
   if (document->run != nullptr) question.job = document->run->job;
-  lower_->setCurrentWidget(changes_);
   changes_->ask(std::move(question));
 }
 

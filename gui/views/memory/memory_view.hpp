@@ -45,6 +45,7 @@ class MemoryView : public View {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void showEvent(QShowEvent* event) override;
 
  private:
   struct Loaded {
@@ -53,7 +54,7 @@ class MemoryView : public View {
     std::shared_ptr<const MomentOfRank> moment;  // to open at; null: there is no memory
   };
 
-  void load();  // the session's current document, or another rank of it
+  void load();  // the session's current document, or another rank of it, once the view is seen
   void show_memory(Loaded loaded);
   void show_moment(std::shared_ptr<const MomentOfRank> moment);
   void choose_clock(MemoryClock clock);
@@ -62,7 +63,9 @@ class MemoryView : public View {
   void follow_cursor();
   void set_sample(std::size_t sample);
   void select_block(traces::MemoryEventPointer allocation);
-  void ask_what_would_lower();
+  void find_what_would_lower();
+  void show_what_would_lower();
+  void show_answer();
   void zoom(double factor);
   void fit();
   void go_to_peak();
@@ -85,6 +88,7 @@ class MemoryView : public View {
   std::shared_ptr<const RankMemory> memory_;
   std::shared_ptr<const MomentOfRank> moment_;
   std::optional<std::size_t> sample_;
+  bool is_stale_ = false;          // to be loaded once the view is seen
   bool has_chosen_clock_ = false;  // the user has: the next recording opens with it
   bool is_moving_ = false;         // the cursor is ours
   bool fits_everything_ = false;   // what F shows next

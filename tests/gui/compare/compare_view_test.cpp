@@ -57,8 +57,12 @@ TEST_F(CompareViewTest, BracketsWalkFromTheWorstDifferenceOn) {
   open_both();
   const std::string worst = causes().current()->name;
   EXPECT_EQ(worst, view.comparison()->causes.front().name);
+  EXPECT_FALSE(session.selection().event());
   QTest::keyClick(&view, Qt::Key_BracketRight);
-  EXPECT_EQ(causes().current()->name, view.comparison()->causes[1].name);
+  const std::string next = view.comparison()->causes[1].name;
+  EXPECT_EQ(causes().current()->name, next);
+  const EventId pair{0, view.comparison()->step.worst_pair(next)->events.baseline};
+  EXPECT_EQ(session.selection().event(), pair);
   QTest::keyClick(&view, Qt::Key_BracketLeft);
   EXPECT_EQ(causes().current()->name, worst);
 }
@@ -71,6 +75,40 @@ TEST_F(CompareViewTest, AClickSelectsTheEventForAllViews) {
   const EventId expected{1, pair.events.candidate};
   EXPECT_EQ(session.selection().event(), expected);
   EXPECT_EQ(causes().current()->name, pair.name);
+}
+
+TEST_F(CompareViewTest, EnterOnACauseZoomsToItsWorstPair) {
+  open_both();
+  const traces::Interval whole = canvas().axis().window();
+  QTest::keyClick(&causes(), Qt::Key_Return);
+  const traces::Interval closer = canvas().axis().window();
+  EXPECT_LT(closer.end_ns - closer.start_ns, (whole.end_ns - whole.start_ns) / 4);
+  EXPECT_TRUE(session.selection().event());
+}
+
+TEST_F(CompareViewTest, TheTextHasTheTable) {
+  open_both();
+  const QStringList lines = view.as_text().split(QLatin1Char('\n'));
+  EXPECT_TRUE(lines.contains(
+      QStringLiteral("operator\tevents\tmeasured\tpredicted\tdifference, ms a step\t%\tkind")));
+  EXPECT_TRUE(lines.last().startsWith(QStringLiteral("add\t6\t")) ||
+              lines.last().startsWith(QStringLiteral("matmul\t6\t")));
+}
+
+TEST_F(CompareViewTest, IsStoppedByCancel) {
+  tests::TwoRuns runs = tests::two_runs();
+  session.add(make_document(std::move(runs.baseline), Source::measured, QStringLiteral("m"), {}));
+  session.add(make_document(std::move(runs.candidate), Source::predicted, QStringLiteral("p"), {}));
+  auto* cancel = view.findChild<QPushButton*>();
+  ASSERT_TRUE(cancel->isVisible());
+  QTest::mouseClick(cancel, Qt::LeftButton);
+  wait();
+  EXPECT_EQ(view.comparison(), nullptr);
+  EXPECT_FALSE(cancel->isVisible());
+  QTest::keyClick(&view, Qt::Key_BracketRight);  // of nothing
+  session.set_current(0);
+  wait();
+  EXPECT_NE(view.comparison(), nullptr);
 }
 
 TEST_F(CompareViewTest, ZoomsPansAndFits) {

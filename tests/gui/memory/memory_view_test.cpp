@@ -190,6 +190,23 @@ TEST_F(MemoryViewTest, WithoutMemoryASentenceStandsThere) {
   EXPECT_EQ(view.memory(), nullptr);
 }
 
+TEST_F(MemoryViewTest, WhatIsHiddenIsNotComputed) {
+  show_random();
+  view.hide();
+  session.add(make_document(tests::random_memory(500, 9), Source::measured, {}, {}));
+  EXPECT_FALSE(view.is_busy());
+  EXPECT_EQ(view.memory(), nullptr);
+  view.show();
+  wait_for(view);
+  EXPECT_EQ(&view.memory()->trace(), session.current()->trace.get());
+  view.hide();
+  const std::int64_t moment = curve().position(MemoryClock::device_time, 100);
+  session.selection().set_cursor(moment);
+  view.show();
+  wait_for(view);
+  EXPECT_EQ(view.sample(), curve().sample_at(MemoryClock::device_time, moment));
+}
+
 TEST_F(MemoryViewTest, TheNewestDocumentWins) {
   for (std::uint32_t seed = 0; seed < 4; ++seed) {
     session.add(make_document(tests::random_memory(3000, seed), Source::measured, {}, {}));
@@ -202,6 +219,7 @@ TEST(MemoryViewAlone, ClosingWhileItLoadsIsClean) {
   Session session;
   for (int n = 0; n < 5; ++n) {
     auto view = std::make_unique<MemoryView>(session);
+    view->show();
     session.add(make_document(tests::random_memory(20000, 1), Source::measured, {}, {}));
     EXPECT_TRUE(view->is_busy());
   }
@@ -227,11 +245,13 @@ TEST_F(MemoryViewTest, WhatWouldLowerItListsChangesOfThePlan) {
   session.add(predicted(std::int64_t{1} << 30));
   wait_for(view);
   QTest::mouseClick(&inspector().ask(), Qt::LeftButton);
-  EXPECT_TRUE(view.is_busy());
+  EXPECT_TRUE(view.changes().isVisible());
   wait_for(view);
   const MemoryChanges& found = view.changes().changes();
   EXPECT_EQ(found.present.peak_reserved, curve().peak_reserved());
   ASSERT_FALSE(found.changes.empty());
+  EXPECT_TRUE(sentence().detail.endsWith(advice(found)));
+  EXPECT_TRUE(advice(found).contains(found.changes.front().change));
   for (const MemoryChange& change : found.changes) {
     EXPECT_LT(change.peak_reserved, found.present.peak_reserved);
   }
