@@ -13,7 +13,7 @@ namespace foreshard::gui {
 class CausesModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { name, events, baseline, candidate, difference, percent, category, kColumns };
+  enum Column { name, events, baseline, candidate, difference, percent, category, costs, kColumns };
 
   using QAbstractTableModel::QAbstractTableModel;
 
@@ -23,6 +23,7 @@ class CausesModel : public QAbstractTableModel {
     std::int64_t shorter_ns = 0, longer_ns = 0;  // the largest difference of either sign
   };
   Reach reach() const;
+  bool has_costs() const;  // whether the candidate says where its times come from
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

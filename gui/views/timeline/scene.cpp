@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/base/cost_words.hpp"
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/timeline/row_text.hpp"
 
@@ -20,6 +21,23 @@ std::int64_t dropped_records(const traces::Trace& trace) {
   std::int64_t count = 0;
   for (const auto& [reason, records] : trace.dropped) count += records;
   return count;
+}
+
+// Which share of a prediction's work has which colour.
+std::vector<LegendEntry> cost_legend(const profiler::Analysis& analysis) {
+  double total_ns = 0;
+  for (const auto& one : analysis.cost_sources) total_ns += static_cast<double>(one.total_ns);
+  std::vector<LegendEntry> legend;
+  for (const auto& one : analysis.cost_sources) {
+    LegendEntry& entry = legend.emplace_back();
+    entry.text = cost_source_word(one.source);
+    if (total_ns > 0) {
+      entry.text += QLatin1Char(' ') + percent_text(static_cast<double>(one.total_ns) / total_ns);
+    }
+    entry.colour = theme()[role_of_cost_source(one.source)];
+    entry.is_hatched = one.source == CostSource::modelled;
+  }
+  return legend;
 }
 
 }  // namespace
@@ -142,6 +160,7 @@ void Scene::lay_out_group(int document_index, std::size_t index) {
     if (!section.note.isEmpty()) section.note += QStringLiteral(" · ");
     section.note += tr("%1 records were dropped").arg(count_figure(dropped).text());
   }
+  if (content_->colouring == ColourBy::cost_source) section.legend = cost_legend(*one.analysis);
   const bool is_open = section.is_open;
   add(std::move(section));
   if (!is_open) return;
