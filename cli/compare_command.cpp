@@ -1,6 +1,6 @@
 // foreshard compare: two traces operator by operator, or two allocation histories event by event.
-#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/common/open_trace.hpp"
@@ -44,7 +44,6 @@ class Compare : public Command {
   JsonOutput json_;
 };
 
-// Of a snapshot's devices the one that ran out of memory, or that has the most events.
 Result<LabelledHistory> Compare::read_snapshot_history(const std::string& file) const {
   ReadingProgress progress(file, is_quiet_);
   traces::ImportOptions options;
@@ -54,14 +53,11 @@ Result<LabelledHistory> Compare::read_snapshot_history(const std::string& file) 
   if (!snapshot->incomplete_reason.empty()) {
     warn(file + " is not complete: " + snapshot->incomplete_reason);
   }
-  const std::vector<int> devices = traces::recorded_devices(*snapshot);
-  if (devices.empty()) {
+  const std::optional<int> device = traces::busiest_device(*snapshot);
+  if (!device) {
     return fail(file, "", "holds no segments and no events; expected a device's memory");
   }
-  const int device = *std::max_element(devices.begin(), devices.end(), [&](int a, int b) {
-    return traces::device_weight(*snapshot, a) < traces::device_weight(*snapshot, b);
-  });
-  return traces::labelled_history_of(*snapshot, device);
+  return traces::labelled_history_of(*snapshot, *device);
 }
 
 Result<LabelledHistory> Compare::read_history(const std::string& file, RecordingKind kind) const {

@@ -58,7 +58,7 @@ void match_events(const traces::Trace& baseline, const traces::Trace& candidate,
   for (const auto& [key, event] : ours.matchable) {
     const auto other = theirs.matchable.find({stands_for(key.rank), key.is_device, key.stable_key});
     if (other == theirs.matchable.end()) {
-      ++result.events_unmatched;
+      ++result.events_only_baseline;
       continue;
     }
     ++result.events_matched;
@@ -68,8 +68,9 @@ void match_events(const traces::Trace& baseline, const traces::Trace& candidate,
     one.baseline_ns = bounded_sum(one.baseline_ns, median(event.durations));
     one.candidate_ns = bounded_sum(one.candidate_ns, median(other->second.durations));
   }
-  result.events_unmatched += static_cast<std::int64_t>(theirs.matchable.size() - used.size()) +
-                             ours.without_key + theirs.without_key;
+  result.events_only_baseline += ours.without_key;
+  result.events_only_candidate =
+      static_cast<std::int64_t>(theirs.matchable.size() - used.size()) + theirs.without_key;
   for (auto& [key, one] : operators) {
     std::tie(one.name, one.category) = key;
     result.operators.push_back(std::move(one));
@@ -127,8 +128,12 @@ void compare_memory(const Analysis& baseline, const Analysis& candidate,
 }  // namespace
 
 Comparison compare(const traces::Trace& baseline, const traces::Trace& candidate) {
+  return compare(baseline, analyse(baseline), candidate, analyse(candidate));
+}
+
+Comparison compare(const traces::Trace& baseline, Analysis ours, const traces::Trace& candidate,
+                   Analysis theirs) {
   Comparison result;
-  Analysis ours = analyse(baseline), theirs = analyse(candidate);
   const RankCounterparts stands_for(baseline, candidate);
   result.baseline_step_ns = ours.step_time_ns;
   result.candidate_step_ns = theirs.step_time_ns;

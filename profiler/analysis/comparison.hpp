@@ -60,16 +60,22 @@ struct Comparison {
   std::vector<CategoryDifference> by_category;
   std::vector<OperatorDifference> operators;  // of matched events, largest difference first
   std::vector<OperatorChange> changes;        // of all operators, largest difference first
+  // Of a steady step of all ranks; those without a counterpart are in one of the two only.
   std::int64_t events_matched = 0;
-  std::int64_t events_unmatched = 0;  // of either side
-  bool same_program = false;          // equal program hashes
-  bool has_prediction = false;        // the second one is a prediction
+  std::int64_t events_only_baseline = 0, events_only_candidate = 0;
+  bool same_program = false;    // equal program hashes
+  bool has_prediction = false;  // the second one is a prediction
   std::vector<std::int32_t>
       missing_ranks;  // in the first trace, without a counterpart in the second
   Analysis baseline, candidate;
+
+  std::int64_t events_unmatched() const { return events_only_baseline + events_only_candidate; }
 };
 
 Comparison compare(const traces::Trace& baseline, const traces::Trace& candidate);
+// The same, where both are analysed already.
+Comparison compare(const traces::Trace& baseline, Analysis of_baseline,
+                   const traces::Trace& candidate, Analysis of_candidate);
 
 std::vector<OperatorChange> operator_changes(const traces::Trace& baseline,
                                              const traces::Trace& candidate);

@@ -107,7 +107,7 @@ std::string memory_sentence(const Comparison& c) {
 std::string events_sentence(const Comparison& c) {
   if (c.events_matched > 0) {
     return plural(c.events_matched, "event") + " of a steady step match, " +
-           std::to_string(c.events_unmatched) + " have no counterpart" +
+           std::to_string(c.events_unmatched()) + " have no counterpart" +
            (c.same_program ? "; both traces are of the same program." : ".");
   }
   std::map<std::string_view, std::int64_t> changes;
@@ -218,7 +218,7 @@ std::string to_json(const Comparison& c) {
                                    {"predicted_ns", one.candidate_ns}});
   }
   json["events_matched"] = c.events_matched;
-  json["events_unmatched"] = c.events_unmatched;
+  json["events_unmatched"] = c.events_unmatched();
   json["same_program"] = c.same_program;
   json["ranks_memory"] = Json::array();
   for (const RankMemoryDifference& one : c.ranks) {

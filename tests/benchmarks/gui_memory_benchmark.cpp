@@ -95,6 +95,7 @@ BENCHMARK(paint_memory_curve)->Arg(1)->Arg(30)->Arg(1000)->Unit(benchmark::kMill
 
 void find_memory_moment(benchmark::State& state) {
   std::mt19937 random(3);
+  memory();
   for (auto _ : state) {
     benchmark::DoNotOptimize(memory().moment(random() % memory().curve()->size()));
   }

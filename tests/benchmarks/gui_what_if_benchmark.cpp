@@ -1,61 +1,27 @@
 // The what-if view of an 8B on 8 ranks at 1920x1080: how long after a move of a control its answer
 // is painted, and how long the window's thread is never free for input meanwhile.
-#include <QApplication>
-#include <algorithm>
 #include <array>
-#include <chrono>
-#include <vector>
 
 #include <benchmark/benchmark.h>
 
-#include "gui/paint/style.hpp"
 #include "gui/views/what_if/what_if_view.hpp"
+#include "tests/benchmarks/window_thread.hpp"
 
 namespace foreshard::gui {
 namespace {
 
 constexpr int kMoves = 200;
 
-QApplication& application() {
-  qputenv("QT_QPA_PLATFORM", "offscreen");
-  static int count = 1;
-  static char name[] = "benchmark";
-  static char* arguments[] = {name, nullptr};
-  static auto* const made = new QApplication(count, arguments);
-  return *made;
-}
-
-double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-double percentile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
-}
-
-// Until the answer to the present settings is there and painted; the longest turns of the event
-// loop go into `turns`.
-void settle(const WhatIf& what_if, std::vector<double>& turns) {
-  bool is_answered = false;
-  do {
-    is_answered = !what_if.is_stale();
-    const auto turn = std::chrono::steady_clock::now();
-    QApplication::processEvents();
-    turns.push_back(ms_since(turn));
-  } while (!is_answered);
-}
-
 void moved_control(benchmark::State& state) {
-  apply_style(application());
+  application();
   Session session;
   WhatIfView view(session);
   view.resize(1920, 1080);
   view.show();
   WhatIf& what_if = view.what_if();
   std::vector<double> turns, answers;
-  settle(what_if, turns);
+  const auto is_answered = [&] { return !what_if.is_stale(); };
+  settle(is_answered, turns);
   what_if.pin();
   turns.clear();
   constexpr std::array values{"1", "2", "3", "4"};
@@ -64,7 +30,7 @@ void moved_control(benchmark::State& state) {
       const auto start = std::chrono::steady_clock::now();
       what_if.set_value("batch.micro_batch", values[move % values.size()]);
       turns.push_back(ms_since(start));
-      settle(what_if, turns);
+      settle(is_answered, turns);
       answers.push_back(ms_since(start));
     }
   }

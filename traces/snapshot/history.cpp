@@ -169,6 +169,14 @@ std::pair<bool, std::size_t> device_weight(const Snapshot& snapshot, int device)
   return {ran_out, events.size()};
 }
 
+std::optional<int> busiest_device(const Snapshot& snapshot) {
+  const std::vector<int> devices = recorded_devices(snapshot);
+  if (devices.empty()) return std::nullopt;
+  return *std::max_element(devices.begin(), devices.end(), [&](int a, int b) {
+    return device_weight(snapshot, a) < device_weight(snapshot, b);
+  });
+}
+
 SnapshotHistory history_of(const Snapshot& snapshot, int device) {
   return Conversion(snapshot, device).run();
 }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,10 @@ std::vector<int> recorded_devices(const Snapshot& snapshot);
 
 // Whether a device ran out of memory, and how many events it has.
 std::pair<bool, std::size_t> device_weight(const Snapshot& snapshot, int device);
+
+// The recorded device that ran out of memory, or else has the most events; nothing where none is
+// recorded.
+std::optional<int> busiest_device(const Snapshot& snapshot);
 
 SnapshotHistory history_of(const Snapshot& snapshot, int device);
 

@@ -84,23 +84,23 @@ class CompareWords {
                : tr("A step took %1 before and %2 after: %3.").arg(before, after, change);
   }
 
-  static QString matches(const profiler::Comparison& c, const StepComparison& step) {
+  // "512 of 590 events of a step match by key; 41 are only measured, 37 only predicted."
+  static QString matches(const profiler::Comparison& c) {
     const auto number = [](std::int64_t count) { return count_figure(count).number; };
-    const auto matched = static_cast<std::int64_t>(step.pairs.size());
-    if (matched == 0) {
+    if (c.events_matched == 0) {
       return tr("No events match by key: operators are compared by their names.");
     }
-    const std::int64_t all = matched + step.only_baseline + step.only_candidate;
-    if (all == matched) {
-      return c.same_program ? tr("%1 of %1 events match by instruction.").arg(number(all))
-                            : tr("%1 of %1 events match by key.").arg(number(all));
+    const std::int64_t all = c.events_matched + c.events_unmatched();
+    if (c.events_unmatched() == 0) {
+      return c.same_program ? tr("%1 of %1 events of a step match by instruction.").arg(number(all))
+                            : tr("%1 of %1 events of a step match by key.").arg(number(all));
     }
     const QString text =
         c.has_prediction
-            ? tr("%1 of %2 events match by key; %3 are only measured, %4 only predicted.")
-            : tr("%1 of %2 events match by key; %3 are only before, %4 only after.");
-    return text.arg(number(matched), number(all), number(step.only_baseline),
-                    number(step.only_candidate));
+            ? tr("%1 of %2 events of a step match by key; %3 are only measured, %4 only predicted.")
+            : tr("%1 of %2 events of a step match by key; %3 are only before, %4 only after.");
+    return text.arg(number(c.events_matched), number(all), number(c.events_only_baseline),
+                    number(c.events_only_candidate));
   }
 };
 
@@ -125,7 +125,7 @@ std::optional<traces::Interval> step_time_band(const traces::Metadata& metadata)
   return band;
 }
 
-ComparisonWords words_of(const profiler::Comparison& comparison, const StepComparison& step,
+ComparisonWords words_of(const profiler::Comparison& comparison,
                          const std::optional<traces::Interval>& band) {
   const SideWords words = side_words(comparison.has_prediction);
   const bool is_outside = band && (comparison.baseline_step_ns < band->start_ns ||
@@ -136,11 +136,7 @@ ComparisonWords words_of(const profiler::Comparison& comparison, const StepCompa
           joined({CompareWords::band(comparison, band), CompareWords::memory(comparison)}),
           joined({CompareWords::cause(comparison, words),
                   CompareWords::operator_sentence(comparison, words),
-                  CompareWords::matches(comparison, step)})};
-}
-
-QString match_sentence(const profiler::Comparison& comparison, const StepComparison& step) {
-  return CompareWords::matches(comparison, step);
+                  CompareWords::matches(comparison)})};
 }
 
 QString signed_percent_text(std::int64_t candidate, std::int64_t baseline) {

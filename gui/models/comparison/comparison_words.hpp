@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "gui/models/base/colour_role.hpp"
-#include "gui/models/comparison/step_comparison.hpp"
 #include "profiler/analysis/comparison.hpp"
+#include "traces/intervals.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::gui {
@@ -30,11 +30,8 @@ struct ComparisonWords {
   QString detail;  // what explains it, and how many events match
 };
 
-ComparisonWords words_of(const profiler::Comparison& comparison, const StepComparison& step,
+ComparisonWords words_of(const profiler::Comparison& comparison,
                          const std::optional<traces::Interval>& band);
-
-// "512 of 590 events match by key; 41 are only measured, 37 only predicted."
-QString match_sentence(const profiler::Comparison& comparison, const StepComparison& step);
 
 // "+18.6 %"; empty where there is nothing to relate to.
 QString signed_percent_text(std::int64_t candidate, std::int64_t baseline);

@@ -21,12 +21,9 @@ Result<traces::LabelledHistory> history_of(const std::string& file) {
   if (*kind != traces::RecordingKind::snapshot) return traces::read_labelled_history(file);
   const auto snapshot = traces::read_snapshot(file);
   if (!snapshot) return tl::unexpected(snapshot.error());
-  const std::vector<int> devices = traces::recorded_devices(*snapshot);
-  if (devices.empty()) return fail(file, "", "holds no segments and no events");
-  return traces::labelled_history_of(
-      *snapshot, *std::max_element(devices.begin(), devices.end(), [&](int a, int b) {
-        return traces::device_weight(*snapshot, a) < traces::device_weight(*snapshot, b);
-      }));
+  const std::optional<int> device = traces::busiest_device(*snapshot);
+  if (!device) return fail(file, "", "holds no segments and no events");
+  return traces::labelled_history_of(*snapshot, *device);
 }
 
 class HistoryText {

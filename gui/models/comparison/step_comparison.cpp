@@ -27,10 +27,13 @@ traces::Interval step_interval(const traces::Trace& trace, std::int32_t rank, st
   return all.start_ns > all.end_ns ? traces::Interval{0, 0} : all;
 }
 
-StepSide side_of(const TracePtr& trace, std::int32_t rank, std::int32_t step) {
+StepSide side_of(const TracePtr& trace, std::int32_t rank, std::int32_t step,
+                 const StepSide* known) {
   StepSide side{trace, rank, step_interval(*trace, rank, step), {}, {}};
   side.units = unit_spans(*trace, rank, step, side.step.start_ns);
-  side.memory = std::make_shared<MemoryCurve>(*trace, rank);
+  side.memory = known != nullptr && known->rank == rank
+                    ? known->memory
+                    : std::make_shared<MemoryCurve>(*trace, rank);
   return side;
 }
 
@@ -59,17 +62,17 @@ const ComparedPair* StepComparison::pair_of(bool is_candidate, std::int32_t even
 }
 
 StepComparison compare_step(const TracePtr& baseline, const TracePtr& candidate,
-                            const StepChoice& choice) {
+                            const StepChoice& choice, const StepComparison* known) {
   StepComparison result;
   result.choice = choice;
-  result.baseline = side_of(baseline, choice.rank, choice.baseline_step);
+  result.baseline = side_of(baseline, choice.rank, choice.baseline_step,
+                            known == nullptr ? nullptr : &known->baseline);
   const std::int32_t other = profiler::RankCounterparts(*baseline, *candidate)(choice.rank);
-  result.candidate = side_of(candidate, other, choice.candidate_step);
+  result.candidate = side_of(candidate, other, choice.candidate_step,
+                             known == nullptr ? nullptr : &known->candidate);
 
   const profiler::MatchedEvents matched = profiler::matched_events(
       *baseline, choice.rank, choice.baseline_step, *candidate, choice.candidate_step);
-  result.only_baseline = static_cast<std::int64_t>(matched.only_baseline.size());
-  result.only_candidate = static_cast<std::int64_t>(matched.only_candidate.size());
   for (const profiler::EventMatch& match : matched.pairs) {
     const auto& ours = baseline->events[static_cast<std::size_t>(match.baseline)];
     const auto& theirs = candidate->events[static_cast<std::size_t>(match.candidate)];

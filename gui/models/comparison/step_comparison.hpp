@@ -47,16 +47,16 @@ struct StepComparison {
   std::vector<Ribbon> ribbons;
   Drift drift;
   std::vector<LanePair> lanes;
-  std::vector<ComparedPair> pairs;                     // in the order of the baseline's starts
-  std::int64_t only_baseline = 0, only_candidate = 0;  // events
+  std::vector<ComparedPair> pairs;  // in the order of the baseline's starts
 
   std::int64_t difference_ns() const { return candidate.length_ns() - baseline.length_ns(); }
   // Of an event of either side; null where it has no counterpart.
   const ComparedPair* pair_of(bool is_candidate, std::int32_t event) const;
 };
 
+// `known`: of another step of the same traces, whose curves of memory are taken over.
 StepComparison compare_step(const TracePtr& baseline, const TracePtr& candidate,
-                            const StepChoice& choice);
+                            const StepChoice& choice, const StepComparison* known = nullptr);
 
 // The steps that a trace has, ascending; {0} where it has none: then everything is one step.
 std::vector<std::int32_t> steps_of(const traces::Trace& trace);

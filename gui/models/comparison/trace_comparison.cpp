@@ -4,21 +4,23 @@
 
 namespace foreshard::gui {
 
-TraceComparison compare_traces(const TracePtr& baseline, const TracePtr& candidate,
+TraceComparison compare_traces(const ComparedTrace& baseline, const ComparedTrace& candidate,
                                const std::optional<StepChoice>& choice,
-                               std::shared_ptr<const profiler::Comparison> whole) {
+                               const std::shared_ptr<const TraceComparison>& known) {
   TraceComparison result;
-  if (whole == nullptr) {
-    whole = std::make_shared<profiler::Comparison>(profiler::compare(*baseline, *candidate));
-  }
-  result.step =
-      compare_step(baseline, candidate, choice.value_or(first_choice(*baseline, *candidate)));
-  result.causes = causes_of(*whole);
-  result.waterfall = waterfall_of(*whole);
-  result.band = step_time_band(candidate->metadata);
-  result.sides = side_words(whole->has_prediction);
-  result.words = words_of(*whole, result.step, result.band);
-  result.whole = std::move(whole);
+  result.whole =
+      known != nullptr
+          ? known->whole
+          : std::make_shared<profiler::Comparison>(profiler::compare(
+                *baseline.trace, *baseline.analysis, *candidate.trace, *candidate.analysis));
+  const StepChoice chosen = choice ? *choice : first_choice(*baseline.trace, *candidate.trace);
+  result.step = compare_step(baseline.trace, candidate.trace, chosen,
+                             known == nullptr ? nullptr : &known->step);
+  result.causes = causes_of(*result.whole);
+  result.waterfall = waterfall_of(*result.whole);
+  result.band = step_time_band(candidate.trace->metadata);
+  result.sides = side_words(result.whole->has_prediction);
+  result.words = words_of(*result.whole, result.band);
   return result;
 }
 

@@ -13,6 +13,11 @@
 
 namespace foreshard::gui {
 
+struct ComparedTrace {
+  TracePtr trace;
+  std::shared_ptr<const profiler::Analysis> analysis;  // of the trace
+};
+
 struct TraceComparison {
   std::shared_ptr<const profiler::Comparison> whole;
   StepComparison step;
@@ -28,10 +33,10 @@ struct TraceComparison {
   }
 };
 
-// Of the first choice of steps where none is given. `whole`: that of the same traces, where it is
-// known.
-TraceComparison compare_traces(const TracePtr& baseline, const TracePtr& candidate,
+// Of the first choice of steps where none is given. `known`: another choice of the same traces, whose
+// parts are taken over.
+TraceComparison compare_traces(const ComparedTrace& baseline, const ComparedTrace& candidate,
                                const std::optional<StepChoice>& choice,
-                               std::shared_ptr<const profiler::Comparison> whole = nullptr);
+                               const std::shared_ptr<const TraceComparison>& known = nullptr);
 
 }  // namespace foreshard::gui

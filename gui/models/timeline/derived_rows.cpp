@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gui/models/timeline/lane_events.hpp"
+#include "gui/models/timeline/row_kind.hpp"
 #include "traces/intervals.hpp"
 
 namespace foreshard::gui {
@@ -52,12 +52,14 @@ DerivedRows derive_rows(const traces::Trace& trace, int rank) {
     if (trace.lanes[lane].rank != rank) continue;
     const bool is_device = trace.lanes[lane].device;
     const LaneEvents events = events_of(trace, static_cast<std::int32_t>(lane));
+    const bool is_copies = row_kind(trace, trace.lanes[lane], events) == RowKind::copies;
     for (std::size_t n = events.first; n < events.end; ++n) {
       const traces::Event& event = trace.events[n];
       if (event.end_ns <= event.start_ns) continue;
       if (is_device && event.kind == EventKind::compute) {
         compute.push_back({event.start_ns, event.end_ns});
-        if (event.phase != 0 || event.unit != 0) work.push_back(&event);
+        const bool is_placed = event.phase != 0 || event.unit != 0;
+        if (is_placed && !is_copies) work.push_back(&event);
       } else if (is_device && event.kind == EventKind::communication) {
         communication.push_back({event.start_ns, event.end_ns});
       } else if (!is_device && event.kind == EventKind::host_compute && event.phase != 0) {

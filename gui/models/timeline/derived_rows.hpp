@@ -12,9 +12,10 @@ struct DerivedRows {
   std::vector<DerivedSpan> phases, units, exposed;
 };
 
-// A phase and a unit last from the first of their kernels to the next one's, over the kernels of the
-// rank's streams in the order of time; host threads serve where there is no device. None where the
-// recording has neither phases nor units.
+// A phase and a unit last from the first of a run of their kernels to the end of its last, over the
+// kernels of the rank's streams in the order of time. Streams of copies are left out, as they run ahead:
+// the copy into the next unit's all-gather does not interrupt the unit that computes. Host threads serve
+// where there is no device. None where the recording has neither phases nor units.
 DerivedRows derive_rows(const traces::Trace& trace, int rank);
 
 }  // namespace foreshard::gui

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gui/models/timeline/derived_rows.hpp"
-#include "gui/models/timeline/lane_events.hpp"
+#include "gui/models/timeline/row_kind.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::gui {
@@ -69,27 +69,6 @@ std::vector<std::vector<std::int32_t>> by_depth(const traces::Trace& trace, Lane
   return rows;
 }
 
-RowKind kind_of(const traces::Trace& trace, const traces::Lane& lane, LaneEvents range) {
-  if (!lane.device) return RowKind::host;
-  const std::string& name = trace.strings[lane.name];
-  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  if (has("copy") || has("memcpy")) return RowKind::copies;
-  if (has("all_gather")) return RowKind::all_gather;
-  if (has("reduce_scatter")) return RowKind::reduce_scatter;
-  if (has("all_reduce")) return RowKind::all_reduce;
-  if (has("compute")) return RowKind::compute;
-  // Of others' recordings, by what runs there most.
-  std::int64_t kernels = 0, collectives = 0, copies = 0;
-  for (std::size_t n = range.first; n < range.end; ++n) {
-    const traces::EventKind kind = trace.events[n].kind;
-    kernels += kind == traces::EventKind::compute;
-    collectives += kind == traces::EventKind::communication;
-    copies += kind == traces::EventKind::memory;
-  }
-  if (kernels > collectives && kernels >= copies) return RowKind::compute;
-  return collectives == 0 && copies > 0 ? RowKind::copies : RowKind::stream;
-}
-
 std::string title_of_lane(const traces::Trace& trace, const traces::Lane& lane, RowKind kind) {
   const std::string& name = trace.strings[lane.name];
   if (name == "host") return "Host thread";
@@ -100,6 +79,22 @@ std::string title_of_lane(const traces::Trace& trace, const traces::Lane& lane, 
   if (name == "all_gather_copy_in" || name == "copy_in") return "Copy in";
   if (name.empty()) return kind == RowKind::host ? "Host thread" : "Stream";
   return name;
+}
+
+bool is_communication(RowKind kind) {
+  return kind == RowKind::all_gather || kind == RowKind::reduce_scatter ||
+         kind == RowKind::all_reduce || kind == RowKind::stream;
+}
+
+// Kernels, or where there is no device the host threads.
+void choose_rows(const std::vector<Row>& rows, RankGroup& group) {
+  std::vector<std::size_t> host;
+  for (std::size_t n = group.first; n < group.first + group.count; ++n) {
+    if (rows[n].kind == RowKind::compute) group.work.push_back(n);
+    if (rows[n].kind == RowKind::host) host.push_back(n);
+    if (is_communication(rows[n].kind)) group.communication.push_back(n);
+  }
+  if (group.work.empty()) group.work = std::move(host);
 }
 
 }  // namespace
@@ -113,7 +108,7 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
   }
   rows_of_lane_.resize(t.lanes.size());
   for (auto& [rank, ranks] : ranks_drawn(t)) {
-    RankGroup group{ranks, title_of(ranks), rows_.size(), 0};
+    RankGroup group{ranks, title_of(ranks), rows_.size(), 0, {}, {}};
     const auto add_derived = [&, rank = rank](RowKind kind, const char* title,
                                               std::vector<DerivedSpan> spans) {
       if (!spans.empty()) rows_.emplace_back(kind, rank, title, t, std::move(spans));
@@ -125,7 +120,7 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
     std::vector<std::pair<RowKind, std::size_t>> lanes;
     for (std::size_t lane = 0; lane < t.lanes.size(); ++lane) {
       if (t.lanes[lane].rank == rank && ranges[lane].first < ranges[lane].end) {
-        lanes.emplace_back(kind_of(t, t.lanes[lane], ranges[lane]), lane);
+        lanes.emplace_back(row_kind(t, t.lanes[lane], ranges[lane]), lane);
       }
     }
     std::stable_sort(lanes.begin(), lanes.end(),
@@ -140,6 +135,7 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
     }
     add_derived(RowKind::exposed, "Exposed", std::move(derived.exposed));
     group.count = rows_.size() - group.first;
+    choose_rows(rows_, group);
     groups_.push_back(std::move(group));
   }
   coloured(ColourBy::phase);
@@ -152,6 +148,13 @@ RowPlace LaneSet::place(std::int32_t event) const {
     if (item < rows_[row].size()) return {row, item};
   }
   return {rows_.size(), 0};
+}
+
+std::size_t LaneSet::group_of(std::size_t row) const {
+  const auto after = std::upper_bound(
+      groups_.begin(), groups_.end(), row,
+      [](std::size_t number, const RankGroup& group) { return number < group.first; });
+  return static_cast<std::size_t>(after - groups_.begin()) - 1;
 }
 
 const LaneSet::Coloured& LaneSet::coloured(ColourBy by) const {

@@ -24,6 +24,9 @@ struct RankGroup {
   std::vector<int> ranks;            // that it stands for; the first is the one that is drawn
   std::string title;                 // "Ranks 0-7", "Rank 3"
   std::size_t first = 0, count = 0;  // of LaneSet::rows
+
+  // Of these rows, those that stand for the rank where it has one: what computes, and what communicates.
+  std::vector<std::size_t> work, communication;
 };
 
 // Where an event is drawn.
@@ -39,6 +42,7 @@ class LaneSet {
   const std::vector<RankGroup>& groups() const { return groups_; }
   const std::vector<Row>& rows() const { return rows_; }
   RowPlace place(std::int32_t event) const;
+  std::size_t group_of(std::size_t row) const;
 
   // Made the first time they are wanted, which takes time: not on the window's thread, except by phase,
   // which is made with the lanes. Safe on several threads.

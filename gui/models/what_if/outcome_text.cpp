@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/what_if/plan_control.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -66,6 +67,22 @@ QString key_error_text(const Error& error) {
   return error.field.empty()
              ? message
              : QStringLiteral("%1 %2").arg(QString::fromStdString(error.field), message);
+}
+
+std::string key_of_warning(const QString& warning) {
+  const std::string word = warning.section(QLatin1Char(' '), 0, 0).toStdString();
+  const std::string key = word.ends_with(':') ? word.substr(0, word.size() - 1) : word;
+  return control_of(key) == nullptr ? std::string() : key;
+}
+
+QStringList warnings_of(const Outcome& outcome) {
+  QStringList sentences;
+  for (const std::string& warning : outcome.warnings) {
+    QString sentence = QString::fromStdString(warning) + QLatin1Char('.');
+    if (key_of_warning(sentence).empty()) sentence[0] = sentence[0].toUpper();
+    sentences << sentence;
+  }
+  return sentences;
 }
 
 Verdict sources_of(const Outcome& outcome) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
+#include <string>
 
 #include "gui/models/base/colour_role.hpp"
 #include "gui/models/what_if/outcome.hpp"
@@ -23,6 +25,11 @@ QString failure_text(const OomReport& oom);
 QString key_error_text(const Error& error);
 // "Costs: modelled from the data sheet of H100 SXM5 80GB, ...", and its state.
 Verdict sources_of(const Outcome& outcome);
+
+// What a prediction warns of, as sentences.
+QStringList warnings_of(const Outcome& outcome);
+// The key of the plan that a warning begins with; empty where it is about no key.
+std::string key_of_warning(const QString& warning);
 
 // What is left of the device at the peak; nothing: it has no limit.
 std::optional<std::int64_t> spare_bytes(const Outcome& outcome);

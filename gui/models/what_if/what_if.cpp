@@ -11,13 +11,14 @@ namespace foreshard::gui {
 namespace {
 
 // As `foreshard predict --trace` writes it, with the prediction that views explain it by.
-DocumentPtr document_of(const WhatIfSettings& settings) {
+DocumentPtr document_of(const WhatIfSettings& settings, const std::atomic<bool>& is_unwanted) {
   Result<Job> job = make_job(settings);
   if (!job) return nullptr;
   simulator::PredictionOptions options = settings.costs->options();
   options.keeps_memory_records = options.wants_path = options.wants_explanation = true;
   auto run = std::make_shared<PredictedRun>();
   run->prediction = simulator::predict(*job, options);
+  if (is_unwanted) return nullptr;
   run->job = std::move(*job);
   const DocumentPtr made =
       make_document(simulator::to_trace(run->job, run->prediction, "foreshard-gui"),
@@ -33,24 +34,29 @@ WhatIf::WhatIf(QObject* parent)
     : QObject(parent),
       start_(default_settings()),
       settings_(start_),
-      prediction_([this](const OutcomePtr& outcome) { use(outcome); }),
-      survey_([this](std::shared_ptr<const Surroundings> found) {
-        surroundings_ = std::move(found);
-        Q_EMIT surroundings_changed();
-        Q_EMIT busy_changed();
-      }),
-      publication_([this](DocumentPtr document) {
-        if (document != nullptr) Q_EMIT document_changed(std::move(document));
-        Q_EMIT busy_changed();
-      }),
-      starting_([this](const std::shared_ptr<const Started>& started) {
-        if (started->settings) {
-          start_from(*started->settings);
-        } else {
-          Q_EMIT trouble(key_error_text(started->settings.error()));
-          Q_EMIT busy_changed();
-        }
-      }) {
+      prediction_(
+          this, [this](const OutcomePtr& outcome) { use(outcome); },
+          [this] { Q_EMIT busy_changed(); }, Overtaken::used),
+      survey_(
+          this,
+          [this](std::shared_ptr<const Surroundings> found) {
+            surroundings_ = std::move(found);
+            Q_EMIT surroundings_changed();
+          },
+          [this] { Q_EMIT busy_changed(); }),
+      publication_(
+          this,
+          [this](DocumentPtr document) {
+            if (document != nullptr) Q_EMIT document_changed(std::move(document));
+          },
+          [this] { Q_EMIT busy_changed(); }),
+      starting_(
+          this,
+          [this](const std::shared_ptr<const Started>& started) {
+            if (started->settings) return start_from(*started->settings);
+            Q_EMIT trouble(key_error_text(started->settings.error()));
+          },
+          [this] { Q_EMIT busy_changed(); }) {
   rest_.setSingleShot(true);
   rest_.setInterval(kRestMs);
   connect(&rest_, &QTimer::timeout, this, &WhatIf::rested);
@@ -68,23 +74,36 @@ void WhatIf::start_from(WhatIfSettings settings) {
   start_ = settings;
   undone_from_.clear();
   redone_from_.clear();
+  dragged_from_.reset();
   is_moved_ = false;
   take(std::move(settings));
 }
 
 void WhatIf::start_from_trace(std::shared_ptr<const traces::Trace> trace, const QString& title) {
-  starting_.ask([trace = std::move(trace), file = title.toStdString()](const auto&) {
+  starting_.request([trace = std::move(trace), file = title.toStdString()] {
     return std::make_shared<const Started>(Started{settings_of(*trace, file)});
   });
-  Q_EMIT busy_changed();
 }
 
 void WhatIf::change(WhatIfSettings settings) {
   if (settings == settings_) return;
-  undone_from_.push_back(settings_);
-  redone_from_.clear();
+  if (!dragged_from_) keep(settings_);
   is_moved_ = true;
   take(std::move(settings));
+}
+
+void WhatIf::keep(WhatIfSettings settings) {
+  undone_from_.push_back(std::move(settings));
+  redone_from_.clear();
+}
+
+void WhatIf::begin_drag() {
+  dragged_from_ = settings_;
+}
+
+void WhatIf::end_drag() {
+  if (dragged_from_ && !(*dragged_from_ == settings_)) keep(std::move(*dragged_from_));
+  dragged_from_.reset();
 }
 
 void WhatIf::set_value(const std::string& key, const std::string& value) {
@@ -100,6 +119,7 @@ void WhatIf::set_ranks(int ranks) {
 }
 
 void WhatIf::undo() {
+  end_drag();
   if (!can_undo()) return;
   redone_from_.push_back(settings_);
   WhatIfSettings before = std::move(undone_from_.back());
@@ -108,6 +128,7 @@ void WhatIf::undo() {
 }
 
 void WhatIf::redo() {
+  end_drag();
   if (!can_redo()) return;
   undone_from_.push_back(settings_);
   WhatIfSettings after = std::move(redone_from_.back());
@@ -168,14 +189,13 @@ bool WhatIf::is_busy() const {
 void WhatIf::take(WhatIfSettings settings) {
   settings_ = std::move(settings);
   if (!is_stale()) error_.reset();  // back to what was answered
-  survey_.cancel();
-  publication_.cancel();
+  survey_.forget();
+  publication_.forget();
   surroundings_ = nullptr;
   rest_.start();
   if (!lateness_.isActive()) lateness_.start();
-  prediction_.ask([predictor = predictor_, wanted = settings_](const auto&) {
-    return predictor->predict(wanted);
-  });
+  prediction_.request(
+      [predictor = predictor_, wanted = settings_] { return predictor->predict(wanted); });
   Q_EMIT settings_changed();
   Q_EMIT busy_changed();
 }
@@ -200,7 +220,7 @@ void WhatIf::rested() {
     Q_EMIT busy_changed();
     return;
   }
-  survey_.ask([present = outcome_, keys = sweep_](const std::atomic<bool>& is_unwanted) {
+  survey_.request([present = outcome_, keys = sweep_](const std::atomic<bool>& is_unwanted) {
     const unsigned threads = std::max(1U, std::thread::hardware_concurrency() - 1);
     return survey(present, keys, static_cast<int>(threads), is_unwanted);
   });
@@ -209,7 +229,9 @@ void WhatIf::rested() {
 }
 
 void WhatIf::publish() {
-  publication_.ask([settings = settings_](const auto&) { return document_of(settings); });
+  publication_.request([settings = settings_](const std::atomic<bool>& is_unwanted) {
+    return document_of(settings, is_unwanted);
+  });
 }
 
 }  // namespace foreshard::gui

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "gui/models/base/newest_result.hpp"
 #include "gui/models/session/document.hpp"
-#include "gui/models/what_if/latest_task.hpp"
 #include "gui/models/what_if/surroundings.hpp"
 
 namespace foreshard::gui {
@@ -47,6 +47,9 @@ class WhatIf : public QObject {
   void apply(const Changes& changes) { change(with(settings_, changes)); }
   void set_ranks(int ranks);  // and as many nodes as hold them, if there are fewer
   void reset() { change(start_); }
+  // The changes between them, as while a slider is dragged, are undone at once.
+  void begin_drag();
+  void end_drag();
   void undo();
   void redo();
   bool can_undo() const { return !undone_from_.empty(); }
@@ -93,6 +96,7 @@ class WhatIf : public QObject {
   };
 
   std::vector<std::string> differences_of(const WhatIfSettings& settings) const;
+  void keep(WhatIfSettings settings);  // to return to
   void take(WhatIfSettings settings);
   void use(const OutcomePtr& outcome);
   void rested();
@@ -100,6 +104,7 @@ class WhatIf : public QObject {
 
   WhatIfSettings start_, settings_;
   std::vector<WhatIfSettings> undone_from_, redone_from_;  // the last is the nearest
+  std::optional<WhatIfSettings> dragged_from_;
   SweepKeys sweep_;
   std::vector<Pin> pins_;
   int letters_ = 0;
@@ -111,10 +116,10 @@ class WhatIf : public QObject {
   QTimer rest_, lateness_;
 
   std::shared_ptr<Predictor> predictor_ = std::make_shared<Predictor>();
-  LatestTask<OutcomePtr> prediction_;
-  LatestTask<std::shared_ptr<const Surroundings>> survey_;
-  LatestTask<DocumentPtr> publication_;
-  LatestTask<std::shared_ptr<const Started>> starting_;
+  NewestResult<OutcomePtr> prediction_;
+  NewestResult<std::shared_ptr<const Surroundings>> survey_;
+  NewestResult<DocumentPtr> publication_;
+  NewestResult<std::shared_ptr<const Started>> starting_;
 };
 
 }  // namespace foreshard::gui

@@ -81,6 +81,7 @@ void SentenceStrip::paintEvent(QPaintEvent*) {
   painter.setFont(small);
   painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text2]);
   double middle = height() * (is_full ? 0.58 : 0.7);
+  if (sentence_.detail_state) draw_state(painter, {20.0, middle}, *sentence_.detail_state);
   for (const QString& line : details) {
     const QRectF box(kTextLeft, middle - 10, std::max(0.0, right - kTextLeft), 20);
     const QString shown = elided_figure(small, line, box.width());

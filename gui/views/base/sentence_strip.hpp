@@ -4,6 +4,7 @@
 #pragma once
 
 #include <QStringList>
+#include <optional>
 
 #include "gui/models/base/colour_role.hpp"
 #include "gui/views/base/painted_widget.hpp"
@@ -15,6 +16,7 @@ struct Sentence {
   QString lead;           // bold: "The step fits:"
   QString text;           // "peak 57.27 GiB reserved of 79.19 GiB, 21.92 GiB to spare."
   QString detail{};       // the second line
+  std::optional<Role> detail_state{};  // a mark before it: warn, where it warns
 };
 
 class SentenceStrip : public PaintedWidget {

@@ -212,22 +212,23 @@ void CompareView::request(const std::optional<StepChoice>& choice) {
   is_stale_ = false;
   strip_->set_stale(true);
   if (comparison_ == nullptr) show_state(tr("Comparing…"));
-  worker_.request([baseline = baseline_, candidate = candidate_, choice,
-                   whole = comparison_ ? comparison_->whole : nullptr]() -> Answer {
-    Answer answer;
-    if (has_requests(*baseline) && has_requests(*candidate)) {
-      const auto histories = compare_history_files(baseline->path, candidate->path);
-      if (histories) {
-        answer.histories = words_of(*histories);
-      } else {
-        answer.error = QString::fromStdString(histories.error().text());
-      }
-    } else {
-      answer.traces = std::make_shared<TraceComparison>(
-          compare_traces(baseline->trace, candidate->trace, choice, whole));
-    }
-    return answer;
-  });
+  worker_.request(
+      [baseline = baseline_, candidate = candidate_, choice, known = comparison_]() -> Answer {
+        Answer answer;
+        if (has_requests(*baseline) && has_requests(*candidate)) {
+          const auto histories = compare_history_files(baseline->path, candidate->path);
+          if (histories) {
+            answer.histories = words_of(*histories);
+          } else {
+            answer.error = QString::fromStdString(histories.error().text());
+          }
+        } else {
+          answer.traces = std::make_shared<TraceComparison>(
+              compare_traces({baseline->trace, baseline->analysis},
+                             {candidate->trace, candidate->analysis}, choice, known));
+        }
+        return answer;
+      });
 }
 
 void CompareView::show_answer(Answer answer) {

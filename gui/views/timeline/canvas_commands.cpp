@@ -47,7 +47,9 @@ void TimelineCanvas::fit() {
 
 void TimelineCanvas::fit_at(QPointF at) {
   const SceneRow* row = row_at(at.y());
-  const auto hit = row != nullptr ? scene_.hit(*row, ns_at(at.x()), reach_ns()) : std::nullopt;
+  const auto hit = row != nullptr
+                       ? scene_.hit(*row, at.y() - row_box(*row).top(), ns_at(at.x()), reach_ns())
+                       : std::nullopt;
   if (!hit) return session_.axis().show(scene_.step_at(ns_at(at.x())));
   if (hit->event) select(hit->event);
   session_.axis().show(with_margin(hit->span));
@@ -79,7 +81,7 @@ void TimelineCanvas::click(QPointF at) {
     return fold_lane();
   }
   current_lane_ = scene_.index_of(*row);
-  const auto hit = scene_.hit(*row, ns_at(at.x()), reach_ns());
+  const auto hit = scene_.hit(*row, at.y() - row_box(*row).top(), ns_at(at.x()), reach_ns());
   if (hit && !hit->unit.empty()) session_.selection().set_unit(hit->unit);
   select(hit ? hit->event : std::nullopt);
 }
@@ -99,6 +101,10 @@ void TimelineCanvas::reveal_selection() {
   const TimeAxis& axis = session_.axis();
   if (span.end_ns < axis.start_ns() || span.start_ns > axis.end_ns()) {
     go_to((span.start_ns + span.end_ns) / 2);
+  }
+  if (!scene_.place(*event)) {
+    scene_.unfold(*event);
+    lay_out();
   }
   if (const auto place = scene_.place(*event)) {
     current_lane_ = place->row;

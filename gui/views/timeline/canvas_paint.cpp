@@ -1,9 +1,8 @@
 // How the timeline's canvas is drawn: the lanes from tiles, then text, then what follows the pointer.
-#include <algorithm>
-#include <cmath>
-
 #include <QPaintEvent>
 #include <QScrollBar>
+#include <algorithm>
+#include <cmath>
 
 #include "gui/paint/hatch.hpp"
 #include "gui/paint/labels.hpp"
@@ -83,7 +82,8 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
   if (as_shapes) {
     paint_lanes_as_shapes(painter, pixels, visible);
   } else {
-    layer_.paint(painter, kHeaderWidth, pixels, visible, motion_.is_moving() || drag_ == Drag::minimap);
+    layer_.paint(painter, kHeaderWidth, pixels, visible,
+                 motion_.is_moving() || drag_ == Drag::minimap);
   }
   paint_selection(painter);
   painter.restore();
@@ -169,14 +169,13 @@ void TimelineCanvas::paint_selection(QPainter& painter) const {
 void TimelineCanvas::show_card() {
   const SceneRow* row = row_at(mouse_.y());
   if (row == nullptr || mouse_.x() < kHeaderWidth || !viewport()->underMouse()) return;
-  hovered_ = scene_.hit(*row, ns_at(mouse_.x()), reach_ns());
+  hovered_ = scene_.hit(*row, mouse_.y() - row_box(*row).top(), ns_at(mouse_.x()), reach_ns());
   if (!hovered_) return;
   card_ = scene_.card(*hovered_);
   const PixelGrid pixels = grid();
-  const QRectF own(kHeaderWidth + pixels.x(hovered_->span.start_ns),
-                   row_box(*row).top() + hovered_->top,
-                   pixels.x(hovered_->span.end_ns) - pixels.x(hovered_->span.start_ns),
-                   hovered_->height);
+  const QRectF own(
+      kHeaderWidth + pixels.x(hovered_->span.start_ns), row_box(*row).top() + hovered_->top,
+      pixels.x(hovered_->span.end_ns) - pixels.x(hovered_->span.start_ns), hovered_->height);
   card_box_ = place_card(card_size(card_), own, mouse_, viewport()->rect());
   viewport()->update();
 }

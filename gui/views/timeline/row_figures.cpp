@@ -1,9 +1,8 @@
 #include "gui/views/timeline/row_figures.hpp"
 
+#include <QtConcurrentRun>
 #include <algorithm>
 #include <utility>
-
-#include <QtConcurrentRun>
 
 #include "gui/models/base/units_text.hpp"
 
@@ -28,6 +27,22 @@ double busy_ns(const LaneSet& lanes, std::size_t row, traces::Interval window) {
     busy += within(column.cell) * std::min(share, 1.0);
   }
   return std::min(busy, length);
+}
+
+// Of the ranks of a folded group or block, on average: how busy the first of their rows of work is.
+double work_share(const LaneSet& lanes, const RowId& id, traces::Interval window) {
+  const bool is_block = id.kind == RowId::Kind::block;
+  const std::size_t first = is_block ? id.index * kRanksOfBlock : id.index;
+  const std::size_t end =
+      is_block ? std::min(first + kRanksOfBlock, lanes.groups().size()) : first + 1;
+  double busy = 0;
+  for (std::size_t group = first; group < end; ++group) {
+    const auto& work = lanes.groups()[group].work;
+    if (!work.empty()) busy += busy_ns(lanes, work.front(), window);
+  }
+  const auto length =
+      static_cast<double>(std::max<std::int64_t>(window.end_ns - window.start_ns, 1));
+  return busy / length / static_cast<double>(end - first);
 }
 
 }  // namespace
@@ -59,17 +74,22 @@ void RowFigures::start() {
 
 RowFigures::Figures RowFigures::made(const Request& request) {
   Figures figures;
-  const double length =
-      static_cast<double>(std::max<std::int64_t>(request.window.end_ns - request.window.start_ns, 1));
+  const double length = static_cast<double>(
+      std::max<std::int64_t>(request.window.end_ns - request.window.start_ns, 1));
   for (const std::int32_t number : request.rows) {
     const RowId id = RowId::of(number);
+    const LaneSet& lanes =
+        *request.content->parts[static_cast<std::size_t>(id.document)].document->lanes;
+    if (id.kind == RowId::Kind::group || id.kind == RowId::Kind::block) {
+      if (id.is_low) figures[number] = percent_text(work_share(lanes, id, request.window));
+      continue;
+    }
     if (id.kind != RowId::Kind::lane) continue;
-    const LaneSet& lanes = *request.content->parts[static_cast<std::size_t>(id.document)].document->lanes;
     const Row& row = lanes.rows()[id.index];
     if (row.depth > 0 || row.kind == RowKind::phase || row.kind == RowKind::unit) continue;
     const double busy = busy_ns(lanes, id.index, request.window);
-    figures[number] = row.kind == RowKind::exposed ? time_figure(busy).text()
-                                                   : percent_text(busy / length);
+    figures[number] =
+        row.kind == RowKind::exposed ? time_figure(busy).text() : percent_text(busy / length);
   }
   return figures;
 }

@@ -95,8 +95,13 @@ void paint_row_header(QPainter& painter, const QRectF& box, double left, const S
     }
     return;
   }
-  draw_label(painter, text, Qt::AlignLeft,
-             elided_label(row.title, Text::body, text.width() - figure_width - 8), Text::body,
+  QRectF title = text;
+  if (row.kind == SceneRow::Kind::ranks) {
+    draw_triangle(painter, QPointF(box.left() + 20, box.center().y()), false, theme()[Role::text]);
+    title.setLeft(box.left() + 30);
+  }
+  draw_label(painter, title, Qt::AlignLeft,
+             elided_label(row.title, Text::body, title.width() - figure_width - 8), Text::body,
              theme()[Role::text]);
   draw_figure_label(painter, text, Qt::AlignRight, figure, Text::secondary, theme()[Role::text3]);
 }

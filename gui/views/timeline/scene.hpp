@@ -53,7 +53,8 @@ class Scene : public QObject {
   // After documents were opened, closed or replaced; what was folded stays so.
   void take_documents();
   void lay_out();
-  // Which units are in view decides how high their rows are: whether that has changed.
+  // Which units are in view decides how high their rows are, and which further depths of a lane have
+  // anything in view whether they have rows: whether that has changed.
   bool is_layout_stale() const;
   bool is_busy() const { return is_gathering_ || highlights_.is_busy(); }
 
@@ -66,13 +67,15 @@ class Scene : public QObject {
 
   // By the row's index; on a section all of its rows are meant.
   void fold(std::size_t row);
-  void pin(std::size_t row);  // to the top, or back
+  void unfold(EventId event);  // as far as its row is shown, unless it is hidden
+  void pin(std::size_t row);   // to the top, or back
   void hide(std::size_t row);
   void show_hidden();
   void move(std::size_t row, std::size_t before);
 
-  // What is at that moment, or within so many nanoseconds of it.
-  std::optional<SceneHit> hit(const SceneRow& row, std::int64_t ns, double reach_ns) const;
+  // What is at that moment and height of the row, or within so many nanoseconds of it.
+  std::optional<SceneHit> hit(const SceneRow& row, double y, std::int64_t ns,
+                              double reach_ns) const;
   bool has(EventId event) const;
   traces::Interval span(EventId event) const;
   std::optional<ScenePlace> place(EventId event) const;        // none: its row is not shown
@@ -103,12 +106,17 @@ class Scene : public QObject {
   const Document& document(int index) const;
   void take_highlights();
   void trace_paths();
-  void lay_out_group(int document, std::size_t group);
+  bool is_open(const RowId& row) const;
+  void lay_out_document(int document);
+  bool lay_out_block(int document, std::size_t block);  // whether it is open
+  void lay_out_group(int document, std::size_t group, bool is_one_of_many);
+  QString note_of(const Document& document) const;  // what is missing from it
   void lay_out_units();
   void add(SceneRow row);
   std::int32_t base_id(std::size_t row) const;
   SceneRow lane_row(int document, std::size_t index) const;
   std::vector<std::size_t> units_in_view() const;
+  std::vector<std::int32_t> idle_depths() const;
 
   Session& session_;
   std::shared_ptr<const SceneContent> content_;
@@ -117,13 +125,14 @@ class Scene : public QObject {
   std::unordered_map<std::int32_t, std::size_t> row_of_id_;
   double height_ = 0;
   std::vector<std::size_t> units_shown_;
+  std::vector<std::int32_t> idle_;  // rows of further depths with nothing in the window, ascending
 
   Highlights highlights_;
   DocumentPtr searched_;
   std::shared_ptr<const Hits> hits_;
   bool shows_path_ = false;
 
-  std::set<std::int32_t> folded_, hidden_;
+  std::set<std::int32_t> toggled_, hidden_;  // toggled: folded or unfolded by the user
   std::vector<std::int32_t> pinned_;
   std::map<std::int32_t, double> moved_;  // to this place among its group's rows
 

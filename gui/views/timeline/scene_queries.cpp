@@ -39,17 +39,18 @@ std::size_t item_at(const Row& row, std::int64_t ns, double reach_ns) {
 
 }  // namespace
 
-std::optional<SceneHit> Scene::hit(const SceneRow& row, std::int64_t ns, double reach_ns) const {
+std::optional<SceneHit> Scene::hit(const SceneRow& row, double y, std::int64_t ns,
+                                   double reach_ns) const {
   if (row.kind == SceneRow::Kind::section) return std::nullopt;
   const RowId id = RowId::of(row.id);
   SceneHit hit;
   hit.row = index_of(row);
-  hit.top = kBoxGap;
-  hit.height = row.height - 2 * kBoxGap;
   if (row.kind == SceneRow::Kind::unit) {
     const GatheredUnit& unit = content_->gathered->units[id.index];
     hit.unit = document(id.document).trace->strings[unit.unit];
     hit.title = short_unit(hit.unit);
+    hit.top = kBoxGap;
+    hit.height = row.height - 2 * kBoxGap;
     for (const GatheredSpan& span : unit.spans) {
       if (static_cast<double>(span.held.start_ns - ns) > reach_ns ||
           static_cast<double>(ns - span.held.end_ns) > reach_ns) {
@@ -60,16 +61,23 @@ std::optional<SceneHit> Scene::hit(const SceneRow& row, std::int64_t ns, double 
     }
     return std::nullopt;
   }
-  const Row& lane = lanes_of(*content_, id.document).rows()[id.index];
-  const std::size_t item = item_at(lane, ns, reach_ns);
-  if (item >= lane.size()) return std::nullopt;
-  hit.span = lane.span(item);
-  hit.title = box_text(lane, item).full;
-  hit.unit = lane.trace().strings[lane.unit(item)];
-  if (const std::int32_t event = lane.event(item); event != traces::kNone) {
-    hit.event = EventId{id.document, event};
+  const std::vector<LaneBand> bands = content_->bands(id);
+  for (const LaneBand& band : bands) {
+    const bool is_there = bands.size() == 1 || (band.top <= y && y < band.top + band.height);
+    const Row& lane = lanes_of(*content_, id.document).rows()[band.row];
+    const std::size_t item = is_there ? item_at(lane, ns, reach_ns) : lane.size();
+    if (item >= lane.size()) continue;
+    hit.top = band.top;
+    hit.height = band.height;
+    hit.span = lane.span(item);
+    hit.title = box_text(lane, item).full;
+    hit.unit = lane.trace().strings[lane.unit(item)];
+    if (const std::int32_t event = lane.event(item); event != traces::kNone) {
+      hit.event = EventId{id.document, event};
+    }
+    return hit;
   }
-  return hit;
+  return std::nullopt;
 }
 
 bool Scene::has(EventId id) const {
@@ -84,15 +92,28 @@ traces::Interval Scene::span(EventId id) const {
   return {event.start_ns, event.end_ns};
 }
 
+// In its own row, else in that of its rank, else in that of its rank's block.
 std::optional<ScenePlace> Scene::place(EventId event) const {
   if (!has(event)) return std::nullopt;
+  const LaneSet& lanes = lanes_of(*content_, event.document);
+  const std::size_t lane = lanes.place(event.event).row;
+  const std::size_t group = lanes.group_of(lane);
+  const std::pair<RowId::Kind, std::size_t> places[] = {
+      {RowId::Kind::lane, lane},
+      {RowId::Kind::group, group},
+      {RowId::Kind::block, group / kRanksOfBlock}};
   RowId id;
   id.document = event.document;
-  id.index = lanes_of(*content_, event.document).place(event.event).row;
-  for (const bool is_low : {false, true}) {
-    id.is_low = is_low;
-    if (const auto row = row_of_id_.find(id.number()); row != row_of_id_.end()) {
-      return ScenePlace{row->second, kBoxGap, rows_[row->second].height - 2 * kBoxGap};
+  for (const auto& [kind, index] : places) {
+    id.kind = kind;
+    id.index = index;
+    for (const bool is_low : {false, true}) {
+      id.is_low = is_low;
+      const auto row = row_of_id_.find(id.number());
+      if (row == row_of_id_.end()) continue;
+      for (const LaneBand& band : content_->bands(id)) {
+        if (band.row == lane) return ScenePlace{row->second, band.top, band.height};
+      }
     }
   }
   return std::nullopt;
@@ -109,9 +130,11 @@ std::optional<EventId> Scene::beside(EventId event, int by) const {
 }
 
 std::optional<EventId> Scene::first_in_lane(std::size_t row, std::int64_t from_ns) const {
-  if (row >= rows_.size() || rows_[row].kind != SceneRow::Kind::lane) return std::nullopt;
+  if (row >= rows_.size() || rows_[row].kind == SceneRow::Kind::unit) return std::nullopt;
   const RowId id = RowId::of(rows_[row].id);
-  const Row& lane = lanes_of(*content_, id.document).rows()[id.index];
+  const std::vector<LaneBand> bands = content_->bands(id);
+  if (bands.empty()) return std::nullopt;
+  const Row& lane = lanes_of(*content_, id.document).rows()[bands.front().row];
   const std::size_t item = lane.first_ending_after(from_ns);
   if (lane.is_derived() || item >= lane.size()) return std::nullopt;
   return EventId{id.document, lane.event(item)};

@@ -29,19 +29,24 @@ struct LegendEntry {
 // What a row is of, as one number: it stays while rows are folded, hidden and moved, and tiles are
 // kept by it. Rows of another height have another number.
 struct RowId {
-  enum class Kind : std::uint8_t { lane, unit, group, units };  // the last two: headers of sections
+  // Groups, blocks and units are headers of sections; a folded group or block of many ranks is a row.
+  enum class Kind : std::uint8_t { lane, unit, group, units, block };
 
   Kind kind = Kind::lane;
   int document = 0;
-  std::size_t index = 0;  // of LaneSet::rows, of GatheredUnits::units, of LaneSet::groups
-  bool is_low = false;    // a folded lane, one of many units
+  std::size_t index =
+      0;                // of LaneSet::rows, GatheredUnits::units, LaneSet::groups; a block's number
+  bool is_low = false;  // a folded lane, group or block; one of many units
 
   std::int32_t number() const;
   static RowId of(std::int32_t number);
 };
 
+// Ranks that are not equal stand in blocks where there are more than one has of them.
+constexpr std::size_t kRanksOfBlock = 8;
+
 struct SceneRow {
-  enum class Kind : std::uint8_t { section, lane, unit };
+  enum class Kind : std::uint8_t { section, lane, unit, ranks };  // the last: folded ones
 
   Kind kind = Kind::lane;
   std::int32_t id = 0;  // RowId::number()
@@ -51,6 +56,13 @@ struct SceneRow {
   bool is_open = true;
   bool is_predicted = false;
   bool is_pinned = false;
+};
+
+// Where in a row of the scene a row of the lanes is drawn.
+struct LaneBand {
+  std::size_t row = 0;  // of LaneSet::rows
+  double top = 0, height = 0;
+  bool is_heat = false;  // how busy it is in shades of one height, instead of the height
 };
 
 // What rows are drawn from; workers share it.
@@ -67,6 +79,8 @@ struct SceneContent {
   ColourBy colouring = ColourBy::phase;
 
   double height_of(const RowId& row) const;
+  // Of lanes, folded groups and folded blocks; none of other rows.
+  std::vector<LaneBand> bands(const RowId& row) const;
   // Any thread.
   LaneShapes shapes(const RowId& row, traces::Interval window, double ns_per_pixel,
                     const Theme& theme) const;

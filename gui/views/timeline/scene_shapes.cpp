@@ -10,10 +10,10 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr double kExposedBar = 8;
 constexpr double kPaleColumn = 0.62;  // towards the canvas
 constexpr double kLabelPixels = 14;   // below, no text fits
 constexpr double kAboutHeld = 0.78;   // towards the canvas: held, not in use
+constexpr double kLeastHeat = 0.15;   // of the fill: what is hardly busy is seen
 constexpr double kTick = 2;           // along the edge of what is marked
 
 LaneStyle style_of_source(CostSource source) {
@@ -36,25 +36,49 @@ QString text_of_wait(const traces::Interval& span) {
       .arg(time_figure(static_cast<double>(span.end_ns - span.start_ns)).text());
 }
 
-// How the items of one lane are drawn.
-class LaneDrawing {
+// Draws the items of one row of the lanes in a band.
+class BandDrawing {
  public:
-  LaneDrawing(const SceneContent::Part& part, const Row& row, double height, double ns_per_pixel,
+  BandDrawing(const SceneContent::Part& part, const LaneBand& band, double ns_per_pixel,
               const Theme& theme)
-      : part_(part),
-        row_height_(height),
-        // The bar of exposed communication is thinner than its title.
-        gap_(row.kind == RowKind::exposed ? (height - kExposedBar) / 2
-             : height > 12                ? 1
-                                          : 0),
-        ns_per_pixel_(ns_per_pixel),
-        theme_(theme) {}
+      : part_(part), band_(band), ns_per_pixel_(ns_per_pixel), theme_(theme) {}
+
+  void add_row(ColourBy by, traces::Interval window, LaneShapes& shapes) const {
+    const LaneSet& lanes = *part_.document->lanes;
+    const Row& row = lanes.rows()[band_.row];
+    const RowShapes found = lanes.shapes(band_.row, by, window, ns_per_pixel_);
+    for (const ColumnShape& shape : found.columns) {
+      shapes.columns.push_back(column(shape, lanes.colouring(by)));
+      shapes.columns.back().is_dimmed = part_.hits != nullptr;
+    }
+    for (const BoxShape& shape : found.boxes) {
+      const std::int32_t event = row.event(shape.item);
+      if (part_.hits != nullptr && event != traces::kNone && part_.hits->contains(event)) continue;
+      shapes.boxes.push_back(box(row, shape, lanes.colouring(by)));
+      shapes.boxes.back().is_dimmed = part_.hits != nullptr;
+    }
+    if (part_.hits != nullptr) add_hits(*part_.hits, window, shapes);
+    if (part_.path != nullptr && !band_.is_heat) {
+      add_ticks(part_.path->shapes(band_.row, window, ns_per_pixel_),
+                band_.top + band_.height + margin() - kTick, shapes);
+    }
+  }
+
+ private:
+  static constexpr double kLeastForText = 11;
 
   LaneColumn column(const ColumnShape& shape, const Colouring& colouring) const {
     LaneColumn out;
     out.cell = shape.cell;
-    out.top = gap_;
-    out.height = row_height_ - 2 * gap_;
+    out.top = band_.top;
+    out.height = band_.height;
+    if (band_.is_heat) {
+      double busy = 0;
+      for (const ColumnShape::Part& share : shape.parts) busy += share.share;
+      const QColor fill = colour_of(colouring.fill(shape.parts[0].category), theme_);
+      out.parts.push_back({theme_.towards_canvas(fill, 1 - std::clamp(busy, kLeastHeat, 1.0)), 1});
+      return out;
+    }
     // In a fixed order, so that colours do not change places from column to column.
     std::array<ColumnShape::Part, 3> shares = shape.parts;
     std::sort(shares.begin(), shares.end(),
@@ -71,77 +95,50 @@ class LaneDrawing {
   LaneBox box(const Row& row, const BoxShape& shape, const Colouring& colouring) const {
     LaneBox out;
     out.span = shape.span;
-    out.top = gap_;
-    out.height = row_height_ - 2 * gap_;
+    out.top = band_.top;
+    out.height = band_.height;
     out.fill = colour_of(colouring.fill(shape.category), theme_);
     out.style = style_of(row, shape.item, part_.is_pale, colouring.by());
     const double width =
         static_cast<double>(shape.span.end_ns - shape.span.start_ns) / ns_per_pixel_;
-    if (width < kLabelPixels || row_height_ < 12) return out;
+    if (width < kLabelPixels || band_.height < kLeastForText) return out;
     const BoxText text = box_text(row, shape.item);
     out.text = out.style == LaneStyle::missing ? text_of_wait(shape.span) : text.full;
     out.short_text = text.brief;
     return out;
   }
 
-  // The hits in colour and marked along the upper edge, over what is dimmed.
-  void add_hits(const LaneSubset& hits, std::size_t index, const RowShapes& found,
-                LaneShapes& shapes) const {
-    for (const ColumnShape& column_shape : found.columns) {
-      shapes.columns.push_back(column(column_shape, hits.colouring()));
+  // In colour and marked along the upper edge, over what is dimmed.
+  void add_hits(const LaneSubset& hits, traces::Interval window, LaneShapes& shapes) const {
+    const RowShapes found = hits.shapes(band_.row, window, ns_per_pixel_);
+    for (const ColumnShape& shape : found.columns) {
+      shapes.columns.push_back(column(shape, hits.colouring()));
       shapes.columns.back().is_on_top = true;
-      shapes.ticks.push_back({column_shape.cell, 0, kTick, theme_[Role::text]});
     }
-    for (const BoxShape& box_shape : found.boxes) {
-      shapes.boxes.push_back(box(hits.row(index), box_shape, hits.colouring()));
+    for (const BoxShape& shape : found.boxes) {
+      shapes.boxes.push_back(box(hits.row(band_.row), shape, hits.colouring()));
       shapes.boxes.back().is_on_top = true;
-      shapes.ticks.push_back({box_shape.span, 0, kTick, theme_[Role::text]});
+    }
+    if (!band_.is_heat) add_ticks(found, band_.top - margin(), shapes);
+  }
+
+  void add_ticks(const RowShapes& found, double top, LaneShapes& shapes) const {
+    for (const ColumnShape& shape : found.columns) {
+      shapes.ticks.push_back({shape.cell, top, kTick, theme_[Role::text]});
+    }
+    for (const BoxShape& shape : found.boxes) {
+      shapes.ticks.push_back({shape.span, top, kTick, theme_[Role::text]});
     }
   }
 
-  // A line along the lower edge.
-  void add_path(const RowShapes& found, LaneShapes& shapes) const {
-    const double top = row_height_ - kTick;
-    for (const ColumnShape& column_shape : found.columns) {
-      shapes.ticks.push_back({column_shape.cell, top, kTick, theme_[Role::text]});
-    }
-    for (const BoxShape& box_shape : found.boxes) {
-      shapes.ticks.push_back({box_shape.span, top, kTick, theme_[Role::text]});
-    }
-  }
+  // Ticks take what is free beside the band.
+  double margin() const { return std::min(band_.top, 1.0); }
 
- private:
   const SceneContent::Part& part_;
-  double row_height_, gap_, ns_per_pixel_;
+  const LaneBand& band_;
+  double ns_per_pixel_;
   const Theme& theme_;
 };
-
-LaneShapes lane_shapes(const SceneContent::Part& part, std::size_t index, ColourBy by,
-                       double height, traces::Interval window, double ns_per_pixel,
-                       const Theme& theme) {
-  const LaneSet& lanes = *part.document->lanes;
-  const Row& row = lanes.rows()[index];
-  const LaneDrawing drawing(part, row, height, ns_per_pixel, theme);
-  const RowShapes found = lanes.shapes(index, by, window, ns_per_pixel);
-  LaneShapes shapes;
-  for (const ColumnShape& column : found.columns) {
-    shapes.columns.push_back(drawing.column(column, lanes.colouring(by)));
-    shapes.columns.back().is_dimmed = part.hits != nullptr;
-  }
-  for (const BoxShape& box : found.boxes) {
-    const std::int32_t event = row.event(box.item);
-    if (part.hits != nullptr && event != traces::kNone && part.hits->contains(event)) continue;
-    shapes.boxes.push_back(drawing.box(row, box, lanes.colouring(by)));
-    shapes.boxes.back().is_dimmed = part.hits != nullptr;
-  }
-  if (part.hits != nullptr) {
-    drawing.add_hits(*part.hits, index, part.hits->shapes(index, window, ns_per_pixel), shapes);
-  }
-  if (part.path != nullptr) {
-    drawing.add_path(part.path->shapes(index, window, ns_per_pixel), shapes);
-  }
-  return shapes;
-}
 
 LaneShapes unit_shapes(const SceneContent& content, const RowId& id, traces::Interval window,
                        const Theme& theme) {
@@ -179,9 +176,12 @@ LaneShapes unit_shapes(const SceneContent& content, const RowId& id, traces::Int
 LaneShapes SceneContent::shapes(const RowId& row, traces::Interval window, double ns_per_pixel,
                                 const Theme& theme) const {
   if (row.kind == RowId::Kind::unit) return unit_shapes(*this, row, window, theme);
-  if (row.kind != RowId::Kind::lane) return {};
-  return lane_shapes(parts[static_cast<std::size_t>(row.document)], row.index, colouring,
-                     height_of(row), window, ns_per_pixel, theme);
+  LaneShapes shapes;
+  for (const LaneBand& band : bands(row)) {
+    BandDrawing(parts[static_cast<std::size_t>(row.document)], band, ns_per_pixel, theme)
+        .add_row(colouring, window, shapes);
+  }
+  return shapes;
 }
 
 }  // namespace foreshard::gui

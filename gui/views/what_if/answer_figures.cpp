@@ -106,10 +106,15 @@ Sentence answer_sentence(const WhatIf& what_if) {
     return {Role::error, WhatIf::tr("This plan cannot be:"), key_error_text(*what_if.error()),
             WhatIf::tr("Figures and curves are those of the last plan that could.")};
   }
-  const Verdict verdict = verdict_of(*what_if.outcome());
-  QString detail = what_if.outcome()->fits ? next_misfit(what_if) : QString();
-  if (detail.isEmpty()) detail = sources_of(*what_if.outcome()).text;
-  return {verdict.state, verdict.lead, verdict.text, detail};
+  const Outcome& outcome = *what_if.outcome();
+  const Verdict verdict = verdict_of(outcome);
+  const QString misfit = outcome.fits ? next_misfit(what_if) : QString();
+  Sentence sentence{verdict.state, verdict.lead,
+                    misfit.isEmpty() ? verdict.text : verdict.text + QLatin1Char(' ') + misfit};
+  const QStringList warnings = warnings_of(outcome);
+  sentence.detail = warnings.isEmpty() ? sources_of(outcome).text : warnings.join(QLatin1Char(' '));
+  if (!warnings.isEmpty()) sentence.detail_state = Role::warn;
+  return sentence;
 }
 
 QString answer_status(const Outcome& outcome) {

@@ -11,8 +11,8 @@
 namespace foreshard::gui {
 
 std::vector<StripFigure> answer_figures(const Outcome& outcome, const std::vector<Pin>& pins);
-// Errors of the settings come first; then whether the last good ones fit, and which notch would
-// not.
+// Errors of the settings come first; then whether the last good ones fit, which notch would not,
+// and what the prediction warns of.
 Sentence answer_sentence(const WhatIf& what_if);
 QString answer_status(const Outcome& outcome);
 

@@ -16,11 +16,9 @@ ControlRow::ControlRow(const QString& label, QWidget* control, bool is_wide, QWi
     : PaintedWidget(parent),
       control_(control),
       is_wide_(is_wide),
-      label_(new TextLabel(Text::body, Role::text, this)),
-      error_(new TextLabel(Text::secondary, Role::error, this)) {
+      label_(new TextLabel(Text::body, Role::text, this)) {
   control_->setParent(this);
   label_->set_text(label);
-  error_->hide();
   auto* beside = is_wide ? static_cast<QBoxLayout*>(new QVBoxLayout()) : new QHBoxLayout();
   beside->setSpacing(is_wide ? 4 : 0);
   if (is_wide) {
@@ -34,7 +32,6 @@ ControlRow::ControlRow(const QString& label, QWidget* control, bool is_wide, QWi
   layout->setContentsMargins(kLeft, 3, 16, 3);
   layout->setSpacing(2);
   layout->addLayout(beside);
-  layout->addWidget(error_);
 }
 
 void ControlRow::set_changed(bool is_changed) {
@@ -44,8 +41,22 @@ void ControlRow::set_changed(bool is_changed) {
 }
 
 void ControlRow::set_error(const QString& sentence) {
-  error_->set_text(sentence);
-  error_->setVisible(!sentence.isEmpty());
+  say(error_, sentence);
+}
+
+void ControlRow::set_warning(const QString& sentence) {
+  say(warning_, sentence);
+}
+
+void ControlRow::say(Message& message, const QString& sentence) {
+  if (sentence == message.sentence) return;
+  message.sentence = sentence;
+  if (message.shown == nullptr) {
+    message.shown = new Paragraph(Paragraph::Frame::none, message.role, this);
+    layout()->addWidget(message.shown);
+  }
+  message.shown->set_sentence(QString(), sentence);
+  message.shown->setVisible(!sentence.isEmpty());
 }
 
 void ControlRow::set_unused(const QString& why) {

@@ -117,11 +117,17 @@ void NotchedSlider::paintEvent(QPaintEvent*) {
 }
 
 void NotchedSlider::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) move_to(notch_at(event->position()));
+  if (event->button() != Qt::LeftButton) return;
+  Q_EMIT drag_began();
+  move_to(notch_at(event->position()));
 }
 
 void NotchedSlider::mouseMoveEvent(QMouseEvent* event) {
   if (event->buttons().testFlag(Qt::LeftButton)) move_to(notch_at(event->position()));
+}
+
+void NotchedSlider::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) Q_EMIT drag_ended();
 }
 
 void NotchedSlider::keyPressEvent(QKeyEvent* event) {

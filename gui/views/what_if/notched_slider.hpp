@@ -25,11 +25,14 @@ class NotchedSlider : public PaintedWidget {
 
  Q_SIGNALS:
   void moved(int notch);  // by mouse or key
+  void drag_began();
+  void drag_ended();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
 

@@ -52,7 +52,7 @@ PlanPanel::PlanPanel(WhatIf& what_if, QWidget* parent) : QWidget(parent), what_i
 
   connect(&Appearance::instance(), &Appearance::changed, this, qOverload<>(&QWidget::update));
   connect(&what_if_, &WhatIf::settings_changed, this, &PlanPanel::show_settings);
-  connect(&what_if_, &WhatIf::outcome_changed, this, &PlanPanel::show_problem);
+  connect(&what_if_, &WhatIf::outcome_changed, this, &PlanPanel::show_messages);
   connect(&what_if_, &WhatIf::pins_changed, this, &PlanPanel::show_settings);
   connect(&what_if_, &WhatIf::surroundings_changed, this, [this] {
     for (const auto& [key, editor] : editors_) {
@@ -134,6 +134,8 @@ void PlanPanel::add_plan_sections(QVBoxLayout& column) {
       connect(editor, &ValueEditor::edited, this, [this, &control](const std::string& value) {
         what_if_.set_value(control.key, value);
       });
+      connect(editor, &ValueEditor::drag_began, &what_if_, &WhatIf::begin_drag);
+      connect(editor, &ValueEditor::drag_ended, &what_if_, &WhatIf::end_drag);
     }
   }
   problem_ = new TextLabel(Text::secondary, Role::error, this);
@@ -204,13 +206,28 @@ void PlanPanel::show_settings() {
   changes_->set_text(changed.empty() ? QString()
                                      : tr("%n changes", nullptr, static_cast<int>(changed.size())));
   reset_->setEnabled(!changed.empty());
-  show_problem();
+  show_messages();
 }
 
-void PlanPanel::show_problem() {
+void PlanPanel::show_messages() {
   const auto& error = what_if_.error();
   for (const auto& [key, row] : rows_) {
     row->set_error(error && error->field == key ? key_error_text(*error) : QString());
+  }
+  for (const auto& [section, fold] : sections_) {
+    for (const PlanControl& control : section->controls) {
+      if (error && error->field == control.key) fold->set_open(true);
+    }
+  }
+  if (!what_if_.is_stale()) {
+    const QStringList warnings = warnings_of(*what_if_.outcome());
+    for (const auto& [key, editor] : editors_) {
+      QStringList of_key;
+      for (const QString& warning : warnings) {
+        if (key_of_warning(warning) == key) of_key << warning;
+      }
+      rows_[key]->set_warning(of_key.join(QLatin1Char(' ')));
+    }
   }
   const bool is_elsewhere = error && rows_.count(error->field) == 0;
   problem_->set_text(is_elsewhere ? key_error_text(*error) : QString());

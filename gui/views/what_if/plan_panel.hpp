@@ -40,7 +40,7 @@ class PlanPanel : public QWidget {
   QComboBox* add_list(FoldSection& section, const std::string& key, const QString& label);
   void show_settings();
   void show_run();
-  void show_problem();
+  void show_messages();  // what is wrong or doubtful
 
   WhatIf& what_if_;
   std::map<std::string, ControlRow*> rows_;

@@ -12,7 +12,7 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr double kRowHeight = 66;
+constexpr double kBarsTop = 34, kRowHeight = 66, kLegendHeight = 40;
 
 QString name_of(Role role) {
   switch (role) {
@@ -29,10 +29,16 @@ QString name_of(Role role) {
 
 StepBars::StepBars(QWidget* parent) : PaintedWidget(parent) {
   setAccessibleName(tr("Where a step goes"));
-  setMinimumSize(280, 150);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
+}
+
+QSize StepBars::sizeHint() const {
+  const auto rows = static_cast<double>(std::clamp<std::size_t>(variants_.size(), 1, 5));
+  return {400, static_cast<int>(kBarsTop + kRowHeight * rows + kLegendHeight)};
 }
 
 void StepBars::set_variants(std::vector<Variant> variants) {
+  if (variants.size() != variants_.size()) updateGeometry();
   variants_ = std::move(variants);
   update();
 }
@@ -118,9 +124,9 @@ void StepBars::paintEvent(QPaintEvent*) {
   }
   const double scale = longest > 0 ? (width() - 2) / longest : 1;
   if (is_stale_) painter.setOpacity(0.55);
-  double top = 34;
+  double top = kBarsTop;
   for (const Variant& variant : variants_) {
-    if (top + kRowHeight > height() - 36) break;
+    if (top + kRowHeight > height() - kLegendHeight + 1) break;
     paint_variant(painter, variant, top, scale);
     top += kRowHeight;
   }

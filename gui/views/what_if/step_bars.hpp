@@ -17,6 +17,9 @@ class StepBars : public PaintedWidget {
   void set_variants(std::vector<Variant> variants);
   void set_stale(bool is_stale);
 
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {280, 150}; }
+
  protected:
   void paintEvent(QPaintEvent* event) override;
 

@@ -23,27 +23,9 @@ double gib(std::int64_t bytes) {
   return static_cast<double>(bytes) / kGib;
 }
 
-// A disc, a triangle, a square, a diamond: one shape a value of the first key.
-void draw_mark(QPainter& painter, QPointF at, std::size_t shape, bool is_filled) {
-  painter.setPen(QPen(theme()[Role::text2], 1.4));
-  painter.setBrush(is_filled ? theme()[Role::text2] : theme()[Role::canvas]);
-  constexpr double r = 4.5;
-  switch (shape % 4) {
-    case 0: painter.drawEllipse(at, r, r); break;
-    case 1:
-      painter.drawPolygon(
-          QPolygonF({at + QPointF(0, -r), at + QPointF(r, r), at + QPointF(-r, r)}));
-      break;
-    case 2: painter.drawRect(QRectF(at.x() - 4, at.y() - 4, 8, 8)); break;
-    default:
-      painter.drawPolygon(QPolygonF({at + QPointF(0, -r - 1), at + QPointF(r + 1, 0),
-                                     at + QPointF(0, r + 1), at + QPointF(-r - 1, 0)}));
-  }
-}
-
 QString label_of(const std::string& key) {
   const PlanControl* control = control_of(key);
-  return control == nullptr ? QString() : control->label.toLower();
+  return control == nullptr ? QString() : control->full_label.toLower();
 }
 
 std::vector<double> ticks_between(double least, double most, int count) {
@@ -69,6 +51,7 @@ void SweepPlot::set_surroundings(std::shared_ptr<const Surroundings> surrounding
   if (!is_stale_) {
     surroundings_ = std::move(surroundings);
     chosen_ = -1;
+    place_legend();
     measure();
   }
   update();
@@ -78,6 +61,16 @@ void SweepPlot::set_variants(std::vector<Variant> variants) {
   variants_ = std::move(variants);
   measure();
   update();
+}
+
+void SweepPlot::resizeEvent(QResizeEvent*) {
+  place_legend();
+}
+
+void SweepPlot::place_legend() {
+  if (surroundings_ == nullptr) return;
+  const auto& values = surroundings_->sweep.first_values;
+  legend_ = SweepLegend(QStringList(values.begin(), values.end()), {0, 26}, width());
 }
 
 void SweepPlot::measure() {
@@ -109,7 +102,8 @@ void SweepPlot::measure() {
 }
 
 QRectF SweepPlot::area() const {
-  return QRectF(46, 56, width() - 46 - 8, height() - 56 - 40);
+  const double top = 54 + legend_.height();
+  return QRectF(46, top, width() - 46 - 8, height() - top - 40);
 }
 
 QPointF SweepPlot::place(double memory, double tokens) const {
@@ -143,7 +137,7 @@ void SweepPlot::paint_axes(QPainter& painter) const {
   }
   painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), t[Role::strong_line]);
   painter.setPen(t[Role::text3]);
-  painter.drawText(QPointF(0, 38), tr("tokens/s"));
+  painter.drawText(QPointF(0, box.top() - 10), tr("tokens/s"));
   painter.drawText(QPointF(box.left(), height() - 6), tr("peak reserved, GiB"));
   if (surroundings_ != nullptr) {
     painter.drawText(
@@ -177,27 +171,38 @@ void SweepPlot::paint_front(QPainter& painter) const {
   painter.drawPolyline(line);
 }
 
+// Below, above or beside its mark: where no other mark or label is.
+void SweepPlot::paint_label(QPainter& painter, QPointF mark, const QString& text,
+                            std::vector<QRectF>& taken) const {
+  const double wide = figure_width(painter.font(), text) + 4;
+  for (const QPointF left_top :
+       {QPointF(-wide / 2, 6), QPointF(-wide / 2, -20), QPointF(7, -7), QPointF(-wide - 7, -7)}) {
+    const QRectF box(mark + left_top, QSizeF(wide, 14));
+    if (box.left() < area().left() || box.right() > width()) continue;
+    const auto is_in_the_way = [&](const QRectF& other) { return other.intersects(box); };
+    if (std::any_of(taken.begin(), taken.end(), is_in_the_way)) continue;
+    painter.setPen(theme()[Role::text2]);
+    draw_figure(painter, box, Qt::AlignHCenter, text);
+    taken.push_back(box);
+    return;
+  }
+}
+
 void SweepPlot::paint_points(QPainter& painter) const {
   const Sweep& sweep = surroundings_->sweep;
-  std::vector<bool> is_named(sweep.first_values.size());
+  const bool has_one_key = sweep.second_key.empty();
   std::vector<QRectF> taken;
   for (std::size_t n = 0; n < sweep.points.size(); ++n) {
-    const SweepPoint& point = sweep.points[n];
     const QPointF at = point_centre(n);
-    draw_mark(painter, at, point.first, point.is_on_front);
-    painter.setFont(gui::font(Text::tick));
-    painter.setPen(theme()[Role::text2]);
-    QString text = sweep.second_values[point.second];
-    if (!is_named[point.first]) text = sweep.first_values[point.first] + QLatin1Char(' ') + text;
-    const double wide = figure_width(painter.font(), text) + 4;
-    const QRectF below(std::clamp(at.x() - wide / 2, area().left(), width() - wide), at.y() + 6,
-                       wide, 14);
-    const bool overlaps = std::any_of(taken.begin(), taken.end(),
-                                      [&](const QRectF& box) { return box.intersects(below); });
-    if (overlaps) continue;
-    draw_figure(painter, below, Qt::AlignHCenter, text);
-    taken.push_back(below);
-    is_named[point.first] = true;
+    draw_sweep_mark(painter, at, sweep.points[n].first, sweep.points[n].is_on_front);
+    taken.emplace_back(at - QPointF(5, 5), QSizeF(10, 10));
+  }
+  painter.setFont(gui::font(Text::tick));
+  for (std::size_t n = 0; n < sweep.points.size(); ++n) {
+    const SweepPoint& point = sweep.points[n];
+    paint_label(painter, point_centre(n),
+                has_one_key ? sweep.first_values[point.first] : sweep.second_values[point.second],
+                taken);
   }
 }
 
@@ -252,6 +257,7 @@ void SweepPlot::paintEvent(QPaintEvent*) {
   paint_axes(painter);
   if (surroundings_ != nullptr) {
     if (is_stale_) painter.setOpacity(0.55);
+    legend_.paint(painter);
     paint_front(painter);
     paint_points(painter);
     painter.setOpacity(1);

@@ -23,6 +23,9 @@ class ValueEditor : public QWidget {
 
  Q_SIGNALS:
   void edited(const std::string& value);
+  // Of what is edited between them only the last value counts.
+  void drag_began();
+  void drag_ended();
 };
 
 ValueEditor* make_editor(const PlanControl& control, QWidget* parent);

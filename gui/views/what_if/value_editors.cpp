@@ -43,6 +43,8 @@ SliderEditor::SliderEditor(const PlanControl& control, QWidget* parent)
   fill(*this, *slider_, control);
   connect(slider_, &NotchedSlider::moved, this,
           [this](int notch) { Q_EMIT edited(choices_[static_cast<std::size_t>(notch)].value); });
+  connect(slider_, &NotchedSlider::drag_began, this, &ValueEditor::drag_began);
+  connect(slider_, &NotchedSlider::drag_ended, this, &ValueEditor::drag_ended);
 }
 
 void SliderEditor::show_value(const WhatIfSettings& settings) {

@@ -64,8 +64,8 @@ void WhatIfView::lay_out() {
   auto* right = new QVBoxLayout();
   right->setContentsMargins(40, 12, 24, 12);
   right->setSpacing(12);
-  right->addWidget(bars_, 5);
-  right->addWidget(sweep_, 6);
+  right->addWidget(bars_);
+  right->addWidget(sweep_, 1);
   right->addWidget(sweep_choices());
   auto* lower = new QHBoxLayout();
   lower->setSpacing(0);
@@ -101,7 +101,7 @@ QWidget* WhatIfView::sweep_choices() {
       if (control.choices.empty() && control.kind != ControlKind::toggle) continue;
       if (control.kind == ControlKind::outputs) continue;
       for (QComboBox* list : {first, second}) {
-        list->addItem(control.label, QString::fromStdString(control.key));
+        list->addItem(control.full_label, QString::fromStdString(control.key));
       }
     }
   }

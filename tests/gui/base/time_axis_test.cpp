@@ -1,8 +1,8 @@
+#include "gui/models/base/time_axis.hpp"
+
 #include <cmath>
 
 #include <gtest/gtest.h>
-
-#include "gui/models/base/time_axis.hpp"
 
 namespace foreshard::gui {
 namespace {

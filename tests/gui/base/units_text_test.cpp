@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "gui/models/base/units_text.hpp"
+
+#include <gtest/gtest.h>
 
 namespace foreshard::gui {
 namespace {

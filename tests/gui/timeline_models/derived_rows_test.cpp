@@ -39,6 +39,31 @@ TEST_P(DerivedRowsTest, AtAKernelsStartTheRowsHaveItsPhaseAndUnit) {
   }
 }
 
+// The copy into the next unit's all-gather runs while a unit computes.
+TEST(DerivedRows, ACopyOnAnotherStreamDoesNotCutAUnitsRun) {
+  traces::Trace trace;
+  trace.lanes = {{0, true, trace.strings.intern("compute")},
+                 {0, true, trace.strings.intern("all_gather_copy_in")}};
+  const auto add = [&](std::int32_t lane, const char* unit, std::int64_t start, std::int64_t end) {
+    traces::Event event;
+    event.lane = lane;
+    event.kind = traces::EventKind::compute;
+    event.unit = trace.strings.intern(unit);
+    event.phase = trace.strings.intern("forward");
+    event.start_ns = start;
+    event.end_ns = end;
+    trace.events.push_back(event);
+  };
+  add(0, "layers.0", 0, 100);
+  add(0, "layers.0", 100, 200);
+  add(0, "layers.1", 200, 300);
+  add(1, "layers.1", 50, 60);
+  const DerivedRows rows = derive_rows(trace, 0);
+  ASSERT_EQ(rows.units.size(), 2u);
+  EXPECT_EQ(rows.units[0].span, (traces::Interval{0, 200}));
+  EXPECT_EQ(rows.units[1].span, (traces::Interval{200, 300}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, DerivedRowsTest, testing::Range(1u, 5u));
 
 }  // namespace

@@ -117,6 +117,35 @@ TEST_F(WhatIfViewTest, AClickOnANotchMovesTheSlider) {
   EXPECT_EQ(value("batch.micro_batch"), "3");
 }
 
+TEST_F(WhatIfViewTest, ADragIsOneStepOfUndo) {
+  auto* slider = editor<NotchedSlider>("batch.micro_batch");
+  const auto at = [&](int notch) { return slider->notch_centre(notch).toPoint(); };
+  QTest::mousePress(slider, Qt::LeftButton, Qt::NoModifier, at(3));
+  for (const int notch : {4, 5, 6, 2, 1}) QTest::mouseMove(slider, at(notch));
+  EXPECT_EQ(value("batch.micro_batch"), "2");
+  QTest::mouseRelease(slider, Qt::LeftButton, Qt::NoModifier, at(1));
+  QTest::mousePress(slider, Qt::LeftButton, Qt::NoModifier, at(1));
+  QTest::mouseMove(slider, at(2));
+  QTest::mouseMove(slider, at(1));
+  QTest::mouseRelease(slider, Qt::LeftButton, Qt::NoModifier, at(1));  // back where it was: no step
+  QTest::keyClick(slider, Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(value("batch.micro_batch"), "4");
+  EXPECT_FALSE(what_if.can_undo());
+  QTest::keyClick(slider, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(value("batch.micro_batch"), "2");
+  EXPECT_FALSE(what_if.can_redo());
+  EXPECT_EQ(slider->current(), 1);
+}
+
+TEST_F(WhatIfViewTest, UndoInTheMiddleOfADragReturnsToItsBeginning) {
+  auto* slider = editor<NotchedSlider>("batch.micro_batch");
+  QTest::mousePress(slider, Qt::LeftButton, Qt::NoModifier, slider->notch_centre(5).toPoint());
+  QTest::keyClick(slider, Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(value("batch.micro_batch"), "4");
+  QTest::mouseRelease(slider, Qt::LeftButton, Qt::NoModifier, slider->notch_centre(5).toPoint());
+  EXPECT_FALSE(what_if.can_undo());
+}
+
 TEST_F(WhatIfViewTest, KeysPinUndoAndReset) {
   QTest::keyClick(&view, Qt::Key_P);
   ASSERT_EQ(what_if.pins().size(), 1U);
@@ -156,6 +185,24 @@ TEST_F(WhatIfViewTest, APlanOfTheSweepIsAppliedByAClick) {
   EXPECT_TRUE(what_if.can_undo());
 }
 
+TEST_F(WhatIfViewTest, EveryValueOfASweepHasAMarkOfItsOwnInTheLegend) {
+  const std::size_t modes = what_if.surroundings()->sweep.first_values.size();
+  ASSERT_GE(modes, 5U);
+  const QImage picture = view.sweep().grab().toImage();
+  const double ratio = view.devicePixelRatioF();
+  std::set<QString> marks;
+  for (std::size_t mode = 0; mode < modes; ++mode) {
+    const QPointF centre = view.sweep().legend().mark_centre(mode) * ratio;
+    QString pixels;
+    for (int x = -6; x <= 6; ++x) {
+      for (int y = -7; y <= 7; ++y) {
+        pixels += picture.pixelColor((centre + QPointF(x, y)).toPoint()).name();
+      }
+    }
+    EXPECT_TRUE(marks.insert(pixels).second) << mode;
+  }
+}
+
 TEST_F(WhatIfViewTest, AnErrorStandsAtItsControl) {
   auto* line = editor<QLineEdit>("sharding.shard_group");
   ASSERT_NE(line, nullptr);
@@ -167,6 +214,34 @@ TEST_F(WhatIfViewTest, AnErrorStandsAtItsControl) {
   what_if.undo();
   ASSERT_TRUE(answers(what_if));
   EXPECT_TRUE(view.panel().row("sharding.shard_group")->error().isEmpty());
+}
+
+TEST_F(WhatIfViewTest, AnErrorOpensTheSectionOfItsKey) {
+  ControlRow* row = view.panel().row("allocator.max_split_size_mb");
+  EXPECT_FALSE(row->isVisible());
+  what_if.set_value("allocator.max_split_size_mb", "-1");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return what_if.error().has_value(); }));
+  EXPECT_FALSE(row->error().isEmpty());
+  EXPECT_TRUE(row->isVisible());
+}
+
+TEST_F(WhatIfViewTest, WhatAPredictionWarnsOfStandsInTheStripAndAtItsKey) {
+  const auto* strip = view.findChild<SentenceStrip*>();
+  EXPECT_EQ(strip->sentence().detail_state, Role::warn);
+  EXPECT_TRUE(strip->sentence().detail.startsWith(QStringLiteral("Times are modelled from")))
+      << strip->sentence().detail.toStdString();
+  ControlRow* row = view.panel().row("batch.sequence");
+  EXPECT_TRUE(row->warning().isEmpty());
+  const int height = row->sizeHint().height();
+  what_if.set_value("batch.sequence", "32768");
+  ASSERT_TRUE(answers(what_if));
+  EXPECT_TRUE(row->warning().contains(QStringLiteral("max_position_embeddings")))
+      << row->warning().toStdString();
+  EXPECT_GT(row->sizeHint().height(), height);
+  EXPECT_TRUE(strip->sentence().detail.contains(row->warning()));
+  what_if.undo();
+  ASSERT_TRUE(answers(what_if));
+  EXPECT_TRUE(row->warning().isEmpty());
 }
 
 TEST_F(WhatIfViewTest, KeysWithoutEffectAreGreyedAndExplained) {

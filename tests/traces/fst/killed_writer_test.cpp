@@ -13,8 +13,9 @@
 namespace foreshard::traces {
 namespace {
 
-// Records for ever: event n lasts from n to n + 1 microseconds, and is committed as such.
-[[noreturn]] void record_for_ever(const std::string& path) {
+// Records for ever: event n lasts from n to n + 1 microseconds, and is committed as such. Says so with
+// a byte to `committed` each time.
+[[noreturn]] void record_for_ever(const std::string& path, int committed) {
   auto writer = FstWriter::create(path, run_metadata({}));
   if (!writer) ::_exit(1);
   const std::int32_t lane = writer->add(Lane{0, true, writer->strings().intern("compute")});
@@ -29,29 +30,39 @@ namespace {
       ++n;
     }
     writer->append(batch);
-    if (!writer->commit(n * 1000)) ::_exit(1);
+    if (!writer->commit(n * 1000) || ::write(committed, "", 1) != 1) ::_exit(1);
   }
 }
 
 TEST(KilledWriter, LeavesAFileThatSaysUntilWhenItIsComplete) {
   const TemporaryFolder folder;
   std::mt19937 random(7);
-  int opened = 0;
   for (int round = 0; round < 20; ++round) {
     const std::string path = folder.path("killed " + std::to_string(round) + ".fst");
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
-    if (child == 0) record_for_ever(path);
-    ::usleep(std::uniform_int_distribution<useconds_t>(0, 60'000)(random));
+    if (child == 0) record_for_ever(path, pipe[1]);
+    ::close(pipe[1]);
+    // From before the file is there until it has some ten commits, and anywhere between two.
+    const int commits = std::uniform_int_distribution<int>(0, 10)(random);
+    char byte;
+    for (int n = 0; n < commits; ++n) ASSERT_EQ(::read(pipe[0], &byte, 1), 1);
+    ::usleep(std::uniform_int_distribution<useconds_t>(0, 5'000)(random));
     ::kill(child, SIGKILL);
+    ::close(pipe[0]);
     int status = 0;
     ::waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status)) << "the writer failed by itself";
-    if (!std::filesystem::exists(path)) continue;  // killed before its schema was committed
+    if (!std::filesystem::exists(path)) {  // killed before its schema was committed
+      EXPECT_EQ(commits, 0);
+      continue;
+    }
 
     const auto trace = read_fst(path);
     ASSERT_TRUE(trace) << trace.error().text();
-    ++opened;
+    EXPECT_GE(trace->events.size(), static_cast<std::size_t>(commits) * 500);
     EXPECT_FALSE(trace->complete);
     EXPECT_TRUE(trace->dropped.empty());
     // Event n ends at (n + 1) us: what is complete until k us holds k events, in order.
@@ -60,7 +71,6 @@ TEST(KilledWriter, LeavesAFileThatSaysUntilWhenItIsComplete) {
       ASSERT_EQ(trace->events[n].start_ns, static_cast<std::int64_t>(n) * 1000);
     }
   }
-  EXPECT_GT(opened, 0);
 }
 
 }  // namespace
