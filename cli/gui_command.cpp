@@ -25,8 +25,8 @@ class Gui : public Command {
         "Recordings",
         "explore recordings, predictions and plans in a window",
         "Opens traces (.fst), PyTorch profiler recordings (a file, or a folder with one of each "
-        "rank), Nsight Systems exports, CUDA memory snapshots and plans; two recordings are "
-        "compared. The viewer is the program foreshard-gui, which is built where Qt 6 is "
+        "rank), Nsight Systems exports, CUDA memory snapshots, allocator event lists (JSON lines) "
+        "and plans; two recordings are compared. The viewer is the program foreshard-gui, which is built where Qt 6 is "
         "installed. `foreshard-gui --help` describes its options; it also writes pictures, for "
         "which "
         "no display is needed.",

@@ -43,6 +43,7 @@ void end_in_a_sentence(QtMsgType type, const QMessageLogContext&, const QString&
 int show_window(const ViewerOptions& options) {
   MainWindow window(true);
   window.resize(options.has_size ? options.size : window.size());
+  window.take_remembered_appearance();
   if (options.theme) Appearance::instance().set_theme(*options.theme);
   window.show();
   prepare(window, options);

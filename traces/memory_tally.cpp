@@ -4,10 +4,11 @@
 
 namespace foreshard::traces {
 
-bool MemoryTally::apply(const MemoryEvent& event) {
+bool MemoryTally::apply(MemoryEventPointer at) {
+  const MemoryEvent event = *at;
   std::int64_t& level = event.on_host ? levels_.host : levels_.allocated;
   switch (event.action) {
-    case MemoryAction::alloc: return allocate(event, level);
+    case MemoryAction::alloc: return allocate(at, level);
     case MemoryAction::free_requested: return free(event, level);
     case MemoryAction::segment_alloc:
       levels_.reserved = bounded_sum(levels_.reserved, event.bytes);
@@ -22,7 +23,8 @@ bool MemoryTally::apply(const MemoryEvent& event) {
   return true;
 }
 
-bool MemoryTally::allocate(const MemoryEvent& event, std::int64_t& level) {
+bool MemoryTally::allocate(MemoryEventPointer at, std::int64_t& level) {
+  const MemoryEvent event = *at;
   level = bounded_sum(level, event.bytes);
   if (event.address == 0) {
     if (!event.on_host) {
@@ -33,10 +35,10 @@ bool MemoryTally::allocate(const MemoryEvent& event, std::int64_t& level) {
     return true;
   }
   Blocks& blocks = event.on_host ? host_blocks_ : device_blocks_;
-  const auto [block, is_new] = blocks.try_emplace(event.address, &event);
+  const auto [block, is_new] = blocks.try_emplace(event.address, at);
   if (is_new) return true;
   level = bounded_sum(level, -block->second->bytes);
-  block->second = &event;
+  block->second = at;
   return false;
 }
 

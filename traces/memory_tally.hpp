@@ -24,11 +24,11 @@ struct MemoryLevels {
 class MemoryTally {
  public:
   // False where the event does not fit those before it.
-  bool apply(const MemoryEvent& event);
+  bool apply(MemoryEventPointer at);
 
   const MemoryLevels& levels() const { return levels_; }
 
-  using Blocks = std::unordered_map<std::int64_t, const MemoryEvent*>;  // by address
+  using Blocks = std::unordered_map<std::int64_t, MemoryEventPointer>;  // by address
   const Blocks& device_blocks() const { return device_blocks_; }
 
   struct Unplaced {
@@ -37,7 +37,7 @@ class MemoryTally {
   const std::map<StringId, Unplaced>& unplaced() const { return unplaced_; }  // by category
 
  private:
-  bool allocate(const MemoryEvent& event, std::int64_t& level);
+  bool allocate(MemoryEventPointer at, std::int64_t& level);
   bool free(const MemoryEvent& event, std::int64_t& level);
 
   MemoryLevels levels_;

@@ -1,7 +1,6 @@
 #include "traces/trace.hpp"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include "traces/metadata.hpp"
@@ -12,20 +11,6 @@ StringId Strings::intern(std::string_view text) {
   const auto [found, is_new] = index_.try_emplace(std::string(text), StringId(table_.size()));
   if (is_new) table_.emplace_back(text);
   return found->second;
-}
-
-std::string_view name(EventKind kind) {
-  static constexpr std::array<std::string_view, static_cast<std::size_t>(EventKind::kCount)> kNames{
-      "range",  "host", "host_wait",    "compute", "communication",
-      "memory", "wait", "host_compute", "runtime", "stack"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-std::string_view name(MemoryAction action) {
-  static constexpr std::array<std::string_view, static_cast<std::size_t>(MemoryAction::kCount)>
-      kNames{"alloc",         "free_requested", "free_completed",
-             "segment_alloc", "segment_free",   "out_of_memory"};
-  return kNames[static_cast<std::size_t>(action)];
 }
 
 void sort(Trace& trace) {
@@ -39,12 +24,8 @@ void sort(Trace& trace) {
   const auto step_order = [](const Step& a, const Step& b) {
     return std::tie(a.rank, a.step) < std::tie(b.rank, b.step);
   };
-  if (!std::is_sorted(trace.events.begin(), trace.events.end(), event_order)) {
-    std::stable_sort(trace.events.begin(), trace.events.end(), event_order);
-  }
-  if (!std::is_sorted(trace.memory.begin(), trace.memory.end(), memory_order)) {
-    std::stable_sort(trace.memory.begin(), trace.memory.end(), memory_order);
-  }
+  trace.events.stable_sort(event_order);
+  trace.memory.stable_sort(memory_order);
   std::stable_sort(trace.steps.begin(), trace.steps.end(), step_order);
 }
 

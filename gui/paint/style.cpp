@@ -47,9 +47,16 @@ void apply(QApplication& application) {
       t[Role::line].name(), t[Role::text3].name()));
 }
 
+bool is_dark_outside = false;
+
 }  // namespace
 
+bool system_is_dark() {
+  return is_dark_outside;
+}
+
 void apply_style(QApplication& application) {
+  is_dark_outside = QApplication::palette().color(QPalette::Window).lightness() < 128;
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   load_fonts();
   apply(application);

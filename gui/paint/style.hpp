@@ -8,4 +8,8 @@ namespace foreshard::gui {
 // Sets fonts, palette and style, now and whenever the appearance changes.
 void apply_style(QApplication& application);
 
+// Whether the system's windows were dark when the style was applied. Qt 6.4 does not tell the system's
+// scheme: the palette does that the application began with.
+bool system_is_dark();
+
 }  // namespace foreshard::gui

@@ -147,7 +147,7 @@ class Analyser {
   std::map<std::int32_t, RankEvents> ranks_;
   std::map<std::int32_t, ComputeGaps> gaps_;
   std::map<std::int32_t, LaunchStatistics> launches_;
-  std::map<std::int32_t, std::span<const traces::MemoryEvent>> memory_;
+  std::map<std::int32_t, traces::MemoryEventSpan> memory_;
   traces::Interval memory_span_;
 };
 

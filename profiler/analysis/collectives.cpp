@@ -17,11 +17,12 @@ namespace {
 using traces::bounded_sum;
 using traces::Event;
 using traces::EventKind;
+using traces::EventPointer;
 using traces::Interval;
 
 struct RankIntervals {
   std::vector<Interval> compute;
-  std::vector<const Event*> collectives;
+  std::vector<EventPointer> collectives;
 };
 
 std::int32_t rank_of(const traces::Trace& trace, const Event& e) {
@@ -32,21 +33,22 @@ std::int32_t rank_of(const traces::Trace& trace, const Event& e) {
 
 std::vector<CollectiveCost> collective_costs(const traces::Trace& trace) {
   std::map<std::int32_t, RankIntervals> ranks;
-  for (const Event& e : trace.events) {
+  for (auto at = trace.events.begin(); at != trace.events.end(); ++at) {
+    const Event e = *at;
     if (e.kind == EventKind::compute) {
       ranks[rank_of(trace, e)].compute.push_back({e.start_ns, e.end_ns});
     } else if (e.kind == EventKind::communication) {
-      ranks[rank_of(trace, e)].collectives.push_back(&e);
+      ranks[rank_of(trace, e)].collectives.push_back(at);
     }
   }
   std::map<std::tuple<traces::StringId, traces::StringId>, CollectiveCost> costs;
   for (auto& [rank, intervals] : ranks) {
     const auto compute = united(std::move(intervals.compute));
     std::stable_sort(intervals.collectives.begin(), intervals.collectives.end(),
-                     [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
+                     [](const auto& a, const auto& b) { return a->start_ns < b->start_ns; });
     std::int64_t counted_until = std::numeric_limits<std::int64_t>::min();
     std::size_t next = 0;  // first compute interval that is not over
-    for (const Event* e : intervals.collectives) {
+    for (const EventPointer e : intervals.collectives) {
       CollectiveCost& cost = costs[{e->name, e->unit}];
       ++cost.count;
       cost.bytes = bounded_sum(cost.bytes, e->bytes);
@@ -81,15 +83,15 @@ std::vector<RankWaits> rank_waits(const traces::Trace& trace) {
 
   // The same collective on different ranks has the same key.
   using Key = std::tuple<std::int32_t, std::string, std::int64_t>;  // step, what, which of them
-  std::vector<const Event*> collectives;
-  for (const Event& e : trace.events) {
-    if (e.kind == EventKind::communication) collectives.push_back(&e);
+  std::vector<EventPointer> collectives;
+  for (auto at = trace.events.begin(); at != trace.events.end(); ++at) {
+    if (at->kind == EventKind::communication) collectives.push_back(at);
   }
   std::stable_sort(collectives.begin(), collectives.end(),
-                   [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
+                   [](const auto& a, const auto& b) { return a->start_ns < b->start_ns; });
   std::map<Key, std::map<std::int32_t, std::int64_t>> durations;
   std::map<std::tuple<std::int32_t, std::int32_t, traces::StringId>, std::int64_t> seen;
-  for (const Event* e : collectives) {
+  for (const EventPointer e : collectives) {
     const std::int32_t rank = rank_of(trace, *e);
     const traces::StringId what = e->stable_key != 0 ? e->stable_key : e->name;
     const std::int64_t ordinal = seen[{rank, e->step, what}]++;

@@ -145,7 +145,7 @@ class PathFinder {
   }
   std::int32_t parent(std::int32_t i) const { return calls_[static_cast<std::size_t>(i)].parent; }
 
-  const Event& event(std::int32_t i) const { return trace_.events[static_cast<std::size_t>(i)]; }
+  Event event(std::int32_t i) const { return trace_.events[static_cast<std::size_t>(i)]; }
   const traces::Lane& lane_of(const Event& e) const {
     return trace_.lanes[static_cast<std::size_t>(e.lane)];
   }

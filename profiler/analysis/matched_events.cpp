@@ -65,7 +65,7 @@ MatchedEvents matched_events(const traces::Trace& baseline, std::int32_t rank,
                              std::int32_t baseline_step, const traces::Trace& candidate,
                              std::int32_t candidate_step) {
   const std::int32_t other_rank = RankCounterparts(baseline, candidate)(rank);
-  const auto event_of = [](const traces::Trace& trace, std::int32_t n) -> const traces::Event& {
+  const auto event_of = [](const traces::Trace& trace, std::int32_t n) {
     return trace.events[static_cast<std::size_t>(n)];
   };
   MatchedEvents result;

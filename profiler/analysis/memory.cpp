@@ -10,14 +10,16 @@ namespace {
 
 using traces::bounded_sum;
 using traces::MemoryEvent;
+using traces::MemoryEventPointer;
+using traces::MemoryEventSpan;
 using traces::MemoryLevels;
 using traces::MemoryTally;
 
 // What holds the memory that is allocated after the first `count` events.
-void describe(const traces::Trace& trace, std::span<const MemoryEvent> events, std::size_t count,
+void describe(const traces::Trace& trace, MemoryEventSpan events, std::size_t count,
               MemoryPeak& peak) {
   MemoryTally replay;
-  for (const MemoryEvent& e : events.first(count)) replay.apply(e);
+  for (std::size_t i = 0; i < count; ++i) replay.apply(events.pointer_to(i));
   std::map<traces::StringId, std::int64_t> categories;
   std::map<traces::StringId, Owner> owners;
   const auto add = [&](traces::StringId category, traces::StringId owner, std::int64_t bytes,
@@ -49,19 +51,20 @@ void describe(const traces::Trace& trace, std::span<const MemoryEvent> events, s
 
 }  // namespace
 
-std::map<std::int32_t, std::span<const MemoryEvent>> by_rank(const traces::Trace& trace) {
-  std::map<std::int32_t, std::span<const MemoryEvent>> ranks;
+std::map<std::int32_t, MemoryEventSpan> by_rank(const traces::Trace& trace) {
+  std::map<std::int32_t, MemoryEventSpan> ranks;
   for (std::size_t first = 0; first < trace.memory.size();) {
     std::size_t last = first;
     while (last < trace.memory.size() && trace.memory[last].rank == trace.memory[first].rank)
       ++last;
-    ranks.emplace(trace.memory[first].rank, std::span(trace.memory).subspan(first, last - first));
+    ranks.emplace(trace.memory[first].rank,
+                  MemoryEventSpan(trace.memory).subspan(first, last - first));
     first = last;
   }
   return ranks;
 }
 
-MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEvent> events,
+MemoryHistory replay_memory(const traces::Trace& trace, MemoryEventSpan events,
                             const traces::Interval& span) {
   MemoryHistory history;
   MemoryPeak& peak = history.peak;
@@ -75,12 +78,13 @@ MemoryHistory replay_memory(const traces::Trace& trace, std::span<const MemoryEv
   std::size_t peak_count = 0;
   std::int32_t step = -1;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const MemoryEvent& e = events[i];
+    const MemoryEventPointer at = events.pointer_to(i);
+    const MemoryEvent e = *at;
     if (e.step != step) {
       step = e.step;
       rise(history.steps[step], replay.levels());  // a step begins with what the last one left
     }
-    if (!replay.apply(e)) ++history.unmatched;
+    if (!replay.apply(at)) ++history.unmatched;
     const MemoryLevels& now = replay.levels();
     if (e.action == traces::MemoryAction::out_of_memory && !history.ran_out) {
       history.ran_out = OomReport{e.step,

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 
 #include "profiler/analysis/analysis.hpp"
 
@@ -26,10 +25,10 @@ struct MemoryHistory {
 };
 
 // `events`: those of one rank, in their order; `span`: memory_span of the trace.
-MemoryHistory replay_memory(const traces::Trace& trace, std::span<const traces::MemoryEvent> events,
+MemoryHistory replay_memory(const traces::Trace& trace, traces::MemoryEventSpan events,
                             const traces::Interval& span);
 
 // The events of each rank. A trace keeps them together.
-std::map<std::int32_t, std::span<const traces::MemoryEvent>> by_rank(const traces::Trace& trace);
+std::map<std::int32_t, traces::MemoryEventSpan> by_rank(const traces::Trace& trace);
 
 }  // namespace foreshard::profiler

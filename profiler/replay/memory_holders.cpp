@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 #include <tuple>
 
 #include "traces/input/bounded_sum.hpp"
@@ -17,11 +16,12 @@ using traces::bounded_sum;
 using traces::HistoryEvent;
 using traces::MemoryAction;
 using traces::MemoryEvent;
+using traces::MemoryEventSpan;
 using traces::MemoryTally;
 using traces::StringId;
 using traces::Trace;
 
-std::span<const MemoryEvent> events_of(const Trace& trace, int rank) {
+MemoryEventSpan events_of(const Trace& trace, int rank) {
   const auto first = std::find_if(trace.memory.begin(), trace.memory.end(),
                                   [&](const MemoryEvent& e) { return e.rank == rank; });
   const auto last =
@@ -30,16 +30,18 @@ std::span<const MemoryEvent> events_of(const Trace& trace, int rank) {
 }
 
 // The number of events up to the moment that matters.
-std::size_t moment(std::span<const MemoryEvent> events) {
+std::size_t moment(MemoryEventSpan events) {
   MemoryTally replay;
   std::int64_t peak = -1;
   std::size_t at_peak = 0;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (events[i].action == MemoryAction::out_of_memory) return i + 1;
-    replay.apply(events[i]);
+  std::size_t count = 0;
+  for (auto at = events.begin(); at != events.end(); ++at) {
+    ++count;
+    if (at->action == MemoryAction::out_of_memory) return count;
+    replay.apply(at);
     if (replay.levels().allocated <= peak) continue;
     peak = replay.levels().allocated;
-    at_peak = i + 1;
+    at_peak = count;
   }
   return at_peak;
 }
@@ -84,7 +86,9 @@ MemoryHolders memory_holders(const Trace& trace, int rank) {
     return Key{e.category, role_of(trace.strings[e.owner]), e.bytes};
   };
   std::map<Key, UnshardedGroup> gathered;
-  for (const MemoryEvent& e : events.first(count)) {
+  const auto relevant = events.first(count);
+  for (auto at = relevant.begin(); at != relevant.end(); ++at) {
+    const MemoryEvent e = *at;
     if (e.action == MemoryAction::alloc && is_gathered(trace.strings[e.category])) {
       UnshardedGroup& group = gathered[key(e)];
       add(group.made, e);
@@ -99,7 +103,7 @@ MemoryHolders memory_holders(const Trace& trace, int rank) {
       result.out_of_memory = true;
       result.requested = e.requested;
     }
-    replay.apply(e);
+    replay.apply(at);
   }
   std::map<StringId, HolderGroup> categories;
   std::map<Key, HolderGroup> groups;
@@ -128,9 +132,10 @@ MemoryHolders memory_holders(const Trace& trace, int rank) {
 AllocatorHistory with_unsharded_freed(const AllocatorHistory& history, const Trace& trace,
                                       int rank) {
   MemoryTally replay;
-  for (const MemoryEvent& e : events_of(trace, rank)) {
-    if (e.action == MemoryAction::out_of_memory) break;
-    replay.apply(e);
+  const auto events = events_of(trace, rank);
+  for (auto at = events.begin(); at != events.end(); ++at) {
+    if (at->action == MemoryAction::out_of_memory) break;
+    replay.apply(at);
   }
   AllocatorHistory changed = history;
   const auto failure =

@@ -63,9 +63,13 @@ struct IssueHash {
 
 class Reader {
  public:
-  Reader(const Trace& trace, RunSamples& out) : trace_(trace), out_(out), pieces_(trace) {
+  Reader(const Trace& trace, RunSamples& out)
+      : trace_(trace),
+        out_(out),
+        events_(trace.events.begin(), trace.events.end()),
+        pieces_(trace, events_) {
     by_lane_.resize(trace.lanes.size());
-    for (const Event& event : trace.events) {
+    for (const Event& event : events_) {
       if (event.end_ns >= event.start_ns)
         by_lane_[static_cast<std::size_t>(event.lane)].push_back(&event);
     }
@@ -102,7 +106,7 @@ class Reader {
     std::int32_t last = 0;
     for (const auto& step : trace_.steps) last = std::max(last, step.step);
     if (trace_.steps.empty()) {
-      for (const Event& event : trace_.events) last = std::max(last, event.step);
+      for (const Event& event : events_) last = std::max(last, event.step);
     }
     first_step_ = std::min(kFirstSteadyStep, last);
   }
@@ -292,7 +296,7 @@ class Reader {
 
   void read_meetings() {
     const auto size_of = [&](const Event& event) { return group_size(event); };
-    for (const Meeting& meeting : meetings_of(trace_, out_.ranks, first_step_, size_of)) {
+    for (const Meeting& meeting : meetings_of(trace_, events_, out_.ranks, first_step_, size_of)) {
       if (meeting.members.front()->cpu_ns < 0) {
         read_last_arrival(meeting);
       } else if (meeting.is_complete && meeting.members.size() > 1) {
@@ -336,6 +340,7 @@ class Reader {
 
   const Trace& trace_;
   RunSamples& out_;
+  const std::vector<Event> events_;  // of the trace; what follows points to them
   OperatorPieces pieces_;
   std::vector<std::vector<const Event*>> by_lane_;
   std::unordered_map<traces::StringId, std::int32_t> keys_;

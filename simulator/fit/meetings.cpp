@@ -74,14 +74,15 @@ class Grouping {
 
 }  // namespace
 
-std::vector<Meeting> meetings_of(const Trace& trace, std::int64_t ranks, std::int32_t first_step,
+std::vector<Meeting> meetings_of(const Trace& trace, std::span<const Event> events,
+                                 std::int64_t ranks, std::int32_t first_step,
                                  const std::function<std::int64_t(const Event&)>& group_size) {
   // Step, instruction, cost key, occurrence.
   using MeetingKey = std::tuple<std::int32_t, std::int32_t, traces::StringId, std::int64_t>;
   std::map<MeetingKey, Members> places;
   std::map<std::tuple<std::int32_t, std::int32_t, traces::StringId>, std::int64_t> occurrences;
   std::vector<const Event*> collectives;
-  for (const Event& event : trace.events) {
+  for (const Event& event : events) {
     const bool is_whole = event.step >= first_step && event.end_ns >= event.start_ns;
     if (is_whole && group_size(event) > 0) collectives.push_back(&event);
   }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "traces/trace.hpp"
@@ -18,14 +19,14 @@ struct Meeting {
   bool is_complete = false;                   // the whole group, of which the recording is proof
 };
 
-// The collectives from `first_step` on, which are the events of which `group_size` is positive: the
+// The collectives from `first_step` on, which are those of the trace's events of which `group_size` is positive: the
 // ranks that take part. Ranks meet at the same instruction of the same step; where a recording has
 // none, at the same occurrence of equal work in it. Where more ranks were recorded than the group
 // has, groups are taken to be of consecutive ranks or of every so manieth, whichever makes their
 // members end closer together. Members that did not run at the same time did not meet. Where not all
 // `ranks` of the run were recorded, whoever met those that were may be missing: no group is complete.
 std::vector<Meeting> meetings_of(
-    const traces::Trace& trace, std::int64_t ranks, std::int32_t first_step,
-    const std::function<std::int64_t(const traces::Event&)>& group_size);
+    const traces::Trace& trace, std::span<const traces::Event> events, std::int64_t ranks,
+    std::int32_t first_step, const std::function<std::int64_t(const traces::Event&)>& group_size);
 
 }  // namespace foreshard::simulator

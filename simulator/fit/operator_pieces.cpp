@@ -15,9 +15,9 @@ using traces::Trace;
 
 // The outermost operator with a cost key around each call that launched something.
 std::map<std::pair<std::int32_t, std::int64_t>, const Event*> owners_of_launches(
-    const Trace& trace) {
+    const Trace& trace, std::span<const Event> events) {
   std::vector<std::vector<const Event*>> threads(trace.lanes.size());
-  for (const Event& event : trace.events) {
+  for (const Event& event : events) {
     const bool matters = event.correlation != 0 || event.cost_key != 0;
     if (matters && !trace.lanes[static_cast<std::size_t>(event.lane)].device) {
       threads[static_cast<std::size_t>(event.lane)].push_back(&event);
@@ -52,11 +52,11 @@ double covered_ns(std::vector<const Event*>& pieces) {
 
 }  // namespace
 
-OperatorPieces::OperatorPieces(const Trace& trace) {
-  const auto owners = owners_of_launches(trace);
+OperatorPieces::OperatorPieces(const Trace& trace, std::span<const Event> events) {
+  const auto owners = owners_of_launches(trace, events);
   if (owners.empty()) return;
   std::unordered_map<const Event*, std::vector<const Event*>> pieces;
-  for (const Event& event : trace.events) {
+  for (const Event& event : events) {
     const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
     if (!lane.device || event.cost_key == 0 || event.correlation == 0) continue;
     const auto owner = owners.find({lane.rank, event.correlation});

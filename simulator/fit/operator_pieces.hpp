@@ -2,6 +2,7 @@
 // the cost key of its operator, and only the sum of them is the operator's cost.
 #pragma once
 
+#include <span>
 #include <unordered_map>
 
 #include "traces/trace.hpp"
@@ -10,9 +11,9 @@ namespace foreshard::simulator {
 
 class OperatorPieces {
  public:
-  explicit OperatorPieces(const traces::Trace& trace);
+  OperatorPieces(const traces::Trace& trace, std::span<const traces::Event> events);
 
-  // Of an operator's pieces the first stands for all.
+  // Of an operator's pieces the first stands for all. These are of the events given above.
   bool is_part_of_another(const traces::Event& event) const { return time_of(event) < 0; }
   // While any piece of the operator ran, in nanoseconds; 0 where the event is all there is.
   double time_of(const traces::Event& event) const {

@@ -205,10 +205,9 @@ traces::Trace trace_of(const Prediction& prediction, traces::RunDescription run)
                rank, prediction.engine.steps)
         .write();
   }
-  std::stable_sort(trace.events.begin(), trace.events.end(),
-                   [](const traces::Event& a, const traces::Event& b) {
-                     return std::tie(a.lane, a.start_ns) < std::tie(b.lane, b.start_ns);
-                   });
+  trace.events.stable_sort([](const traces::Event& a, const traces::Event& b) {
+    return std::tie(a.lane, a.start_ns) < std::tie(b.lane, b.start_ns);
+  });
   for (const traces::Event& event : trace.events) {
     trace.complete_until_ns = std::max(trace.complete_until_ns, event.end_ns);
   }

@@ -51,8 +51,10 @@ std::shared_ptr<const traces::Trace> many_events() {
     const auto action =
         is_live[slot] ? traces::MemoryAction::free_requested : traces::MemoryAction::alloc;
     add(action, kSegment + static_cast<std::int64_t>(slot) * kBlock, kBlock);
-    trace->memory.back().category = categories[slot % categories.size()];
-    trace->memory.back().owner = owners[slot % owners.size()];
+    trace->memory.update_last([&](traces::MemoryEvent& event) {
+      event.category = categories[slot % categories.size()];
+      event.owner = owners[slot % owners.size()];
+    });
     is_live[slot] = !is_live[slot];
   }
   return trace;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <optional>
 
 #include "traces/trace.hpp"
 
@@ -18,14 +19,14 @@ inline void require_trace_laws(const traces::Trace& trace) {
     require(id >= 0 && static_cast<std::size_t>(id) < trace.strings.size());
   };
   for (const traces::Lane& lane : trace.lanes) text(lane.name);
-  const traces::Event* last = nullptr;
+  std::optional<traces::Event> last;
   for (const traces::Event& event : trace.events) {
     require(event.lane >= 0 && static_cast<std::size_t>(event.lane) < trace.lanes.size());
     require(event.end_ns >= event.start_ns);
-    require(last == nullptr || last->lane < event.lane ||
+    require(!last || last->lane < event.lane ||
             (last->lane == event.lane && last->start_ns <= event.start_ns));
     for (const auto id : {event.name, event.phase, event.unit, event.cost_key}) text(id);
-    last = &event;
+    last = event;
   }
   for (const traces::MemoryEvent& event : trace.memory) {
     require(event.bytes >= 0);

@@ -81,7 +81,7 @@ TEST(Launches, OfOurOwnAreJoinedByStepAndInstruction) {
                   event(kHost, EventKind::host_wait, 40, 0, 5),
                   event(kStream, EventKind::compute, 30, 0, 4),
                   event(kStream, EventKind::compute, 50, 0, 5)};
-  trace.events[1].step = trace.events[3].step = 2;
+  for (const std::size_t n : {1u, 3u}) trace.events.update(n, [](Event& e) { e.step = 2; });
   const Launches launches(trace);
   EXPECT_EQ(launches.of(3), 1);
   EXPECT_EQ(launches.of(4), Launches::kUnknown) << "a wait of the program launches nothing";

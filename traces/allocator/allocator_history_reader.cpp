@@ -126,6 +126,7 @@ Result<LabelledHistory> read_history(ByteSource& bytes, const std::string& name)
       if (!header.streams.empty()) {
         FORESHARD_TRY(labels, read_labels(reader, labelled.texts));
       }
+      FORESHARD_TRY(labels.time_us, reader.integer("time_us", 0, 0));
       labelled.labels.push_back(labels);
     }
   }
@@ -151,10 +152,21 @@ Result<LabelledHistory> read_history(ByteSource& bytes, const std::string& name)
 
 }  // namespace
 
-Result<LabelledHistory> read_labelled_history(const std::filesystem::path& file) {
-  const auto bytes = open_bytes(file.string(), kExpectedHistory);
+Result<LabelledHistory> read_labelled_history(const std::filesystem::path& file,
+                                              const ImportOptions& options) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  const std::int64_t total = error ? 0 : static_cast<std::int64_t>(size);
+  const auto bytes = open_bytes(
+      file.string(), kExpectedHistory, [&, done = std::int64_t{0}](std::size_t read) mutable {
+        done += static_cast<std::int64_t>(read);
+        if (options.on_progress) options.on_progress(done, total);
+        return !options.stop.stop_requested();
+      });
   if (!bytes) return tl::unexpected(bytes.error());
-  return read_history(**bytes, file.string());
+  auto history = read_history(**bytes, file.string());
+  if (options.stop.stop_requested()) return reading_stopped(file.string());
+  return history;
 }
 
 Result<LabelledHistory> parse_labelled_history(std::string_view text, const std::string& file) {

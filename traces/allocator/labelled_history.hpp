@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "traces/allocator/allocator_history.hpp"
+#include "traces/import_options.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
@@ -50,7 +51,8 @@ struct LabelledHistory {
 };
 
 // As read_allocator_history and parse_allocator_history.
-Result<LabelledHistory> read_labelled_history(const std::filesystem::path& file);
+Result<LabelledHistory> read_labelled_history(const std::filesystem::path& file,
+                                               const ImportOptions& options = {});
 Result<LabelledHistory> parse_labelled_history(std::string_view text, const std::string& file);
 
 }  // namespace foreshard::traces

@@ -121,9 +121,7 @@ class ChromeWriter {
   std::int32_t rank_of(const Event& event) const {
     return trace_.lanes[static_cast<std::size_t>(event.lane)].rank;
   }
-  std::int32_t row_of(const Event& event) const {
-    return rows_.row_of_event[static_cast<std::size_t>(&event - trace_.events.data())];
-  }
+  std::int32_t row_of(std::size_t event) const { return rows_.row_of_event[event]; }
 
   // Opens the next object: {"ph":"X","pid":..,"tid":..,"ts":.. Viewers ignore thread 0.
   TextOutput& object(const char* phase, std::int32_t rank, std::int32_t row, std::int64_t time_ns) {
@@ -163,12 +161,12 @@ class ChromeWriter {
 
   void event(std::size_t index) {
     const Event& e = trace_.events[index];
-    object("X", rank_of(e), row_of(e), e.start_ns) << ",\"dur\":";
+    object("X", rank_of(e), row_of(index), e.start_ns) << ",\"dur\":";
     out_.microseconds(e.end_ns - e.start_ns) << ",\"cat\":\"" << name(e.kind) << "\",\"name\":";
     out_.json(trace_.strings[e.name])
         << ",\"args\":{\"step\":" << e.step << ",\"micro_step\":" << std::int32_t{e.micro_step};
     if (!is_utf8(trace_.strings[e.name])) text("name", e.name);
-    if (row_of(e) != e.lane) out_ << ",\"lane\":" << e.lane;
+    if (row_of(index) != e.lane) out_ << ",\"lane\":" << e.lane;
     text("phase", e.phase);
     text("unit", e.unit);
     text("stable_key", e.stable_key);
@@ -202,21 +200,22 @@ class ChromeWriter {
     std::int64_t id = 0;
     for (const auto& [call, work] : effects) {
       const Event &e = trace_.events[call], &d = trace_.events[work];
-      object("s", rank_of(e), row_of(e), e.start_ns)
+      object("s", rank_of(e), row_of(call), e.start_ns)
           << ",\"id\":" << ++id << ",\"cat\":\"issue\",\"name\":\"issue\"}";
-      object("f", rank_of(d), row_of(d), d.start_ns)
+      object("f", rank_of(d), row_of(work), d.start_ns)
           << ",\"id\":" << id << ",\"bp\":\"e\",\"cat\":\"issue\",\"name\":\"issue\"}";
     }
   }
 
   void counters() {
     std::map<std::int32_t, MemoryTally> ranks;
-    for (const MemoryEvent& e : trace_.memory) {
+    for (auto at = trace_.memory.begin(); at != trace_.memory.end(); ++at) {
+      const MemoryEvent e = *at;
       if (e.action == MemoryAction::free_completed || e.action == MemoryAction::out_of_memory) {
         continue;
       }
       MemoryTally& replay = ranks[e.rank];
-      replay.apply(e);
+      replay.apply(at);
       const MemoryLevels& level = replay.levels();
       object("C", e.rank, -1, e.time_ns);
       if (e.on_host) {

@@ -60,11 +60,12 @@ void write_memory_timeline_csv(const Trace& trace, std::ostream& stream) {
   out << "rank,time_ns,allocated_bytes,reserved_bytes,host_bytes\n";
   std::optional<std::int32_t> rank;
   MemoryTally replay;
-  for (const MemoryEvent& e : trace.memory) {
+  for (auto at = trace.memory.begin(); at != trace.memory.end(); ++at) {
+    const MemoryEvent e = *at;
     if (e.rank != rank) replay = {};
     rank = e.rank;
     const MemoryLevels before = replay.levels();
-    replay.apply(e);
+    replay.apply(at);
     const MemoryLevels& now = replay.levels();
     if (now == before) continue;
     out << e.rank << "," << e.time_ns << "," << now.allocated << "," << now.reserved << ","

@@ -25,6 +25,10 @@ class Reader {
   Result<Trace> read() {
     if (auto read = metadata(); !read) return tl::unexpected(read.error());
     records_ = rows_of("EVENT_RECORDS") + rows_of("MEMORY_RECORDS");
+    if (!options_.steps) {
+      trace_.events.reserve(likely_rows("EVENT_RECORDS"));
+      trace_.memory.reserve(likely_rows("MEMORY_RECORDS"));
+    }
     strings();
     lanes();
     attributes();
@@ -58,6 +62,12 @@ class Reader {
     Statement last = file_.select(table, {"rowid"}, " ORDER BY rowid DESC LIMIT 1");
     return last.step() == SQLITE_ROW ? std::clamp<std::int64_t>(last.integer(0), 0, file_.bytes())
                                      : 0;
+  }
+
+  // The same for making room: a damaged file must not have more made than it can fill.
+  std::size_t likely_rows(const std::string& table) const {
+    constexpr std::int64_t kLeastBytes = 16;  // of a row
+    return static_cast<std::size_t>(std::min(rows_of(table), file_.bytes() / kLeastBytes));
   }
 
   // As each(), of the steps that are wanted; the rest of the rows is passed over by SQLite.
@@ -295,7 +305,9 @@ class Reader {
     for (const MemoryEvent& event : trace_.memory) start = std::min(start, event.time_ns);
     if (start == std::numeric_limits<std::int64_t>::max()) return;
     const std::vector<MemoryEvent> before = memory_before_.at(start);
-    trace_.memory.insert(trace_.memory.begin(), before.begin(), before.end());
+    MemoryEventList memory(before.begin(), before.end());
+    memory.append(trace_.memory.begin(), trace_.memory.end());
+    trace_.memory = std::move(memory);
   }
 
   StringId string(Statement& row, int column) {

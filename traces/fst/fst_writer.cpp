@@ -326,8 +326,8 @@ Result<void> write_fst(const std::string& path, const Trace& trace) {
   if (!writer) return tl::unexpected(writer.error());
   writer->strings() = trace.strings;
   for (const Lane& lane : trace.lanes) writer->add(lane);
-  writer->append(trace.events);
-  writer->append(trace.memory);
+  for (const Event& event : trace.events) writer->append(std::span(&event, 1));
+  for (const MemoryEvent& event : trace.memory) writer->append(std::span(&event, 1));
   writer->append(trace.steps);
   for (const auto& [reason, records] : trace.dropped) writer->drop(reason, records);
   if (auto closed = writer->close(trace.complete_until_ns, trace.complete); !closed) return closed;

@@ -75,10 +75,11 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   if (options.stop.stop_requested()) return reading_stopped(file);
   EventContexts contexts = attribute(collected);
   if (options.stop.stop_requested()) return reading_stopped(file);
-  out.trace.memory = memory_history(collected, contexts);
+  const std::vector<MemoryEvent> memory = memory_history(collected, contexts);
+  out.trace.memory = MemoryEventList(memory.begin(), memory.end());
   out.trace.strings = std::move(collected.strings);
   out.trace.lanes = std::move(collected.lanes);
-  out.trace.events = std::move(collected.events);
+  out.trace.events = EventList(collected.events.begin(), collected.events.end());
   out.trace.steps = std::move(contexts.steps);
   out.trace.dropped = std::move(collected.dropped);
   out.trace.metadata = metadata.other();

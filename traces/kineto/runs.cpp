@@ -66,14 +66,14 @@ Trace part_of(Recording& recording, std::int64_t origin_ns) {
   const std::int32_t rank = *recording.rank;
   if (part.lanes.empty()) part.lanes.push_back({rank, false, part.strings.intern("host")});
   for (Lane& lane : part.lanes) lane.rank = rank;
-  for (Event& event : part.events) {
+  part.events.update_all([&](Event& event) {
     event.start_ns -= origin_ns;
     event.end_ns -= origin_ns;
-  }
-  for (MemoryEvent& event : part.memory) {
+  });
+  part.memory.update_all([&](MemoryEvent& event) {
     event.time_ns -= origin_ns;
     event.rank = rank;
-  }
+  });
   for (Step& step : part.steps) {
     step.start_ns -= origin_ns;
     step.end_ns -= origin_ns;

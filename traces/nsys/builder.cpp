@@ -65,10 +65,12 @@ void Builder::name_thread(std::int64_t process, std::int64_t thread, StringId na
 void Builder::close_open() {
   std::int64_t last = 0, open = 0;
   for (const Event& e : trace_.events) last = std::max(last, e.end_ns);
-  for (Event& e : trace_.events) {
-    if (e.cpu_ns != kOpen) continue;
-    e.end_ns = last;
-    e.cpu_ns = -1;
+  for (std::size_t n = 0; n < trace_.events.size(); ++n) {
+    if (trace_.events[n].cpu_ns != kOpen) continue;
+    trace_.events.update(n, [&](Event& e) {
+      e.end_ns = last;
+      e.cpu_ns = -1;
+    });
     ++open;
   }
   drop("unclosed ranges, ended with the recording", open);
@@ -86,8 +88,9 @@ std::int64_t Builder::count_from_first() {
   const auto is_far = [&](std::int64_t start, std::int64_t end) {
     return start < earliest || end > latest;
   };
-  drop(kImpossible, static_cast<std::int64_t>(std::erase_if(
-                        trace_.events, [&](auto& e) { return is_far(e.start_ns, e.end_ns); })));
+  drop(kImpossible, static_cast<std::int64_t>(erase_if(trace_.events, [&](const Event& e) {
+         return is_far(e.start_ns, e.end_ns);
+       })));
   std::size_t kept = 0;
   for (std::size_t i = 0; i < trace_.memory.size(); ++i) {
     if (is_far(trace_.memory[i].time_ns, trace_.memory[i].time_ns)) {
@@ -95,18 +98,18 @@ std::int64_t Builder::count_from_first() {
       continue;
     }
     memory_process_[kept] = memory_process_[i];
-    trace_.memory[kept++] = trace_.memory[i];
+    trace_.memory.set(kept++, trace_.memory[i]);
   }
-  trace_.memory.resize(kept);
+  trace_.memory.truncate(kept);
 
   std::int64_t first = latest;
   for (const Event& e : trace_.events) first = std::min(first, e.start_ns);
   for (const MemoryEvent& m : trace_.memory) first = std::min(first, m.time_ns);
-  for (Event& e : trace_.events) {
+  trace_.events.update_all([&](Event& e) {
     e.start_ns -= first;
     e.end_ns -= first;
-  }
-  for (MemoryEvent& m : trace_.memory) m.time_ns -= first;
+  });
+  trace_.memory.update_all([&](MemoryEvent& m) { m.time_ns -= first; });
   return first;
 }
 
@@ -229,14 +232,16 @@ void Builder::make_lanes() {
     lane_of_location[i] = static_cast<std::int32_t>(trace_.lanes.size());
     trace_.lanes.push_back({rank, location.device, trace_.strings.intern(name)});
   }
-  for (Event& e : trace_.events) e.lane = lane_of_location[static_cast<std::size_t>(e.lane)];
+  trace_.events.update_all(
+      [&](Event& e) { e.lane = lane_of_location[static_cast<std::size_t>(e.lane)]; });
   drop("host events of processes without a device",
        static_cast<std::int64_t>(
-           std::erase_if(trace_.events, [](const Event& e) { return e.lane == kNone; })));
+           erase_if(trace_.events, [](const Event& e) { return e.lane == kNone; })));
   for (std::size_t i = 0; i < trace_.memory.size(); ++i) {
-    MemoryEvent& m = trace_.memory[i];
-    const auto rank = rank_of_device_.find({memory_process_[i], m.rank});
-    m.rank = rank == rank_of_device_.end() ? 0 : rank->second;
+    trace_.memory.update(i, [&](MemoryEvent& m) {
+      const auto rank = rank_of_device_.find({memory_process_[i], m.rank});
+      m.rank = rank == rank_of_device_.end() ? 0 : rank->second;
+    });
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -47,7 +46,9 @@ class Phases {
       const auto id = static_cast<std::int32_t>(lane);
       const auto first = std::lower_bound(trace_.events.begin(), trace_.events.end(), id, by_lane);
       const auto last = std::lower_bound(first, trace_.events.end(), id + 1, by_lane);
-      from_ranges_around(std::span(first, last), trace_.lanes[lane].rank);
+      from_ranges_around(static_cast<std::size_t>(first - trace_.events.begin()),
+                         static_cast<std::size_t>(last - trace_.events.begin()),
+                         trace_.lanes[lane].rank);
     }
     make_steps();
     from_other_threads();
@@ -73,10 +74,11 @@ class Phases {
     return found->second;
   }
 
-  void from_ranges_around(std::span<Event> events, std::int32_t rank) {
+  void from_ranges_around(std::size_t first, std::size_t last, std::int32_t rank) {
     std::vector<Open> open;
     FsdpScopes<StringId> scopes;
-    for (Event& e : events) {
+    for (std::size_t n = first; n < last; ++n) {
+      const Event e = trace_.events[n];
       while (!open.empty() && open.back().end_ns <= e.start_ns) open.pop_back();
       Open around = open.empty() ? Open() : open.back();
       if (around.phase == 0) around.phase = scopes.current().phase;
@@ -95,9 +97,11 @@ class Phases {
           phases_[rank].push_back({e.start_ns, e.end_ns, means.phase});
         }
       }
-      e.phase = own.phase;
-      e.unit = own.unit;
-      e.step = std::max(own.step, 0);
+      trace_.events.update(n, [&](Event& placed) {
+        placed.phase = own.phase;
+        placed.unit = own.unit;
+        placed.step = std::max(own.step, 0);
+      });
       if (e.end_ns > e.start_ns) open.push_back(own);
     }
   }
@@ -122,11 +126,11 @@ class Phases {
   // Autograd works in threads of its own: what no range is around of has the step and phase that
   // another thread of the rank is in.
   void from_other_threads() {
-    for (Event& e : trace_.events) {
+    trace_.events.update_all([&](Event& e) {
       const Lane& lane = trace_.lanes[static_cast<std::size_t>(e.lane)];
       if (e.step == 0) e.step = std::max(at(steps_[lane.rank], e.start_ns, 0), 0);
       if (!lane.device && e.phase == 0) e.phase = at(phases_[lane.rank], e.start_ns, 0);
-    }
+    });
   }
 
   void from_launches() {
@@ -134,10 +138,11 @@ class Phases {
     for (std::size_t i = 0; i < trace_.events.size(); ++i) {
       if (launches.of(i) == Launches::kUnknown) continue;
       const Event& call = trace_.events[static_cast<std::size_t>(launches.of(i))];
-      Event& e = trace_.events[i];
-      e.phase = call.phase;
-      e.unit = call.unit;
-      e.step = call.step;
+      trace_.events.update(i, [&](Event& e) {
+        e.phase = call.phase;
+        e.unit = call.unit;
+        e.step = call.step;
+      });
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include "traces/export/chrome_import.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/snapshot/history_trace.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -30,6 +31,18 @@ const AcceptedKinds& every_trace() {
   return every;
 }
 
+const AcceptedKinds& every_recording() {
+  static const AcceptedKinds every = [] {
+    AcceptedKinds kinds = every_trace();
+    kinds.kinds.push_back(RecordingKind::event_list);
+    kinds.expected =
+        "a trace (.fst), a PyTorch profiler recording (JSON, or a folder of them), an Nsight "
+        "Systems export (SQLite), a CUDA memory snapshot or an allocator event list (JSON lines)";
+    return kinds;
+  }();
+  return every;
+}
+
 Result<Trace> read_trace(const std::string& path, const ImportOptions& options,
                          const AcceptedKinds& accepted) {
   const auto kind = recording_kind(path, accepted.expected);
@@ -47,6 +60,7 @@ Result<Trace> read_trace(const std::string& path, const ImportOptions& options,
       case RecordingKind::kineto: return one_run(path, options);
       case RecordingKind::nsys: return import_nsys(path, options);
       case RecordingKind::snapshot: return import_snapshot(path, options);
+      case RecordingKind::event_list: return import_event_list(path, options);
       default: return wrong_kind(path, *kind, accepted.expected);
     }
   } catch (const std::bad_alloc&) {

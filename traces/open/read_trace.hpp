@@ -1,6 +1,6 @@
 // Reads a trace from any supported recording: a .fst file, the JSON that `foreshard export
 // --perfetto` writes, a recording of PyTorch's profiler (a file or a folder with one of each rank), an
-// Nsight Systems export or a CUDA memory snapshot. The content decides, not the name. Recordings of
+// Nsight Systems export, a CUDA memory snapshot or an allocator's event list. The content decides, not the name. Recordings of
 // others are imported into memory, see import.hpp.
 #pragma once
 
@@ -19,8 +19,10 @@ struct AcceptedKinds {
   std::vector<RecordingKind> kinds;
   std::string expected;
 };
-// All that can be read as a trace.
+// All that has events of a run.
 const AcceptedKinds& every_trace();
+// The same and event lists of allocators, which have memory alone.
+const AcceptedKinds& every_recording();
 
 // An error where a folder holds several runs, and where the file is of another type, which it names.
 Result<Trace> read_trace(const std::string& path, const ImportOptions& options = {},

@@ -236,7 +236,7 @@ class SnapshotImport {
       for (const std::size_t made : backward_) {
         const auto block = live_.find(trace_.memory[made].address);
         if (block != live_.end() && block->second == made) {
-          trace_.memory[made].category = gradients;
+          trace_.memory.update(made, [&](MemoryEvent& found) { found.category = gradients; });
         }
       }
       backward_.clear();

@@ -12,19 +12,20 @@ namespace {
 using traces::EventKind;
 
 // The kernels of the rank in that step by their starts; without a device the host's arithmetic.
-std::vector<const traces::Event*> unit_kernels(const traces::Trace& trace, std::int32_t rank,
+std::vector<traces::EventPointer> unit_kernels(const traces::Trace& trace, std::int32_t rank,
                                                std::int32_t step) {
-  std::vector<const traces::Event*> device, host;
-  for (const traces::Event& event : trace.events) {
+  std::vector<traces::EventPointer> device, host;
+  for (auto at = trace.events.begin(); at != trace.events.end(); ++at) {
+    const traces::Event event = *at;
     if (event.step != step || (event.unit == 0 && event.phase == 0)) continue;
     const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
     if (lane.rank != rank) continue;
-    if (lane.device && event.kind == EventKind::compute) device.push_back(&event);
-    if (!lane.device && event.kind == EventKind::host_compute) host.push_back(&event);
+    if (lane.device && event.kind == EventKind::compute) device.push_back(at);
+    if (!lane.device && event.kind == EventKind::host_compute) host.push_back(at);
   }
   if (device.empty()) device = std::move(host);
   std::stable_sort(device.begin(), device.end(),
-                   [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
+                   [](const auto& a, const auto& b) { return a->start_ns < b->start_ns; });
   return device;
 }
 
@@ -34,8 +35,8 @@ std::vector<UnitSpan> unit_spans(const traces::Trace& trace, std::int32_t rank, 
                                  std::int64_t step_start_ns) {
   const Colouring colours(trace, ColourBy::unit);
   std::vector<UnitSpan> spans;
-  for (const traces::Event* event : unit_kernels(trace, rank, step)) {
-    const auto number = static_cast<std::int32_t>(event - trace.events.data());
+  for (const traces::EventPointer event : unit_kernels(trace, rank, step)) {
+    const auto number = static_cast<std::int32_t>(event - trace.events.begin());
     const std::string& phase = trace.strings[event->phase];
     const bool has_unit = event->unit != 0 && phase != "optimizer";
     const std::string& unit = has_unit ? trace.strings[event->unit] : phase;

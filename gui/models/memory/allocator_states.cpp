@@ -9,6 +9,7 @@ namespace {
 
 using traces::MemoryAction;
 using traces::MemoryEvent;
+using traces::MemoryEventPointer;
 
 // Events between two checkpoints: few enough to be applied in a few milliseconds, and many more
 // than the state has blocks, so that all checkpoints together are smaller than the events.
@@ -17,7 +18,8 @@ constexpr std::size_t kEventsPerBlock = 8;
 
 }  // namespace
 
-void AllocatorState::apply(const MemoryEvent& event) {
+void AllocatorState::apply(MemoryEventPointer at) {
+  const MemoryEvent event = *at;
   if (event.on_host) return;
   switch (event.action) {
     case MemoryAction::alloc: awaiting_free.erase(event.address); break;
@@ -32,7 +34,7 @@ void AllocatorState::apply(const MemoryEvent& event) {
     case MemoryAction::out_of_memory:
     case MemoryAction::kCount: break;
   }
-  tally.apply(event);
+  tally.apply(at);
 }
 
 // Expandable segments give back any stretch of what they have.
@@ -57,8 +59,8 @@ AllocatorStates::AllocatorStates(std::shared_ptr<const traces::Trace> trace, int
     : trace_(std::move(trace)), events_(memory_of_rank(*trace_, rank)) {
   Checkpoint now;
   checkpoints_.push_back(now);
-  for (const MemoryEvent& event : events_) {
-    now.state.apply(event);
+  for (auto at = events_.begin(); at != events_.end(); ++at) {
+    now.state.apply(at);
     ++now.events;
     const std::size_t blocks = now.state.tally.device_blocks().size() + now.state.segments.size() +
                                now.state.awaiting_free.size();
@@ -76,16 +78,17 @@ AllocatorState AllocatorStates::after(std::size_t events) const {
   const Checkpoint& from = *(later - 1);
   AllocatorState state = from.state;
   const std::size_t count = std::min(events, events_.size()) - from.events;
-  for (const MemoryEvent& event : events_.subspan(from.events, count)) state.apply(event);
+  const auto rest = events_.subspan(from.events, count);
+  for (auto at = rest.begin(); at != rest.end(); ++at) state.apply(at);
   return state;
 }
 
-const MemoryEvent* AllocatorStates::free_of(const MemoryEvent& allocation) const {
-  const auto after = static_cast<std::size_t>(&allocation - events_.data()) + 1;
-  for (const MemoryEvent& event : events_.subspan(after)) {
-    if (event.address != allocation.address || event.on_host) continue;
-    if (event.action == MemoryAction::free_requested) return &event;
-    if (event.action == MemoryAction::alloc) return nullptr;
+MemoryEventPointer AllocatorStates::free_of(MemoryEventPointer allocation) const {
+  const std::int64_t address = allocation->address;
+  for (auto at = allocation + 1; at != events_.end(); ++at) {
+    if (at->address != address || at->on_host) continue;
+    if (at->action == MemoryAction::free_requested) return at;
+    if (at->action == MemoryAction::alloc) return nullptr;
   }
   return nullptr;
 }

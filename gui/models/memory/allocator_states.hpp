@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -25,9 +24,9 @@ struct AllocatorState {
   std::map<std::int64_t, Segment> segments;  // by address
   // Freed by the program while another stream may still use them: by address, how they were
   // allocated.
-  std::unordered_map<std::int64_t, const traces::MemoryEvent*> awaiting_free;
+  std::unordered_map<std::int64_t, traces::MemoryEventPointer> awaiting_free;
 
-  void apply(const traces::MemoryEvent& event);
+  void apply(traces::MemoryEventPointer at);
 
  private:
   void release(std::int64_t address, std::int64_t bytes);
@@ -37,10 +36,10 @@ class AllocatorStates {
  public:
   AllocatorStates(std::shared_ptr<const traces::Trace> trace, int rank);
 
-  std::span<const traces::MemoryEvent> events() const { return events_; }
+  traces::MemoryEventSpan events() const { return events_; }
   AllocatorState after(std::size_t events) const;  // that many of them
   // The event that frees what another one allocated; null: it stays.
-  const traces::MemoryEvent* free_of(const traces::MemoryEvent& allocation) const;
+  traces::MemoryEventPointer free_of(traces::MemoryEventPointer allocation) const;
 
  private:
   struct Checkpoint {
@@ -49,7 +48,7 @@ class AllocatorStates {
   };
 
   std::shared_ptr<const traces::Trace> trace_;
-  std::span<const traces::MemoryEvent> events_;
+  traces::MemoryEventSpan events_;
   std::vector<Checkpoint> checkpoints_;  // the first is of the beginning
 };
 

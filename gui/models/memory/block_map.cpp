@@ -14,7 +14,7 @@ using traces::MemoryEvent;
 using Use = MapBlock::Use;
 
 struct Placed {
-  const MemoryEvent* allocation;
+  traces::MemoryEventPointer allocation;
   Use use;
 };
 

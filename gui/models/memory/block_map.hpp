@@ -21,7 +21,7 @@ struct MapBlock {
   Role role = Role::host;
   bool is_from_before = false;
   bool starts_segment = false;
-  const traces::MemoryEvent* allocation = nullptr;  // of a hole: null
+  traces::MemoryEventPointer allocation = nullptr;  // of a hole: null
 };
 
 struct MapPool {

@@ -4,43 +4,46 @@
 #include <tuple>
 
 namespace foreshard::gui {
-namespace {
 
-std::pair<std::int32_t, std::int32_t> place_of(const traces::Event* event) {
-  return {event->step, event->instruction};
-}
-
-auto first_from(const std::vector<const traces::Event*>& work,
-                std::pair<std::int32_t, std::int32_t> place) {
-  return std::lower_bound(work.begin(), work.end(), place,
-                          [](const auto* event, const auto& key) { return place_of(event) < key; });
-}
-
-}  // namespace
-
-DeviceWork::DeviceWork(const traces::Trace& trace, int rank, Of streams) {
-  for (const traces::Event& event : trace.events) {
+DeviceWork::DeviceWork(const traces::Trace& trace, int rank, Of streams) : events_(&trace.events) {
+  for (std::size_t n = 0; n < trace.events.size(); ++n) {
+    const traces::Event event = trace.events[n];
     if (!traces::is_device_work(event.kind) || event.instruction < 0) continue;
     const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
     if (lane.rank != rank || !lane.device) continue;
     const bool is_kernel =
         event.kind == traces::EventKind::compute && trace.strings[lane.name] == "compute";
-    if (streams == Of::every_stream || is_kernel) work_.push_back(&event);
+    if (streams == Of::every_stream || is_kernel) work_.push_back(static_cast<std::uint32_t>(n));
   }
-  std::sort(work_.begin(), work_.end(), [](const auto* a, const auto* b) {
-    return std::tuple(a->step, a->instruction, a->start_ns) <
-           std::tuple(b->step, b->instruction, b->start_ns);
+  std::sort(work_.begin(), work_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::tuple(place_of(a), (*events_)[a].start_ns) <
+           std::tuple(place_of(b), (*events_)[b].start_ns);
   });
 }
 
-const traces::Event* DeviceWork::from(std::int32_t step, std::int32_t instruction) const {
-  const auto next = first_from(work_, {step, instruction});
-  return next != work_.end() && (*next)->step == step ? *next : nullptr;
+DeviceWork::Place DeviceWork::place_of(std::uint32_t event) const {
+  const traces::Event found = (*events_)[event];
+  return {found.step, found.instruction};
 }
 
-const traces::Event* DeviceWork::last_before(std::int32_t step, std::int32_t instruction) const {
-  const auto next = first_from(work_, {step, instruction});
-  return next != work_.begin() && (*(next - 1))->step == step ? *(next - 1) : nullptr;
+std::size_t DeviceWork::first_from(Place place) const {
+  const auto next = std::lower_bound(
+      work_.begin(), work_.end(), place,
+      [&](std::uint32_t event, const Place& key) { return place_of(event) < key; });
+  return static_cast<std::size_t>(next - work_.begin());
+}
+
+traces::EventPointer DeviceWork::within(std::int32_t step, std::size_t n) const {
+  if (n >= work_.size() || place_of(work_[n]).first != step) return nullptr;
+  return events_->pointer_to(work_[n]);
+}
+
+traces::EventPointer DeviceWork::from(std::int32_t step, std::int32_t instruction) const {
+  return within(step, first_from({step, instruction}));
+}
+
+traces::EventPointer DeviceWork::last_before(std::int32_t step, std::int32_t instruction) const {
+  return within(step, first_from({step, instruction}) - 1);
 }
 
 }  // namespace foreshard::gui

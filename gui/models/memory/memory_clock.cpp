@@ -15,8 +15,8 @@ constexpr std::int64_t kEarliest = std::numeric_limits<std::int64_t>::min();
 // ends.
 std::int64_t reached_ns(const DeviceWork& kernels, const traces::MemoryEvent& event) {
   if (event.instruction < 0) return event.time_ns;
-  if (const auto* next = kernels.from(event.step, event.instruction)) return next->start_ns;
-  const auto* last = kernels.last_before(event.step, event.instruction);
+  if (const auto next = kernels.from(event.step, event.instruction)) return next->start_ns;
+  const auto last = kernels.last_before(event.step, event.instruction);
   return last == nullptr ? event.time_ns : last->end_ns;
 }
 
@@ -35,8 +35,7 @@ QString name_of(MemoryClock clock) {
   return MemoryClockText::tr("Event order");
 }
 
-std::vector<std::int64_t> device_times(const traces::Trace& trace,
-                                       std::span<const traces::MemoryEvent> events) {
+std::vector<std::int64_t> device_times(const traces::Trace& trace, traces::MemoryEventSpan events) {
   if (events.empty()) return {};
   const bool have_instructions = std::any_of(
       events.begin(), events.end(), [](const auto& event) { return event.instruction >= 0; });
@@ -53,7 +52,7 @@ std::vector<std::int64_t> device_times(const traces::Trace& trace,
   return times;
 }
 
-std::vector<std::int64_t> host_times(std::span<const traces::MemoryEvent> events) {
+std::vector<std::int64_t> host_times(traces::MemoryEventSpan events) {
   std::vector<std::int64_t> times;
   times.reserve(events.size());
   std::int64_t now = kEarliest;

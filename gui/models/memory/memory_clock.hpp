@@ -7,7 +7,6 @@
 
 #include <QString>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "traces/trace.hpp"
@@ -28,8 +27,7 @@ constexpr std::int64_t kEventSpacingNs = 1000;
 
 // Moments of the events of one rank, in their order and never decreasing. The device's are empty
 // where the events have no instructions or the rank has no kernels.
-std::vector<std::int64_t> device_times(const traces::Trace& trace,
-                                       std::span<const traces::MemoryEvent> events);
-std::vector<std::int64_t> host_times(std::span<const traces::MemoryEvent> events);
+std::vector<std::int64_t> device_times(const traces::Trace& trace, traces::MemoryEventSpan events);
+std::vector<std::int64_t> host_times(traces::MemoryEventSpan events);
 
 }  // namespace foreshard::gui

@@ -12,6 +12,8 @@ namespace {
 
 using traces::MemoryAction;
 using traces::MemoryEvent;
+using traces::MemoryEventPointer;
+using traces::MemoryEventSpan;
 using traces::StringId;
 
 constexpr std::size_t kBetweenLevels = 64;  // samples
@@ -21,7 +23,7 @@ constexpr std::size_t kMaxLayers = kNoLayer;  // further categories share the la
 // The layer of each category that a rank's events have, bottom to top.
 class Layers {
  public:
-  Layers(const traces::Trace& trace, std::span<const MemoryEvent> events) {
+  Layers(const traces::Trace& trace, MemoryEventSpan events) {
     std::vector<StringId> ids;
     for (const MemoryEvent& event : events) {
       if (event.action != MemoryAction::alloc && event.action != MemoryAction::free_requested)
@@ -48,16 +50,17 @@ class Layers {
 
 }  // namespace
 
-std::span<const MemoryEvent> memory_of_rank(const traces::Trace& trace, int rank) {
+MemoryEventSpan memory_of_rank(const traces::Trace& trace, int rank) {
   const auto ranks = profiler::by_rank(trace);
   const auto found = ranks.find(rank);
-  return found == ranks.end() ? std::span<const MemoryEvent>() : found->second;
+  return found == ranks.end() ? MemoryEventSpan() : found->second;
 }
 
 MemoryCurve::MemoryCurve(const traces::Trace& trace, int rank) : rank_(rank) {
   const auto source = trace.metadata.find("source");
-  is_snapshot_ = source != trace.metadata.end() && source->second == "snapshot";
-  const std::span<const MemoryEvent> events = memory_of_rank(trace, rank);
+  is_snapshot_ = source != trace.metadata.end() &&
+                 (source->second == "snapshot" || source->second == "event_list");
+  const MemoryEventSpan events = memory_of_rank(trace, rank);
   const Layers layers(trace, events);
   layers_ = layers.categories();
   const std::vector<std::int64_t> device = device_times(trace, events), host = host_times(events);
@@ -83,11 +86,12 @@ MemoryCurve::MemoryCurve(const traces::Trace& trace, int rank) : rank_(rank) {
   };
 
   for (std::size_t n = 0; n < events.size(); ++n) {
-    const MemoryEvent& event = events[n];
+    const MemoryEventPointer at = events.pointer_to(n);
+    const MemoryEvent event = *at;
     if (event.on_host || event.action == MemoryAction::free_completed) continue;
     const bool is_alloc = event.action == MemoryAction::alloc;
     if (!is_alloc && event.action != MemoryAction::free_requested) {
-      tally.apply(event);
+      tally.apply(at);
       if (event.action == MemoryAction::out_of_memory && !failure_) failure_ = allocated_.size();
       add_sample(n, kNoLayer, tally.levels().allocated);
       continue;
@@ -96,11 +100,11 @@ MemoryCurve::MemoryCurve(const traces::Trace& trace, int rank) : rank_(rank) {
     // allocation.
     const auto& blocks = tally.device_blocks();
     const auto block = event.address == 0 ? blocks.end() : blocks.find(event.address);
-    const MemoryEvent* gone = block == blocks.end() ? nullptr : block->second;
+    const MemoryEventPointer gone = block == blocks.end() ? nullptr : block->second;
     if (is_alloc && gone != nullptr) {
       add_sample(n, layers.of(gone->category), tally.levels().allocated - gone->bytes);
     }
-    tally.apply(event);
+    tally.apply(at);
     const StringId category = !is_alloc && gone != nullptr ? gone->category : event.category;
     add_sample(n, layers.of(category), tally.levels().allocated);
   }

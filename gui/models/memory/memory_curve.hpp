@@ -91,6 +91,6 @@ class MemoryCurve {
 };
 
 // The rank's events, which lie together in a trace.
-std::span<const traces::MemoryEvent> memory_of_rank(const traces::Trace& trace, int rank);
+traces::MemoryEventSpan memory_of_rank(const traces::Trace& trace, int rank);
 
 }  // namespace foreshard::gui

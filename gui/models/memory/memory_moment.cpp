@@ -9,6 +9,7 @@ namespace foreshard::gui {
 namespace {
 
 using traces::MemoryEvent;
+using traces::MemoryEventPointer;
 
 struct MomentText {
   Q_DECLARE_TR_FUNCTIONS(MemoryMoment)
@@ -42,7 +43,7 @@ struct OwnerTree {
   std::map<std::string, OwnerTree> parts;
   std::int64_t bytes = 0, blocks = 0;
   std::map<Role, std::int64_t> roles;
-  const MemoryEvent* allocation = nullptr;
+  MemoryEventPointer allocation = nullptr;
   QString group;  // what several of it are called: "decoder blocks"
 
   OwnerTree& add(std::int64_t more, std::int64_t count, Role role) {
@@ -104,7 +105,8 @@ class MomentBuilder {
  public:
   MomentBuilder(const traces::Trace& trace, const DeviceWork& work) : trace_(trace), work_(work) {}
 
-  void add(const MemoryEvent& block) {
+  void add(MemoryEventPointer at) {
+    const MemoryEvent block = *at;
     const MemoryCategory& category = add_share(block.category, block.bytes, 1);
     const OwnerName owner = owner_name(trace_.strings[block.owner]);
     const std::string name = category.name.toStdString();
@@ -119,7 +121,7 @@ class MomentBuilder {
         leaf->allocation = nullptr;
         return;
       }
-      leaf->allocation = &block;
+      leaf->allocation = at;
     };
 
     OwnerTree* unit = &by_unit_;
@@ -167,9 +169,10 @@ class MomentBuilder {
   // The device's first work after the request, which it was for; of recordings without instructions
   // what the stack says.
   std::string operator_of(const MemoryEvent& block, const OwnerName& owner) const {
-    const traces::Event* use =
-        block.instruction < 0 ? nullptr : work_.from(block.step, block.instruction);
-    if (use != nullptr) return trace_.strings[use->name];
+    if (block.instruction >= 0) {
+      const traces::EventPointer use = work_.from(block.step, block.instruction);
+      if (use != nullptr) return trace_.strings[use->name];
+    }
     return or_else(owner.role, MomentText::tr("unknown").toStdString());
   }
 
@@ -216,7 +219,7 @@ MemoryMoment memory_moment(const traces::Trace& trace, const AllocatorStates& st
   moment.on_host = state.tally.levels().host;
   if (events > 0) moment.where = where_of(trace, states.events()[events - 1]);
   MomentBuilder builder(trace, work);
-  for (const auto& [address, block] : state.tally.device_blocks()) builder.add(*block);
+  for (const auto& [address, block] : state.tally.device_blocks()) builder.add(block);
   for (const auto& [category, unplaced] : state.tally.unplaced()) {
     builder.add_unplaced(category, unplaced);
   }

@@ -23,7 +23,7 @@ struct MemoryOwner {
   Role role = Role::host;  // of the category that holds most of it
   std::int64_t bytes = 0, blocks = 0;
   std::vector<MemoryOwner> parts;                   // largest first
-  const traces::MemoryEvent* allocation = nullptr;  // of a single buffer
+  traces::MemoryEventPointer allocation = nullptr;  // of a single buffer
 };
 
 enum class OwnersBy : std::uint8_t { unit, operator_name };

@@ -1,5 +1,6 @@
 #include "gui/models/session/document.hpp"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -19,6 +20,19 @@ void derive(Document& document, traces::Trace trace, const std::stop_token& stop
   document.analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*shared));
   if (stop.stop_requested()) return;
   document.lanes = std::make_shared<LaneSet>(shared);
+}
+
+// "llama-3.1-8b · 8 ranks", as far as the run tells.
+QString detail_of(const traces::Trace& trace) {
+  const auto model = trace.metadata.find("model");
+  if (model == trace.metadata.end() || model->second.empty()) return {};
+  const auto config = parse_llama_config(model->second, "model");
+  if (!config || config->name.empty()) return {};
+  const auto ranks = static_cast<int>(traces::integer(trace.metadata, "ranks", 1));
+  return QString::fromStdString(config->name) + QStringLiteral(" · ") +
+         (ranks == 1
+              ? QCoreApplication::translate("foreshard::gui::Document", "1 rank")
+              : QCoreApplication::translate("foreshard::gui::Document", "%1 ranks").arg(ranks));
 }
 
 // What of the recording is left out where `wanted` steps are read alone; nothing where that is none.
@@ -48,12 +62,8 @@ std::optional<Plan> Document::plan() const {
   return plan ? std::optional(*plan) : std::nullopt;
 }
 
-const traces::AcceptedKinds& every_document() {
-  return traces::every_trace();
-}
-
 Result<DocumentPtr> open_document(const std::string& path, const traces::ImportOptions& options) {
-  const traces::AcceptedKinds& accepted = every_document();
+  const traces::AcceptedKinds& accepted = traces::every_recording();
   const auto kind = traces::recording_kind(path, accepted.expected);
   if (!kind) return tl::unexpected(kind.error());
   const auto part = part_of(path, *kind, options.steps);
@@ -67,6 +77,7 @@ Result<DocumentPtr> open_document(const std::string& path, const traces::ImportO
   document->part = *part;
   document->source =
       traces::integer(trace->metadata, "predicted", 0) == 1 ? Source::predicted : Source::measured;
+  document->detail = detail_of(*trace);
   derive(*document, std::move(*trace), options.stop);
   if (options.stop.stop_requested()) return traces::reading_stopped(path);
   return document;

@@ -12,7 +12,6 @@
 #include "profiler/analysis/analysis.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/import.hpp"
-#include "traces/open/read_trace.hpp"
 #include "traces/open/recording_kind.hpp"
 #include "traces/trace.hpp"
 
@@ -49,9 +48,6 @@ struct Document {
   std::optional<Plan> plan() const;
 };
 using DocumentPtr = std::shared_ptr<const Document>;
-
-// What the viewer opens, for messages about files that it does not.
-const traces::AcceptedKinds& every_document();
 
 // Reads and analyses; takes seconds for large recordings, so not on the window's thread. `options` may
 // select steps, of a trace that has them.

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "traces/open/read_trace.hpp"
+
 namespace foreshard::gui {
 namespace {
 
@@ -50,7 +52,7 @@ Loading Loader::loading() const {
 
 Loader::Outcome Loader::read(const Request& request, Progress& progress,
                              const std::stop_token& stop) {
-  const auto kind = traces::recording_kind(request.path, every_document().expected);
+  const auto kind = traces::recording_kind(request.path, traces::every_recording().expected);
   progress.counts_events =
       kind && (*kind == traces::RecordingKind::fst || *kind == traces::RecordingKind::nsys);
   traces::ImportOptions options;

@@ -5,6 +5,7 @@
 #include "gui/models/session/document.hpp"
 #include "gui/models/session/memory_need.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/open/read_trace.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -24,7 +25,7 @@ std::int32_t steps_that_fit(const PartOffer& offer) {
 
 PartOffer offer_part(const std::string& path, std::int64_t free_bytes) {
   PartOffer offer{path, estimated_memory(path), free_bytes, {}, {}};
-  const auto kind = traces::recording_kind(path, every_document().expected);
+  const auto kind = traces::recording_kind(path, traces::every_recording().expected);
   if (!kind || *kind != traces::RecordingKind::fst) return offer;
   offer.recorded = traces::fst_steps(path).value_or(std::nullopt);
   if (!offer.recorded) return offer;

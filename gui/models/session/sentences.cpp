@@ -10,6 +10,7 @@
 
 #include "gui/models/base/units_text.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/open/read_trace.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -91,9 +92,11 @@ QString why_incomplete(const Document& document) {
     return reason.first.find("damaged") != std::string::npos;
   });
   if (is_damaged) return tr("%1 is damaged; copy it again.").arg(document.title);
-  const bool is_cut = std::any_of(dropped.begin(), dropped.end(), [](const auto& reason) {
-    return reason.first.find("truncated") != std::string::npos;
-  });
+  // Of recordings of others nothing tells that the run was stopped: the file has no end.
+  const bool is_cut = document.kind != traces::RecordingKind::fst ||
+                      std::any_of(dropped.begin(), dropped.end(), [](const auto& reason) {
+                        return reason.first.find("truncated") != std::string::npos;
+                      });
   if (is_cut) return tr("%1 is cut short: %2").arg(document.title, where_it_ends(document));
   return tr("This run was stopped: %1").arg(where_it_ends(document));
 }
@@ -165,7 +168,7 @@ QString error_text(const Error& error) {
   if (error.field == "format_version") {
     if (const QString newer = newer_text(error); !newer.isEmpty()) return newer;
   }
-  const std::string& expected = every_document().expected;
+  const std::string& expected = traces::every_recording().expected;
   const std::size_t reason_end = error.message.find("; expected " + expected);
   if (reason_end != std::string::npos) {
     return tr("%1 is no trace: it %2. Foreshard opens .fst, PyTorch profiler JSON, Nsight SQLite, "

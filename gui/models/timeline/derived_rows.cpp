@@ -46,7 +46,7 @@ std::vector<Interval> without(const std::vector<Interval>& from, const std::vect
 }  // namespace
 
 DerivedRows derive_rows(const traces::Trace& trace, int rank) {
-  std::vector<const traces::Event*> work, host;
+  std::vector<std::size_t> work, host;  // of the events
   std::vector<Interval> compute, communication;
   for (std::size_t lane = 0; lane < trace.lanes.size(); ++lane) {
     if (trace.lanes[lane].rank != rank) continue;
@@ -59,17 +59,17 @@ DerivedRows derive_rows(const traces::Trace& trace, int rank) {
       if (is_device && event.kind == EventKind::compute) {
         compute.push_back({event.start_ns, event.end_ns});
         const bool is_placed = event.phase != 0 || event.unit != 0;
-        if (is_placed && !is_copies) work.push_back(&event);
+        if (is_placed && !is_copies) work.push_back(n);
       } else if (is_device && event.kind == EventKind::communication) {
         communication.push_back({event.start_ns, event.end_ns});
       } else if (!is_device && event.kind == EventKind::host_compute && event.phase != 0) {
-        host.push_back(&event);
+        host.push_back(n);
       }
     }
   }
   if (work.empty()) work = host;
-  const auto is_earlier = [](const traces::Event* a, const traces::Event* b) {
-    return a->start_ns < b->start_ns;
+  const auto is_earlier = [&](std::size_t a, std::size_t b) {
+    return trace.events[a].start_ns < trace.events[b].start_ns;
   };
   // The events of one stream are in order already.
   if (!std::is_sorted(work.begin(), work.end(), is_earlier)) {
@@ -77,9 +77,10 @@ DerivedRows derive_rows(const traces::Trace& trace, int rank) {
   }
   DerivedRows rows;
   std::int32_t phase_step = traces::kNone, unit_step = traces::kNone;
-  for (const traces::Event* event : work) {
-    if (event->phase != 0) extend(rows.phases, *event, event->phase, phase_step);
-    if (event->unit != 0) extend(rows.units, *event, event->unit, unit_step);
+  for (const std::size_t n : work) {
+    const traces::Event event = trace.events[n];
+    if (event.phase != 0) extend(rows.phases, event, event.phase, phase_step);
+    if (event.unit != 0) extend(rows.units, event, event.unit, unit_step);
   }
   for (const Interval& interval :
        without(traces::united(std::move(communication)), traces::united(std::move(compute)))) {

@@ -14,7 +14,7 @@ bool is_work(const Event& event) {
   return traces::is_device_work(event.kind) || event.kind == EventKind::host_compute;
 }
 
-const Event& at(const traces::Trace& trace, EventIndex index) {
+Event at(const traces::Trace& trace, EventIndex index) {
   return trace.events[static_cast<std::size_t>(index)];
 }
 

@@ -51,7 +51,7 @@ void count_most(GatheredUnits& gathered) {
 }  // namespace
 
 GatheredUnits gathered_units(const traces::Trace& trace, int rank) {
-  std::vector<const Event*> events;
+  std::vector<traces::EventPointer> events;
   for (std::size_t lane = 0; lane < trace.lanes.size(); ++lane) {
     if (trace.lanes[lane].rank != rank || !trace.lanes[lane].device) continue;
     const LaneEvents range = events_of(trace, static_cast<std::int32_t>(lane));
@@ -59,15 +59,15 @@ GatheredUnits gathered_units(const traces::Trace& trace, int rank) {
       const Event& event = trace.events[n];
       if (event.unit == 0) continue;
       if (event.kind == EventKind::compute || event.kind == EventKind::communication) {
-        events.push_back(&event);
+        events.push_back(trace.events.pointer_to(n));
       }
     }
   }
   std::stable_sort(events.begin(), events.end(),
-                   [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
+                   [](const auto& a, const auto& b) { return a->start_ns < b->start_ns; });
   GatheredUnits gathered;
   std::map<traces::StringId, std::size_t> number;
-  for (const Event* event : events) {
+  for (const traces::EventPointer event : events) {
     if (event->kind == EventKind::communication && is_gather(trace.strings[event->name])) {
       const auto [at, is_new] = number.try_emplace(event->unit, gathered.units.size());
       if (is_new) gathered.units.push_back({event->unit, event->bytes, {}});

@@ -27,7 +27,8 @@ QString time_text(std::int64_t ns) {
 void take_memory(const traces::Trace& trace, int rank, RangeStatistics& statistics) {
   traces::MemoryTally tally;
   bool is_inside = false;
-  for (const traces::MemoryEvent& event : trace.memory) {
+  for (auto at = trace.memory.begin(); at != trace.memory.end(); ++at) {
+    const traces::MemoryEvent event = *at;
     if (event.rank != rank) continue;
     if (event.time_ns > statistics.range.end_ns) break;
     if (!is_inside && event.time_ns >= statistics.range.start_ns) {
@@ -35,7 +36,7 @@ void take_memory(const traces::Trace& trace, int rank, RangeStatistics& statisti
       statistics.allocated_from = tally.levels().allocated;
       statistics.reserved_most = tally.levels().reserved;
     }
-    tally.apply(event);
+    tally.apply(at);
     if (is_inside)
       statistics.reserved_most = std::max(statistics.reserved_most, tally.levels().reserved);
   }

@@ -15,7 +15,7 @@ QString event_words(const char* text) {
   return QCoreApplication::translate("SelectionPanel", text);
 }
 
-const traces::Event& at(const traces::Trace& trace, EventIndex event) {
+traces::Event at(const traces::Trace& trace, EventIndex event) {
   return trace.events[static_cast<std::size_t>(event)];
 }
 

@@ -64,7 +64,7 @@ QSize Inspector::sizeHint() const {
   return {scaled(kInspectorWidth), 600};
 }
 
-const traces::Event* Inspector::selected_event() const {
+traces::EventPointer Inspector::selected_event() const {
   const auto& selected = session_.selection().event();
   if (!selected || selected->document < 0 ||
       static_cast<std::size_t>(selected->document) >= session_.documents().size()) {
@@ -74,7 +74,7 @@ const traces::Event* Inspector::selected_event() const {
       session_.documents()[static_cast<std::size_t>(selected->document)]->trace->events;
   const bool is_there =
       selected->event >= 0 && static_cast<std::size_t>(selected->event) < events.size();
-  return is_there ? &events[static_cast<std::size_t>(selected->event)] : nullptr;
+  return is_there ? events.pointer_to(static_cast<std::size_t>(selected->event)) : nullptr;
 }
 
 void Inspector::take_event() {
@@ -118,11 +118,11 @@ void Inspector::fit(traces::Interval interval) {
 }
 
 void Inspector::fit_event() {
-  if (const traces::Event* event = selected_event()) fit({event->start_ns, event->end_ns});
+  if (const traces::EventPointer event = selected_event()) fit({event->start_ns, event->end_ns});
 }
 
 void Inspector::mark_event() {
-  const traces::Event* const event = selected_event();
+  const traces::EventPointer event = selected_event();
   if (event == nullptr) return;
   const auto tolerance = kSameMarkPixels * session_.axis().ns_per_pixel();
   session_.selection().toggle_mark(event->start_ns, static_cast<std::int64_t>(tolerance));

@@ -41,7 +41,7 @@ class Inspector : public QStackedWidget {
   void fit(traces::Interval interval);
   void fit_event();
   void mark_event();
-  const traces::Event* selected_event() const;
+  traces::EventPointer selected_event() const;
 
   Session& session_;
   StepPanel* step_panel_;

@@ -53,7 +53,7 @@ void BlockMapCanvas::show_map(std::shared_ptr<const RankMemory> memory,
   lay_out();
 }
 
-void BlockMapCanvas::select(const traces::MemoryEvent* allocation) {
+void BlockMapCanvas::select(traces::MemoryEventPointer allocation) {
   if (allocation == selected_) return;
   selected_ = allocation;
   announce_selection(this);
@@ -205,7 +205,7 @@ void BlockMapCanvas::outline(QPainter& painter, const MapBlock& block, std::size
   }
 }
 
-const MapBlock* BlockMapCanvas::find(const traces::MemoryEvent* allocation,
+const MapBlock* BlockMapCanvas::find(traces::MemoryEventPointer allocation,
                                      std::size_t& pool) const {
   if (allocation == nullptr || moment_ == nullptr) return nullptr;
   const auto& pools = moment_->map.pools;
@@ -234,9 +234,9 @@ const MapBlock* BlockMapCanvas::block_at(QPointF point) const {
   return block == moment_->map.pools[below->pool].blocks.end() ? nullptr : &*block;
 }
 
-QRectF BlockMapCanvas::box_of(const traces::MemoryEvent& allocation) const {
+QRectF BlockMapCanvas::box_of(traces::MemoryEventPointer allocation) const {
   std::size_t pool = 0;
-  const MapBlock* block = find(&allocation, pool);
+  const MapBlock* block = find(allocation, pool);
   if (block == nullptr) return {};
   for (const Row& row : rows_) {
     if (row.pool != pool || row.first + bytes_per_row_ <= block->offset) continue;
@@ -283,7 +283,7 @@ std::optional<AccessibleItem> BlockMapCanvas::accessible_selection() const {
   std::size_t pool = 0;
   const MapBlock* block = find(selected_, pool);
   if (block == nullptr) return std::nullopt;
-  return AccessibleItem{card(*block), box_of(*selected_)};
+  return AccessibleItem{card(*block), box_of(selected_)};
 }
 
 void BlockMapCanvas::resizeEvent(QResizeEvent*) {

@@ -21,14 +21,14 @@ class BlockMapCanvas : public PaintedWidget, public AccessibleCanvas {
   // `title`: of the moment, "Blocks at 284.7 ms".
   void show_map(std::shared_ptr<const RankMemory> memory,
                 std::shared_ptr<const MomentOfRank> moment, const QString& title);
-  void select(const traces::MemoryEvent* allocation);
-  const traces::MemoryEvent* selected() const { return selected_; }
+  void select(traces::MemoryEventPointer allocation);
+  traces::MemoryEventPointer selected() const { return selected_; }
   std::int64_t bytes_per_row() const { return bytes_per_row_; }
 
   // The block at a point; null: none.
   const MapBlock* block_at(QPointF point) const;
   // Where a block begins, as far as it is on its first row.
-  QRectF box_of(const traces::MemoryEvent& allocation) const;
+  QRectF box_of(traces::MemoryEventPointer allocation) const;
 
   // The pools; selected is a block.
   int accessible_rows() const override;
@@ -38,7 +38,7 @@ class BlockMapCanvas : public PaintedWidget, public AccessibleCanvas {
   QSize minimumSizeHint() const override { return {480, 120}; }
 
  Q_SIGNALS:
-  void block_selected(const traces::MemoryEvent* allocation);  // null: none
+  void block_selected(traces::MemoryEventPointer allocation);  // null: none
   void layout_changed();                                       // how many bytes a row has
 
  protected:
@@ -69,7 +69,7 @@ class BlockMapCanvas : public PaintedWidget, public AccessibleCanvas {
   double row_width() const;
   double x_of(std::int64_t offset_in_row) const;
   const Row* row_at(double y) const;
-  const MapBlock* find(const traces::MemoryEvent* allocation, std::size_t& pool) const;
+  const MapBlock* find(traces::MemoryEventPointer allocation, std::size_t& pool) const;
   QString card(const MapBlock& block) const;
   QString hover_text(QPointF point) const;  // a block's card, or of a pool's name its figures
 
@@ -79,7 +79,7 @@ class BlockMapCanvas : public PaintedWidget, public AccessibleCanvas {
   std::vector<Row> rows_;
   std::int64_t bytes_per_row_ = 0;
   double pitch_ = 0;  // from row to row
-  const traces::MemoryEvent* selected_ = nullptr;
+  traces::MemoryEventPointer selected_ = nullptr;
   const MapBlock* hovered_ = nullptr;
   QPixmap picture_;
 };

@@ -150,7 +150,7 @@ void MemoryInspector::show_owners() {
   tree_->set_owners(by_->current() == 0 ? moment_->moment.by_unit : moment_->moment.by_operator);
 }
 
-void MemoryInspector::show_block(const traces::MemoryEvent* allocation, const QString& alive) {
+void MemoryInspector::show_block(traces::MemoryEventPointer allocation, const QString& alive) {
   for (QWidget* widget : std::initializer_list<QWidget*>{block_title_, block_name_, block_}) {
     widget->setVisible(allocation != nullptr);
   }

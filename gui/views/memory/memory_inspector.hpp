@@ -28,7 +28,7 @@ class MemoryInspector : public QWidget {
   void show_moment(std::shared_ptr<const RankMemory> memory,
                    std::shared_ptr<const MomentOfRank> moment, const QString& time);
   // `alive`: "255.4 ms – 298.3 ms". Null: no block is selected.
-  void show_block(const traces::MemoryEvent* allocation, const QString& alive);
+  void show_block(traces::MemoryEventPointer allocation, const QString& alive);
   QString as_text() const;
 
   OwnerTree& owners() { return *tree_; }
@@ -37,7 +37,7 @@ class MemoryInspector : public QWidget {
 
  Q_SIGNALS:
   void rank_chosen(int rank);
-  void buffer_chosen(const traces::MemoryEvent* allocation);
+  void buffer_chosen(traces::MemoryEventPointer allocation);
   void asked_what_would_lower();
 
  private:

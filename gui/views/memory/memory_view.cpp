@@ -213,17 +213,17 @@ void MemoryView::follow_cursor() {
   set_sample(memory_->curve()->sample_at(memory_->time_clock(), *cursor).value_or(0));
 }
 
-void MemoryView::select_block(const traces::MemoryEvent* allocation) {
-  inspector_->show_block(allocation, allocation == nullptr ? QString() : alive_text(*allocation));
+void MemoryView::select_block(traces::MemoryEventPointer allocation) {
+  inspector_->show_block(allocation, allocation == nullptr ? QString() : alive_text(allocation));
 }
 
 // In the time of the shared cursor, since the step began.
-QString MemoryView::alive_text(const traces::MemoryEvent& allocation) const {
+QString MemoryView::alive_text(traces::MemoryEventPointer allocation) const {
   const auto& curve = *memory_->curve();
   const auto& events = memory_->states().events();
   const std::int64_t origin = session().steady_step().start_ns;
-  const auto moment = [&](const traces::MemoryEvent& event) {
-    const auto number = static_cast<std::size_t>(&event - events.data()) + 1;
+  const auto moment = [&](traces::MemoryEventPointer event) {
+    const auto number = static_cast<std::size_t>(event - events.begin()) + 1;
     std::size_t low = 0, high = curve.size();
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
@@ -236,9 +236,9 @@ QString MemoryView::alive_text(const traces::MemoryEvent& allocation) const {
     return time_text(curve.position(memory_->time_clock(), std::min(low, curve.size() - 1)) -
                      origin);
   };
-  const traces::MemoryEvent* freed = memory_->states().free_of(allocation);
+  const traces::MemoryEventPointer freed = memory_->states().free_of(allocation);
   return freed == nullptr ? tr("from %1 to the end").arg(moment(allocation))
-                          : tr("%1 – %2").arg(moment(allocation), moment(*freed));
+                          : tr("%1 – %2").arg(moment(allocation), moment(freed));
 }
 
 void MemoryView::ask_what_would_lower() {

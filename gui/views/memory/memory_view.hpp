@@ -61,13 +61,13 @@ class MemoryView : public View {
   void move_to(std::size_t sample);  // tells the other views
   void follow_cursor();
   void set_sample(std::size_t sample);
-  void select_block(const traces::MemoryEvent* allocation);
+  void select_block(traces::MemoryEventPointer allocation);
   void ask_what_would_lower();
   void zoom(double factor);
   void fit();
   void go_to_peak();
   TimeAxis& axis();
-  QString alive_text(const traces::MemoryEvent& allocation) const;
+  QString alive_text(traces::MemoryEventPointer allocation) const;
 
   QPointer<SentenceStrip> strip_;
   SegmentedControl* clocks_;

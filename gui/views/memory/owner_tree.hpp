@@ -31,7 +31,7 @@ class OwnerTree : public PaintedWidget, public AccessibleCanvas {
   QSize minimumSizeHint() const override { return sizeHint(); }
 
  Q_SIGNALS:
-  void buffer_chosen(const traces::MemoryEvent* allocation);
+  void buffer_chosen(traces::MemoryEventPointer allocation);
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -51,8 +51,7 @@ MainWindow::MainWindow(bool remembers, QWidget* parent)
   connect_actions();
   connect_session();
   connect_loader();
-  if (!remembered_.geometry().isEmpty()) restoreGeometry(remembered_.geometry());
-  if (!remembered_.layout().isEmpty()) restoreState(remembered_.layout());
+  restore_layout();
   show_view(0);
 }
 
@@ -61,7 +60,7 @@ MainWindow::~MainWindow() {
   session_.disconnect(this);
   session_.selection().disconnect(this);
   // They use the session and the search, which as members go before a widget's children do.
-  for (QWidget* part : std::initializer_list<QWidget*>{help_, palette_, inspector_dock_,
+  for (QWidget* part : std::initializer_list<QWidget*>{help_, palette_, inspector_dock_, overlay_,
                                                        results_dock_, pages_, menuWidget()}) {
     delete part;
   }
@@ -95,44 +94,6 @@ void MainWindow::lay_out() {
   setStatusBar(status_);
 }
 
-QWidget* MainWindow::inspector_of(View* view) const {
-  return view == timeline_ ? inspector_ : view->inspector();
-}
-
-void MainWindow::make_docks() {
-  inspectors_ = new QStackedWidget;
-  inspector_ = new Inspector(session_);
-  for (View* view : views_) {
-    if (QWidget* const inspector = inspector_of(view)) inspectors_->addWidget(inspector);
-  }
-  inspector_dock_ = new QDockWidget(tr("Inspector"), this);
-  inspector_dock_->setObjectName(QStringLiteral("inspector"));
-  inspector_dock_->setAllowedAreas(Qt::RightDockWidgetArea | Qt::LeftDockWidgetArea);
-  inspector_dock_->setWidget(inspectors_);
-  addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
-  place_inspector(false);
-  connect(inspector_dock_, &QDockWidget::topLevelChanged, this, &MainWindow::place_inspector);
-
-  results_ = new ResultsPanel(session_, search_);
-  results_dock_ = new QDockWidget(tr("Search results"), this);
-  results_dock_->setObjectName(QStringLiteral("results"));
-  results_dock_->setTitleBarWidget(new QWidget);
-  results_dock_->setWidget(results_);
-  addDockWidget(Qt::BottomDockWidgetArea, results_dock_);
-  results_dock_->hide();
-  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
-}
-
-// Docked it has no title, and the width of the design; in a window of its own it has both as it likes.
-void MainWindow::place_inspector(bool is_floating) {
-  QWidget* const title = inspector_dock_->titleBarWidget();
-  if (is_floating == (title == nullptr)) return;
-  inspector_dock_->setTitleBarWidget(is_floating ? nullptr : new QWidget);
-  if (title != nullptr) title->deleteLater();
-  inspectors_->setMinimumSize(kInspectorWidth, 0);
-  inspectors_->setMaximumWidth(is_floating ? QWIDGETSIZE_MAX : kInspectorWidth);
-}
-
 void MainWindow::show_view(int index) {
   view_ = index;
   refresh_view();
@@ -156,7 +117,7 @@ void MainWindow::refresh_view() {
   QWidget* const inspector = is_empty ? nullptr : inspector_of(view);
   const bool has_inspector = inspector != nullptr;
   if (has_inspector) inspectors_->setCurrentWidget(inspector);
-  inspector_dock_->setVisible(has_inspector && actions_->inspector->isChecked());
+  show_inspector(has_inspector && actions_->inspector->isChecked());
   refresh_status();
 }
 
@@ -175,16 +136,13 @@ void MainWindow::refresh_status() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   loader_.cancel();
-  remembered_.set_window(saveGeometry(), saveState());
+  remember_layout();
   QMainWindow::closeEvent(event);
 }
 
-void MainWindow::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::ActivationChange && isActiveWindow() &&
-      remembered_.theme() == ThemeChoice::system && remembered_.is_wanted()) {
-    choose_theme(ThemeChoice::system);
-  }
-  QMainWindow::changeEvent(event);
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  fit_inspector();
 }
 
 }  // namespace foreshard::gui

@@ -26,6 +26,7 @@ class CommandPalette;
 class EmptyPage;
 class HelpOverlay;
 class Inspector;
+class InspectorOverlay;
 class NoticeBar;
 class PartBar;
 class ResultsPanel;
@@ -60,6 +61,8 @@ class MainWindow : public QMainWindow {
 
   void show_view(int index);
   void choose_view(int index);  // and keep it when files are opened
+  // Theme and size of text as they were when the viewer was used last.
+  void take_remembered_appearance();
   // Whether what is shown is not all there yet.
   bool is_busy() const;
 
@@ -77,7 +80,7 @@ class MainWindow : public QMainWindow {
 
  protected:
   void closeEvent(QCloseEvent* event) override;
-  void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
 
@@ -94,6 +97,10 @@ class MainWindow : public QMainWindow {
   void refresh_status();
   void refresh_notice();  // of the current document
   void place_inspector(bool is_floating);
+  void fit_inspector();  // to the window's width
+  void show_inspector(bool shows);
+  void remember_layout();
+  void restore_layout();
   void read_plan(const std::string& path);
   void close_example();
   bool is_of_example(const std::string& path) const;
@@ -134,6 +141,9 @@ class MainWindow : public QMainWindow {
   QStackedWidget* inspectors_ = nullptr;
   Inspector* inspector_ = nullptr;  // the timeline's
   QDockWidget* inspector_dock_ = nullptr;
+  InspectorOverlay* overlay_ = nullptr;
+  bool is_narrow_ = false;           // the overlay has the inspector
+  bool is_inspector_wanted_ = true;  // where there is room for it
   ResultsPanel* results_ = nullptr;
   QDockWidget* results_dock_ = nullptr;
   StatusBar* status_ = nullptr;

@@ -5,6 +5,7 @@
 #include <QFileDialog>
 #include <QPushButton>
 
+#include "gui/paint/style.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/views/inspector/command_palette.hpp"
 #include "gui/views/inspector/help_overlay.hpp"
@@ -25,13 +26,6 @@ namespace foreshard::gui {
 namespace {
 
 constexpr double kTextStep = 0.1;
-
-// Qt 6.4 does not tell the system's scheme: the palette that it began with does.
-ThemeName system_theme() {
-  static const bool is_dark =
-      QApplication::style()->standardPalette().color(QPalette::Window).lightness() < 128;
-  return is_dark ? ThemeName::dark : ThemeName::light;
-}
 
 }  // namespace
 
@@ -120,7 +114,11 @@ void MainWindow::connect_appearance() {
     Appearance::instance().set_less_motion(less);
     remembered_.set_less_motion(less);
   });
-  if (!remembered_.is_wanted()) return;
+  actions_->less_motion->setChecked(appearance.has_less_motion());
+}
+
+void MainWindow::take_remembered_appearance() {
+  Appearance& appearance = Appearance::instance();
   actions_->less_motion->setChecked(remembered_.less_motion());
   appearance.set_less_motion(remembered_.less_motion());
   appearance.set_text_scale(remembered_.text_scale());
@@ -128,9 +126,9 @@ void MainWindow::connect_appearance() {
 }
 
 void MainWindow::choose_theme(ThemeChoice choice) {
-  const ThemeName name = choice == ThemeChoice::light  ? ThemeName::light
-                         : choice == ThemeChoice::dark ? ThemeName::dark
-                                                       : system_theme();
+  const bool is_dark =
+      choice == ThemeChoice::system ? system_is_dark() : choice == ThemeChoice::dark;
+  const ThemeName name = is_dark ? ThemeName::dark : ThemeName::light;
   if (name != theme().name()) Appearance::instance().set_theme(name);
 }
 
@@ -174,7 +172,7 @@ void MainWindow::fit_selection() {
   const auto& id = session_.selection().event();
   if (!id) return;
   const Document& document = *session_.documents().at(static_cast<std::size_t>(id->document));
-  const traces::Event& event = document.trace->events.at(static_cast<std::size_t>(id->event));
+  const traces::Event& event = document.trace->events[static_cast<std::size_t>(id->event)];
   const std::int64_t margin = std::max<std::int64_t>(1, (event.end_ns - event.start_ns) / 10);
   session_.axis().show({event.start_ns - margin, event.end_ns + margin});
 }

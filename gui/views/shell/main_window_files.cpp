@@ -129,7 +129,9 @@ void MainWindow::take(DocumentPtr document) {
 void MainWindow::show_situation(const Document& document) {
   if (is_view_chosen_) return;
   int view = kTimelineView;
-  if (document.kind == traces::RecordingKind::snapshot) view = kMemoryView;
+  const bool has_memory_alone = document.kind == traces::RecordingKind::snapshot ||
+                                document.kind == traces::RecordingKind::event_list;
+  if (has_memory_alone) view = kMemoryView;
   if (session_.documents().size() == 2) view = kCompareView;
   show_view(view);
 }
@@ -152,7 +154,7 @@ void MainWindow::refresh_notice() {
 void MainWindow::ask_for_files() {
   open(QFileDialog::getOpenFileNames(
       this, tr("Open traces"), {},
-      tr("Traces (*.fst *.json *.json.gz *.sqlite *.pickle *.gz);;Plans (*.toml);;All files (*)")));
+      tr("Traces (*.fst *.json *.jsonl *.sqlite *.pickle *.gz);;Plans (*.toml);;All files (*)")));
 }
 
 void MainWindow::ask_for_part() {

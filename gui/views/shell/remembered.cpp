@@ -12,7 +12,7 @@ constexpr int kRecentKept = 12;
 // Of the list of recent files and other keys as they stand in the settings.
 const QLatin1String kRecent("recent"), kTheme("theme"), kTextScale("text_scale"),
     kLessMotion("less_motion"), kCriticalPath("critical_path"), kGeometry("window/geometry"),
-    kLayout("window/layout"), kStarted("started");
+    kLayout("window/layout"), kInspector("window/inspector"), kStarted("started");
 
 QSettings& settings() {
   static QSettings all(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("foreshard"),
@@ -30,9 +30,9 @@ QString marks_key(const Document& document) {
   add(static_cast<std::int64_t>(trace.events.size()));
   add(static_cast<std::int64_t>(trace.memory.size()));
   if (!trace.events.empty()) {
-    for (const traces::Event* event : {&trace.events.front(), &trace.events.back()}) {
-      add(event->start_ns);
-      add(event->end_ns);
+    for (const traces::Event& event : {trace.events.front(), trace.events.back()}) {
+      add(event.start_ns);
+      add(event.end_ns);
     }
   }
   const auto program = trace.metadata.find("program_hash");
@@ -103,6 +103,13 @@ QByteArray Remembered::layout() const {
 void Remembered::set_window(const QByteArray& geometry, const QByteArray& layout) {
   set(kGeometry, geometry);
   set(kLayout, layout);
+}
+
+bool Remembered::shows_inspector() const {
+  return value(kInspector, true).toBool();
+}
+void Remembered::set_shows_inspector(bool shows) {
+  set(kInspector, shows);
 }
 
 std::vector<std::int64_t> Remembered::marks(const Document& document) const {

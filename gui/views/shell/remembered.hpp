@@ -36,6 +36,9 @@ class Remembered {
   QByteArray layout() const;
   void set_window(const QByteArray& geometry, const QByteArray& layout);
 
+  bool shows_inspector() const;
+  void set_shows_inspector(bool shows);
+
   std::vector<std::int64_t> marks(const Document& document) const;
   void set_marks(const Document& document, const std::vector<std::int64_t>& marks);
 

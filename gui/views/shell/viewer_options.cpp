@@ -21,7 +21,8 @@ constexpr const char* kHelp = R"(Usage: foreshard-gui [OPTIONS] [FILE...]
 
 Shows recordings and predictions of FSDP runs: traces (.fst), recordings of
 PyTorch's profiler (JSON, or a folder with one of each rank), Nsight Systems
-exports (SQLite), CUDA memory snapshots, and plans (.toml).
+exports (SQLite), CUDA memory snapshots, allocator event lists (JSON lines),
+and plans (.toml).
 
 Options:
   --view VIEW         begin with timeline, memory, whatif or compare

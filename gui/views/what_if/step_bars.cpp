@@ -12,7 +12,7 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr double kBarsTop = 34, kRowHeight = 66, kLegendHeight = 40;
+constexpr double kFirstBar = 34, kBarHeight = 66, kLegendHeight = 40;
 
 QString name_of(Role role) {
   switch (role) {
@@ -34,7 +34,7 @@ StepBars::StepBars(QWidget* parent) : PaintedWidget(parent) {
 
 QSize StepBars::sizeHint() const {
   const auto rows = static_cast<double>(std::clamp<std::size_t>(variants_.size(), 1, 5));
-  return {400, static_cast<int>(kBarsTop + kRowHeight * rows + kLegendHeight)};
+  return {400, static_cast<int>(kFirstBar + kBarHeight * rows + kLegendHeight)};
 }
 
 void StepBars::set_variants(std::vector<Variant> variants) {
@@ -124,11 +124,11 @@ void StepBars::paintEvent(QPaintEvent*) {
   }
   const double scale = longest > 0 ? (width() - 2) / longest : 1;
   if (is_stale_) painter.setOpacity(0.55);
-  double top = kBarsTop;
+  double top = kFirstBar;
   for (const Variant& variant : variants_) {
-    if (top + kRowHeight > height() - kLegendHeight + 1) break;
+    if (top + kBarHeight > height() - kLegendHeight + 1) break;
     paint_variant(painter, variant, top, scale);
-    top += kRowHeight;
+    top += kBarHeight;
   }
   if (longest > 0) paint_legend(painter, top);
 }

@@ -54,7 +54,8 @@ TEST_F(CpuDeviceTest, LaunchesKeepWhatTheyWereIssuedWith) {
 }
 
 TEST_F(CpuDeviceTest, RefusesWhatNoKernelComputesWhenItIsIssued) {
-  CpuDevice device(run_, 0, fsdp2_streams(), 1, KernelTable());
+  const KernelTable no_kernels;
+  CpuDevice device(run_, 0, fsdp2_streams(), 1, no_kernels);
   const CostKey key = key_of(Operator::matmul);
   EXPECT_THROW(device.launch(Stream::compute, 0, {key, {}, {}}), std::logic_error);
 }

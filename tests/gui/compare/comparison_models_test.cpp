@@ -118,9 +118,9 @@ TEST(TraceComparison, SaysWhatMatchesAndWhy) {
 
 TEST(TraceComparison, CountsWhatOnlyOneSideHas) {
   tests::TwoRuns runs = tests::two_runs();
-  for (traces::Event& event : runs.candidate.events) {
+  runs.candidate.events.update_all([&](traces::Event& event) {
     if (runs.candidate.strings[event.stable_key] == "k/3") event.stable_key = 0;
-  }
+  });
   EXPECT_TRUE(comparison(runs).words.detail.endsWith(QStringLiteral(
       "11 of 13 events of a step match by key; 1 are only measured, 1 only predicted.")));
 }
@@ -149,7 +149,7 @@ TEST(Alignment, ByInstructionUnitsBeginTogether) {
 
 TEST(TraceComparison, OfTracesWithoutStepsKeysOrEventsSaysSo) {
   tests::TwoRuns runs = tests::two_runs();
-  for (traces::Event& event : runs.candidate.events) event.stable_key = 0;
+  runs.candidate.events.update_all([](traces::Event& event) { event.stable_key = 0; });
   runs.candidate.steps.clear();
   const TraceComparison keyless = comparison(runs);
   EXPECT_TRUE(keyless.step.pairs.empty());

@@ -98,10 +98,10 @@ TEST_F(InspectorTest, SaysWhereAPredictedTimeComesFromWithItsBand) {
   EXPECT_FALSE(bar()->isVisible()) << "of a measured event";
   EXPECT_TRUE(inspector_.selection_panel().content().cost_text.isEmpty());
   traces::Trace predicted = trace();
-  for (traces::Event& event : predicted.events) {
+  predicted.events.update_all([](traces::Event& event) {
     event.cost_source = CostSource::fitted;
     event.cost_error = 0.1F;
-  }
+  });
   session_.replace(0, make_document(std::move(predicted), Source::predicted, {}, {}));
   select("reduce_scatter");
   EXPECT_TRUE(bar()->isVisible());

@@ -30,7 +30,7 @@ class SearchTest : public testing::Test {
   }
 
   const traces::Trace& trace() const { return *session_.current()->trace; }
-  const traces::Event& event(std::int32_t n) const {
+  traces::Event event(std::int32_t n) const {
     return trace().events[static_cast<std::size_t>(n)];
   }
   const std::vector<EventIndex>& found() const { return search_.result()->hits.events(); }

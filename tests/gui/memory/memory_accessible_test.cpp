@@ -48,7 +48,7 @@ TEST_F(MemoryAccessible, TheMapIsItsPoolsAndTheSelectedBlock) {
   EXPECT_TRUE(name(table, 0).startsWith(QStringLiteral("pool ")));
   EXPECT_TRUE(name(table, 0).contains(QStringLiteral(" reserved, ")));
   const auto state = view.memory()->states().after(curve().events(*view.sample()));
-  const auto* block = state.tally.device_blocks().begin()->second;
+  const auto block = state.tally.device_blocks().begin()->second;
   view.map().select(block);
   ASSERT_EQ(table.childCount(), pools + 1);
   EXPECT_TRUE(name(table, pools).contains(exact_bytes(block->bytes)));

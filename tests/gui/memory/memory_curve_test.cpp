@@ -156,7 +156,7 @@ TEST(DeviceTimes, AnAllocationStandsWhereTheNextKernelStarts) {
   // at its end.
   EXPECT_EQ(device_times(trace, trace.memory),
             (std::vector<std::int64_t>{1010, 1010, 1020, 1025, 1025}));
-  for (auto& event : trace.memory) event.instruction = -1;
+  trace.memory.update_all([](traces::MemoryEvent& event) { event.instruction = -1; });
   EXPECT_TRUE(device_times(trace, trace.memory).empty());
 }
 

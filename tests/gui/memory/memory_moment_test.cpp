@@ -28,7 +28,7 @@ TEST(AllocatorStates, AnyMomentIsWhatReplayingFromTheBeginningGives) {
   for (const std::size_t count : {0u, 1u, 777u, 9000u, 20000u, 31234u, 1u << 30}) {
     AllocatorState naive;
     const std::size_t events = std::min(count, trace->memory.size());
-    for (std::size_t n = 0; n < events; ++n) naive.apply(trace->memory[n]);
+    for (std::size_t n = 0; n < events; ++n) naive.apply(trace->memory.pointer_to(n));
     const AllocatorState found = states.after(count);
     EXPECT_EQ(found.tally.levels(), naive.tally.levels());
     EXPECT_EQ(found.tally.device_blocks(), naive.tally.device_blocks());
@@ -39,15 +39,17 @@ TEST(AllocatorStates, AnyMomentIsWhatReplayingFromTheBeginningGives) {
 
 TEST(AllocatorState, GivesBackTheMiddleOfASegment) {
   AllocatorState state;
+  traces::MemoryEventList events;
   traces::MemoryEvent event;
   event.action = traces::MemoryAction::segment_alloc;
   event.address = 100;
   event.bytes = 100;
-  state.apply(event);
+  events.push_back(event);
   event.action = traces::MemoryAction::segment_free;
   event.address = 130;
   event.bytes = 20;
-  state.apply(event);
+  events.push_back(event);
+  for (auto at = events.begin(); at != events.end(); ++at) state.apply(at);
   ASSERT_EQ(state.segments.size(), 2u);
   EXPECT_EQ(state.segments.at(100).bytes, 30);
   EXPECT_EQ(state.segments.at(150).bytes, 50);

@@ -151,13 +151,13 @@ TEST_F(MemoryViewTest, ShiftDragMarksARangeAndEscapeClearsIt) {
 
 TEST_F(MemoryViewTest, ABlockOfTheMapIsSelectedByAClick) {
   show_random();
-  const auto* live = view.memory()
+  const auto live = view.memory()
                          ->states()
                          .after(curve().events(*view.sample()))
                          .tally.device_blocks()
                          .begin()
                          ->second;
-  const QRectF box = view.map().box_of(*live);
+  const QRectF box = view.map().box_of(live);
   ASSERT_FALSE(box.isEmpty());
   QTest::mouseClick(&view.map(), Qt::LeftButton, {}, box.center().toPoint());
   ASSERT_NE(view.map().selected(), nullptr);

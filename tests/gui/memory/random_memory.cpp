@@ -45,11 +45,12 @@ class RandomAllocator {
       }
       const std::int64_t bytes = (1 + below(8)) * kBlock;
       add(MemoryAction::alloc, address, bytes);
-      describe(trace_.memory.back());
+      trace_.memory.update_last([&](MemoryEvent& event) { describe(event); });
       live_[address] = trace_.memory.back();
     } else if (!waiting_[address]) {
       add(MemoryAction::free_requested, address, block->second.bytes);
-      trace_.memory.back().category = block->second.category;
+      trace_.memory.update_last(
+          [&](MemoryEvent& event) { event.category = block->second.category; });
       waiting_[address] = true;
       if (below(3) > 0) complete(address);
     } else {

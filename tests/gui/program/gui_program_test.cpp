@@ -94,5 +94,47 @@ TEST_F(GuiProgram, TakesKeysAndEndsOnSigterm) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
 }
 
+// From the first start with nothing kept to the second one, by the keys that the help names.
+TEST_F(GuiProgram, SomebodyNewFindsTheirWay) {
+  if (shell("command -v Xvfb && command -v xdotool").status != 0) {
+    GTEST_SKIP() << "Xvfb or xdotool is not installed";
+  }
+  const Outcome outcome = shell(R"(
+    Xvfb -displayfd 3 -screen 0 1600x1000x24 3>display 2>/dev/null &
+    server=$!
+    trap 'kill $server' EXIT
+    until [[ -s display ]]; do sleep 0.05; done
+    export DISPLAY=:$(cat display)
+    window_called() {  # until there is one
+      for n in {1..300}; do
+        window=$(xdotool search --onlyvisible --name "$1" 2>/dev/null | head -n 1)
+        [[ -n $window ]] && xdotool windowfocus "$window" 2>/dev/null && return
+        kill -0 $viewer || exit 3
+        sleep 0.1
+      done
+      echo "no window is called $1" >&2; exit 4
+    }
+    "$VIEWER" & viewer=$!
+    window_called 'predicted.fst.gz - Foreshard'; echo example
+    xdotool key question sleep 0.3 key Escape
+    xdotool key ctrl+shift+p sleep 0.3 type 'dark theme'
+    xdotool sleep 0.3 key Return
+    for key in ctrl+2 ctrl+3 ctrl+4 ctrl+1 F4 ctrl+j ctrl+plus; do xdotool key $key sleep 0.2; done
+    xdotool key ctrl+o; window_called 'Open traces'
+    xdotool type "$SAMPLES/run.fst.gz"; xdotool key Return
+    window_called '^run.fst.gz - Foreshard'; echo opened
+    kill -TERM $viewer; wait $viewer || exit 5
+    cat foreshard/viewer.ini
+    "$VIEWER" & viewer=$!
+    window_called '^Foreshard$'; echo empty
+    kill -TERM $viewer; wait $viewer
+  )");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* words : {"example\n", "opened\n", "empty\n", "theme=dark", "text_scale=1.1",
+                            "inspector=false", "run.fst.gz"}) {
+    EXPECT_NE(outcome.out.find(words), std::string::npos) << words << '\n' << outcome.out;
+  }
+}
+
 }  // namespace
 }  // namespace foreshard::gui

@@ -15,9 +15,9 @@ using LoaderTest = ShellTest;
 // Some 300,000 events.
 traces::Trace large_trace() {
   traces::Trace trace = traces::sample_trace();
-  const std::vector<traces::Event> events = trace.events;
+  const traces::EventList events = trace.events;
   for (int n = 0; n < 17'000; ++n) {
-    trace.events.insert(trace.events.end(), events.begin(), events.end());
+    trace.events.append(events.begin(), events.end());
   }
   traces::sort(trace);
   return trace;

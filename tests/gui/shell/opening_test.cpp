@@ -3,6 +3,7 @@
 #include <QMimeData>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <filesystem>
 
 #include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/notice_bar.hpp"
@@ -39,6 +40,33 @@ TEST_F(Opening, ASnapshotShowsMemory) {
   MainWindow window;
   open(window, sample("snapshot.pickle"));
   EXPECT_EQ(window.current_view()->title(), QStringLiteral("Memory"));
+}
+
+TEST_F(Opening, AnAllocatorsEventListShowsMemory) {
+  MainWindow window;
+  open(window, sample("history.jsonl.gz"));
+  EXPECT_EQ(window.current_view()->title(), QStringLiteral("Memory"));
+  ASSERT_EQ(window.session().documents().size(), 1U);
+  EXPECT_FALSE(window.session().current()->trace->memory.empty());
+}
+
+TEST_F(Opening, TheSameFileUnderTwoPathsIsOneDocument) {
+  MainWindow window;
+  const std::string path = write_trace("a.fst");
+  std::filesystem::create_symlink(path, folder_.path("b.fst"));
+  for (const std::string& name : {path, folder_.path("./a.fst"), folder_.path("b.fst")}) {
+    open(window, name);
+    EXPECT_EQ(window.session().documents().size(), 1U) << name;
+  }
+  window.open(QStringList{QString::fromStdString(path), QString::fromStdString(path)});
+  wait(window);
+  EXPECT_EQ(window.session().documents().size(), 1U);
+}
+
+TEST_F(Opening, DocumentsTellTheirModel) {
+  MainWindow window;
+  open(window, sample("run.fst.gz"));
+  EXPECT_EQ(window.session().current()->detail, QStringLiteral("llama · 2 ranks"));
 }
 
 TEST_F(Opening, AFolderOfRanksIsOneDocument) {

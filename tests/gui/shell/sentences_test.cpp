@@ -72,16 +72,16 @@ TEST(Sentences, DroppedRecordsMakeIdleTimeDoubtful) {
 
 TEST(Sentences, CostsAreToldByTheirShareOfTheTime) {
   traces::Trace trace = traces::sample_trace();
-  for (traces::Event& event : trace.events) {
+  trace.events.update_all([&](traces::Event& event) {
     if (trace.lanes[static_cast<std::size_t>(event.lane)].device) {
       event.cost_source = event.step < 3 ? CostSource::measured : CostSource::fitted;
     }
-  }
+  });
   EXPECT_EQ(text(status_of(*shown(trace)).back().text), "Costs: 66.7 % measured, 33.3 % fitted");
   EXPECT_EQ(status_of(*shown(trace)).back().state, Role::ok);
-  for (traces::Event& event : trace.events) {
+  trace.events.update_all([](traces::Event& event) {
     if (event.cost_source != CostSource::none) event.cost_source = CostSource::modelled;
-  }
+  });
   trace.metadata["data_sheet"] = "H100 SXM";
   EXPECT_EQ(text(status_of(*shown(trace)).back().text),
             "Costs: all modelled from the data sheet of H100 SXM");
@@ -99,7 +99,7 @@ TEST(Sentences, ProgressHasPercentAndSize) {
 
 TEST(Sentences, FilesThatAreNoTracesAreNamedWithWhatIsOpened) {
   const auto error = traces::wrong_kind("/somewhere/notes.json", traces::RecordingKind::nsys,
-                                        traces::every_trace().expected);
+                                        traces::every_recording().expected);
   EXPECT_EQ(
       text(error_text(error.value())),
       "notes.json is no trace: it is an Nsight Systems export (SQLite). Foreshard opens .fst, "

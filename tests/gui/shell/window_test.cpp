@@ -1,7 +1,9 @@
 // The window's views, keys, theme and what it remembers.
 #include <QDockWidget>
+#include <QKeyEvent>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QSignalSpy>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
@@ -10,10 +12,13 @@
 #include "gui/views/inspector/help_overlay.hpp"
 #include "gui/views/inspector/search_field.hpp"
 #include "gui/views/shell/empty_page.hpp"
+#include "gui/views/shell/inspector_overlay.hpp"
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/top_bar.hpp"
 #include "gui/views/shell/view_tabs.hpp"
 #include "gui/views/shell/window_actions.hpp"
+#include "gui/views/timeline/timeline_canvas.hpp"
+#include "gui/views/timeline/timeline_view.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
 
 namespace foreshard::gui {
@@ -56,7 +61,12 @@ TEST_F(Window, TheAxisIsAsWideAsTheViewThatIsShown) {
   EXPECT_NE(timeline, memory);  // their lanes begin at different places
   EXPECT_EQ(width_in(kTimelineView), timeline);
   width_in(kMemoryView);
-  window_.resize(1400, 900);  // the hidden view is laid out too
+  QSignalSpy changes(&window_.session().axis(), &TimeAxis::changed);
+  QKeyEvent fold(QEvent::KeyPress, Qt::Key_Space, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window_.timeline().canvas(), &fold);  // lays out the hidden view
+  EXPECT_EQ(changes.count(), 0);
+  EXPECT_EQ(window_.session().axis().width(), memory);
+  window_.resize(1400, 900);
   EXPECT_NEAR(window_.session().axis().width(), memory - 200, 2);
   EXPECT_NEAR(width_in(kTimelineView), timeline - 200, 2);
 }
@@ -110,6 +120,36 @@ TEST_F(Window, F4AndCtrlJShowAndHideTheDocks) {
   EXPECT_TRUE(dock("inspector").isFloating());
 }
 
+TEST_F(Window, BelowTwelveHundredPixelsTheInspectorLiesOverTheView) {
+  open(window_, write_trace());
+  auto* overlay = window_.findChild<InspectorOverlay*>();
+  ASSERT_NE(overlay, nullptr);
+  EXPECT_FALSE(overlay->isVisible());
+  window_.resize(1100, 800);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !dock("inspector").isVisible(); }, kSecondsMs));
+  EXPECT_FALSE(overlay->isVisible());  // until it is wanted
+  EXPECT_TRUE(
+      QTest::qWaitFor([&] { return window_.centralWidget()->width() == 1100; }, kSecondsMs));
+  QTest::keyClick(&window_, Qt::Key_F4);
+  EXPECT_TRUE(overlay->isVisible());
+  EXPECT_EQ(window_.centralWidget()->width(), 1100);
+  EXPECT_EQ(overlay->geometry().right(), window_.centralWidget()->geometry().right());
+  EXPECT_EQ(overlay->height(), window_.centralWidget()->height());
+  window_.choose_view(kMemoryView);
+  EXPECT_TRUE(overlay->isVisible());
+  overlay->setFocus();
+  QTest::keyClick(overlay, Qt::Key_Escape);
+  EXPECT_FALSE(overlay->isVisible());
+  window_.resize(1400, 800);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return dock("inspector").isVisible(); }, kSecondsMs));
+  EXPECT_EQ(dock("inspector").width(), 320);
+}
+
+TEST_F(Window, IsNeverSmallerThanItsViewsNeed) {
+  window_.resize(300, 200);
+  EXPECT_EQ(window_.size(), QSize(1000, 640));
+}
+
 TEST_F(Window, QuestionMarkAndCtrlShiftPOpenTheLists) {
   QTest::keyClick(&window_, Qt::Key_Question, Qt::ShiftModifier);
   auto* help = window_.findChild<HelpOverlay*>();
@@ -135,6 +175,22 @@ TEST_F(Window, ThemeAndTextChange) {
   for (int n = 0; n < 9; ++n) QTest::keyClick(&window_, Qt::Key_Minus, Qt::ControlModifier);
   EXPECT_NEAR(Appearance::instance().text_scale(), 0.8, 1e-9);
   window_.actions().usual->trigger();
+}
+
+TEST_F(Window, AThemeThatWasAskedForStaysThroughActivationAndNewWindows) {
+  QTemporaryDir settings;
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
+  MainWindow window(true);
+  window.take_remembered_appearance();
+  EXPECT_FALSE(theme().is_dark());
+  Appearance::instance().set_theme(ThemeName::dark);
+  window.show();
+  window.activateWindow();
+  EXPECT_TRUE(QTest::qWaitForWindowActive(&window));
+  EXPECT_TRUE(theme().is_dark());
+  const MainWindow another(true);
+  EXPECT_TRUE(theme().is_dark());
+  Appearance::instance().set_theme(ThemeName::light);
 }
 
 TEST_F(Window, NoticesTakeNoRoomOnceTheyAreClosed) {
@@ -175,6 +231,28 @@ TEST_F(Window, SomethingIsRememberedOfEachTrace) {
   EXPECT_EQ(window.session().selection().marks(), (std::vector<std::int64_t>{1000, 2000}));
   EXPECT_FALSE(Remembered(true).recent_files().isEmpty());
   EXPECT_TRUE(Remembered(false).recent_files().isEmpty());
+}
+
+TEST_F(Window, AnInspectorThatWasHiddenStaysSo) {
+  QTemporaryDir settings;
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
+  const std::string path = write_trace();
+  {
+    MainWindow window(true);
+    window.resize(1500, 900);
+    window.show();
+    open(window, path);
+    window.actions().inspector->trigger();
+    window.actions().results->trigger();
+    window.close();
+  }
+  MainWindow window(true);
+  window.show();
+  open(window, path);
+  EXPECT_FALSE(window.actions().inspector->isChecked());
+  EXPECT_FALSE(window.findChild<QDockWidget*>(QStringLiteral("inspector"))->isVisible());
+  EXPECT_TRUE(window.actions().results->isChecked());
+  EXPECT_TRUE(window.findChild<QDockWidget*>(QStringLiteral("results"))->isVisible());
 }
 
 }  // namespace

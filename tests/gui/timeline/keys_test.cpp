@@ -180,11 +180,11 @@ TEST_F(TimelineKeys, CChangesWhatColoursMean) {
 
 TEST_F(TimelineKeys, CComesToCostSourcesWithALegend) {
   traces::Trace predicted = small_run();
-  for (traces::Event& event : predicted.events) {
-    if (event.lane != 1) continue;
+  predicted.events.update_all([](traces::Event& event) {
+    if (event.lane != 1) return;
     event.cost_source =
         event.step == 1 && event.start_ns < us(520) ? CostSource::modelled : CostSource::measured;
-  }
+  });
   session_.replace(0, make_document(std::move(predicted), Source::predicted, {}, {}));
   axis().show({0, us(1000)});
   for (int n = 0; n < 3; ++n) key(Qt::Key_C);
@@ -235,7 +235,7 @@ TEST_F(TimelineKeys, AssistiveTechnologySeesLanesAndTheSelection) {
 TEST_F(TimelineKeys, ADocumentMayBeReplacedByAShorterOne) {
   selection().select(EventId{0, event("reduce_scatter", "layers.0", 2)});
   traces::Trace shorter = small_run();
-  shorter.events.resize(4);
+  shorter.events.truncate(4);
   session_.replace(0, make_document(std::move(shorter), Source::measured, {}, {}));
   settle();
   EXPECT_FALSE(selection().event());

@@ -88,13 +88,15 @@ TEST(Card, RatesAreRelativeToWhatTheDeviceCanDo) {
 TEST(Card, SaysWhereAPredictedTimeComesFromAndHowSureItIs) {
   traces::Trace trace = *tests::random_events(1, 3, 8);
   ASSERT_GE(trace.events.size(), 3u);
-  for (traces::Event& event : trace.events) {
+  trace.events.update_all([](traces::Event& event) {
     event.end_ns = event.start_ns + 1000;
     event.cost_source = CostSource::none;
-  }
-  trace.events[1].cost_source = CostSource::fitted;
-  trace.events[1].cost_error = 0.1F;  // 1.65 of it: 16.5 %
-  trace.events[2].cost_source = CostSource::modelled;
+  });
+  trace.events.update(1, [](traces::Event& event) {
+    event.cost_source = CostSource::fitted;
+    event.cost_error = 0.1F;  // 1.65 of it: 16.5 %
+  });
+  trace.events.update(2, [](traces::Event& event) { event.cost_source = CostSource::modelled; });
   const LaneSet lanes(std::make_shared<const traces::Trace>(std::move(trace)));
   EXPECT_TRUE(card_of(lanes, 0, false).cost.isEmpty());
   const Card fitted = card_of(lanes, 1, false);

@@ -11,7 +11,7 @@
 namespace foreshard::gui {
 namespace {
 
-const traces::Event& event_at(const LaneSet& lanes, EventIndex event) {
+traces::Event event_at(const LaneSet& lanes, EventIndex event) {
   return lanes.trace().events[static_cast<std::size_t>(event)];
 }
 

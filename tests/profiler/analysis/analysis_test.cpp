@@ -155,9 +155,12 @@ TEST(CostSources, AreSummedBestFirst) {
   t.event(0, 0, EventKind::compute, 0, 10).event(0, 0, EventKind::compute, 10, 40);
   EXPECT_TRUE(analyse(t.trace).cost_sources.empty()) << "of a measured trace";
   t.event(0, 1, EventKind::communication, 50, 150).event(0, -1, EventKind::host, 200, 900);
-  t.trace.events[1].cost_source = CostSource::modelled;  // 10 ns
-  t.trace.events[2].cost_source = CostSource::measured;  // 30 ns
-  t.trace.events[3].cost_source = CostSource::modelled;  // 100 ns
+  const auto set_source = [&](std::size_t n, CostSource source) {
+    t.trace.events.update(n, [&](traces::Event& event) { event.cost_source = source; });
+  };
+  set_source(1, CostSource::modelled);  // 10 ns
+  set_source(2, CostSource::measured);  // 30 ns
+  set_source(3, CostSource::modelled);  // 100 ns
   const auto sources = analyse(t.trace).cost_sources;
   ASSERT_EQ(sources.size(), 2u);
   EXPECT_EQ(sources[0].source, CostSource::measured);
@@ -183,7 +186,7 @@ TEST(SteadySteps, AreTheThirdToTheLast) {
   EXPECT_EQ(steady_step_time(t.trace), 120);  // of 110, the slower rank's, and 130
   HandMadeTrace interrupted = t;
   interrupted.memory(0, MemoryAction::out_of_memory, 850, 0, 1);
-  interrupted.trace.memory.back().step = 4;
+  interrupted.trace.memory.update_last([](traces::MemoryEvent& e) { e.step = 4; });
   EXPECT_EQ(steady_steps(interrupted.trace), std::vector<std::int32_t>{3});
   t.trace.metadata["unknown_costs"] = "3";  // of a prediction that lacked some
   EXPECT_EQ(steady_step_time(t.trace), 0);

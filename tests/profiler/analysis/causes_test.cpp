@@ -63,7 +63,7 @@ TEST(Launches, OfOurOwnAreJoinedByStepAndInstruction) {
   HandMadeTrace t;
   t.event(0, -1, EventKind::host, 0, 5).event(0, 0, EventKind::compute, 10, 20);
   t.event(0, -1, EventKind::host, 20, 25, 2).event(0, 0, EventKind::compute, 30, 40, 2);
-  for (traces::Event& e : t.trace.events) e.instruction = 7;
+  t.trace.events.update_all([](traces::Event& e) { e.instruction = 7; });
   const Launches launches(t.trace);
   for (std::size_t i = 0; i < t.trace.events.size(); ++i) {
     const traces::Event& e = t.trace.events[i];

@@ -195,9 +195,9 @@ TEST(ReportSentences, NameWhatIsExposedAndWhoIsLate) {
     t.event(rank, 0, EventKind::compute, 0, 100);
     t.event(rank, 1, EventKind::communication, rank == 0 ? 100 : 160, 200, 1, "all_gather");
   }
-  for (traces::Event& e : t.trace.events) {
+  t.trace.events.update_all([&](traces::Event& e) {
     if (e.kind == EventKind::communication) e.unit = t.trace.strings.intern("model.layers.0");
-  }
+  });
   std::string text;
   for (const std::string& sentence : report_sentences(analyse(t.trace))) text += sentence;
   EXPECT_NE(text.find("all_gather of model.layers.0"), std::string::npos) << text;

@@ -142,11 +142,11 @@ HostCosts host_after(int products, const std::string& device = kDevice) {
   for (int n = 0; n < products; ++n) {
     const std::int64_t at = n * 100'000;
     out.add(0, EventKind::host, at, at + 9000, &kProduct, 0);
-    out.trace.events.back().instruction = 2 * n;
+    out.trace.events.update_last([&](Event& e) { e.instruction = 2 * n; });
     out.add(1, EventKind::compute, at + 12'000, at + 17'000, &kProduct, 0);
-    out.trace.events.back().instruction = 2 * n;
+    out.trace.events.update_last([&](Event& e) { e.instruction = 2 * n; });
     out.add(0, EventKind::host_wait, at + 10'000, at + 24'000, nullptr, 0);
-    out.trace.events.back().instruction = 2 * n + 1;
+    out.trace.events.update_last([&](Event& e) { e.instruction = 2 * n + 1; });
   }
   return costs_of(out.trace)->engine().host;
 }
@@ -325,7 +325,7 @@ TEST(Accelerator, ACollectiveTakesWhatItsLastArriverTakes) {
 
 TEST(Accelerator, OfSomeRanksTheQuickestMeetingsCount) {
   traces::Trace trace = gathers(8, 8);
-  std::erase_if(trace.events, [](const Event& event) { return event.lane != 0; });
+  erase_if(trace.events, [](const Event& event) { return event.lane != 0; });
   trace.lanes.resize(1);
   const auto costs = costs_of(trace);
   // Rank 0 is last in meetings 0 and 8; those are of the first and the third size.

@@ -90,14 +90,14 @@ Trace recording(const Made& made, unsigned seed = 1) {
   const auto stretch = [&](std::int64_t& ns) {
     ns = std::llround(static_cast<double>(ns) * made.slowness);
   };
-  for (Event& event : trace.events) {
+  trace.events.update_all([&](Event& event) {
     stretch(event.start_ns);
     stretch(event.end_ns);
     const bool is_task =
         is_device_work(event.kind) || event.kind == traces::EventKind::host_compute;
-    if (!is_task) continue;
+    if (!is_task) return;
     event.cpu_ns = std::llround(static_cast<double>(event.end_ns - event.start_ns) * noise(random));
-  }
+  });
   std::int64_t later = 0;
   for (traces::Step& step : trace.steps) {
     stretch(step.start_ns);
@@ -207,15 +207,18 @@ TEST(FitOfRuns, ARecordingGivenTwiceCountsOnce) {
   for (std::size_t id = a.strings.size(); id-- > 1;) {
     copy.strings.intern(a.strings[static_cast<traces::StringId>(id)]);
   }
-  for (Event& event : copy.events) {
+  copy.events.update_all([&](Event& event) {
     event.cost_key = copy.strings.intern(a.strings[event.cost_key]);
     event.name = copy.strings.intern(a.strings[event.name]);
     event.start_ns += 1000;
     event.end_ns += 1000;
-  }
+  });
   for (traces::Step& step : copy.steps) step.start_ns += 1000, step.end_ns += 1000;
   copy.metadata["command"] = "another";
-  std::reverse(copy.events.begin(), copy.events.end());
+  const traces::EventList reversed = copy.events;
+  for (std::size_t n = 0; n < reversed.size(); ++n) {
+    copy.events.set(n, reversed[reversed.size() - 1 - n]);
+  }
   const auto again = fit({{"a.fst", &a}, {"b.fst", &b}, {"b.fst", &b}, {"copy.fst", &copy}});
   ASSERT_TRUE(once && again);
   EXPECT_EQ(again->table.calibration.size(), 2U);

@@ -182,8 +182,10 @@ TEST(Fit, GroupsOfRanksThatWereNotRecordedMayHaveWaited) {
     for (const int lane : {2, 5}) {
       run.add(lane, EventKind::communication, all_gather(1024, 2), i * 1'000'000,
               i < 3 ? 10'000 : 20'000);
-      run.trace.events.back().cpu_ns = -1;
-      run.trace.events.back().instruction = i;
+      run.trace.events.update_last([&](Event& e) {
+        e.cpu_ns = -1;
+        e.instruction = i;
+      });
     }
   }
   const auto result = fit({{"run.fst", &run.trace}});
@@ -219,8 +221,9 @@ TEST(Fit, TellsIssuesOfFarRanksApart) {
       const std::int64_t at = i * 1'000'000 + first * 100'000;
       run.add(first, EventKind::host, key, at, 1000);
       run.add(first + 1, EventKind::compute, key, at + 3000, 5000);
-      for (Event* event : {&run.trace.events.back(), &run.trace.events.end()[-2]}) {
-        event->instruction = i;
+      for (const std::size_t back : {1u, 2u}) {
+        run.trace.events.update(run.trace.events.size() - back,
+                                [&](Event& event) { event.instruction = i; });
       }
     }
   }

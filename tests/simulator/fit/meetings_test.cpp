@@ -2,6 +2,7 @@
 #include "simulator/fit/meetings.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -24,14 +25,15 @@ struct FakeRanks {
     event.end_ns = end;
     event.cost_key = 1;
     event.instruction = instruction;
-    trace.events.push_back(event);
+    events.push_back(event);
   }
 
   std::vector<Meeting> meetings(std::int64_t size, std::int64_t ranks = 1) const {
-    return meetings_of(trace, ranks, 0, [=](const Event&) { return size; });
+    return meetings_of(trace, events, ranks, 0, [=](const Event&) { return size; });
   }
 
   traces::Trace trace;
+  std::vector<Event> events;
 };
 
 std::int64_t shortest(const Meeting& meeting) {

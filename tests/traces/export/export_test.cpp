@@ -56,7 +56,7 @@ TEST(ChromeExport, CountersFollowTheAllocator) {
 TEST(ChromeExport, EscapesWhateverANameHolds) {
   Trace trace = sample_trace();
   const std::string nasty("quote\" back\\slash \n\t\x01 ü € 😀 \xff\xC0\xAF\xED\xA0\x80", 41);
-  for (Event& e : trace.events) e.name = trace.strings.intern(nasty);
+  trace.events.update_all([&](Event& e) { e.name = trace.strings.intern(nasty); });
   const auto json = chrome(trace);
   for (const auto& e : json["traceEvents"]) {
     if (e["ph"] != "X") continue;
@@ -92,10 +92,12 @@ TEST(Export, IsTheSameInEveryLocale) {
 
 TEST(CsvExport, QuotesWhatMustBe) {
   Trace trace = sample_trace();
-  trace.events.resize(1);
-  trace.events[0].name = trace.strings.intern("a,\"b\"\nc");
-  trace.events[0].cost_source = CostSource::fitted;
-  trace.events[0].cost_error = 0.5F;
+  trace.events.truncate(1);
+  trace.events.update(0, [&](Event& e) {
+    e.name = trace.strings.intern("a,\"b\"\nc");
+    e.cost_source = CostSource::fitted;
+    e.cost_error = 0.5F;
+  });
   std::ostringstream out;
   write_events_csv(trace, out);
   EXPECT_EQ(out.str(),
@@ -107,8 +109,9 @@ TEST(CsvExport, QuotesWhatMustBe) {
 TEST(CsvExport, HoldsOnlyWhatPandasReads) {
   Trace trace = sample_trace();
   trace.events.clear();
-  trace.memory.resize(1);
-  trace.memory[0].stack = trace.strings.intern(std::string("a\nü\xff\0b", 7));
+  trace.memory.truncate(1);
+  trace.memory.update(
+      0, [&](MemoryEvent& e) { e.stack = trace.strings.intern(std::string("a\nü\xff\0b", 7)); });
   trace.metadata = {{"model", "{\"a\": 1}"}};
   std::ostringstream out;
   write_memory_csv(trace, out);
@@ -124,7 +127,7 @@ TEST(CsvExport, HoldsOnlyWhatPandasReads) {
 
 TEST(CsvExport, HasEveryChangeOfMemory) {
   Trace trace = sample_trace();
-  std::erase_if(trace.memory, [](const MemoryEvent& e) { return e.rank != 1 || e.step > 1; });
+  erase_if(trace.memory, [](const MemoryEvent& e) { return e.rank != 1 || e.step > 1; });
   std::ostringstream out;
   write_memory_timeline_csv(trace, out);
   EXPECT_EQ(out.str(),

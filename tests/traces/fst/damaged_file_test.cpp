@@ -14,9 +14,8 @@ namespace {
 
 Trace large_trace() {
   Trace trace = sample_trace();
-  const std::vector<Event> events = trace.events;
-  for (int i = 0; i < 300; ++i)
-    trace.events.insert(trace.events.end(), events.begin(), events.end());
+  const EventList events = trace.events;
+  for (int i = 0; i < 300; ++i) trace.events.append(events.begin(), events.end());
   sort(trace);
   return trace;
 }

@@ -23,11 +23,15 @@ TEST(FstFile, ReadsBackWhatWasWritten) {
   const TemporaryFolder folder;
   const std::string path = folder.path("Läufe, 100% #1?.fst");
   Trace trace = sample_trace();
-  trace.events.back().correlation = 77;
-  trace.events.back().kind = EventKind::runtime;
-  trace.events.back().cost_source = CostSource::fitted;
-  trace.events.back().cost_error = 0.12F;
-  trace.memory.back().stack = trace.strings.intern("inner model.py:7\nouter train.py:9");
+  trace.events.update_last([](Event& e) {
+    e.correlation = 77;
+    e.kind = EventKind::runtime;
+    e.cost_source = CostSource::fitted;
+    e.cost_error = 0.12F;
+  });
+  trace.memory.update_last([&](MemoryEvent& e) {
+    e.stack = trace.strings.intern("inner model.py:7\nouter train.py:9");
+  });
   ASSERT_TRUE(write_fst(path, trace));
   EXPECT_EQ(folder.entries(), 1u) << "one portable file";
   const auto read = read_fst(path);
@@ -61,7 +65,7 @@ TEST(FstFile, WritesInPartsWhatItReadsWhole) {
     writer->append(std::span(&event, 1));
     ASSERT_TRUE(writer->commit(event.end_ns));
   }
-  writer->append(trace.memory);
+  for (const MemoryEvent& event : trace.memory) writer->append(std::span(&event, 1));
   writer->append(trace.steps);
   writer->drop("ring full", 1);
   writer->drop("ring full", 2);
@@ -229,23 +233,23 @@ TEST(FstFile, MergesThePartsOfSeveralProcesses) {
     part.metadata["processes"] = "2";
     part.metadata["process"] = std::to_string(process);
     part.dropped.clear();
-    std::erase_if(part.events, [&](const Event& e) { return e.lane / 2 != process; });
-    std::erase_if(part.memory, [&](const MemoryEvent& e) { return e.rank != process; });
+    erase_if(part.events, [&](const Event& e) { return e.lane / 2 != process; });
+    erase_if(part.memory, [&](const MemoryEvent& e) { return e.rank != process; });
     std::erase_if(part.steps, [&](const Step& s) { return s.rank != process; });
     part.lanes.assign(trace.lanes.begin() + 2 * process, trace.lanes.begin() + 2 * process + 2);
     // The second process began to count 5 us later, on the same clock.
     const std::int64_t later = process * 5000;
     part.metadata["clock_id"] = "a boot";
     part.metadata["clock_origin_ns"] = std::to_string(1'000'000'000 + later);
-    for (Event& e : part.events) {
+    part.events.update_all([&](Event& e) {
       e.lane %= 2;
       e.start_ns -= later;
       e.end_ns -= later;
-    }
-    for (MemoryEvent& e : part.memory) {
+    });
+    part.memory.update_all([&](MemoryEvent& e) {
       e.lane %= 2;
       e.time_ns -= later;
-    }
+    });
     for (Step& s : part.steps) {
       s.start_ns -= later;
       s.end_ns -= later;

@@ -36,7 +36,7 @@ TEST_F(Part, HasTheEventsOfItsStepsAlone) {
   const auto part = read_fst(path(), {.steps = StepRange{2, 3}});
   ASSERT_TRUE(part) << part.error().text();
   Trace expected = whole;
-  std::erase_if(expected.events, [](const Event& event) { return event.step < 2; });
+  erase_if(expected.events, [](const Event& event) { return event.step < 2; });
   std::erase_if(expected.steps, [](const Step& step) { return step.step < 2; });
   ASSERT_EQ(part->events.size(), expected.events.size());
   for (std::size_t n = 0; n < expected.events.size(); ++n) {
@@ -87,13 +87,14 @@ TEST_F(Part, BeginsWithTheMemoryThatIsStillThere) {
   MemoryTally of_whole, of_part;
   std::size_t next = 0;
   const auto before = [](const MemoryEvent& event) { return event.step < 1; };
-  while (before(part->memory[next])) of_part.apply(part->memory[next++]);
-  for (const MemoryEvent& event : whole.memory) {
+  while (before(part->memory[next])) of_part.apply(part->memory.pointer_to(next++));
+  for (auto at = whole.memory.begin(); at != whole.memory.end(); ++at) {
+    const MemoryEvent event = *at;
     if (event.step == 2) break;
-    of_whole.apply(event);
+    of_whole.apply(at);
     if (before(event)) continue;
     EXPECT_EQ(part->memory[next].address, event.address);
-    of_part.apply(part->memory[next++]);
+    of_part.apply(part->memory.pointer_to(next++));
     ASSERT_EQ(of_part.levels(), of_whole.levels()) << event.time_ns;
   }
   EXPECT_EQ(next, part->memory.size());
@@ -140,9 +141,9 @@ TEST_F(Part, OfATraceWithoutStepsThereIsNone) {
 
 TEST_F(Part, ReadingStopsWhereItIsAsked) {
   Trace trace = sample_trace();
-  const std::vector<Event> events = trace.events;
+  const EventList events = trace.events;
   for (int n = 0; n < 6000; ++n) {
-    trace.events.insert(trace.events.end(), events.begin(), events.end());
+    trace.events.append(events.begin(), events.end());
   }
   sort(trace);
   ASSERT_TRUE(write_fst(path(), trace));

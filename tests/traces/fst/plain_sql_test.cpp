@@ -14,8 +14,10 @@ class PlainSql : public testing::Test {
  protected:
   void SetUp() override {
     Trace trace = sample_trace();
-    trace.events.back().cost_source = CostSource::modelled;
-    trace.events.back().cost_error = 0.25F;
+    trace.events.update_last([](Event& event) {
+      event.cost_source = CostSource::modelled;
+      event.cost_error = 0.25F;
+    });
     ASSERT_TRUE(write_fst(folder_.path("a.fst"), trace));
     ASSERT_EQ(sqlite3_open(folder_.path("a.fst").c_str(), &database_), SQLITE_OK);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -40,7 +41,7 @@ Trace busy_trace() {
     std::vector<std::int64_t> clock(5, 0);  // of the rank's lanes
     std::vector<MemoryEvent> held;
     const auto add = [&](std::int32_t lane, EventKind kind, StringId name, std::int64_t pause,
-                         std::int64_t duration, std::int32_t step) -> Event& {
+                         std::int64_t duration, std::int32_t step) {
       std::int64_t& now = clock[static_cast<std::size_t>(lane)];
       Event e;
       e.lane = rank * 5 + lane;
@@ -50,27 +51,30 @@ Trace busy_trace() {
       e.start_ns = now + pause;
       now = e.end_ns = e.start_ns + duration;
       trace.events.push_back(e);
-      return trace.events.back();
     };
     for (std::int32_t step = 1; step <= 3; ++step) {
       for (int i = 0; i < 60; ++i) {
         const std::int64_t pause = below(10) == 0 ? below(4 * kGap) : below(2000);
         add(1, EventKind::compute, numbered("kernel ", below(14)), pause, 1 + below(50'000), step);
         clock[2] = std::max(clock[2], clock[1] - below(30'000));
-        add(2, EventKind::compute, numbered("kernel ", below(14)), 0, 1 + below(9000), step)
-            .cost_source = i % 3 == 0 ? CostSource::fitted : CostSource::modelled;
+        add(2, EventKind::compute, numbered("kernel ", below(14)), 0, 1 + below(9000), step);
+        trace.events.update_last([&](Event& e) {
+          e.cost_source = i % 3 == 0 ? CostSource::fitted : CostSource::modelled;
+        });
         const EventKind host = below(2) == 0 ? EventKind::host : EventKind::host_wait;
         add(0, host, numbered("call ", below(9)), below(3000), 1 + below(60'000), step);
         if (i % 5 == 0) {
           add(3, EventKind::communication, text("all_gather"), below(30'000), 1 + below(90'000),
-              step)
-              .unit = numbered("layers.", i / 20);
+              step);
+          trace.events.update_last([&](Event& e) { e.unit = numbered("layers.", i / 20); });
         }
         if (i % 7 == 0) {
-          Event& e = add(4, EventKind::communication, text("reduce_scatter"), below(9000),
-                         1 + below(200'000), step);
-          e.unit = numbered("layers.", i / 20);
-          e.stable_key = numbered("reduce/", i);
+          add(4, EventKind::communication, text("reduce_scatter"), below(9000), 1 + below(200'000),
+              step);
+          trace.events.update_last([&](Event& e) {
+            e.unit = numbered("layers.", i / 20);
+            e.stable_key = numbered("reduce/", i);
+          });
         }
         MemoryEvent m;
         m.rank = rank;
@@ -261,7 +265,7 @@ TEST_F(Queries, LongIdleGaps) {
     EXPECT_EQ(whole(rows[i][0]), gap.rank);
     EXPECT_EQ(from_ms(rows[i][1]), gap.from);
     EXPECT_EQ(std::llround(std::stod(rows[i][2]) * 1e3), gap.length);
-    const Event* longest = nullptr;  // on the rank's only thread
+    std::optional<Event> longest;  // on the rank's only thread
     std::int64_t most = 0;
     for (const Event& e : trace_.events) {
       if (e.lane != gap.rank * 5) continue;
@@ -269,11 +273,11 @@ TEST_F(Queries, LongIdleGaps) {
           std::min(e.end_ns, gap.from + gap.length) - std::max(e.start_ns, gap.from);
       if (common > most) {
         most = common;
-        longest = &e;
+        longest = e;
       }
     }
-    EXPECT_EQ(rows[i][4], longest == nullptr ? "NULL" : trace_.strings[longest->name]);
-    EXPECT_EQ(rows[i][3], longest == nullptr ? "NULL" : name(longest->kind));
+    EXPECT_EQ(rows[i][4], !longest ? "NULL" : trace_.strings[longest->name]);
+    EXPECT_EQ(rows[i][3], !longest ? "NULL" : name(longest->kind));
   }
 }
 

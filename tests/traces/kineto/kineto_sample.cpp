@@ -1,5 +1,7 @@
 #include "tests/traces/kineto/kineto_sample.hpp"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -72,16 +74,15 @@ Trace import_text(const std::string& content, const ImportOptions& options) {
   return std::move(traces->front());
 }
 
-const Event& event_named(const Trace& trace, const std::string& name) {
-  static const Event kNothing;
-  const Event* found = nullptr;
+Event event_named(const Trace& trace, const std::string& name) {
+  std::optional<Event> found;
   for (const Event& event : trace.events) {
     if (trace.strings[event.name] != name) continue;
-    EXPECT_EQ(found, nullptr) << "two events are called " << name;
-    found = &event;
+    EXPECT_FALSE(found) << "two events are called " << name;
+    found = event;
   }
-  EXPECT_NE(found, nullptr) << "no event is called " << name;
-  return found == nullptr ? kNothing : *found;
+  EXPECT_TRUE(found) << "no event is called " << name;
+  return found.value_or(Event());
 }
 
 }  // namespace foreshard::traces

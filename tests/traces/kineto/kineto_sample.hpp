@@ -26,6 +26,6 @@ std::string write_gzip(const TemporaryFolder& folder, const std::string& name,
 Trace import_text(const std::string& content, const ImportOptions& options = {});
 
 // The only event of that name.
-const Event& event_named(const Trace& trace, const std::string& name);
+Event event_named(const Trace& trace, const std::string& name);
 
 }  // namespace foreshard::traces

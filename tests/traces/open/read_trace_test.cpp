@@ -11,7 +11,9 @@
 #include "traces/allocator/trace_history.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/memory_tally.hpp"
 #include "traces/open/recording_kind.hpp"
+#include "traces/snapshot/history_trace.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -104,11 +106,60 @@ TEST(ReadTrace, TellsHowFarItIs) {
   EXPECT_EQ(last, bytes);
 }
 
+TEST(ReadTrace, AnEventListHasMemoryAlone) {
+  EXPECT_FALSE(read_trace(kSampleFolder + "history.jsonl.gz"));
+  const auto recorded = read_trace(kSampleFolder + "history.jsonl.gz", {}, every_recording());
+  ASSERT_TRUE(recorded) << recorded.error().text();
+  EXPECT_TRUE(recorded->events.empty());
+  EXPECT_TRUE(recorded->dropped.empty());
+  EXPECT_EQ(recorded->metadata.at("predicted"), "0");
+  MemoryTally tally;
+  std::int64_t peak = 0;
+  for (const MemoryEvent& event : recorded->memory) {
+    EXPECT_TRUE(tally.apply(event)) << event.time_ns;
+    peak = std::max(peak, tally.levels().reserved);
+  }
+  const auto history = read_allocator_history(kSampleFolder + "history.jsonl.gz");
+  ASSERT_TRUE(history);
+  EXPECT_EQ(peak, recorded_figures(*history).peak_reserved);
+  EXPECT_EQ(recorded->memory.front().time_ns, 0);
+  EXPECT_GT(recorded->memory.back().time_ns, 0);
+}
+
+TEST(ReadTrace, LabelsOfAnEventListTellOwnersAndSteps) {
+  const std::string list =
+      "{\"settings\":{},\"streams\":[\"compute\",\"all_gather\"],\"initial_segments\":[]}\n"
+      "{\"action\":\"segment_alloc\",\"addr\":4194304,\"size\":2097152,\"stream\":\"compute\"}\n"
+      "{\"action\":\"alloc\",\"addr\":4194304,\"size\":1000,\"stream\":\"compute\",\"step\":0,"
+      "\"phase\":\"setup\",\"category\":\"parameters\",\"owner\":\"norm\",\"instruction\":2}\n"
+      "{\"action\":\"free_requested\",\"addr\":4194304,\"size\":1000,\"stream\":\"compute\","
+      "\"step\":1,\"phase\":\"forward\",\"instruction\":5}\n"
+      "{\"action\":\"free_completed\",\"addr\":4194304,\"size\":1000,\"stream\":\"compute\"}\n";
+  const auto labelled = parse_labelled_history(list, "list.jsonl");
+  ASSERT_TRUE(labelled) << labelled.error().text();
+  const Trace trace = trace_of(*labelled, "list.jsonl");
+  ASSERT_EQ(trace.memory.size(), 4U);
+  const MemoryEvent &alloc = trace.memory[1], &free = trace.memory[2], &done = trace.memory[3];
+  EXPECT_EQ(alloc.bytes, 1024);
+  EXPECT_EQ(alloc.requested, 1000);
+  EXPECT_EQ(trace.strings[alloc.category], "parameters");
+  EXPECT_EQ(trace.strings[free.owner], "norm");
+  EXPECT_EQ(trace.strings[free.phase], "forward");
+  EXPECT_EQ(done.step, 1);
+  EXPECT_EQ(done.time_ns, 3000);  // no times: a microsecond from one to the next
+  ASSERT_EQ(trace.steps.size(), 1U);
+  EXPECT_EQ(trace.steps[0].start_ns, 2000);
+  EXPECT_EQ(trace.metadata.at("predicted"), "1");
+  EXPECT_EQ(trace.strings[trace.lanes[0].name], "compute");
+}
+
 TEST(ReadTrace, StopsWhateverTheKind) {
   std::stop_source stop;
   stop.request_stop();
-  for (const char* name : {"run.fst.gz", "drawn_gpu", "drawn_gpu.sqlite", "snapshot.pickle"}) {
-    const auto read = read_trace(kSampleFolder + name, {.stop = stop.get_token()});
+  for (const char* name :
+       {"run.fst.gz", "drawn_gpu", "drawn_gpu.sqlite", "snapshot.pickle", "history.jsonl.gz"}) {
+    const auto read =
+        read_trace(kSampleFolder + name, {.stop = stop.get_token()}, every_recording());
     ASSERT_FALSE(read) << name;
     EXPECT_NE(read.error().message.find("stopped"), std::string::npos) << read.error().text();
   }
