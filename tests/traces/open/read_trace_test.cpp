@@ -115,8 +115,8 @@ TEST(ReadTrace, AnEventListHasMemoryAlone) {
   EXPECT_EQ(recorded->metadata.at("predicted"), "0");
   MemoryTally tally;
   std::int64_t peak = 0;
-  for (const MemoryEvent& event : recorded->memory) {
-    EXPECT_TRUE(tally.apply(event)) << event.time_ns;
+  for (auto event = recorded->memory.begin(); event != recorded->memory.end(); ++event) {
+    EXPECT_TRUE(tally.apply(event)) << event->time_ns;
     peak = std::max(peak, tally.levels().reserved);
   }
   const auto history = read_allocator_history(kSampleFolder + "history.jsonl.gz");
