@@ -69,10 +69,10 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"executor/communication", "executor/cpu", "executor/data", "profiler/record",
       "models/lowering"}},
 
-    {"gui/models/base", {"traces"}},
+    {"gui/models/base", {"models/program", "traces"}},
     {"gui/models/timeline",
-     {"gui/models/base", "simulator/costs", "profiler/analysis", "traces", "models/plan",
-      "models/program"}},
+     {"gui/models/base", "simulator/costs", "profiler/analysis", "traces", "models/hardware",
+      "models/plan", "models/program"}},
     {"gui/models/memory",
      {"gui/models/base", "simulator/predict", "profiler/analysis", "profiler/replay", "traces",
       "traces/allocator", "traces/snapshot", "models/allocator", "models/program"}},

@@ -28,6 +28,7 @@
 //   end_reason                      why the run ended where it was not its last step
 //   unknown_costs                   of a prediction: operations per step without a known cost;
 //                                   times of such a prediction are not meaningful
+//   data_sheet                      of a prediction: the machine whose data sheet modelled costs are from
 //   device_memory_bytes             what each rank's allocator may take of its device
 //   step_time_low_ns,               within which a measured step lies with 90 %, of a prediction
 //   step_time_high_ns

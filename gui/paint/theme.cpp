@@ -53,6 +53,10 @@ constexpr std::array<Token, static_cast<std::size_t>(Role::kCount)> kTokens{{
     {Role::memory_temporaries, 0xF0A94A, 0xECA842},
     {Role::memory_inputs, 0x4A525D, 0x767D87},
     {Role::memory_workspaces, 0x9AA1AB, 0x3F464F},
+    {Role::cost_measured, 0x0F5548, 0x0C5546},
+    {Role::cost_fitted, 0x7BDDCA, 0xA3E0CF},
+    {Role::cost_modelled, 0xE9A83A, 0xE8A53A},
+    {Role::cost_unknown, 0xEB5940, 0xE4533D},
 }};
 
 QColor mixed(QColor a, QColor b, double share_of_b) {

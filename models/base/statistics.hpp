@@ -8,6 +8,9 @@
 
 namespace foreshard {
 
+// Half the width that holds 90 % of a normal distribution, in standard deviations.
+constexpr double kNinetyPercent = 1.65;
+
 // The middle of the values in their order, the mean of the two middle ones (rounded towards the
 // smaller) where their number is even; zero where there are none.
 template <typename Number>

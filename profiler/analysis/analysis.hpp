@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,7 @@ struct OperatorTotal {
   std::int64_t total_ns = 0;
   std::int64_t self_ns = 0;  // less the operators that it called on its host thread
   std::int64_t shortest_ns = 0, longest_ns = 0;
+  std::set<CostSource> cost_sources;  // of a prediction: where its times come from
 };
 
 // The events of a prediction whose time comes from one source.

@@ -71,6 +71,7 @@ std::vector<OperatorTotal> operator_totals(const traces::Trace& trace) {
     total.longest_ns = std::max(total.longest_ns, ns);
     total.shortest_ns = total.count == 0 ? ns : std::min(total.shortest_ns, ns);
     ++total.count;
+    if (e.cost_source != CostSource::none) total.cost_sources.insert(e.cost_source);
     total.total_ns = bounded_sum(total.total_ns, ns);
     total.self_ns = bounded_sum(total.self_ns, is_host ? self[i] : ns);
   }

@@ -118,6 +118,9 @@ class AcceleratorCosts final : public CostModel {
   int ranks_per_node() const override {
     return machine_ == nullptr ? ranks_per_node_ : machine_->ranks_per_node();
   }
+  std::string data_sheet() const override {
+    return machine_ == nullptr ? "" : machine_->data_sheet();
+  }
   double band() const override { return table_.band; }
 
   std::string unknown_device() const override {

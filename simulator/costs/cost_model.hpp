@@ -65,6 +65,8 @@ class CostModel {
   virtual std::optional<OutsideMemory> outside_allocator(const RankProgram&) const { return {}; }
   // The device that has no data sheet here, so that what was not measured is unknown; "": none.
   virtual std::string unknown_device() const { return ""; }
+  // The machine whose data sheet answers what nothing else does; "": none of the catalogue.
+  virtual std::string data_sheet() const { return ""; }
   virtual int ranks_per_node() const = 0;
 
   // A step all of whose costs were measured takes predicted x (1 +- band) with a probability of

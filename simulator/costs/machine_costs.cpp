@@ -62,6 +62,7 @@ class MachineCosts final : public CostModel {
   std::optional<OutsideMemory> outside_allocator(const RankProgram& program) const override {
     return outside_memory(nccl_, program, ranks_per_node_);
   }
+  std::string data_sheet() const override { return machine_.name; }
   int ranks_per_node() const override { return ranks_per_node_; }
   double band() const override { return kMachineBand; }
 

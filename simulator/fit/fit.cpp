@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/base/figures.hpp"
+#include "models/base/statistics.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/fit/fit_band.hpp"
 #include "simulator/fit/fit_samples.hpp"
@@ -197,7 +198,6 @@ void hold_out(const Runs& runs, const Speeds& speeds, std::size_t left_out, Cali
   // What the costs' own errors add to the table's band.
   const auto high = static_cast<double>(prediction.step_time_high.count());
   const double half_width = high / predicted - 1;
-  constexpr double kNinetyPercent = 1.65;  // of a normal distribution, in standard deviations
   result.held_out_doubt =
       std::sqrt(std::max(0.0, half_width * half_width - table.band * table.band)) / kNinetyPercent;
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "models/base/figures.hpp"
+#include "models/base/statistics.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/program/unrolled.hpp"
 #include "simulator/predict/chosen_costs.hpp"
@@ -62,6 +63,7 @@ class Predictor {
         report_time();
       }
       if (result_.cost_sources.unknown > 0) warn_of_unknown_costs();
+      result_.data_sheet = costs_->data_sheet();
       const auto warnings = costs_->warnings();
       result_.warnings.insert(result_.warnings.end(), warnings.begin(), warnings.end());
     }
@@ -275,7 +277,6 @@ class Predictor {
       unsure[static_cast<std::size_t>(operator_of(c))] += ns * first.costs.errors[c];
     }
     if (total <= 0) return costs_->band();
-    constexpr double kNinetyPercent = 1.65;  // of a normal distribution, in standard deviations
     double squares = costs_->band() * costs_->band();
     for (const double part : unsure) {
       const double share = kNinetyPercent * part / total;

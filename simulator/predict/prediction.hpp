@@ -105,6 +105,7 @@ struct Prediction {
   AllocatorRules allocator;
   std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
   SourceCounts cost_sources;
+  std::string data_sheet;  // the machine whose data sheet answers what no recording does; "": none
   Nanoseconds prediction_time{0};  // from the parsed inputs to this answer
   std::vector<std::string> warnings;
 

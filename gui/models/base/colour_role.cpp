@@ -54,6 +54,16 @@ Role role_of_category(std::string_view category) {
   return find(table, category, Role::memory_temporaries);
 }
 
+Role role_of_cost_source(CostSource source) {
+  switch (source) {
+    case CostSource::measured: return Role::cost_measured;
+    case CostSource::fitted: return Role::cost_fitted;
+    case CostSource::modelled: return Role::cost_modelled;
+    case CostSource::unknown: return Role::cost_unknown;
+    default: return Role::host;
+  }
+}
+
 EventColour colour_of_operator(std::string_view name, std::string_view phase) {
   if (is_copy_of(name, "all_gather")) return {Role::all_gather, Tint::copy};
   if (is_copy_of(name, "reduce_scatter")) return {Role::reduce_scatter, Tint::copy};

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "models/program/cost_source.hpp"
+
 namespace foreshard::gui {
 
 enum class Role : std::uint8_t {
@@ -54,6 +56,12 @@ enum class Role : std::uint8_t {
   memory_temporaries,
   memory_inputs,
   memory_workspaces,
+
+  // Where the time of a prediction comes from:
+  cost_measured,
+  cost_fitted,
+  cost_modelled,
+  cost_unknown,
   kCount
 };
 
@@ -69,6 +77,8 @@ enum class Tint : std::uint8_t {
 Role role_of_phase(std::string_view phase);
 // Of a category of memory ("activations"); `memory_temporaries` of any other.
 Role role_of_category(std::string_view category);
+// `host` of what no cost model was asked for.
+Role role_of_cost_source(CostSource source);
 // Of a device event: collectives, copies of parameters and gradients and copies to the host have
 // colours of their own, kernels that of their phase.
 struct EventColour {

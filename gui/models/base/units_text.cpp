@@ -57,6 +57,12 @@ Figure rate_figure(double bytes_per_s) {
   return in_unit(bytes_per_s, steps);
 }
 
+Figure flops_figure(double operations) {
+  static constexpr std::array<Step, 5> steps{
+      {{1e15, "PFLOP"}, {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1e6, "MFLOP"}, {1e3, "kFLOP"}}};
+  return in_unit(operations, steps);
+}
+
 Figure count_figure(std::int64_t count) {
   QString digits = QString::number(std::abs(count));
   for (qsizetype at = digits.size() - 3; at > 0; at -= 3) digits.insert(at, QLatin1Char(','));

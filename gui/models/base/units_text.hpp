@@ -16,6 +16,7 @@ Figure time_figure(double ns);                                // s, ms, us or ns
 Figure bytes_figure(std::int64_t bytes);                      // GiB, MiB, KiB or B
 QString round_bytes_text(std::int64_t bytes);                 // "10 GiB", for what is round
 Figure rate_figure(double bytes_per_s);                       // TB/s, GB/s, MB/s: decimal
+Figure flops_figure(double operations);                       // TFLOP, GFLOP: decimal
 Figure count_figure(std::int64_t count);                      // 77,166
 QString percent_text(double fraction, int decimals = 1);      // "2.0 %"
 QString signed_text(const Figure& figure, bool is_negative);  // "+3.0 ms", "−3.0 ms"

@@ -1,5 +1,8 @@
 #include "gui/models/comparison/causes.hpp"
 
+#include <map>
+#include <utility>
+
 #include "profiler/report/short_names.hpp"
 
 namespace foreshard::gui {
@@ -22,6 +25,11 @@ std::vector<Cause> causes_of(const profiler::Comparison& comparison) {
                         one.candidate_ns});
     }
   }
+  std::map<std::pair<std::string, std::string>, std::set<CostSource>> sources;
+  for (const profiler::OperatorTotal& one : comparison.candidate.operators) {
+    sources[{one.name, one.category}] = one.cost_sources;
+  }
+  for (Cause& cause : causes) cause.cost_sources = sources[{cause.name, cause.category}];
   std::vector<std::string> names;
   for (const Cause& cause : causes) names.push_back(cause.name);
   names = profiler::short_names(names, 40);

@@ -4,6 +4,7 @@
 
 #include <QString>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Cause {
   std::string category;                            // "compute", "communication", ...
   double baseline_count = 0, candidate_count = 0;  // of events in a steady step of all ranks
   std::int64_t baseline_ns = 0, candidate_ns = 0;  // of them together
+  std::set<CostSource> cost_sources{};             // of the candidate, where it is a prediction
 
   std::int64_t difference_ns() const { return candidate_ns - baseline_ns; }
 };

@@ -32,6 +32,37 @@ bool is_empty(const Document& document) {
   return document.trace->events.empty() && document.trace->memory.empty();
 }
 
+// `share`: "94.9 %", or "all".
+QString cost_share(CostSource source, const QString& share, const traces::Metadata& metadata) {
+  switch (source) {
+    case CostSource::measured: return tr("%1 measured").arg(share);
+    case CostSource::fitted: return tr("%1 fitted").arg(share);
+    case CostSource::unknown: return tr("%1 unknown").arg(share);
+    default: break;
+  }
+  const auto sheet = metadata.find("data_sheet");
+  if (sheet == metadata.end()) return tr("%1 modelled").arg(share);
+  return tr("%1 modelled from the data sheet of %2").arg(share, text_of(sheet->second));
+}
+
+// By the time of the work that each source answers for.
+Statement cost_statement(const Document& document) {
+  const auto& sources = document.analysis->cost_sources;
+  double total_ns = 0;
+  bool is_sure = true;
+  for (const profiler::CostSourceTotal& one : sources) {
+    total_ns += static_cast<double>(one.total_ns);
+    is_sure &= one.source == CostSource::measured || one.source == CostSource::fitted;
+  }
+  QStringList parts;
+  for (const profiler::CostSourceTotal& one : sources) {
+    const double share = static_cast<double>(one.total_ns) / std::max(total_ns, 1.0);
+    parts << cost_share(one.source, sources.size() == 1 ? tr("all") : percent_text(share),
+                        document.trace->metadata);
+  }
+  return {is_sure ? Role::ok : Role::warn, tr("Costs: %1").arg(parts.join(QStringLiteral(", ")))};
+}
+
 std::int64_t start_of(const traces::Trace& trace) {
   const auto first = std::min_element(
       trace.events.begin(), trace.events.end(),
@@ -181,13 +212,7 @@ std::vector<Statement> status_of(const Document& document) {
     all.push_back({Role::warn, tr("%1 operations a step of unknown duration: times mean little")
                                    .arg(count_figure(document.analysis->unknown_costs).text())});
   }
-  if (document.run != nullptr) {
-    const simulator::SourceCounts& costs = document.run->prediction.cost_sources;
-    all.push_back({costs.modelled > 0 ? Role::warn : Role::ok,
-                   tr("Costs: %1 measured, %2 fitted, %3 modelled")
-                       .arg(count_figure(costs.measured).text(), count_figure(costs.fitted).text(),
-                            count_figure(costs.modelled).text())});
-  }
+  if (!document.analysis->cost_sources.empty()) all.push_back(cost_statement(document));
   return all;
 }
 

@@ -3,10 +3,14 @@
 #include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
+#include <cmath>
 
+#include "gui/models/base/cost_words.hpp"
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/timeline/bus_bandwidth.hpp"
+#include "gui/models/timeline/device_limits.hpp"
 #include "gui/models/timeline/row_text.hpp"
+#include "models/base/statistics.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "traces/intervals.hpp"
@@ -88,7 +92,14 @@ void add_collective(const LaneSet& lanes, const Event& event, int rank, Card& ca
   }
 }
 
-void add_work(const traces::Trace& trace, const Event& event, Card& card) {
+// "612.3 TFLOP/s, 62 % of peak". More than the memory can do comes from the caches.
+QString of_peak(const QString& rate, double achieved, double peak) {
+  if (peak <= 0) return rate;
+  if (achieved > peak) return words("%1, above the data sheet's").arg(rate);
+  return words("%1, %2 of peak").arg(rate, percent_text(achieved / peak, 0));
+}
+
+void add_work(const traces::Trace& trace, const Event& event, int rank, Card& card) {
   const double seconds = static_cast<double>(event.end_ns - event.start_ns) * 1e-9;
   CostKey key;
   const bool has_key = parse_cost_key(trace.strings[event.cost_key], key);
@@ -97,19 +108,37 @@ void add_work(const traces::Trace& trace, const Event& event, Card& card) {
     return;
   }
   const double operations = flops(key), bytes = bytes_moved(key);
-  if (simulator::is_arithmetic(key.op) && operations > 0) {
-    card.facts.push_back({words("FLOPs"), QString::number(operations / 1e9, 'g', 4) + words(" G")});
+  const bool is_arithmetic = simulator::is_arithmetic(key.op) && operations > 0;
+  const bool on_device = event.kind != EventKind::host_compute;
+  const std::optional<Machine> machine = on_device ? machine_of(trace, rank) : std::nullopt;
+  const double peak_flops = machine ? machine->peak_flops(key.dtype) : 0;
+  const double peak_bytes = machine ? machine->memory_bandwidth : 0;
+  if (is_arithmetic) {
+    card.facts.push_back({words("FLOPs"), flops_figure(operations).text()});
     if (seconds > 0) {
       card.facts.push_back(
-          {words("Achieved"),
-           QString::number(operations / seconds / 1e12, 'g', 4) + words(" TFLOP/s")});
+          {words("Achieved"), of_peak(flops_figure(operations / seconds).text() + words("/s"),
+                                      operations / seconds, peak_flops)});
     }
   }
   if (bytes > 0) {
     card.facts.push_back({words("Bytes"), bytes_figure(static_cast<std::int64_t>(bytes)).text()});
-    if (seconds > 0)
-      card.facts.push_back({words("Memory rate"), rate_figure(bytes / seconds).text()});
+    if (seconds > 0) {
+      card.facts.push_back({words("Memory rate"), of_peak(rate_figure(bytes / seconds).text(),
+                                                          bytes / seconds, peak_bytes)});
+    }
   }
+  if (peak_flops > 0 && peak_bytes > 0 && bytes > 0) {
+    const bool computes = is_arithmetic && operations / peak_flops > bytes / peak_bytes;
+    card.facts.push_back({words("Bound by"), computes ? words("arithmetic") : words("memory")});
+  }
+}
+
+std::optional<Interval> band_of(const Event& event) {
+  if (event.cost_error <= 0 || event.end_ns <= event.start_ns) return std::nullopt;
+  const auto ns = static_cast<double>(event.end_ns - event.start_ns);
+  const double half = kNinetyPercent * static_cast<double>(event.cost_error);
+  return Interval{std::llround(ns * std::max(0.0, 1 - half)), std::llround(ns * (1 + half))};
 }
 
 void add_links(const LaneSet& lanes, EventIndex index, Card& card) {
@@ -137,7 +166,7 @@ void add_links(const LaneSet& lanes, EventIndex index, Card& card) {
 
 }  // namespace
 
-Card card_of(const LaneSet& lanes, EventIndex index, bool is_predicted, bool with_links) {
+Card card_of(const LaneSet& lanes, EventIndex index, bool with_links) {
   const traces::Trace& trace = lanes.trace();
   const Event& event = trace.events[static_cast<std::size_t>(index)];
   const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
@@ -151,29 +180,33 @@ Card card_of(const LaneSet& lanes, EventIndex index, bool is_predicted, bool wit
   card.place = place.join(QStringLiteral(" · "));
   card.duration = duration_text(event.end_ns - event.start_ns);
   const std::int64_t origin = origin_of(trace, event, lane.rank);
-  card.times = QStringLiteral("%1 – %2").arg(duration_text(event.start_ns - origin),
-                                             duration_text(event.end_ns - origin));
+  card.times = range_text({event.start_ns - origin, event.end_ns - origin});
   card.facts.push_back({lane.device ? words("Stream") : words("Thread"),
                         QString::fromStdString(trace.strings[lane.name])});
   if (event.kind == EventKind::communication) {
     add_collective(lanes, event, lane.rank, card);
   } else {
-    add_work(trace, event, card);
+    add_work(trace, event, lane.rank, card);
   }
   if (event.cpu_ns >= 0)
     card.facts.push_back({words("Processor time"), duration_text(event.cpu_ns)});
-  if (is_predicted && event.cost_key != 0)
-    card.cost = words("Predicted from the costs of this machine");
-  if (is_predicted && event.cost_key == 0 && lane.device) card.cost = words("No cost is known");
+  card.cost_source = cost_source_word(event.cost_source);
+  card.cost = cost_source_sentence(event.cost_source);
+  card.band = band_of(event);
   if (with_links) add_links(lanes, index, card);
   card.key = QString::fromStdString(trace.strings[event.stable_key]);
   return card;
+}
+
+QString range_text(const traces::Interval& range) {
+  return QStringLiteral("%1 – %2").arg(duration_text(range.start_ns), duration_text(range.end_ns));
 }
 
 QString Card::text() const {
   QStringList lines{name, place, QStringLiteral("%1 (%2)").arg(duration, times)};
   for (const CardFact& fact : facts) lines << fact.label + QStringLiteral(": ") + fact.value;
   if (!cost.isEmpty()) lines << cost;
+  if (band) lines << words("90 %: %1").arg(range_text(*band));
   for (const CardLink& link : links) {
     lines << QStringLiteral("%1 %2 (%3)").arg(link.label, link.name, link.value);
   }

@@ -30,15 +30,18 @@ struct Card {
   QString duration;
   QString times;  // "314.75 – 316.92 ms", from its step's start
   std::vector<CardFact> facts;
-  QString cost;  // where its duration comes from, in words; empty of measured ones
+  QString cost_source;                   // "modelled"; empty of what no cost model was asked for
+  QString cost;                          // the same in a sentence
+  std::optional<traces::Interval> band;  // that holds its duration with 90 %, where one is known
   std::vector<CardLink> links;
   QString key;  // stable key
 
   QString text() const;  // for the clipboard and for screen readers
 };
 
-// `is_predicted`: of a prediction, whose times are not measured. The facts of links cost a search through
-// the rank's streams; a hover card does without them.
-Card card_of(const LaneSet& lanes, EventIndex event, bool is_predicted, bool with_links);
+// The facts of links cost a search through the rank's streams; a hover card does without them.
+Card card_of(const LaneSet& lanes, EventIndex event, bool with_links);
+
+QString range_text(const traces::Interval& range);  // "314.75 – 316.92 ms"
 
 }  // namespace foreshard::gui

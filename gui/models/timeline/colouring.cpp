@@ -32,6 +32,9 @@ Colouring::Colouring(const traces::Trace& trace, ColourBy by) : trace_(&trace), 
   of_unit_.resize(trace.strings.size(), 0);
   of_phase_.resize(trace.strings.size(), 0);
   exposed_ = add({.colour = {Role::warn}});
+  for (std::size_t source = 0; source < of_source_.size(); ++source) {
+    of_source_[source] = add({.colour = {role_of_cost_source(static_cast<CostSource>(source))}});
+  }
 
   std::set<traces::StringId> units, phases;
   std::vector<std::uint64_t> pairs;  // in the order of their first event
@@ -98,7 +101,7 @@ CategoryId Colouring::category(const Row& row, std::size_t item) const {
   }
   if (by_ == ColourBy::unit) return of_unit(row.unit(item));
   const traces::Event& event = trace_->events[static_cast<std::size_t>(row.event(item))];
-  if (by_ == ColourBy::cost_source) return event.cost_key == 0 ? 0 : exposed_;
+  if (by_ == ColourBy::cost_source) return of_source_[static_cast<std::size_t>(event.cost_source)];
   const auto known = of_event_.find(name_and_phase(event.name, event.phase));
   return known == of_event_.end() ? 0 : known->second;
 }

@@ -2,6 +2,7 @@
 // category a fill; pyramids count in categories.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -46,6 +47,7 @@ class Colouring {
   std::vector<CategoryId> of_unit_;                         // by string
   std::unordered_map<std::uint64_t, CategoryId> of_event_;  // by name and phase
   std::vector<CategoryId> of_phase_;                        // by string
+  std::array<CategoryId, static_cast<std::size_t>(CostSource::kCount)> of_source_{};
   CategoryId exposed_ = 0;
 };
 

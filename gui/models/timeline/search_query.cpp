@@ -58,15 +58,25 @@ struct Prefix {
   const char* text;
   Field field;
 };
-constexpr std::array<Prefix, 9> kPrefixes{{{"name:", Field::name},
-                                           {"unit:", Field::unit},
-                                           {"phase:", Field::phase},
-                                           {"lane:", Field::lane},
-                                           {"rank:", Field::rank},
-                                           {"dur>", Field::longer},
-                                           {"dur<", Field::shorter},
-                                           {"bytes>", Field::larger},
-                                           {"bytes<", Field::smaller}}};
+constexpr std::array<Prefix, 10> kPrefixes{{{"name:", Field::name},
+                                            {"unit:", Field::unit},
+                                            {"phase:", Field::phase},
+                                            {"lane:", Field::lane},
+                                            {"cost:", Field::cost},
+                                            {"rank:", Field::rank},
+                                            {"dur>", Field::longer},
+                                            {"dur<", Field::shorter},
+                                            {"bytes>", Field::larger},
+                                            {"bytes<", Field::smaller}}};
+
+// The sources whose names begin so, a bit for each.
+std::int64_t cost_sources_of(const std::string& text) {
+  std::int64_t found = 0;
+  for (int source = 1; source < static_cast<int>(CostSource::kCount); ++source) {
+    if (name(static_cast<CostSource>(source)).starts_with(text)) found |= std::int64_t{1} << source;
+  }
+  return found;
+}
 
 // Fills the term; what is wrong with it, or nothing.
 QString read_term(const QString& written, SearchTerm& term) {
@@ -88,6 +98,11 @@ QString read_term(const QString& written, SearchTerm& term) {
         expected = query_words("a number");
         break;
       }
+      case Field::cost:
+        value = cost_sources_of(term.text);
+        if (*value == 0) value.reset();
+        expected = query_words("measured, fitted, modelled or unknown");
+        break;
       case Field::longer:
       case Field::shorter:
         value = amount(rest, kTimes);
@@ -126,7 +141,7 @@ QueryMatcher::QueryMatcher(const traces::Trace& trace, SearchQuery query)
     : trace_(&trace), query_(std::move(query)), strings_(query_.terms.size()) {
   for (std::size_t n = 0; n < query_.terms.size(); ++n) {
     const SearchTerm& term = query_.terms[n];
-    if (term.field >= Field::rank) continue;
+    if (term.field >= Field::cost) continue;
     strings_[n].resize(trace.strings.size());
     for (std::size_t k = 0; k < trace.strings.size(); ++k) {
       strings_[n][k] = lower(trace.strings[static_cast<traces::StringId>(k)]).find(term.text) !=
@@ -151,6 +166,9 @@ bool QueryMatcher::matches(const traces::Event& event) const {
       case Field::unit: holds = event.unit != 0 && in(event.unit); break;
       case Field::phase: holds = event.phase != 0 && in(event.phase); break;
       case Field::lane: holds = in(lane.name); break;
+      case Field::cost:
+        holds = ((term.value >> static_cast<int>(event.cost_source)) & 1) != 0;
+        break;
       case Field::rank: holds = lane.rank == term.value; break;
       case Field::longer: holds = length > term.value; break;
       case Field::shorter: holds = length < term.value; break;

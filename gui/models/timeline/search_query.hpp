@@ -1,5 +1,5 @@
 // The grammar of the search field: words match an event's name, unit or key; `unit:`, `phase:`, `rank:`
-// and `lane:` one of these alone; `dur>2ms`, `dur<10us`, `bytes>1MiB` bound its size. All must hold.
+// and `lane:` one of these alone, `cost:modelled` where a predicted time comes from; `dur>2ms`, `dur<10us`, `bytes>1MiB` bound its size. All must hold.
 #pragma once
 
 #include <QString>
@@ -18,6 +18,7 @@ struct SearchTerm {
     unit,
     phase,
     lane,
+    cost,
     rank,
     longer,
     shorter,

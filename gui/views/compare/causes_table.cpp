@@ -4,9 +4,11 @@
 #include <QPainter>
 #include <QStyle>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 
+#include "gui/models/base/cost_words.hpp"
 #include "gui/models/base/units_text.hpp"
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
@@ -95,6 +97,11 @@ CausesModel::Reach CausesModel::reach() const {
   return reach;
 }
 
+bool CausesModel::has_costs() const {
+  return comparison_ && std::any_of(comparison_->causes.begin(), comparison_->causes.end(),
+                                    [](const Cause& cause) { return !cause.cost_sources.empty(); });
+}
+
 int CausesModel::rowCount(const QModelIndex& parent) const {
   return parent.isValid() || !comparison_ ? 0 : static_cast<int>(comparison_->causes.size());
 }
@@ -106,7 +113,8 @@ int CausesModel::columnCount(const QModelIndex& parent) const {
 QVariant CausesModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Cause& one = cause(index.row());
-  const bool is_text = index.column() == name || index.column() == category;
+  const bool is_text =
+      index.column() == name || index.column() == category || index.column() == costs;
   if (role == Qt::TextAlignmentRole) {
     return static_cast<int>(Qt::AlignVCenter | (is_text ? Qt::AlignLeft : Qt::AlignRight));
   }
@@ -131,6 +139,11 @@ QVariant CausesModel::data(const QModelIndex& index, int role) const {
       QString text = QString::fromStdString(one.category);
       return text.replace(QLatin1Char('_'), QLatin1Char(' '));
     }
+    case costs: {
+      QStringList words;
+      for (const CostSource source : one.cost_sources) words << cost_source_word(source);
+      return words.join(QStringLiteral(", "));
+    }
     default: return {};
   }
 }
@@ -138,7 +151,8 @@ QVariant CausesModel::data(const QModelIndex& index, int role) const {
 QVariant CausesModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || !comparison_) return {};
   if (role == Qt::TextAlignmentRole) {
-    const bool is_left = section == name || section == category || section == difference;
+    const bool is_left =
+        section == name || section == category || section == costs || section == difference;
     return static_cast<int>(Qt::AlignVCenter | (is_left ? Qt::AlignLeft : Qt::AlignRight));
   }
   if (role != Qt::DisplayRole) return {};
@@ -149,6 +163,7 @@ QVariant CausesModel::headerData(int section, Qt::Orientation orientation, int r
     case candidate: return comparison_->sides.candidate;
     case difference: return tr("difference, ms a step");
     case percent: return tr("%");
+    case costs: return tr("costs");
     default: return tr("kind");
   }
 }
@@ -183,15 +198,16 @@ void CausesTable::set_comparison(std::shared_ptr<const TraceComparison> comparis
 }
 
 void CausesTable::choose_columns() {
-  for (const int column : {CausesModel::category, CausesModel::events}) {
-    setColumnHidden(column, false);
+  constexpr std::array kGivenUp{CausesModel::category, CausesModel::events, CausesModel::costs};
+  for (const int column : kGivenUp) {
+    setColumnHidden(column, column == CausesModel::costs && !model_->has_costs());
   }
   fit_columns(CausesModel::difference);
   int left = viewport()->width();  // for the bars
   for (int column = 0; column < CausesModel::kColumns; ++column) {
     if (column != CausesModel::difference) left -= columnWidth(column);
   }
-  for (const int column : {CausesModel::category, CausesModel::events}) {
+  for (const int column : kGivenUp) {
     if (left >= scaled(kLeastDifference)) return;
     left += columnWidth(column);
     setColumnHidden(column, true);

@@ -13,7 +13,7 @@ namespace foreshard::gui {
 class CausesModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { name, events, baseline, candidate, difference, percent, category, kColumns };
+  enum Column { name, events, baseline, candidate, difference, percent, category, costs, kColumns };
 
   using QAbstractTableModel::QAbstractTableModel;
 
@@ -24,6 +24,7 @@ class CausesModel : public QAbstractTableModel {
   };
   Reach reach() const;
   QString as_text() const;  // a line for each row, columns separated by tabs
+  bool has_costs() const;  // whether the candidate says where its times come from
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

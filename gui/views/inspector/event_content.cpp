@@ -48,7 +48,7 @@ void tell_twins(const LaneSet& lanes, int place, EventIndex event, SelectionCont
 
 SelectionContent event_content(const Document& document, int place, EventIndex event) {
   const traces::Trace& trace = *document.trace;
-  const Card card = card_of(*document.lanes, event, document.is_predicted(), true);
+  const Card card = card_of(*document.lanes, event, true);
   const traces::Event& selected = at(trace, event);
   SelectionContent content;
   content.headline.title = card.name;
@@ -70,7 +70,13 @@ SelectionContent event_content(const Document& document, int place, EventIndex e
   }
   content.headline.figure_note =
       document.is_predicted() ? event_words("predicted") : event_words("measured");
+  content.cost_source = card.cost_source;
   content.cost_text = card.cost;
+  if (card.band) {
+    content.band = {static_cast<double>(length_of(selected)),
+                    static_cast<double>(card.band->start_ns),
+                    static_cast<double>(card.band->end_ns)};
+  }
   for (const CardLink& link : card.links) {
     Fact fact;
     fact.caption = link.label;

@@ -141,11 +141,10 @@ std::vector<Fact> recording_facts(const Document& document) {
   if (analysis.missing_ranks > 0) {
     add(tr("Ranks missing"), count_figure(analysis.missing_ranks).number, Role::warn);
   }
-  const auto overhead = document.trace->metadata.find("recorder_overhead_fraction");
-  if (!document.is_predicted() && overhead != document.trace->metadata.end()) {
-    bool is_number = false;
-    const double fraction = QString::fromStdString(overhead->second).toDouble(&is_number);
-    if (is_number) add(tr("Recording took"), percent_text(fraction, 2));
+  // Recorders of others do not say what they cost.
+  const double overhead = traces::number(document.trace->metadata, "recorder_overhead_fraction", 0);
+  if (!document.is_predicted() && overhead > 0) {
+    add(tr("Recording took"), percent_text(overhead, 2));
   }
   if (analysis.unknown_costs > 0) {
     add(tr("Costs unknown"), count_figure(analysis.unknown_costs).number, Role::warn);

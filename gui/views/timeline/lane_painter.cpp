@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kGapFrom = 5;  // pixels, from which boxes leave one between them
 constexpr double kLabelFrom = 14;     // below, not even a short form fits
 constexpr double kPale = 0.62, kPhasePale = 0.75, kDimmed = 0.65;  // towards the canvas
+constexpr double kHatchPale = 0.5;
 constexpr double kPhaseLine = 2;
 
 struct PixelRect {
@@ -56,6 +57,14 @@ void paint_box(const Brushes& brushes, const LaneBox& box, const PixelRect& at, 
       brushes.fill({at.left, at.top + at.height - line, at.width, line}, fill);
       break;
     }
+    case LaneStyle::modelled:
+      brushes.fill(at, fill);
+      brushes.texture(at, hatch(theme.towards_canvas(fill, kHatchPale)));
+      break;
+    case LaneStyle::unknown:
+      brushes.fill(at, theme.towards_canvas(fill, kPale));
+      outline(brushes, at, fill);
+      break;
     case LaneStyle::missing:
       brushes.fill(at, theme[Role::shade]);
       brushes.texture(at, hatch(theme[Role::strong_line]));
@@ -115,7 +124,7 @@ std::vector<BoxLabel> labels_of(const LaneShapes& shapes, const PixelGrid& grid,
         static_cast<double>(box.span.end_ns - box.span.start_ns) / grid.ns_per_pixel / grid.ratio;
     if (box.text.isEmpty() || width < kLabelFrom) continue;
     const QColor fill = dimmed_if(box.is_dimmed, box.fill, theme);
-    const bool is_on_fill = box.style == LaneStyle::solid;
+    const bool is_on_fill = box.style == LaneStyle::solid || box.style == LaneStyle::modelled;
     labels.push_back({box.span, box.top, box.height, box.text, box.short_text,
                       is_on_fill ? theme.text_on(fill) : theme[Role::text],
                       box.style == LaneStyle::phase});

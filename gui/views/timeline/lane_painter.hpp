@@ -18,9 +18,11 @@ namespace foreshard::gui {
 // How boxes of a lane are drawn.
 enum class LaneStyle : std::uint8_t {
   solid,
-  pale,     // a prediction next to a measured run: pale, hatched, outlined
-  phase,    // a tint with a line of the colour below
-  missing,  // the host waits: hatched
+  pale,      // a prediction next to a measured run: pale, hatched, outlined
+  phase,     // a tint with a line of the colour below
+  missing,   // the host waits: hatched
+  modelled,  // of cost sources: what no recording knows, hatched in its colour
+  unknown,   // of cost sources: an outline
 };
 
 struct LaneBox {

@@ -37,6 +37,10 @@ double draw_legend_entry(QPainter& painter, const QRectF& box, double x, const L
     painter.fillRect(QRectF(x, box.center().y() - 0.8, 16, 1.6), entry.colour);
   } else {
     painter.fillRect(swatch, entry.colour);
+    if (entry.is_hatched) {
+      painter.fillRect(swatch,
+                       hatch(theme().towards_canvas(entry.colour, 0.5), Hatch::diagonal, 4));
+    }
   }
   const double text_left = x + (entry.is_line ? 22 : swatch.width() + 6);
   draw_label(painter, QRectF(text_left, box.top(), 200, box.height()), Qt::AlignLeft, entry.text,

@@ -1,6 +1,7 @@
 // Where the scene's rows are, and which of them are shown.
 #include <algorithm>
 
+#include "gui/models/base/cost_words.hpp"
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/timeline/row_text.hpp"
 #include "gui/views/timeline/scene.hpp"
@@ -17,6 +18,23 @@ std::size_t ranks_drawn(const LaneSet& lanes) {
   return static_cast<std::size_t>(
       std::count_if(lanes.groups().begin(), lanes.groups().end(),
                     [](const RankGroup& group) { return group.count > 0; }));
+}
+
+// Which share of a prediction's work has which colour.
+std::vector<LegendEntry> cost_legend(const profiler::Analysis& analysis) {
+  double total_ns = 0;
+  for (const auto& one : analysis.cost_sources) total_ns += static_cast<double>(one.total_ns);
+  std::vector<LegendEntry> legend;
+  for (const auto& one : analysis.cost_sources) {
+    LegendEntry& entry = legend.emplace_back();
+    entry.text = cost_source_word(one.source);
+    if (total_ns > 0) {
+      entry.text += QLatin1Char(' ') + percent_text(static_cast<double>(one.total_ns) / total_ns);
+    }
+    entry.colour = theme()[role_of_cost_source(one.source)];
+    entry.is_hatched = one.source == CostSource::modelled;
+  }
+  return legend;
 }
 
 }  // namespace
@@ -159,6 +177,9 @@ void Scene::lay_out_group(int document_index, std::size_t index, bool is_one_of_
     notes << note_of(one);
     notes.removeAll(QString());
     header.note = notes.join(QStringLiteral(" \u00b7 "));
+  }
+  if (content_->colouring == ColourBy::cost_source && !id.is_low) {
+    header.legend = cost_legend(*one.analysis);
   }
   add(std::move(header));
   if (!shows_lanes) return;

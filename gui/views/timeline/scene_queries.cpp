@@ -212,11 +212,14 @@ HoverCard Scene::card(const SceneHit& hit) const {
   out.facts.emplace_back(tr("Duration"), duration_of(hit.span));
   if (hit.event) {
     const Document& one = document(hit.event->document);
-    const Card card = card_of(*one.lanes, hit.event->event, one.is_predicted(), false);
+    const Card card = card_of(*one.lanes, hit.event->event, false);
     out.title = card.name;
     out.swatch = theme()[card.colour];
     out.subtitle = card.place;
     for (const CardFact& fact : card.facts) out.facts.emplace_back(fact.label, fact.value);
+    if (card.band) {
+      out.facts.emplace_back(tr("90 % band"), range_text(*card.band));
+    }
     out.note = card.cost;
     return out;
   }
@@ -238,7 +241,7 @@ HoverCard Scene::card(const SceneHit& hit) const {
 
 QString Scene::card_text(EventId event) const {
   const Document& one = document(event.document);
-  return card_of(*one.lanes, event.event, one.is_predicted(), true).text();
+  return card_of(*one.lanes, event.event, true).text();
 }
 
 }  // namespace foreshard::gui

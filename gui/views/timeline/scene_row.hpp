@@ -23,6 +23,7 @@ struct LegendEntry {
   QColor colour;
   bool is_ramp = false;  // the colours of units
   bool is_line = false;
+  bool is_hatched = false;
 };
 
 // What a row is of, as one number: it stays while rows are folded, hidden and moved, and tiles are

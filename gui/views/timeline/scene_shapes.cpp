@@ -16,14 +16,19 @@ constexpr double kAboutHeld = 0.78;   // towards the canvas: held, not in use
 constexpr double kLeastHeat = 0.15;   // of the fill: what is hardly busy is seen
 constexpr double kTick = 2;           // along the edge of what is marked
 
-LaneStyle style_of(const Row& row, std::size_t item, bool is_pale) {
+LaneStyle style_of_source(CostSource source) {
+  if (source == CostSource::modelled) return LaneStyle::modelled;
+  return source == CostSource::unknown ? LaneStyle::unknown : LaneStyle::solid;
+}
+
+LaneStyle style_of(const Row& row, std::size_t item, bool is_pale, ColourBy by) {
   if (row.kind == RowKind::phase) return LaneStyle::phase;
-  const std::int32_t event = row.event(item);
-  if (event != traces::kNone &&
-      row.trace().events[static_cast<std::size_t>(event)].kind == traces::EventKind::host_wait) {
-    return LaneStyle::missing;
-  }
-  return is_pale ? LaneStyle::pale : LaneStyle::solid;
+  const LaneStyle style = is_pale ? LaneStyle::pale : LaneStyle::solid;
+  if (row.event(item) == traces::kNone) return style;
+  const traces::Event& event = row.trace().events[static_cast<std::size_t>(row.event(item))];
+  if (event.kind == traces::EventKind::host_wait) return LaneStyle::missing;
+  const bool by_source = by == ColourBy::cost_source && event.cost_source != CostSource::none;
+  return by_source ? style_of_source(event.cost_source) : style;
 }
 
 QString text_of_wait(const traces::Interval& span) {
@@ -81,8 +86,8 @@ class BandDrawing {
     for (const ColumnShape::Part& share : shares) {
       if (share.share <= 0) continue;
       const QColor fill = colour_of(colouring.fill(share.category), theme_);
-      out.parts.push_back(
-          {part_.is_pale ? theme_.towards_canvas(fill, kPaleColumn) : fill, share.share});
+      const bool is_pale = part_.is_pale && colouring.by() != ColourBy::cost_source;
+      out.parts.push_back({is_pale ? theme_.towards_canvas(fill, kPaleColumn) : fill, share.share});
     }
     return out;
   }
@@ -93,7 +98,7 @@ class BandDrawing {
     out.top = band_.top;
     out.height = band_.height;
     out.fill = colour_of(colouring.fill(shape.category), theme_);
-    out.style = style_of(row, shape.item, part_.is_pale);
+    out.style = style_of(row, shape.item, part_.is_pale, colouring.by());
     const double width =
         static_cast<double>(shape.span.end_ns - shape.span.start_ns) / ns_per_pixel_;
     if (width < kLabelPixels || band_.height < kLeastForText) return out;

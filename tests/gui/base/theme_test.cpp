@@ -88,6 +88,9 @@ TEST(Theme, ColoursOfOnePictureAreToldApartByEveryEye) {
     const Theme& theme = Theme::of(name);
     expect_told_apart(theme, roles(Role::forward, Role::copies), 12, 8);
     expect_told_apart(theme, roles(Role::memory_parameters, Role::memory_workspaces), 9, 5);
+    std::vector<Role> costs = roles(Role::cost_measured, Role::cost_unknown);
+    costs.insert(costs.end(), {Role::host, Role::canvas});  // without a cost, and idle
+    expect_told_apart(theme, costs, 12, 8);
   }
 }
 
@@ -99,7 +102,7 @@ TEST(Theme, TextIsRead) {
         EXPECT_GE(contrast(theme[text], theme[ground]), 4.5);
       }
     }
-    for (const Role fill : roles(Role::forward, Role::memory_workspaces)) {
+    for (const Role fill : roles(Role::forward, Role::cost_unknown)) {
       EXPECT_GE(contrast(theme.text_on(theme[fill]), theme[fill]), 3);
     }
   }

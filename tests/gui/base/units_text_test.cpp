@@ -14,6 +14,8 @@ TEST(UnitsText, HasFourDigitsInTheLargestUnitThatFits) {
   EXPECT_EQ(bytes_figure(61'492'811'776).text(), "57.27 GiB");
   EXPECT_EQ(bytes_figure(512).text(), "512 B");
   EXPECT_EQ(count_figure(77166).text(), "77,166");
+  EXPECT_EQ(flops_figure(137.44e9).text(), "137.4 GFLOP");
+  EXPECT_EQ(flops_figure(458.1e12).text(), "458.1 TFLOP");
   EXPECT_EQ(exact_bytes(4202692608).toStdString(), "4,202,692,608 B");
 }
 

@@ -53,6 +53,30 @@ TEST_F(CompareViewTest, DifferencesHaveRoomInAnyWindow) {
   EXPECT_FALSE(causes().isColumnHidden(CausesModel::category));
 }
 
+TEST_F(CompareViewTest, SaysWhereThePredictedTimesComeFrom) {
+  open_both();
+  view.resize(2240, 1330);
+  QCoreApplication::processEvents();
+  ASSERT_FALSE(causes().isColumnHidden(CausesModel::costs));
+  for (int row = 0; row < causes().model()->rowCount(); ++row) {
+    const auto cell = [&](int column) {
+      return causes().model()->index(row, column).data().toString();
+    };
+    EXPECT_EQ(cell(CausesModel::costs), cell(CausesModel::name) == QStringLiteral("matmul")
+                                            ? QStringLiteral("fitted")
+                                            : QStringLiteral("measured"));
+  }
+}
+
+TEST_F(CompareViewTest, OfMeasuredRunsThereAreNoCostsToTell) {
+  for (int n = 0; n < 2; ++n) {
+    session.add(
+        make_document(tests::two_runs().baseline, Source::measured, QStringLiteral("run"), {}));
+  }
+  wait();
+  EXPECT_TRUE(causes().isColumnHidden(CausesModel::costs));
+}
+
 TEST_F(CompareViewTest, BracketsWalkFromTheWorstDifferenceOn) {
   open_both();
   const std::string worst = causes().current()->name;

@@ -31,6 +31,9 @@ traces::Trace run(bool is_predicted, double factor) {
       event.name = trace.strings.intern(n % 2 == 0 ? "matmul" : "add");
       event.phase = trace.strings.intern(n < 6 ? "forward" : "backward");
       event.unit = trace.strings.intern("model.layers." + std::to_string(unit));
+      if (is_predicted) {
+        event.cost_source = n % 2 == 0 ? CostSource::fitted : CostSource::measured;
+      }
       event.stable_key = trace.strings.intern("k/" + std::to_string(n));
       trace.events.push_back(event);
     }

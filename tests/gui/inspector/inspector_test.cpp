@@ -7,10 +7,12 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/views/inspector/band_bar.hpp"
 #include "gui/views/inspector/step_panel.hpp"
 #include "gui/views/inspector/step_summary.hpp"
 #include "gui/views/inspector/twin_strip.hpp"
@@ -88,6 +90,37 @@ TEST_F(InspectorTest, ShowsTheSelectedEvent) {
             time_figure(static_cast<double>(event.end_ns - event.start_ns)).text());
   EXPECT_EQ(content.key.toStdString(), trace().strings[event.stable_key]);
   EXPECT_FALSE(content.links.empty());
+}
+
+TEST_F(InspectorTest, SaysWhereAPredictedTimeComesFromWithItsBand) {
+  const auto bar = [&] { return inspector_.selection_panel().findChild<BandBar*>(); };
+  select("reduce_scatter");
+  EXPECT_FALSE(bar()->isVisible()) << "of a measured event";
+  EXPECT_TRUE(inspector_.selection_panel().content().cost_text.isEmpty());
+  traces::Trace predicted = trace();
+  predicted.events.update_all([](traces::Event& event) {
+    event.cost_source = CostSource::fitted;
+    event.cost_error = 0.1F;
+  });
+  session_.replace(0, make_document(std::move(predicted), Source::predicted, {}, {}));
+  select("reduce_scatter");
+  EXPECT_TRUE(bar()->isVisible());
+  const SelectionContent& content = inspector_.selection_panel().content();
+  ASSERT_TRUE(content.band);
+  EXPECT_NEAR(content.band->high_ns, 1.165 * content.band->value_ns, 1);
+  EXPECT_EQ(content.cost_source, QStringLiteral("fitted"));
+  EXPECT_TRUE(inspector_.selection_panel().as_text().contains(content.cost_text));
+}
+
+TEST_F(InspectorTest, SaysWhatRecordingTookWhereTheRecorderKnows) {
+  const auto says_so = [](const Document& document) {
+    const std::vector<Fact> facts = summarise_step(document, 0).recording;
+    return std::any_of(facts.begin(), facts.end(), [](const Fact& fact) {
+      return fact.label == QStringLiteral("Recording took");
+    });
+  };
+  EXPECT_TRUE(says_so(*session_.current()));
+  EXPECT_FALSE(says_so(*recording("drawn_gpu")));
 }
 
 TEST_F(InspectorTest, TwinsAreAllOfTheOperatorInTheStep) {

@@ -70,6 +70,24 @@ TEST(Sentences, DroppedRecordsMakeIdleTimeDoubtful) {
   EXPECT_EQ(text(status.front().text), "1,208 records dropped");
 }
 
+TEST(Sentences, CostsAreToldByTheirShareOfTheTime) {
+  traces::Trace trace = traces::sample_trace();
+  trace.events.update_all([&](traces::Event& event) {
+    if (trace.lanes[static_cast<std::size_t>(event.lane)].device) {
+      event.cost_source = event.step < 3 ? CostSource::measured : CostSource::fitted;
+    }
+  });
+  EXPECT_EQ(text(status_of(*shown(trace)).back().text), "Costs: 66.7 % measured, 33.3 % fitted");
+  EXPECT_EQ(status_of(*shown(trace)).back().state, Role::ok);
+  trace.events.update_all([](traces::Event& event) {
+    if (event.cost_source != CostSource::none) event.cost_source = CostSource::modelled;
+  });
+  trace.metadata["data_sheet"] = "H100 SXM";
+  EXPECT_EQ(text(status_of(*shown(trace)).back().text),
+            "Costs: all modelled from the data sheet of H100 SXM");
+  EXPECT_EQ(status_of(*shown(trace)).back().state, Role::warn);
+}
+
 TEST(Sentences, ProgressHasPercentAndSize) {
   EXPECT_EQ(text(loading_text({QStringLiteral("run.json"), 0, 0, 0})), "Reading run.json");
   EXPECT_EQ(text(loading_text({QStringLiteral("run.json"), 1 << 20, 4 << 20, 0})),

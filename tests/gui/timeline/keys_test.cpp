@@ -197,6 +197,40 @@ TEST_F(TimelineKeys, CChangesWhatColoursMean) {
   EXPECT_EQ(view_.grab().toImage(), by_phase);
 }
 
+TEST_F(TimelineKeys, CComesToCostSourcesWithALegend) {
+  traces::Trace predicted = small_run();
+  predicted.events.update_all([](traces::Event& event) {
+    if (event.lane != 1) return;
+    event.cost_source =
+        event.step == 1 && event.start_ns < us(520) ? CostSource::modelled : CostSource::measured;
+  });
+  session_.replace(0, make_document(std::move(predicted), Source::predicted, {}, {}));
+  axis().show({0, us(1000)});
+  for (int n = 0; n < 3; ++n) key(Qt::Key_C);
+  settle();
+  const QImage image = viewport()->grab().toImage();
+  // Below the label.
+  const auto colours_of = [&](std::int32_t at) {
+    const QRect box = canvas().event_box({0, at}).toAlignedRect().adjusted(2, 2, -2, -2);
+    std::set<QRgb> seen;
+    for (int y = box.bottom() - 6; y < box.bottom(); ++y) {
+      for (int x = box.left(); x < box.right(); ++x) seen.insert(image.pixel(x, y));
+    }
+    return seen;
+  };
+  const auto modelled = colours_of(event("matmul", "layers.0"));
+  EXPECT_TRUE(modelled.contains(theme()[Role::cost_modelled].rgb()));
+  EXPECT_GT(modelled.size(), 1u) << "what is modelled is hatched as well";
+  EXPECT_EQ(colours_of(event("matmul_weight_gradient", "layers.0")),
+            std::set{theme()[Role::cost_measured].rgb()});
+  ASSERT_FALSE(canvas().scene().rows().empty());
+  QStringList legend;
+  for (const LegendEntry& entry : canvas().scene().rows().front().legend) legend << entry.text;
+  // 400 of 400 + 340 + 740 microseconds.
+  EXPECT_EQ(legend,
+            (QStringList{QStringLiteral("measured 73.0 %"), QStringLiteral("modelled 27.0 %")}));
+}
+
 TEST_F(TimelineKeys, TChangesTheClockOfMemory) {
   const QImage before = view_.grab().toImage();
   key(Qt::Key_T);

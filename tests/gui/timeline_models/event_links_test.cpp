@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "gui/models/timeline/card.hpp"
 #include "tests/gui/timeline_models/random_events.hpp"
 #include "tests/gui/timeline_models/recorded_run.hpp"
 
@@ -114,43 +113,6 @@ TEST(EventLinks, TheSameInTheNextStepAndBackIsTheEvent) {
     }
   }
   EXPECT_GT(followed, 0);
-}
-
-TEST(Card, OfEveryEventHasItsNameItsDurationAndItsKey) {
-  const auto trace = tests::recorded_run();
-  ASSERT_NE(trace, nullptr);
-  const LaneSet lanes(trace);
-  for (std::size_t n = 0; n < trace->events.size(); n += 3) {
-    const Card card = card_of(lanes, static_cast<EventIndex>(n), false, true);
-    EXPECT_EQ(card.name.toStdString(), trace->strings[trace->events[n].name]);
-    EXPECT_FALSE(card.duration.isEmpty());
-    EXPECT_TRUE(card.text().contains(card.name));
-    for (const CardLink& link : card.links) EXPECT_NE(link.event, static_cast<EventIndex>(n));
-  }
-}
-
-TEST(Card, HiddenAndExposedOfACollectiveAddUpToItsDuration) {
-  const LaneSet lanes(tests::random_events(1, 100, 8));
-  const traces::Trace& trace = lanes.trace();
-  for (std::size_t n = 0; n < trace.events.size(); ++n) {
-    const traces::Event& event = trace.events[n];
-    if (event.kind != traces::EventKind::communication || event.end_ns - event.start_ns < 1000) {
-      continue;
-    }
-    std::vector<traces::Interval> kernels;
-    for (const traces::Event& other : trace.events) {
-      if (other.kind != traces::EventKind::compute) continue;
-      const traces::Interval both{std::max(other.start_ns, event.start_ns),
-                                  std::min(other.end_ns, event.end_ns)};
-      if (both.start_ns < both.end_ns) kernels.push_back(both);
-    }
-    const bool is_exposed = traces::length(traces::united(kernels)) < event.end_ns - event.start_ns;
-    const Card card = card_of(lanes, static_cast<EventIndex>(n), false, false);
-    const bool says_so =
-        std::any_of(card.facts.begin(), card.facts.end(),
-                    [](const CardFact& fact) { return fact.label == QStringLiteral("Exposed"); });
-    EXPECT_EQ(says_so, is_exposed);
-  }
 }
 
 }  // namespace

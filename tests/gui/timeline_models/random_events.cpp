@@ -76,6 +76,7 @@ class Drawing {
     event.step = 1 + 2 * number / of;
     event.phase = text(kPhases[index(kPhases.size())]);
     event.unit = text("model.layers." + std::to_string(below(6)));
+    event.cost_source = static_cast<CostSource>(number % static_cast<int>(CostSource::kCount));
     return event;
   }
 

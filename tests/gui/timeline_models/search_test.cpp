@@ -39,6 +39,13 @@ TEST(Search, FindsWhatAWalkOverAllEventsFinds) {
                 e.end_ns - e.start_ns > 1000;
        }},
       {"dur<100ns", [](const auto&, const auto& e) { return e.end_ns - e.start_ns < 100; }},
+      {"cost:modelled",
+       [](const auto&, const auto& e) { return e.cost_source == CostSource::modelled; }},
+      {"cost:m rank:1",
+       [&](const auto& t, const auto& e) {
+         return rank_of(t, e) == 1 &&
+                (e.cost_source == CostSource::modelled || e.cost_source == CostSource::measured);
+       }},
       {"no_such_name", [](const auto&, const auto&) { return false; }},
   };
   for (const auto& [text, matches] : queries) {
@@ -90,7 +97,7 @@ TEST(Search, GoesOnFromAnEventThatIsNoHitToTheNextInTime) {
 }
 
 TEST(Search, TellsWhatCannotBeRead) {
-  for (const char* text : {"dur>fast", "bytes<1mb2", "rank:x", "dur>"}) {
+  for (const char* text : {"dur>fast", "bytes<1mb2", "rank:x", "dur>", "cost:guessed"}) {
     const SearchQuery query = parse_query(QString::fromLatin1(text));
     EXPECT_FALSE(query.error.isEmpty()) << text;
   }

@@ -48,6 +48,8 @@ TEST(TraceCostSource, OfADataSheetIsModelled) {
   PredictionOptions options;
   options.machine = &h100();
   options.keeps_memory_records = true;
+  const Job job = recorded_job();
+  EXPECT_EQ(to_trace(job, predict(job, options), "test").metadata.at("data_sheet"), h100().name);
   Sources sources = sources_of(options);
   ASSERT_EQ(sources.work.size(), 1u);
   EXPECT_GT(sources.work[CostSource::modelled].events, 100);

@@ -1,0 +1,34 @@
+#include "gui/models/base/cost_words.hpp"
+
+#include <QCoreApplication>
+
+namespace foreshard::gui {
+namespace {
+
+QString cost_words(const char* text) {
+  return QCoreApplication::translate("Cost", text);
+}
+
+}  // namespace
+
+QString cost_source_word(CostSource source) {
+  switch (source) {
+    case CostSource::measured: return cost_words("measured");
+    case CostSource::fitted: return cost_words("fitted");
+    case CostSource::modelled: return cost_words("modelled");
+    case CostSource::unknown: return cost_words("unknown");
+    default: return {};
+  }
+}
+
+QString cost_source_sentence(CostSource source) {
+  switch (source) {
+    case CostSource::measured: return cost_words("Measured: recordings hold work of this size");
+    case CostSource::fitted: return cost_words("Fitted to recordings of other sizes");
+    case CostSource::modelled: return cost_words("Modelled: no recording holds its like");
+    case CostSource::unknown: return cost_words("Unknown: it counts as taking no time");
+    default: return {};
+  }
+}
+
+}  // namespace foreshard::gui
