@@ -10,6 +10,7 @@
 #include "models/base/statistics.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/costs/key_facts.hpp"
+#include "simulator/fit/issue.hpp"
 #include "simulator/fit/meetings.hpp"
 #include "simulator/fit/memory_traffic.hpp"
 #include "simulator/fit/operator_pieces.hpp"
@@ -46,20 +47,6 @@ std::optional<Kind> instruction_kind(const Trace& trace, const Event& event, Ope
   if (is_host_copy(op)) return Kind::copy;
   return Kind::launch;
 }
-
-// Which event of a host issued what.
-struct Issue {
-  std::int32_t rank = 0, step = 0, instruction = 0;
-  bool operator==(const Issue&) const = default;
-};
-struct IssueHash {
-  std::size_t operator()(const Issue& issue) const {
-    constexpr std::size_t kPrime = 1'000'003;
-    const auto rank = static_cast<std::size_t>(issue.rank);
-    const auto step = static_cast<std::size_t>(issue.step);
-    return (rank * kPrime + step) * kPrime + static_cast<std::size_t>(issue.instruction);
-  }
-};
 
 class Reader {
  public:

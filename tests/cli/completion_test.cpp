@@ -40,7 +40,8 @@ Words options_of(const std::string& help) {
   Words options;
   for (std::string line; std::getline(lines, line);) {
     const auto dashes = line.find("--");
-    if (line.find_first_not_of(' ') == line.find('-') && dashes < 10) {
+    const bool is_indented = line.starts_with("  ");  // otherwise a sentence
+    if (is_indented && line.find_first_not_of(' ') == line.find('-') && dashes < 10) {
       options.insert(line.substr(dashes, line.find_first_of(" \n", dashes) - dashes));
     }
   }
