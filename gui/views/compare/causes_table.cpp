@@ -173,6 +173,7 @@ QString CausesModel::as_text() const {
   for (int row = -1; row < rowCount(); ++row) {
     QStringList cells;
     for (int column = 0; column < kColumns; ++column) {
+      if (column == costs && !has_costs()) continue;
       cells << (row < 0 ? headerData(column, Qt::Horizontal, Qt::DisplayRole)
                         : data(index(row, column), Qt::DisplayRole))
                    .toString();

@@ -24,7 +24,7 @@ class CausesModel : public QAbstractTableModel {
   };
   Reach reach() const;
   QString as_text() const;  // a line for each row, columns separated by tabs
-  bool has_costs() const;  // whether the candidate says where its times come from
+  bool has_costs() const;   // whether the candidate says where its times come from
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

@@ -168,9 +168,11 @@ TEST(CostSources, AreSummedBestFirst) {
   EXPECT_EQ(sources[1].source, CostSource::modelled);
   EXPECT_EQ(sources[1].count, 2);
   EXPECT_EQ(sources[1].total_ns, 110);
-  const OperatorTotal& op = analyse(t.trace).operators.front();
-  EXPECT_EQ(op.cost_sources, (std::set{CostSource::measured, CostSource::modelled}))
-      << "an operator of several sizes may have several";
+  for (const OperatorTotal& op : analyse(t.trace).operators) {
+    if (op.category != "compute") continue;
+    EXPECT_EQ(op.cost_sources, (std::set{CostSource::measured, CostSource::modelled}))
+        << "an operator of several sizes may have several";
+  }
 }
 
 TEST(SteadySteps, AreTheThirdToTheLast) {
