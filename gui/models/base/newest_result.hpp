@@ -17,6 +17,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "gui/models/base/in_background.hpp"
+
 namespace foreshard::gui {
 
 // What becomes of a result that a newer request has overtaken. Where each is shown with what it
@@ -77,9 +79,11 @@ class NewestResult {
       watcher->deleteLater();
       finish(watcher->future().takeResult());
     });
-    watcher->setFuture(QtConcurrent::run(
-        pool_.get(),
-        [work = std::move(work), is_unwanted = is_unwanted_] { return work(*is_unwanted); }));
+    watcher->setFuture(
+        QtConcurrent::run(pool_.get(), [work = std::move(work), is_unwanted = is_unwanted_] {
+          give_way_to_window();
+          return work(*is_unwanted);
+        }));
     changed_();
   }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "gui/models/memory/memory_curves.hpp"
 #include "profiler/analysis/analysis.hpp"
 
 namespace foreshard::gui {
@@ -27,13 +28,10 @@ traces::Interval step_interval(const traces::Trace& trace, std::int32_t rank, st
   return all.start_ns > all.end_ns ? traces::Interval{0, 0} : all;
 }
 
-StepSide side_of(const TracePtr& trace, std::int32_t rank, std::int32_t step,
-                 const StepSide* known) {
+StepSide side_of(const TracePtr& trace, std::int32_t rank, std::int32_t step) {
   StepSide side{trace, rank, step_interval(*trace, rank, step), {}, {}};
   side.units = unit_spans(*trace, rank, step, side.step.start_ns);
-  side.memory = known != nullptr && known->rank == rank
-                    ? known->memory
-                    : std::make_shared<MemoryCurve>(*trace, rank);
+  side.memory = memory_curve(trace, rank);
   return side;
 }
 
@@ -73,14 +71,12 @@ const ComparedPair* StepComparison::worst_pair(const std::string& name) const {
 }
 
 StepComparison compare_step(const TracePtr& baseline, const TracePtr& candidate,
-                            const StepChoice& choice, const StepComparison* known) {
+                            const StepChoice& choice) {
   StepComparison result;
   result.choice = choice;
-  result.baseline = side_of(baseline, choice.rank, choice.baseline_step,
-                            known == nullptr ? nullptr : &known->baseline);
+  result.baseline = side_of(baseline, choice.rank, choice.baseline_step);
   const std::int32_t other = profiler::RankCounterparts(*baseline, *candidate)(choice.rank);
-  result.candidate = side_of(candidate, other, choice.candidate_step,
-                             known == nullptr ? nullptr : &known->candidate);
+  result.candidate = side_of(candidate, other, choice.candidate_step);
 
   const profiler::MatchedEvents matched = profiler::matched_events(
       *baseline, choice.rank, choice.baseline_step, *candidate, choice.candidate_step);

@@ -56,9 +56,8 @@ struct StepComparison {
   const ComparedPair* worst_pair(const std::string& name) const;
 };
 
-// `known`: of another step of the same traces, whose curves of memory are taken over.
 StepComparison compare_step(const TracePtr& baseline, const TracePtr& candidate,
-                            const StepChoice& choice, const StepComparison* known = nullptr);
+                            const StepChoice& choice);
 
 // The steps that a trace has, ascending; {0} where it has none: then everything is one step.
 std::vector<std::int32_t> steps_of(const traces::Trace& trace);

@@ -14,8 +14,7 @@ TraceComparison compare_traces(const ComparedTrace& baseline, const ComparedTrac
           : std::make_shared<profiler::Comparison>(profiler::compare(
                 *baseline.trace, *baseline.analysis, *candidate.trace, *candidate.analysis));
   const StepChoice chosen = choice ? *choice : first_choice(*baseline.trace, *candidate.trace);
-  result.step = compare_step(baseline.trace, candidate.trace, chosen,
-                             known == nullptr ? nullptr : &known->step);
+  result.step = compare_step(baseline.trace, candidate.trace, chosen);
   result.causes = causes_of(*result.whole);
   result.waterfall = waterfall_of(*result.whole);
   result.band = step_time_band(candidate.trace->metadata);

@@ -48,6 +48,22 @@ class Layers {
   std::vector<MemoryCategory> categories_;
 };
 
+// The first of ascending values from `from` on that is not below a limit: by strides that double, so
+// that what lies near is found among what lies near.
+template <typename Value>
+std::size_t first_not_below(const std::vector<Value>& values, std::int64_t limit,
+                            std::size_t from) {
+  std::size_t stride = 1;
+  while (from + stride < values.size() && values[from + stride] < limit) {
+    from += stride;
+    stride *= 2;
+  }
+  const auto begin = values.begin() + static_cast<std::ptrdiff_t>(from);
+  const auto end =
+      values.begin() + static_cast<std::ptrdiff_t>(std::min(from + stride, values.size()));
+  return static_cast<std::size_t>(std::lower_bound(begin, end, limit) - values.begin());
+}
+
 }  // namespace
 
 MemoryEventSpan memory_of_rank(const traces::Trace& trace, int rank) {
@@ -176,16 +192,15 @@ traces::Interval MemoryCurve::bounds(MemoryClock clock) const {
   return {position(clock, 0), position(clock, size() - 1) + length};
 }
 
-std::size_t MemoryCurve::first_at(MemoryClock clock, std::int64_t position) const {
+std::size_t MemoryCurve::first_at(MemoryClock clock, std::int64_t position,
+                                  std::size_t from) const {
   if (clock == MemoryClock::event_order) {
     const std::int64_t event =
         (std::max<std::int64_t>(position, 0) + kEventSpacingNs - 1) / kEventSpacingNs;
-    return static_cast<std::size_t>(std::lower_bound(events_.begin(), events_.end(), event) -
-                                    events_.begin());
+    return first_not_below(events_, event, from);
   }
   const auto& times = clock == MemoryClock::device_time ? device_times_ : host_times_;
-  return static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), position) -
-                                  times.begin());
+  return first_not_below(times, position, from);
 }
 
 std::optional<std::size_t> MemoryCurve::sample_at(MemoryClock clock, std::int64_t position) const {
@@ -209,7 +224,7 @@ MemoryColumns MemoryCurve::columns(MemoryClock clock, std::span<const std::int64
   for (std::size_t n = 0; n < count; ++n) {
     std::size_t last = first;  // the end of those within the column
     if (first < size() && position(clock, first) < edges[n + 1])
-      last = first_at(clock, edges[n + 1]);
+      last = first_at(clock, edges[n + 1], first);
     // What held before lasts into the column unless it changes at its very edge.
     const bool starts_new = first < last && position(clock, first) == edges[n];
     const std::size_t from = starts_new || first == 0 ? first : first - 1;

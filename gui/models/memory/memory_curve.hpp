@@ -70,7 +70,9 @@ class MemoryCurve {
   MemoryColumns columns(MemoryClock clock, std::span<const std::int64_t> edges) const;
 
  private:
-  std::size_t first_at(MemoryClock clock, std::int64_t position) const;  // sample, or size()
+  // The first sample at or after a position, or size(). `from`: one that is not after it; near it
+  // the search is quick.
+  std::size_t first_at(MemoryClock clock, std::int64_t position, std::size_t from = 0) const;
   void add_levels(std::size_t first, std::size_t last, std::span<std::int64_t> levels) const;
   std::int64_t most_reserved(std::size_t first, std::size_t last) const;
 

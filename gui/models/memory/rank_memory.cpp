@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gui/models/memory/memory_curves.hpp"
 #include "traces/allocator/trace_history.hpp"
 #include "traces/metadata.hpp"
 
@@ -44,7 +45,7 @@ std::optional<std::int64_t> memory_capacity(const MemorySource& source, int rank
 
 RankMemory::RankMemory(const MemorySource& source, int rank)
     : trace_(source.trace),
-      curve_(std::make_shared<MemoryCurve>(*trace_, rank)),
+      curve_(memory_curve(trace_, rank)),
       states_(trace_, rank),
       work_(*trace_, rank, DeviceWork::Of::every_stream),
       capacity_(memory_capacity(source, rank)) {

@@ -1,9 +1,9 @@
 #include "gui/models/session/loader.hpp"
 
-#include <QtConcurrent>
 #include <filesystem>
 #include <utility>
 
+#include "gui/models/base/in_background.hpp"
 #include "traces/open/read_trace.hpp"
 
 namespace foreshard::gui {
@@ -76,7 +76,7 @@ void Loader::start_next() {
   connect(watcher_.get(), &QFutureWatcher<Outcome>::finished, this,
           [this] { take(watcher_->result()); });
   watcher_->setFuture(
-      QtConcurrent::run([request = request_, progress = progress_, stop = stop_.get_token()] {
+      in_background([request = request_, progress = progress_, stop = stop_.get_token()] {
         return read(request, *progress, stop);
       }));
   ticks_.start();

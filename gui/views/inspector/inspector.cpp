@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "gui/models/memory/memory_curves.hpp"
 #include "gui/paint/fonts.hpp"
 #include "gui/views/inspector/event_content.hpp"
 #include "gui/views/inspector/range_content.hpp"
@@ -97,12 +98,10 @@ void Inspector::take_range() {
     return range_.forget();
   }
   if (!slow_range_.isActive()) slow_range_.start();
-  range_.request([document, range = *range, rank = session_.selection().rank(), memory = memory_] {
-    const bool is_known = memory.document == document && memory.curve->rank() == rank;
-    const auto curve =
-        is_known ? memory.curve : std::make_shared<const MemoryCurve>(*document->trace, rank);
+  range_.request([document, range = *range, rank = session_.selection().rank()] {
+    const auto curve = memory_curve(document->trace, rank);
     const RangeStatistics statistics = range_statistics(*document->lanes, rank, range);
-    return RangeAnswer{range_content(*document, statistics, *curve), {document, curve}};
+    return RangeAnswer{range_content(*document, statistics, *curve), curve};
   });
 }
 

@@ -50,16 +50,11 @@ class Inspector : public QStackedWidget {
   bool is_range_newer_ = false;
   QTimer slow_range_;  // runs while a range's answer is awaited
   NewestResult<SelectionContent> event_;
-  // What a range needs of the rank's memory, which is replayed once.
-  struct RankCurve {
-    DocumentPtr document;
-    std::shared_ptr<const MemoryCurve> curve;
-  };
   struct RangeAnswer {
     RangeContent content;
-    RankCurve memory;
+    std::shared_ptr<const MemoryCurve> memory;
   };
-  RankCurve memory_;
+  std::shared_ptr<const MemoryCurve> memory_;  // kept for the next range
   NewestResult<RangeAnswer> range_;
 };
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include <QtConcurrentRun>
-
+#include "gui/models/base/in_background.hpp"
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/memory/memory_curves.hpp"
 #include "gui/models/memory/rank_memory.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/pill.hpp"
@@ -43,15 +43,14 @@ void MemoryStrip::show(const DocumentPtr& document, int rank) {
   is_busy_ = document != nullptr;
   if (!is_busy_) return watcher_.setFuture({});
   plot_.is_predicted = document->is_predicted();
-  watcher_.setFuture(QtConcurrent::run([document, rank] {
+  watcher_.setFuture(in_background([document, rank] {
     MemorySource source;
     source.trace = document->trace;
     if (document->run != nullptr) {
-      source.prediction = std::shared_ptr<const simulator::Prediction>(document->run,
-                                                                       &document->run->prediction);
+      source.prediction =
+          std::shared_ptr<const simulator::Prediction>(document->run, &document->run->prediction);
     }
-    return Made{std::make_shared<const MemoryCurve>(*document->trace, rank),
-                memory_capacity(source, rank)};
+    return Made{memory_curve(document->trace, rank), memory_capacity(source, rank)};
   }));
 }
 
@@ -61,14 +60,18 @@ void MemoryStrip::take() {
   const Made made = watcher_.result();
   plot_.curve = made.curve;
   plot_.capacity = made.capacity;
-  plot_.clock = made.curve->has(MemoryClock::device_time) ? MemoryClock::device_time
-                                                          : MemoryClock::host_time;
+  plot_.clock =
+      made.curve->has(MemoryClock::device_time) ? MemoryClock::device_time : MemoryClock::host_time;
   Q_EMIT changed();
 }
 
-bool MemoryStrip::is_empty() const { return plot_.curve == nullptr || plot_.curve->size() == 0; }
+bool MemoryStrip::is_empty() const {
+  return plot_.curve == nullptr || plot_.curve->size() == 0;
+}
 
-double MemoryStrip::header_height() const { return is_empty() ? 0 : kMemoryHeader; }
+double MemoryStrip::header_height() const {
+  return is_empty() ? 0 : kMemoryHeader;
+}
 
 double MemoryStrip::least_height() const {
   return header_height() + (is_folded_ || is_empty() ? 0 : kLeastPlot);
@@ -77,8 +80,8 @@ double MemoryStrip::least_height() const {
 // Between the clocks that have moments; the order of events has none.
 void MemoryStrip::next_clock() {
   if (is_empty()) return;
-  const MemoryClock other = plot_.clock == MemoryClock::device_time ? MemoryClock::host_time
-                                                                    : MemoryClock::device_time;
+  const MemoryClock other =
+      plot_.clock == MemoryClock::device_time ? MemoryClock::host_time : MemoryClock::device_time;
   if (plot_.curve->has(other)) plot_.clock = other;
 }
 
@@ -126,8 +129,8 @@ void MemoryStrip::paint_header(QPainter& painter, const QRectF& box, double left
   LegendEntry reserved{tr("reserved"), theme()[Role::ink]};
   reserved.is_line = true;
   header.legend.push_back(reserved);
-  header.note = tr("clock: %1").arg(plot_.clock == MemoryClock::device_time ? tr("device")
-                                                                            : tr("host"));
+  header.note =
+      tr("clock: %1").arg(plot_.clock == MemoryClock::device_time ? tr("device") : tr("host"));
   paint_section_header(painter, box, left, header);
 }
 
@@ -161,8 +164,9 @@ void MemoryStrip::paint_peak(QPainter& painter, const QRectF& area, const TimeAx
   const QString allocated = bytes_figure(plot_.curve->allocated(sample)).text();
   const std::int64_t reserved = plot_.curve->reserved(sample);
   const QString text =
-      reserved == 0 ? tr("Peak  %1 allocated").arg(allocated)
-                    : tr("Peak  %1 allocated, %2 reserved").arg(allocated, bytes_figure(reserved).text());
+      reserved == 0
+          ? tr("Peak  %1 allocated").arg(allocated)
+          : tr("Peak  %1 allocated, %2 reserved").arg(allocated, bytes_figure(reserved).text());
   // Above the peak where there is room, else on the side that has more of it.
   constexpr double kAbove = 46, kLeastAbove = 30, kBeside = 16;
   const double top = std::max(area.top() + 4, y - kAbove);

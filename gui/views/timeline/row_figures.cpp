@@ -1,9 +1,9 @@
 #include "gui/views/timeline/row_figures.hpp"
 
-#include <QtConcurrentRun>
 #include <algorithm>
 #include <utility>
 
+#include "gui/models/base/in_background.hpp"
 #include "gui/models/base/units_text.hpp"
 
 namespace foreshard::gui {
@@ -69,7 +69,7 @@ void RowFigures::request(std::shared_ptr<const SceneContent> content,
 
 void RowFigures::start() {
   is_busy_ = true;
-  watcher_.setFuture(QtConcurrent::run([request = latest_] { return made(request); }));
+  watcher_.setFuture(in_background([request = latest_] { return made(request); }));
 }
 
 RowFigures::Figures RowFigures::made(const Request& request) {

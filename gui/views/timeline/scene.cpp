@@ -1,9 +1,9 @@
 #include "gui/views/timeline/scene.hpp"
 
-#include <QtConcurrentRun>
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/base/in_background.hpp"
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/timeline/row_text.hpp"
 
@@ -54,7 +54,7 @@ void Scene::take_documents() {
     known->second.end_ns = std::max(known->second.end_ns, step.end_ns);
   }
   const int rank = session_.selection().rank();
-  gathering_.setFuture(QtConcurrent::run([current, rank] {
+  gathering_.setFuture(in_background([current, rank] {
     return std::make_shared<const GatheredUnits>(gathered_units(*current->trace, rank));
   }));
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "gui/models/base/in_background.hpp"
+
 namespace foreshard::gui {
 namespace {
 
@@ -64,6 +66,7 @@ void TileCache::request(const std::vector<TileKey>& wanted, std::size_t urgent) 
 }
 
 void TileCache::work() {
+  give_way_to_window();
   std::unique_lock lock(mutex_);
   while (!queue_.empty()) {
     const TileKey key = queue_.back();
