@@ -17,7 +17,11 @@
 namespace foreshard::cli_tests {
 namespace {
 
-constexpr auto kLongestRun = std::chrono::seconds(60);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr auto kLongestRun = std::chrono::minutes(20);
+#else
+constexpr auto kLongestRun = std::chrono::minutes(1);
+#endif
 
 std::string contents(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
