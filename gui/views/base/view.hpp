@@ -2,8 +2,10 @@
 // gui/models, and they share the session's axis and selection.
 #pragma once
 
+#include <QPointer>
 #include <QString>
 #include <QWidget>
+#include <vector>
 
 #include "gui/models/session/session.hpp"
 
@@ -19,6 +21,11 @@ class View : public QWidget {
   Q_OBJECT
  public:
   View(Session& session, QWidget* parent) : QWidget(parent), session_(session) {}
+  ~View() override {
+    for (QWidget* part : beside_) {
+      if (part != nullptr && part->parentWidget() == nullptr) delete part;
+    }
+  }
 
   virtual QString title() const = 0;  // as its tab has it
   // The answer above the view: figures, or a sentence. The window shows it; null: none.
@@ -38,9 +45,17 @@ class View : public QWidget {
 
  protected:
   Session& session() const { return session_; }
+  // Makes a strip or an inspector, which goes with the view unless a window has taken it.
+  template <class Part>
+  Part* make_beside() {
+    auto* const part = new Part;
+    beside_.emplace_back(part);
+    return part;
+  }
 
  private:
   Session& session_;
+  std::vector<QPointer<QWidget>> beside_;
 };
 
 }  // namespace foreshard::gui

@@ -50,9 +50,9 @@ std::optional<ComparedDocuments> compared_documents(const Session& session) {
 
 CompareView::CompareView(Session& session, QWidget* parent)
     : View(session, parent),
-      strip_(new SentenceStrip),
+      strip_(make_beside<SentenceStrip>()),
       arrangement_(new SegmentedControl({tr("By clock"), tr("By instruction"), tr("Overlay")})),
-      inspector_(new CompareInspector),
+      inspector_(make_beside<CompareInspector>()),
       pages_(new QStackedWidget),
       state_(new QLabel),
       cancel_(new QPushButton(tr("Cancel"))),

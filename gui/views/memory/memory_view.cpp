@@ -32,9 +32,9 @@ MemorySource source_of(const Document& document) {
 
 MemoryView::MemoryView(Session& session, QWidget* parent)
     : View(session, parent),
-      strip_(new SentenceStrip),
+      strip_(make_beside<SentenceStrip>()),
       clocks_(new SegmentedControl),
-      inspector_(new MemoryInspector),
+      inspector_(make_beside<MemoryInspector>()),
       pages_(new QStackedWidget),
       nothing_(new QLabel),
       canvas_(new MemoryCanvas(session.selection())),
