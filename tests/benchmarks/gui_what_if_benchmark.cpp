@@ -20,7 +20,7 @@ void moved_control(benchmark::State& state) {
   view.show();
   WhatIf& what_if = view.what_if();
   std::vector<double> turns, answers;
-  const auto is_answered = [&] { return !what_if.is_stale(); };
+  const auto is_answered = [&] { return !what_if.is_stale() && view.shows_answer(); };
   settle(is_answered, turns);
   what_if.pin();
   turns.clear();

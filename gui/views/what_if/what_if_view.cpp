@@ -30,6 +30,8 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   figures_->set_margin(24);
   lay_out();
   add_shortcuts();
+  rest_.setSingleShot(true);
+  connect(&rest_, &QTimer::timeout, this, &WhatIfView::show_rest_of_answer);
   connect(&what_if_, &WhatIf::settings_changed, this, &WhatIfView::show_surroundings);
   connect(&what_if_, &WhatIf::outdated_changed, this, &WhatIfView::show_age);
   connect(&what_if_, &WhatIf::outcome_changed, this, &WhatIfView::show_answer);
@@ -185,17 +187,22 @@ void WhatIfView::start() {
 }
 
 void WhatIfView::show_answer() {
-  const std::vector<Variant> variants = variants_of(what_if_);
-  memory_->set_variants(variants);
-  bars_->set_variants(variants);
-  variants_->set_variants(variants);
-  sweep_->set_variants(variants);
+  memory_->set_variants(variants_of(what_if_));
+  rest_.start();
   show_age();
   if (what_if_.outcome() != nullptr) {
     figures_->set_figures(answer_figures(*what_if_.outcome(), what_if_.pins()));
     sentence_->set_sentence(answer_sentence(what_if_));
   }
   Q_EMIT status_changed();
+}
+
+void WhatIfView::show_rest_of_answer() {
+  const std::vector<Variant> variants = variants_of(what_if_);
+  bars_->set_variants(variants);
+  variants_->set_variants(variants);
+  sweep_->set_variants(variants);
+  Q_EMIT busy_changed();
 }
 
 void WhatIfView::show_age() {

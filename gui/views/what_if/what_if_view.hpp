@@ -5,6 +5,7 @@
 
 #include <QBoxLayout>
 #include <QComboBox>
+#include <QTimer>
 
 #include "gui/models/what_if/what_if.hpp"
 #include "gui/views/base/figure_strip.hpp"
@@ -26,7 +27,9 @@ class WhatIfView : public View {
   explicit WhatIfView(Session& session, QWidget* parent = nullptr);
 
   QString title() const override { return tr("What-if"); }
-  bool is_busy() const override { return what_if_.is_busy() || !is_started_; }
+  bool is_busy() const override { return what_if_.is_busy() || !is_started_ || !shows_answer(); }
+  // Whether every part shows the newest answer.
+  bool shows_answer() const { return !rest_.isActive(); }
   QString as_text() const override;
   QString status() const override;
   std::vector<KeyHelp> keys() const override;
@@ -53,6 +56,7 @@ class WhatIfView : public View {
   QWidget* sweep_choices();
   void start();
   void show_answer();
+  void show_rest_of_answer();
   void show_age();  // whether the answer is outdated
   void show_surroundings();
   void ask_where_to_save();
@@ -61,6 +65,9 @@ class WhatIfView : public View {
 
   WhatIf what_if_;
   bool is_started_ = false;
+  // Runs until the parts that are looked at later show the answer: they are painted in a turn of
+  // their own, so that input does not wait for all of them at once.
+  QTimer rest_;
   PlanPanel* panel_;
   SentenceStrip* sentence_;
   FigureStrip* figures_;

@@ -21,7 +21,12 @@ class WhatIfViewTest : public testing::Test {
     view.resize(1600, 956);
     view.show();
     what_if.start_from(tiny_settings());
-    ASSERT_TRUE(rests(what_if));
+    ASSERT_TRUE(rests(what_if) && is_shown());
+  }
+
+  // Waits until every part shows the answer.
+  bool is_shown() {
+    return QTest::qWaitFor([this] { return view.shows_answer(); });
   }
 
   // The widget of that type that edits a key.
@@ -121,10 +126,10 @@ class Painted : public QObject {
 
 TEST_F(WhatIfViewTest, AMoveRepaintsNoControlButThatOfItsKey) {
   what_if.set_value("batch.micro_batch", "3");
-  ASSERT_TRUE(rests(what_if));
+  ASSERT_TRUE(rests(what_if) && is_shown());
   Painted painted(view.panel());
   what_if.set_value("batch.micro_batch", "2");
-  ASSERT_TRUE(answers(what_if));
+  ASSERT_TRUE(answers(what_if) && is_shown());
   QApplication::processEvents();
   EXPECT_EQ(painted.widgets.count(editor<NotchedSlider>("batch.micro_batch")), 1U);
   for (const char* key : {"batch.accumulation", "wrap.policy", "prefetch.forward"}) {
@@ -179,6 +184,7 @@ TEST_F(WhatIfViewTest, KeysPinUndoAndReset) {
   EXPECT_EQ(value("batch.micro_batch"), "2");
   QTest::keyClick(&view, Qt::Key_R, Qt::ControlModifier);
   EXPECT_TRUE(what_if.changed_keys().empty());
+  ASSERT_TRUE(is_shown());
   QTest::keyClick(&view.variants(), Qt::Key_Down);
   QTest::keyClick(&view.variants(), Qt::Key_Delete);
   EXPECT_TRUE(what_if.pins().empty());
@@ -190,7 +196,7 @@ TEST_F(WhatIfViewTest, ANeighbourIsAppliedByMouseAndByKey) {
                     view.neighbours().apply_centre(0).toPoint());
   EXPECT_EQ(what_if.settings().plan.value(first.front().name), first.front().value);
   what_if.undo();
-  ASSERT_TRUE(rests(what_if));
+  ASSERT_TRUE(rests(what_if) && is_shown());
   QTest::keyClick(&view.neighbours(), Qt::Key_Return);
   EXPECT_EQ(what_if.settings().plan.value(first.front().name), first.front().value);
 }
@@ -235,7 +241,7 @@ TEST_F(WhatIfViewTest, AnErrorStandsAtItsControl) {
   EXPECT_TRUE(view.panel().row("sharding.shard_group")->error().contains(QStringLiteral("-3")));
   EXPECT_TRUE(view.panel().row("sharding.strategy")->error().isEmpty());
   what_if.undo();
-  ASSERT_TRUE(answers(what_if));
+  ASSERT_TRUE(answers(what_if) && is_shown());
   EXPECT_TRUE(view.panel().row("sharding.shard_group")->error().isEmpty());
 }
 
@@ -257,13 +263,13 @@ TEST_F(WhatIfViewTest, WhatAPredictionWarnsOfStandsInTheStripAndAtItsKey) {
   EXPECT_TRUE(row->warning().isEmpty());
   const int height = row->sizeHint().height();
   what_if.set_value("batch.sequence", "32768");
-  ASSERT_TRUE(answers(what_if));
+  ASSERT_TRUE(answers(what_if) && is_shown());
   EXPECT_TRUE(row->warning().contains(QStringLiteral("max_position_embeddings")))
       << row->warning().toStdString();
   EXPECT_GT(row->sizeHint().height(), height);
   EXPECT_TRUE(strip->sentence().detail.contains(row->warning()));
   what_if.undo();
-  ASSERT_TRUE(answers(what_if));
+  ASSERT_TRUE(answers(what_if) && is_shown());
   EXPECT_TRUE(row->warning().isEmpty());
 }
 
@@ -291,7 +297,7 @@ TEST_F(WhatIfViewTest, APlanThatIsSavedIsReadBackEqual) {
 TEST_F(WhatIfViewTest, OtherViewsFollowWhatWasMoved) {
   EXPECT_EQ(session.what_if(), nullptr);
   what_if.set_value("batch.micro_batch", "2");
-  ASSERT_TRUE(rests(what_if));
+  ASSERT_TRUE(rests(what_if) && is_shown());
   ASSERT_NE(session.what_if(), nullptr);
   EXPECT_EQ(session.what_if()->plan()->batch.micro_batch, 2);
 }
