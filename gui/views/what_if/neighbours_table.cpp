@@ -60,6 +60,15 @@ QPointF NeighboursTable::apply_centre(int row) const {
   return {width() - kApply / 2, kHeadings + kLine * (row + 0.5)};
 }
 
+// None where there is no note: then the names have the room.
+double NeighboursTable::note_width() const {
+  if (surroundings_ == nullptr) return 0;
+  const auto& all = surroundings_->neighbours;
+  const bool has_notes =
+      std::any_of(all.begin(), all.end(), [](const Neighbour& one) { return !one.note.isEmpty(); });
+  return has_notes ? std::min(kNote, 0.25 * width()) : 0;
+}
+
 void NeighboursTable::paint_row(QPainter& painter, int row) const {
   const Theme& t = theme();
   const Neighbour& neighbour = surroundings_->neighbours[static_cast<std::size_t>(row)];
@@ -72,10 +81,10 @@ void NeighboursTable::paint_row(QPainter& painter, int row) const {
   painter.setFont(gui::font(Text::body));
   if (neighbour.candidate.fits) {
     painter.setPen(t[role_of(std::round(neighbour.more_tokens * 1000))]);
-    draw_figure(painter, cell(kApply + kNote + kReserved, kTokens), Qt::AlignRight,
+    draw_figure(painter, cell(kApply + note_width() + kReserved, kTokens), Qt::AlignRight,
                 tokens_text(neighbour.more_tokens));
     painter.setPen(t[role_of(-static_cast<double>(neighbour.more_reserved))]);
-    draw_figure(painter, cell(kApply + kNote, kReserved), Qt::AlignRight,
+    draw_figure(painter, cell(kApply + note_width(), kReserved), Qt::AlignRight,
                 reserved_text(neighbour.more_reserved));
     painter.setFont(gui::font(Text::secondary_strong));
     painter.setPen(t[is_stale_ ? Role::text3 : Role::text]);
@@ -83,11 +92,11 @@ void NeighboursTable::paint_row(QPainter& painter, int row) const {
   }
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(t[neighbour.candidate.fits ? Role::text3 : Role::error]);
-  const QRectF note = cell(0, kApply + kNote - 16);
+  const QRectF note = cell(0, kApply + note_width() - 16);
   painter.drawText(
       note, Qt::AlignVCenter,
       QFontMetricsF(painter.font()).elidedText(neighbour.note, Qt::ElideRight, note.width()));
-  const double room = width() - kApply - kNote - kReserved - kTokens - 8;
+  const double room = width() - kApply - note_width() - kReserved - kTokens - 8;
   painter.setFont(gui::font(Text::body));
   painter.setPen(t[Role::text]);
   painter.drawText(QRectF(0, box.top(), room, kLine), Qt::AlignVCenter,
@@ -103,7 +112,7 @@ void NeighboursTable::paintEvent(QPaintEvent*) {
                tr("every key moved by one notch from Now, best first"));
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(t[Role::text3]);
-  const double right = width() - kApply - kNote;
+  const double right = width() - kApply - note_width();
   painter.drawText(QRectF(right - kReserved, 26, kReserved, 24), Qt::AlignRight | Qt::AlignVCenter,
                    tr("reserved"));
   painter.drawText(QRectF(right - kReserved - kTokens, 26, kTokens, 24),

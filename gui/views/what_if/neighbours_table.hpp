@@ -32,6 +32,7 @@ class NeighboursTable : public PaintedWidget {
  private:
   int row_at(QPointF point) const;
   void apply(int row);
+  double note_width() const;
   void paint_row(QPainter& painter, int row) const;
 
   std::shared_ptr<const Surroundings> surroundings_;  // the last that was known

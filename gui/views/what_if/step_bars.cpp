@@ -1,6 +1,7 @@
 #include "gui/views/what_if/step_bars.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
@@ -109,14 +110,21 @@ void StepBars::paint_variant(QPainter& painter, const Variant& variant, double t
 
 void StepBars::paint_legend(QPainter& painter, double top) const {
   painter.setFont(gui::font(Text::tick));
+  constexpr std::array kRoles{Role::forward,  Role::loss,      Role::recompute,
+                              Role::backward, Role::optimizer, Role::warn};
+  constexpr double kSwatch = 12;
+  const auto wide = [&](Role role) {
+    return kSwatch + QFontMetricsF(painter.font()).horizontalAdvance(name_of(role));
+  };
+  double all = 0;
+  for (const Role role : kRoles) all += wide(role);
+  const double gap = std::clamp((width() - all) / (kRoles.size() - 1), 3.0, 12.0);
   double left = 0;
-  for (const Role role :
-       {Role::forward, Role::loss, Role::recompute, Role::backward, Role::optimizer, Role::warn}) {
+  for (const Role role : kRoles) {
     fill_share(painter, QRectF(left, top + 4, 8, 8), role);
     painter.setPen(theme()[Role::text2]);
-    const double wide = QFontMetricsF(painter.font()).horizontalAdvance(name_of(role));
-    painter.drawText(QPointF(left + 12, top + 12), name_of(role));
-    left += wide + 24;
+    painter.drawText(QPointF(left + kSwatch, top + 12), name_of(role));
+    left += wide(role) + gap;
   }
   painter.setPen(theme()[Role::text3]);
   painter.drawText(QPointF(0, top + 30), tr("Below each bar its 90 % band. Grey: idle."));
