@@ -20,6 +20,8 @@ Event any_event() {
   event.kind = *rc::gen::element(EventKind::host, EventKind::compute);
   event.micro_step = static_cast<std::int16_t>(*rc::gen::inRange(-1, 2));
   event.name = *rc::gen::inRange(0, 100);
+  event.cost_source = *rc::gen::element(CostSource::none, CostSource::fitted);
+  event.cost_error = *rc::gen::element(0.0F, 0.25F);
   event.cpu_ns = *rc::gen::element<std::int64_t>(-1, -1, -1, 7, 8);
   event.correlation = *rc::gen::element<std::int64_t>(0, 0, 0, 1);
   return event;
