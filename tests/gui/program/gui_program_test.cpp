@@ -32,6 +32,20 @@ class GuiProgram : public testing::Test {
             tests::read_file(folder_.path("err"))};
   }
 
+  bool has_display_tools() const {
+    return shell("command -v Xvfb && command -v xdotool").status == 0;
+  }
+  // Under a display of its own, which goes with the shell.
+  Outcome shell_with_display(const std::string& lines) const {
+    return shell(R"(
+    Xvfb -displayfd 3 -screen 0 1600x1000x24 3>display 2>/dev/null &
+    server=$!
+    trap 'kill $server' EXIT
+    until [[ -s display ]]; do sleep 0.05; done
+    export DISPLAY=:$(cat display)
+)" + lines);
+  }
+
   tests::TemporaryFolder folder_;
 };
 
@@ -68,15 +82,8 @@ TEST_F(GuiProgram, DrawsWithoutADisplay) {
 }
 
 TEST_F(GuiProgram, TakesKeysAndEndsOnSigterm) {
-  if (shell("command -v Xvfb && command -v xdotool").status != 0) {
-    GTEST_SKIP() << "Xvfb or xdotool is not installed";
-  }
-  const Outcome outcome = shell(R"(
-    Xvfb -displayfd 3 -screen 0 1600x1000x24 3>display 2>/dev/null &
-    server=$!
-    trap 'kill $server' EXIT
-    until [[ -s display ]]; do sleep 0.05; done
-    export DISPLAY=:$(cat display)
+  if (!has_display_tools()) GTEST_SKIP() << "Xvfb or xdotool is not installed";
+  const Outcome outcome = shell_with_display(R"(
     "$VIEWER" "$SAMPLES/run.fst.gz" &
     viewer=$!
     until window=$(xdotool search --onlyvisible --name oreshard 2>/dev/null); do
@@ -96,15 +103,8 @@ TEST_F(GuiProgram, TakesKeysAndEndsOnSigterm) {
 
 // From the first start with nothing kept to the second one, by the keys that the help names.
 TEST_F(GuiProgram, SomebodyNewFindsTheirWay) {
-  if (shell("command -v Xvfb && command -v xdotool").status != 0) {
-    GTEST_SKIP() << "Xvfb or xdotool is not installed";
-  }
-  const Outcome outcome = shell(R"(
-    Xvfb -displayfd 3 -screen 0 1600x1000x24 3>display 2>/dev/null &
-    server=$!
-    trap 'kill $server' EXIT
-    until [[ -s display ]]; do sleep 0.05; done
-    export DISPLAY=:$(cat display)
+  if (!has_display_tools()) GTEST_SKIP() << "Xvfb or xdotool is not installed";
+  const Outcome outcome = shell_with_display(R"(
     window_called() {  # until there is one
       for n in {1..300}; do
         window=$(xdotool search --onlyvisible --name "$1" 2>/dev/null | head -n 1)
