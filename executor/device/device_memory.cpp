@@ -62,7 +62,7 @@ void DeviceMemory::unmap(Address address) {
   mappings_.erase(found);
 }
 
-bool DeviceMemory::begin_range(AddressRange range) {
+bool DeviceMemory::begin_range(AddressRange range, std::int64_t /*granule*/) {
   return map(range.address, range.bytes, true);
 }
 

@@ -31,7 +31,7 @@ class DeviceMemory final : public SegmentBacking {
 
   bool commit(Address address, std::int64_t bytes) override;
   void decommit(Address address, std::int64_t bytes) override;
-  bool begin_range(AddressRange range) override;
+  bool begin_range(AddressRange range, std::int64_t granule) override;
   void end_range(AddressRange range) override;
 
   std::byte* pointer(Address address) const;  // of committed memory

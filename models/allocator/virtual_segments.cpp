@@ -121,7 +121,7 @@ std::optional<AddressRange> VirtualSegments::reserve_range(std::int64_t granule,
   const std::int64_t device = capacity_ == kUnlimited ? kUnlimitedDevice : capacity_;
   const std::int64_t bytes = round_up(std::max(device + device / 8, at_least), granule);
   const auto address = take(bytes, ranges_, far_ranges_, [&](Address at) {
-    return backing_ == nullptr || backing_->begin_range({at, bytes});
+    return backing_ == nullptr || backing_->begin_range({at, bytes}, granule);
   });
   if (!address) return std::nullopt;
   return AddressRange{*address, bytes};

@@ -29,9 +29,9 @@ class SegmentBacking {
   // Memory for a new segment, or for a part of a range; false: there is none.
   [[nodiscard]] virtual bool commit(Address address, std::int64_t bytes) = 0;
   virtual void decommit(Address address, std::int64_t bytes) = 0;
-  // A range whose parts are committed later (false: there are no such addresses), and its end, with
-  // nothing committed in it any more.
-  [[nodiscard]] virtual bool begin_range(AddressRange range) = 0;
+  // A range whose parts are committed later, in whole granules (false: there are no such addresses), and
+  // its end, with nothing committed in it any more.
+  [[nodiscard]] virtual bool begin_range(AddressRange range, std::int64_t granule) = 0;
   virtual void end_range(AddressRange range) = 0;
 };
 

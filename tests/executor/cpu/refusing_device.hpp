@@ -27,7 +27,9 @@ class RefusingDevice final : public CpuDevice {
       all_.decommit(address, bytes);
       left_ += bytes;
     }
-    bool begin_range(AddressRange range) override { return all_.begin_range(range); }
+    bool begin_range(AddressRange range, std::int64_t granule) override {
+      return all_.begin_range(range, granule);
+    }
     void end_range(AddressRange range) override { all_.end_range(range); }
 
    private:

@@ -55,7 +55,7 @@ TEST(DeviceMemory, SegmentsAreApart) {
 
 TEST(DeviceMemory, RangesGrowInPlace) {
   DeviceMemory memory([] {});
-  ASSERT_TRUE(memory.begin_range({kTop, (64 * kGiB).count}));
+  ASSERT_TRUE(memory.begin_range({kTop, (64 * kGiB).count}, kSegment));
   ASSERT_TRUE(memory.commit(kTop, kSegment));
   std::byte* const first = memory.pointer(kTop);
   ASSERT_TRUE(memory.commit(kTop + kSegment, kSegment));
@@ -76,7 +76,7 @@ TEST(DeviceMemory, WithoutRoomItRefusesAndChangesNothing) {
   DeviceMemory memory([] {});
   constexpr std::int64_t kMoreThanThereIs = std::int64_t{1} << 60;
   EXPECT_FALSE(memory.commit(kTop, kMoreThanThereIs));
-  EXPECT_FALSE(memory.begin_range({kTop, kMoreThanThereIs}));
+  EXPECT_FALSE(memory.begin_range({kTop, kMoreThanThereIs}, kSegment));
   EXPECT_EQ(memory.committed(), Bytes{0});
   EXPECT_THROW(memory.pointer(kTop), std::logic_error);
   ASSERT_TRUE(memory.commit(kTop, kSegment));
@@ -86,7 +86,7 @@ TEST(DeviceMemory, WithoutRoomItRefusesAndChangesNothing) {
 TEST(DeviceMemoryDeathTest, ReleasedMemoryCannotBeUsed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   DeviceMemory memory([] {});
-  ASSERT_TRUE(memory.begin_range({kTop, kGiB.count}));
+  ASSERT_TRUE(memory.begin_range({kTop, kGiB.count}, kSegment));
   ASSERT_TRUE(memory.commit(kTop, kSegment));
   auto* const first = const_cast<volatile std::byte*>(memory.pointer(kTop));
   memory.decommit(kTop, kSegment);

@@ -77,7 +77,7 @@ class Driver final : public SegmentBacking {
       address = part_end;
     }
   }
-  bool begin_range(AddressRange) override { return !refuses(); }
+  bool begin_range(AddressRange, std::int64_t) override { return !refuses(); }
   void end_range(AddressRange range) override {
     RC_ASSERT(is_free(range.address, range.address + range.bytes));
   }

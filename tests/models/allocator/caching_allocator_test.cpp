@@ -121,7 +121,7 @@ TEST(CachingAllocator, ReleasesTheCacheWhenTheDriverRefuses) {
       return true;
     }
     void decommit(Address, std::int64_t bytes) override { left += bytes; }
-    bool begin_range(AddressRange) override { return true; }
+    bool begin_range(AddressRange, std::int64_t) override { return true; }
     void end_range(AddressRange) override {}
 
     std::int64_t left = 60 * kMi;

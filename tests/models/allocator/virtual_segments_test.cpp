@@ -101,7 +101,7 @@ class Refuser final : public SegmentBacking {
     return !refuses;
   }
   void decommit(Address address, std::int64_t /*bytes*/) override { committed.erase(address); }
-  bool begin_range(AddressRange range) override {
+  bool begin_range(AddressRange range, std::int64_t) override {
     if (!refuses) ranges.push_back(range);
     return !refuses;
   }

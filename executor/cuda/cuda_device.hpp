@@ -1,0 +1,72 @@
+// One rank's GPU as a device: streams and events of CUDA, memory behind the caching allocator, and the
+// kernels of executor/cuda/kernels. Which call is made of what: executor/device/device.hpp.
+//
+// Waits of the host poll, with sleeps between that an abort ends; nothing here blocks in a call of CUDA
+// but the freeing of memory, which waits for the device first in the same way.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "executor/cuda/cuda_memory.hpp"
+#include "executor/cuda/kernels/kernels.hpp"
+#include "executor/cuda/stream_marks.hpp"
+#include "executor/device/device.hpp"
+
+namespace foreshard::executor::cuda {
+
+class CudaDevice final : public Device {
+ public:
+  // On GPU number `gpu`. Throws std::runtime_error where CUDA refuses.
+  CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams);
+  ~CudaDevice() override;
+
+  void begin(const Program& program) override;
+  void launch(Stream stream, Tag tag, const KernelLaunch& launch) override;
+  void copy(Stream stream, Tag tag, std::span<std::byte> to, const std::byte* from) override;
+  void fill(Stream stream, Tag tag, std::span<std::byte> memory, std::byte value) override;
+  void call(Stream stream, Tag tag, const StreamTask& task) override;
+  void record(Stream stream, EventId event, Tag tag) override;
+  void wait(Stream stream, EventId event, Tag tag) override;
+  void host_wait(EventId event) override;
+  void synchronize() override;
+  void stop() override;
+
+  SegmentBacking& backing() override { return memory_; }
+  std::byte* pointer(Address address) const override { return memory_.pointer(address); }
+  std::byte* allocate_host(Bytes bytes) override;
+  void free_host(std::byte* memory, Bytes bytes) override;
+
+  bool has_finished(Tag last) const override;
+  Progress progress() const override;
+  void set_observer(Stream, TaskObserver*) override {}
+
+  // For communicators, which issue work of their own on the rank's streams.
+  int gpu() const { return gpu_; }
+  cudaStream_t native(Stream stream) const { return lane(stream).tools.stream; }
+  // Something has been issued on the stream under this tag.
+  void issued(Stream stream, Tag tag) { lane(stream).marks->issued(tag); }
+
+ private:
+  struct Lane {
+    StreamTools tools;
+    std::unique_ptr<StreamMarks> marks;
+  };
+  Lane& lane(Stream stream) { return lanes_[static_cast<std::size_t>(stream)]; }
+  const Lane& lane(Stream stream) const { return lanes_[static_cast<std::size_t>(stream)]; }
+  cudaEvent_t& event(EventId id);
+  void wait_for(cudaEvent_t event);  // throws Aborted
+
+  RunControl& run_;
+  const int gpu_;
+  cublasLtHandle_t products_ = nullptr;
+  CudaMemory memory_;
+  std::vector<Lane> lanes_;           // by stream
+  std::vector<cudaEvent_t> events_;   // of programs, by number; made when first recorded
+  std::vector<cudaEvent_t> reached_;  // by stream: for synchronize
+  const Program* program_ = nullptr;
+};
+
+}  // namespace foreshard::executor::cuda

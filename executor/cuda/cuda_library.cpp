@@ -1,0 +1,74 @@
+// libforeshard_cuda.so: what the program gets of it.
+#include "executor/cuda/cuda_library.hpp"
+
+#include <stdexcept>
+
+#include "executor/cuda/check.hpp"
+#include "executor/cuda/cuda_device.hpp"
+
+namespace foreshard::executor {
+namespace {
+
+// The oldest GPU that the kernels are made for: Ampere.
+constexpr int kOldest = 80;
+
+std::string gpu_name(const cudaDeviceProp& gpu) {
+  return gpu.name;
+}
+
+class CudaLibraryHere final : public CudaLibrary {
+ public:
+  Result<std::vector<CudaDeviceInfo>> devices() const override;
+  std::unique_ptr<Device> make_device(RunControl& run, int rank, int gpu,
+                                      std::span<const StreamInfo> streams) override {
+    return std::make_unique<cuda::CudaDevice>(run, rank, gpu, streams);
+  }
+  std::vector<std::unique_ptr<Communicator>> make_local_communicators(
+      RunControl& /*run*/, std::span<Device* const> /*devices*/) override {
+    throw std::runtime_error("ranks as threads on GPUs are not supported yet");
+  }
+};
+
+Result<std::vector<CudaDeviceInfo>> CudaLibraryHere::devices() const {
+  int driver = 0, count = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
+    return fail("--device", "cuda",
+                "there is no NVIDIA driver on this machine; expected one, or --device cpu");
+  }
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
+    static_cast<void>(cudaGetLastError());
+    return fail("--device", "cuda",
+                "no GPU is visible to this process; expected one (CUDA_VISIBLE_DEVICES may hide "
+                "it), or --device cpu");
+  }
+  std::vector<CudaDeviceInfo> all;
+  for (int gpu = 0; gpu < count; ++gpu) {
+    cudaDeviceProp properties{};
+    cuda::check(cudaGetDeviceProperties(&properties, gpu), "cudaGetDeviceProperties");
+    const int capability = 10 * properties.major + properties.minor;
+    if (capability < kOldest) {
+      return fail("--device", "cuda",
+                  gpu_name(properties) + " has compute capability " +
+                      std::to_string(properties.major) + "." + std::to_string(properties.minor) +
+                      "; expected 8.0 or later");
+    }
+    CudaDeviceInfo& info = all.emplace_back();
+    info.name = gpu_name(properties);
+    info.traits.kind = DeviceKind::cuda;
+    info.traits.compute_capability = capability;
+    info.traits.multiprocessors = properties.multiProcessorCount;
+    info.memory = Bytes{static_cast<std::int64_t>(properties.totalGlobalMem)};
+    char bus[32] = "";
+    cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, gpu), "cudaDeviceGetPCIBusId");
+    info.pci_bus_id = bus;
+  }
+  return all;
+}
+
+}  // namespace
+}  // namespace foreshard::executor
+
+extern "C" __attribute__((visibility("default"))) foreshard::executor::CudaLibrary*
+foreshard_make_cuda_library() {
+  return new foreshard::executor::CudaLibraryHere;
+}

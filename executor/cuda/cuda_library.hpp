@@ -1,0 +1,53 @@
+// CUDA, loaded when a run asks for it: libforeshard_cuda.so has the device and its kernels, so that the
+// program itself links to nothing of CUDA and starts on a machine without a driver.
+//
+// The library is built from this same source tree and shares its types: `build` tells whether it is of
+// the same build as the program that loads it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "executor/communication/communicator.hpp"
+#include "executor/device/device.hpp"
+#include "models/base/device_traits.hpp"
+#include "models/base/error.hpp"
+#include "models/base/units.hpp"
+
+namespace foreshard::executor {
+
+// A GPU of this machine.
+struct CudaDeviceInfo {
+  std::string name;  // "NVIDIA H200"
+  DeviceTraits traits;
+  Bytes memory;  // of the whole device
+  Bytes free;    // at this moment, before this process has a context there
+  std::string pci_bus_id;
+};
+
+class CudaLibrary {
+ public:
+  virtual ~CudaLibrary() = default;
+
+  // In the order in which CUDA numbers them (CUDA_VISIBLE_DEVICES applies). The error says what is
+  // missing: the driver, a device, or a device that the kernels are made for.
+  virtual Result<std::vector<CudaDeviceInfo>> devices() const = 0;
+
+  // The device of one rank, on GPU number `gpu`. Throws std::runtime_error where CUDA refuses.
+  virtual std::unique_ptr<Device> make_device(RunControl& run, int rank, int gpu,
+                                              std::span<const StreamInfo> streams) = 0;
+
+  // One communicator for each member of a group whose ranks are threads of this process, by index:
+  // devices made by this library. Every rank publishes where its buffer lies and an event, and the
+  // devices copy and reduce from each other, in the order of communicator.hpp, so that several ranks can
+  // be on one GPU. They go after the streams of all members.
+  virtual std::vector<std::unique_ptr<Communicator>> make_local_communicators(
+      RunControl& run, std::span<Device* const> devices) = 0;
+};
+
+// The error names what is missing.
+Result<std::unique_ptr<CudaLibrary>> load_cuda_library(const std::string& directory);
+
+}  // namespace foreshard::executor

@@ -1,0 +1,162 @@
+#include "executor/cuda/cuda_memory.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "executor/cuda/check.hpp"
+
+namespace foreshard::executor::cuda {
+namespace {
+
+CUdeviceptr address_of(const std::byte* pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+std::size_t size(std::int64_t bytes) {
+  return static_cast<std::size_t>(bytes);
+}
+
+template <class Function>
+void look_up(const char* name, Function*& function) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status{};
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &status);
+  check(error, "cudaGetDriverEntryPointByVersion");
+  if (found == nullptr) {
+    throw std::runtime_error(std::string("this driver has no ") + name +
+                             ", which expandable segments need");
+  }
+  function = reinterpret_cast<Function*>(found);
+}
+
+CUmemAllocationProp properties(int gpu) {
+  CUmemAllocationProp p{};
+  p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  p.location = {CU_MEM_LOCATION_TYPE_DEVICE, {gpu}};
+  return p;
+}
+
+}  // namespace
+
+CudaMemory::CudaMemory(int gpu, std::function<void()> synchronize)
+    : gpu_(gpu), synchronize_(std::move(synchronize)) {}
+
+// What cannot be given back at the end goes with the process.
+CudaMemory::~CudaMemory() {
+  for (auto& [address, mapping] : mappings_) {
+    if (mapping.granule == 0) {
+      static_cast<void>(cudaFree(mapping.base));
+      continue;
+    }
+    for (const auto& [offset, memory] : mapping.granules) {
+      static_cast<void>(calls_.unmap(address_of(mapping.base + offset), size(mapping.granule)));
+      static_cast<void>(calls_.release(memory));
+    }
+    static_cast<void>(calls_.release_addresses(address_of(mapping.base), size(mapping.bytes)));
+  }
+}
+
+const VirtualMemoryCalls& CudaMemory::calls() {
+  if (calls_.reserve == nullptr) {
+    VirtualMemoryCalls found{};
+    look_up("cuMemAddressReserve", found.reserve);
+    look_up("cuMemAddressFree", found.release_addresses);
+    look_up("cuMemCreate", found.create);
+    look_up("cuMemRelease", found.release);
+    look_up("cuMemMap", found.map);
+    look_up("cuMemUnmap", found.unmap);
+    look_up("cuMemSetAccess", found.set_access);
+    calls_ = found;
+  }
+  return calls_;
+}
+
+CudaMemory::Mappings::const_iterator CudaMemory::around(Address address) const {
+  auto found = mappings_.upper_bound(address);
+  if (found == mappings_.begin()) return mappings_.end();
+  --found;
+  return address - found->first < found->second.bytes ? found : mappings_.end();
+}
+
+std::byte* CudaMemory::pointer(Address address) const {
+  const auto found = around(address);
+  if (found == mappings_.end()) throw std::logic_error("an address without device memory");
+  return found->second.base + (address - found->first);
+}
+
+bool CudaMemory::begin_range(AddressRange range, std::int64_t granule) {
+  CUdeviceptr base = 0;
+  const CUresult result = calls().reserve(&base, size(range.bytes), 0, 0, 0);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
+  check(result, "cuMemAddressReserve");
+  mappings_[range.address] = {reinterpret_cast<std::byte*>(base), range.bytes, granule};
+  return true;
+}
+
+void CudaMemory::end_range(AddressRange range) {
+  const auto found = mappings_.find(range.address);
+  check(calls().release_addresses(address_of(found->second.base), size(found->second.bytes)),
+        "cuMemAddressFree");
+  mappings_.erase(found);
+}
+
+bool CudaMemory::commit(Address address, std::int64_t bytes) {
+  if (const auto found = around(address); found != mappings_.end()) {
+    Mapping& range = mappings_[found->first];
+    const std::int64_t begin = address - found->first;
+    for (std::int64_t at = begin; at < begin + bytes; at += range.granule) {
+      if (map_granule(range, at)) continue;
+      unmap_granules(range, begin, at);
+      return false;
+    }
+    return true;
+  }
+  void* base = nullptr;
+  const cudaError_t error = cudaMalloc(&base, size(bytes));
+  if (error == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());  // it is not an error of the next call
+    return false;
+  }
+  check(error, "cudaMalloc");
+  mappings_[address] = {static_cast<std::byte*>(base), bytes};
+  return true;
+}
+
+bool CudaMemory::map_granule(Mapping& range, std::int64_t offset) {
+  const CUmemAllocationProp wanted = properties(gpu_);
+  CUmemGenericAllocationHandle memory = 0;
+  const CUresult result = calls_.create(&memory, size(range.granule), &wanted, 0);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
+  check(result, "cuMemCreate");
+  const CUdeviceptr at = address_of(range.base + offset);
+  check(calls_.map(at, size(range.granule), 0, memory, 0), "cuMemMap");
+  const CUmemAccessDesc access{wanted.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  check(calls_.set_access(at, size(range.granule), &access, 1), "cuMemSetAccess");
+  range.granules[offset] = memory;
+  return true;
+}
+
+void CudaMemory::unmap_granules(Mapping& range, std::int64_t begin, std::int64_t end) {
+  for (auto it = range.granules.lower_bound(begin);
+       it != range.granules.end() && it->first < end;) {
+    check(calls_.unmap(address_of(range.base + it->first), size(range.granule)), "cuMemUnmap");
+    check(calls_.release(it->second), "cuMemRelease");
+    it = range.granules.erase(it);
+  }
+}
+
+void CudaMemory::decommit(Address address, std::int64_t bytes) {
+  synchronize_();
+  const auto found = around(address);
+  Mapping& mapping = mappings_[found->first];
+  if (mapping.granule > 0) {
+    const std::int64_t begin = address - found->first;
+    return unmap_granules(mapping, begin, begin + bytes);
+  }
+  check(cudaFree(mapping.base), "cudaFree");
+  mappings_.erase(found);
+}
+
+}  // namespace foreshard::executor::cuda

@@ -1,0 +1,35 @@
+#include "executor/cuda/kernels/kernels.hpp"
+
+#include <array>
+#include <stdexcept>
+#include <string>
+
+namespace foreshard::executor::cuda {
+namespace {
+
+using Table = std::array<CudaKernel, static_cast<std::size_t>(Operator::kCount)>;
+
+constexpr Table make_table() {
+  Table table{};
+  const auto set = [&table](Operator op, CudaKernel kernel) {
+    table[static_cast<std::size_t>(op)] = kernel;
+  };
+  set(Operator::swiglu, run_swiglu);
+  set(Operator::swiglu_backward, run_swiglu_backward);
+  set(Operator::add, run_add);
+  set(Operator::cast, run_cast);
+  set(Operator::fill_zero, run_fill_zero);
+  return table;
+}
+
+constexpr Table kTable = make_table();
+
+}  // namespace
+
+CudaKernel cuda_kernel(Operator op) {
+  const CudaKernel kernel = kTable[static_cast<std::size_t>(op)];
+  if (kernel == nullptr) throw std::logic_error("no CUDA kernel computes " + std::string(name(op)));
+  return kernel;
+}
+
+}  // namespace foreshard::executor::cuda

@@ -1,0 +1,47 @@
+// Every compute operator of models/program/operators.hpp on CUDA, in fp32 and bf16.
+//
+// As on the CPU (executor/cpu/kernels.hpp), a kernel gets what its instruction declares and touches
+// nothing else, but for one small space of each stream (StreamTools). The same operands give the same
+// bits: no kernel adds with atomics, and every sum has an order that depends on sizes alone.
+//
+// Sums are in fp32, where the CPU's are; those that the CPU makes in fp64 (losses, norms) are in fp64.
+// Everything is written in plain CUDA C++ with static shared memory, so that tests can run the same text
+// on the host (tests/cuda/emulation).
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include "executor/device/kernel_launch.hpp"
+#include "models/program/operators.hpp"
+
+namespace foreshard::executor::cuda {
+
+// What launches on one stream share.
+struct StreamTools {
+  // Room for the partial sums of a reduction, between two kernels of one launch.
+  static constexpr std::size_t kPartials = 4096;
+
+  cudaStream_t stream = nullptr;
+  cublasLtHandle_t products = nullptr;
+  double* partials = nullptr;  // kPartials of them, in device memory
+  int multiprocessors = 1;
+};
+
+struct CudaLaunch : KernelLaunch {
+  const StreamTools& tools;
+};
+
+using CudaKernel = void (*)(const CudaLaunch&);
+
+// The kernel of an operator. Throws std::logic_error where no kernel computes it.
+CudaKernel cuda_kernel(Operator op);
+
+// Kernels by theme; the table in kernels.cpp assigns them to operators.
+void run_swiglu(const CudaLaunch& a);
+void run_swiglu_backward(const CudaLaunch& a);
+void run_add(const CudaLaunch& a);
+void run_cast(const CudaLaunch& a);
+void run_fill_zero(const CudaLaunch& a);
+
+}  // namespace foreshard::executor::cuda

@@ -1,0 +1,13 @@
+# The sources of libforeshard_cuda.so, which tests compile for the host too.
+set(FORESHARD_CUDA_SOURCES
+  cuda_device.cpp
+  cuda_library.cpp
+  cuda_memory.cpp
+  stream_marks.cpp
+  kernels/kernels.cpp
+)
+set(FORESHARD_CUDA_KERNELS
+  kernels/elementwise.cu
+)
+list(TRANSFORM FORESHARD_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)
+list(TRANSFORM FORESHARD_CUDA_KERNELS PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)

@@ -1,0 +1,60 @@
+// CUDA C++ for a host compiler: kernels written in plain CUDA C++ with static shared memory become
+// functions whose threads run as fibers, one block after the other (block.hpp). It stands before the
+// toolkit's header of the same name in the include path; types and calls are the toolkit's own.
+//
+// A launch is a host function in stream order, so the runtime below only has to have streams.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <memory>
+
+#include <cuda_runtime_api.h>
+
+#include "tests/cuda/emulation/block.hpp"
+
+#undef __shared__
+#define __shared__ static thread_local
+#undef __launch_bounds__
+#define __launch_bounds__(...)
+
+inline void __syncthreads() {
+  foreshard::emulation::wait_for_block();
+}
+inline void __syncwarp(unsigned = ~0U) {
+  foreshard::emulation::wait_for_warp();
+}
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return foreshard::emulation::exchange(value, [lane](int) { return lane; });
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  return foreshard::emulation::exchange(value, [mask](int lane) { return lane ^ mask; });
+}
+template <class T>
+T __shfl_down_sync(unsigned, T value, int delta) {
+  return foreshard::emulation::exchange(
+      value, [delta](int lane) { return lane + delta < 32 ? lane + delta : lane; });
+}
+
+inline float rsqrtf(float x) {
+  return 1.0F / std::sqrt(x);
+}
+
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  auto run = std::make_unique<std::function<void()>>(
+      [grid = config->gridDim, block = config->blockDim, kernel,
+       ... values = static_cast<Parameters>(arguments)] {
+        foreshard::emulation::run_grid(grid, block, [&] { kernel(values...); });
+      });
+  return cudaLaunchHostFunc(
+      config->stream,
+      [](void* task) {
+        std::unique_ptr<std::function<void()>> mine(static_cast<std::function<void()>*>(task));
+        (*mine)();
+      },
+      run.release());
+}

@@ -1,0 +1,265 @@
+// The part of the CUDA runtime that Foreshard calls, on the host: device memory is the process' own,
+// streams are threads (streams.hpp), and kernels that nvcc has compiled do nothing. Kernels compiled for
+// emulation come as host functions and really run (tests/cuda/emulation).
+//
+//   FORESHARD_HOST_CUDA_DEVICES   GPUs that there are (default 1)
+//   FORESHARD_HOST_CUDA_BYTES     memory of each (default 64 GiB), beyond which cudaMalloc refuses
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <cuda_runtime_api.h>
+
+#include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/streams.hpp"
+
+namespace foreshard::host_cuda {
+namespace {
+
+thread_local int current = 0;
+thread_local cudaError_t last_error = cudaSuccess;
+
+std::int64_t number(const char* name, std::int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoll(text);
+}
+
+int devices() {
+  return static_cast<int>(number("FORESHARD_HOST_CUDA_DEVICES", 1));
+}
+
+cudaError_t result(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+struct Allocation {
+  int device;
+  std::int64_t bytes;
+};
+
+std::mutex mutex;
+std::map<int, std::int64_t> used;  // by device
+std::map<void*, Allocation> allocations;
+
+Stream& of(cudaStream_t stream) {
+  return *reinterpret_cast<Stream*>(stream);
+}
+const std::shared_ptr<Event>& of(cudaEvent_t event) {
+  return *reinterpret_cast<std::shared_ptr<Event>*>(event);
+}
+
+}  // namespace
+
+std::int64_t capacity() {
+  return number("FORESHARD_HOST_CUDA_BYTES", std::int64_t{64} << 30);
+}
+
+int current_device() {
+  return current;
+}
+
+bool take(int device, std::int64_t bytes) {
+  const std::scoped_lock lock(mutex);
+  if (used[device] + bytes > capacity()) return false;
+  used[device] += bytes;
+  return true;
+}
+
+void give_back(int device, std::int64_t bytes) {
+  const std::scoped_lock lock(mutex);
+  used[device] -= bytes;
+}
+
+}  // namespace foreshard::host_cuda
+
+using namespace foreshard::host_cuda;
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = devices();
+  return result(*count == 0 ? cudaErrorNoDevice : cudaSuccess);
+}
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= devices()) return result(cudaErrorInvalidDevice);
+  current = device;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = current;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device < 0 || device >= devices()) return result(cudaErrorInvalidDevice);
+  *properties = {};
+  std::strcpy(properties->name, "Foreshard's host device");
+  properties->totalGlobalMem = static_cast<std::size_t>(capacity());
+  properties->major = 9;
+  properties->multiProcessorCount = 132;
+  properties->maxThreadsPerBlock = 1024;
+  properties->warpSize = 32;
+  properties->pciBusID = device + 1;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int /*device*/) {
+  switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
+    case cudaDevAttrMultiProcessorCount: *value = 132; break;
+    case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
+    default: *value = 0;
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* lowest, int* highest) {
+  *lowest = 0;
+  *highest = -5;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device + 1);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int /*from*/, int /*to*/) {
+  *can = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int /*peer*/, unsigned /*flags*/) {
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
+  const std::scoped_lock lock(mutex);
+  *total = static_cast<std::size_t>(capacity());
+  *free_bytes = static_cast<std::size_t>(capacity() - used[current]);
+  return cudaSuccess;
+}
+cudaError_t cudaGetLastError() {
+  return std::exchange(last_error, cudaSuccess);
+}
+cudaError_t cudaPeekAtLastError() {
+  return last_error;
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : "an error of the host's runtime";
+}
+const char* cudaGetErrorName(cudaError_t /*error*/) {
+  return "cudaErrorOfTheHost";
+}
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  *memory = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  const auto count = static_cast<std::int64_t>(bytes);
+  if (!take(current, count)) return result(cudaErrorMemoryAllocation);
+  *memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  const std::scoped_lock lock(mutex);
+  allocations[*memory] = {current, count};
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* memory) {
+  if (memory == nullptr) return cudaSuccess;
+  const std::scoped_lock lock(mutex);
+  const auto found = allocations.find(memory);
+  if (found == allocations.end()) return result(cudaErrorInvalidValue);
+  used[found->second.device] -= found->second.bytes;
+  allocations.erase(found);
+  std::free(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
+  *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* memory) {
+  std::free(memory);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned /*flags*/,
+                                         int /*priority*/) {
+  *stream = reinterpret_cast<cudaStream_t>(new Stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete &of(stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  of(stream).synchronize();
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
+  *event = reinterpret_cast<cudaEvent_t>(new std::shared_ptr<Event>(std::make_shared<Event>()));
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete reinterpret_cast<std::shared_ptr<Event>*>(event);
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  of(stream).record(of(event));
+  return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return of(event)->has_reached(of(event)->issued()) ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
+  of(stream).wait(of(event));
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
+                            cudaStream_t stream) {
+  of(stream).issue([=] { std::memmove(to, from, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int /*to_device*/, const void* from, int /*device*/,
+                                std::size_t bytes, cudaStream_t stream) {
+  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+}
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
+  of(stream).issue([=] { std::memset(memory, value, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
+  of(stream).issue([=] { function(argument); });
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* /*kernel*/,
+                                void** /*arguments*/) {
+  const dim3 grid = config->gridDim, block = config->blockDim;
+  const unsigned threads = block.x * block.y * block.z;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535 || grid.z > 65535 ||
+      threads == 0 || threads > 1024) {
+    return result(cudaErrorInvalidConfiguration);
+  }
+  of(config->stream).issue([] {});
+  return cudaSuccess;
+}
+
+// What nvcc's host code registers.
+void** __cudaRegisterFatBinary(void* /*binary*/) {
+  static void* handle = nullptr;
+  return &handle;
+}
+void __cudaRegisterFatBinaryEnd(void** /*binary*/) {}
+void __cudaUnregisterFatBinary(void** /*binary*/) {}
+void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*,
+                            dim3*, int*) {}
+void __cudaRegisterVar(void**, char*, char*, const char*, int, std::size_t, int, int) {}
+char __cudaInitModule(void** /*binary*/) {
+  return 1;
+}
+
+}  // extern "C"

@@ -1,0 +1,89 @@
+// The driver's virtual memory management on the host: ranges are reserved address space, granules of it
+// become accessible when memory is mapped there.
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <sys/mman.h>
+
+#include "tests/cuda/runtime/device.hpp"
+
+namespace foreshard::host_cuda {
+namespace {
+
+struct Memory {
+  int device;
+  std::size_t bytes;
+};
+
+CUresult reserve(CUdeviceptr* at, std::size_t bytes, std::size_t, CUdeviceptr,
+                 unsigned long long) {
+  void* base = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  *at = reinterpret_cast<CUdeviceptr>(base);
+  return CUDA_SUCCESS;
+}
+CUresult release_addresses(CUdeviceptr at, std::size_t bytes) {
+  munmap(reinterpret_cast<void*>(at), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult create(CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                const CUmemAllocationProp* properties, unsigned long long) {
+  constexpr std::size_t kGranularity = std::size_t{2} << 20;
+  if (bytes == 0 || bytes % kGranularity != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (!take(properties->location.id, static_cast<std::int64_t>(bytes))) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *handle = reinterpret_cast<CUmemGenericAllocationHandle>(
+      new Memory{properties->location.id, bytes});
+  return CUDA_SUCCESS;
+}
+CUresult release(CUmemGenericAllocationHandle handle) {
+  const auto* memory = reinterpret_cast<Memory*>(handle);
+  give_back(memory->device, static_cast<std::int64_t>(memory->bytes));
+  delete memory;
+  return CUDA_SUCCESS;
+}
+CUresult map(CUdeviceptr, std::size_t bytes, std::size_t, CUmemGenericAllocationHandle handle,
+             unsigned long long) {
+  return reinterpret_cast<Memory*>(handle)->bytes == bytes ? CUDA_SUCCESS
+                                                           : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult unmap(CUdeviceptr at, std::size_t bytes) {
+  mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return CUDA_SUCCESS;
+}
+CUresult set_access(CUdeviceptr at, std::size_t bytes, const CUmemAccessDesc*, std::size_t) {
+  return mprotect(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE) == 0
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+}  // namespace
+}  // namespace foreshard::host_cuda
+
+extern "C" cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function,
+                                                        unsigned /*version*/,
+                                                        unsigned long long /*flags*/,
+                                                        cudaDriverEntryPointQueryResult* status) {
+  using namespace foreshard::host_cuda;
+  static const std::map<std::string, void*> functions{
+      {"cuMemAddressReserve", reinterpret_cast<void*>(reserve)},
+      {"cuMemAddressFree", reinterpret_cast<void*>(release_addresses)},
+      {"cuMemCreate", reinterpret_cast<void*>(create)},
+      {"cuMemRelease", reinterpret_cast<void*>(release)},
+      {"cuMemMap", reinterpret_cast<void*>(map)},
+      {"cuMemUnmap", reinterpret_cast<void*>(unmap)},
+      {"cuMemSetAccess", reinterpret_cast<void*>(set_access)}};
+  const auto found = functions.find(name);
+  *function = found == functions.end() ? nullptr : found->second;
+  if (status != nullptr) {
+    *status = found == functions.end() ? cudaDriverEntryPointSymbolNotFound
+                                       : cudaDriverEntryPointSuccess;
+  }
+  return cudaSuccess;
+}
