@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gui/models/memory/highest_of.hpp"
-#include "gui/models/memory/narrow_numbers.hpp"
+#include "gui/models/base/narrow_numbers.hpp"
 #include "traces/compact_list.hpp"
 
 namespace foreshard::gui {
