@@ -13,6 +13,7 @@
 #include "gui/paint/hatch.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/paint/time_ticks.hpp"
+#include "gui/views/what_if/badge_places.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -191,7 +192,7 @@ void SweepPlot::paint_label(QPainter& painter, QPointF mark, const QString& text
 void SweepPlot::paint_points(QPainter& painter) const {
   const Sweep& sweep = surroundings_->sweep;
   const bool has_one_key = sweep.second_key.empty();
-  std::vector<QRectF> taken;
+  std::vector<QRectF> taken = badge_boxes();
   for (std::size_t n = 0; n < sweep.points.size(); ++n) {
     const QPointF at = point_centre(n);
     draw_sweep_mark(painter, at, sweep.points[n].first, sweep.points[n].is_on_front);
@@ -203,6 +204,41 @@ void SweepPlot::paint_points(QPainter& painter) const {
     paint_label(painter, point_centre(n),
                 has_one_key ? sweep.first_values[point.first] : sweep.second_values[point.second],
                 taken);
+  }
+}
+
+// Where there is no step, such as where it does not fit, there is no place either.
+std::vector<const Variant*> SweepPlot::placed_variants() const {
+  std::vector<const Variant*> placed;
+  for (const Variant& variant : variants_) {
+    if (variant.outcome->tokens_per_s > 0) placed.push_back(&variant);
+  }
+  return placed;
+}
+
+QPointF SweepPlot::variant_centre(const Variant& variant) const {
+  return place(gib(variant.outcome->reserved), variant.outcome->tokens_per_s);
+}
+
+std::vector<QRectF> SweepPlot::badge_boxes() const {
+  std::vector<BadgePoint> points;
+  for (const Variant* variant : placed_variants()) {
+    points.push_back({variant_centre(*variant), badge_width(variant->letter)});
+  }
+  std::vector<QPointF> marks;
+  const std::size_t plans = surroundings_ == nullptr ? 0 : surroundings_->sweep.points.size();
+  for (std::size_t plan = 0; plan < plans; ++plan) marks.push_back(point_centre(plan));
+  return place_badges(points, marks, QRectF(0, area().top() - 10, width(), area().height() + 10));
+}
+
+void SweepPlot::paint_variants(QPainter& painter) const {
+  const std::vector<const Variant*> variants = placed_variants();
+  const std::vector<QRectF> badges = badge_boxes();
+  for (std::size_t n = 0; n < variants.size(); ++n) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme()[Role::text2], variants[n]->place == 0 ? 2 : 1));
+    painter.drawEllipse(variant_centre(*variants[n]), 8, 8);
+    draw_badge(painter, badges[n].center(), *variants[n]);
   }
 }
 
@@ -262,14 +298,7 @@ void SweepPlot::paintEvent(QPaintEvent*) {
     paint_points(painter);
     painter.setOpacity(1);
   }
-  for (const Variant& variant : variants_) {
-    if (variant.outcome->tokens_per_s <= 0) continue;
-    const QPointF at = place(gib(variant.outcome->reserved), variant.outcome->tokens_per_s);
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(theme()[Role::text2], variant.place == 0 ? 2 : 1));
-    painter.drawEllipse(at, 8, 8);
-    draw_badge(painter, at + QPointF(-10 - badge_width(variant.letter) / 2, -12), variant);
-  }
+  paint_variants(painter);
   if (chosen_ >= 0) paint_card(painter);
   draw_focus(painter, rect());
 }

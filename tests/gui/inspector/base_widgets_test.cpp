@@ -10,6 +10,7 @@
 #include "gui/views/base/figure_strip.hpp"
 #include "gui/views/base/number_label.hpp"
 #include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/text_label.hpp"
 
 namespace foreshard::gui {
@@ -70,6 +71,41 @@ TEST(FigureStrip, ColumnsStayWhileFiguresChange) {
   };
   const int wide = show("1849345.3");
   EXPECT_EQ(show("1.1"), wide);
+}
+
+TEST(FigureStrip, KeepsTheFirstNotesWhereThereIsNoRoomForAll) {
+  FigureStrip strip;
+  const auto figure = [](const char* label) {
+    return StripFigure{
+        text(label), {text("849.3"), text("ms")}, text("2.0 % of the step"), Role::text2, {}};
+  };
+  strip.set_figures({figure("Step time"), figure("Exposed"), figure("Idle")});
+  std::size_t before = 0;
+  for (int width = 300; width <= strip.sizeHint().width(); width += 10) {
+    strip.resize(width, 56);
+    EXPECT_GE(strip.shown_notes(), before) << width;
+    before = strip.shown_notes();
+  }
+  EXPECT_EQ(before, 3U);
+  strip.resize(430, 56);
+  EXPECT_GT(strip.shown_notes(), 0U);
+  EXPECT_LT(strip.shown_notes(), 3U);
+}
+
+TEST(SentenceStrip, GoesOnInASecondLineWhereItIsNarrow) {
+  SentenceStrip strip;
+  const QString words = text("75.87 of 79.19 GiB reserved at the peak, which is little to spare.");
+  strip.set_sentence({Role::ok, text("Fits, but only just:"), words, text("Costs are modelled.")});
+  strip.resize(1000, 64);
+  EXPECT_EQ(strip.lines().headline, QStringList(words));
+  strip.resize(480, 64);
+  EXPECT_EQ(strip.lines().headline.size(), 2);
+  EXPECT_EQ(strip.lines().headline.join(QLatin1Char(' ')), words);
+  strip.grab();
+  EXPECT_TRUE(strip.toolTip().isEmpty());
+  strip.resize(200, 64);
+  strip.grab();
+  EXPECT_TRUE(strip.toolTip().contains(words));
 }
 
 TEST(SegmentedControl, ArrowsMoveOverWhatCannotBeHad) {
