@@ -1,11 +1,17 @@
 // The small widgets of gui/views/base: what stands in them stays in place, and keys work as the mouse
 // does.
+#include <QAbstractItemView>
+#include <QApplication>
+#include <QKeyEvent>
 #include <QSignalSpy>
+#include <QStandardItemModel>
 #include <QTest>
 
 #include <gtest/gtest.h>
 
 #include "gui/paint/theme.hpp"
+#include "gui/views/base/choice_list.hpp"
+#include "gui/views/base/data_table.hpp"
 #include "gui/views/base/fact_list.hpp"
 #include "gui/views/base/figure_strip.hpp"
 #include "gui/views/base/number_label.hpp"
@@ -106,6 +112,54 @@ TEST(SentenceStrip, GoesOnInASecondLineWhereItIsNarrow) {
   strip.resize(200, 64);
   strip.grab();
   EXPECT_TRUE(strip.toolTip().contains(words));
+}
+
+TEST(ChoiceList, ShowsAllOfAFewChoicesWhereItOpens) {
+  ChoiceList list;
+  for (const char* choice : {"rank 0", "rank 1", "rank 2"}) list.addItem(text(choice));
+  list.show();
+  list.showPopup();
+  const QAbstractItemView& open = *list.view();
+  ASSERT_TRUE(open.isVisible());
+  for (int row = 0; row < 3; ++row) {
+    const QRect choice = open.visualRect(open.model()->index(row, 0));
+    EXPECT_TRUE(open.viewport()->rect().contains(choice)) << row;
+    EXPECT_GE(choice.height(), 20) << row;
+  }
+}
+
+TEST(DataTable, LeavesLettersToTheView) {
+  QStandardItemModel model(3, 1);
+  DataTable table;
+  table.setModel(&model);
+  QKeyEvent bracket(QEvent::KeyPress, Qt::Key_BracketRight, Qt::NoModifier, text("]"));
+  QApplication::sendEvent(&table, &bracket);
+  EXPECT_FALSE(bracket.isAccepted());
+  QKeyEvent down(QEvent::KeyPress, Qt::Key_Down, Qt::NoModifier);
+  QApplication::sendEvent(&table, &down);
+  EXPECT_TRUE(down.isAccepted());
+}
+
+TEST(DataTable, RingsTheWholeRowOnWhichTheKeyboardIs) {
+  QStandardItemModel model(3, 2);
+  DataTable table;
+  table.setModel(&model);
+  table.resize(300, 200);
+  table.show();
+  table.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&table));
+  table.setFocus();
+  QTest::keyClick(&table, Qt::Key_Down);
+  const QRect row = table.visualRect(table.currentIndex());
+  const auto is_ringed = [&](int x) {
+    const QImage shown = table.viewport()->grab().toImage();
+    return shown.pixelColor(x, row.center().y()) == theme()[Role::focus];
+  };
+  EXPECT_TRUE(is_ringed(0));
+  EXPECT_TRUE(is_ringed(table.viewport()->width() - 1));
+  EXPECT_FALSE(is_ringed(row.right()));  // between two cells
+  table.clearFocus();
+  EXPECT_FALSE(is_ringed(0));
 }
 
 TEST(SegmentedControl, ArrowsMoveOverWhatCannotBeHad) {
