@@ -17,6 +17,7 @@ QPushButton:disabled { color: %9; border-color: %8; }
 QPushButton:focus { border: 2px solid %7; padding: 3px 11px; }
 QPushButton[primary="true"] { background: %5; color: %6; border-color: %5; font-weight: 600; }
 QLineEdit, QComboBox, QSpinBox { background: %1; border: 1px solid %2; border-radius: 5px; padding: 3px 8px; color: %3; min-height: 18px; selection-background-color: %7; }
+QLineEdit:disabled, QComboBox:disabled { background: transparent; border-color: %8; color: %9; }
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus { border: 2px solid %7; padding: 2px 7px; }
 QComboBox { combobox-popup: 0; }
 QComboBox::drop-down { border: 0; width: 18px; }

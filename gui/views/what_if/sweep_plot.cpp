@@ -130,8 +130,10 @@ void SweepPlot::paint_axes(QPainter& painter) const {
                                               : QString::number(tokens);
     draw_figure(painter, QRectF(0, y - 8, 40, 16), Qt::AlignRight, text);
   }
-  for (const double memory : ticks_between(least_gib_, most_gib_, 6)) {
-    const double x = std::round(place(memory, least_tokens_).x());
+  const bool in_gib = most_gib_ >= 2;
+  const double per_gib = in_gib ? 1 : 1024;
+  for (const double memory : ticks_between(least_gib_ * per_gib, most_gib_ * per_gib, 6)) {
+    const double x = std::round(place(memory / per_gib, least_tokens_).x());
     painter.fillRect(QRectF(x, box.top(), 1, box.height()), t[Role::grid]);
     draw_figure(painter, QRectF(x - 25, box.bottom() + 4, 50, 16), Qt::AlignHCenter,
                 QString::number(memory));
@@ -139,7 +141,8 @@ void SweepPlot::paint_axes(QPainter& painter) const {
   painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), t[Role::strong_line]);
   painter.setPen(t[Role::text3]);
   painter.drawText(QPointF(0, box.top() - 10), tr("tokens/s"));
-  painter.drawText(QPointF(box.left(), height() - 6), tr("peak reserved, GiB"));
+  painter.drawText(QPointF(box.left(), height() - 6),
+                   in_gib ? tr("peak reserved, GiB") : tr("peak reserved, MiB"));
   if (surroundings_ != nullptr) {
     painter.drawText(
         QRectF(box.left(), height() - 18, box.width(), 16), Qt::AlignRight | Qt::AlignVCenter,
@@ -228,7 +231,9 @@ std::vector<QRectF> SweepPlot::badge_boxes() const {
   std::vector<QPointF> marks;
   const std::size_t plans = surroundings_ == nullptr ? 0 : surroundings_->sweep.points.size();
   for (std::size_t plan = 0; plan < plans; ++plan) marks.push_back(point_centre(plan));
-  return place_badges(points, marks, QRectF(0, area().top() - 10, width(), area().height() + 10));
+  return place_badges(
+      points, marks,
+      QRectF(area().left(), area().top() - 10, width() - area().left(), area().height() + 10));
 }
 
 void SweepPlot::paint_variants(QPainter& painter) const {

@@ -267,6 +267,20 @@ TEST_F(WhatIfViewTest, NamesOfVariantsHaveRoomBeforeTheBarOfWhatIsReserved) {
   EXPECT_EQ(view.variants().bar_width(), 0);
 }
 
+TEST_F(WhatIfViewTest, ModulesAreCheckedByMouseAndByKey) {
+  what_if.set_value("wrap.policy", "\"modules\"");
+  auto* tree = editor<QTreeWidget>("wrap.modules");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return tree->isVisible(); }));
+  QTreeWidgetItem* const top = tree->topLevelItem(0);
+  const QRect row = tree->visualItemRect(top);
+  EXPECT_GE(row.height(), 20);
+  QTest::mouseClick(tree->viewport(), Qt::LeftButton, {}, {row.left() + 8, row.center().y()});
+  EXPECT_EQ(value("wrap.modules"), "[\"model\"]");
+  tree->setCurrentItem(top);
+  QTest::keyClick(tree, Qt::Key_Space);
+  EXPECT_EQ(value("wrap.modules"), "[]");
+}
+
 TEST_F(WhatIfViewTest, EveryValueOfASweepHasAMarkOfItsOwnInTheLegend) {
   const std::size_t modes = what_if.surroundings()->sweep.first_values.size();
   ASSERT_GE(modes, 5U);
