@@ -1,5 +1,6 @@
 // The answer above a view in words: a mark of state, a headline that begins in bold, and below it
-// why, in a second line and where it is narrow a third. What is too long even so is in the tooltip.
+// why. Where it is narrow one of the two takes a second line; what is too long even so is in the
+// tooltip.
 // A control, such as a choice of clocks, may stand at its right end, 320 wide.
 #pragma once
 
@@ -29,6 +30,11 @@ class SentenceStrip : public PaintedWidget {
   void set_aside(QWidget* control);  // takes it
   void set_stale(bool is_stale);
 
+  struct Lines {
+    QStringList headline, detail;
+  };
+  Lines lines() const;
+
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
 
@@ -38,7 +44,6 @@ class SentenceStrip : public PaintedWidget {
 
  private:
   double text_right() const;
-  QStringList detail_lines(const QFont& font, double width) const;
 
   Sentence sentence_;
   QWidget* aside_ = nullptr;
