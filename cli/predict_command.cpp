@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/common/job_options.hpp"
 #include "cli/common/output.hpp"
+#include "cli/gpus.hpp"
 #include "models/base/figures.hpp"
 #include "models/hardware/device_names.hpp"
 #include "models/sharding/job.hpp"
@@ -48,7 +49,7 @@ class Predict : public Command {
   std::int64_t steps_ = 2;
   bool explains_ = false;
   int rank_ = 0;
-  std::string costs_, machine_, trace_, memory_events_, memory_snapshot_;
+  std::string device_ = "cpu", costs_, machine_, trace_, memory_events_, memory_snapshot_;
   std::optional<std::int64_t> device_memory_;
 };
 
@@ -152,7 +153,9 @@ Result<int> Predict::run() {
   auto sources = load_sources();
   if (!sources) return tl::unexpected(sources.error());
   const std::optional<Machine> device = device_of(*sources);
-  auto job = job_.load(device ? &*device : nullptr);
+  const auto own = own_device(device_, device);
+  if (!own) return tl::unexpected(own.error());
+  auto job = job_.load(device ? &*device : nullptr, *own);
   if (!job) return tl::unexpected(job.error());
   if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_sources(*sources, *job); !ok) return tl::unexpected(ok.error());
@@ -188,6 +191,9 @@ CommandText Predict::text() const {
 void Predict::add_to(Options& options) {
   job_.add_to(options);
   options.whole_number("--steps", steps_, {1, 100'000}, {"STEPS", "simulate steps 1 to STEPS"});
+  options.choice(
+      "--device", device_, {"cpu", "cuda"},
+      {"DEVICE", "device that Foreshard's own operators run on; cuda is the GPU of the machine"});
   options.input("--costs", costs_, {"COSTS", "cost file that `foreshard fit` wrote"});
   options.machine(machine_, {"MACHINE",
                              "machine that `foreshard list machines` prints, or FILE.csv:ID for "

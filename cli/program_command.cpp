@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/common/job_options.hpp"
 #include "cli/common/output.hpp"
+#include "cli/gpus.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 
@@ -69,6 +70,7 @@ class PrintProgram : public Command {
   JsonOutput json_;
   int rank_ = 0;
   std::int64_t step_ = 2;
+  std::string device_ = "cpu", machine_;
 };
 
 CommandText PrintProgram::text() const {
@@ -86,12 +88,24 @@ CommandText PrintProgram::text() const {
 void PrintProgram::add_to(Options& options) {
   job_.add_to(options);
   options.whole_number("--rank", rank_, {0, 999'999}, {"RANK", "rank whose program to print"});
+  options.choice(
+      "--device", device_, {"cpu", "cuda"},
+      {"DEVICE", "device that Foreshard's own operators run on; cuda is the GPU of the machine"});
+  options.machine(machine_, {"MACHINE", "machine whose GPU the program is for"});
   options.whole_number("--step", step_, {0, INT64_MAX}, {"STEP", "step to print; 0 is the set-up"});
   json_.add_to(options);
 }
 
 Result<int> PrintProgram::run() {
-  auto job = job_.load();
+  std::optional<Machine> machine;
+  if (!machine_.empty()) {
+    auto loaded = load_machine(machine_);
+    if (!loaded) return tl::unexpected(loaded.error());
+    machine = std::move(*loaded);
+  }
+  const auto own = own_device(device_, machine);
+  if (!own) return tl::unexpected(own.error());
+  auto job = job_.load(machine ? &*machine : nullptr, *own);
   if (!job) return tl::unexpected(job.error());
   if (rank_ >= job->ranks) {
     return fail("", "--rank",

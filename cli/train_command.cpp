@@ -14,6 +14,7 @@
 #include "cli/common/job_options.hpp"
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
+#include "cli/gpus.hpp"
 #include "cli/train_processes.hpp"
 #include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
@@ -38,6 +39,12 @@ extern "C" void on_interrupt(int signal) {
   if (signal == SIGINT && ctrl_c != 0) std::_Exit(130);
   if (signal == SIGINT) ctrl_c = 1;
   interrupted.store(true);
+}
+
+void announce(const Job& job, const Gpus& gpus) {
+  std::fprintf(stderr, "training on %s: %d rank%s on %zu GPU%s\n", gpus.devices[0].name.c_str(),
+               job.ranks, job.ranks == 1 ? "" : "s", gpus.devices.size(),
+               gpus.devices.size() == 1 ? "" : "s");
 }
 
 // What is about to compute, before anything does.
@@ -70,11 +77,13 @@ class Train : public Command {
 
  private:
   Result<void> check_options() const;
-  Result<Inputs> load_inputs() const;
+  Result<Inputs> load_inputs(const DeviceTraits& own_device) const;
+  void use(const Gpus& gpus, TrainingOptions& options) const;
   // `claims` are to be on what is saved and recorded, in the process that makes it. The error is an exit
   // status, after a complaint.
   tl::expected<TrainingResult, int> train_here(Inputs& inputs, const RankProgram& program,
                                                const Processes& processes,
+                                               const std::optional<Gpus>& gpus,
                                                std::vector<executor::OutputClaim>& claims) const;
   int finish(const Job& job, const TrainingResult& result, executor::Transport* transport) const;
 
@@ -133,9 +142,9 @@ Result<void> Train::check_options() const {
   return json_.check();
 }
 
-Result<Inputs> Train::load_inputs() const {
+Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
-  auto job = job_.load();
+  auto job = job_.load(nullptr, own_device);
   if (!job) return tl::unexpected(job.error());
   if (job->plan.operators != OperatorSetName::foreshard) {
     return fail(job_.plan, "operators",
@@ -194,6 +203,25 @@ Result<Inputs> Train::load_inputs() const {
   return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
 }
 
+// Ranks take the GPUs in turns. Those that share one have equal parts of its memory.
+void Train::use(const Gpus& gpus, TrainingOptions& options) const {
+  const int count = static_cast<int>(gpus.devices.size());
+  options.make_device = [library = gpus.library.get(), count](executor::RunControl& run, int rank,
+                                                              std::span<const StreamInfo> streams,
+                                                              int /*threads*/) {
+    return library->make_device(run, rank, rank % count, streams);
+  };
+  options.meet_locally = [library = gpus.library.get()](
+                             executor::RunControl& run,
+                             std::span<executor::Device* const> devices) {
+    return library->make_local_communicators(run, devices);
+  };
+  const auto on_a_gpu = ceil_divide(job_.ranks, count);
+  if (!options.device_memory && on_a_gpu > 1) {
+    options.device_memory = gpus.devices[0].memory.count / on_a_gpu;
+  }
+}
+
 int Train::finish(const Job& job, const TrainingResult& result,
                   executor::Transport* transport) const {
   if (result.oom) std::fputs(executor::out_of_memory_text(result).c_str(), stderr);
@@ -212,7 +240,7 @@ int Train::finish(const Job& job, const TrainingResult& result,
 
 tl::expected<TrainingResult, int> Train::train_here(
     Inputs& inputs, const RankProgram& program, const Processes& processes,
-    std::vector<executor::OutputClaim>& claims) const {
+    const std::optional<Gpus>& gpus, std::vector<executor::OutputClaim>& claims) const {
   const bool leads = processes.transport == nullptr || processes.transport->rank() == 0;
   for (const std::string& path : {save_, trace_}) {
     if (!leads || path.empty()) continue;
@@ -222,7 +250,8 @@ tl::expected<TrainingResult, int> Train::train_here(
   }
   auto ok = check_host_memory(inputs.job, processes.ranks_here, inputs.options.device_memory);
   if (!ok) return tl::unexpected(complain(ok.error(), kRunFailed));
-  if (leads && !is_quiet_) announce(inputs.job, inputs.options.threads_per_rank);
+  if (leads && !is_quiet_ && gpus) announce(inputs.job, *gpus);
+  if (leads && !is_quiet_ && !gpus) announce(inputs.job, inputs.options.threads_per_rank);
   catch_signals();
   Progress progress(inputs.options.steps, is_quiet_);
   inputs.options.on_step = [&progress](const executor::StepReport& step) {
@@ -241,8 +270,15 @@ tl::expected<TrainingResult, int> Train::train_here(
 }
 
 Result<int> Train::run() {
-  auto inputs = load_inputs();
+  std::optional<Gpus> gpus;
+  if (device_ == "cuda") {
+    auto found = gpus_of_this_machine();
+    if (!found) return complain(found.error(), kRunFailed);
+    gpus = std::move(*found);
+  }
+  auto inputs = load_inputs(gpus ? gpus->devices[0].traits : DeviceTraits{});
   if (!inputs) return tl::unexpected(inputs.error());
+  if (gpus) use(*gpus, inputs->options);
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
       join_processes(inputs->job, comm_, hash_of(inputs->job, program, inputs->options),
@@ -255,7 +291,7 @@ Result<int> Train::run() {
   std::vector<executor::OutputClaim> claims;
   tl::expected<TrainingResult, int> result = tl::unexpected(kRunFailed);
   try {
-    result = train_here(*inputs, program, *processes, claims);
+    result = train_here(*inputs, program, *processes, gpus, claims);
   } catch (const std::exception& error) {
     complain(error);
   }
@@ -270,7 +306,7 @@ Result<int> Train::run() {
 CommandText Train::text() const {
   return {"train",
           "Training",
-          "train a model on this machine's CPU, and record the run",
+          "train a model on this machine's CPU or GPUs, and record the run",
           "Ranks are threads of this process, or the processes that mpirun, torchrun or srun "
           "start. Ctrl-C ends the run after the step at hand; what was recorded until then stays "
           "readable.",
@@ -286,7 +322,7 @@ void Train::add_to(Options& options) {
   options.whole_number(
       "--steps", steps_, {1, INT64_MAX},
       {"STEPS", "number of the last step, counted from 1 also after --resume", true});
-  options.choice("--device", device_, {"cpu"}, {"DEVICE", "device to train on"});
+  options.choice("--device", device_, {"cpu", "cuda"}, {"DEVICE", "device to train on"});
   options.choice("--comm", comm_, {"auto", "local", "tcp", "mpi"},
                  {"COMM",
                   "how ranks communicate; auto is what the launcher provides, local runs ranks as "

@@ -65,6 +65,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"executor/data", {"executor/device", "models/program"}},
     {"executor/cpu", {"executor/cpu/simd", "models/program"}},
     {"executor/cpu/simd", {"executor/device", "models/base"}},
+    {"executor/cuda", {"executor/communication", "executor/device", "models/program"}},
+    {"executor/cuda/kernels", {"executor/cuda", "executor/device", "models/program"}},
     {"executor/run",
      {"executor/communication", "executor/cpu", "executor/data", "profiler/record",
       "models/lowering"}},
@@ -111,9 +113,9 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"simulator/predict", "traces/open", "models/hardware", "models/lowering",
       "models/plan/foreign"}},
     {"cli",
-     {"cli/common", "executor/run", "simulator/fit", "profiler/record", "profiler/replay",
-      "traces/kineto", "traces/nsys", "traces/open", "traces/query", "traces/snapshot",
-      "models/hardware", "models/lowering", "models/plan/foreign"}},
+     {"cli/common", "executor/cuda", "executor/run", "simulator/fit", "profiler/record",
+      "profiler/replay", "traces/kineto", "traces/nsys", "traces/open", "traces/query",
+      "traces/snapshot", "models/hardware", "models/lowering", "models/plan/foreign"}},
 };
 
 struct ThirdParty {
@@ -125,7 +127,7 @@ struct ThirdParty {
 inline const std::vector<ThirdParty> kThirdParties = {
     {"CUDA",
      {"cuda", "cublas", "cudnn", "nccl", "cupti", "nvml"},
-     {"executor/cuda/", "executor/nccl_communicator", "profiler/record/cupti"}},
+     {"executor/cuda/", "profiler/record/cupti", "tests/cuda/"}},
     {"Boost", {"boost/"}, {"simulator/"}},
     {"Qt", {"Q"}, {"gui/"}},
     {"JSON", {"nlohmann/"}, {}},

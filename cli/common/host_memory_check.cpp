@@ -20,7 +20,8 @@ Result<void> check_host_memory(const Job& job, int ranks_here,
   const simulator::Prediction prediction = simulator::predict(job, options);
   std::vector<std::int64_t> needs;
   for (const auto& rank : prediction.ranks_memory) {
-    needs.push_back(rank.peaks.allocated + rank.peak_host);
+    const bool is_on_host = job.device.kind == DeviceKind::cpu;
+    needs.push_back((is_on_host ? rank.peaks.allocated : 0) + rank.peak_host);
   }
   // Which ranks are here is up to the launcher; the smallest are certain.
   std::sort(needs.begin(), needs.end());

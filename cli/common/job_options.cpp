@@ -22,7 +22,7 @@ void JobOptions::add_to(Options& options) {
                         "as many ranks per node as the machine holds"});
 }
 
-Result<Job> JobOptions::load(const Machine* machine) const {
+Result<Job> JobOptions::load(const Machine* machine, const DeviceTraits& own_device) const {
   if (nodes && *nodes > ranks) {
     return fail("", "--nodes",
                 std::to_string(*nodes) + " nodes cannot hold " + std::to_string(ranks) +
@@ -39,7 +39,7 @@ Result<Job> JobOptions::load(const Machine* machine) const {
   if (!loaded) return tl::unexpected(loaded.error());
   if (loaded->is_foreign()) warn(plan + ": " + conversion_summary(*loaded));
   const std::string name = plan.empty() ? "default plan" : plan;
-  return make_job(*config, loaded->plan, name, ranks, nodes.value_or(0), machine);
+  return make_job(*config, loaded->plan, name, ranks, nodes.value_or(0), machine, own_device);
 }
 
 }  // namespace foreshard::cli

@@ -15,8 +15,8 @@ struct JobOptions {
   std::optional<int> nodes;
 
   void add_to(Options& options);
-  // `machine`: that PyTorch's operators run on; may be null.
-  Result<Job> load(const Machine* machine = nullptr) const;
+  // `machine`: that PyTorch's operators run on; may be null. `own_device`: what Foreshard's run on.
+  Result<Job> load(const Machine* machine = nullptr, const DeviceTraits& own_device = {}) const;
 };
 
 }  // namespace foreshard::cli

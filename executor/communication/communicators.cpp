@@ -16,8 +16,9 @@ std::vector<int> ranks_of(const RankPlace::Membership& group) {
 
 }  // namespace
 
-Communicators::Communicators(RunControl& run, std::span<const Member> members, Transport* transport)
-    : groups_(members.size()) {
+Communicators::Communicators(RunControl& run, std::span<const Member> members, Transport* transport,
+                             LocalCommunicatorFactory meet)
+    : meet_(meet ? std::move(meet) : make_local_communicators), groups_(members.size()) {
   const std::size_t groups = members[0].place.groups.size();
   for (auto& of_member : groups_) of_member.resize(groups);
   for (std::size_t group = 0; group < groups; ++group) {
@@ -41,7 +42,7 @@ void Communicators::meet_in_memory(RunControl& run, std::span<const Member> memb
     for (const int rank : ranks) {
       devices.push_back(&members[static_cast<std::size_t>(rank)].device);
     }
-    auto made = make_local_communicators(run, devices);
+    auto made = meet_(run, devices);
     for (std::size_t i = 0; i < made.size(); ++i) {
       own(std::move(made[i]), static_cast<std::size_t>(ranks[i]), group);
     }

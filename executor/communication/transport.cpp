@@ -161,6 +161,7 @@ Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directo
 }
 
 std::string module_directory() {
+  if (const char* named = std::getenv("FORESHARD_MODULES")) return named;
   const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const auto installed = beside / FORESHARD_MODULES_FROM_PROGRAM;
   std::error_code ignored;

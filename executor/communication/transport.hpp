@@ -105,7 +105,7 @@ Result<void> check_builds(RunControl& run, Transport& transport);
 // processes must do together, unless it is part of a failure: that ends every process of the run.
 Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directory);
 // Where the running program's loadable modules are: beside it in a build folder, in the library folder
-// of an installation.
+// of an installation, or where FORESHARD_MODULES says.
 std::string module_directory();
 
 }  // namespace foreshard::executor

@@ -5,6 +5,7 @@
 
 #include "executor/cuda/check.hpp"
 #include "executor/cuda/cuda_device.hpp"
+#include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -54,9 +55,7 @@ Result<std::vector<CudaDeviceInfo>> CudaLibraryHere::devices() const {
     }
     CudaDeviceInfo& info = all.emplace_back();
     info.name = gpu_name(properties);
-    info.traits.kind = DeviceKind::cuda;
-    info.traits.compute_capability = capability;
-    info.traits.multiprocessors = properties.multiProcessorCount;
+    info.traits = cuda_device(capability, properties.multiProcessorCount);
     info.memory = Bytes{static_cast<std::int64_t>(properties.totalGlobalMem)};
     char bus[32] = "";
     cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, gpu), "cudaDeviceGetPCIBusId");

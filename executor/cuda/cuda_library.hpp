@@ -1,8 +1,7 @@
 // CUDA, loaded when a run asks for it: libforeshard_cuda.so has the device and its kernels, so that the
 // program itself links to nothing of CUDA and starts on a machine without a driver.
 //
-// The library is built from this same source tree and shares its types: `build` tells whether it is of
-// the same build as the program that loads it.
+// The library is built from this same source tree and shares its types.
 #pragma once
 
 #include <memory>
@@ -23,7 +22,6 @@ struct CudaDeviceInfo {
   std::string name;  // "NVIDIA H200"
   DeviceTraits traits;
   Bytes memory;  // of the whole device
-  Bytes free;    // at this moment, before this process has a context there
   std::string pci_bus_id;
 };
 

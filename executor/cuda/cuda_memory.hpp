@@ -56,7 +56,7 @@ class CudaMemory final : public SegmentBacking {
   struct Mapping {
     std::byte* base = nullptr;
     std::int64_t bytes = 0;
-    std::int64_t granule = 0;  // of a range
+    std::int64_t granule = 0;                                         // of a range
     std::map<std::int64_t, CUmemGenericAllocationHandle> granules{};  // that are mapped, by offset
   };
   using Mappings = std::map<Address, Mapping>;

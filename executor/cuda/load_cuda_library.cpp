@@ -1,6 +1,6 @@
-#include "executor/cuda/cuda_library.hpp"
-
 #include <dlfcn.h>
+
+#include "executor/cuda/cuda_library.hpp"
 
 namespace foreshard::executor {
 

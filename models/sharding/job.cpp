@@ -135,8 +135,8 @@ Result<void> check_model(const LlamaConfig& model, const Plan& plan, const std::
   const bool is_ours = operators == OperatorSetName::foreshard;
   if (!is_ours && model.has_query_key_norms() && is_torchtitan(plan)) {
     return fail(file, "pytorch.implementation",
-                "torchtitan's blocks have no norms of queries and keys, which model '" + model.name +
-                    "' has; expected \"transformers\"");
+                "torchtitan's blocks have no norms of queries and keys, which model '" +
+                    model.name + "' has; expected \"transformers\"");
   }
   if (is_ours && model.has_query_key_norms()) {
     return refused("norms of queries and keys", "\"pytorch-eager\", or a model without");
@@ -178,8 +178,8 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
   return unsupported(is_ddp && plan.offload.parameters, "offload.parameters");
 }
 
-DeviceTraits device_of(const Plan& plan, const Machine* machine) {
-  if (plan.operators == OperatorSetName::foreshard) return {};
+DeviceTraits device_of(const Plan& plan, const Machine* machine, const DeviceTraits& own) {
+  if (plan.operators == OperatorSetName::foreshard) return own;
   return pytorch_device(machine == nullptr ? default_pytorch_machine() : *machine, plan.pytorch);
 }
 
@@ -251,13 +251,14 @@ int shard_group_size(const Job& job) {
 }
 
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
-                     int ranks, int nodes, const Machine* machine) {
+                     int ranks, int nodes, const Machine* machine, const DeviceTraits& own_device) {
   return checked({model,
                   with_llama_classes(plan, model),
                   ranks,
                   nodes,
                   machine == nullptr ? std::nullopt : std::optional(*machine),
-                  device_of(plan, machine),
+                  own_device,
+                  device_of(plan, machine, own_device),
                   is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
                   {},
                   {}},
@@ -268,7 +269,7 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
   const Plan plan = with_llama_classes(given, job.model);
   const Machine* const machine = job.machine ? &*job.machine : nullptr;
   if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
-    return make_job(job.model, plan, plan_file, job.ranks, job.nodes, machine);
+    return make_job(job.model, plan, plan_file, job.ranks, job.nodes, machine, job.own_device);
   }
   const bool wraps_alike = plan.wrap == job.plan.wrap && plan.runtime == job.plan.runtime;
   return checked({job.model,
@@ -276,7 +277,8 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
                   job.ranks,
                   job.nodes,
                   job.machine,
-                  device_of(plan, machine),
+                  job.own_device,
+                  device_of(plan, machine, job.own_device),
                   job.tree,
                   wraps_alike ? job.units : std::vector<Unit>(),
                   {}},

@@ -24,16 +24,18 @@ struct Job {
   int nodes = 0;  // 0: unknown; hybrid sharding over a node's ranks needs it
   // What PyTorch's operators run on; nothing: an H100 SXM. Others do not depend on it.
   std::optional<Machine> machine;
-  DeviceTraits device;
+  DeviceTraits own_device;  // what Foreshard's operators run on
+  DeviceTraits device;      // of the two, that of the plan's operators
   ModuleTree tree;
   std::vector<Unit> units;
   std::vector<std::string> warnings;  // settings of the plan that have no effect here
 };
 
 // Checks what only holds for a number of ranks: groups that divide it, nodes. `machine` may be
-// null.
+// null. `own_device`: what Foreshard's operators run on, a CPU or a GPU (cuda_device.hpp).
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
-                     int ranks, int nodes = 0, const Machine* machine = nullptr);
+                     int ranks, int nodes = 0, const Machine* machine = nullptr,
+                     const DeviceTraits& own_device = {});
 
 // A job of the same model and ranks by another plan. It shares what plans do not change: the tree.
 Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_file);

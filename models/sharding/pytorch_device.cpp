@@ -1,28 +1,18 @@
 #include "models/sharding/pytorch_device.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "models/base/assertion.hpp"
 #include "models/base/units.hpp"
 #include "models/plan/cublas_workspace.hpp"
+#include "models/sharding/cuda_device.hpp"
 
 namespace foreshard {
 namespace {
 
 bool is_amd(const Machine& machine) {
   return machine.compute_capability.starts_with("gfx");
-}
-
-// "9.0" is 90; 0 of what is not written as NVIDIA writes it.
-int capability_number(const std::string& text) {
-  const char* const end = text.data() + text.size();
-  int major = 0, minor = 0;
-  const auto before = std::from_chars(text.data(), end, major);
-  if (before.ec != std::errc() || before.ptr == end || *before.ptr != '.') return 0;
-  const auto after = std::from_chars(before.ptr + 1, end, minor);
-  return after.ec == std::errc() && minor < 10 ? 10 * major + minor : 0;
 }
 
 // at::cuda::parseChosenWorkspaceSize without the variable: 32 MiB on Hopper and, from PyTorch 2.12
@@ -33,7 +23,7 @@ std::int64_t default_workspace(const Machine& machine, PyTorchVersion version) {
     const std::string& name = machine.compute_capability;
     return (name.starts_with("gfx94") || name.starts_with("gfx95") ? 128 : 32) * kMiB.count;
   }
-  const int capability = capability_number(machine.compute_capability);
+  const int capability = compute_capability(machine);
   const bool is_large = capability == 90 || (capability >= 100 && version >= kBlackwellToo);
   return is_large ? 32 * kMiB.count : 2 * 4 * kMiB.count + 8 * 16 * kKiB.count;
 }
@@ -52,8 +42,8 @@ DeviceTraits pytorch_device(const Machine& machine, const PyTorchPlan& plan) {
   const std::int64_t configured = cublas_workspace_bytes(plan.cublas_workspace_config).value_or(0);
   const std::int64_t workspace =
       configured > 0 ? configured : default_workspace(machine, nearest_described(plan.version));
-  return {DeviceKind::cuda, capability_number(machine.compute_capability),
-          static_cast<int>(machine.multiprocessors), Bytes{workspace}};
+  return {DeviceKind::cuda, compute_capability(machine), static_cast<int>(machine.multiprocessors),
+          Bytes{workspace}};
 }
 
 }  // namespace foreshard

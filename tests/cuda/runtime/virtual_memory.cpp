@@ -19,8 +19,7 @@ struct Memory {
   std::size_t bytes;
 };
 
-CUresult reserve(CUdeviceptr* at, std::size_t bytes, std::size_t, CUdeviceptr,
-                 unsigned long long) {
+CUresult reserve(CUdeviceptr* at, std::size_t bytes, std::size_t, CUdeviceptr, unsigned long long) {
   void* base = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   *at = reinterpret_cast<CUdeviceptr>(base);
@@ -37,8 +36,8 @@ CUresult create(CUmemGenericAllocationHandle* handle, std::size_t bytes,
   if (!take(properties->location.id, static_cast<std::int64_t>(bytes))) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  *handle = reinterpret_cast<CUmemGenericAllocationHandle>(
-      new Memory{properties->location.id, bytes});
+  *handle =
+      reinterpret_cast<CUmemGenericAllocationHandle>(new Memory{properties->location.id, bytes});
   return CUDA_SUCCESS;
 }
 CUresult release(CUmemGenericAllocationHandle handle) {
@@ -82,8 +81,8 @@ extern "C" cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void**
   const auto found = functions.find(name);
   *function = found == functions.end() ? nullptr : found->second;
   if (status != nullptr) {
-    *status = found == functions.end() ? cudaDriverEntryPointSymbolNotFound
-                                       : cudaDriverEntryPointSuccess;
+    *status =
+        found == functions.end() ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
   }
   return cudaSuccess;
 }

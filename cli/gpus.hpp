@@ -1,0 +1,26 @@
+// The GPUs that a command may use: those of this machine, or the kind that --machine names.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "executor/cuda/cuda_library.hpp"
+#include "models/base/device_traits.hpp"
+#include "models/hardware/hardware.hpp"
+
+namespace foreshard::cli {
+
+struct Gpus {
+  std::unique_ptr<executor::CudaLibrary> library;
+  std::vector<executor::CudaDeviceInfo> devices;  // never empty
+};
+
+Result<Gpus> gpus_of_this_machine();
+
+// What Foreshard's operators run on by --device ("cpu" or "cuda") and --machine: a GPU of that machine,
+// or else of this one.
+Result<DeviceTraits> own_device(const std::string& device, const std::optional<Machine>& machine);
+
+}  // namespace foreshard::cli

@@ -1,0 +1,30 @@
+#include "models/sharding/cuda_device.hpp"
+
+#include <charconv>
+#include <string>
+
+namespace foreshard {
+
+int compute_capability(const Machine& machine) {
+  const std::string& text = machine.compute_capability;
+  const char* const end = text.data() + text.size();
+  int major = 0, minor = 0;
+  const auto before = std::from_chars(text.data(), end, major);
+  if (before.ec != std::errc() || before.ptr == end || *before.ptr != '.') return 0;
+  const auto after = std::from_chars(before.ptr + 1, end, minor);
+  return after.ec == std::errc() && minor < 10 ? 10 * major + minor : 0;
+}
+
+DeviceTraits cuda_device(int compute_capability, int multiprocessors) {
+  return {DeviceKind::cuda, compute_capability, multiprocessors,
+          (compute_capability >= 90 ? 32 : 8) * kMiB};
+}
+
+std::optional<DeviceTraits> cuda_device(const Machine& machine) {
+  constexpr int kAmpere = 80;
+  const int capability = compute_capability(machine);
+  if (capability < kAmpere || machine.multiprocessors <= 0) return std::nullopt;
+  return cuda_device(capability, static_cast<int>(machine.multiprocessors));
+}
+
+}  // namespace foreshard
