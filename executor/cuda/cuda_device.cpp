@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "executor/cuda/check.hpp"
+#include "executor/cuda/kernels/check.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {

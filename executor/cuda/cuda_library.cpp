@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include "executor/cuda/check.hpp"
 #include "executor/cuda/cuda_device.hpp"
+#include "executor/cuda/kernels/check.hpp"
 #include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::executor {

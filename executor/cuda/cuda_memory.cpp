@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "executor/cuda/check.hpp"
+#include "executor/cuda/kernels/check.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {

@@ -1,6 +1,6 @@
 #include "executor/cuda/stream_marks.hpp"
 
-#include "executor/cuda/check.hpp"
+#include "executor/cuda/kernels/check.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {

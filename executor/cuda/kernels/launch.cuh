@@ -9,7 +9,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
-#include "executor/cuda/check.hpp"
+#include "executor/cuda/kernels/check.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
 
 namespace foreshard::executor::cuda {
