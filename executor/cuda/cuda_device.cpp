@@ -39,16 +39,14 @@ cudaEvent_t new_event() {
 CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams)
     : Device(rank), run_(run), gpu_(gpu), memory_(gpu, [this] { synchronize(); }) {
   check(cudaSetDevice(gpu), "cudaSetDevice");
-  if (cublasLtCreate(&products_) != CUBLAS_STATUS_SUCCESS) {
-    throw std::runtime_error("cublasLtCreate: cuBLAS cannot be used on GPU " + std::to_string(gpu));
-  }
+  products_ = std::make_unique<MatrixProducts>();
   int multiprocessors = 0, lowest = 0, highest = 0;
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu),
         "cudaDeviceGetAttribute");
   check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
   for (const StreamInfo& info : streams) {
     Lane& lane = lanes_.emplace_back();
-    lane.tools.products = products_;
+    lane.tools.products = products_.get();
     lane.tools.multiprocessors = multiprocessors;
     check(cudaStreamCreateWithPriority(&lane.tools.stream, cudaStreamNonBlocking,
                                        std::clamp(info.priority, highest, lowest)),
@@ -72,7 +70,6 @@ CudaDevice::~CudaDevice() {
     static_cast<void>(cudaFree(lane.tools.partials));
     static_cast<void>(cudaStreamDestroy(lane.tools.stream));
   }
-  if (products_ != nullptr) static_cast<void>(cublasLtDestroy(products_));
 }
 
 cudaEvent_t& CudaDevice::event(EventId id) {

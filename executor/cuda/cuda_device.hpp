@@ -12,6 +12,7 @@
 
 #include "executor/cuda/cuda_memory.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
+#include "executor/cuda/kernels/matmul.hpp"
 #include "executor/cuda/stream_marks.hpp"
 #include "executor/device/device.hpp"
 
@@ -61,7 +62,7 @@ class CudaDevice final : public Device {
 
   RunControl& run_;
   const int gpu_;
-  cublasLtHandle_t products_ = nullptr;
+  std::unique_ptr<MatrixProducts> products_;
   CudaMemory memory_;
   std::vector<Lane> lanes_;           // by stream
   std::vector<cudaEvent_t> events_;   // of programs, by number; made when first recorded

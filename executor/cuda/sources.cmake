@@ -5,6 +5,7 @@ set(FORESHARD_CUDA_SOURCES
   cuda_memory.cpp
   stream_marks.cpp
   kernels/kernels.cpp
+  kernels/matmul.cpp
 )
 set(FORESHARD_CUDA_KERNELS
   kernels/elementwise.cu

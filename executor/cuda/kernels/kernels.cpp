@@ -14,6 +14,9 @@ constexpr Table make_table() {
   const auto set = [&table](Operator op, CudaKernel kernel) {
     table[static_cast<std::size_t>(op)] = kernel;
   };
+  set(Operator::matmul, run_matmul);
+  set(Operator::matmul_input_gradient, run_matmul_input_gradient);
+  set(Operator::matmul_weight_gradient, run_matmul_weight_gradient);
   set(Operator::swiglu, run_swiglu);
   set(Operator::swiglu_backward, run_swiglu_backward);
   set(Operator::add, run_add);

@@ -9,7 +9,6 @@
 // on the host (tests/cuda/emulation).
 #pragma once
 
-#include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
 #include "executor/device/kernel_launch.hpp"
@@ -17,13 +16,15 @@
 
 namespace foreshard::executor::cuda {
 
+class MatrixProducts;
+
 // What launches on one stream share.
 struct StreamTools {
   // Room for the partial sums of a reduction, between two kernels of one launch.
   static constexpr std::size_t kPartials = 4096;
 
   cudaStream_t stream = nullptr;
-  cublasLtHandle_t products = nullptr;
+  MatrixProducts* products = nullptr;
   double* partials = nullptr;  // kPartials of them, in device memory
   int multiprocessors = 1;
 };
@@ -43,5 +44,8 @@ void run_swiglu_backward(const CudaLaunch& a);
 void run_add(const CudaLaunch& a);
 void run_cast(const CudaLaunch& a);
 void run_fill_zero(const CudaLaunch& a);
+void run_matmul(const CudaLaunch& a);
+void run_matmul_input_gradient(const CudaLaunch& a);
+void run_matmul_weight_gradient(const CudaLaunch& a);
 
 }  // namespace foreshard::executor::cuda

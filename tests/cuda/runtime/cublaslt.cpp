@@ -1,5 +1,82 @@
-// The part of cuBLASLt that Foreshard calls, on the host.
+// The part of cuBLASLt that Foreshard calls, on the host: products of matrices by columns, in fp32 and
+// bf16, summed in fp32 in the order of k. The one algorithm there is takes 1 KiB of workspace, which it
+// writes to, so that a wrong workspace shows.
+#include <cstring>
+#include <memory>
+#include <new>
+
 #include <cublasLt.h>
+#include <cuda_bf16.h>
+#include <cuda_runtime_api.h>
+
+namespace {
+
+constexpr std::size_t kWorkspace = 1024;
+
+struct Description {
+  cublasOperation_t transpose_a = CUBLAS_OP_N, transpose_b = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void* bias = nullptr;
+};
+struct Layout {
+  cudaDataType_t type;
+  std::int64_t rows, columns, stride;
+};
+struct Preference {
+  std::uint64_t workspace = 0;
+};
+
+struct Task {
+  Description description;
+  Layout a, b, c;
+  const void* a_at;
+  const void* b_at;
+  void* c_at;
+  float alpha, beta;
+  void* workspace;
+};
+
+float value(const Layout& l, const void* at, std::int64_t row, std::int64_t column) {
+  const auto i = row + column * l.stride;
+  if (l.type == CUDA_R_32F) return static_cast<const float*>(at)[i];
+  return __bfloat162float(static_cast<const __nv_bfloat16*>(at)[i]);
+}
+
+void set_value(const Layout& l, void* at, std::int64_t row, std::int64_t column, float x) {
+  const auto i = row + column * l.stride;
+  if (l.type == CUDA_R_32F) {
+    static_cast<float*>(at)[i] = x;
+  } else {
+    static_cast<__nv_bfloat16*>(at)[i] = __float2bfloat16(x);
+  }
+}
+
+void multiply(const Task& t) {
+  const Description& d = t.description;
+  const bool turns_a = d.transpose_a == CUBLAS_OP_T, turns_b = d.transpose_b == CUBLAS_OP_T;
+  const std::int64_t depth = turns_a ? t.a.rows : t.a.columns;
+  for (std::int64_t j = 0; j < t.c.columns; ++j) {
+    for (std::int64_t i = 0; i < t.c.rows; ++i) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        sum += value(t.a, t.a_at, turns_a ? k : i, turns_a ? i : k) *
+               value(t.b, t.b_at, turns_b ? j : k, turns_b ? k : j);
+      }
+      sum *= t.alpha;
+      if (t.beta != 0) sum += t.beta * value(t.c, t.c_at, i, j);
+      if (d.epilogue == CUBLASLT_EPILOGUE_BIAS) sum += value({t.c.type, 0, 0, 0}, d.bias, i, 0);
+      set_value(t.c, t.c_at, i, j, sum);
+    }
+  }
+  std::memset(t.workspace, 0xff, kWorkspace);
+}
+
+template <class Part>
+Part& of(void* handle) {
+  return *static_cast<Part*>(handle);
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -9,6 +86,95 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t /*handle*/) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+const char* cublasLtGetStatusString(cublasStatus_t /*status*/) {
+  return "an error of the host's cuBLASLt";
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description,
+                                        cublasComputeType_t compute, cudaDataType_t scale) {
+  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  *description = reinterpret_cast<cublasLtMatmulDesc_t>(new Description);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
+  delete &of<Description>(description);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
+                                              cublasLtMatmulDescAttributes_t attribute,
+                                              const void* buffer, std::size_t bytes) {
+  auto& d = of<Description>(description);
+  const auto take = [&](auto& field) {
+    if (bytes != sizeof field) return CUBLAS_STATUS_INVALID_VALUE;
+    std::memcpy(&field, buffer, bytes);
+    return CUBLAS_STATUS_SUCCESS;
+  };
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA: return take(d.transpose_a);
+    case CUBLASLT_MATMUL_DESC_TRANSB: return take(d.transpose_b);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE: return take(d.epilogue);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return take(d.bias);
+    default: return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type,
+                                          std::uint64_t rows, std::uint64_t columns,
+                                          std::int64_t stride) {
+  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(new Layout{
+      type, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns), stride});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete &of<Layout>(layout);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete &of<Preference>(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void* buffer, std::size_t /*bytes*/) {
+  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) {
+    std::memcpy(&of<Preference>(preference).workspace, buffer, sizeof(std::uint64_t));
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t preference, int /*wanted*/,
+                                              cublasLtMatmulHeuristicResult_t* results,
+                                              int* found) {
+  *found = of<Preference>(preference).workspace >= kWorkspace ? 1 : 0;
+  results[0] = {};
+  results[0].workspaceSize = kWorkspace;
+  return *found > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
+                              cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
+                              cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t,
+                              const cublasLtMatmulAlgo_t*, void* workspace,
+                              std::size_t workspace_bytes, cudaStream_t stream) {
+  if (c != d || workspace_bytes < kWorkspace) return CUBLAS_STATUS_INVALID_VALUE;
+  auto task = std::make_unique<Task>(Task{of<Description>(description), of<Layout>(a_layout),
+                                          of<Layout>(b_layout), of<Layout>(c_layout), a, b, d,
+                                          *static_cast<const float*>(alpha),
+                                          *static_cast<const float*>(beta), workspace});
+  cudaLaunchHostFunc(
+      stream,
+      [](void* argument) {
+        const std::unique_ptr<Task> mine(static_cast<Task*>(argument));
+        multiply(*mine);
+      },
+      task.release());
   return CUBLAS_STATUS_SUCCESS;
 }
 
