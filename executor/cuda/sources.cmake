@@ -8,6 +8,7 @@ set(FORESHARD_CUDA_SOURCES
   kernels/matmul.cpp
 )
 set(FORESHARD_CUDA_KERNELS
+  kernels/attention.cu
   kernels/elementwise.cu
 )
 list(TRANSFORM FORESHARD_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)

@@ -18,7 +18,8 @@ __device__ void each_element(std::int64_t n, T* to, Element element, const From*
 
 template <class T>
 __global__ void swiglu(std::int64_t n, const T* gate, const T* up, T* out) {
-  each_element(n, out, [](float g, float u) { return from_float<T>(g * sigmoid(g) * u); }, gate, up);
+  each_element(
+      n, out, [](float g, float u) { return from_float<T>(g * sigmoid(g) * u); }, gate, up);
 }
 
 template <class T>
@@ -35,12 +36,14 @@ __global__ void swiglu_backward(std::int64_t n, const T* dout, T* gate, T* up) {
 
 template <class From, class To>
 __global__ void add(std::int64_t n, const From* x, To* y) {
-  each_element(n, y, [](float a, float b) { return from_float<To>(b + a); }, x, y);
+  each_element(
+      n, y, [](float a, float b) { return from_float<To>(b + a); }, x, y);
 }
 
 template <class From, class To>
 __global__ void cast(std::int64_t n, const From* x, To* y) {
-  each_element(n, y, [](float a) { return from_float<To>(a); }, x);
+  each_element(
+      n, y, [](float a) { return from_float<To>(a); }, x);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ constexpr Table make_table() {
   const auto set = [&table](Operator op, CudaKernel kernel) {
     table[static_cast<std::size_t>(op)] = kernel;
   };
+  set(Operator::attention, run_attention);
+  set(Operator::attention_backward, run_attention_backward);
   set(Operator::matmul, run_matmul);
   set(Operator::matmul_input_gradient, run_matmul_input_gradient);
   set(Operator::matmul_weight_gradient, run_matmul_weight_gradient);

@@ -44,6 +44,8 @@ void run_swiglu_backward(const CudaLaunch& a);
 void run_add(const CudaLaunch& a);
 void run_cast(const CudaLaunch& a);
 void run_fill_zero(const CudaLaunch& a);
+void run_attention(const CudaLaunch& a);
+void run_attention_backward(const CudaLaunch& a);
 void run_matmul(const CudaLaunch& a);
 void run_matmul_input_gradient(const CudaLaunch& a);
 void run_matmul_weight_gradient(const CudaLaunch& a);
