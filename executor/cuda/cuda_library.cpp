@@ -1,10 +1,9 @@
 // libforeshard_cuda.so: what the program gets of it.
 #include "executor/cuda/cuda_library.hpp"
 
-#include <stdexcept>
-
 #include "executor/cuda/cuda_device.hpp"
 #include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/local_communicator.hpp"
 #include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::executor {
@@ -25,8 +24,8 @@ class CudaLibraryHere final : public CudaLibrary {
     return std::make_unique<cuda::CudaDevice>(run, rank, gpu, streams);
   }
   std::vector<std::unique_ptr<Communicator>> make_local_communicators(
-      RunControl& /*run*/, std::span<Device* const> /*devices*/) override {
-    throw std::runtime_error("ranks as threads on GPUs are not supported yet");
+      RunControl& run, std::span<Device* const> devices) override {
+    return cuda::make_local_communicators(run, devices);
   }
 };
 

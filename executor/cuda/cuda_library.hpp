@@ -38,9 +38,9 @@ class CudaLibrary {
                                               std::span<const StreamInfo> streams) = 0;
 
   // One communicator for each member of a group whose ranks are threads of this process, by index:
-  // devices made by this library. Every rank publishes where its buffer lies and an event, and the
-  // devices copy and reduce from each other, in the order of communicator.hpp, so that several ranks can
-  // be on one GPU. They go after the streams of all members.
+  // devices made by this library, which copy and reduce from each other in the order of
+  // communicator.hpp, so that several ranks can be on one GPU. They go after the streams of all members.
+  // Throws std::runtime_error where GPUs cannot read each other's memory.
   virtual std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       RunControl& run, std::span<Device* const> devices) = 0;
 };

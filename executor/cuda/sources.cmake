@@ -1,8 +1,10 @@
 # The sources of libforeshard_cuda.so, which tests compile for the host too.
 set(FORESHARD_CUDA_SOURCES
+  collective_log.cpp
   cuda_device.cpp
   cuda_library.cpp
   cuda_memory.cpp
+  local_communicator.cpp
   stream_marks.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp
@@ -10,6 +12,7 @@ set(FORESHARD_CUDA_SOURCES
 set(FORESHARD_CUDA_KERNELS
   kernels/attention.cu
   kernels/elementwise.cu
+  kernels/reduction.cu
 )
 list(TRANSFORM FORESHARD_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)
 list(TRANSFORM FORESHARD_CUDA_KERNELS PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)

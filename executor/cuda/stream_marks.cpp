@@ -1,6 +1,6 @@
 #include "executor/cuda/stream_marks.hpp"
 
-#include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/events.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -27,7 +27,7 @@ void StreamMarks::issued(Tag tag) {
 void StreamMarks::mark() {
   Mark next{last_issued_, issued_, nullptr};
   if (unused_.empty()) {
-    check(cudaEventCreateWithFlags(&next.event, cudaEventDisableTiming), "cudaEventCreate");
+    next.event = new_event();
   } else {
     next.event = unused_.back();
     unused_.pop_back();
