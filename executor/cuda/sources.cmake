@@ -3,6 +3,7 @@ set(FORESHARD_CUDA_SOURCES
   cuda_device.cpp
   cuda_library.cpp
   cuda_memory.cpp
+  cudnn/load_fused_attention.cpp
   stream_marks.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp
