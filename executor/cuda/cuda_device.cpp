@@ -34,6 +34,7 @@ CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const Strea
     : Device(rank), run_(run), gpu_(gpu), memory_(gpu, [this] { synchronize(); }) {
   check(cudaSetDevice(gpu), "cudaSetDevice");
   products_ = std::make_unique<MatrixProducts>();
+  attention_ = load_fused_attention();
   int multiprocessors = 0, lowest = 0, highest = 0;
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu),
         "cudaDeviceGetAttribute");
@@ -41,6 +42,7 @@ CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const Strea
   for (const StreamInfo& info : streams) {
     Lane& lane = lanes_.emplace_back();
     lane.tools.products = products_.get();
+    lane.tools.attention = attention_.get();
     lane.tools.multiprocessors = multiprocessors;
     check(cudaStreamCreateWithPriority(&lane.tools.stream, cudaStreamNonBlocking,
                                        std::clamp(info.priority, highest, lowest)),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "executor/cuda/cuda_memory.hpp"
+#include "executor/cuda/cudnn/fused_attention.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
 #include "executor/cuda/kernels/matmul.hpp"
 #include "executor/cuda/stream_marks.hpp"
@@ -63,6 +64,7 @@ class CudaDevice final : public Device {
   RunControl& run_;
   const int gpu_;
   std::unique_ptr<MatrixProducts> products_;
+  std::unique_ptr<FusedAttention> attention_;
   CudaMemory memory_;
   std::vector<Lane> lanes_;           // by stream
   std::vector<cudaEvent_t> events_;   // of programs, by number; made when first recorded

@@ -41,6 +41,7 @@ Result<std::vector<CudaDeviceInfo>> CudaLibraryHere::devices() const {
                 "no GPU is visible to this process; expected one (CUDA_VISIBLE_DEVICES may hide "
                 "it), or --device cpu");
   }
+  const bool has_cudnn = cuda::has_fused_attention();
   std::vector<CudaDeviceInfo> all;
   for (int gpu = 0; gpu < count; ++gpu) {
     cudaDeviceProp properties{};
@@ -54,7 +55,7 @@ Result<std::vector<CudaDeviceInfo>> CudaLibraryHere::devices() const {
     }
     CudaDeviceInfo& info = all.emplace_back();
     info.name = gpu_name(properties);
-    info.traits = cuda_device(capability, properties.multiProcessorCount);
+    info.traits = cuda_device(capability, properties.multiProcessorCount, has_cudnn);
     info.memory = Bytes{static_cast<std::int64_t>(properties.totalGlobalMem)};
     char bus[32] = "";
     cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, gpu), "cudaDeviceGetPCIBusId");

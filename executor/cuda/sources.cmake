@@ -5,6 +5,7 @@ set(FORESHARD_CUDA_SOURCES
   cuda_library.cpp
   cuda_memory.cpp
   local_communicator.cpp
+  cudnn/load_fused_attention.cpp
   stream_marks.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp

@@ -16,6 +16,7 @@
 
 namespace foreshard::executor::cuda {
 
+class FusedAttention;
 class MatrixProducts;
 
 // What launches on one stream share.
@@ -25,6 +26,7 @@ struct StreamTools {
 
   cudaStream_t stream = nullptr;
   MatrixProducts* products = nullptr;
+  FusedAttention* attention = nullptr;  // nullptr: there is no cuDNN
   double* partials = nullptr;  // kPartials of them, in device memory
   int multiprocessors = 1;
 };
