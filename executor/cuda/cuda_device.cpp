@@ -112,7 +112,9 @@ void CudaDevice::record(Stream stream, EventId id, Tag tag) {
   issued(stream, tag);
 }
 
+// What is waited for may be behind a collective that some rank never comes to.
 void CudaDevice::wait(Stream stream, EventId id, Tag tag) {
+  may_stop_at(stream);
   check(cudaStreamWaitEvent(native(stream), event(id), 0), "cudaStreamWaitEvent");
   issued(stream, tag);
 }

@@ -4,6 +4,7 @@
 #include "executor/cuda/cuda_device.hpp"
 #include "executor/cuda/kernels/check.hpp"
 #include "executor/cuda/local_communicator.hpp"
+#include "executor/cuda/nccl_communicator.hpp"
 #include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::executor {
@@ -26,6 +27,12 @@ class CudaLibraryHere final : public CudaLibrary {
   std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       RunControl& run, std::span<Device* const> devices) override {
     return cuda::make_local_communicators(run, devices);
+  }
+  Result<void> check_nccl() const override { return cuda::check_nccl(); }
+  std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(
+      RunControl& run, std::span<Device* const> devices, std::span<const int> ranks,
+      Transport* transport) override {
+    return cuda::make_nccl_communicators(run, devices, ranks, transport);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "executor/communication/communicator.hpp"
+#include "executor/communication/transport.hpp"
 #include "executor/device/device.hpp"
 #include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
@@ -43,6 +44,14 @@ class CudaLibrary {
   // Throws std::runtime_error where GPUs cannot read each other's memory.
   virtual std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       RunControl& run, std::span<Device* const> devices) = 0;
+
+  // Whether NCCL can be used; the error says what is missing.
+  virtual Result<void> check_nccl() const = 0;
+  // Those over NCCL, of ranks that have a GPU each: a CommunicatorFactory (communicators.hpp). Their
+  // sums have NCCL's order. Throws std::runtime_error where NCCL refuses, and Aborted.
+  virtual std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(
+      RunControl& run, std::span<Device* const> devices, std::span<const int> ranks,
+      Transport* transport) = 0;
 };
 
 // The error names what is missing.

@@ -15,5 +15,10 @@ set(FORESHARD_CUDA_KERNELS
   kernels/elementwise.cu
   kernels/reduction.cu
 )
+if(NCCL_INCLUDE_DIR)
+  list(APPEND FORESHARD_CUDA_SOURCES nccl_calls.cpp nccl_communicator.cpp nccl_group.cpp)
+else()
+  list(APPEND FORESHARD_CUDA_SOURCES no_nccl.cpp)
+endif()
 list(TRANSFORM FORESHARD_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)
 list(TRANSFORM FORESHARD_CUDA_KERNELS PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)

@@ -5,36 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/cuda/cuda_device.hpp"
 #include "executor/cuda/local_communicator.hpp"
 #include "executor/device/watchdog.hpp"
+#include "tests/cuda/cuda_devices.hpp"
 #include "tests/executor/communication/communicator_checks.hpp"
 #include "tests/executor/communication/thread_transport.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
-
-// The devices of a run, rank r on GPU r modulo `gpus`.
-class CudaDevices {
- public:
-  explicit CudaDevices(RunControl& run, int gpus = 1) {
-    for (int rank = 0; rank < run.ranks(); ++rank) {
-      owned_.push_back(std::make_unique<CudaDevice>(run, rank, rank % gpus, fsdp2_streams()));
-      all_.push_back(owned_.back().get());
-    }
-  }
-  // None goes while another may still read its buffers.
-  ~CudaDevices() {
-    for (auto& device : owned_) device->stop();
-  }
-
-  CudaDevice& operator[](int rank) { return *owned_[static_cast<std::size_t>(rank)]; }
-  std::span<Device* const> all() const { return all_; }
-
- private:
-  std::vector<std::unique_ptr<CudaDevice>> owned_;
-  std::vector<Device*> all_;
-};
 
 struct Setting {
   int ranks = 1, gpus = 1;
@@ -44,13 +22,12 @@ struct Setting {
 class CudaLocalCommunicators : public testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
-    setenv("FORESHARD_HOST_CUDA_DEVICES", std::to_string(GetParam().gpus).c_str(), 1);
     if (GetParam().delays != nullptr) setenv("FORESHARD_HOST_CUDA_DELAYS", GetParam().delays, 1);
   }
-  void TearDown() override {
-    unsetenv("FORESHARD_HOST_CUDA_DEVICES");
-    unsetenv("FORESHARD_HOST_CUDA_DELAYS");
-  }
+  void TearDown() override { unsetenv("FORESHARD_HOST_CUDA_DELAYS"); }
+
+ private:
+  const HostGpus gpus_{GetParam().gpus};
 };
 
 TEST_P(CudaLocalCommunicators, KeepTheirPromises) {
@@ -67,18 +44,6 @@ TEST_P(CudaLocalCommunicators, KeepTheirPromises) {
 INSTANTIATE_TEST_SUITE_P(Settings, CudaLocalCommunicators,
                          testing::Values(Setting{1}, Setting{2}, Setting{3, 1, "1"},
                                          Setting{4, 2, "2"}, Setting{5, 5, "3"}));
-
-// A stream that waits, with whatever is behind it, until it is let go on.
-struct Gate {
-  void close(Device& device, Stream stream) {
-    device.call(stream, kNoTag, [this] { is_open.wait(false); });
-  }
-  void open() {
-    is_open = true;
-    is_open.notify_all();
-  }
-  std::atomic<bool> is_open{false};
-};
 
 TEST(CudaLocalCommunicator, HostsGoOnWhileDevicesWait) {
   RunControl run(2);
