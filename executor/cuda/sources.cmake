@@ -10,7 +10,14 @@ set(FORESHARD_CUDA_SOURCES
 )
 set(FORESHARD_CUDA_KERNELS
   kernels/attention.cu
+  kernels/bias.cu
   kernels/elementwise.cu
+  kernels/embedding.cu
+  kernels/loss.cu
+  kernels/norm.cu
+  kernels/optimizer.cu
+  kernels/rope.cu
+  kernels/sharding.cu
 )
 list(TRANSFORM FORESHARD_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)
 list(TRANSFORM FORESHARD_CUDA_KERNELS PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)
