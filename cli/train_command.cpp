@@ -78,7 +78,8 @@ class Train : public Command {
  private:
   Result<void> check_options() const;
   Result<Inputs> load_inputs(const DeviceTraits& own_device) const;
-  void use(const Gpus& gpus, TrainingOptions& options) const;
+  // The error says that NCCL cannot be used.
+  Result<void> use(const Gpus& gpus, const Processes& processes, TrainingOptions& options) const;
   // `claims` are to be on what is saved and recorded, in the process that makes it. The error is an exit
   // status, after a complaint.
   tl::expected<TrainingResult, int> train_here(Inputs& inputs, const RankProgram& program,
@@ -203,23 +204,32 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
 }
 
-// Ranks take the GPUs in turns. Those that share one have equal parts of its memory.
-void Train::use(const Gpus& gpus, TrainingOptions& options) const {
+// The ranks of a machine take its GPUs in turns. Those that share one have equal parts of its memory.
+Result<void> Train::use(const Gpus& gpus, const Processes& processes,
+                        TrainingOptions& options) const {
+  if (processes.uses_nccl) {
+    if (auto ok = gpus.library->check_nccl(); !ok) return ok;
+  }
   const int count = static_cast<int>(gpus.devices.size());
-  options.make_device = [library = gpus.library.get(), count](executor::RunControl& run, int rank,
-                                                              std::span<const StreamInfo> streams,
-                                                              int /*threads*/) {
-    return library->make_device(run, rank, rank % count, streams);
+  const int only = processes.transport == nullptr ? executor::kNoRank : processes.index_here;
+  options.make_device = [library = gpus.library.get(), count, only](
+                            executor::RunControl& run, int rank,
+                            std::span<const StreamInfo> streams, int /*threads*/) {
+    return library->make_device(run, rank, (only == executor::kNoRank ? rank : only) % count,
+                                streams);
   };
-  options.meet_locally = [library = gpus.library.get()](
-                             executor::RunControl& run,
-                             std::span<executor::Device* const> devices) {
-    return library->make_local_communicators(run, devices);
+  options.make_communicators = [library = gpus.library.get(), uses_nccl = processes.uses_nccl](
+                                   executor::RunControl& run,
+                                   std::span<executor::Device* const> devices,
+                                   std::span<const int> ranks, executor::Transport* transport) {
+    return uses_nccl ? library->make_nccl_communicators(run, devices, ranks, transport)
+                     : library->make_local_communicators(run, devices);
   };
   const auto on_a_gpu = ceil_divide(job_.ranks, count);
-  if (!options.device_memory && on_a_gpu > 1) {
+  if (!options.device_memory && !processes.uses_nccl && on_a_gpu > 1) {
     options.device_memory = gpus.devices[0].memory.count / on_a_gpu;
   }
+  return {};
 }
 
 int Train::finish(const Job& job, const TrainingResult& result,
@@ -278,13 +288,17 @@ Result<int> Train::run() {
   }
   auto inputs = load_inputs(gpus ? gpus->devices[0].traits : DeviceTraits{});
   if (!inputs) return tl::unexpected(inputs.error());
-  if (gpus) use(*gpus, inputs->options);
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
-      join_processes(inputs->job, comm_, hash_of(inputs->job, program, inputs->options),
-                     inputs->options.hang_timeout);
+      join_processes(inputs->job, comm_, gpus.has_value(),
+                     hash_of(inputs->job, program, inputs->options), inputs->options.hang_timeout);
   if (!processes) return tl::unexpected(processes.error());
   executor::Transport* const transport = processes->transport.get();
+  if (gpus) {
+    if (auto ok = use(*gpus, *processes, inputs->options); !ok) {
+      return complain(ok.error(), kRunFailed);
+    }
+  }
   inputs->options.transport = transport;
   inputs->options.cores = processes->cores;
   if (!threads_) inputs->options.threads_per_rank = processes->threads_per_rank;
@@ -323,10 +337,10 @@ void Train::add_to(Options& options) {
       "--steps", steps_, {1, INT64_MAX},
       {"STEPS", "number of the last step, counted from 1 also after --resume", true});
   options.choice("--device", device_, {"cpu", "cuda"}, {"DEVICE", "device to train on"});
-  options.choice("--comm", comm_, {"auto", "local", "tcp", "mpi"},
+  options.choice("--comm", comm_, {"auto", "local", "tcp", "mpi", "nccl"},
                  {"COMM",
                   "how ranks communicate; auto is what the launcher provides, local runs ranks as "
-                  "threads, tcp and mpi as processes"});
+                  "threads, tcp and mpi as processes, nccl as either with a GPU each"});
   options.input("--data", data_,
                 {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
                  "a short text that is built in"});
