@@ -206,6 +206,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
 // Ranks take the GPUs in turns. Those that share one have equal parts of its memory.
 void Train::use(const Gpus& gpus, TrainingOptions& options) const {
   const int count = static_cast<int>(gpus.devices.size());
+  options.device_name = gpus.devices[0].name;
   options.make_device = [library = gpus.library.get(), count](executor::RunControl& run, int rank,
                                                               std::span<const StreamInfo> streams,
                                                               int /*threads*/) {
@@ -279,6 +280,13 @@ Result<int> Train::run() {
   auto inputs = load_inputs(gpus ? gpus->devices[0].traits : DeviceTraits{});
   if (!inputs) return tl::unexpected(inputs.error());
   if (gpus) use(*gpus, inputs->options);
+  std::unique_ptr<profiler::ActivityRecorder> activities;
+  if (gpus && !trace_.empty()) {
+    auto loaded = profiler::load_activity_recorder(executor::module_directory());
+    if (!loaded) return tl::unexpected(loaded.error());
+    activities = std::move(*loaded);
+    inputs->options.activities = activities.get();
+  }
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
       join_processes(inputs->job, comm_, hash_of(inputs->job, program, inputs->options),
