@@ -1,24 +1,14 @@
 #include "profiler/record/device_work.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
-#include <cxxabi.h>
+#include "profiler/record/cupti/kernel_name.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
 // Launches that an id is kept for, far more than a device's queues hold; and work kept for its id.
 constexpr std::size_t kIdsKept = 1 << 17, kWaitingKept = 1 << 13;
-
-// "_Z3addPf" is add(float*).
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
-  return status == 0 && text != nullptr ? text.get() : name;
-}
 
 const char* name_of(const Activity& work) {
   switch (work.kind) {
