@@ -212,6 +212,7 @@ Result<void> Train::use(const Gpus& gpus, const Processes& processes,
   }
   const int count = static_cast<int>(gpus.devices.size());
   const int only = processes.transport == nullptr ? executor::kNoRank : processes.index_here;
+  options.device_name = gpus.devices[0].name;
   options.make_device = [library = gpus.library.get(), count, only](
                             executor::RunControl& run, int rank,
                             std::span<const StreamInfo> streams, int /*threads*/) {
@@ -288,6 +289,13 @@ Result<int> Train::run() {
   }
   auto inputs = load_inputs(gpus ? gpus->devices[0].traits : DeviceTraits{});
   if (!inputs) return tl::unexpected(inputs.error());
+  std::unique_ptr<profiler::ActivityRecorder> activities;
+  if (gpus && !trace_.empty()) {
+    auto loaded = profiler::load_activity_recorder(executor::module_directory());
+    if (!loaded) return tl::unexpected(loaded.error());
+    activities = std::move(*loaded);
+    inputs->options.activities = activities.get();
+  }
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
       join_processes(inputs->job, comm_, gpus.has_value(),

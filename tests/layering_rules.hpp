@@ -47,7 +47,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"traces/snapshot", {"traces/allocator", "traces/snapshot/pickle", "models/allocator"}},
     {"traces/snapshot/pickle", {"models/base"}},
 
-    {"profiler/record", {"traces/fst", "models/program"}},
+    {"profiler/record", {"profiler/record/cupti", "traces/fst", "models/program"}},
+    {"profiler/record/cupti", {"models/base"}},
     {"profiler/analysis", {"traces", "models/program"}},
     {"profiler/report", {"profiler/analysis", "traces", "models/program"}},
     {"profiler/replay", {"profiler/report", "traces/snapshot", "models/allocator"}},
