@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "executor/cuda/cuda_library.hpp"
+#include "executor/run/training.hpp"
 #include "models/base/device_traits.hpp"
 #include "models/hardware/hardware.hpp"
 
@@ -18,6 +19,10 @@ struct Gpus {
 };
 
 Result<Gpus> gpus_of_this_machine();
+
+// The run uses them, which outlive it: ranks take them in turns. Those that share one have equal
+// parts of its memory, where `options` sets no limit.
+void use(const Gpus& gpus, int ranks, executor::TrainingOptions& options);
 
 // What Foreshard's operators run on by --device ("cpu" or "cuda") and --machine: a GPU of that machine,
 // or else of this one.
