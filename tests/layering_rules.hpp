@@ -60,6 +60,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"simulator/predict",
      {"simulator/costs", "traces/allocator", "models/hardware", "models/lowering"}},
     {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},
+    {"simulator/calibrate", {"simulator/fit", "traces", "models/sharding"}},
 
     {"executor/device", {"models/program"}},
     {"executor/communication", {"executor/device", "models/program"}},
@@ -117,9 +118,10 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"simulator/predict", "traces/open", "models/hardware", "models/lowering",
       "models/plan/foreign"}},
     {"cli",
-     {"cli/common", "executor/cuda", "executor/run", "simulator/fit", "profiler/record",
-      "profiler/replay", "traces/kineto", "traces/nsys", "traces/open", "traces/query",
-      "traces/snapshot", "models/hardware", "models/lowering", "models/plan/foreign"}},
+     {"cli/common", "executor/cuda", "executor/run", "simulator/calibrate", "simulator/fit",
+      "profiler/record", "profiler/replay", "traces/kineto", "traces/nsys", "traces/open",
+      "traces/query", "traces/snapshot", "models/hardware", "models/lowering",
+      "models/plan/foreign"}},
 };
 
 struct ThirdParty {

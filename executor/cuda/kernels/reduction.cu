@@ -28,6 +28,11 @@ struct Arithmetic<__nv_bfloat16> {
   }
 };
 
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) Pack {
+  T at[kCount];
+};
+
 // n: in packs of kCount elements, one a thread.
 template <class T, int kCount>
 __global__ void reduce(std::int64_t n, Summands from, bool is_average, T* to) {
