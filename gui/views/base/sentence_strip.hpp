@@ -8,6 +8,7 @@
 
 #include "gui/models/base/colour_role.hpp"
 #include "gui/views/base/painted_widget.hpp"
+#include "gui/views/base/progress_hairline.hpp"
 
 namespace foreshard::gui {
 
@@ -28,6 +29,7 @@ class SentenceStrip : public PaintedWidget {
   const Sentence& sentence() const { return sentence_; }
   void set_aside(QWidget* control);  // takes it
   void set_stale(bool is_stale);
+  void set_awaiting(bool awaits);  // another answer: a line of progress, once that takes long
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
@@ -42,6 +44,7 @@ class SentenceStrip : public PaintedWidget {
 
   Sentence sentence_;
   QWidget* aside_ = nullptr;
+  ProgressHairline* progress_;
   bool is_stale_ = false;
 };
 
