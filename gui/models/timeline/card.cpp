@@ -200,7 +200,7 @@ Card card_of(const LaneSet& lanes, EventIndex index, bool with_links) {
 }
 
 QString range_text(const traces::Interval& range) {
-  return QStringLiteral("%1 – %2").arg(duration_text(range.start_ns), duration_text(range.end_ns));
+  return time_range_text(static_cast<double>(range.start_ns), static_cast<double>(range.end_ns));
 }
 
 QString Card::text() const {

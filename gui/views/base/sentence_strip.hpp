@@ -1,5 +1,6 @@
 // The answer above a view in words: a mark of state, a headline that begins in bold, and below it
-// why, in a second line and where it is narrow a third. What is too long even so is in the tooltip.
+// why. Where it is narrow one of the two takes a second line; what is too long even so is in the
+// tooltip.
 // A control, such as a choice of clocks, may stand at its right end, 320 wide.
 #pragma once
 
@@ -31,6 +32,11 @@ class SentenceStrip : public PaintedWidget {
   void set_stale(bool is_stale);
   void set_awaiting(bool awaits);  // another answer: a line of progress, once that takes long
 
+  struct Lines {
+    QStringList headline, detail;
+  };
+  Lines lines() const;
+
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
 
@@ -40,7 +46,6 @@ class SentenceStrip : public PaintedWidget {
 
  private:
   double text_right() const;
-  QStringList detail_lines(const QFont& font, double width) const;
 
   Sentence sentence_;
   QWidget* aside_ = nullptr;

@@ -142,7 +142,8 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
     if (phase.phase.empty() || std::abs(phase.drift_ns) * 20 < std::abs(end)) continue;
     const QString label =
         tr("%1 in %2").arg(signed_time_text(phase.drift_ns), QString::fromStdString(phase.phase));
-    const double left = x_of(false, phase.time.start_ns), right = x_of(false, phase.time.end_ns);
+    const double left = std::max(x_of(false, phase.time.start_ns), lane_left());
+    const double right = std::min<double>(x_of(false, phase.time.end_ns), width());
     if (right - left < figure_width(painter.font(), label)) continue;
     draw_figure(painter, QRectF(left, row.top + 2, right - left, 18), Qt::AlignHCenter, label);
   }

@@ -22,9 +22,9 @@ std::vector<StripFigure> step_strip(const Document& document) {
   if (step.step_ns > 0) {
     QString band;
     if (step.band.end_ns > 0) {
-      band = said("90 %: %1 \u2013 %2")
-                 .arg(time_figure(static_cast<double>(step.band.start_ns)).text(),
-                      time_figure(static_cast<double>(step.band.end_ns)).text());
+      band = said("90 %: %1")
+                 .arg(time_range_text(static_cast<double>(step.band.start_ns),
+                                      static_cast<double>(step.band.end_ns)));
     }
     add("Step time", time_figure(static_cast<double>(step.step_ns)), band);
   }

@@ -255,7 +255,12 @@ TEST_F(MemoryViewTest, WhatWouldLowerItListsChangesOfThePlan) {
   for (const MemoryChange& change : found.changes) {
     EXPECT_LT(change.peak_reserved, found.present.peak_reserved);
   }
-  EXPECT_EQ(view.changes().table().model()->rowCount(), static_cast<int>(found.changes.size()) + 1);
+  const DataTable& table = view.changes().table();
+  EXPECT_EQ(table.model()->rowCount(), static_cast<int>(found.changes.size()) + 1);
+  for (int column = 0; column < table.model()->columnCount(); ++column) {
+    if (table.model()->headerData(column, Qt::Horizontal) != QStringLiteral("Step time")) continue;
+    EXPECT_EQ(table.isColumnHidden(column), !found.present.step_time_ns);
+  }
 }
 
 TEST_F(MemoryViewTest, ASnapshotOpensInEventOrderAndIsReplayed) {
