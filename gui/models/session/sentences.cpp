@@ -9,6 +9,7 @@
 #include <string>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/session/loss_words.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/open/read_trace.hpp"
 
@@ -186,7 +187,10 @@ std::vector<Statement> warnings(const Document& document) {
   }
   std::vector<Statement> all;
   if (!document.trace->complete) all.push_back({Role::warn, why_incomplete(document)});
-  if (const std::int64_t lost = lost_records(document); lost > 0 && document.trace->complete) {
+  const QStringList losses = loss_sentences(*document.trace);
+  for (const QString& sentence : losses) all.push_back({Role::warn, sentence});
+  if (const std::int64_t lost = lost_records(document);
+      lost > 0 && losses.isEmpty() && document.trace->complete) {
     all.push_back(
         {Role::warn,
          tr("%1 records were dropped while recording. Idle time there is not trustworthy.")
@@ -200,10 +204,12 @@ std::vector<Statement> status_of(const Document& document) {
   const std::int64_t lost = document.analysis->dropped_records;
   const bool is_complete = document.trace->complete;
   if (document.part) all.push_back({Role::warn, part_text(*document.part)});
-  if (is_complete && lost == 0 && !document.part) {
+  const bool has_losses = !document.trace->losses.empty();
+  if (is_complete && lost == 0 && !has_losses && !document.part) {
     all.push_back({Role::ok, tr("Complete, nothing dropped")});
   } else {
     if (!is_complete) all.push_back({Role::warn, tr("Incomplete")});
+    if (lost == 0 && has_losses) all.push_back({Role::warn, tr("Records dropped")});
     if (lost > 0) {
       all.push_back({Role::warn, tr("%1 records dropped").arg(count_figure(lost).text())});
     }

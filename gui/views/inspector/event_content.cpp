@@ -31,7 +31,7 @@ QString twin_label(const traces::Trace& trace, EventIndex event, std::size_t num
 
 void tell_twins(const LaneSet& lanes, int place, EventIndex event, SelectionContent& content) {
   const traces::Trace& trace = lanes.trace();
-  const std::span<const EventIndex> twins = twins_of(lanes, event);
+  const std::vector<EventIndex> twins = twins_of(lanes, event);
   for (std::size_t n = 0; n < twins.size(); ++n) {
     content.twins.push_back(
         {static_cast<double>(length_of(at(trace, twins[n]))), twin_label(trace, twins[n], n)});

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/session/loss_words.hpp"
 #include "profiler/report/short_names.hpp"
 
 namespace foreshard::gui {
@@ -193,6 +194,9 @@ RangeContent range_content(const Document& document, const RangeStatistics& stat
   tell_range_time(trace, statistics, content);
   tell_bound(statistics.sentence(), content);
   tell_operators(trace, statistics, content);
+  for (const QString& sentence : loss_sentences(trace, statistics.rank, statistics.range)) {
+    content.sentence += QLatin1Char(' ') + sentence;
+  }
   tell_collectives(trace, statistics, content);
   tell_memory(memory, statistics.range, content);
   return content;

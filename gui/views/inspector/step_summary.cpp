@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/session/loss_words.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
 #include "profiler/report/short_names.hpp"
@@ -184,6 +185,8 @@ StepSummary summarise_step(const Document& document, int rank) {
         memory_facts(step.peak_allocated_bytes, step.peak_reserved_bytes, step.peak_host_bytes);
   }
   summary.sentences = sentences_of(analysis);
+  const QStringList losses = loss_sentences(*document.trace, chosen->rank);
+  summary.sentences.insert(summary.sentences.end(), losses.begin(), losses.end());
   summary.path = path_facts(analysis.path);
   summary.operators = operator_facts(analysis);
   summary.recording = recording_facts(document);
