@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "gui/models/base/free_memory.hpp"
 #include "models/llama/llama_config.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/metadata.hpp"
@@ -79,6 +80,7 @@ Result<DocumentPtr> open_document(const std::string& path, const traces::ImportO
       traces::integer(trace->metadata, "predicted", 0) == 1 ? Source::predicted : Source::measured;
   document->detail = detail_of(*trace);
   derive(*document, std::move(*trace), options.stop);
+  return_free_memory();
   if (options.stop.stop_requested()) return traces::reading_stopped(path);
   return document;
 }
