@@ -1,10 +1,9 @@
 #include "gui/models/timeline/alike_events.hpp"
 
-#include <QtConcurrent>
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 
+#include "gui/models/base/in_parallel.hpp"
 #include "gui/models/timeline/lane_events.hpp"
 
 namespace foreshard::gui {
@@ -24,9 +23,7 @@ struct TraitHash {
 
 AlikeEvents::AlikeEvents(const traces::Trace& trace)
     : order_(trace.events.size()), of_lane_(trace.lanes.size()) {
-  std::vector<std::size_t> lanes(trace.lanes.size());
-  std::iota(lanes.begin(), lanes.end(), std::size_t{0});
-  QtConcurrent::blockingMap(lanes, [&](std::size_t lane) { add_lane(trace, lane); });
+  in_parallel(trace.lanes.size(), [&](std::size_t lane) { add_lane(trace, lane); });
 }
 
 // Counts the events of each trait, and then puts every event into its trait's place.
