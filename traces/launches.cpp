@@ -33,7 +33,8 @@ bool can_launch(const Event& event) {
          event.kind == EventKind::host;
 }
 
-Launches::Launches(const Trace& trace) : launch_(trace.events.size(), kUnknown) {
+Launches::Launches(const Trace& trace)
+    : stretches_(trace.events.size() / kEventsOfStretch + 1, kNoStretch) {
   std::vector<std::pair<Cause, std::int32_t>> calls;
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     const Event& e = trace.events[i];
@@ -47,8 +48,18 @@ Launches::Launches(const Trace& trace) : launch_(trace.events.size(), kUnknown) 
     if (!is_of_device || !has_cause(e)) continue;
     const Cause cause = cause_of(trace, e);
     const auto call = std::lower_bound(calls.begin(), calls.end(), std::pair(cause, kUnknown));
-    if (call != calls.end() && call->first == cause) launch_[i] = call->second;
+    if (call != calls.end() && call->first == cause) add(i, call->second);
   }
+  launches_.shrink_to_fit();
+}
+
+void Launches::add(std::size_t event, std::int32_t call) {
+  std::uint32_t& stretch = stretches_[event / kEventsOfStretch];
+  if (stretch == kNoStretch) {
+    stretch = static_cast<std::uint32_t>(launches_.size());
+    launches_.resize(launches_.size() + kEventsOfStretch, kUnknown);
+  }
+  launches_[stretch + event % kEventsOfStretch] = call;
 }
 
 }  // namespace foreshard::traces

@@ -5,6 +5,7 @@
 // step and instruction, which the host issues.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,16 +18,25 @@ namespace foreshard::traces {
 bool can_launch(const Event& event);
 
 // The launching call of every event in a device's lanes, as indices into Trace::events; of several
-// that share a correlation the first.
+// that share a correlation the first. Only stretches of events in which some have one take room.
 class Launches {
  public:
   static constexpr std::int32_t kUnknown = -1;
 
   explicit Launches(const Trace& trace);
-  std::int32_t of(std::size_t event) const { return launch_[event]; }
+  std::int32_t of(std::size_t event) const {
+    const std::size_t stretch = stretches_[event / kEventsOfStretch];
+    return stretch == kNoStretch ? kUnknown : launches_[stretch + event % kEventsOfStretch];
+  }
 
  private:
-  std::vector<std::int32_t> launch_;
+  static constexpr std::size_t kEventsOfStretch = 256;
+  static constexpr std::uint32_t kNoStretch = UINT32_MAX;
+
+  void add(std::size_t event, std::int32_t call);
+
+  std::vector<std::uint32_t> stretches_;  // where in launches_ each begins
+  std::vector<std::int32_t> launches_;
 };
 
 }  // namespace foreshard::traces

@@ -27,6 +27,8 @@ void sort(Trace& trace) {
   trace.events.stable_sort(event_order);
   trace.memory.stable_sort(memory_order);
   std::stable_sort(trace.steps.begin(), trace.steps.end(), step_order);
+  std::stable_sort(trace.losses.begin(), trace.losses.end(),
+                   [](const Loss& a, const Loss& b) { return a.start_ns < b.start_ns; });
 }
 
 namespace {
@@ -88,6 +90,11 @@ Trace merge(std::vector<Trace> parts) {
       step.start_ns += later;
       step.end_ns += later;
       whole.steps.push_back(step);
+    }
+    for (Loss loss : part.losses) {
+      loss.start_ns += later;
+      loss.end_ns += later;
+      whole.losses.push_back(loss);
     }
     for (const auto& [reason, records] : part.dropped) whole.dropped[reason] += records;
     whole.complete = whole.complete && part.complete;

@@ -68,6 +68,16 @@ void draw_swatch(QPainter& painter, QPointF centre, QColor colour) {
   painter.fillRect(QRectF(centre.x() - 4, centre.y() - 4, 8, 8), colour);
 }
 
+void draw_check(QPainter& painter, QPointF centre, QColor colour) {
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(colour, 1.6));
+  painter.drawPolyline(
+      QPolygonF({centre + QPointF(-4, 0), centre + QPointF(-1, 3), centre + QPointF(4, -4)}));
+  painter.restore();
+}
+
 void draw_triangle(QPainter& painter, QPointF centre, bool is_open, QColor colour) {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);

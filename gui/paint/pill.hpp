@@ -23,6 +23,9 @@ void draw_state(QPainter& painter, QPointF centre, Role state);
 
 void draw_swatch(QPainter& painter, QPointF centre, QColor colour);
 
+// The mark of what is checked, about 8 pixels wide.
+void draw_check(QPainter& painter, QPointF centre, QColor colour);
+
 // The triangle of a section that is open or folded.
 void draw_triangle(QPainter& painter, QPointF centre, bool is_open, QColor colour);
 

@@ -17,9 +17,13 @@ QPushButton:disabled { color: %9; border-color: %8; }
 QPushButton:focus { border: 2px solid %7; padding: 3px 11px; }
 QPushButton[primary="true"] { background: %5; color: %6; border-color: %5; font-weight: 600; }
 QLineEdit, QComboBox, QSpinBox { background: %1; border: 1px solid %2; border-radius: 5px; padding: 3px 8px; color: %3; min-height: 18px; selection-background-color: %7; }
+QLineEdit:disabled, QComboBox:disabled { background: transparent; border-color: %8; color: %9; }
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus { border: 2px solid %7; padding: 2px 7px; }
+QComboBox { combobox-popup: 0; }
 QComboBox::drop-down { border: 0; width: 18px; }
 QComboBox QAbstractItemView { background: %1; border: 1px solid %2; selection-background-color: %4; selection-color: %3; }
+QComboBox QAbstractItemView::item { min-height: 22px; padding: 0 6px; color: %3; }
+QComboBox QAbstractItemView::item:selected { background: %4; }
 QToolTip { background: %1; color: %3; border: 1px solid %2; padding: 4px 6px; }
 QHeaderView { background: %6; border: 0; }
 QHeaderView::section { background: %6; color: %9; border: 0; border-bottom: 1px solid %8; padding: 4px 6px; font-weight: 400; }

@@ -82,7 +82,7 @@ class PathFinder {
     std::int64_t until = path.end_ns;  // what is later is on the path already
     while (at != kNobody && until > start) {
       const Event& e = event(at);
-      const auto [own_start, before] = link(at);
+      const auto [own_start, before] = link(at, until);
       const std::int64_t begin = std::clamp(own_start, start, until);
       if (begin < until) add_piece(at, until - begin);
       path.events.push_back(at);
@@ -173,52 +173,56 @@ class PathFinder {
     return part;
   }
 
-  // Since when an event did what it is on the path for, and what was over last of all that it could
-  // have waited for.
+  // Since when an event did what it is on the path for until then, and what was over last of all that it
+  // could have waited for. That began before `until`, so that a path goes back all the time: a call
+  // that waits for the copy it has launched is met twice, after the copy and before it.
   struct Link {
     std::int64_t own_start;
     std::int32_t before;
   };
-  Link link(std::int32_t at) const {
+  Link link(std::int32_t at, std::int64_t until) const {
     const Event& e = event(at);
     if (e.kind == EventKind::host_wait) {
       // It ended because the device was done; what the device did meanwhile is on the path.
-      const std::int32_t work = last_of(rank_of(e), true, e.lane, e.end_ns);
+      const std::int32_t work = last_of(rank_of(e), true, e.lane, std::min(e.end_ns, until));
       if (work != kNobody && event(work).end_ns > e.start_ns) return {e.end_ns, work};
     }
     const std::int32_t called = calls_[static_cast<std::size_t>(at)].last_child;
-    if (called != kNobody) return {event(called).end_ns, called};
-    if (e.kind != EventKind::communication) return {e.start_ns, cause(at)};
+    if (called != kNobody && event(called).start_ns < until) return {event(called).end_ns, called};
+    if (e.kind != EventKind::communication) return {e.start_ns, cause(at, until)};
     // The rank that came to the collective last has kept the others waiting.
     std::int32_t last = at;
     for (const std::int32_t other : collectives_.at(collective_of_.at(at))) {
-      if (event(other).start_ns > event(last).start_ns && event(other).start_ns < e.end_ns) {
+      if (event(other).start_ns > event(last).start_ns &&
+          event(other).start_ns < std::min(e.end_ns, until)) {
         last = other;
       }
     }
-    return {event(last).start_ns, cause(last)};
+    return {event(last).start_ns, cause(last, until)};
   }
 
-  std::int32_t cause(std::int32_t at) const {
+  std::int32_t cause(std::int32_t at, std::int64_t until) const {
     for (; parent(at) != kNobody; at = parent(at)) {
       const auto lane = static_cast<std::size_t>(event(at).lane);
-      const std::int32_t before = lanes_[lane].last_over(trace_, event(at).start_ns, at);
+      const std::int64_t begun = std::min(event(at).start_ns, until);
+      const std::int32_t before = lanes_[lane].last_over(trace_, begun, at);
       const bool is_sibling =
           before != kNobody && event(before).start_ns >= event(parent(at)).start_ns;
       if (is_sibling) return before;
     }
     const Event& e = event(at);
+    const std::int64_t begun = std::min(e.start_ns, until);
     const traces::Lane& lane = lane_of(e);
-    std::int32_t last =
-        lane.device ? lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, e.start_ns, at)
-                    : last_of(lane.rank, false, kNobody, e.start_ns);
+    std::int32_t last = lane.device
+                            ? lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, begun, at)
+                            : last_of(lane.rank, false, kNobody, begun);
     const std::int32_t launch = launches_.of(static_cast<std::size_t>(at));
-    if (launch != Launches::kUnknown && event(launch).start_ns < e.start_ns) {
+    if (launch != Launches::kUnknown && event(launch).start_ns < begun) {
       // A call may still be returning when its work has begun.
       if (last == kNobody || event(launch).end_ns > event(last).end_ns) last = launch;
     }
     if (lane.device && was_told_to_wait(e, last)) {
-      return later(last, last_of(lane.rank, true, e.lane, e.start_ns));
+      return later(last, last_of(lane.rank, true, e.lane, begun));
     }
     return last;
   }

@@ -32,6 +32,12 @@ inline void require_trace_laws(const traces::Trace& trace) {
     require(event.bytes >= 0);
     for (const auto id : {event.category, event.owner, event.phase, event.stack}) text(id);
   }
+  std::optional<std::int64_t> start;
+  for (const traces::Loss& loss : trace.losses) {
+    require(loss.end_ns >= loss.start_ns && loss.records > 0 && loss.rank >= traces::kNone);
+    require(!start || *start <= loss.start_ns);
+    start = loss.start_ns;
+  }
   for (const auto& [reason, records] : trace.dropped) require(records > 0 && !reason.empty());
 }
 

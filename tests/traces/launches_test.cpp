@@ -1,6 +1,7 @@
 // Which call launched which work, and what reports and exports make of it.
 #include "traces/launches.hpp"
 
+#include <random>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -85,6 +86,31 @@ TEST(Launches, OfOurOwnAreJoinedByStepAndInstruction) {
   const Launches launches(trace);
   EXPECT_EQ(launches.of(3), 1);
   EXPECT_EQ(launches.of(4), Launches::kUnknown) << "a wait of the program launches nothing";
+}
+
+// Long enough for stretches in which no event was launched.
+TEST(Launches, OfManyEventsAreThoseOfASearchThroughAll) {
+  Trace trace = two_ranks();
+  std::mt19937 random(3);
+  for (std::int64_t n = 0; n < 3000; ++n) {
+    const bool is_work = n / 500 % 2 == 1;
+    const auto kind = is_work ? EventKind::compute : EventKind::runtime;
+    trace.events.push_back(
+        event(is_work ? kStream : kHost, kind, n, static_cast<std::int64_t>(random() % 4000)));
+  }
+  const Launches launches(trace);
+  for (std::size_t n = 0; n < trace.events.size(); ++n) {
+    std::int32_t expected = Launches::kUnknown;
+    const Event work = trace.events[n];
+    for (std::size_t k = trace.events.size(); k-- > 0;) {
+      const Event call = trace.events[k];
+      const bool is_call = call.lane == kHost && call.correlation == work.correlation;
+      if (work.lane == kStream && work.correlation != 0 && is_call) {
+        expected = static_cast<std::int32_t>(k);
+      }
+    }
+    ASSERT_EQ(launches.of(n), expected) << n;
+  }
 }
 
 }  // namespace

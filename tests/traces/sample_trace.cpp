@@ -46,6 +46,7 @@ Trace sample_trace() {
   trace.metadata["complete"] = "1";
   trace.metadata["complete_until_ns"] = "3950000";
   trace.dropped["ring full"] = 3;
+  trace.losses = {{0, false, 1'200'000, 1'300'000, 2}, {kNone, true, 2'000'000, 2'000'000, 1}};
   trace.complete_until_ns = 3'950'000;
   sort(trace);
   return trace;
@@ -95,6 +96,7 @@ std::string difference(const Trace& a, const Trace& b) {
   }
   if (a.metadata != b.metadata) return "metadata";
   if (a.dropped != b.dropped) return "dropped";
+  if (a.losses != b.losses) return "losses";
   if (a.complete != b.complete) return "complete";
   if (a.complete_until_ns != b.complete_until_ns) return "complete_until_ns";
   return "";

@@ -42,6 +42,7 @@ class ChromeWriter {
          << ",\"complete\":" << (trace_.complete ? "true" : "false")
          << ",\"complete_until_ns\":" << trace_.complete_until_ns;
     pairs("metadata", trace_.metadata, [&](const std::string& v) { out_.exact_json(v); });
+    if (!trace_.losses.empty()) losses();
     pairs("dropped", trace_.dropped, [&](std::int64_t n) { out_ << n; });
     out_ << "},\n";
     array("foreshardLanes", trace_.lanes, [&](const Lane& lane) {
@@ -56,6 +57,17 @@ class ChromeWriter {
       out_ << "]";
     });
     memory_events();
+  }
+
+  void losses() {
+    out_ << ",\"losses\":";
+    const char* opening = "[[";
+    for (const Loss& one : trace_.losses) {
+      out_ << opening << one.rank << "," << (one.of_memory ? "1" : "0") << "," << one.start_ns
+           << "," << one.end_ns << "," << one.records << "]";
+      opening = ",[";
+    }
+    out_ << "]";
   }
 
   // Not an object: keys may be any bytes.

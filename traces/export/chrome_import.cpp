@@ -74,6 +74,12 @@ class Reader {
       trace_.complete = checked(value.get_bool());
     } else if (key == "complete_until_ns") {
       trace_.complete_until_ns = time(integer(value));
+    } else if (key == "losses") {
+      json::array losses = checked(value.get_array());
+      for (auto each : losses) {
+        Values values(checked(each.get_array()));
+        loss(values);
+      }
     } else if (key == "metadata" || key == "dropped") {
       json::array pairs = checked(value.get_array());
       for (auto each : pairs) {
@@ -149,6 +155,17 @@ class Reader {
     step.gradient_norm = real(values.next());
     if (step.end_ns < step.start_ns) throw Impossible();
     trace_.steps.push_back(step);
+  }
+
+  void loss(Values& values) {
+    Loss loss;
+    loss.rank = integer_in<std::int32_t>(values.next(), kNone, kMaxRanks - 1);
+    loss.of_memory = integer(values.next()) != 0;
+    loss.start_ns = time(integer(values.next()));
+    loss.end_ns = time(integer(values.next()));
+    loss.records = integer_in<std::int64_t>(values.next(), 1, kMaxBytes);
+    if (loss.end_ns < loss.start_ns) throw Impossible();
+    trace_.losses.push_back(loss);
   }
 
   void memory(Values& values) {

@@ -12,6 +12,8 @@
 //                     stackId)
 //   STEPS            (rank, step, start, "end", loss, gradientNorm)
 //   DROPPED          (reason, records)
+//   LOSSES           (rank, memory, start, "end", records)
+//                                              when records were lost, where that is known; rank -1: any
 //   PACKED_RECORDS   (id, records)               see below; empty once a recording is finished
 //   ENUM_EVENT_KIND, ENUM_MEMORY_ACTION, ENUM_COST_SOURCE (id, name)
 //
@@ -72,6 +74,7 @@ class FstWriter {
   void append(std::span<const MemoryEvent> events);
   void append(std::span<const Step> steps);
   void append(std::span<const PackedRecord> records);
+  void append(std::span<const Loss> losses);
   void drop(const std::string& reason, std::int64_t records);  // adds to that reason's count
   void set(const std::string& key, const std::string& value);
 

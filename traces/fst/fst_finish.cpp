@@ -21,7 +21,8 @@ bool copy_tables(Database& rows) {
     INSERT INTO MEMORY_FACTS SELECT * FROM recording.MEMORY_FACTS;
     INSERT INTO MEMORY_RECORDS SELECT * FROM recording.MEMORY_RECORDS;
     INSERT INTO STEPS SELECT * FROM recording.STEPS ORDER BY rank, step;
-    INSERT INTO DROPPED SELECT * FROM recording.DROPPED;)");
+    INSERT INTO DROPPED SELECT * FROM recording.DROPPED;
+    INSERT INTO LOSSES SELECT * FROM recording.LOSSES;)");
 }
 
 bool unpack_records(Database& rows) {

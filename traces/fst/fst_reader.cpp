@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "traces/fst/fst_file.hpp"
+#include "traces/fst/fst_losses.hpp"
 #include "traces/fst/fst_schema.hpp"
 #include "traces/fst/memory_before.hpp"
 #include "traces/input/limits.hpp"
@@ -37,6 +38,7 @@ class Reader {
     packed();
     steps();
     dropped();
+    losses();
     if (options_.stop.stop_requested()) return reading_stopped(path_);
     begin_with_memory_before();
     if (unreadable_ > 0) trace_.dropped["truncated tables (damaged file)"] += unreadable_;
@@ -246,6 +248,12 @@ class Reader {
       trace_.dropped[std::string(row.text(0))] =
           std::clamp(row.integer(1), std::int64_t{0}, kMaxBytes);
     });
+  }
+
+  void losses() {
+    const TableDamage damage = read_losses(file_, options_.steps, trace_);
+    invalid_ += damage.invalid;
+    unreadable_ += damage.is_cut_short ? 1 : 0;
   }
 
   void add_event(std::int64_t start, std::int64_t end, std::int64_t lane, std::int64_t step,

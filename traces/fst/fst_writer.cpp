@@ -76,9 +76,10 @@ struct FstWriter::State {
           step(db, "INSERT INTO STEPS VALUES (?,?,?,?,?,?)"),
           packed(db, "INSERT INTO PACKED_RECORDS(records) VALUES (?)"),
           metadata(db, "INSERT OR REPLACE INTO META_DATA_EXPORT VALUES (?,?)"),
-          dropped(db, "INSERT OR REPLACE INTO DROPPED VALUES (?,?)") {}
+          dropped(db, "INSERT OR REPLACE INTO DROPPED VALUES (?,?)"),
+          loss(db, "INSERT INTO LOSSES VALUES (?,?,?,?,?)") {}
     Statement string, lane, event_attributes, memory_attributes, event, memory, step, packed,
-        metadata, dropped;
+        metadata, dropped, loss;
   };
 
   std::string path;
@@ -286,6 +287,14 @@ void FstWriter::drop(const std::string& reason, std::int64_t records) {
   }
 }
 
+void FstWriter::append(std::span<const Loss> losses) {
+  if (!state_->begin()) return;
+  for (const Loss& one : losses) {
+    state_->check(state_->insert->loss.run(one.rank, one.of_memory ? 1 : 0, one.start_ns,
+                                           one.end_ns, one.records));
+  }
+}
+
 void FstWriter::set(const std::string& key, const std::string& value) {
   if (state_->begin()) {
     state_->check(state_->insert->metadata.run(std::string_view(key), std::string_view(value)));
@@ -330,6 +339,7 @@ Result<void> write_fst(const std::string& path, const Trace& trace) {
   for (const MemoryEvent& event : trace.memory) writer->append(std::span(&event, 1));
   writer->append(trace.steps);
   for (const auto& [reason, records] : trace.dropped) writer->drop(reason, records);
+  writer->append(trace.losses);
   if (auto closed = writer->close(trace.complete_until_ns, trace.complete); !closed) return closed;
   return commit_trace(*file, path);
 }

@@ -39,6 +39,7 @@ struct Collected {
   std::vector<std::size_t> lane_begin;  // first event of each lane, and one more
   std::vector<AllocatorInstant> memory;
   std::map<std::string, std::int64_t> dropped;
+  std::vector<Loss> losses;
 };
 
 }  // namespace foreshard::traces::kineto

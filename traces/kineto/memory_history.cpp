@@ -19,7 +19,7 @@ constexpr const char* kNotRecorded = "not recorded";
 struct Pool {
   bool on_host = false;
   std::int64_t allocated = 0, reserved = 0;
-  std::int64_t first_ns = 0;
+  std::int64_t first_ns = 0, last_ns = 0;            // instants
   std::int64_t at_first = 0, reserved_at_first = 0;  // before the first instant
   std::unordered_set<std::int64_t> live;
   std::vector<std::pair<std::int64_t, std::int64_t>> older;  // address and bytes of older blocks
@@ -131,6 +131,7 @@ class History {
       out_.push_back(event);
     }
     pool.live.clear();
+    pool.last_ns = pool.first_ns;
   }
 
   void replay(std::uint32_t index) {
@@ -158,6 +159,7 @@ class History {
     event.bytes = event.requested = std::max(instant.bytes, -instant.bytes);
     event.owner = owner_of(place);
     change(pool, instant.bytes, event);
+    pool.last_ns = instant.time_ns;
   }
 
   void follow_reserved(Pool& pool, std::int64_t reserved, MemoryEvent event) {
@@ -172,9 +174,22 @@ class History {
   void make_up(Pool& pool, std::int64_t missing, MemoryEvent event) {
     if (missing == 0) return;
     ++recording_.dropped["missing [memory] events (lower bound)"];
+    note_loss(pool.last_ns, event.time_ns);
     event.category = recording_.strings.intern(kNotRecorded);
     event.bytes = event.requested = std::max(missing, -missing);
     change(pool, missing, event);
+  }
+
+  // Losses one behind the other are one.
+  void note_loss(std::int64_t start_ns, std::int64_t end_ns) {
+    auto& losses = recording_.losses;
+    if (losses.empty() || losses.back().end_ns < start_ns) {
+      losses.push_back({kNone, true, start_ns, end_ns, 0});
+    }
+    Loss& last = losses.back();
+    last.start_ns = std::min(last.start_ns, start_ns);
+    last.end_ns = std::max(last.end_ns, end_ns);
+    ++last.records;
   }
 
   void change(Pool& pool, std::int64_t bytes, MemoryEvent event) {

@@ -12,7 +12,8 @@
 
 namespace foreshard::traces::kineto {
 
-// In the order of time; their rank is not set. May add to strings and dropped.
+// In the order of time; their rank is not set. May add to strings, dropped
+// and losses, whose rank is not set either.
 std::vector<MemoryEvent> memory_history(Collected& recording, const EventContexts& places);
 
 }  // namespace foreshard::traces::kineto

@@ -82,6 +82,7 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   out.trace.events = EventList(collected.events.begin(), collected.events.end());
   out.trace.steps = std::move(contexts.steps);
   out.trace.dropped = std::move(collected.dropped);
+  out.trace.losses = std::move(collected.losses);
   out.trace.metadata = metadata.other();
   if (reader.damaged() > 0) out.trace.dropped["damaged parts of the file"] = reader.damaged();
   if (reader.other_objects() > 0)

@@ -79,6 +79,11 @@ Trace part_of(Recording& recording, std::int64_t origin_ns) {
     step.end_ns -= origin_ns;
     step.rank = rank;
   }
+  for (Loss& loss : part.losses) {
+    loss.start_ns -= origin_ns;
+    loss.end_ns -= origin_ns;
+    loss.rank = rank;
+  }
   part.complete_until_ns -= part.complete_until_ns == 0 ? 0 : origin_ns;
   return part;
 }

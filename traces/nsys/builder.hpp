@@ -50,6 +50,9 @@ class Builder {
     if (records > 0) trace_.dropped[reason] += records;
   }
 
+  // A loss was reported at that time of the trace.
+  void note_loss(std::int64_t at_ns) { trace_.losses.push_back({kNone, false, at_ns, at_ns, 1}); }
+
   // `event.lane` is filled in. False where the event was impossible and is left out.
   bool add(const Location& location, Event event);
   // A range without an end lasts until the recording ends.

@@ -1,5 +1,6 @@
 #include "traces/nsys/description.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -8,26 +9,30 @@ namespace {
 
 constexpr std::int64_t kWarning = 2, kError = 3;  // ENUM_DIAGNOSTIC_SEVERITY_LEVEL
 constexpr std::size_t kMaxDiagnostics = 200;
+constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
 constexpr std::size_t kLongestText = 10'000;
 
 std::string text(Import& in, const Source::Row& row, int column) {
   return std::string(in.names.text(row, column).substr(0, kLongestText));
 }
 
-void diagnostics(Import& in, Metadata& metadata) {
+void diagnostics(Import& in, std::int64_t first_ns, Metadata& metadata) {
   in.read.insert("DIAGNOSTIC_EVENT");
   std::string lines;
   std::size_t count = 0;
-  in.source.each("DIAGNOSTIC_EVENT", {"severity", "text"}, [&](const Source::Row& row) {
-    const std::int64_t severity = row.integer(0);
-    if (severity != kWarning && severity != kError) return;
-    const std::string message = text(in, row, 1);
-    if (message.find("lost") != std::string::npos || message.find("dropped") != std::string::npos) {
-      in.builder.drop("losses reported by Nsight Systems (see diagnostics)");
-    }
-    if (++count > kMaxDiagnostics) return;
-    lines += (severity == kError ? "error: " : "warning: ") + message + "\n";
-  });
+  in.source.each(
+      "DIAGNOSTIC_EVENT", {"severity", "text", "timestamp"}, [&](const Source::Row& row) {
+        const std::int64_t severity = row.integer(0);
+        if (severity != kWarning && severity != kError) return;
+        const std::string message = text(in, row, 1);
+        if (message.find("lost") != std::string::npos ||
+            message.find("dropped") != std::string::npos) {
+          in.builder.drop("losses reported by Nsight Systems (see diagnostics)");
+          in.builder.note_loss(std::clamp(row.integer(2), -kFarthest, kFarthest) - first_ns);
+        }
+        if (++count > kMaxDiagnostics) return;
+        lines += (severity == kError ? "error: " : "warning: ") + message + "\n";
+      });
   if (count > kMaxDiagnostics) {
     lines += std::to_string(count - kMaxDiagnostics) + " more\n";
   }
@@ -110,7 +115,7 @@ Metadata describe(Import& in, const std::string& path, std::int64_t first_ns) {
       metadata["start_utc_ns"] = std::to_string(start + first_ns);
     }
   });
-  diagnostics(in, metadata);
+  diagnostics(in, first_ns, metadata);
   devices(in, metadata);
   processes(in, metadata);
   return metadata;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"
@@ -51,6 +52,12 @@ Trace nsys::read_export(Source& source, const std::string& name) {
   for (const Event& e : trace.events) {
     trace.complete_until_ns = std::max(trace.complete_until_ns, e.end_ns);
   }
+  // What is reported outside of all that was recorded is told of the whole, not of a moment.
+  std::erase_if(trace.losses, [&](const Loss& loss) {
+    return loss.start_ns < 0 || loss.start_ns >= trace.complete_until_ns;
+  });
+  std::sort(trace.losses.begin(), trace.losses.end(),
+            [](const Loss& a, const Loss& b) { return a.start_ns < b.start_ns; });
   if (!trace.complete) trace.complete_until_ns = 0;  // rows are in no order: any may be missing
   trace.metadata["complete"] = trace.complete ? "1" : "0";
   trace.metadata["complete_until_ns"] = std::to_string(trace.complete_until_ns);

@@ -39,6 +39,11 @@ Figure time_figure(double ns) {
   return in_unit(ns, steps);
 }
 
+QString time_range_text(double from_ns, double to_ns) {
+  const Figure from = time_figure(from_ns), to = time_figure(to_ns);
+  return QStringLiteral("%1 – %2").arg(from.unit == to.unit ? from.number : from.text(), to.text());
+}
+
 Figure bytes_figure(std::int64_t bytes) {
   static constexpr std::array<Step, 3> steps{
       {{1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}}};

@@ -13,6 +13,7 @@ struct Figure {
 };
 
 Figure time_figure(double ns);                                // s, ms, us or ns
+QString time_range_text(double from_ns, double to_ns);        // "314.8 – 316.9 ms"
 Figure bytes_figure(std::int64_t bytes);                      // GiB, MiB, KiB or B
 QString round_bytes_text(std::int64_t bytes);                 // "10 GiB", for what is round
 Figure rate_figure(double bytes_per_s);                       // TB/s, GB/s, MB/s: decimal

@@ -9,8 +9,6 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr std::int64_t kEarliest = std::numeric_limits<std::int64_t>::min();
-
 // When the device gets to an event's instruction; of one after a step's last kernel, when that
 // ends.
 std::int64_t reached_ns(const DeviceWork& kernels, const traces::MemoryEvent& event) {
@@ -35,31 +33,20 @@ QString name_of(MemoryClock clock) {
   return MemoryClockText::tr("Event order");
 }
 
-std::vector<std::int64_t> device_times(const traces::Trace& trace, traces::MemoryEventSpan events) {
+HeldValues device_times(const traces::Trace& trace, traces::MemoryEventSpan events) {
   if (events.empty()) return {};
   const bool have_instructions = std::any_of(
       events.begin(), events.end(), [](const auto& event) { return event.instruction >= 0; });
   if (!have_instructions) return {};
   const DeviceWork kernels(trace, events.front().rank, DeviceWork::Of::compute_stream);
   if (kernels.is_empty()) return {};
-  std::vector<std::int64_t> times;
-  times.reserve(events.size());
-  std::int64_t now = kEarliest;
+  HeldValues times;
+  std::int64_t now = std::numeric_limits<std::int64_t>::min();
   for (const traces::MemoryEvent& event : events) {
     now = std::max(now, reached_ns(kernels, event));
     times.push_back(now);
   }
-  return times;
-}
-
-std::vector<std::int64_t> host_times(traces::MemoryEventSpan events) {
-  std::vector<std::int64_t> times;
-  times.reserve(events.size());
-  std::int64_t now = kEarliest;
-  for (const traces::MemoryEvent& event : events) {
-    now = std::max(now, event.time_ns);
-    times.push_back(now);
-  }
+  times.finish();
   return times;
 }
 

@@ -7,8 +7,8 @@
 
 #include <QString>
 #include <cstdint>
-#include <vector>
 
+#include "gui/models/memory/held_values.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::gui {
@@ -25,9 +25,8 @@ QString name_of(MemoryClock clock);  // "Device time"
 // How far events in their order lie apart on a TimeAxis.
 constexpr std::int64_t kEventSpacingNs = 1000;
 
-// Moments of the events of one rank, in their order and never decreasing. The device's are empty
-// where the events have no instructions or the rank has no kernels.
-std::vector<std::int64_t> device_times(const traces::Trace& trace, traces::MemoryEventSpan events);
-std::vector<std::int64_t> host_times(traces::MemoryEventSpan events);
+// Moments of the events of one rank on the device, in their order and never decreasing; none where
+// the events have no instructions or the rank has no kernels.
+HeldValues device_times(const traces::Trace& trace, traces::MemoryEventSpan events);
 
 }  // namespace foreshard::gui

@@ -1,8 +1,9 @@
 // A rank's memory over time, drawn as areas: what is allocated, by category, and what is reserved.
 //
-// It has a sample after every event that changes a level, some 30 bytes each. A column of pixels
-// that covers many samples shows the one at which most was allocated in all, so that no peak is
-// lost at any zoom. A clock decides only where samples stand.
+// It has a sample after every event of the rank, some 5 bytes each: levels between check points are
+// added up, times of the host are the trace's own. A column of pixels that covers many samples shows
+// the one at which most was allocated in all, so that no peak is lost at any zoom. A clock decides
+// only where samples stand.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,9 @@
 #include <span>
 #include <vector>
 
-#include "gui/models/memory/highest_of.hpp"
+#include "gui/models/memory/held_values.hpp"
+#include "gui/models/memory/host_times.hpp"
+#include "gui/models/memory/level_history.hpp"
 #include "gui/models/memory/memory_category.hpp"
 #include "gui/models/memory/memory_clock.hpp"
 #include "traces/intervals.hpp"
@@ -40,17 +43,20 @@ struct MemoryColumns {
 class MemoryCurve {
  public:
   MemoryCurve() = default;
-  MemoryCurve(const traces::Trace& trace, int rank);
+  MemoryCurve(const traces::Trace& trace, int rank);  // which stays as long as the curve
 
   int rank() const { return rank_; }
-  std::size_t size() const { return allocated_.size(); }                 // samples
+  // Samples; none where no event is of the device's memory.
+  std::size_t size() const { return levels_.size(); }
   const std::vector<MemoryCategory>& layers() const { return layers_; }  // bottom to top
 
-  std::int64_t allocated(std::size_t sample) const { return allocated_[sample]; }
-  std::int64_t reserved(std::size_t sample) const;
-  std::vector<std::int64_t> bytes_by_layer(std::size_t sample) const;
+  std::int64_t allocated(std::size_t sample) const { return levels_.total(sample); }
+  std::int64_t reserved(std::size_t sample) const { return reserved_[sample]; }
+  std::vector<std::int64_t> bytes_by_layer(std::size_t sample) const {
+    return levels_.levels(sample);
+  }
   // How many of the rank's memory events have happened then, with this one.
-  std::size_t events(std::size_t sample) const { return events_[sample] + std::size_t{1}; }
+  std::size_t events(std::size_t sample) const { return sample + 1; }
 
   // The first at which most was allocated; there is one unless the curve is empty.
   std::size_t peak() const { return peak_; }
@@ -73,20 +79,13 @@ class MemoryCurve {
   // The first sample at or after a position, or size(). `from`: one that is not after it; near it
   // the search is quick.
   std::size_t first_at(MemoryClock clock, std::int64_t position, std::size_t from = 0) const;
-  void add_levels(std::size_t first, std::size_t last, std::span<std::int64_t> levels) const;
-  std::int64_t most_reserved(std::size_t first, std::size_t last) const;
 
   int rank_ = 0;
   bool is_snapshot_ = false;
   std::vector<MemoryCategory> layers_;
-  std::vector<std::int64_t> allocated_;  // of each sample
-  std::vector<std::uint8_t> changed_;    // the layer that changed then
-  std::vector<std::uint32_t> events_;    // the event that the sample follows
-  std::vector<std::int64_t> device_times_, host_times_;
-  std::vector<std::int64_t> levels_;          // of all layers, after every 64th sample
-  std::vector<std::int64_t> reserved_;        // where it changes
-  std::vector<std::uint32_t> reserved_from_;  // and the samples from which on
-  HighestOf highest_allocated_, highest_reserved_;
+  LevelHistory levels_;
+  HeldValues reserved_, device_times_;
+  HostTimes host_times_;
   std::size_t peak_ = 0;
   std::int64_t peak_reserved_ = 0;
   std::optional<std::size_t> failure_;

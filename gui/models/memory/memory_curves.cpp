@@ -8,6 +8,7 @@ namespace foreshard::gui {
 namespace {
 
 struct SharedCurve {
+  std::shared_ptr<const traces::Trace> trace;  // which the curve reads
   std::once_flag once;
   MemoryCurve curve;
 };
@@ -28,7 +29,10 @@ class SharedCurves {
     std::erase_if(curves_, [](const auto& known) { return known.second.expired(); });
     std::weak_ptr<SharedCurve>& known = curves_[{trace, rank}];
     auto shared = known.lock();
-    if (shared == nullptr) known = shared = std::make_shared<SharedCurve>();
+    if (shared == nullptr) {
+      known = shared = std::make_shared<SharedCurve>();
+      shared->trace = trace;
+    }
     return shared;
   }
 

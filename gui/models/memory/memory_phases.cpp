@@ -1,6 +1,7 @@
 #include "gui/models/memory/memory_phases.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace foreshard::gui {
 namespace {
@@ -26,6 +27,13 @@ class SpanList {
   std::vector<PhaseSpan> spans_;
 };
 
+// Requests that follow one another in one phase of a step.
+struct RequestRun {
+  std::size_t first, last;  // samples
+  traces::StringId phase;
+  std::int32_t step;
+};
+
 }  // namespace
 
 std::vector<PhaseSpan> memory_phases(const traces::Trace& trace, const MemoryCurve& curve,
@@ -41,13 +49,27 @@ std::vector<PhaseSpan> memory_phases(const traces::Trace& trace, const MemoryCur
     return spans.take();
   }
   const auto events = memory_of_rank(trace, curve.rank());
+  const auto end_of = [&](std::size_t sample) {
+    return sample + 1 < curve.size() ? curve.position(clock, sample + 1)
+                                     : curve.bounds(clock).end_ns;
+  };
+  std::optional<RequestRun> run;
+  const auto end_run = [&] {
+    if (!run) return;
+    spans.add(curve.position(clock, run->first), end_of(run->last), trace.strings[run->phase],
+              run->step);
+  };
   for (std::size_t sample = 0; sample < curve.size(); ++sample) {
-    const traces::MemoryEvent& event = events[curve.events(sample) - 1];
-    const std::int64_t start = curve.position(clock, sample);
-    const std::int64_t end =
-        sample + 1 < curve.size() ? curve.position(clock, sample + 1) : curve.bounds(clock).end_ns;
-    spans.add(start, end, trace.strings[event.phase], event.step);
+    const traces::MemoryEvent event = events[sample];
+    if (event.on_host || event.action == traces::MemoryAction::free_completed) continue;
+    if (run && run->phase == event.phase && run->step == event.step) {
+      run->last = sample;
+      continue;
+    }
+    end_run();
+    run = {sample, sample, event.phase, event.step};
   }
+  end_run();
   return spans.take();
 }
 

@@ -17,7 +17,7 @@ void derive(Document& document, traces::Trace trace, const std::stop_token& stop
   auto shared = std::make_shared<traces::Trace>(std::move(trace));
   document.trace = shared;
   if (stop.stop_requested()) return;
-  document.analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*shared));
+  document.analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*shared, stop));
   if (stop.stop_requested()) return;
   document.lanes = std::make_shared<LaneSet>(shared);
 }

@@ -1,6 +1,5 @@
 #include "gui/models/session/sentences.hpp"
 
-#include <QCoreApplication>
 #include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
@@ -9,15 +8,15 @@
 #include <string>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
+#include "gui/models/session/loss_words.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/open/read_trace.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString tr(const char* text, int n = -1) {
-  return QCoreApplication::translate("foreshard::gui::sentences", text, nullptr, n);
-}
+constexpr Words tr("foreshard::gui::sentences");
 
 QString text_of(const std::string& text) {
   return QString::fromStdString(text);
@@ -186,7 +185,10 @@ std::vector<Statement> warnings(const Document& document) {
   }
   std::vector<Statement> all;
   if (!document.trace->complete) all.push_back({Role::warn, why_incomplete(document)});
-  if (const std::int64_t lost = lost_records(document); lost > 0 && document.trace->complete) {
+  const QStringList losses = loss_sentences(*document.trace);
+  for (const QString& sentence : losses) all.push_back({Role::warn, sentence});
+  if (const std::int64_t lost = lost_records(document);
+      lost > 0 && losses.isEmpty() && document.trace->complete) {
     all.push_back(
         {Role::warn,
          tr("%1 records were dropped while recording. Idle time there is not trustworthy.")
@@ -200,10 +202,12 @@ std::vector<Statement> status_of(const Document& document) {
   const std::int64_t lost = document.analysis->dropped_records;
   const bool is_complete = document.trace->complete;
   if (document.part) all.push_back({Role::warn, part_text(*document.part)});
-  if (is_complete && lost == 0 && !document.part) {
+  const bool has_losses = !document.trace->losses.empty();
+  if (is_complete && lost == 0 && !has_losses && !document.part) {
     all.push_back({Role::ok, tr("Complete, nothing dropped")});
   } else {
     if (!is_complete) all.push_back({Role::warn, tr("Incomplete")});
+    if (lost == 0 && has_losses) all.push_back({Role::warn, tr("Records dropped")});
     if (lost > 0) {
       all.push_back({Role::warn, tr("%1 records dropped").arg(count_figure(lost).text())});
     }
@@ -220,9 +224,31 @@ QString part_question() {
   return tr("Open steps %1 to %2 only?");
 }
 
-QString no_part_text(const std::string& path) {
+QString no_part_text(const PartOffer& offer) {
+  const QString name = name_of(offer.path);
+  switch (offer.kind) {
+    case traces::RecordingKind::kineto:
+      return tr("%1 has no index of its steps. Where memory suffices, `foreshard import kineto` "
+                "makes a trace (.fst) of it, whose steps can be opened alone; or record fewer "
+                "steps at a time.")
+          .arg(name);
+    case traces::RecordingKind::nsys:
+      return tr("%1 has no index of its steps. Where memory suffices, `foreshard import nsys` "
+                "makes a trace (.fst) of it, whose steps can be opened alone; or record a shorter "
+                "time.")
+          .arg(name);
+    case traces::RecordingKind::perfetto_export:
+      return tr("%1 was exported from a trace (.fst): open that one, whose steps can be opened "
+                "alone.")
+          .arg(name);
+    case traces::RecordingKind::snapshot:
+      return tr("%1 cannot be opened in part, as each event counts on those before it. Record "
+                "with a smaller max_entries.")
+          .arg(name);
+    default: break;
+  }
   return tr("%1 has no steps to choose from; traces (.fst) with steps are opened in part.")
-      .arg(name_of(path));
+      .arg(name);
 }
 
 QString too_large_text(std::int64_t needed_bytes, std::int64_t free_bytes) {

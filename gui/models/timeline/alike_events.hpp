@@ -1,10 +1,9 @@
-// Which events of a lane are of one operator in one step, found without a look at the rest of the lane:
-// four bytes an event.
+// Which events of a lane are of one operator in one step: found by a look at that step alone, which is
+// where a stretch of 256 events has some of it.
 #pragma once
 
 #include <compare>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "traces/trace.hpp"
@@ -13,7 +12,7 @@ namespace foreshard::gui {
 
 class AlikeEvents {
  public:
-  explicit AlikeEvents(const traces::Trace& trace);
+  explicit AlikeEvents(const traces::Trace& trace);  // which stays as long as this
 
   struct Trait {  // that events have in common
     std::int32_t step = 0;
@@ -24,20 +23,20 @@ class AlikeEvents {
   static Trait trait_of(const traces::Event& event) { return {event.step, event.name, event.kind}; }
 
   // Indices into Trace::events, ascending and so in the order of time; empty where there are none.
-  std::span<const std::int32_t> of(std::int32_t lane, const Trait& trait) const;
+  std::vector<std::int32_t> of(std::int32_t lane, const Trait& trait) const;
   // What the events of a step in that lane are.
   std::vector<Trait> traits(std::int32_t lane, std::int32_t step) const;
 
  private:
-  struct Group {
-    Trait trait;
-    std::size_t first = 0, end = 0;  // of order_
+  struct Steps {
+    std::int32_t first, last;
   };
 
-  void add_lane(const traces::Trace& trace, std::size_t lane);
+  template <typename Visit>
+  void visit(std::int32_t lane, std::int32_t step, const Visit& visit) const;
 
-  std::vector<std::int32_t> order_;          // of each lane's events, group after group
-  std::vector<std::vector<Group>> of_lane_;  // ascending
+  const traces::Trace* trace_;
+  std::vector<Steps> steps_;  // that each stretch of Trace::events has
 };
 
 }  // namespace foreshard::gui

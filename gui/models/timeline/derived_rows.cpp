@@ -82,10 +82,10 @@ DerivedRows derive_rows(const traces::Trace& trace, int rank) {
     if (event.phase != 0) extend(rows.phases, event, event.phase, phase_step);
     if (event.unit != 0) extend(rows.units, event, event.unit, unit_step);
   }
-  for (const Interval& interval :
-       without(traces::united(std::move(communication)), traces::united(std::move(compute)))) {
-    rows.exposed.push_back({interval, 0, 0});
-  }
+  const std::vector<Interval> exposed =
+      without(traces::united(std::move(communication)), traces::united(std::move(compute)));
+  rows.exposed.reserve(exposed.size());
+  for (const Interval& interval : exposed) rows.exposed.push_back({interval, 0, 0});
   return rows;
 }
 

@@ -127,7 +127,7 @@ EventLinks links_of(const LaneSet& lanes, EventIndex index) {
   return links;
 }
 
-std::span<const EventIndex> twins_of(const LaneSet& lanes, EventIndex index) {
+std::vector<EventIndex> twins_of(const LaneSet& lanes, EventIndex index) {
   const Event& event = at(lanes.trace(), index);
   return lanes.alike().of(event.lane, AlikeEvents::trait_of(event));
 }
@@ -145,10 +145,10 @@ std::optional<EventIndex> same_in_rank(const LaneSet& lanes, EventIndex index, i
     return std::nullopt;
   }
   const int rank = groups[static_cast<std::size_t>(next)].ranks.front();
+  const std::size_t number = number_in_step(lanes, index);
   for (std::size_t other = 0; other < trace.lanes.size(); ++other) {
     if (trace.lanes[other].rank != rank || trace.lanes[other].name != lane.name) continue;
-    const auto found = same(lanes, event, static_cast<std::int32_t>(other), event.step,
-                            number_in_step(lanes, index));
+    const auto found = same(lanes, event, static_cast<std::int32_t>(other), event.step, number);
     if (found) return found;
   }
   return std::nullopt;

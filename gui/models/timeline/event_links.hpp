@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "gui/models/timeline/lane_set.hpp"
@@ -22,7 +21,7 @@ struct EventLinks {
 EventLinks links_of(const LaneSet& lanes, EventIndex event);
 
 // Events of equal operator in the event's lane and step, itself among them, in the order of time.
-std::span<const EventIndex> twins_of(const LaneSet& lanes, EventIndex event);
+std::vector<EventIndex> twins_of(const LaneSet& lanes, EventIndex event);
 
 // The same instruction: on the next rank (`by` 1) or the one before (-1), or in the next step or the one
 // before. By stable key, or by name and number within the step where there are none.

@@ -73,7 +73,6 @@ std::vector<std::vector<std::int32_t>> by_depth(const traces::Trace& trace, Lane
     rows[depth].push_back(static_cast<std::int32_t>(n));
     free_from[depth] = std::max(event.end_ns, event.start_ns);
   }
-  for (auto& row : rows) row.shrink_to_fit();
   return rows;
 }
 
@@ -135,12 +134,11 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [kind, lane] : lanes) {
       const auto add_rows = [&, at = lane](RowKind row_kind, const std::string& title,
-                                           std::vector<std::vector<std::int32_t>> rows) {
+                                           const std::vector<std::vector<std::int32_t>>& rows) {
         int depth = 0;
-        for (auto& events : rows) {
+        for (const auto& events : rows) {
           rows_of_lane_[at].push_back(rows_.size());
-          rows_.emplace_back(row_kind, rank, title, t, std::move(events), static_cast<int>(at),
-                             depth++);
+          rows_.emplace_back(row_kind, rank, title, t, events, static_cast<int>(at), depth++);
         }
       };
       const std::string title = title_of_lane(t, t.lanes[lane], kind);

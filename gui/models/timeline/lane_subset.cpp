@@ -47,8 +47,7 @@ LaneSubset::LaneSubset(std::shared_ptr<const LaneSet> lanes, const std::vector<E
     for (std::size_t item = 0; !row.is_derived() && item < row.size(); ++item) {
       if (contains(row.event(item))) some.push_back(row.event(item));
     }
-    rows_.emplace_back(row.kind, row.rank, row.title, lanes_->trace(), std::move(some), row.lane,
-                       row.depth);
+    rows_.emplace_back(row.kind, row.rank, row.title, lanes_->trace(), some, row.lane, row.depth);
     pyramids_.emplace_back(rows_.back(), colouring());
   }
 }

@@ -1,7 +1,5 @@
 #include "gui/models/timeline/row.hpp"
 
-#include <algorithm>
-
 namespace foreshard::gui {
 
 traces::StringId Row::name(std::size_t item) const {
@@ -34,9 +32,8 @@ std::size_t Row::first_ending_after(std::int64_t ns) const {
 
 // Trace::events are in the order of lanes and starts, and so are a row's.
 std::size_t Row::item_of(std::int32_t event) const {
-  const auto found = std::lower_bound(events_.begin(), events_.end(), event);
-  if (found == events_.end() || *found != event) return size();
-  return static_cast<std::size_t>(found - events_.begin());
+  const std::size_t item = events_.find(event);
+  return item < events_.size() ? item : size();
 }
 
 }  // namespace foreshard::gui

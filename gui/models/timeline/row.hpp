@@ -1,6 +1,6 @@
 // A row of the timeline: items that do not overlap, in the order of time.
 //
-// Items are events of the trace, 4 bytes each, or spans of their own that were derived from events: a
+// Items are events of the trace, some two bytes each, or spans of their own that were derived from events: a
 // phase, a unit, exposed communication. Events of one lane that overlap, as calls on a host thread that
 // nest do, stand in several rows of increasing depth.
 #pragma once
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/models/timeline/event_numbers.hpp"
 #include "traces/intervals.hpp"
 #include "traces/trace.hpp"
 
@@ -40,14 +41,14 @@ class Row {
  public:
   // Of events of one lane.
   Row(RowKind what, int of_rank, std::string name, const traces::Trace& trace,
-      std::vector<std::int32_t> events, int in_lane, int at_depth)
+      const std::vector<std::int32_t>& events, int in_lane, int at_depth)
       : kind(what),
         rank(of_rank),
         lane(in_lane),
         depth(at_depth),
         title(std::move(name)),
         trace_(&trace),
-        events_(std::move(events)) {}
+        events_(events) {}
   Row(RowKind what, int of_rank, std::string name, const traces::Trace& trace,
       std::vector<DerivedSpan> spans)
       : kind(what),
@@ -86,7 +87,7 @@ class Row {
 
  private:
   const traces::Trace* trace_;
-  std::vector<std::int32_t> events_;
+  EventNumbers events_;
   std::vector<DerivedSpan> spans_;
 };
 

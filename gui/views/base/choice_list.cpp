@@ -1,6 +1,7 @@
 #include "gui/views/base/choice_list.hpp"
 
 #include <QPainter>
+#include <QStyledItemDelegate>
 #include <QWheelEvent>
 
 #include "gui/paint/pill.hpp"
@@ -10,6 +11,7 @@ namespace foreshard::gui {
 
 ChoiceList::ChoiceList(QWidget* parent) : QComboBox(parent) {
   setFocusPolicy(Qt::StrongFocus);
+  setItemDelegate(new QStyledItemDelegate(this));  // the usual one knows no style sheet
 }
 
 void ChoiceList::paintEvent(QPaintEvent* event) {

@@ -1,5 +1,6 @@
 #include "gui/views/base/data_table.hpp"
 
+#include <QKeyEvent>
 #include <QPainter>
 #include <algorithm>
 
@@ -45,14 +46,46 @@ void DataTable::fit_columns(int stretched) {
 
 void DataTable::paintEvent(QPaintEvent* event) {
   QTableView::paintEvent(event);
-  if (rows_ == RowHeight::dense || model() == nullptr) return;
   QPainter painter(viewport());
+  ring_current_row(painter);
+  if (rows_ == RowHeight::dense || model() == nullptr) return;
   painter.setPen(QPen(theme()[Role::line], 0));
   for (int row = std::max(0, rowAt(0)); row < model()->rowCount(); ++row) {
     const int bottom = rowViewportPosition(row) + rowHeight(row) - 1;
     if (bottom > viewport()->height()) break;
     painter.drawLine(0, bottom, viewport()->width(), bottom);
   }
+}
+
+void DataTable::ring_current_row(QPainter& painter) const {
+  if (!hasFocus() || !currentIndex().isValid()) return;
+  const int row = currentIndex().row();
+  painter.setPen(QPen(theme()[Role::focus], 2));
+  painter.drawRect(
+      QRect(1, rowViewportPosition(row) + 1, viewport()->width() - 2, rowHeight(row) - 2));
+}
+
+// A view repaints no more than the cells that changed, but the ring goes around all of a row.
+void DataTable::currentChanged(const QModelIndex& now, const QModelIndex& before) {
+  QTableView::currentChanged(now, before);
+  viewport()->update();
+}
+
+void DataTable::keyPressEvent(QKeyEvent* event) {
+  const QString text = event->text();
+  const bool is_letter = !text.isEmpty() && text.front().isPrint() && !text.front().isSpace();
+  if (is_letter) return event->ignore();
+  QTableView::keyPressEvent(event);
+}
+
+void DataTable::focusInEvent(QFocusEvent* event) {
+  QTableView::focusInEvent(event);
+  viewport()->update();
+}
+
+void DataTable::focusOutEvent(QFocusEvent* event) {
+  QTableView::focusOutEvent(event);
+  viewport()->update();
 }
 
 void DataTable::set_row_height() {

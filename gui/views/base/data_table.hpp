@@ -1,5 +1,6 @@
 // A table as the design has it: rows of one height, between high ones hairlines, whole rows
-// selected, headers that sort where the model does, fixed digits in every cell.
+// selected, headers that sort where the model does, fixed digits in every cell, and a ring around
+// the current row while the keyboard is on the table.
 #pragma once
 
 #include <QTableView>
@@ -21,8 +22,13 @@ class DataTable : public QTableView {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void currentChanged(const QModelIndex& now, const QModelIndex& before) override;
+  void keyPressEvent(QKeyEvent* event) override;  // letters are commands of the view
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
 
  private:
+  void ring_current_row(QPainter& painter) const;  // while the keyboard is on the table
   void set_row_height();
 
   RowHeight rows_;

@@ -64,17 +64,22 @@ void FigureStrip::widen() {
   }
 }
 
-bool FigureStrip::has_room_for_notes() const {
+std::size_t FigureStrip::shown_notes() const {
   double all = 2 * margin_ - kLeastGap;
   for (const Widths& widths : widths_) all += widths.whole + kLeastGap;
-  return all <= width();
+  std::size_t shown = widths_.size();
+  while (shown > 0 && all > width()) {
+    --shown;
+    all -= widths_[shown].whole - widths_[shown].without_note;
+  }
+  return shown;
 }
 
 std::vector<double> FigureStrip::lefts() const {
-  const bool with_notes = has_room_for_notes();
+  const std::size_t notes = shown_notes();
   std::vector<double> shown;
-  for (const Widths& widths : widths_) {
-    shown.push_back(with_notes ? widths.whole : widths.without_note);
+  for (std::size_t n = 0; n < widths_.size(); ++n) {
+    shown.push_back(n < notes ? widths_[n].whole : widths_[n].without_note);
   }
   const double all = std::accumulate(shown.begin(), shown.end(), 0.0);
   const auto gaps = static_cast<double>(std::max<std::size_t>(widths_.size(), 2) - 1);
@@ -97,14 +102,14 @@ QSize FigureStrip::minimumSizeHint() const {
 void FigureStrip::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const std::vector<double> left = lefts();
-  const bool with_notes = has_room_for_notes();
+  const std::size_t notes = shown_notes();
   for (std::size_t n = 0; n < figures_.size(); ++n) {
     const StripFigure& figure = figures_[n];
     painter.setFont(gui::font(Text::secondary));
     painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text2]);
     draw_figure_at(painter, {left[n], height() * 0.36}, figure.label);
     draw_number(painter, {left[n], height() * 0.78}, Text::strip_figure, figure.figure,
-                with_notes ? figure.note : QString(), is_stale_ ? Role::text3 : figure.note_role,
+                n < notes ? figure.note : QString(), is_stale_ ? Role::text3 : figure.note_role,
                 is_stale_ ? Role::text3 : Role::text);
   }
 }
@@ -117,7 +122,7 @@ bool FigureStrip::event(QEvent* event) {
   for (std::size_t n = 0; n < figures_.size(); ++n) {
     if (help->pos().x() < left[n] || help->pos().x() >= left[n + 1]) continue;
     QStringList lines{figures_[n].tooltip};
-    if (!has_room_for_notes()) lines.prepend(figures_[n].note);
+    if (n >= shown_notes()) lines.prepend(figures_[n].note);
     lines.removeAll(QString());
     tooltip = lines.join(QLatin1Char('\n'));
   }

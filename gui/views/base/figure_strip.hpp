@@ -1,6 +1,6 @@
 // The answer above a view in figures: columns of a label, a figure with its unit, and a note, such
 // as `Step time / 849.3 ms  90 %: 552-1.15 s`. Columns do not move while figures change. Where there
-// is no room for all, the notes are in the tooltips.
+// is no room for all, the last notes are in the tooltips.
 #pragma once
 
 #include <QString>
@@ -30,6 +30,7 @@ class FigureStrip : public PaintedWidget {
   // Older than what is set in the controls: shown in text 3 until the new figures come.
   void set_stale(bool is_stale);
   void set_margin(int left) { margin_ = left; }
+  std::size_t shown_notes() const;  // those of the first figures
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
@@ -44,7 +45,6 @@ class FigureStrip : public PaintedWidget {
   };
   double column_width(const StripFigure& figure, const QString& note) const;
   void widen();
-  bool has_room_for_notes() const;
   std::vector<double> lefts() const;  // one more than there are figures
 
   std::vector<StripFigure> figures_;

@@ -15,6 +15,7 @@ void NumberDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   initStyleOption(&cell, index);
   const QString text = cell.text;
   cell.text.clear();
+  cell.state &= ~QStyle::State_HasFocus;  // the table rings the whole row
   const QStyle* style = cell.widget != nullptr ? cell.widget->style() : QApplication::style();
   style->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
 

@@ -15,9 +15,30 @@ constexpr int kTextLeft = 38;
 constexpr int kAsideWidth = 320;
 constexpr int kPadding = 16;
 
+QFont headline_font(QFont::Weight weight) {
+  QFont font = gui::font(Text::tab);
+  font.setPixelSize(scaled(14));
+  font.setWeight(weight);
+  return font;
+}
+
+// Two at most: the second has all that the first, where `used` is taken already, has no room for.
+QStringList broken(const QFont& font, const QString& text, double used, double width) {
+  if (used + figure_width(font, text) <= width) return {text};
+  qsizetype end = 0;  // of the first line
+  for (qsizetype at = text.indexOf(QLatin1Char(' ')); at >= 0;
+       at = text.indexOf(QLatin1Char(' '), at + 1)) {
+    if (used + figure_width(font, text.left(at)) > width) break;
+    end = at;
+  }
+  if (end == 0) return {text};
+  return {text.left(end), text.mid(end + 1)};
+}
+
 }  // namespace
 
-SentenceStrip::SentenceStrip(QWidget* parent) : PaintedWidget(parent) {
+SentenceStrip::SentenceStrip(QWidget* parent)
+    : PaintedWidget(parent), progress_(new ProgressHairline(this)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
@@ -41,6 +62,10 @@ void SentenceStrip::set_stale(bool is_stale) {
   update();
 }
 
+void SentenceStrip::set_awaiting(bool awaits) {
+  progress_->set_awaiting(awaits);
+}
+
 QSize SentenceStrip::sizeHint() const {
   return {900, scaled(64)};
 }
@@ -52,58 +77,52 @@ double SentenceStrip::text_right() const {
   return aside_ == nullptr ? width() - kPadding : aside_->x() - kPadding;
 }
 
+// Three at most: a headline that needs two leaves one for the detail.
+SentenceStrip::Lines SentenceStrip::lines() const {
+  const double width = std::max(0.0, text_right() - kTextLeft);
+  const QString lead = sentence_.lead + QLatin1Char(' ');
+  Lines lines{broken(headline_font(QFont::Normal), sentence_.text,
+                     figure_width(headline_font(QFont::DemiBold), lead), width),
+              {sentence_.detail}};
+  if (lines.headline.size() == 1) {
+    lines.detail = broken(gui::font(Text::secondary), sentence_.detail, 0, width);
+  }
+  return lines;
+}
+
 void SentenceStrip::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  const double right = text_right();
-  const QFont small = gui::font(Text::secondary);
-  const QStringList details = detail_lines(small, right - kTextLeft);
-  const bool is_full = details.size() > 1;
-  const double first = height() * (is_full ? 0.26 : 0.36);
-  draw_state(painter, {20.0, first}, sentence_.state);
-
-  QFont bold = gui::font(Text::tab), plain = bold;
-  bold.setPixelSize(scaled(14));
-  plain.setPixelSize(scaled(14));
-  bold.setWeight(QFont::DemiBold);
-  plain.setWeight(QFont::Normal);
-  painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text]);
-  double x = kTextLeft;
-  const auto draw = [&](const QFont& shown, const QString& text) {
-    painter.setFont(shown);
-    const QRectF box(x, first - 12, std::max(0.0, right - x), 24);
-    draw_figure(painter, box, Qt::AlignLeft, elided_figure(shown, text, box.width()));
-    x += figure_width(shown, text + QLatin1Char(' '));
+  const Lines shown = lines();
+  const bool is_full = shown.headline.size() + shown.detail.size() > 2;
+  double middle = height() * (is_full ? 0.24 : 0.36), left = kTextLeft;
+  bool is_cut = false;
+  const auto draw = [&](const QFont& font, const QString& text) {
+    painter.setFont(font);
+    const QRectF box(left, middle - 12, std::max(0.0, text_right() - left), 24);
+    const QString fitting = elided_figure(font, text, box.width());
+    is_cut = is_cut || fitting != text;
+    draw_figure(painter, box, Qt::AlignLeft, fitting);
   };
-  draw(bold, sentence_.lead);
-  draw(plain, sentence_.text);
 
-  bool is_cut = x - figure_width(plain, QStringLiteral(" ")) > right + 1;
-  painter.setFont(small);
+  draw_state(painter, {20.0, middle}, sentence_.state);
+  painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text]);
+  const QFont bold = headline_font(QFont::DemiBold);
+  draw(bold, sentence_.lead);
+  left += figure_width(bold, sentence_.lead + QLatin1Char(' '));
+  for (const QString& line : shown.headline) {
+    draw(headline_font(QFont::Normal), line);
+    left = kTextLeft;
+    middle += height() * (is_full ? 0.29 : 0.34);
+  }
+  if (shown.headline.size() == 1 && is_full) middle += height() * 0.05;
   painter.setPen(theme()[is_stale_ ? Role::text3 : Role::text2]);
-  double middle = height() * (is_full ? 0.58 : 0.7);
   if (sentence_.detail_state) draw_state(painter, {20.0, middle}, *sentence_.detail_state);
-  for (const QString& line : details) {
-    const QRectF box(kTextLeft, middle - 10, std::max(0.0, right - kTextLeft), 20);
-    const QString shown = elided_figure(small, line, box.width());
-    is_cut = is_cut || shown != line;
-    draw_figure(painter, box, Qt::AlignLeft, shown);
+  for (const QString& line : shown.detail) {
+    draw(gui::font(Text::secondary), line);
     middle += height() * 0.25;
   }
   const QStringList all{sentence_.lead + QLatin1Char(' ') + sentence_.text, sentence_.detail};
   setToolTip(is_cut ? all.join(QLatin1Char('\n')) : QString());
-}
-
-// Two at most: the second has all that the first has no room for.
-QStringList SentenceStrip::detail_lines(const QFont& font, double width) const {
-  const QString& text = sentence_.detail;
-  qsizetype end = 0;  // of the first line
-  for (qsizetype at = text.indexOf(QLatin1Char(' ')); at >= 0;
-       at = text.indexOf(QLatin1Char(' '), at + 1)) {
-    if (figure_width(font, text.left(at)) > width) break;
-    end = at;
-  }
-  if (end == 0 || figure_width(font, text) <= width) return {text};
-  return {text.left(end), text.mid(end + 1)};
 }
 
 void SentenceStrip::resizeEvent(QResizeEvent*) {

@@ -1,5 +1,6 @@
 // The answer above a view in words: a mark of state, a headline that begins in bold, and below it
-// why, in a second line and where it is narrow a third. What is too long even so is in the tooltip.
+// why. Where it is narrow one of the two takes a second line; what is too long even so is in the
+// tooltip.
 // A control, such as a choice of clocks, may stand at its right end, 320 wide.
 #pragma once
 
@@ -8,6 +9,7 @@
 
 #include "gui/models/base/colour_role.hpp"
 #include "gui/views/base/painted_widget.hpp"
+#include "gui/views/base/progress_hairline.hpp"
 
 namespace foreshard::gui {
 
@@ -28,6 +30,12 @@ class SentenceStrip : public PaintedWidget {
   const Sentence& sentence() const { return sentence_; }
   void set_aside(QWidget* control);  // takes it
   void set_stale(bool is_stale);
+  void set_awaiting(bool awaits);  // another answer: a line of progress, once that takes long
+
+  struct Lines {
+    QStringList headline, detail;
+  };
+  Lines lines() const;
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
@@ -38,10 +46,10 @@ class SentenceStrip : public PaintedWidget {
 
  private:
   double text_right() const;
-  QStringList detail_lines(const QFont& font, double width) const;
 
   Sentence sentence_;
   QWidget* aside_ = nullptr;
+  ProgressHairline* progress_;
   bool is_stale_ = false;
 };
 

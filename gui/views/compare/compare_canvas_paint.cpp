@@ -139,15 +139,17 @@ void CompareCanvas::paint_units(QPainter& painter, const Row& row, bool is_candi
         painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
       }
     }
-    const QString text = unit_label(span, metrics, box.width());
+    const QRectF shown_box = box.intersected(lanes_box(row));
+    const QString text = unit_label(span, metrics, shown_box.width());
     if (text.isEmpty()) continue;
     if (is_pale) {
-      const QRectF ground(box.center().x() - metrics.horizontalAdvance(text) / 2 - 3, box.top() + 4,
-                          metrics.horizontalAdvance(text) + 6, box.height() - 8);
+      const double wide = metrics.horizontalAdvance(text);
+      const QRectF ground(shown_box.center().x() - wide / 2 - 3, box.top() + 4, wide + 6,
+                          box.height() - 8);
       painter.fillRect(ground, fill);
     }
     painter.setPen(theme().text_on(fill));
-    painter.drawText(box, Qt::AlignCenter, text);
+    painter.drawText(shown_box, Qt::AlignCenter, text);
   }
 }
 
@@ -226,9 +228,9 @@ void CompareCanvas::paint_band(QPainter& painter, const Row& row) const {
   tick(predicted, theme()[Role::text]);
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
-  draw_figure(painter,
-              QRectF(lane_left(), row.top, std::max(left - lane_left() - 10, 0.0), row.height),
-              Qt::AlignRight, text_of(row).name);
+  const QRectF room(lane_left() + 4, row.top, left - lane_left() - 14, row.height);
+  draw_figure(painter, room, Qt::AlignRight,
+              elided_figure(painter.font(), text_of(row).name, room.width()));
 }
 
 void CompareCanvas::paint_lane(QPainter& painter, const QRectF& box, std::size_t lane,

@@ -83,8 +83,9 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
     painter.setPen(theme()[Role::text]);
     const double text_width = figure_width(painter.font(), text);
     QRectF text_box(left + (bar_width - text_width) / 2, box.top() - 17, text_width, 16);
-    // Above its neighbour's where both are as high and wider than their bars.
-    if (text_box.intersects(last_text)) text_box.moveBottom(last_text.top() + 3);
+    // Above its neighbour's where both are as high and would touch.
+    if (text_box.adjusted(-3, 0, 0, 0).intersects(last_text))
+      text_box.moveBottom(last_text.top() + 3);
     last_text = text_box;
     draw_figure(painter, text_box, Qt::AlignHCenter, text);
     painter.setPen(theme()[Role::text2]);

@@ -1,19 +1,17 @@
 #include "gui/views/inspector/event_content.hpp"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 #include "gui/models/timeline/card.hpp"
 #include "gui/models/timeline/row_text.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString event_words(const char* text) {
-  return QCoreApplication::translate("SelectionPanel", text);
-}
+constexpr Words event_words("SelectionPanel");
 
 traces::Event at(const traces::Trace& trace, EventIndex event) {
   return trace.events[static_cast<std::size_t>(event)];
@@ -31,7 +29,7 @@ QString twin_label(const traces::Trace& trace, EventIndex event, std::size_t num
 
 void tell_twins(const LaneSet& lanes, int place, EventIndex event, SelectionContent& content) {
   const traces::Trace& trace = lanes.trace();
-  const std::span<const EventIndex> twins = twins_of(lanes, event);
+  const std::vector<EventIndex> twins = twins_of(lanes, event);
   for (std::size_t n = 0; n < twins.size(); ++n) {
     content.twins.push_back(
         {static_cast<double>(length_of(at(trace, twins[n]))), twin_label(trace, twins[n], n)});

@@ -1,6 +1,5 @@
 #include "gui/views/inspector/range_content.hpp"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -8,6 +7,8 @@
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
+#include "gui/models/session/loss_words.hpp"
 #include "profiler/report/short_names.hpp"
 
 namespace foreshard::gui {
@@ -15,9 +16,7 @@ namespace {
 
 constexpr std::size_t kRangeOperators = 8, kRangeCollectives = 6;
 
-QString range_label(const char* text) {
-  return QCoreApplication::translate("RangePanel", text);
-}
+constexpr Words range_label("RangePanel");
 
 QString time_text_of(std::int64_t ns) {
   return time_figure(static_cast<double>(ns)).text();
@@ -193,6 +192,9 @@ RangeContent range_content(const Document& document, const RangeStatistics& stat
   tell_range_time(trace, statistics, content);
   tell_bound(statistics.sentence(), content);
   tell_operators(trace, statistics, content);
+  for (const QString& sentence : loss_sentences(trace, statistics.rank, statistics.range)) {
+    content.sentence += QLatin1Char(' ') + sentence;
+  }
   tell_collectives(trace, statistics, content);
   tell_memory(memory, statistics.range, content);
   return content;

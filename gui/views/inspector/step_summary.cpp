@@ -1,10 +1,11 @@
 #include "gui/views/inspector/step_summary.hpp"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
+#include "gui/models/session/loss_words.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
 #include "profiler/report/short_names.hpp"
@@ -15,9 +16,7 @@ namespace {
 
 constexpr std::size_t kPathParts = 5, kOperators = 6, kSentences = 1, kNameLength = 40;
 
-QString tr(const char* text) {
-  return QCoreApplication::translate("StepSummary", text);
-}
+constexpr Words tr("StepSummary");
 
 QString short_text(const std::string& name) {
   return QString::fromStdString(profiler::short_name(name, kNameLength));
@@ -184,6 +183,8 @@ StepSummary summarise_step(const Document& document, int rank) {
         memory_facts(step.peak_allocated_bytes, step.peak_reserved_bytes, step.peak_host_bytes);
   }
   summary.sentences = sentences_of(analysis);
+  const QStringList losses = loss_sentences(*document.trace, chosen->rank);
+  summary.sentences.insert(summary.sentences.end(), losses.begin(), losses.end());
   summary.path = path_facts(analysis.path);
   summary.operators = operator_facts(analysis);
   summary.recording = recording_facts(document);

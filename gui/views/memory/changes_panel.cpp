@@ -100,7 +100,7 @@ void ChangesPanel::show_changes(MemoryChanges changes) {
   }
   add_row(changes_.present);
   for (const MemoryChange& change : changes_.changes) add_row(change);
-  table_->setColumnHidden(kStepTime, are_replays);
+  table_->setColumnHidden(kStepTime, !changes_.present.step_time_ns);
   table_->setColumnHidden(kHow, !are_replays);
   table_->setColumnHidden(kFits, !changes_.present.fits);
   plot_->setVisible(are_replays);

@@ -251,18 +251,8 @@ QString MemoryView::alive_text(traces::MemoryEventPointer allocation) const {
   const auto& events = memory_->states().events();
   const std::int64_t origin = session().steady_step().start_ns;
   const auto moment = [&](traces::MemoryEventPointer event) {
-    const auto number = static_cast<std::size_t>(event - events.begin()) + 1;
-    std::size_t low = 0, high = curve.size();
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      if (curve.events(middle) < number) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return time_text(curve.position(memory_->time_clock(), std::min(low, curve.size() - 1)) -
-                     origin);
+    const auto sample = static_cast<std::size_t>(event - events.begin());
+    return time_text(curve.position(memory_->time_clock(), sample) - origin);
   };
   const traces::MemoryEventPointer freed = memory_->states().free_of(allocation);
   return freed == nullptr ? tr("from %1 to the end").arg(moment(allocation))
@@ -280,7 +270,7 @@ void MemoryView::find_what_would_lower() {
   question.source = source_of(*document);
   question.rank = memory_->curve()->rank();
   question.path = document->path;
-  question.is_snapshot = document->kind == traces::RecordingKind::snapshot;
+  question.kind = document->kind;
   if (document->run != nullptr) question.job = document->run->job;
   changes_->ask(std::move(question));
 }

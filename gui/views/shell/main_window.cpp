@@ -1,7 +1,10 @@
 #include "gui/views/shell/main_window.hpp"
 
+#include <QApplication>
 #include <QCloseEvent>
 #include <QDockWidget>
+#include <QKeyEvent>
+#include <QScopedValueRollback>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -138,6 +141,18 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   loader_.cancel();
   remember_layout();
   QMainWindow::closeEvent(event);
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  QWidget* target = current_view();
+  const bool has_had_it = target->isAncestorOf(QApplication::focusWidget());
+  const bool is_covered = help_->isVisible() || palette_->isVisible();
+  if (is_passing_on_ || has_had_it || is_covered || !target->isVisible()) {
+    return QMainWindow::keyPressEvent(event);
+  }
+  while (target->focusProxy() != nullptr) target = target->focusProxy();
+  const QScopedValueRollback passing_on(is_passing_on_, true);
+  QApplication::sendEvent(target, event);
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {

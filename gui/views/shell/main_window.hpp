@@ -80,6 +80,8 @@ class MainWindow : public QMainWindow {
 
  protected:
   void closeEvent(QCloseEvent* event) override;
+  // A key that nothing else of the window uses is meant for the view, wherever the keyboard is.
+  void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
@@ -131,6 +133,7 @@ class MainWindow : public QMainWindow {
   std::vector<View*> views_;
   int view_ = 0;
   bool is_view_chosen_ = false;  // by the user: files that are opened do not change it
+  bool is_passing_on_ = false;   // a key, to the view
 
   TopBar* top_bar_ = nullptr;
   NoticeBar* loading_ = nullptr;

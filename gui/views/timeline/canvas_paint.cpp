@@ -9,6 +9,7 @@
 #include "gui/paint/theme.hpp"
 #include "gui/views/timeline/arrows.hpp"
 #include "gui/views/timeline/hover_card.hpp"
+#include "gui/views/timeline/loss_spans.hpp"
 #include "gui/views/timeline/row_headers.hpp"
 #include "gui/views/timeline/timeline_canvas.hpp"
 
@@ -44,6 +45,11 @@ void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes
   if (memory_box().intersects(dirty)) {
     memory_.paint(painter, memory_box(), kHeaderWidth, session_.axis(), now,
                   session_.selection().cursor_ns());
+    if (memory_.has_host_time()) {
+      const QRectF plot = memory_box().adjusted(0, memory_.header_height(), 0, 0);
+      paint_losses(painter, lanes_of(plot), grid(), *session_.current()->trace, LostRecords::memory,
+                   session_.selection().rank());
+    }
   }
   if (minimap_box().intersects(dirty)) {
     minimap_.paint(painter, minimap_box(), minimap_lanes(), scene_, session_.axis());
@@ -74,6 +80,7 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
     const QRectF box = row_box(row);
     if (!box.intersects(rows_box())) continue;
     shown.push_back(row.id);
+    paint_losses_of(painter, box, RowId::of(row.id));
     paint_row_header(painter, box, kHeaderWidth, row, figures_.of(row.id),
                      hasFocus() && shows_focus_ && scene_.index_of(row) == current_lane_);
     if (row.kind != SceneRow::Kind::section) visible.push_back({row.id, box.top(), row.height});
@@ -132,6 +139,16 @@ void TimelineCanvas::paint_missing(QPainter& painter, const QRectF& lanes) const
   painter.setBrushOrigin(QPointF(lanes.left() + grid().x(trace.complete_until_ns), 0));
   painter.fillRect(lanes.adjusted(from, 0, 0, 0), hatch(theme()[Role::line], Hatch::cross));
   painter.setBrushOrigin(0, 0);
+}
+
+void TimelineCanvas::paint_losses_of(QPainter& painter, const QRectF& box, const RowId& row) const {
+  const SceneContent& content = *scene_.content();
+  for (const LaneBand& band : content.bands(row)) {
+    const Document& document = *content.parts[static_cast<std::size_t>(row.document)].document;
+    paint_losses(
+        painter, lanes_of(QRectF(box.left(), box.top() + band.top, box.width(), band.height)),
+        grid(), *document.trace, LostRecords::events, document.lanes->rows()[band.row].rank);
+  }
 }
 
 void TimelineCanvas::paint_selection(QPainter& painter) const {

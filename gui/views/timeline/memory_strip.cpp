@@ -77,6 +77,10 @@ double MemoryStrip::least_height() const {
   return header_height() + (is_folded_ || is_empty() ? 0 : kLeastPlot);
 }
 
+bool MemoryStrip::has_host_time() const {
+  return !is_folded_ && !is_empty() && plot_.clock == MemoryClock::host_time;
+}
+
 // Between the clocks that have moments; the order of events has none.
 void MemoryStrip::next_clock() {
   if (is_empty()) return;

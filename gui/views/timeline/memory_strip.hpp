@@ -2,11 +2,10 @@
 // allocated under the cursor, and the device's capacity.
 #pragma once
 
-#include <optional>
-
 #include <QFutureWatcher>
 #include <QObject>
 #include <QPainter>
+#include <optional>
 
 #include "gui/models/session/session.hpp"
 #include "gui/views/base/memory_plot.hpp"
@@ -30,6 +29,7 @@ class MemoryStrip : public QObject {
   double least_height() const;
 
   void next_clock();
+  bool has_host_time() const;  // the clock that recordings of the host count on
   std::optional<std::int64_t> peak_ns() const;
 
   // `box`: header and plot; the lanes begin at `left`.

@@ -7,6 +7,7 @@
 #include "gui/paint/hatch.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/theme.hpp"
+#include "gui/views/timeline/loss_spans.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -118,6 +119,7 @@ void Minimap::paint_trace(QPainter& painter, const QRectF& lanes, const Scene& s
     painter.fillRect(QRectF(from, 0, lanes.width() - from, lanes.height()),
                      hatch(theme()[Role::strong_line], Hatch::cross));
   }
+  paint_losses(painter, QRectF(QPointF(), lanes.size()), grid, *document.trace, LostRecords::all);
   const auto& hits = content.parts[static_cast<std::size_t>(content.current)].hits;
   if (hits == nullptr) return;
   constexpr double kTick = 2, kTickHeight = 10;

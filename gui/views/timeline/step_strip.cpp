@@ -1,17 +1,15 @@
 #include "gui/views/timeline/step_strip.hpp"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/base/words.hpp"
 #include "gui/models/timeline/step_figures.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString said(const char* text) {
-  return QCoreApplication::translate("Timeline", text);
-}
+constexpr Words said("Timeline");
 
 }  // namespace
 
@@ -24,9 +22,9 @@ std::vector<StripFigure> step_strip(const Document& document) {
   if (step.step_ns > 0) {
     QString band;
     if (step.band.end_ns > 0) {
-      band = said("90 %: %1 \u2013 %2")
-                 .arg(time_figure(static_cast<double>(step.band.start_ns)).text(),
-                      time_figure(static_cast<double>(step.band.end_ns)).text());
+      band = said("90 %: %1")
+                 .arg(time_range_text(static_cast<double>(step.band.start_ns),
+                                      static_cast<double>(step.band.end_ns)));
     }
     add("Step time", time_figure(static_cast<double>(step.step_ns)), band);
   }

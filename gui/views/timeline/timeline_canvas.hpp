@@ -123,6 +123,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
                              const std::vector<TileRow>& rows) const;
   void paint_grid(QPainter& painter, const QRectF& lanes) const;
   void paint_missing(QPainter& painter, const QRectF& lanes) const;
+  void paint_losses_of(QPainter& painter, const QRectF& box, const RowId& row) const;
   void paint_selection(QPainter& painter) const;
   void paint_card(QPainter& painter);
   void show_card();

@@ -21,8 +21,7 @@ Role role_of_gain(double value, double pinned) {
 }
 
 QString band_text(const Outcome& outcome) {
-  return WhatIf::tr("90 %: %1 – %2")
-      .arg(time_figure(outcome.low_ns).text(), time_figure(outcome.high_ns).text());
+  return WhatIf::tr("90 %: %1").arg(time_range_text(outcome.low_ns, outcome.high_ns));
 }
 
 StripFigure reserved_figure(const Outcome& outcome) {

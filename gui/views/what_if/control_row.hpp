@@ -1,6 +1,6 @@
 // A row of the panel: a label, the control of a key, a dot where the key was changed, and below it
-// what is wrong with the value, or doubtful about it. A key that has no effect under the present plan is greyed and says
-// what it would need; one as large as a tree is hidden.
+// what is wrong with the value, or doubtful about it. A key that has no effect under the present
+// plan is greyed and says what it would need; one as large as a tree is hidden.
 #pragma once
 
 #include <QString>

@@ -13,7 +13,7 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr std::int64_t kGibibyte = std::int64_t{1} << 30;
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20, kGibibyte = std::int64_t{1} << 30;
 
 }  // namespace
 
@@ -49,6 +49,10 @@ void MemoryOverlay::measure() {
   top_ += top_ / 16;
 }
 
+bool MemoryOverlay::in_gib() const {
+  return top_ >= 2 * kGibibyte;
+}
+
 QRectF MemoryOverlay::area() const {
   return QRectF(44, 36, width() - 44 - 1, height() - 36 - 26);
 }
@@ -66,14 +70,14 @@ double MemoryOverlay::y_of(std::int64_t bytes) const {
 void MemoryOverlay::paint_axes(QPainter& painter) const {
   const Theme& t = theme();
   painter.setFont(gui::font(Text::tick));
-  const bool in_gib = top_ >= 2 * kGibibyte;
+  const auto unit = static_cast<double>(in_gib() ? kGibibyte : kMebibyte);
   for (const std::int64_t bytes : byte_ticks(top_, 5)) {
     const double y = std::round(y_of(bytes));
     painter.fillRect(QRectF(area().left(), y, area().width(), 1),
                      t[bytes == 0 ? Role::strong_line : Role::grid]);
     painter.setPen(t[Role::text3]);
-    const QString text = in_gib ? QString::number(bytes / kGibibyte) : bytes_figure(bytes).text();
-    draw_figure(painter, QRectF(0, y - 8, 36, 16), Qt::AlignRight, text);
+    draw_figure(painter, QRectF(0, y - 8, 36, 16), Qt::AlignRight,
+                QString::number(static_cast<double>(bytes) / unit, 'g', 4));
   }
   for (int quarter = 0; quarter <= 4; ++quarter) {
     const double x = area().left() + area().width() * quarter / 4;
@@ -151,8 +155,10 @@ void MemoryOverlay::paint_limits(QPainter& painter, const Variant& now) const {
   painter.fillRect(QRectF(area().left(), reserved, area().width(), 1), t[Role::text2]);
   painter.setFont(gui::font(Text::tick));
   painter.setPen(t[Role::text2]);
-  draw_figure(painter, QRectF(area().left() + 6, reserved + 3, 260, 16), Qt::AlignLeft,
-              tr("reserved, now: %1").arg(bytes_figure(outcome.reserved).text()));
+  const bool has_room_below = reserved + 20 < area().bottom();
+  draw_figure(painter,
+              QRectF(area().left() + 6, has_room_below ? reserved + 3 : reserved - 19, 260, 16),
+              Qt::AlignLeft, tr("reserved, now: %1").arg(bytes_figure(outcome.reserved).text()));
   if (!outcome.capacity) return;
   const double capacity = std::round(y_of(*outcome.capacity)) + 0.5;
   QPen pen(t[Role::error], 1.2);
@@ -168,7 +174,8 @@ void MemoryOverlay::paint_limits(QPainter& painter, const Variant& now) const {
 void MemoryOverlay::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme()[Role::canvas]);
-  draw_heading(painter, {0, 18}, tr("Memory over the step"), tr("allocated, GiB, worst rank"));
+  draw_heading(painter, {0, 18}, tr("Memory over the step"),
+               in_gib() ? tr("allocated, GiB, worst rank") : tr("allocated, MiB, worst rank"));
   if (variants_.empty()) return;
   paint_axes(painter);
   if (is_stale_) painter.setOpacity(0.55);

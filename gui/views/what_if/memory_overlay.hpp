@@ -23,6 +23,7 @@ class MemoryOverlay : public PaintedWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  bool in_gib() const;  // MiB otherwise
   QRectF area() const;
   double x_of(const Variant& variant, std::int64_t position) const;
   double y_of(std::int64_t bytes) const;

@@ -4,13 +4,15 @@
 #include <QVBoxLayout>
 #include <map>
 
-#include "gui/paint/theme.hpp"
+#include "gui/paint/fonts.hpp"
+#include "gui/views/what_if/module_rows.hpp"
 #include "models/llama/module_tree.hpp"
 
 namespace foreshard::gui {
 namespace {
 
 constexpr int kPath = Qt::UserRole;
+constexpr int kTreeHeight = 9 * 22;
 
 // The path with the first layer's number as `*`; empty for modules of other layers.
 QString glob_of(const Module& module) {
@@ -35,7 +37,9 @@ ModuleEditor::ModuleEditor(const PlanControl& control, QWidget* parent)
       tree_(new QTreeWidget(this)),
       line_(new QLineEdit(this)) {
   tree_->setHeaderHidden(true);
-  tree_->setFixedHeight(132);
+  tree_->setItemDelegate(new ModuleRows(tree_));
+  tree_->setUniformRowHeights(true);
+  tree_->setFixedHeight(scaled(kTreeHeight));
   tree_->setIndentation(14);
   tree_->setAccessibleName(tr("Modules that are units of their own"));
   line_->setAccessibleName(control.label);
@@ -45,22 +49,11 @@ ModuleEditor::ModuleEditor(const PlanControl& control, QWidget* parent)
   layout->addWidget(tree_);
   layout->addWidget(line_);
   setFocusProxy(tree_);
-  dress();
-  connect(&Appearance::instance(), &Appearance::changed, this, &ModuleEditor::dress);
   connect(tree_, &QTreeWidget::itemChanged, this, [this] { Q_EMIT edited(checked()); });
   connect(line_, &QLineEdit::editingFinished, this, [this] {
     const std::string typed = line_->text().trimmed().toStdString();
     if (typed != value_) Q_EMIT edited(typed);
   });
-}
-
-void ModuleEditor::dress() {
-  tree_->setStyleSheet(
-      QStringLiteral("QTreeView::indicator { width: 10px; height: 10px; border-radius: 3px; "
-                     "border: 1px solid %1; background: %2; }"
-                     "QTreeView::indicator:checked { background: %3; border-color: %3; }")
-          .arg(theme()[Role::strong_line].name(), theme()[Role::raised].name(),
-               theme()[Role::ink].name()));
 }
 
 void ModuleEditor::build(const WhatIfSettings& settings) {

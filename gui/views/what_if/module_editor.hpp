@@ -20,7 +20,6 @@ class ModuleEditor : public ValueEditor {
   QTreeWidget& tree() const { return *tree_; }
 
  private:
-  void dress();  // in the theme
   void build(const WhatIfSettings& settings);
   void tick(const std::string& value);
   std::string checked() const;

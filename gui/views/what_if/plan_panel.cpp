@@ -3,7 +3,7 @@
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QSignalBlocker>
-#include <algorithm>
+#include <set>
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
@@ -72,28 +72,49 @@ ValueEditor* PlanPanel::editor(const std::string& key) const {
   return found == editors_.end() ? nullptr : found->second;
 }
 
-QComboBox* PlanPanel::add_list(FoldSection& section, const std::string& key, const QString& label) {
+QComboBox* PlanPanel::make_list(const QString& name) {
   auto* list = new ChoiceList(this);
-  list->setAccessibleName(label);
+  list->setAccessibleName(name);
   list->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-  auto* row = new ControlRow(label, list, false, this);
-  rows_[key] = row;
-  section.add_row(row);
   return list;
+}
+
+void PlanPanel::add_row(FoldSection& section, const QString& label, QWidget* control,
+                        std::initializer_list<const char*> keys) {
+  auto* row = new ControlRow(label, control, false, this);
+  for (const char* key : keys) rows_[key] = row;
+  section.add_row(row);
+}
+
+// How many ranks, and beside it on how many nodes.
+QWidget* PlanPanel::ranks_and_nodes() {
+  auto* pair = new QWidget(this);
+  auto* layout = new QHBoxLayout(pair);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(12);
+  auto* between = new TextLabel(Text::body, Role::text, pair);
+  between->set_text(tr("nodes"));
+  layout->addWidget(ranks_, 1);
+  layout->addWidget(between);
+  layout->addWidget(nodes_, 1);
+  return pair;
 }
 
 void PlanPanel::add_run_section(QVBoxLayout& column) {
   auto* section = new FoldSection(tr("Model and machine"), true, this);
   column.addWidget(section);
-  models_ = add_list(*section, "model", tr("Model"));
+  models_ = make_list(tr("Model"));
+  machines_ = make_list(tr("Machine"));
+  ranks_ = make_list(tr("Ranks"));
+  nodes_ = make_list(tr("Nodes"));
+  add_row(*section, tr("Model"), models_, {"model"});
+  add_row(*section, tr("Machine"), machines_, {"machine"});
+  add_row(*section, tr("Ranks"), ranks_and_nodes(), {"ranks", "nodes"});
   for (const std::string& name : bundled_models()) models_->addItem(QString::fromStdString(name));
-  machines_ = add_list(*section, "machine", tr("Machine"));
   for (const Machine& machine : bundled_machines()) {
     const std::string& name = machine.name.empty() ? machine.id : machine.name;
     machines_->addItem(QString::fromStdString(name), QString::fromStdString(machine.id));
   }
-  ranks_ = add_list(*section, "ranks", tr("Ranks"));
-  nodes_ = add_list(*section, "nodes", tr("Nodes"));
   for (const int ranks : kRankChoices) {
     ranks_->addItem(QString::number(ranks));
     nodes_->addItem(QString::number(ranks));
@@ -187,9 +208,9 @@ void PlanPanel::show_run() {
 void PlanPanel::show_settings() {
   show_run();
   const auto changed = what_if_.changed_keys();
-  for (const auto& [key, row] : rows_) {
-    row->set_changed(std::find(changed.begin(), changed.end(), key) != changed.end());
-  }
+  std::set<const ControlRow*> moved;
+  for (const std::string& key : changed) moved.insert(row(key));
+  for (const auto& [key, row] : rows_) row->set_changed(moved.count(row) > 0);
   const Result<Plan> plan = what_if_.settings().plan.plan();
   for (const auto& [key, editor] : editors_) {
     editor->show_value(what_if_.settings());
@@ -213,8 +234,9 @@ void PlanPanel::show_settings() {
 
 void PlanPanel::show_messages() {
   const auto& error = what_if_.error();
+  const ControlRow* wrong = error ? row(error->field) : nullptr;
   for (const auto& [key, row] : rows_) {
-    row->set_error(error && error->field == key ? key_error_text(*error) : QString());
+    row->set_error(row == wrong ? key_error_text(*error) : QString());
   }
   for (const auto& [section, fold] : sections_) {
     for (const PlanControl& control : section->controls) {
@@ -231,7 +253,7 @@ void PlanPanel::show_messages() {
       rows_[key]->set_warning(of_key.join(QLatin1Char(' ')));
     }
   }
-  const bool is_elsewhere = error && rows_.count(error->field) == 0;
+  const bool is_elsewhere = error && wrong == nullptr;
   problem_->set_text(is_elsewhere ? key_error_text(*error) : QString());
   problem_->setVisible(is_elsewhere);
 }

@@ -5,6 +5,7 @@
 #include <QComboBox>
 #include <QPushButton>
 #include <QScrollArea>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ class PlanPanel : public QWidget {
  public:
   explicit PlanPanel(WhatIf& what_if, QWidget* parent = nullptr);
 
-  // By the key of the plan, or "model", "machine", "ranks", "nodes".
+  // By the key of the plan, or "model", "machine", "ranks", "nodes"; the last two share a row.
   ControlRow* row(const std::string& key) const;
   ValueEditor* editor(const std::string& key) const;
 
@@ -37,7 +38,10 @@ class PlanPanel : public QWidget {
   void add_run_section(QVBoxLayout& column);
   void add_plan_sections(QVBoxLayout& column);
   void add_buttons(QVBoxLayout& column);
-  QComboBox* add_list(FoldSection& section, const std::string& key, const QString& label);
+  QComboBox* make_list(const QString& name);
+  QWidget* ranks_and_nodes();
+  void add_row(FoldSection& section, const QString& label, QWidget* control,
+               std::initializer_list<const char*> keys);
   void show_settings();
   void show_run();
   void show_messages();  // what is wrong or doubtful

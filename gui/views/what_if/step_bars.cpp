@@ -38,11 +38,11 @@ QString name_of(Role role) {
 
 StepBars::StepBars(QWidget* parent) : PaintedWidget(parent) {
   setAccessibleName(tr("Where a step goes"));
-  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
 QSize StepBars::sizeHint() const {
-  const auto rows = static_cast<double>(std::clamp<std::size_t>(variants_.size(), 1, 5));
+  const auto rows = static_cast<double>(std::max<std::size_t>(1, variants_.size()));
   return {400, static_cast<int>(kFirstBar + kBarHeight * rows + kLegendHeight)};
 }
 
@@ -142,7 +142,6 @@ void StepBars::paintEvent(QPaintEvent*) {
   if (is_stale_) painter.setOpacity(0.55);
   double top = kFirstBar;
   for (const Variant& variant : variants_) {
-    if (top + kBarHeight > height() - kLegendHeight + 1) break;
     paint_variant(painter, variant, top, scale);
     top += kBarHeight;
   }

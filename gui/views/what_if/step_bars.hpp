@@ -18,7 +18,7 @@ class StepBars : public PaintedWidget {
   void set_stale(bool is_stale);
 
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return {280, 150}; }
+  QSize minimumSizeHint() const override { return {280, sizeHint().height()}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;

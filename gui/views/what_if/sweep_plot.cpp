@@ -13,6 +13,7 @@
 #include "gui/paint/hatch.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/paint/time_ticks.hpp"
+#include "gui/views/what_if/badge_places.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -129,8 +130,10 @@ void SweepPlot::paint_axes(QPainter& painter) const {
                                               : QString::number(tokens);
     draw_figure(painter, QRectF(0, y - 8, 40, 16), Qt::AlignRight, text);
   }
-  for (const double memory : ticks_between(least_gib_, most_gib_, 6)) {
-    const double x = std::round(place(memory, least_tokens_).x());
+  const bool in_gib = most_gib_ >= 2;
+  const double per_gib = in_gib ? 1 : 1024;
+  for (const double memory : ticks_between(least_gib_ * per_gib, most_gib_ * per_gib, 6)) {
+    const double x = std::round(place(memory / per_gib, least_tokens_).x());
     painter.fillRect(QRectF(x, box.top(), 1, box.height()), t[Role::grid]);
     draw_figure(painter, QRectF(x - 25, box.bottom() + 4, 50, 16), Qt::AlignHCenter,
                 QString::number(memory));
@@ -138,7 +141,8 @@ void SweepPlot::paint_axes(QPainter& painter) const {
   painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), t[Role::strong_line]);
   painter.setPen(t[Role::text3]);
   painter.drawText(QPointF(0, box.top() - 10), tr("tokens/s"));
-  painter.drawText(QPointF(box.left(), height() - 6), tr("peak reserved, GiB"));
+  painter.drawText(QPointF(box.left(), height() - 6),
+                   in_gib ? tr("peak reserved, GiB") : tr("peak reserved, MiB"));
   if (surroundings_ != nullptr) {
     painter.drawText(
         QRectF(box.left(), height() - 18, box.width(), 16), Qt::AlignRight | Qt::AlignVCenter,
@@ -191,7 +195,7 @@ void SweepPlot::paint_label(QPainter& painter, QPointF mark, const QString& text
 void SweepPlot::paint_points(QPainter& painter) const {
   const Sweep& sweep = surroundings_->sweep;
   const bool has_one_key = sweep.second_key.empty();
-  std::vector<QRectF> taken;
+  std::vector<QRectF> taken = badge_boxes();
   for (std::size_t n = 0; n < sweep.points.size(); ++n) {
     const QPointF at = point_centre(n);
     draw_sweep_mark(painter, at, sweep.points[n].first, sweep.points[n].is_on_front);
@@ -203,6 +207,43 @@ void SweepPlot::paint_points(QPainter& painter) const {
     paint_label(painter, point_centre(n),
                 has_one_key ? sweep.first_values[point.first] : sweep.second_values[point.second],
                 taken);
+  }
+}
+
+// Where there is no step, such as where it does not fit, there is no place either.
+std::vector<const Variant*> SweepPlot::placed_variants() const {
+  std::vector<const Variant*> placed;
+  for (const Variant& variant : variants_) {
+    if (variant.outcome->tokens_per_s > 0) placed.push_back(&variant);
+  }
+  return placed;
+}
+
+QPointF SweepPlot::variant_centre(const Variant& variant) const {
+  return place(gib(variant.outcome->reserved), variant.outcome->tokens_per_s);
+}
+
+std::vector<QRectF> SweepPlot::badge_boxes() const {
+  std::vector<BadgePoint> points;
+  for (const Variant* variant : placed_variants()) {
+    points.push_back({variant_centre(*variant), badge_width(variant->letter)});
+  }
+  std::vector<QPointF> marks;
+  const std::size_t plans = surroundings_ == nullptr ? 0 : surroundings_->sweep.points.size();
+  for (std::size_t plan = 0; plan < plans; ++plan) marks.push_back(point_centre(plan));
+  return place_badges(
+      points, marks,
+      QRectF(area().left(), area().top() - 10, width() - area().left(), area().height() + 10));
+}
+
+void SweepPlot::paint_variants(QPainter& painter) const {
+  const std::vector<const Variant*> variants = placed_variants();
+  const std::vector<QRectF> badges = badge_boxes();
+  for (std::size_t n = 0; n < variants.size(); ++n) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme()[Role::text2], variants[n]->place == 0 ? 2 : 1));
+    painter.drawEllipse(variant_centre(*variants[n]), 8, 8);
+    draw_badge(painter, badges[n].center(), *variants[n]);
   }
 }
 
@@ -262,14 +303,7 @@ void SweepPlot::paintEvent(QPaintEvent*) {
     paint_points(painter);
     painter.setOpacity(1);
   }
-  for (const Variant& variant : variants_) {
-    if (variant.outcome->tokens_per_s <= 0) continue;
-    const QPointF at = place(gib(variant.outcome->reserved), variant.outcome->tokens_per_s);
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(theme()[Role::text2], variant.place == 0 ? 2 : 1));
-    painter.drawEllipse(at, 8, 8);
-    draw_badge(painter, at + QPointF(-10 - badge_width(variant.letter) / 2, -12), variant);
-  }
+  paint_variants(painter);
   if (chosen_ >= 0) paint_card(painter);
   draw_focus(painter, rect());
 }

@@ -21,6 +21,7 @@ class SweepPlot : public PaintedWidget {
   void set_surroundings(std::shared_ptr<const Surroundings> surroundings);
   void set_variants(std::vector<Variant> variants);
   QPointF point_centre(std::size_t point) const;
+  std::vector<QRectF> badge_boxes() const;  // of the variants that have a place in the plot
   const SweepLegend& legend() const { return legend_; }
 
  Q_SIGNALS:
@@ -45,6 +46,9 @@ class SweepPlot : public PaintedWidget {
   void paint_axes(QPainter& painter) const;
   void paint_front(QPainter& painter) const;
   void paint_points(QPainter& painter) const;
+  std::vector<const Variant*> placed_variants() const;
+  QPointF variant_centre(const Variant& variant) const;
+  void paint_variants(QPainter& painter) const;
   void paint_label(QPainter& painter, QPointF mark, const QString& text,
                    std::vector<QRectF>& taken) const;
   void paint_card(QPainter& painter) const;

@@ -2,9 +2,9 @@
 
 #include <QFontMetricsF>
 #include <QPainter>
-#include <QPainterPath>
 
 #include "gui/paint/fonts.hpp"
+#include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
@@ -64,14 +64,7 @@ void CheckChip::paintEvent(QPaintEvent*) {
   painter.setPen(t[isChecked() ? Role::text : Role::text3]);
   painter.setFont(gui::font(Text::secondary));
   painter.drawText(box.adjusted(isChecked() ? 17 : 0, 0, 0, 0), Qt::AlignCenter, text());
-  if (isChecked()) {
-    QPainterPath tick(QPointF(8, 12.5));
-    tick.lineTo(11, 15.5);
-    tick.lineTo(16, 8.5);
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(t[Role::text], 1.6));
-    painter.drawPath(tick);
-  }
+  if (isChecked()) draw_check(painter, {12, 12.5}, t[Role::text]);
   draw_ring(painter, *this, box.adjusted(0.5, 0.5, -0.5, -0.5), 5);
 }
 

@@ -44,11 +44,11 @@ void draw_badge(QPainter& painter, QPointF centre, const Variant& variant) {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   const double wide = badge_width(variant.letter);
-  const QRectF box(centre.x() - wide / 2, centre.y() - 9, wide, 18);
+  const QRectF box(centre.x() - wide / 2, centre.y() - kBadgeHeight / 2, wide, kBadgeHeight);
   const QColor fill = grey_of(variant.place);
   painter.setPen(QPen(theme()[Role::canvas], 1));
   painter.setBrush(fill);
-  painter.drawRoundedRect(box, 9, 9);
+  painter.drawRoundedRect(box, kBadgeHeight / 2, kBadgeHeight / 2);
   painter.setFont(gui::font(Text::secondary_strong));
   painter.setPen(theme().text_on(fill));
   painter.drawText(box, Qt::AlignCenter, variant.letter);

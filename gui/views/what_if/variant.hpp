@@ -21,6 +21,7 @@ struct Variant {
 std::vector<Variant> variants_of(const WhatIf& what_if);
 
 StepPen pen_of(const Variant& variant);
+constexpr double kBadgeHeight = 18;
 double badge_width(const QString& letter);
 void draw_badge(QPainter& painter, QPointF centre, const Variant& variant);
 // A title and, in grey, what it is about, on one line from the left.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
@@ -18,7 +19,11 @@ namespace {
 
 constexpr double kTop = 56, kRow = 34;
 constexpr std::array<double, 4> kColumns{62, 66, 56, 74};
-constexpr double kReserved = 166;
+constexpr double kNameLeft = 54, kGap = 12, kFigure = 82, kBar = 84;
+
+double columns_width() {
+  return std::accumulate(kColumns.begin(), kColumns.end(), 0.0);
+}
 
 }  // namespace
 
@@ -61,23 +66,36 @@ QSize VariantsTable::sizeHint() const {
   return {620, static_cast<int>(kTop + kRow * rows + 6)};
 }
 
-void VariantsTable::paint_reserved(QPainter& painter, const Outcome& outcome,
-                                   const QRectF& box) const {
+double VariantsTable::bar_width() const {
+  const QFontMetricsF metrics(gui::font(Text::body));
+  double names = 0;
+  for (const Variant& variant : variants_) {
+    names = std::max(names, metrics.horizontalAdvance(variant.name));
+  }
+  const double room = width() - kNameLeft - names - columns_width() - 2 * kGap - kFigure;
+  return room >= kBar ? kBar : room >= kBar / 2 ? kBar / 2 : 0;
+}
+
+double VariantsTable::columns_right() const {
+  return width() - kFigure - bar_width() - kGap;
+}
+
+QString VariantsTable::shown_name(int row) const {
+  const double room = columns_right() - columns_width() - kNameLeft - kGap;
+  return QFontMetricsF(gui::font(Text::body))
+      .elidedText(variants_[static_cast<std::size_t>(row)].name, Qt::ElideRight, room);
+}
+
+void VariantsTable::paint_bar(QPainter& painter, const Outcome& outcome, const QRectF& bar) const {
   const Theme& t = theme();
-  const double wide = box.width() - 74;
   const auto most = static_cast<double>(outcome.capacity.value_or(outcome.reserved));
   const double share = most > 0 ? std::min(1.0, static_cast<double>(outcome.reserved) / most) : 0;
-  const QRectF bar(box.left(), box.center().y() - 4, wide, 8);
   const Role role = !outcome.fits             ? Role::error
                     : fits_only_just(outcome) ? Role::warn
                                               : Role::text3;
   painter.fillRect(bar, t[Role::hover]);
-  painter.fillRect(QRectF(bar.left(), bar.top(), wide * share, 8), t[role]);
+  painter.fillRect(QRectF(bar.left(), bar.top(), bar.width() * share, 8), t[role]);
   if (outcome.capacity) painter.fillRect(QRectF(bar.right(), bar.top() - 4, 1, 16), t[Role::error]);
-  painter.setFont(gui::font(Text::strong));
-  painter.setPen(t[outcome.fits ? Role::text : Role::error]);
-  draw_figure(painter, box, Qt::AlignRight,
-              outcome.fits ? bytes_figure(outcome.reserved).text() : tr("does not fit"));
 }
 
 void VariantsTable::paint_row(QPainter& painter, int row) const {
@@ -88,8 +106,14 @@ void VariantsTable::paint_row(QPainter& painter, int row) const {
   painter.fillRect(QRectF(0, box.bottom(), width(), 1), t[Role::line]);
   const double badge = badge_width(variant.letter);
   draw_badge(painter, {8 + badge / 2, box.center().y()}, variant);
-  double right = width() - kReserved - 12;
-  paint_reserved(painter, *variant.outcome, QRectF(right + 12, box.top(), kReserved - 8, kRow));
+  const Outcome& outcome = *variant.outcome;
+  double right = columns_right();
+  const double bar = bar_width();
+  if (bar > 0) paint_bar(painter, outcome, QRectF(right + kGap, box.center().y() - 4, bar, 8));
+  painter.setFont(gui::font(Text::strong));
+  painter.setPen(t[outcome.fits ? Role::text : Role::error]);
+  draw_figure(painter, box.adjusted(0, 0, -8, 0), Qt::AlignRight,
+              outcome.fits ? bytes_figure(outcome.reserved).text() : tr("does not fit"));
   const QStringList texts = cells(variant);
   for (std::size_t n = kColumns.size(); n-- > 0;) {
     painter.setFont(gui::font(n == 0 ? Text::strong : Text::body));
@@ -98,11 +122,10 @@ void VariantsTable::paint_row(QPainter& painter, int row) const {
                 texts[static_cast<int>(n)]);
     right -= kColumns[n];
   }
-  const double left = 54, room = right - left - 8;
   painter.setFont(gui::font(Text::body));
   painter.setPen(t[Role::text]);
-  painter.drawText(QRectF(left, box.top(), room, kRow), Qt::AlignVCenter,
-                   QFontMetricsF(painter.font()).elidedText(variant.name, Qt::ElideRight, room));
+  painter.drawText(QRectF(kNameLeft, box.top(), right - kNameLeft, kRow), Qt::AlignVCenter,
+                   shown_name(row));
   if (hasFocus() && row == current_) draw_focus(painter, box.adjusted(0, 1, 0, 0));
 }
 
@@ -113,9 +136,14 @@ void VariantsTable::paintEvent(QPaintEvent*) {
   draw_heading(painter, {0, 18}, tr("Variants"), tr("P pins the present one, Delete drops a pin"));
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(t[Role::text3]);
-  double right = width() - kReserved - 12;
-  painter.drawText(QRectF(right + 12, 30, kReserved, 24), Qt::AlignVCenter,
-                   tr("reserved, of the device"));
+  double right = columns_right();
+  if (bar_width() == kBar) {
+    painter.drawText(QRectF(right + kGap, 30, width(), 24), Qt::AlignVCenter,
+                     tr("reserved, of the device"));
+  } else {
+    painter.drawText(QRectF(0, 30, width() - 8, 24), Qt::AlignRight | Qt::AlignVCenter,
+                     tr("reserved"));
+  }
   const QStringList heads{tr("tokens/s"), tr("step"), tr("MFU"), tr("allocated")};
   for (std::size_t n = kColumns.size(); n-- > 0;) {
     painter.drawText(QRectF(right - kColumns[n], 30, kColumns[n], 24),
@@ -145,6 +173,9 @@ void VariantsTable::mousePressEvent(QMouseEvent* event) {
 
 void VariantsTable::mouseMoveEvent(QMouseEvent* event) {
   hovered_ = row_at(event->position());
+  const QString name =
+      hovered_ < 0 ? QString() : variants_[static_cast<std::size_t>(hovered_)].name;
+  setToolTip(hovered_ >= 0 && shown_name(hovered_) != name ? name : QString());
   update();
 }
 

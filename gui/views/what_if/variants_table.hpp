@@ -1,4 +1,5 @@
-// The present settings and the pins beside each other. Delete drops a pin.
+// The present settings and the pins beside each other. Delete drops a pin. Names have their room
+// first; where it is narrow the bar of what is reserved is shorter, or gone.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,9 @@ class VariantsTable : public PaintedWidget {
   explicit VariantsTable(QWidget* parent = nullptr);
 
   void set_variants(std::vector<Variant> variants);
-  QString as_text() const;  // a line a variant, columns separated by tabs
+  QString as_text() const;            // a line a variant, columns separated by tabs
+  QString shown_name(int row) const;  // as much of it as there is room for
+  double bar_width() const;           // 0: there is no room for one
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {420, sizeHint().height()}; }
@@ -33,7 +36,8 @@ class VariantsTable : public PaintedWidget {
   int row_at(QPointF point) const;
   void drop(int row);
   void paint_row(QPainter& painter, int row) const;
-  void paint_reserved(QPainter& painter, const Outcome& outcome, const QRectF& box) const;
+  void paint_bar(QPainter& painter, const Outcome& outcome, const QRectF& bar) const;
+  double columns_right() const;
   QStringList cells(const Variant& variant) const;  // tokens/s, step, MFU, allocated
 
   std::vector<Variant> variants_;

@@ -19,6 +19,11 @@ TEST(UnitsText, HasFourDigitsInTheLargestUnitThatFits) {
   EXPECT_EQ(exact_bytes(4202692608).toStdString(), "4,202,692,608 B");
 }
 
+TEST(UnitsText, NamesTheUnitOfARangeOnceWhereItIsTheSame) {
+  EXPECT_EQ(time_range_text(149.2e6, 309.8e6), QStringLiteral("149.2 – 309.8 ms"));
+  EXPECT_EQ(time_range_text(552e6, 1.15e9), QStringLiteral("552.0 ms – 1.150 s"));
+}
+
 TEST(UnitsText, HasATrueMinus) {
   EXPECT_EQ(count_figure(-1234).text(), QString::fromUtf8("\u22121,234"));
   EXPECT_EQ(percent_text(-0.0204), QString::fromUtf8("\u22122.0 %"));

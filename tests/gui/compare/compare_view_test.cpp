@@ -1,5 +1,8 @@
 // The comparison view driven by real keys and mouse.
+#include <set>
+
 #include "gui/views/base/segmented_control.hpp"
+#include "gui/views/compare/compare_layout.hpp"
 #include "tests/gui/compare/shown_comparison.hpp"
 
 namespace foreshard::gui {
@@ -91,6 +94,31 @@ TEST_F(CompareViewTest, BracketsWalkFromTheWorstDifferenceOn) {
   EXPECT_EQ(causes().current()->name, worst);
 }
 
+TEST_F(CompareViewTest, CommaAndPeriodWalkAlongTheLane) {
+  open_both();
+  const auto& boxes = view.comparison()->step.lanes.front().candidate.boxes;
+  ASSERT_GE(boxes.size(), 3U);
+  session.selection().select(EventId{1, boxes[1].event});
+  QTest::keyClick(&view, Qt::Key_Period);
+  EXPECT_EQ(session.selection().event(), (EventId{1, boxes[2].event}));
+  QTest::keyClick(&view, Qt::Key_Comma);
+  QTest::keyClick(&view, Qt::Key_Comma);
+  EXPECT_EQ(session.selection().event(), (EventId{1, boxes[0].event}));
+  QTest::keyClick(&view, Qt::Key_Comma);  // there is none before it
+  EXPECT_EQ(session.selection().event(), (EventId{1, boxes[0].event}));
+}
+
+TEST_F(CompareViewTest, CommaAndPeriodChangeTheStepWhereNothingIsSelected) {
+  open_both();
+  const StepChoice shown = view.comparison()->step.choice;
+  QTest::keyClick(&view, Qt::Key_Comma);
+  wait();
+  EXPECT_EQ(view.comparison()->step.choice.baseline_step, shown.baseline_step - 1);
+  QTest::keyClick(&view, Qt::Key_Period);
+  wait();
+  EXPECT_EQ(view.comparison()->step.choice, shown);
+}
+
 TEST_F(CompareViewTest, AClickSelectsTheEventForAllViews) {
   open_both();
   const ComparedPair& pair = view.comparison()->step.pairs[3];
@@ -145,6 +173,26 @@ TEST_F(CompareViewTest, ZoomsPansAndFits) {
   EXPECT_GT(canvas().axis().start_ns(), closer.start_ns);
   QTest::keyClick(&view, Qt::Key_F);
   EXPECT_EQ(canvas().axis().window(), whole);
+}
+
+TEST_F(CompareViewTest, AUnitThatFillsTheWindowHasItsNameInTheMiddle) {
+  open_both();
+  QRectF row;
+  for (int n = 0; row.isNull(); ++n) {
+    const AccessibleItem item = canvas().accessible_row(n);
+    if (item.text.startsWith(QStringLiteral("Units, measured"))) row = item.box;
+  }
+  const double middle = (lane_left() + canvas().width()) / 2;
+  const auto has_text = [&] {
+    const QRect around(static_cast<int>(middle) - 12, static_cast<int>(row.top()) + 5, 24, 14);
+    const QImage shown = canvas().grab(around).toImage();
+    std::set<QRgb> colours;
+    for (int x = 0; x < shown.width(); ++x) colours.insert(shown.pixel(x, shown.height() / 2));
+    return colours.size() > 2;
+  };
+  QTest::mouseMove(&canvas(), QPoint(static_cast<int>(middle), static_cast<int>(row.center().y())));
+  for (int zoom = 0; zoom < 8; ++zoom) QTest::keyClick(&view, Qt::Key_W, Qt::ShiftModifier);
+  EXPECT_TRUE(has_text());
 }
 
 TEST_F(CompareViewTest, AltAndArrowsChooseOtherSteps) {

@@ -1,19 +1,48 @@
 // The small widgets of gui/views/base: what stands in them stays in place, and keys work as the mouse
 // does.
+#include <QAbstractItemView>
+#include <QApplication>
+#include <QKeyEvent>
 #include <QSignalSpy>
+#include <QStandardItemModel>
 #include <QTest>
 
 #include <gtest/gtest.h>
 
 #include "gui/paint/theme.hpp"
+#include "gui/views/base/choice_list.hpp"
+#include "gui/views/base/data_table.hpp"
 #include "gui/views/base/fact_list.hpp"
 #include "gui/views/base/figure_strip.hpp"
 #include "gui/views/base/number_label.hpp"
+#include "gui/views/base/progress_hairline.hpp"
 #include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/text_label.hpp"
 
 namespace foreshard::gui {
 namespace {
+
+TEST(ProgressHairline, AppearsOnceWaitingTakesLongAndGoesWithTheAnswer) {
+  QWidget strip;
+  strip.resize(400, 64);
+  ProgressHairline line(&strip);
+  strip.show();
+  line.set_awaiting(true);
+  line.set_awaiting(false);
+  QTest::qWait(ProgressHairline::kDelayMs + 50);
+  EXPECT_TRUE(line.isHidden()) << "the answer came soon";
+  line.set_awaiting(true);
+  EXPECT_TRUE(line.isHidden());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return line.isVisible(); }));
+  EXPECT_EQ(line.geometry(), QRect(0, 62, 400, 2));
+  const QImage before = strip.grab().toImage();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return strip.grab().toImage() != before; })) << "it moves";
+  strip.resize(500, 64);
+  EXPECT_EQ(line.width(), 500);
+  line.set_awaiting(false);
+  EXPECT_TRUE(line.isHidden());
+}
 
 QString text(const char* latin1) {
   return QString::fromLatin1(latin1);
@@ -70,6 +99,89 @@ TEST(FigureStrip, ColumnsStayWhileFiguresChange) {
   };
   const int wide = show("1849345.3");
   EXPECT_EQ(show("1.1"), wide);
+}
+
+TEST(FigureStrip, KeepsTheFirstNotesWhereThereIsNoRoomForAll) {
+  FigureStrip strip;
+  const auto figure = [](const char* label) {
+    return StripFigure{
+        text(label), {text("849.3"), text("ms")}, text("2.0 % of the step"), Role::text2, {}};
+  };
+  strip.set_figures({figure("Step time"), figure("Exposed"), figure("Idle")});
+  std::size_t before = 0;
+  for (int width = 300; width <= strip.sizeHint().width(); width += 10) {
+    strip.resize(width, 56);
+    EXPECT_GE(strip.shown_notes(), before) << width;
+    before = strip.shown_notes();
+  }
+  EXPECT_EQ(before, 3U);
+  strip.resize(430, 56);
+  EXPECT_GT(strip.shown_notes(), 0U);
+  EXPECT_LT(strip.shown_notes(), 3U);
+}
+
+TEST(SentenceStrip, GoesOnInASecondLineWhereItIsNarrow) {
+  SentenceStrip strip;
+  const QString words = text("75.87 of 79.19 GiB reserved at the peak, which is little to spare.");
+  strip.set_sentence({Role::ok, text("Fits, but only just:"), words, text("Costs are modelled.")});
+  strip.resize(1000, 64);
+  EXPECT_EQ(strip.lines().headline, QStringList(words));
+  strip.resize(480, 64);
+  EXPECT_EQ(strip.lines().headline.size(), 2);
+  EXPECT_EQ(strip.lines().headline.join(QLatin1Char(' ')), words);
+  strip.grab();
+  EXPECT_TRUE(strip.toolTip().isEmpty());
+  strip.resize(200, 64);
+  strip.grab();
+  EXPECT_TRUE(strip.toolTip().contains(words));
+}
+
+TEST(ChoiceList, ShowsAllOfAFewChoicesWhereItOpens) {
+  ChoiceList list;
+  for (const char* choice : {"rank 0", "rank 1", "rank 2"}) list.addItem(text(choice));
+  list.show();
+  list.showPopup();
+  const QAbstractItemView& open = *list.view();
+  ASSERT_TRUE(open.isVisible());
+  for (int row = 0; row < 3; ++row) {
+    const QRect choice = open.visualRect(open.model()->index(row, 0));
+    EXPECT_TRUE(open.viewport()->rect().contains(choice)) << row;
+    EXPECT_GE(choice.height(), 20) << row;
+  }
+}
+
+TEST(DataTable, LeavesLettersToTheView) {
+  QStandardItemModel model(3, 1);
+  DataTable table;
+  table.setModel(&model);
+  QKeyEvent bracket(QEvent::KeyPress, Qt::Key_BracketRight, Qt::NoModifier, text("]"));
+  QApplication::sendEvent(&table, &bracket);
+  EXPECT_FALSE(bracket.isAccepted());
+  QKeyEvent down(QEvent::KeyPress, Qt::Key_Down, Qt::NoModifier);
+  QApplication::sendEvent(&table, &down);
+  EXPECT_TRUE(down.isAccepted());
+}
+
+TEST(DataTable, RingsTheWholeRowOnWhichTheKeyboardIs) {
+  QStandardItemModel model(3, 2);
+  DataTable table;
+  table.setModel(&model);
+  table.resize(300, 200);
+  table.show();
+  table.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&table));
+  table.setFocus();
+  QTest::keyClick(&table, Qt::Key_Down);
+  const QRect row = table.visualRect(table.currentIndex());
+  const auto is_ringed = [&](int x) {
+    const QImage shown = table.viewport()->grab().toImage();
+    return shown.pixelColor(x, row.center().y()) == theme()[Role::focus];
+  };
+  EXPECT_TRUE(is_ringed(0));
+  EXPECT_TRUE(is_ringed(table.viewport()->width() - 1));
+  EXPECT_FALSE(is_ringed(row.right()));  // between two cells
+  table.clearFocus();
+  EXPECT_FALSE(is_ringed(0));
 }
 
 TEST(SegmentedControl, ArrowsMoveOverWhatCannotBeHad) {

@@ -180,6 +180,29 @@ TEST_F(InspectorTest, WhatWasSetLastIsShown) {
   EXPECT_EQ(inspector_.currentWidget(), &inspector_.step_panel());
 }
 
+TEST_F(InspectorTest, RangesAndStepsTellOfWhatWasLostInThem) {
+  const traces::Step step = trace().steps.front();
+  const std::int64_t at = (step.start_ns + step.end_ns) / 2;
+  traces::Trace lossy = trace();
+  lossy.losses = {{step.rank, false, at, at + 1000, 7}};
+  const auto document =
+      make_document(std::move(lossy), Source::measured, QStringLiteral("run.fst"), {});
+  const auto tells = [](const QString& text) {
+    return text.contains(QStringLiteral("At least 7 records were dropped"));
+  };
+  const auto sentences = summarise_step(*document, step.rank).sentences;
+  EXPECT_TRUE(std::any_of(sentences.begin(), sentences.end(), tells));
+  session_.replace(0, document);
+  session_.selection().set_rank(step.rank);
+  const auto told_of = [&](traces::Interval range) {
+    session_.selection().set_range(range);
+    EXPECT_TRUE(finishes(inspector_));
+    return tells(inspector_.range_panel().as_text());
+  };
+  EXPECT_TRUE(told_of({at - 10, at + 10}));
+  EXPECT_FALSE(told_of({step.start_ns, at - 10}));
+}
+
 TEST_F(InspectorTest, RangeOfAStepHasTheStepsLength) {
   session_.selection().set_range(session_.steady_step());
   ASSERT_TRUE(finishes(inspector_));

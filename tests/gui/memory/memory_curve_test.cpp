@@ -154,14 +154,62 @@ TEST(DeviceTimes, AnAllocationStandsWhereTheNextKernelStarts) {
   }
   // The last one is out of order: it waits for those before it. What follows the last kernel stands
   // at its end.
-  EXPECT_EQ(device_times(trace, trace.memory),
-            (std::vector<std::int64_t>{1010, 1010, 1020, 1025, 1025}));
+  const HeldValues times = device_times(trace, trace.memory);
+  ASSERT_EQ(times.size(), 5u);
+  const std::int64_t expected[] = {1010, 1010, 1020, 1025, 1025};
+  for (std::size_t n = 0; n < times.size(); ++n) EXPECT_EQ(times[n], expected[n]) << n;
   trace.memory.update_all([](traces::MemoryEvent& event) { event.instruction = -1; });
-  EXPECT_TRUE(device_times(trace, trace.memory).empty());
+  EXPECT_EQ(device_times(trace, trace.memory).size(), 0u);
+}
+
+// Blocks without an address, blocks that replace another, frees of what is not there, and the host's.
+TEST_P(RandomCurve, LevelsOfDamagedRecordingsAreThoseOfANaiveReplay) {
+  traces::Trace trace;
+  std::mt19937 random(GetParam());
+  const traces::StringId categories[] = {trace.strings.intern("activations"),
+                                         trace.strings.intern("gradients"),
+                                         trace.strings.intern("parameters")};
+  std::vector<std::map<traces::StringId, std::int64_t>> expected;
+  std::map<traces::StringId, std::int64_t> now;
+  std::map<std::int64_t, traces::MemoryEvent> live;
+  for (int n = 0; n < 1000; ++n) {
+    traces::MemoryEvent event;
+    event.time_ns = n;
+    event.address = static_cast<std::int64_t>(random() % 8);
+    event.bytes = 1 + static_cast<std::int64_t>(random() % 5);
+    event.category = categories[random() % 3];
+    event.on_host = random() % 5 == 0;
+    event.action = static_cast<MemoryAction>(random() % 3);
+    trace.memory.push_back(event);
+    const bool is_alloc = event.action == MemoryAction::alloc;
+    if (!event.on_host && event.action != MemoryAction::free_completed) {
+      const auto block = live.find(event.address);
+      const bool is_there = event.address != 0 && block != live.end();
+      if (is_there) now[block->second.category] -= block->second.bytes;
+      if (is_there) live.erase(block);
+      if (is_alloc) now[event.category] += event.bytes;
+      if (is_alloc && event.address != 0) live[event.address] = event;
+      if (!is_alloc && event.address == 0) now[event.category] -= event.bytes;
+    }
+    expected.push_back(now);
+  }
+  const MemoryCurve curve(trace, 0);
+  ASSERT_EQ(curve.size(), 1000u);
+  for (std::size_t sample = 0; sample < curve.size(); ++sample) {
+    const auto levels = curve.bytes_by_layer(sample);
+    std::int64_t sum = 0;
+    for (std::size_t layer = 0; layer < levels.size(); ++layer) {
+      const auto id = trace.strings.intern(curve.layers()[layer].key);
+      ASSERT_EQ(levels[layer], expected[sample][id]) << sample;
+      sum += levels[layer];
+    }
+    ASSERT_EQ(curve.allocated(sample), sum);
+  }
 }
 
 TEST(MemoryCurve, OfATraceWithoutMemoryIsEmpty) {
-  const MemoryCurve curve(traces::Trace(), 0);
+  const traces::Trace trace;
+  const MemoryCurve curve(trace, 0);
   EXPECT_EQ(curve.size(), 0u);
   const auto columns = curve.columns(MemoryClock::host_time, std::vector<std::int64_t>{0, 10, 20});
   EXPECT_EQ(columns.size(), 2u);

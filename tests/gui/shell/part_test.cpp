@@ -99,8 +99,8 @@ TEST_F(PartOfARecording, IsOfferedWhereItIsAskedFor) {
   window_.open_part(QString::fromStdString(sample("snapshot.pickle")));
   wait(window_);
   EXPECT_TRUE(window_.part().isHidden());
-  EXPECT_TRUE(
-      window_.notice().text().startsWith(QStringLiteral("snapshot.pickle has no steps to choose")));
+  EXPECT_TRUE(window_.notice().text().startsWith(
+      QStringLiteral("snapshot.pickle cannot be opened in part")));
 }
 
 TEST_F(PartOfARecording, StaysAPartWhenItIsReadAgain) {

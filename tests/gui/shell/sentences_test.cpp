@@ -26,6 +26,7 @@ TEST(Sentences, AWholeTraceHasNothingToWarnOf) {
   traces::Trace trace = traces::sample_trace();
   trace.complete = true;
   trace.dropped.clear();
+  trace.losses.clear();
   EXPECT_EQ(warnings(*shown(trace)).size(), 0U);
   const auto status = status_of(*shown(trace));
   ASSERT_FALSE(status.empty());
@@ -40,6 +41,7 @@ TEST(Sentences, AnEmptyTraceWasRecordedWithoutAStep) {
 TEST(Sentences, AStoppedRunTellsUntilWhen) {
   traces::Trace trace = traces::sample_trace();
   trace.dropped.clear();
+  trace.losses.clear();
   trace.complete = false;
   trace.steps = {{0, 7, 1'000, 3'000'000'000, 0, 0}};
   trace.complete_until_ns = 1'241'001'000;
@@ -53,6 +55,7 @@ TEST(Sentences, DamagedAndCutShortFilesAreTold) {
   traces::Trace trace = traces::sample_trace();
   trace.complete = false;
   trace.complete_until_ns = 0;
+  trace.losses.clear();
   trace.dropped = {{"truncated tables (damaged file)", 1}};
   EXPECT_EQ(only_warning(trace), "run.fst is damaged; copy it again.");
   trace.dropped = {{"end of the file (truncated)", 1}};
@@ -63,11 +66,37 @@ TEST(Sentences, DroppedRecordsMakeIdleTimeDoubtful) {
   traces::Trace trace = traces::sample_trace();
   trace.complete = true;
   trace.dropped = {{"buffer full", 1208}};
+  trace.losses.clear();
   EXPECT_EQ(only_warning(trace),
             "1,208 records were dropped while recording. Idle time there is not trustworthy.");
   const auto status = status_of(*shown(trace));
   ASSERT_FALSE(status.empty());
   EXPECT_EQ(text(status.front().text), "1,208 records dropped");
+}
+
+TEST(Sentences, LossesOfKnownTimeAreToldWithIt) {
+  traces::Trace trace = traces::sample_trace();  // whose first event begins at 1 ms
+  trace.losses = {{0, false, 2'000'000, 3'000'000, 1208}};
+  EXPECT_EQ(only_warning(trace),
+            "At least 1,208 records were dropped between 1.000 ms and 2.000 ms. Idle time there is "
+            "not trustworthy.");
+  EXPECT_EQ(text(status_of(*shown(trace)).front().text), "3 records dropped");
+  trace.dropped.clear();
+  EXPECT_EQ(text(status_of(*shown(trace)).front().text), "Records dropped");
+  trace.losses.push_back({1, false, 3'500'000, 4'000'000, 2});
+  EXPECT_EQ(only_warning(trace),
+            "At least 1,210 records were dropped between 1.000 ms and 3.000 ms, in 2 stretches. "
+            "Idle time there is not trustworthy.");
+  trace.losses = {{traces::kNone, false, 2'000'000, 2'000'000, 1}};
+  EXPECT_EQ(only_warning(trace),
+            "The recorder reported at 0 ns of step 2 that it had dropped records. Idle time before "
+            "that is "
+            "not trustworthy.");
+  trace.losses = {{0, true, 1'500'000, 1'700'000, 1}};
+  EXPECT_EQ(only_warning(trace),
+            "At least 1 of the allocator's records are missing between 500.0 us and 700.0 us of "
+            "step 1. Which "
+            "memory was in use there is not known.");
 }
 
 TEST(Sentences, CostsAreToldByTheirShareOfTheTime) {
@@ -112,6 +141,22 @@ TEST(Sentences, NewerFilesNameBothFormats) {
             "run.fst was written by a newer Foreshard (format 4; this one reads up to 2).");
   EXPECT_EQ(text(error_text({"/a/run.fst", "format_version", "is 1; expected 2"})),
             "run.fst: format_version is 1; expected 2.");
+}
+
+TEST(Sentences, WhatCannotBeOpenedInPartSaysWhatToDo) {
+  const auto advice = [](traces::RecordingKind kind) {
+    PartOffer offer;
+    offer.path = "/somewhere/run.json";
+    offer.kind = kind;
+    return text(no_part_text(offer));
+  };
+  using Kind = traces::RecordingKind;
+  EXPECT_NE(advice(Kind::kineto).find("run.json has no index of its steps"), std::string::npos);
+  EXPECT_NE(advice(Kind::kineto).find("`foreshard import kineto`"), std::string::npos);
+  EXPECT_NE(advice(Kind::nsys).find("`foreshard import nsys`"), std::string::npos);
+  EXPECT_NE(advice(Kind::perfetto_export).find("exported from a trace (.fst)"), std::string::npos);
+  EXPECT_NE(advice(Kind::snapshot).find("smaller max_entries"), std::string::npos);
+  EXPECT_NE(advice(Kind::fst).find("has no steps to choose from"), std::string::npos);
 }
 
 TEST(Sentences, MemoryIsAskedForOnlyWhereItLacks) {

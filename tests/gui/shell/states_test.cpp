@@ -29,6 +29,7 @@ class States : public ShellTest {
   static traces::Trace stopped() {
     traces::Trace trace = traces::sample_trace();
     trace.dropped.clear();
+    trace.losses.clear();
     trace.complete = false;
     trace.complete_until_ns = 3'500'000;
     return trace;
@@ -50,6 +51,7 @@ class States : public ShellTest {
 TEST_F(States, OfFilesAreSaidInTheNotice) {
   traces::Trace dropped = traces::sample_trace();
   dropped.dropped = {{"ring full", 1208}};
+  dropped.losses.clear();
   traces::Trace damaged = stopped();
   damaged.dropped = {{"truncated tables (damaged file)", 1}};
   traces::Trace empty;

@@ -8,6 +8,7 @@
 #include <QTemporaryDir>
 
 #include "gui/paint/theme.hpp"
+#include "gui/views/base/segmented_control.hpp"
 #include "gui/views/inspector/command_palette.hpp"
 #include "gui/views/inspector/help_overlay.hpp"
 #include "gui/views/inspector/search_field.hpp"
@@ -104,6 +105,26 @@ TEST_F(Window, SlashLeadsToTheSearchAndEscBack) {
   QTest::keyClick(&search, Qt::Key_Escape);
   EXPECT_FALSE(search.hasFocus());
   EXPECT_TRUE(search.text().isEmpty());
+}
+
+TEST_F(Window, KeysOfTheViewWorkWhereverTheKeyboardIs) {
+  open(window_, write_trace());
+  QTest::keyClick(&window_, Qt::Key_2, Qt::ControlModifier);
+  wait(window_);
+  auto* clock = window_.current_view()->strip()->findChild<SegmentedControl*>();
+  auto* button = window_.current_view()->inspector()->findChild<QPushButton*>();
+  ASSERT_TRUE(clock != nullptr && button != nullptr);
+  for (QWidget* elsewhere : std::initializer_list<QWidget*>{button, clock, &dock("inspector")}) {
+    const int before = clock->current();
+    elsewhere->setFocus();
+    QTest::keyClick(elsewhere, Qt::Key_T);
+    EXPECT_NE(clock->current(), before) << elsewhere->metaObject()->className();
+  }
+  QTest::keyClick(&window_, Qt::Key_1, Qt::ControlModifier);
+  dock("inspector").setFocus();
+  const traces::Interval window = window_.session().axis().window();
+  QTest::keyClick(&dock("inspector"), Qt::Key_W);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window_.session().axis().window() != window; }));
 }
 
 TEST_F(Window, F4AndCtrlJShowAndHideTheDocks) {

@@ -64,8 +64,7 @@ TEST(EventLinks, TwinsAreTheEventsOfItsOperatorInItsLaneAndStep) {
                            other.name == its.name && other.kind == its.kind;
       if (is_twin) expected.push_back(n);
     }
-    const auto twins = twins_of(lanes, event);
-    EXPECT_EQ(std::vector<EventIndex>(twins.begin(), twins.end()), expected);
+    EXPECT_EQ(twins_of(lanes, event), expected);
   }
 }
 

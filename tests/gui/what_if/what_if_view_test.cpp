@@ -1,6 +1,7 @@
 #include "gui/views/what_if/what_if_view.hpp"
 
 #include <QAbstractButton>
+#include <QElapsedTimer>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/what_if/value_editors.hpp"
 #include "tests/gui/what_if/settled.hpp"
 
@@ -62,6 +64,31 @@ void move(QWidget& editor) {
   }
 }
 
+TEST_F(WhatIfViewTest, AnAnswerThatTakesLongIsAwaitedAboveALine) {
+  const auto* strip = view.findChild<SentenceStrip*>();
+  const auto* line = strip->findChild<ProgressHairline*>();
+  ASSERT_NE(line, nullptr);
+  EXPECT_TRUE(line->isHidden());
+  WhatIfSettings large = what_if.settings();
+  large.model = *load_llama_config("llama-3.1-405b");
+  large.ranks = 512;
+  large.nodes = 64;
+  QElapsedTimer since;
+  since.start();
+  bool was_shown = false;
+  what_if.change(large);
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        was_shown = was_shown || line->isVisible();
+        return !what_if.is_stale();
+      },
+      60'000));
+  if (since.elapsed() > 3 * ProgressHairline::kDelayMs) {
+    EXPECT_TRUE(was_shown);
+  }
+  EXPECT_TRUE(line->isHidden());
+}
+
 TEST_F(WhatIfViewTest, EveryKeyHasAControlThatChangesItAndNothingElse) {
   const SpeltPlan plan;
   for (const SpeltKey& key : plan.keys()) {
@@ -73,6 +100,23 @@ TEST_F(WhatIfViewTest, EveryKeyHasAControlThatChangesItAndNothingElse) {
     EXPECT_TRUE(view.panel().row(key.name)->is_changed()) << key.name;
     what_if.reset();
     EXPECT_FALSE(view.panel().row(key.name)->is_changed()) << key.name;
+  }
+}
+
+TEST_F(WhatIfViewTest, RanksAndNodesShareARowWithOneDot) {
+  ControlRow* row = view.panel().row("ranks");
+  EXPECT_EQ(view.panel().row("nodes"), row);
+  for (const char* name : {"Ranks", "Nodes"}) {
+    for (QComboBox* list : row->findChildren<QComboBox*>()) {
+      if (list->accessibleName() != QLatin1String(name)) continue;
+      const int before = list->currentIndex();
+      list->setFocus();
+      QTest::keyClick(list, Qt::Key_Down);
+      EXPECT_NE(list->currentIndex(), before) << name;
+      EXPECT_TRUE(row->is_changed()) << name;
+    }
+    what_if.reset();
+    EXPECT_FALSE(row->is_changed()) << name;
   }
 }
 
@@ -212,6 +256,56 @@ TEST_F(WhatIfViewTest, APlanOfTheSweepIsAppliedByAClick) {
     EXPECT_TRUE(key == sweep.first_key || key == sweep.second_key) << key;
   }
   EXPECT_TRUE(what_if.can_undo());
+}
+
+TEST_F(WhatIfViewTest, BadgesOfEqualVariantsStandBesideEachOtherInTheSweep) {
+  for (int pin = 0; pin < 3; ++pin) what_if.pin();
+  ASSERT_TRUE(is_shown());
+  const std::vector<QRectF> badges = view.sweep().badge_boxes();
+  ASSERT_EQ(badges.size(), 4U);
+  for (std::size_t n = 0; n < badges.size(); ++n) {
+    for (std::size_t other = 0; other < n; ++other) {
+      EXPECT_FALSE(badges[n].intersects(badges[other])) << n << ' ' << other;
+    }
+  }
+}
+
+TEST_F(WhatIfViewTest, EveryVariantHasItsBarInASmallWindow) {
+  const auto* bars = view.findChild<StepBars*>();
+  view.resize(1360, 668);
+  int height = bars->height();
+  for (int pin = 0; pin < 6; ++pin) {
+    what_if.pin();
+    ASSERT_TRUE(is_shown());
+    EXPECT_TRUE(QTest::qWaitFor([&] { return bars->height() > height; })) << pin;
+    height = bars->height();
+  }
+}
+
+TEST_F(WhatIfViewTest, NamesOfVariantsHaveRoomBeforeTheBarOfWhatIsReserved) {
+  view.resize(1360, 668);
+  QApplication::processEvents();
+  EXPECT_EQ(view.variants().shown_name(0), QStringLiteral("as it started"));
+  EXPECT_GT(view.variants().bar_width(), 0);
+  what_if.set_value("batch.micro_batch", "3");
+  what_if.set_value("batch.accumulation", "2");
+  ASSERT_TRUE(rests(what_if) && is_shown());
+  EXPECT_TRUE(view.variants().shown_name(0).startsWith(QStringLiteral("Micro-batch 3,")));
+  EXPECT_EQ(view.variants().bar_width(), 0);
+}
+
+TEST_F(WhatIfViewTest, ModulesAreCheckedByMouseAndByKey) {
+  what_if.set_value("wrap.policy", "\"modules\"");
+  auto* tree = editor<QTreeWidget>("wrap.modules");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return tree->isVisible(); }));
+  QTreeWidgetItem* const top = tree->topLevelItem(0);
+  const QRect row = tree->visualItemRect(top);
+  EXPECT_GE(row.height(), 20);
+  QTest::mouseClick(tree->viewport(), Qt::LeftButton, {}, {row.left() + 8, row.center().y()});
+  EXPECT_EQ(value("wrap.modules"), "[\"model\"]");
+  tree->setCurrentItem(top);
+  QTest::keyClick(tree, Qt::Key_Space);
+  EXPECT_EQ(value("wrap.modules"), "[]");
 }
 
 TEST_F(WhatIfViewTest, EveryValueOfASweepHasAMarkOfItsOwnInTheLegend) {

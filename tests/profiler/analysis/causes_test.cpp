@@ -1,5 +1,7 @@
 // Why time passed: gaps of computation, launches, collectives, waiting ranks and critical paths, on
 // traces small enough to check by hand.
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "profiler/analysis/operators.hpp"
@@ -176,6 +178,48 @@ TEST(CriticalPath, GoesThroughWhatOperatorsCall) {
       {{"kernel", "compute"}, 78}, {{"to", "host"}, 10 + 2 + 1},    {{"kernel", "waiting"}, 3},
       {{"launch", "runtime"}, 2},  {{"synchronize", "waiting"}, 2}, {{"empty", "host"}, 2}};
   EXPECT_EQ(parts, expected);
+}
+
+// A copy that the host waits for is launched by the very call that waits, here by one inside another.
+TEST(CriticalPath, GoesThroughSynchronousCopiesOnce) {
+  HandMadeTrace t;
+  t.event(0, -1, EventKind::host_wait, 0, 100, 1, "cudaMemcpy")
+      .event(0, -1, EventKind::host_wait, 1, 99, 1, "cudaMemcpy_v3020")
+      .event(0, 0, EventKind::memory, 20, 95, 1, "copy");
+  t.trace.events.update_all([](traces::Event& e) { e.correlation = 7; });
+  const CriticalPath path = analyse(t.trace).path;
+  std::map<std::string, std::int64_t> parts;
+  for (const PathPart& part : path.parts) parts[part.name + " " + part.kind] += part.ns;
+  EXPECT_EQ(parts["copy memory"], 75);
+  std::int64_t sum = 0;
+  for (const auto& [name, ns] : parts) sum += ns;
+  EXPECT_EQ(sum, 100);
+}
+
+// Whatever overlaps, launches and waits, a path ends and adds up to its length.
+TEST(CriticalPath, EndsAndAddsUpOnRandomTraces) {
+  std::mt19937 random(20261123);
+  const auto draw = [&random](std::int64_t end) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(end));
+  };
+  constexpr EventKind kOfHosts[] = {EventKind::host, EventKind::host_wait, EventKind::runtime};
+  constexpr EventKind kOfStreams[] = {EventKind::compute, EventKind::communication,
+                                      EventKind::memory, EventKind::wait};
+  for (int round = 0; round < 2000; ++round) {
+    HandMadeTrace t(2);
+    const std::int64_t events = 2 + draw(14);
+    for (std::int64_t i = 0; i < events; ++i) {
+      const std::int64_t start = draw(12), stream = draw(3) - 1;
+      t.event(static_cast<int>(draw(2)), static_cast<int>(stream),
+              stream < 0 ? kOfHosts[draw(3)] : kOfStreams[draw(4)], start, start + draw(9));
+    }
+    t.trace.events.update_all([&](traces::Event& e) { e.correlation = draw(5); });
+    const CriticalPath path = analyse(t.trace).path;
+    std::int64_t sum = 0;
+    for (const PathPart& part : path.parts) sum += part.ns;
+    ASSERT_EQ(sum, path.end_ns - path.start_ns) << "round " << round;
+    ASSERT_LE(path.events.size(), 4 * t.trace.events.size()) << "round " << round;
+  }
 }
 
 TEST(CriticalPath, EndsOnDamagedTraces) {

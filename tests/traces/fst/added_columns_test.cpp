@@ -13,13 +13,13 @@ class AddedColumns : public testing::Test {
   void SetUp() override { ASSERT_TRUE(write_fst(path_, sample_trace())); }
 
   // What is read of the sample once the file was changed so.
-  std::string difference_after(const char* change) {
+  std::string difference_after(const char* change, const Trace& expected = sample_trace()) {
     {
       Database file = open_own(path_);
       EXPECT_TRUE(file.run(change)) << file.error();
     }
     const auto read = read_fst(path_);
-    return read ? difference(sample_trace(), *read) : read.error().text();
+    return read ? difference(expected, *read) : read.error().text();
   }
 
  private:
@@ -32,6 +32,12 @@ TEST_F(AddedColumns, MayBeMissing) {
                              "ALTER TABLE EVENT_FACTS DROP COLUMN costSource;"
                              "ALTER TABLE EVENT_FACTS DROP COLUMN costError"),
             "");
+}
+
+TEST_F(AddedColumns, ATraceWithoutTheTableOfLossesHasNone) {
+  Trace expected = sample_trace();
+  expected.losses.clear();
+  EXPECT_EQ(difference_after("DROP TABLE LOSSES", expected), "");
 }
 
 TEST_F(AddedColumns, WithImpossibleValuesCountAsMissing) {

@@ -69,6 +69,7 @@ TEST(FstFile, WritesInPartsWhatItReadsWhole) {
   writer->append(trace.steps);
   writer->drop("ring full", 1);
   writer->drop("ring full", 2);
+  writer->append(trace.losses);
   {
     const auto unfinished = read_fst(folder.path("a.fst"));  // while it is being written
     ASSERT_TRUE(unfinished) << unfinished.error().text();
@@ -106,6 +107,7 @@ TEST(FstFile, TurnsPackedRecordsIntoRows) {
   writer->append(records);
   writer->append(trace.steps);
   writer->drop("ring full", 3);
+  writer->append(trace.losses);
   ASSERT_TRUE(writer->commit(17));
   {
     const auto packed = read_fst(folder.path("a.fst"));
@@ -233,6 +235,7 @@ TEST(FstFile, MergesThePartsOfSeveralProcesses) {
     part.metadata["processes"] = "2";
     part.metadata["process"] = std::to_string(process);
     part.dropped.clear();
+    std::erase_if(part.losses, [&](const Loss& l) { return (l.rank == 0) != (process == 0); });
     erase_if(part.events, [&](const Event& e) { return e.lane / 2 != process; });
     erase_if(part.memory, [&](const MemoryEvent& e) { return e.rank != process; });
     std::erase_if(part.steps, [&](const Step& s) { return s.rank != process; });
@@ -253,6 +256,10 @@ TEST(FstFile, MergesThePartsOfSeveralProcesses) {
     for (Step& s : part.steps) {
       s.start_ns -= later;
       s.end_ns -= later;
+    }
+    for (Loss& l : part.losses) {
+      l.start_ns -= later;
+      l.end_ns -= later;
     }
     part.complete = process == 0;
     ASSERT_TRUE(write_fst(part_path(path, process), part));

@@ -103,6 +103,7 @@ constexpr const char* kNewSchema = R"(
     (1890,5<<24,0,4096,2097152,2,1);
   CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT);
   INSERT INTO DIAGNOSTIC_EVENT VALUES (1,1,'started'), (2,3,'Some events were lost.');
+  INSERT INTO DIAGNOSTIC_EVENT VALUES (1510,2,'7 CUDA events were dropped: buffers were full.');
   CREATE TABLE SCHED_EVENTS (start INTEGER, cpu INTEGER);
   INSERT INTO SCHED_EVENTS VALUES (1,1), (2,2);
 )";
@@ -142,7 +143,7 @@ TEST_F(Nsys, TodaysSchema) {
   EXPECT_EQ(trace->memory[1].bytes, 2097152);
   const std::map<std::string, std::int64_t> dropped{
       {"NVTX events of unknown types", 1},
-      {"losses reported by Nsight Systems (see diagnostics)", 1},
+      {"losses reported by Nsight Systems (see diagnostics)", 2},
       {"unclosed ranges, ended with the recording", 1},
       {"rows of unsupported table SCHED_EVENTS", 2}};
   EXPECT_EQ(trace->dropped, dropped);
@@ -151,7 +152,11 @@ TEST_F(Nsys, TodaysSchema) {
   EXPECT_EQ(m.at("device.0"), "NVIDIA H100");
   EXPECT_EQ(m.at("process.0"), "train.py 5");
   EXPECT_EQ(m.at("rank_is"), "processes");
-  EXPECT_EQ(m.at("diagnostics"), "error: Some events were lost.\n");
+  EXPECT_EQ(m.at("diagnostics"),
+            "error: Some events were lost.\n"
+            "warning: 7 CUDA events were dropped: buffers were full.\n");
+  // What was reported before the first event is not told of a moment of the trace.
+  EXPECT_EQ(trace->losses, (std::vector<Loss>{{kNone, false, 510, 510, 1}}));
   EXPECT_TRUE(trace->complete);
   EXPECT_EQ(trace->complete_until_ns, 900);
 }
