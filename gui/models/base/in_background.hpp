@@ -8,6 +8,7 @@
 #include <QThreadPool>
 #include <atomic>
 #include <exception>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -45,16 +46,18 @@ class BackgroundTask : public QRunnable {
   }
 
  private:
-  // What the work was given is let go before its result is there.
+  // What the work was given is let go before its result is there. What a lambda captured as constant is
+  // not moved but copied, so that the original goes too.
   Value compute() {
-    Work work = std::move(work_);
+    Work work = *std::move(work_);
+    work_.reset();
     return work();
   }
 
   // Carries what was written before the start to the thread that runs it. Qt's queue does so too, but
   // a thread sanitizer sees only what was compiled for it, which Qt is not.
   std::atomic<bool> is_handed_over_ = false;
-  Work work_;
+  std::optional<Work> work_;
   QPromise<Value> promise_;
 };
 
