@@ -49,6 +49,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
 
     {"profiler/record", {"profiler/record/cupti", "traces/fst", "models/program"}},
     {"profiler/record/cupti", {"models/base"}},
+    {"profiler/injection", {"profiler/record/cupti", "traces", "traces/nsys", "models/base"}},
     {"profiler/analysis", {"traces", "models/program"}},
     {"profiler/report", {"profiler/analysis", "traces", "models/program"}},
     {"profiler/replay", {"profiler/report", "traces/snapshot", "models/allocator"}},
@@ -115,9 +116,10 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"simulator/predict", "traces/open", "models/hardware", "models/lowering",
       "models/plan/foreign"}},
     {"cli",
-     {"cli/common", "executor/cuda", "executor/run", "simulator/fit", "profiler/record",
-      "profiler/replay", "traces/kineto", "traces/nsys", "traces/open", "traces/query",
-      "traces/snapshot", "models/hardware", "models/lowering", "models/plan/foreign"}},
+     {"cli/common", "executor/cuda", "executor/run", "simulator/fit", "profiler/injection",
+      "profiler/record", "profiler/replay", "traces/kineto", "traces/nsys", "traces/open",
+      "traces/query", "traces/snapshot", "models/hardware", "models/lowering",
+      "models/plan/foreign"}},
 };
 
 struct ThirdParty {
