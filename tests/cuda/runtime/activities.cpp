@@ -1,7 +1,11 @@
 #include "tests/cuda/runtime/activities.hpp"
 
 #include <atomic>
+#include <cstdlib>
+#include <mutex>
 #include <utility>
+
+#include <dlfcn.h>
 
 #include "tests/cuda/runtime/device.hpp"
 #include "tests/cuda/runtime/streams.hpp"
@@ -11,7 +15,21 @@ namespace {
 
 std::atomic<Observer*> observer{nullptr};
 
+void load() {
+  const char* const path = std::getenv("CUDA_INJECTION64_PATH");
+  void* const library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return;
+  using Initialize = int (*)();
+  const auto initialize = reinterpret_cast<Initialize>(dlsym(library, "InitializeInjection"));
+  if (initialize != nullptr) initialize();
+}
+
 }  // namespace
+
+void load_injection() {
+  static std::once_flag once;
+  std::call_once(once, load);
+}
 
 void observe(Observer* now) {
   observer.store(now);

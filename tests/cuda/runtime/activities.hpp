@@ -31,6 +31,9 @@ class Observer {
 // From now on; nullptr: nobody. It must stay while streams have work.
 void observe(Observer* observer);
 
+// What the driver does when a process first uses it: loads the library CUDA_INJECTION64_PATH.
+void load_injection();
+
 // A call of that name gives a stream work.
 void issue(const std::string& call, cudaStream_t stream, Work work, std::function<void()> task);
 

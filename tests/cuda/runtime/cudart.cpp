@@ -190,6 +190,7 @@ cudaError_t cudaFreeHost(void* memory) {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned /*flags*/,
                                          int /*priority*/) {
+  load_injection();
   *stream = reinterpret_cast<cudaStream_t>(new Stream);
   return cudaSuccess;
 }
