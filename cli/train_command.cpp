@@ -1,7 +1,5 @@
 // foreshard train: really trains, and reports what it cost.
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -15,6 +13,7 @@
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/gpus.hpp"
+#include "cli/interruption.hpp"
 #include "cli/train_processes.hpp"
 #include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
@@ -28,18 +27,6 @@ namespace {
 
 using executor::TrainingOptions;
 using executor::TrainingResult;
-
-std::atomic<bool> interrupted{false};
-
-// A second Ctrl-C does not wait. Launchers pass on as SIGTERM what a terminal has already sent to
-// every process, so a SIGTERM is never the second.
-volatile std::sig_atomic_t ctrl_c = 0;
-
-extern "C" void on_interrupt(int signal) {
-  if (signal == SIGINT && ctrl_c != 0) std::_Exit(130);
-  if (signal == SIGINT) ctrl_c = 1;
-  interrupted.store(true);
-}
 
 void announce(const Job& job, const Gpus& gpus) {
   std::fprintf(stderr, "training on %s: %d rank%s on %zu GPU%s\n", gpus.devices[0].name.c_str(),
@@ -78,8 +65,6 @@ class Train : public Command {
  private:
   Result<void> check_options() const;
   Result<Inputs> load_inputs(const DeviceTraits& own_device) const;
-  // The error says that NCCL cannot be used.
-  Result<void> use(const Gpus& gpus, const Processes& processes, TrainingOptions& options) const;
   // `claims` are to be on what is saved and recorded, in the process that makes it. The error is an exit
   // status, after a complaint.
   tl::expected<TrainingResult, int> train_here(Inputs& inputs, const RankProgram& program,
@@ -113,19 +98,6 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
     all += '/' + std::to_string(number);
   }
   return std::hash<std::string>{}(all);
-}
-
-// While a run lasts, a signal ends it after the step at hand.
-void catch_signals() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-}
-
-// What follows a run may be ended at once, but not by the SIGTERM with which a launcher repeats what
-// has ended it.
-void release_signals() {
-  std::signal(SIGINT, SIG_DFL);
-  if (!interrupted) std::signal(SIGTERM, SIG_DFL);
 }
 
 Result<void> Train::check_options() const {
@@ -200,36 +172,8 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.trace = trace_;
   options.command = "foreshard train";
   options.poisons = poisons_;
-  options.interrupt = &interrupted;
+  options.interrupt = &interruption();
   return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
-}
-
-// The ranks of a machine take its GPUs in turns. Those that share one have equal parts of its memory.
-Result<void> Train::use(const Gpus& gpus, const Processes& processes,
-                        TrainingOptions& options) const {
-  if (processes.uses_nccl) {
-    if (auto ok = gpus.library->check_nccl(); !ok) return ok;
-  }
-  const int count = static_cast<int>(gpus.devices.size());
-  const int only = processes.transport == nullptr ? executor::kNoRank : processes.index_here;
-  options.make_device = [library = gpus.library.get(), count, only](
-                            executor::RunControl& run, int rank,
-                            std::span<const StreamInfo> streams, int /*threads*/) {
-    return library->make_device(run, rank, (only == executor::kNoRank ? rank : only) % count,
-                                streams);
-  };
-  options.make_communicators = [library = gpus.library.get(), uses_nccl = processes.uses_nccl](
-                                   executor::RunControl& run,
-                                   std::span<executor::Device* const> devices,
-                                   std::span<const int> ranks, executor::Transport* transport) {
-    return uses_nccl ? library->make_nccl_communicators(run, devices, ranks, transport)
-                     : library->make_local_communicators(run, devices);
-  };
-  const auto on_a_gpu = ceil_divide(job_.ranks, count);
-  if (!options.device_memory && !processes.uses_nccl && on_a_gpu > 1) {
-    options.device_memory = gpus.devices[0].memory.count / on_a_gpu;
-  }
-  return {};
 }
 
 int Train::finish(const Job& job, const TrainingResult& result,
@@ -288,6 +232,13 @@ Result<int> Train::run() {
   }
   auto inputs = load_inputs(gpus ? gpus->devices[0].traits : DeviceTraits{});
   if (!inputs) return tl::unexpected(inputs.error());
+  std::unique_ptr<profiler::ActivityRecorder> activities;
+  if (gpus && !trace_.empty()) {
+    auto loaded = profiler::load_activity_recorder(executor::module_directory());
+    if (!loaded) return tl::unexpected(loaded.error());
+    activities = std::move(*loaded);
+    inputs->options.activities = activities.get();
+  }
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
       join_processes(inputs->job, comm_, gpus.has_value(),
@@ -295,7 +246,7 @@ Result<int> Train::run() {
   if (!processes) return tl::unexpected(processes.error());
   executor::Transport* const transport = processes->transport.get();
   if (gpus) {
-    if (auto ok = use(*gpus, *processes, inputs->options); !ok) {
+    if (auto ok = use(*gpus, *processes, job_.ranks, inputs->options); !ok) {
       return complain(ok.error(), kRunFailed);
     }
   }

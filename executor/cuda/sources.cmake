@@ -12,8 +12,15 @@ set(FORESHARD_CUDA_SOURCES
 )
 set(FORESHARD_CUDA_KERNELS
   kernels/attention.cu
+  kernels/bias.cu
   kernels/elementwise.cu
+  kernels/embedding.cu
+  kernels/loss.cu
+  kernels/norm.cu
+  kernels/optimizer.cu
   kernels/reduction.cu
+  kernels/rope.cu
+  kernels/sharding.cu
 )
 if(NCCL_INCLUDE_DIR)
   list(APPEND FORESHARD_CUDA_SOURCES nccl_calls.cpp nccl_communicator.cpp nccl_group.cpp)
