@@ -95,7 +95,8 @@ TEST_F(NcclRuns, ProcessesAgreeOnWhereMemoryRanOut) {
   const auto enough = train(3, 3, {"--steps", "2", "--json", "enough.json"});
   ASSERT_EQ(enough[0].status, 0) << enough[0].err;
   std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
-  for (const json& rank : report("enough.json").at("ranks_memory")) {
+  const json needed = report("enough.json").at("ranks_memory");
+  for (const json& rank : needed) {
     lowest = std::min(lowest, rank.at("peak_reserved_bytes").get<std::int64_t>());
   }
   const std::vector<std::string> more = {
