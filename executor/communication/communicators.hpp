@@ -1,6 +1,6 @@
-// The communicators of the ranks of this process, by group: the one place that decides of which kind they
-// are. Ranks on the host that are threads meet in memory, and those that are processes send messages;
-// what other devices need is made by a factory.
+// The communicators of the ranks of this process, by group: the one place that decides of which
+// kind they are. Ranks on the host that are threads meet in memory, and those that are processes
+// send messages; what other devices need is made by a factory.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ namespace foreshard::executor {
 // One rank's, by group.
 using GroupCommunicators = std::vector<Communicator*>;
 
-// Makes the communicators of the members of one group that are in this process, in the order of their
-// devices, on which it depends. `ranks`: the group's, by index. Where ranks are processes, all of them call
-// it together, each for its group.
+// Makes the communicators of the members of one group that are in this process, in the order of
+// their devices, on which it depends. `ranks`: the group's, by index. Where ranks are processes,
+// all of them call it together, each for its group.
 using CommunicatorFactory = std::function<std::vector<std::unique_ptr<Communicator>>(
     RunControl& run, std::span<Device* const> devices, std::span<const int> ranks,
     Transport* transport)>;
@@ -33,8 +33,8 @@ class Communicators {
     const RankPlace& place;
   };
 
-  // `members`: all ranks in order, or, with a transport, the one that is this process. `make`: nothing,
-  // for those of the host. Devices, transport and run outlive the collectives.
+  // `members`: all ranks in order, or, with a transport, the one that is this process. `make`:
+  // nothing, for those of the host. Devices, transport and run outlive the collectives.
   Communicators(RunControl& run, std::span<const Member> members, Transport* transport,
                 const CommunicatorFactory& make = {});
 

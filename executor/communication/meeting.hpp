@@ -1,9 +1,9 @@
-// Where ranks that are threads of one process meet for a collective. Each brings a contribution, which
-// the others may look at once all have come; a collective is a row of meetings, and everybody leaves
-// one when the last has come to it.
+// Where ranks that are threads of one process meet for a collective. Each brings a contribution,
+// which the others may look at once all have come; a collective is a row of meetings, and everybody
+// leaves one when the last has come to it.
 //
-// Who comes are the threads that execute collectives: a stream's on the CPU, a rank's host thread on
-// CUDA. Waiting sleeps, and an abort of the run ends it.
+// Who comes are the threads that execute collectives: a stream's on the CPU, a rank's host thread
+// on CUDA. Waiting sleeps, and an abort of the run ends it.
 #pragma once
 
 #include <atomic>
@@ -47,8 +47,8 @@ class Attendance {
   Attendance(RunControl& run, std::shared_ptr<Meeting> meeting, int index)
       : run_(run), meeting_(std::move(meeting)), index_(index) {}
 
-  // The first meeting of a collective. Throws std::logic_error where the members do not bring the same
-  // kind of contribution, and Aborted.
+  // The first meeting of a collective. Throws std::logic_error where the members do not bring the
+  // same kind of contribution, and Aborted.
   void begin(const Contribution& mine);
   // Waits until every member has come as often as this one. Throws Aborted.
   void meet();

@@ -1,5 +1,5 @@
-// In which collective of a communicator a rank's device is: an event is recorded where a stream comes to a
-// collective, and one where it has finished its part.
+// In which collective of a communicator a rank's device is: an event is recorded where a stream
+// comes to a collective, and one where it has finished its part.
 //
 // The rank's host thread records; any thread may ask.
 #pragma once
@@ -19,8 +19,8 @@ class CollectiveLog {
   CollectiveLog(const CollectiveLog&) = delete;
   CollectiveLog& operator=(const CollectiveLog&) = delete;
 
-  // The stream comes to the next collective, after it has finished the one before, on whatever stream
-  // that is. `operation`: a literal. The event stays as it is until the next arrival.
+  // The stream comes to the next collective, after it has finished the one before, on whatever
+  // stream that is. `operation`: a literal. The event stays as it is until the next arrival.
   cudaEvent_t arrive(cudaStream_t stream, const char* operation);
   // The same stream has finished it. The event stays as it is until the next call of this.
   cudaEvent_t finish(cudaStream_t stream);

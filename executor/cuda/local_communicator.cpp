@@ -14,8 +14,8 @@
 namespace foreshard::executor::cuda {
 namespace {
 
-// What a member shows the others at their meetings: events for which their streams wait. Each changes
-// only when all have met once more after the wait.
+// What a member shows the others at their meetings: events for which their streams wait. Each
+// changes only when all have met once more after the wait.
 struct Shown {
   cudaEvent_t arrived = nullptr, reduced = nullptr, finished = nullptr;
 };
@@ -72,8 +72,8 @@ class LocalCommunicator final : public Communicator {
     end(stream, tag);
   }
 
-  // While a device is in a collective, whoever has not come to it keeps it there; those that have wait
-  // themselves.
+  // While a device is in a collective, whoever has not come to it keeps it there; those that have
+  // wait themselves.
   void add_waits(std::vector<Wait>& waits) const override {
     attendance_.add_waits(waits);
     const char* operation = log_.running();

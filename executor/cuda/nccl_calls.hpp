@@ -24,8 +24,8 @@ struct NcclCalls {
   decltype(&ncclGetErrorString) error_string;
   decltype(&ncclGetLastError) last_error;
 
-  // Throws std::runtime_error for what is neither success nor under way: "ncclAllReduce: unhandled cuda
-  // error: ...".
+  // Throws std::runtime_error for what is neither success nor under way: "ncclAllReduce: unhandled
+  // cuda error: ...".
   void check(ncclResult_t result, const char* call) const;
 };
 

@@ -19,7 +19,8 @@ namespace {
 // How long ranks may take to connect.
 constexpr Nanoseconds kLongestConnecting{300'000'000'000};
 
-// The members of a group that are in this process; the last communicator that goes ends them together.
+// The members of a group that are in this process; the last communicator that goes ends them
+// together.
 struct NcclGroups {
   ~NcclGroups() {
     for (const auto& group : all) group->finish();
@@ -105,8 +106,8 @@ class NcclCommunicator final : public Communicator {
   }
 
  private:
-  // A rank may never come, or stop before the others (out of memory): it is to be seen what had finished
-  // before.
+  // A rank may never come, or stop before the others (out of memory): it is to be seen what had
+  // finished before.
   template <typename Call>
   void issue(Stream stream, Tag tag, const char* operation, const char* name, Call call) {
     run_.throw_if_aborted();

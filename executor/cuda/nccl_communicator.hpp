@@ -1,7 +1,7 @@
 // Communicators over NCCL, among ranks that have a GPU each: threads of this process, or processes.
 //
-// Reductions have an order of NCCL's own, which depends on sizes, GPUs and how they are connected: results
-// are close to the other communicators', not equal.
+// Reductions have an order of NCCL's own, which depends on sizes, GPUs and how they are connected:
+// results are close to the other communicators', not equal.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,9 @@ namespace foreshard::executor::cuda {
 Result<void> check_nccl();
 
 // Makes the communicators of those members of a group that are in this process, in the order of
-// `devices`. `ranks`: the group's, by index. All processes of `transport` call it together, each for its
-// group; without one, all members are here. Throws std::runtime_error where NCCL refuses or two ranks
-// have one GPU, and Aborted.
+// `devices`. `ranks`: the group's, by index. All processes of `transport` call it together, each
+// for its group; without one, all members are here. Throws std::runtime_error where NCCL refuses or
+// two ranks have one GPU, and Aborted.
 std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(RunControl& run,
                                                                    std::span<Device* const> devices,
                                                                    std::span<const int> ranks,

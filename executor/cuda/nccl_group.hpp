@@ -1,10 +1,10 @@
-// One rank's NCCL communicator: made without blocking, watched by a thread of its own, and aborted when
-// the run is.
+// One rank's NCCL communicator: made without blocking, watched by a thread of its own, and aborted
+// when the run is.
 //
-// NCCL's kernels wait on the device for those of other ranks, and nothing but an abort ends them once a
-// rank is gone. So a thread looks 20 times a second whether the run still goes on, and whether NCCL
-// reports an error, which fails the run. Every communicator has such a thread, because aborting one can
-// wait for the kernels of others on the same device.
+// NCCL's kernels wait on the device for those of other ranks, and nothing but an abort ends them
+// once a rank is gone. So a thread looks 20 times a second whether the run still goes on, and
+// whether NCCL reports an error, which fails the run. Every communicator has such a thread, because
+// aborting one can wait for the kernels of others on the same device.
 #pragma once
 
 #include <condition_variable>
@@ -20,8 +20,8 @@ class NcclGroup {
  public:
   // What NCCL has begun to make on GPU `gpu` for a rank of the run.
   NcclGroup(RunControl& run, const NcclCalls& nccl, int rank, int gpu, ncclComm_t communicator);
-  // Ends as NCCL wants it, together with the other ranks, unless they do not come within seconds. Where
-  // several are in one process, all finish first.
+  // Ends as NCCL wants it, together with the other ranks, unless they do not come within seconds.
+  // Where several are in one process, all finish first.
   ~NcclGroup();
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;
@@ -32,7 +32,8 @@ class NcclGroup {
   // Whether what NCCL has been told has been done, in that it is on its stream. Throws
   // std::runtime_error for an error of NCCL, and Aborted.
   bool is_ready();
-  // Calls NCCL with the communicator and returns once the work is on its stream. Throws as is_ready.
+  // Calls NCCL with the communicator and returns once the work is on its stream. Throws as
+  // is_ready.
   template <typename Call>
   void issue(const char* name, Call call) {
     {

@@ -1,5 +1,5 @@
-// Ranks as threads on GPUs: the promises of every communicator, over CUDA devices that share a GPU or
-// have one each.
+// Ranks as threads on GPUs: the promises of every communicator, over CUDA devices that share a GPU
+// or have one each.
 #include <atomic>
 #include <cstdlib>
 

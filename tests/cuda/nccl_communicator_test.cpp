@@ -1,5 +1,5 @@
-// Communicators over the host's NCCL: ranks that are threads with a GPU each, and ranks that know each other
-// by a transport only, as processes do.
+// Communicators over the host's NCCL: ranks that are threads with a GPU each, and ranks that know
+// each other by a transport only, as processes do.
 #include "executor/cuda/nccl_communicator.hpp"
 
 #include <atomic>
@@ -111,8 +111,8 @@ TEST(NcclCommunicator, RanksThatShareAGpuAreRefused) {
   EXPECT_EQ(refusals, 2);
 }
 
-// Streams that wait for a rank that never comes are drained by an abort, and it is seen until then what
-// had finished before.
+// Streams that wait for a rank that never comes are drained by an abort, and it is seen until then
+// what had finished before.
 TEST(NcclCommunicator, AnAbortEndsCollectivesInFlight) {
   const HostGpus gpus(3);
   PostOffice office;

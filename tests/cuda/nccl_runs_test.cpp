@@ -1,5 +1,5 @@
-// `foreshard train --device cuda` in processes that torchrun has started, over the host's CUDA and NCCL: what
-// comes of whole runs, and of those in which a rank ends, hangs or is out of memory.
+// `foreshard train --device cuda` in processes that torchrun has started, over the host's CUDA and
+// NCCL: what comes of whole runs, and of those in which a rank ends, hangs or is out of memory.
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -16,8 +16,8 @@ using nlohmann::json;
 
 class NcclRuns : public testing::Test {
  protected:
-  // In processes that have a GPU each, or, with `processes` 1, in threads. Process 1 has variables of its
-  // own too.
+  // In processes that have a GPU each, or, with `processes` 1, in threads. Process 1 has variables
+  // of its own too.
   std::vector<Outcome> train(int ranks, int processes, std::vector<std::string> more,
                              const Variables& variables = {},
                              const Variables& of_process_1 = {}) const {
@@ -92,8 +92,8 @@ TEST_F(NcclRuns, ErrorsOfNcclEndAllProcesses) {
   }
 }
 
-// Ranks have shards of different sizes: with little less memory than the largest of them takes, some run
-// out of it and the others, which have gone on, learn of it.
+// Ranks have shards of different sizes: with little less memory than the largest of them takes,
+// some run out of it and the others, which have gone on, learn of it.
 TEST_F(NcclRuns, ProcessesAgreeOnWhereMemoryRanOut) {
   const auto enough = train(3, 3, {"--steps", "2", "--json", "enough.json"});
   ASSERT_EQ(enough[0].status, 0) << enough[0].err;

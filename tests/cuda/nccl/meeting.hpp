@@ -1,5 +1,5 @@
-// Where the ranks of a communicator meet on the host: a piece of shared memory, found by the name that is
-// in NCCL's id, so that ranks may be threads or processes.
+// Where the ranks of a communicator meet on the host: a piece of shared memory, found by the name
+// that is in NCCL's id, so that ranks may be threads or processes.
 #pragma once
 
 #include <atomic>
