@@ -14,6 +14,8 @@ constexpr Table make_table() {
   const auto set = [&table](Operator op, CudaKernel kernel) {
     table[static_cast<std::size_t>(op)] = kernel;
   };
+  set(Operator::attention, run_attention);
+  set(Operator::attention_backward, run_attention_backward);
   set(Operator::embedding, run_embedding);
   set(Operator::embedding_backward, run_embedding_backward);
   set(Operator::rms_norm, run_rms_norm);

@@ -16,6 +16,7 @@
 
 namespace foreshard::executor::cuda {
 
+class FusedAttention;
 class MatrixProducts;
 
 // What launches on one stream share.
@@ -25,7 +26,8 @@ struct StreamTools {
 
   cudaStream_t stream = nullptr;
   MatrixProducts* products = nullptr;
-  double* partials = nullptr;  // kPartials of them, in device memory
+  FusedAttention* attention = nullptr;  // nullptr: there is no cuDNN
+  double* partials = nullptr;           // kPartials of them, in device memory
   int multiprocessors = 1;
 };
 
@@ -39,6 +41,8 @@ using CudaKernel = void (*)(const CudaLaunch&);
 CudaKernel cuda_kernel(Operator op);
 
 // Kernels by theme; the table in kernels.cpp assigns them to operators.
+void run_attention(const CudaLaunch& a);
+void run_attention_backward(const CudaLaunch& a);
 void run_embedding(const CudaLaunch& a);
 void run_embedding_backward(const CudaLaunch& a);
 void run_rms_norm(const CudaLaunch& a);

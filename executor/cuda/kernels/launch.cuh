@@ -12,13 +12,18 @@ namespace foreshard::executor::cuda {
 
 // Starts a kernel; arguments are converted to its parameters.
 template <class... Parameters, class... Arguments>
-void start(const CudaLaunch& a, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
+void start(cudaStream_t stream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
            Arguments... arguments) {
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
   config.blockDim = threads;
-  config.stream = a.tools.stream;
+  config.stream = stream;
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), "a kernel");
+}
+template <class... Parameters, class... Arguments>
+void start(const CudaLaunch& a, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
+           Arguments... arguments) {
+  start(a.tools.stream, blocks, threads, kernel, arguments...);
 }
 
 // Blocks of `threads` that cover n elements, each thread `each` of them.
