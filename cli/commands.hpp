@@ -14,6 +14,7 @@ std::unique_ptr<Command> make_program();
 std::unique_ptr<Command> make_plan();
 std::unique_ptr<Command> make_list();
 std::unique_ptr<Command> make_train();
+std::unique_ptr<Command> make_calibrate();
 std::unique_ptr<Command> make_fit();
 std::unique_ptr<Command> make_inspect();
 std::unique_ptr<Command> make_compare();

@@ -1,7 +1,5 @@
 // foreshard train: really trains, and reports what it cost.
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -15,6 +13,7 @@
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/gpus.hpp"
+#include "cli/interruption.hpp"
 #include "cli/train_processes.hpp"
 #include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
@@ -28,18 +27,6 @@ namespace {
 
 using executor::TrainingOptions;
 using executor::TrainingResult;
-
-std::atomic<bool> interrupted{false};
-
-// A second Ctrl-C does not wait. Launchers pass on as SIGTERM what a terminal has already sent to
-// every process, so a SIGTERM is never the second.
-volatile std::sig_atomic_t ctrl_c = 0;
-
-extern "C" void on_interrupt(int signal) {
-  if (signal == SIGINT && ctrl_c != 0) std::_Exit(130);
-  if (signal == SIGINT) ctrl_c = 1;
-  interrupted.store(true);
-}
 
 void announce(const Job& job, const Gpus& gpus) {
   std::fprintf(stderr, "training on %s: %d rank%s on %zu GPU%s\n", gpus.devices[0].name.c_str(),
@@ -78,7 +65,6 @@ class Train : public Command {
  private:
   Result<void> check_options() const;
   Result<Inputs> load_inputs(const DeviceTraits& own_device) const;
-  void use(const Gpus& gpus, TrainingOptions& options) const;
   // `claims` are to be on what is saved and recorded, in the process that makes it. The error is an exit
   // status, after a complaint.
   tl::expected<TrainingResult, int> train_here(Inputs& inputs, const RankProgram& program,
@@ -112,19 +98,6 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
     all += '/' + std::to_string(number);
   }
   return std::hash<std::string>{}(all);
-}
-
-// While a run lasts, a signal ends it after the step at hand.
-void catch_signals() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-}
-
-// What follows a run may be ended at once, but not by the SIGTERM with which a launcher repeats what
-// has ended it.
-void release_signals() {
-  std::signal(SIGINT, SIG_DFL);
-  if (!interrupted) std::signal(SIGTERM, SIG_DFL);
 }
 
 Result<void> Train::check_options() const {
@@ -199,28 +172,8 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.trace = trace_;
   options.command = "foreshard train";
   options.poisons = poisons_;
-  options.interrupt = &interrupted;
+  options.interrupt = &interruption();
   return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
-}
-
-// Ranks take the GPUs in turns. Those that share one have equal parts of its memory.
-void Train::use(const Gpus& gpus, TrainingOptions& options) const {
-  const int count = static_cast<int>(gpus.devices.size());
-  options.device_name = gpus.devices[0].name;
-  options.make_device = [library = gpus.library.get(), count](executor::RunControl& run, int rank,
-                                                              std::span<const StreamInfo> streams,
-                                                              int /*threads*/) {
-    return library->make_device(run, rank, rank % count, streams);
-  };
-  options.meet_locally = [library = gpus.library.get()](
-                             executor::RunControl& run,
-                             std::span<executor::Device* const> devices) {
-    return library->make_local_communicators(run, devices);
-  };
-  const auto on_a_gpu = ceil_divide(job_.ranks, count);
-  if (!options.device_memory && on_a_gpu > 1) {
-    options.device_memory = gpus.devices[0].memory.count / on_a_gpu;
-  }
 }
 
 int Train::finish(const Job& job, const TrainingResult& result,
@@ -279,7 +232,6 @@ Result<int> Train::run() {
   }
   auto inputs = load_inputs(gpus ? gpus->devices[0].traits : DeviceTraits{});
   if (!inputs) return tl::unexpected(inputs.error());
-  if (gpus) use(*gpus, inputs->options);
   std::unique_ptr<profiler::ActivityRecorder> activities;
   if (gpus && !trace_.empty()) {
     auto loaded = profiler::load_activity_recorder(executor::module_directory());
@@ -289,10 +241,15 @@ Result<int> Train::run() {
   }
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
-      join_processes(inputs->job, comm_, hash_of(inputs->job, program, inputs->options),
-                     inputs->options.hang_timeout);
+      join_processes(inputs->job, comm_, gpus.has_value(),
+                     hash_of(inputs->job, program, inputs->options), inputs->options.hang_timeout);
   if (!processes) return tl::unexpected(processes.error());
   executor::Transport* const transport = processes->transport.get();
+  if (gpus) {
+    if (auto ok = use(*gpus, *processes, job_.ranks, inputs->options); !ok) {
+      return complain(ok.error(), kRunFailed);
+    }
+  }
   inputs->options.transport = transport;
   inputs->options.cores = processes->cores;
   if (!threads_) inputs->options.threads_per_rank = processes->threads_per_rank;
@@ -331,10 +288,10 @@ void Train::add_to(Options& options) {
       "--steps", steps_, {1, INT64_MAX},
       {"STEPS", "number of the last step, counted from 1 also after --resume", true});
   options.choice("--device", device_, {"cpu", "cuda"}, {"DEVICE", "device to train on"});
-  options.choice("--comm", comm_, {"auto", "local", "tcp", "mpi"},
+  options.choice("--comm", comm_, {"auto", "local", "tcp", "mpi", "nccl"},
                  {"COMM",
                   "how ranks communicate; auto is what the launcher provides, local runs ranks as "
-                  "threads, tcp and mpi as processes"});
+                  "threads, tcp and mpi as processes, nccl as either with a GPU each"});
   options.input("--data", data_,
                 {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
                  "a short text that is built in"});

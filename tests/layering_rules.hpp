@@ -61,6 +61,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"simulator/predict",
      {"simulator/costs", "traces/allocator", "models/hardware", "models/lowering"}},
     {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},
+    {"simulator/calibrate", {"simulator/fit", "traces", "models/sharding"}},
 
     {"executor/device", {"models/program"}},
     {"executor/communication", {"executor/device", "models/program"}},
@@ -68,8 +69,10 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"executor/cpu", {"executor/cpu/simd", "models/program"}},
     {"executor/cpu/simd", {"executor/device", "models/base"}},
     {"executor/cuda",
-     {"executor/communication", "executor/cuda/kernels", "executor/device", "models/program"}},
-    {"executor/cuda/kernels", {"executor/device", "models/program"}},
+     {"executor/communication", "executor/cuda/cudnn", "executor/cuda/kernels", "executor/device",
+      "models/program"}},
+    {"executor/cuda/cudnn", {"models/base"}},
+    {"executor/cuda/kernels", {"executor/cuda/cudnn", "executor/device", "models/program"}},
     {"executor/run",
      {"executor/communication", "executor/cpu", "executor/data", "profiler/record",
       "models/lowering"}},
@@ -116,9 +119,9 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"simulator/predict", "traces/open", "models/hardware", "models/lowering",
       "models/plan/foreign"}},
     {"cli",
-     {"cli/common", "executor/cuda", "executor/run", "simulator/fit", "profiler/injection",
-      "profiler/record", "profiler/replay", "traces/kineto", "traces/nsys", "traces/open",
-      "traces/query", "traces/snapshot", "models/hardware", "models/lowering",
+     {"cli/common", "executor/cuda", "executor/run", "simulator/calibrate", "simulator/fit",
+      "profiler/injection", "profiler/record", "profiler/replay", "traces/kineto", "traces/nsys",
+      "traces/open", "traces/query", "traces/snapshot", "models/hardware", "models/lowering",
       "models/plan/foreign"}},
 };
 

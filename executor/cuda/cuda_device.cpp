@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/events.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -28,18 +28,13 @@ void CUDART_CB run_host_call(void* argument) {
   }
 }
 
-cudaEvent_t new_event() {
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
-  return event;
-}
-
 }  // namespace
 
 CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams)
     : Device(rank), run_(run), gpu_(gpu), memory_(gpu, [this] { synchronize(); }) {
   check(cudaSetDevice(gpu), "cudaSetDevice");
   products_ = std::make_unique<MatrixProducts>();
+  attention_ = load_fused_attention();
   int multiprocessors = 0, lowest = 0, highest = 0;
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu),
         "cudaDeviceGetAttribute");
@@ -47,6 +42,7 @@ CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const Strea
   for (const StreamInfo& info : streams) {
     Lane& lane = lanes_.emplace_back();
     lane.tools.products = products_.get();
+    lane.tools.attention = attention_.get();
     lane.tools.multiprocessors = multiprocessors;
     check(cudaStreamCreateWithPriority(&lane.tools.stream, cudaStreamNonBlocking,
                                        std::clamp(info.priority, highest, lowest)),
@@ -116,7 +112,9 @@ void CudaDevice::record(Stream stream, EventId id, Tag tag) {
   issued(stream, tag);
 }
 
+// What is waited for may be behind a collective that some rank never comes to.
 void CudaDevice::wait(Stream stream, EventId id, Tag tag) {
+  may_stop_at(stream);
   check(cudaStreamWaitEvent(native(stream), event(id), 0), "cudaStreamWaitEvent");
   issued(stream, tag);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "executor/cuda/cuda_memory.hpp"
+#include "executor/cuda/cudnn/fused_attention.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
 #include "executor/cuda/kernels/matmul.hpp"
 #include "executor/cuda/stream_marks.hpp"
@@ -47,6 +48,8 @@ class CudaDevice final : public Device {
   // For communicators, which issue work of their own on the rank's streams.
   int gpu() const { return gpu_; }
   cudaStream_t native(Stream stream) const { return lane(stream).tools.stream; }
+  // What comes next on the stream may never finish: what came before is to be seen finished all the same.
+  void may_stop_at(Stream stream) { lane(stream).marks->mark_all(); }
   // Something has been issued on the stream under this tag.
   void issued(Stream stream, Tag tag) { lane(stream).marks->issued(tag); }
 
@@ -63,6 +66,7 @@ class CudaDevice final : public Device {
   RunControl& run_;
   const int gpu_;
   std::unique_ptr<MatrixProducts> products_;
+  std::unique_ptr<FusedAttention> attention_;
   CudaMemory memory_;
   std::vector<Lane> lanes_;           // by stream
   std::vector<cudaEvent_t> events_;   // of programs, by number; made when first recorded

@@ -194,7 +194,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
       rank->open_device();
       members.push_back({rank->device(), rank->program().place});
     }
-    communicators.emplace(shared.run, members, options.transport, options.meet_locally);
+    communicators.emplace(shared.run, members, options.transport, options.make_communicators);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       ranks[r]->prepare(communicators->of(r), recorder.get());
     }

@@ -40,9 +40,9 @@ struct TrainingOptions {
   std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
   std::string command;                                        // for the trace
   bool poisons = false;
-  DeviceFactory make_device;              // nothing: the CPU
-  LocalCommunicatorFactory meet_locally;  // of ranks that are threads; nothing: the host's
-  std::string device_name;                // for the trace, where the device is not the CPU
+  DeviceFactory make_device;                         // nothing: the CPU
+  CommunicatorFactory make_communicators;            // nothing: the host's
+  std::string device_name;                           // for the trace, where it is not the CPU
   profiler::ActivityRecorder* activities = nullptr;  // of such devices, for the trace
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
   // Called on rank 0's thread after each step.

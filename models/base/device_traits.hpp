@@ -16,6 +16,8 @@ struct DeviceTraits {
   int multiprocessors = 0;     // likewise
   // Of matrix products on the compute stream, allocated once in the set-up.
   Bytes matmul_workspace{1 << 20};
+  // Attention in bf16 is cuDNN's, whose backward keeps sums of its own (operators.hpp, scratch_bytes).
+  bool has_fused_attention = false;
 
   bool operator==(const DeviceTraits&) const = default;
 };

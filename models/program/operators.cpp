@@ -246,17 +246,29 @@ std::int64_t norm_partials(const DeviceTraits& device) {
   return std::max<std::int64_t>(kOnCpu, device.multiprocessors);
 }
 
+bool is_fused_attention(const CostKey& key, const DeviceTraits& device) {
+  const std::int64_t head_dim = key.dims[4];
+  return device.has_fused_attention && key.dtype == DType::bf16 && head_dim % 8 == 0 &&
+         head_dim <= 128;
+}
+
+Bytes attention_backward_scratch(const CostKey& key, const DeviceTraits& device) {
+  const auto [B, S, H, K, d] = key.dims;
+  const std::int64_t delta = 4 * B * S * H;
+  if (is_fused_attention(key, device)) {
+    const std::int64_t query_sums = 4 * B * S * H * d, expanded = K < H ? 4 * B * S * H * d : 0;
+    return {query_sums + expanded + delta + 256};
+  }
+  const bool keeps_sums = device.kind == DeviceKind::cpu && key.dtype != DType::fp32;
+  return {delta + (keeps_sums ? 8 * B * S * K * d : 0)};
+}
+
 Bytes scratch_bytes(const CostKey& key, const DeviceTraits& device) {
   const auto& d = key.dims;
   switch (key.op) {
     case Operator::embedding_backward: return {round_up(8 * d[0] + 4 * d[2], 64)};
     case Operator::rms_norm_backward: return {norm_partials(device) * d[1] * 4};
-    case Operator::attention_backward: {
-      const std::int64_t delta = 4 * d[0] * d[1] * d[2];
-      const std::int64_t accumulators =
-          key.dtype == DType::fp32 ? 0 : 8 * d[0] * d[1] * d[3] * d[4];
-      return {delta + accumulators};
-    }
+    case Operator::attention_backward: return attention_backward_scratch(key, device);
     default: return {0};
   }
 }

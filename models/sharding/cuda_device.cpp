@@ -15,9 +15,9 @@ int compute_capability(const Machine& machine) {
   return after.ec == std::errc() && minor < 10 ? 10 * major + minor : 0;
 }
 
-DeviceTraits cuda_device(int compute_capability, int multiprocessors) {
+DeviceTraits cuda_device(int compute_capability, int multiprocessors, bool has_fused_attention) {
   return {DeviceKind::cuda, compute_capability, multiprocessors,
-          (compute_capability >= 90 ? 32 : 8) * kMiB};
+          (compute_capability >= 90 ? 32 : 8) * kMiB, has_fused_attention};
 }
 
 std::optional<DeviceTraits> cuda_device(const Machine& machine) {

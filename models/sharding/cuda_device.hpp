@@ -14,7 +14,8 @@ int compute_capability(const Machine& machine);
 
 // The workspace is what cuBLASLt may use for a matrix product, 32 MiB from Hopper on and 8 MiB before:
 // kernels that would need more are not chosen.
-DeviceTraits cuda_device(int compute_capability, int multiprocessors);
+DeviceTraits cuda_device(int compute_capability, int multiprocessors,
+                         bool has_fused_attention = true);
 
 // Of an NVIDIA GPU of Ampere or later; nothing of others, which have no kernels here.
 std::optional<DeviceTraits> cuda_device(const Machine& machine);

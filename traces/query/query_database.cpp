@@ -10,6 +10,7 @@
 
 #include "models/base/nearest_names.hpp"
 #include "traces/fst/fst_file.hpp"
+#include "traces/input/temporary_folder.hpp"
 #include "traces/query/builtin_queries.hpp"
 #include "traces/sqlite/sqlite.hpp"
 
@@ -17,27 +18,6 @@ namespace foreshard::traces {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder that goes with its content.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    path_ = (fs::temp_directory_path(error) / "foreshard-query-XXXXXX").string();
-    if (error || ::mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (exists()) fs::remove_all(path_, ignored);
-  }
-  bool exists() const { return !path_.empty(); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // Reads and computes, and nothing else.
 int only_select(void*, int action, const char*, const char* function, const char*, const char*) {
@@ -96,7 +76,7 @@ QueryDatabase& QueryDatabase::operator=(QueryDatabase&&) noexcept = default;
 QueryDatabase::~QueryDatabase() = default;
 
 Result<QueryDatabase> QueryDatabase::create(const Trace& trace) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("query");
   if (!folder.exists()) {
     return fail("", "TMPDIR", "no temporary folder can be created; expected a writable one");
   }

@@ -5,6 +5,7 @@
 // A launch is a host function in stream order, so the runtime below only has to have streams.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <typeinfo>
@@ -18,6 +19,8 @@
 #define __shared__ static thread_local
 #undef __launch_bounds__
 #define __launch_bounds__(...)
+#undef __grid_constant__
+#define __grid_constant__
 
 inline void __syncthreads() {
   foreshard::emulation::wait_for_block();
@@ -42,6 +45,14 @@ T __shfl_down_sync(unsigned, T value, int delta) {
 inline float rsqrtf(float x) {
   return 1.0F / std::sqrt(x);
 }
+inline float __expf(float x) {
+  return std::exp(x);
+}
+inline float __fdividef(float x, float y) {
+  return x / y;
+}
+using std::max;
+using std::min;
 
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),

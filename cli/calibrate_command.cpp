@@ -1,0 +1,149 @@
+// foreshard calibrate: measures this machine by short training runs and writes its costs.
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "cli/commands.hpp"
+#include "cli/common/host_memory_check.hpp"
+#include "cli/common/output.hpp"
+#include "cli/common/progress.hpp"
+#include "cli/gpus.hpp"
+#include "cli/interruption.hpp"
+#include "executor/device/processor.hpp"
+#include "executor/run/training.hpp"
+#include "simulator/calibrate/calibrate.hpp"
+#include "traces/fst/fst_file.hpp"
+#include "traces/input/temporary_folder.hpp"
+#include "traces/processors.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+using MaybeTrace = Result<std::optional<traces::Trace>>;
+
+class Calibrate : public Command {
+ public:
+  CommandText text() const override;
+  void add_to(Options& options) override;
+  Result<int> run() override;
+
+ private:
+  // Ranks by default: all GPUs, or twice as many as the processor has cores, up to 8, since more ranks
+  // than cores is what models of several ranks are usually tried with on one machine.
+  int most_ranks(const std::optional<Gpus>& gpus) const;
+
+  std::string costs_, device_ = "cpu";
+  std::optional<int> ranks_;
+  double time_limit_ = 240;  // seconds
+  bool report_ = false, is_quiet_ = false;
+};
+
+// Trains random weights for so many steps, and reads what was recorded.
+MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<Gpus>& gpus,
+                    const std::string& file) {
+  executor::TrainingOptions options;
+  options.steps = options.total_steps = steps;
+  options.cores = traces::cores();
+  options.threads_per_rank = std::max(1, options.cores / job.ranks);
+  options.trace = file;
+  options.command = "foreshard calibrate";
+  options.interrupt = &interruption();
+  if (gpus) {
+    if (auto ok = use(*gpus, Processes{}, job.ranks, options); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  if (!check_host_memory(job, job.ranks, options.device_memory)) return std::nullopt;
+  const auto data =
+      executor::TokenData::shipped_text(job.model.vocabulary, job.plan.batch.sequence);
+  if (!data) return tl::unexpected(data.error());
+  const auto weights = executor::WeightSource::drawn(job.model, options.seed);
+  const auto result = executor::train(job, *data, weights, options);
+  if (!result) return tl::unexpected(result.error());
+  if (result->failure) return fail("", "", result->failure->text());
+  if (result->ran_out_of_memory) return std::nullopt;
+  if (interruption()) return fail("", "", "was interrupted; no costs were written");
+  return traces::read_fst(file);
+}
+
+int Calibrate::most_ranks(const std::optional<Gpus>& gpus) const {
+  if (ranks_) return *ranks_;
+  if (gpus) return static_cast<int>(gpus->devices.size());
+  constexpr int kMost = 8;
+  return std::min(kMost, 2 * traces::cores());
+}
+
+Result<int> Calibrate::run() {
+  if (auto ok = check_output(costs_, "-o"); !ok) return tl::unexpected(ok.error());
+  if (const auto& set = executor::requested_instruction_set(); !set) {
+    return tl::unexpected(set.error());
+  }
+  std::optional<Gpus> gpus;
+  if (device_ == "cuda") {
+    auto found = gpus_of_this_machine();
+    if (!found) return complain(found.error(), kRunFailed);
+    gpus = std::move(*found);
+  }
+  const traces::TemporaryFolder folder("calibrate");
+  if (!folder.exists()) {
+    return complain({"", "", "no temporary folder can be made; expected TMPDIR to be writable"},
+                    kRunFailed);
+  }
+  constexpr int kPercent = 100;
+  Progress progress(kPercent, is_quiet_);
+  simulator::CalibrationOptions options;
+  options.limits = {most_ranks(gpus), gpus ? gpus->devices[0].traits : DeviceTraits{}};
+  options.time = Nanoseconds(std::llround(time_limit_ * 1e9));
+  options.on_run = [&](int percent, const std::string& next) { progress.at(percent, next); };
+  simulator::CalibratedMachine machine;
+  machine.now = [] { return Nanoseconds(std::chrono::steady_clock::now().time_since_epoch()); };
+  machine.record = [&](const Job& job, std::int64_t steps) -> MaybeTrace {
+    const std::string file = folder.file("run.fst");
+    auto trace = recorded(job, steps, gpus, file);
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+    return trace;
+  };
+  catch_signals();
+  const auto result = simulator::calibrate(machine, options);
+  release_signals();
+  if (!result) return complain(result.error(), kRunFailed);
+  progress.at(kPercent, "");
+  const auto saved = simulator::save_cost_table(result->table, costs_);
+  for (const std::string& warning : result->warnings) warn(warning);
+  if (!saved || !report_) return written(saved);
+  return written(show(simulator::fit_report(result->table)));
+}
+
+CommandText Calibrate::text() const {
+  return {
+      "calibrate",
+      "Training",
+      "measure this machine's operators, copies and collectives",
+      "Trains small models of several widths with several plans, for a few steps each, and fits "
+      "a cost model to what was recorded. `foreshard predict --costs` then answers for other "
+      "models and plans on this machine; `foreshard fit --with` adds recordings of your own, "
+      "which are more accurate for models like theirs. Nothing else should run meanwhile.",
+      {"foreshard calibrate -o costs.json",
+       "foreshard calibrate -o costs.json --device cuda --time-limit 120"}};
+}
+
+void Calibrate::add_to(Options& options) {
+  options.output("-o,--output", costs_, {"COSTS", "cost file to write (JSON)", true});
+  options.choice("--device", device_, {"cpu", "cuda"}, {"DEVICE", "device to measure"});
+  options.whole_number("--ranks", ranks_, {1, 1024},
+                       {"RANKS", "most ranks of a run; each power of two up to it is measured",
+                        false, "2 x cores up to 8, or the number of GPUs"});
+  options.number("--time-limit", time_limit_, 1e6,
+                 {"SECONDS", "stop measuring after about SECONDS"});
+  options.flag("--report", report_, "print the fitted costs and their errors");
+  options.quiet(is_quiet_);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_calibrate() {
+  return std::make_unique<Calibrate>();
+}
+
+}  // namespace foreshard::cli

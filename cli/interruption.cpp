@@ -1,0 +1,37 @@
+#include "cli/interruption.hpp"
+
+#include <csignal>
+#include <cstdlib>
+
+namespace foreshard::cli {
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+// A second Ctrl-C does not wait. Launchers pass on as SIGTERM what a terminal has already sent to
+// every process, so a SIGTERM is never the second.
+volatile std::sig_atomic_t ctrl_c = 0;
+
+extern "C" void on_interrupt(int signal) {
+  if (signal == SIGINT && ctrl_c != 0) std::_Exit(130);
+  if (signal == SIGINT) ctrl_c = 1;
+  interrupted.store(true);
+}
+
+}  // namespace
+
+const std::atomic<bool>& interruption() {
+  return interrupted;
+}
+
+void catch_signals() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+void release_signals() {
+  std::signal(SIGINT, SIG_DFL);
+  if (!interrupted) std::signal(SIGTERM, SIG_DFL);
+}
+
+}  // namespace foreshard::cli

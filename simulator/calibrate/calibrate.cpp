@@ -1,0 +1,68 @@
+#include "simulator/calibrate/calibrate.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace foreshard::simulator {
+namespace {
+
+// Two steps that create state and touch memory for the first time, and two to take costs from.
+constexpr std::int64_t kLeastSteps = 4;
+constexpr std::int64_t kMostSteps = 12;
+// A run may take this many times its equal part of the time that is left, or larger models, which
+// come last and take longest, would have none.
+constexpr double kMostParts = 4;
+
+// Nanoseconds of a step for each operation of its products, set-up included, as recent runs took.
+class Pace {
+ public:
+  void add(double operations, std::int64_t steps, Nanoseconds took) {
+    recent_.push_back(static_cast<double>(took.count()) /
+                      (operations * static_cast<double>(steps)));
+    constexpr std::size_t kRecent = 3;
+    if (recent_.size() > kRecent) recent_.pop_front();
+  }
+  double step_ns(double operations) const {
+    if (recent_.empty()) return 0;
+    return operations * *std::max_element(recent_.begin(), recent_.end());
+  }
+
+ private:
+  std::deque<double> recent_;
+};
+
+}  // namespace
+
+Result<FitResult> calibrate(const CalibratedMachine& machine, const CalibrationOptions& options) {
+  const std::vector<CalibrationRun> runs = calibration_runs(options.limits);
+  std::vector<std::unique_ptr<traces::Trace>> traces;
+  std::vector<Recording> recordings;
+  Pace pace;
+  const Nanoseconds start = machine.now();
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const CalibrationRun& run = runs[r];
+    const Nanoseconds before = machine.now();
+    const auto left = static_cast<double>((options.time - (before - start)).count());
+    const double part = std::min(left, left * kMostParts / static_cast<double>(runs.size() - r));
+    const double operations = step_operations(run.job);
+    const double step_ns = pace.step_ns(operations);
+    if (left <= 0 || static_cast<double>(kLeastSteps) * step_ns > part) continue;
+    const auto steps =
+        step_ns > 0 ? std::clamp(static_cast<std::int64_t>(part / step_ns), kLeastSteps, kMostSteps)
+                    : kLeastSteps;
+    const double done = 1 - left / static_cast<double>(options.time.count());
+    if (options.on_run) options.on_run(static_cast<int>(100 * done), run.description);
+    auto trace = machine.record(run.job, steps);
+    if (!trace) return tl::unexpected(trace.error());
+    if (!*trace) continue;
+    pace.add(operations, steps, machine.now() - before);
+    traces.push_back(std::make_unique<traces::Trace>(std::move(**trace)));
+    recordings.push_back({run.description, traces.back().get()});
+  }
+  return fit(recordings);
+}
+
+}  // namespace foreshard::simulator

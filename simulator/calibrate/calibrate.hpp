@@ -1,0 +1,39 @@
+// Calibration: short training runs of this machine, chosen here and made by the caller, become a cost
+// table as any other recordings do (simulator/fit).
+//
+// Runs are made from the smallest model on. How long the next one will take is estimated from the
+// slowest of the last few by its operations; it gets the steps that fit into its part of what is left
+// of the time, and is left out where not even the fewest do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "models/base/error.hpp"
+#include "models/base/units.hpp"
+#include "simulator/calibrate/calibration_runs.hpp"
+#include "simulator/fit/fit.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::simulator {
+
+// How a machine is asked.
+struct CalibratedMachine {
+  // A recording of so many steps of the job; nothing where the machine's memory is too small for it.
+  std::function<Result<std::optional<traces::Trace>>(const Job& job, std::int64_t steps)> record;
+  std::function<Nanoseconds()> now;  // a clock that never goes back
+};
+
+struct CalibrationOptions {
+  CalibrationLimits limits;
+  Nanoseconds time{240'000'000'000};  // for the runs; what comes after takes seconds
+  // Before each run: how much of all is done (0 to 100), and what comes next.
+  std::function<void(int percent, const std::string& next)> on_run;
+};
+
+// Errors are those of `record`, which end it, and of `fit`.
+Result<FitResult> calibrate(const CalibratedMachine& machine, const CalibrationOptions& options);
+
+}  // namespace foreshard::simulator
