@@ -83,7 +83,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "models/plan", "models/program"}},
     {"gui/models/memory",
      {"gui/models/base", "simulator/predict", "profiler/analysis", "profiler/replay", "traces",
-      "traces/allocator", "traces/snapshot", "models/allocator", "models/program"}},
+      "traces/allocator", "traces/open", "traces/snapshot", "models/allocator", "models/program"}},
     {"gui/models/what_if",
      {"gui/models/base", "gui/models/session", "simulator/fit", "simulator/predict", "traces",
       "models/hardware", "models/lowering", "models/plan", "models/llama"}},

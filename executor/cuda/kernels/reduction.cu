@@ -28,21 +28,22 @@ struct Arithmetic<__nv_bfloat16> {
   }
 };
 
+// Elements that are read and written together.
 template <class T, int kCount>
-struct alignas(sizeof(T) * kCount) Pack {
+struct alignas(sizeof(T) * kCount) Batch {
   T at[kCount];
 };
 
-// n: in packs of kCount elements, one a thread.
+// n: in batches of kCount elements, one a thread.
 template <class T, int kCount>
 __global__ void reduce(std::int64_t n, Summands from, bool is_average, T* to) {
   using A = Arithmetic<T>;
-  using Elements = Pack<T, kCount>;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  Elements sum = static_cast<const Elements*>(from.at[0])[i];
+  using Values = Batch<T, kCount>;
+  Values sum = static_cast<const Values*>(from.at[0])[i];
   for (int k = 1; k < from.count; ++k) {
-    const Elements next = static_cast<const Elements*>(from.at[k])[i];
+    const Values next = static_cast<const Values*>(from.at[k])[i];
     for (int j = 0; j < kCount; ++j) {
       sum.at[j] = A::round(A::load(sum.at[j]) + A::load(next.at[j]));
     }
@@ -50,7 +51,7 @@ __global__ void reduce(std::int64_t n, Summands from, bool is_average, T* to) {
   for (int j = 0; is_average && j < kCount; ++j) {
     sum.at[j] = A::round(A::load(sum.at[j]) / static_cast<typename A::Sum>(from.count));
   }
-  reinterpret_cast<Elements*>(to)[i] = sum;
+  reinterpret_cast<Values*>(to)[i] = sum;
 }
 
 template <class T>
