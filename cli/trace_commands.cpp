@@ -1,5 +1,6 @@
 // foreshard inspect, export and fit: what is done with traces.
 #include <memory>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/common/open_trace.hpp"
@@ -93,17 +94,22 @@ const traces::AcceptedKinds& recordings_with_shapes() {
 class Fit : public Command {
  public:
   CommandText text() const override {
-    return {"fit",
-            "Training",
-            "fit a cost model to recordings of this machine",
-            "The cost file makes `foreshard predict --costs` answer for other plans and models on "
-            "the machine of the recordings.",
-            {"foreshard fit run1.fst run2.fst -o costs.json --report"}};
+    return {
+        "fit",
+        "Training",
+        "fit a cost model to recordings of this machine",
+        "The cost file makes `foreshard predict --costs` answer for other plans and models on "
+        "the machine of the recordings. With --with, that of `foreshard calibrate` or an earlier "
+        "one answers for what the recordings do not show.",
+        {"foreshard fit run1.fst run2.fst -o costs.json --report",
+         "foreshard fit run.fst --with calibrated.json -o costs.json"}};
   }
   void add_to(Options& options) override {
     options.inputs(
         "TRACE", traces_,
         {"TRACE", "recordings of one machine: traces (.fst) or PyTorch profiler recordings", true});
+    options.input("--with", with_,
+                  {"COSTS", "cost file of the same machine, for what the recordings do not show"});
     options.output("-o,--output", costs_, {"COSTS", "cost file to write (JSON)", true});
     options.flag("--report", report_, "print the fitted costs and their errors");
     options.quiet(is_quiet_);
@@ -112,7 +118,7 @@ class Fit : public Command {
 
  private:
   std::vector<std::string> traces_;
-  std::string costs_;
+  std::string with_, costs_;
   bool report_ = false, is_quiet_ = false;
 };
 
@@ -126,7 +132,13 @@ Result<int> Fit::run() {
     traces.push_back(std::make_unique<traces::Trace>(std::move(*trace)));
     recordings.push_back({path, traces.back().get()});
   }
-  const auto result = simulator::fit(recordings);
+  std::optional<simulator::KnownCosts> known;
+  if (!with_.empty()) {
+    auto table = simulator::load_cost_table(with_);
+    if (!table) return tl::unexpected(table.error());
+    known = {with_, std::move(*table)};
+  }
+  const auto result = simulator::fit(recordings, known ? &*known : nullptr);
   if (!result) return tl::unexpected(result.error());
   const auto readable = simulator::check_cost_table(result->table, costs_);
   if (!readable) return tl::unexpected(readable.error());

@@ -12,9 +12,9 @@ namespace {
 // Two steps that create state and touch memory for the first time, and two to take costs from.
 constexpr std::int64_t kLeastSteps = 4;
 constexpr std::int64_t kMostSteps = 12;
-// A run may take this many times its equal part of the time that is left, or larger models, which
-// come last and take longest, would have none.
-constexpr double kMostParts = 4;
+// Of the time that is left a run gets an equal part, or what the fewest steps take where that is not
+// more than this share of it. Later runs are of larger models, which take longer.
+constexpr double kMostOfTheRest = 0.5;
 
 // Nanoseconds of a step for each operation of its products, set-up included, as recent runs took.
 class Pace {
@@ -46,10 +46,10 @@ Result<FitResult> calibrate(const CalibratedMachine& machine, const CalibrationO
     const CalibrationRun& run = runs[r];
     const Nanoseconds before = machine.now();
     const auto left = static_cast<double>((options.time - (before - start)).count());
-    const double part = std::min(left, left * kMostParts / static_cast<double>(runs.size() - r));
     const double operations = step_operations(run.job);
     const double step_ns = pace.step_ns(operations);
-    if (left <= 0 || static_cast<double>(kLeastSteps) * step_ns > part) continue;
+    if (left <= 0 || static_cast<double>(kLeastSteps) * step_ns > kMostOfTheRest * left) continue;
+    const double part = left / static_cast<double>(runs.size() - r);
     const auto steps =
         step_ns > 0 ? std::clamp(static_cast<std::int64_t>(part / step_ns), kLeastSteps, kMostSteps)
                     : kLeastSteps;

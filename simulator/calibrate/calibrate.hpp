@@ -3,7 +3,7 @@
 //
 // Runs are made from the smallest model on. How long the next one will take is estimated from the
 // slowest of the last few by its operations; it gets the steps that fit into its part of what is left
-// of the time, and is left out where not even the fewest do.
+// of the time, and is left out where even the fewest would take too much of it.
 #pragma once
 
 #include <cstdint>

@@ -30,27 +30,45 @@ struct Batch {
 };
 constexpr std::array<Batch, 5> kBatches{{{2, 256}, {3, 128}, {1, 320}, {4, 192}, {1, 448}}};
 
+// What a run does besides or instead of the usual.
 struct Feature {
   const char* description;
-  void (*apply)(Plan& plan);
+  void (*apply)(LlamaConfig& model, Plan& plan, int ranks);
 };
+constexpr int kTwoGroups = 4;  // ranks that divide into two groups of more than one
 const std::array<Feature, 7> kFeatures{{
-    {"", [](Plan&) {}},
-    {", checkpointed in one unit",
-     [](Plan& plan) {
+    {"", [](LlamaConfig&, Plan&, int) {}},
+    {", one unit, checkpointed",
+     [](LlamaConfig&, Plan& plan, int) {
        plan.wrap.policy = WrapPolicy::none;
        plan.checkpointing.mode = CheckpointMode::full;
      }},
-    {", optimizer on the host", [](Plan& plan) { plan.offload.optimizer = true; }},
-    {", not resharded",
-     [](Plan& plan) {
+    {", optimizer and activations on the host",
+     [](LlamaConfig&, Plan& plan, int) {
+       plan.offload.optimizer = plan.offload.activations = true;
+     }},
+    {", biases, not resharded",
+     [](LlamaConfig& model, Plan& plan, int) {
+       model.attention_bias = true;
        plan.sharding.reshard_after_forward.kind = ReshardAfterForward::Kind::no;
        plan.batch.accumulation = 2;
      }},
-    {", parameters on the host", [](Plan& plan) { plan.offload.parameters = true; }},
-    {", every 2nd block checkpointed",
-     [](Plan& plan) { plan.checkpointing.mode = CheckpointMode::every; }},
-    {", activations on the host", [](Plan& plan) { plan.offload.activations = true; }},
+    {", sharded by columns",
+     [](LlamaConfig&, Plan& plan, int ranks) {
+       plan.sharding.shard_dim = 1;
+       if (ranks < kTwoGroups) return;
+       plan.sharding.reshard_after_forward = {ReshardAfterForward::Kind::group, ranks / 2};
+     }},
+    {", bf16 gradients, SGD",
+     [](LlamaConfig&, Plan& plan, int ranks) {
+       plan.precision.reduce.reset();
+       plan.optimizer.name = OptimizerName::sgd;
+       if (ranks < kTwoGroups) return;
+       plan.sharding.strategy = Strategy::hybrid_shard;
+       plan.sharding.shard_group = ranks / 2;
+     }},
+    {", parameters on the host",
+     [](LlamaConfig&, Plan& plan, int) { plan.offload.parameters = true; }},
 }};
 
 constexpr std::int64_t kLongerOnGpus = 8;
@@ -69,8 +87,9 @@ std::vector<CalibrationRun> calibration_runs(const CalibrationLimits& limits) {
         plan.batch.sequence =
             batch.sequence * (limits.device.kind == DeviceKind::cuda ? kLongerOnGpus : 1);
         plan.precision.param = type;
-        feature.apply(plan);
-        auto job = make_job(model_of(width), plan, "calibration", ranks, 0, nullptr, limits.device);
+        LlamaConfig model = model_of(width);
+        feature.apply(model, plan, ranks);
+        auto job = make_job(model, plan, "calibration", ranks, 0, nullptr, limits.device);
         if (!job) throw std::logic_error(job.error().text());
         runs.push_back({std::move(*job), "width " + std::to_string(width) + ", " +
                                              plural(ranks, "rank") + ", " +

@@ -67,18 +67,19 @@ std::vector<const RunSamples*> samples_of_all(const Runs& runs) {
   return samples;
 }
 
-CostTable tables(const Runs& runs, const Speeds& speeds, Factors factors) {
+CostTable tables(const Runs& runs, const Speeds& speeds, Factors factors, const CostTable* known) {
   std::map<const RunSamples*, double> slow_down;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const double factor = factors.try_emplace(kind_of(*runs[r]), 1.0).first->second;
     slow_down[&runs[r]->samples] = factor * speeds.slowness[r];
   }
-  CostTable table =
-      fit_tables(samples_of_all(runs), [&](const RunSamples& run) { return slow_down.at(&run); });
+  CostTable table = fit_tables(
+      samples_of_all(runs), [&](const RunSamples& run) { return slow_down.at(&run); }, known);
   for (const auto& [kind, factor] : factors) {
     table.crowding.push_back({kind.first, kind.second, factor, 1});
   }
-  table.slowness_spread = speeds.spread;
+  const bool shows_speed = speeds.degrees > 0 || known == nullptr;
+  table.slowness_spread = shows_speed ? speeds.spread : known->slowness_spread;
   return table;
 }
 
@@ -170,16 +171,18 @@ void warn_of_missing_time(const CostTable& table, std::vector<std::string>& warn
   }
 }
 
-CostTable fit_runs(const Runs& runs, const Speeds& speeds) {
-  if (runs.front()->samples.is_accelerator) return tables(runs, speeds, {});
-  const Factors factors = crowding_of_tasks(runs, speeds, tables(runs, speeds, {}));
-  CostTable table = tables(runs, speeds, factors);
+CostTable fit_runs(const Runs& runs, const Speeds& speeds, const CostTable* known) {
+  if (runs.front()->samples.is_accelerator) return tables(runs, speeds, {}, known);
+  const Factors factors = crowding_of_tasks(runs, speeds, tables(runs, speeds, {}, known));
+  CostTable table = tables(runs, speeds, factors, known);
   add_missing_time(runs, speeds, table);
+  if (known != nullptr) add_crowding(*known, table);
   return table;
 }
 
 // One recording as all others predict it, at the mean speed of all.
-void hold_out(const Runs& runs, const Speeds& speeds, std::size_t left_out, Calibration& result) {
+void hold_out(const Runs& runs, const Speeds& speeds, const CostTable* known, std::size_t left_out,
+              Calibration& result) {
   Runs others;
   double log_slowness = 0, alike = 0;  // of the others, at the speed of all
   for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -189,7 +192,7 @@ void hold_out(const Runs& runs, const Speeds& speeds, std::size_t left_out, Cali
     log_slowness += std::log(speeds.slowness[r]);
     alike += 1;
   }
-  const CostTable table = fit_runs(others, speeds_of(samples_of_all(others)));
+  const CostTable table = fit_runs(others, speeds_of(samples_of_all(others)), known);
   const Prediction prediction = replay(*runs[left_out], table);
   const auto predicted = static_cast<double>(prediction.step_time.count());
   if (predicted <= 0) return;
@@ -256,16 +259,19 @@ std::uint64_t content_of(const traces::Trace& trace) {
 }
 
 // Each recording once: given again, it would predict itself, and the band would be too narrow.
-Runs different(const std::vector<Run>& all, std::vector<std::string>& warnings) {
+Runs different(const std::vector<Run>& all, const KnownCosts* known,
+               std::vector<std::string>& warnings) {
   Runs runs;
-  std::map<std::uint64_t, const Run*> known;
+  std::map<std::uint64_t, const Run*> seen;
   for (const Run& run : all) {
-    const auto [first, is_new] = known.try_emplace(run.content, &run);
-    if (is_new) {
-      runs.push_back(&run);
-    } else {
+    const auto [first, is_new] = seen.try_emplace(run.content, &run);
+    if (!is_new) {
       warnings.push_back(run.samples.file + ": is the same recording as " +
                          first->second->samples.file + " and was left out");
+    } else if (known != nullptr && contains(*known, run.samples)) {
+      warnings.push_back(run.samples.file + ": is part of " + known->file + " and was left out");
+    } else {
+      runs.push_back(&run);
     }
   }
   return runs;
@@ -273,7 +279,7 @@ Runs different(const std::vector<Run>& all, std::vector<std::string>& warnings) 
 
 }  // namespace
 
-Result<FitResult> fit(const std::vector<Recording>& recordings) {
+Result<FitResult> fit(const std::vector<Recording>& recordings, const KnownCosts* known) {
   std::vector<Run> all;
   for (const Recording& recording : recordings) {
     auto samples = samples_of(*recording.trace, recording.file);
@@ -285,9 +291,18 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
   }
   if (const auto ok = check(all); !ok) return tl::unexpected<Error>(ok.error());
   FitResult result;
-  const Runs runs = different(all, result.warnings);
+  const CostTable* table = known == nullptr ? nullptr : &known->table;
+  if (known != nullptr) {
+    if (auto ok = check_machine(*known, all.front().samples); !ok) {
+      return tl::unexpected<Error>(ok.error());
+    }
+  }
+  const Runs runs = different(all, known, result.warnings);
+  if (runs.empty()) {
+    return fail(known->file, "", "has all of these recordings; expected one that it lacks");
+  }
   const Speeds speeds = speeds_of(samples_of_all(runs));
-  result.table = fit_runs(runs, speeds);
+  result.table = fit_runs(runs, speeds, table);
   warn_of_missing_time(result.table, result.warnings);
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const Run& run = *runs[r];
@@ -310,13 +325,17 @@ Result<FitResult> fit(const std::vector<Recording>& recordings) {
     }
     if (is_comparable(run)) {
       c.fitted_ns = replay(run, result.table).step_time.count();
-      if (runs.size() > 1) hold_out(runs, speeds, r, c);
+      if (runs.size() > 1) hold_out(runs, speeds, table, r, c);
     } else {
       result.warnings.push_back(samples.file +
                                 ": could not be simulated, so it is not used to estimate "
                                 "the error of predictions");
     }
     result.table.calibration.push_back(c);
+  }
+  if (known != nullptr) {
+    const auto& earlier = known->table.calibration;
+    result.table.calibration.insert(result.table.calibration.end(), earlier.begin(), earlier.end());
   }
   if (result.table.impossible_keys > 0) {
     result.warnings.push_back(std::to_string(result.table.impossible_keys) +

@@ -19,7 +19,8 @@
 //
 // What recording itself cost a run is taken out of its step first. Only cost keys are needed for 1 to
 // 4; recordings without model and plan, or of only some of their ranks, take no part in 5 and 6. A
-// recording that is given twice counts once.
+// recording that is given twice counts once. Beside recordings an earlier cost file may be given: it
+// takes part in 3 to 6 with what the recordings do not show (known_costs.hpp).
 #pragma once
 
 #include <string>
@@ -27,6 +28,7 @@
 
 #include "models/base/error.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/fit/known_costs.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::simulator {
@@ -41,9 +43,9 @@ struct FitResult {
   std::vector<std::string> warnings;
 };
 
-// Errors: no recording, a prediction, metadata that no run has, recordings of different machines, or
-// nothing with a cost key in them.
-Result<FitResult> fit(const std::vector<Recording>& recordings);
+// Errors: no recording, or none that `known` was not fitted to; a prediction, metadata that no run
+// has, recordings or `known` costs of different machines, or nothing with a cost key in them.
+Result<FitResult> fit(const std::vector<Recording>& recordings, const KnownCosts* known = nullptr);
 
 // What was fitted, how well, and how far predictions of runs that were left out are off.
 std::string fit_report(const CostTable& table);

@@ -9,6 +9,7 @@
 #include "models/hardware/device_names.hpp"
 #include "simulator/costs/data_sheet.hpp"
 #include "simulator/fit/fit_operators.hpp"
+#include "simulator/fit/known_costs.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -119,7 +120,8 @@ double fit_memory_bandwidth(const std::vector<const RunSamples*>& runs) {
 }
 
 CostTable fit_tables(const std::vector<const RunSamples*>& runs,
-                     const std::function<double(const RunSamples&)>& slow_down) {
+                     const std::function<double(const RunSamples&)>& slow_down,
+                     const CostTable* known) {
   CostTable table;
   std::set<int> threads;
   for (const RunSamples* run : runs) {
@@ -133,7 +135,9 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
     part = machine_reported_as(table.machine_name).value_or(fastest_machine());
   }
   const Machine* bound = part ? &*part : nullptr;
-  table.memory_bytes_per_ns = fit_memory_bandwidth(runs);
+  // The limit that the known costs were freed from is that of all.
+  table.memory_bytes_per_ns =
+      known != nullptr ? known->memory_bytes_per_ns : fit_memory_bandwidth(runs);
   for (const int count : threads) {
     ThreadCountCosts regime;
     regime.threads = count;
@@ -166,6 +170,7 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
     fit_host(same, regime);
     table.regimes.push_back(std::move(regime));
   }
+  if (known != nullptr) add_measured(*known, table);
   fit_operators(table.regimes, bound);
   return table;
 }

@@ -225,6 +225,15 @@ INSTANTIATE_TEST_SUITE_P(
         ArgumentCase{"CompareNoTraces", {"compare", "words.txt", "words.txt"}, "words.txt"},
         ArgumentCase{"FitNoTrace", {"fit", "words.txt", "-o", "costs.json"}, "words.txt"},
         ArgumentCase{"FitNothing", {"fit", "-o", "costs.json"}, ""},
+        ArgumentCase{"CalibrateNothing", {"calibrate"}, "output"},
+        ArgumentCase{"CalibrateNowhere", {"calibrate", "-o", "none/costs.json"}, "none"},
+        ArgumentCase{
+            "CalibrateAbacus", {"calibrate", "-o", "costs.json", "--device", "abacus"}, "abacus"},
+        ArgumentCase{"CalibrateNoTime",
+                     {"calibrate", "-o", "costs.json", "--time-limit", "0"},
+                     "time-limit"},
+        ArgumentCase{
+            "CalibrateNoRanks", {"calibrate", "-o", "costs.json", "--ranks", "0"}, "ranks"},
         ArgumentCase{"ExportNoTrace", {"export", "words.txt", "--perfetto", "o.json"}, "words.txt"},
         ArgumentCase{"ProgramOfNoRank", job("program", 2, {"--rank", "2"}), "rank"}),
     kCaseName);

@@ -8,7 +8,7 @@
 #include "models/sharding/job.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/fit/fit.hpp"
-#include "simulator/predict/prediction.hpp"
+#include "tests/simulator/known_machine.hpp"
 #include "tests/small_llama.hpp"
 
 namespace foreshard::simulator {
@@ -72,19 +72,11 @@ const CostTable& true_costs() {
 
 constexpr std::int64_t kSteps = 5;
 Prediction predicted(const Made& made, const CostTable& costs) {
-  PredictionOptions options;
-  options.steps = kSteps;
-  options.costs = &costs;
-  options.keeps_memory_records = true;
-  return predict(job_of(made), options);
+  return predicted_on(costs, job_of(made), kSteps);
 }
 
 Trace recording(const Made& made, unsigned seed = 1) {
-  Trace trace = to_trace(job_of(made), predicted(made, true_costs()), "made up");
-  trace.metadata["predicted"] = "0";
-  trace.metadata["cpu_model"] = "made up";
-  trace.metadata["cores"] = std::to_string(kCores);
-  trace.metadata["threads_per_rank"] = std::to_string(threads_per_rank(kCores, made.ranks));
+  Trace trace = recorded_on(true_costs(), job_of(made), kSteps);
   std::mt19937 random(seed);
   std::normal_distribution<double> noise(1, made.noise);
   const auto stretch = [&](std::int64_t& ns) {
@@ -269,6 +261,56 @@ TEST(FitOfRuns, StepsThatTheirTasksDoNotExplainAreAWarning) {
     EXPECT_TRUE(warnings[0].ends_with(words)) << warnings[0];
     EXPECT_NE(report.find("whole steps"), std::string::npos);
   }
+}
+
+// Costs of two recordings on a machine that was 1.2 times as slow, with an operator that new ones lack.
+KnownCosts slower_costs() {
+  KnownCosts known{"known.json",
+                   fit_of({{.slowness = 1.2}, {.sequence = 96, .slowness = 1.2}}).table};
+  known.table.regimes.at(0)
+      .measured[{Operator::sgd, DType::fp32, DType::fp32, DType::fp32, {999}}] = {12'000, 5};
+  return known;
+}
+
+TEST(FitWithKnownCosts, RecordingsComeFirstAndTheRestIsAtTheirSpeed) {
+  const KnownCosts known = slower_costs();
+  const Trace trace = recording({.sequence = 64}, 7);
+  const auto alone = fit({{"a.fst", &trace}}), merged = fit({{"a.fst", &trace}}, &known);
+  ASSERT_TRUE(alone && merged);
+  const ThreadCountCosts& regime = merged->table.regimes.at(0);
+  for (const auto& [key, cost] : alone->table.regimes.at(0).measured) {
+    EXPECT_NEAR(regime.measured.at(key).ns / cost.ns, 1, 0.02) << text(key);
+    EXPECT_EQ(regime.measured.at(key).count, cost.count) << text(key);
+  }
+  EXPECT_GT(regime.measured.size(), alone->table.regimes.at(0).measured.size() + 10);
+  const CostKey only_known{Operator::sgd, DType::fp32, DType::fp32, DType::fp32, {999}};
+  EXPECT_NEAR(regime.measured.at(only_known).ns, 10'000, 300);
+  EXPECT_EQ(merged->table.calibration.size(), 3U);
+  EXPECT_NEAR(predicted_over_true(merged->table, {.sequence = 80}), 1, 0.03);
+}
+
+TEST(FitWithKnownCosts, ThreadsThatRecordingsLackAreTheFiles) {
+  const KnownCosts known = slower_costs();
+  const Trace trace = recording({.ranks = 5}, 7);
+  const auto merged = fit({{"a.fst", &trace}}, &known);
+  ASSERT_TRUE(merged);
+  ASSERT_EQ(merged->table.regimes.size(), 2U);
+  EXPECT_EQ(merged->table.crowding.size(), 2U);
+  EXPECT_NEAR(predicted_over_true(merged->table, {.sequence = 80}), 1.2, 0.04);
+}
+
+TEST(FitWithKnownCosts, RefusesOtherMachinesAndLeavesOutWhatTheFileHas) {
+  KnownCosts known = slower_costs();
+  const Trace old = recording({.slowness = 1.2}, 1);
+  const auto nothing_new = fit({{"old.fst", &old}}, &known);
+  ASSERT_FALSE(nothing_new);
+  EXPECT_EQ(nothing_new.error().text(),
+            "known.json: has all of these recordings; expected one that it lacks");
+  known.table.machine_name = "another";
+  const auto other = fit({{"old.fst", &old}}, &known);
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().text().find("known.json: machine.name: holds costs of another machine"),
+            std::string::npos);
 }
 
 TEST(FitOfRuns, CrowdingOfOtherThreadsIsKeptApart) {

@@ -1,0 +1,224 @@
+// Machines whose operators take times by known formulas, and clocks that only their steps move on.
+#include "simulator/calibrate/calibrate.hpp"
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "models/lowering/lower.hpp"
+#include "simulator/costs/key_facts.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "tests/property/random_job.hpp"
+#include "tests/simulator/known_machine.hpp"
+#include "tests/small_llama.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+constexpr int kCores = 8, kMostRanks = 4;  // each thread has a core
+
+// Every operator takes overhead + max(operations x a, bytes x b) with random coefficients of its own,
+// every collective base + bytes x c; other types and numbers of threads take so many times as long.
+CostTable random_machine(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto between = [&](double least, double most) {
+    return std::exp(std::uniform_real_distribution(std::log(least), std::log(most))(random));
+  };
+  const FitRange everywhere{99, 99, 1, 1e18, 0, 1e9, 1e18};
+  CostTable table;
+  table.machine_name = "made up";
+  table.cores = kCores;
+  for (const int threads : {2, 4, 8}) {
+    ThreadCountCosts& regime = table.regimes.emplace_back();
+    regime.threads = threads;
+    regime.host.issue_ns.fill(std::llround(between(50, 500)));
+    regime.host.launch_latency_ns = regime.host.event_latency_ns = 5000;
+    regime.host.wait_latency_ns = 5000;
+  }
+  const double flops_per_ns = between(5, 100);
+  for (int op = 0; op < static_cast<int>(Operator::kCount); ++op) {
+    const auto which = static_cast<Operator>(op);
+    const double overhead = between(500, 10'000), ns_per_byte = between(0.02, 0.2);
+    const double ns_per_flop = is_arithmetic(which) ? between(0.7, 1.5) / flops_per_ns : 0;
+    for (ThreadCountCosts& regime : table.regimes) {
+      for (const DType type : {DType::fp32, DType::bf16, DType::fp64, DType::int32}) {
+        const double longer = between(0.3, 1);
+        if (is_collective(which)) {
+          for (const std::int64_t group : {2, 4}) {
+            regime.collectives.push_back({which, type, group, 1, 10 * longer * overhead, 0,
+                                          longer * ns_per_byte, 0, everywhere});
+          }
+          continue;
+        }
+        for (const bool on_host : {false, true}) {
+          regime.operators.push_back({which, type, on_host, longer * overhead, longer * ns_per_flop,
+                                      longer * ns_per_byte, 0, everywhere});
+        }
+      }
+    }
+  }
+  return table;
+}
+
+// Records what the machine would, and tells the time by the sum of the steps.
+class FakeMachine {
+ public:
+  explicit FakeMachine(CostTable costs) : costs_(std::move(costs)) {}
+
+  CalibratedMachine asked() {
+    return {[this](const Job& job, std::int64_t steps) { return record(job, steps); },
+            [this] { return now_; }};
+  }
+
+  std::int64_t widest = INT64_MAX;  // that memory is enough for
+  std::vector<Job> recorded;
+  std::int64_t fewest_steps = INT64_MAX;
+
+ private:
+  Result<std::optional<traces::Trace>> record(const Job& job, std::int64_t steps) {
+    if (job.model.hidden > widest) return std::nullopt;
+    recorded.push_back(job);
+    fewest_steps = std::min(fewest_steps, steps);
+    traces::Trace trace = recorded_on(costs_, job, steps);
+    add_processor_times(trace, job.ranks);
+    std::int64_t end = 0;
+    for (const traces::Step& step : trace.steps) end = std::max(end, step.end_ns);
+    now_ += Nanoseconds(end);
+    return trace;
+  }
+
+  // What tasks take alone, however many shared the cores.
+  void add_processor_times(traces::Trace& trace, int ranks) const {
+    const auto costs = table_costs(costs_, ranks, 0, nullptr);
+    trace.events.update_all([&](traces::Event& event) {
+      const bool on_host = event.kind == traces::EventKind::host_compute;
+      CostKey key;
+      if (!is_device_work(event.kind) && !on_host) return;
+      if (!parse_cost_key(trace.strings[event.cost_key], key)) return;
+      event.cpu_ns = std::llround(costs->estimate(key, {on_host, 1}).ns);
+    });
+  }
+
+  const CostTable costs_;
+  Nanoseconds now_{1'000'000};
+};
+
+CalibrationOptions within(double seconds) {
+  CalibrationOptions options;
+  options.limits.ranks = kMostRanks;
+  options.time = Nanoseconds(std::llround(seconds * 1e9));
+  return options;
+}
+
+Job job_of(const tests::Sizes& sizes, DType type, int ranks) {
+  Plan plan;
+  plan.batch.micro_batch = 2;
+  plan.batch.sequence = 224;
+  plan.precision.param = type;
+  auto job = make_job(tests::small_llama(sizes), plan, "test", ranks);
+  EXPECT_TRUE(job);
+  return *job;
+}
+
+class RandomMachines : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomMachines, testing::Range(1U, 4U));
+
+TEST_P(RandomMachines, AreFoundAgain) {
+  const CostTable truth = random_machine(GetParam());
+  FakeMachine machine(truth);
+  const auto found = calibrate(machine.asked(), within(120));
+  ASSERT_TRUE(found) << found.error().text();
+  const CostTable& table = found->table;
+
+  int compared = 0;
+  for (const ThreadCountCosts& regime : table.regimes) {
+    for (const OperatorFit& fit : regime.operators) {
+      const CostKey key{fit.op, fit.dtype, fit.dtype, fit.dtype, {}};
+      const OperatorFit* made = truth.regime(regime.threads)->fit_of(key, fit.on_host);
+      ASSERT_NE(made, nullptr);
+      if (fit.range.sizes < 4) continue;
+      ++compared;
+      SCOPED_TRACE(std::string(name(fit.op)) + " " + std::string(name(fit.dtype)));
+      const double rate = is_arithmetic(fit.op) ? fit.ns_per_flop / made->ns_per_flop
+                                                : fit.ns_per_byte / made->ns_per_byte;
+      EXPECT_NEAR(rate, 1, 0.1) << fit.overhead_ns << " of " << made->overhead_ns;
+    }
+    for (const CollectiveFit& fit : regime.collectives) {
+      if (fit.range.sizes < 4) continue;
+      for (const CollectiveFit& made : truth.regime(regime.threads)->collectives) {
+        if (std::tie(made.op, made.dtype, made.group) != std::tie(fit.op, fit.dtype, fit.group))
+          continue;
+        ++compared;
+        EXPECT_NEAR(fit.ns_per_byte / made.ns_per_byte, 1, 0.1) << name(fit.op);
+      }
+    }
+  }
+  EXPECT_GT(compared, 50);
+
+  for (const int ranks : {1, 2, 4}) {
+    for (const DType type : {DType::fp32, DType::bf16}) {
+      const Job job = job_of({640, 1792, 3, 10, 2, 9000}, type, ranks);
+      const auto step_ns = [&](const CostTable& costs) {
+        return static_cast<double>(predicted_on(costs, job, 3).step_time.count());
+      };
+      EXPECT_NEAR(step_ns(table) / step_ns(truth), 1, 0.05) << ranks << name(type);
+    }
+  }
+}
+
+TEST(Calibrate, EndsInTimeAndUsesIt) {
+  for (const double seconds : {5.0, 60.0}) {
+    FakeMachine machine(random_machine(1));
+    const auto asked = machine.asked();
+    const Nanoseconds start = asked.now();
+    ASSERT_TRUE(calibrate(asked, within(seconds)));
+    const double took = static_cast<double>((asked.now() - start).count()) / 1e9;
+    EXPECT_LT(took, 1.1 * seconds);
+    EXPECT_GT(took, 0.4 * seconds);
+    EXPECT_GE(machine.fewest_steps, 4);
+  }
+}
+
+TEST(Calibrate, ModelsThatDoNotFitAreLeftOut) {
+  FakeMachine machine(random_machine(2));
+  machine.widest = 512;
+  ASSERT_TRUE(calibrate(machine.asked(), within(600)));
+  EXPECT_EQ(machine.recorded.size(), 2U * 3 * 2);  // widths, numbers of ranks, types
+}
+
+TEST(Calibrate, EndsWithTheErrorOfARun) {
+  CalibratedMachine machine;
+  machine.now = [] { return Nanoseconds(0); };
+  machine.record = [](const Job&, std::int64_t) -> Result<std::optional<traces::Trace>> {
+    return fail("", "", "out of paper");
+  };
+  const auto result = calibrate(machine, within(1));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "out of paper");
+}
+
+std::set<Operator> operators_of(const Job& job) {
+  std::set<Operator> operators;
+  for (const CostKey& key : lower(job, 0).cost_keys) operators.insert(key.op);
+  return operators;
+}
+
+TEST(CalibrationRuns, HaveEveryOperatorThatPlansHave) {
+  std::set<Operator> known;
+  for (const CalibrationRun& run : calibration_runs({kMostRanks, {}})) {
+    if (run.job.model.hidden <= 512) known.merge(operators_of(run.job));
+  }
+  tests::JobDrawer drawer(1);
+  for (int draw = 0; draw < 300; ++draw) {
+    const Job job = drawer.draw();
+    for (const Operator op : operators_of(job)) {
+      EXPECT_TRUE(known.count(op)) << name(op);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::simulator
