@@ -9,8 +9,8 @@
 
 namespace foreshard::executor {
 
-// Radians per token of pair `pair` of a head, in fp32 as Hugging Face computes it. llama3 scaling leaves
-// short wavelengths alone, divides long ones by `factor`, and blends between.
+// Radians per token of pair `pair` of a head, in fp32 as Hugging Face computes it. llama3 scaling
+// leaves short wavelengths alone, divides long ones by `factor`, and blends between.
 inline float rope_frequency(std::int64_t pair, std::int64_t head_dim,
                             const KernelScalars& scalars) {
   const float exponent = static_cast<float>(2 * pair) / static_cast<float>(head_dim);

@@ -1,5 +1,5 @@
-// The kernels of CUDA under test, through the device: operands lie in its memory, between guards, at
-// multiples of 256 bytes or at the worst alignment that their elements may have.
+// The kernels of CUDA under test, through the device: operands lie in its memory, between guards,
+// at multiples of 256 bytes or at the worst alignment that their elements may have.
 #include <algorithm>
 
 #include "executor/cuda/cuda_device.hpp"
@@ -115,7 +115,8 @@ std::vector<Tensor> run(const Launch& launch, int threads) {
   return device.run(launch);
 }
 
-// As the host's runtime describes it, with as small a workspace as the CPU's, which tests fill often.
+// As the host's runtime describes it, with as small a workspace as the CPU's, which tests fill
+// often.
 DeviceTraits tested_device() {
   DeviceTraits traits = cuda_device(90, 132);
   traits.matmul_workspace = DeviceTraits{}.matmul_workspace;

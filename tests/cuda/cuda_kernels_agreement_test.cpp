@@ -1,6 +1,6 @@
-// Kernels of CUDA against those of the CPU, at sizes that take several blocks, tiles and batches. Bits are
-// equal where both do the same arithmetic: the CPU's plain inner loops and the emulation neither fuse
-// multiplication and addition.
+// Kernels of CUDA against those of the CPU, at sizes that take several blocks, tiles and batches.
+// Bits are equal where both do the same arithmetic: the CPU's plain inner loops and the emulation
+// neither fuse multiplication and addition.
 #include "tests/executor/cpu/kernel_fixture.hpp"
 #include "tests/executor/cpu/kernels_in_use.hpp"
 #include "tests/executor/cpu/run_on_cpu.hpp"
@@ -168,7 +168,8 @@ TEST_P(CudaKernels, NormOfALongGradient) {
   EXPECT_EQ(run(norm)[0].at(0), squares);
 }
 
-// Sums in another order than the CPU's: 16 rows of each range, or rows wider than a block's registers.
+// Sums in another order than the CPU's: 16 rows of each range, or rows wider than a block's
+// registers.
 TEST_P(CudaKernels, NormsOfManyRowsAndWideOnes) {
   constexpr DType kType = DType::fp32;
   for (const auto& [T, D] : {std::pair{2111L, 20L}, {300L, 264L}, {133L, 18001L}}) {

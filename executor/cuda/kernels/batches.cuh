@@ -1,6 +1,6 @@
-// One kernel over many arrays, such as the shards of a unit: descriptions of up to kMost of them are among
-// the kernel's arguments, by value, and each block works on a part of one. A description is a struct with
-// `elements`, the array's length.
+// One kernel over many arrays, such as the shards of a unit: descriptions of up to kMost of them
+// are among the kernel's arguments, by value, and each block works on a part of one. A description
+// is a struct with `elements`, the array's length.
 #pragma once
 
 #include "executor/cuda/kernels/launch.cuh"

@@ -1,8 +1,8 @@
-// Elements in memory and in registers. A thread takes kEach neighbours at a time, in accesses of 16 bytes
-// where their address allows it; computing is in fp32.
+// Elements in memory and in registers. A thread takes kEach neighbours at a time, in accesses of 16
+// bytes where their address allows it; computing is in fp32.
 //
-// `count` is how many elements there are from the pointer on, which may be fewer than kEach, or none: those
-// beyond are read as zero and not written.
+// `count` is how many elements there are from the pointer on, which may be fewer than kEach, or
+// none: those beyond are read as zero and not written.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // Token embedding: rows looked up, and their gradients added up.
 //
-// The gradient brings equal tokens together by sorting their positions, so that each row of the weight is
-// summed by one block in the order of positions, in fp32, and rounded once. A scan without a sort would
-// compare every token with every other: of 131072 tokens that reads 32 times what the gradient of rows of
-// 4096 in bf16 does. The positions lie twice in the scratch, 4 T bytes each, for a merge sort: tiles of kTile are
-// sorted in shared memory, then runs are merged from one half to the other, where every element finds its
-// place by itself.
+// The gradient brings equal tokens together by sorting their positions, so that each row of the
+// weight is summed by one block in the order of positions, in fp32, and rounded once. A scan
+// without a sort would compare every token with every other: of 131072 tokens that reads 32 times
+// what the gradient of rows of 4096 in bf16 does. The positions lie twice in the scratch, 4 T bytes
+// each, for a merge sort: tiles of kTile are sorted in shared memory, then runs are merged from one
+// half to the other, where every element finds its place by itself.
 #include <utility>
 
 #include "executor/cuda/kernels/launch.cuh"
@@ -25,8 +25,9 @@ __global__ void embedding(std::int64_t width, const T* weight, const std::int32_
 
 constexpr int kTile = 2048;
 
-// Positions of each tile in the order of their tokens, equal ones in their own order: a bitonic sort
-// whose comparators all point the same way, as the first step of every merge mirrors its second half.
+// Positions of each tile in the order of their tokens, equal ones in their own order: a bitonic
+// sort whose comparators all point the same way, as the first step of every merge mirrors its
+// second half.
 __global__ void __launch_bounds__(kTile / 2)
     sort_tiles(std::int64_t tokens, const std::int32_t* token, std::int32_t* positions) {
   __shared__ unsigned long long keys[kTile];

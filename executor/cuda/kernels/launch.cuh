@@ -40,7 +40,8 @@ T* output(const CudaLaunch& a, std::size_t i) {
   return reinterpret_cast<T*>(a.writes[i].data());
 }
 
-// Calls with a value of the element type: with_type(DType::bf16, [](auto x) { using T = decltype(x); }).
+// Calls with a value of the element type: with_type(DType::bf16, [](auto x) { using T =
+// decltype(x); }).
 template <class Callable>
 void with_type(DType type, Callable callable) {
   if (type == DType::bf16) {

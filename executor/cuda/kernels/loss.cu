@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kRowThreads = 512;
 
-// e^x. For bf16 by the hardware's instruction, whose relative error grows with |x| to 1e-5 where the result
-// no longer counts: the precise function would take longer than reading the logits does.
+// e^x. For bf16 by the hardware's instruction, whose relative error grows with |x| to 1e-5 where
+// the result no longer counts: the precise function would take longer than reading the logits does.
 template <class T>
 __device__ float exponential(float x) {
   if constexpr (std::is_same_v<T, float>) {
@@ -20,9 +20,9 @@ __device__ float exponential(float x) {
   }
 }
 
-// lse = largest + log(sum of exp(x - largest)), a block for each row, which is read once: every thread keeps
-// the largest it has seen, and its sum relative to that. A NaN is never the largest, but makes the
-// sum NaN. The largest is finite at first, so that a row of -inf alone has the sum 0.
+// lse = largest + log(sum of exp(x - largest)), a block for each row, which is read once: every
+// thread keeps the largest it has seen, and its sum relative to that. A NaN is never the largest,
+// but makes the sum NaN. The largest is finite at first, so that a row of -inf alone has the sum 0.
 template <class T>
 __global__ void __launch_bounds__(kRowThreads)
     log_sum_exp(std::int64_t width, const T* logits, float* lse) {

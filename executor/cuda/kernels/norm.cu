@@ -26,12 +26,12 @@ __global__ void rms_norm(std::int64_t width, float eps, const T* x, const T* w, 
   }
 }
 
-// With h = x * rstd and g = dy * w: dx = rstd * (g - h * mean(g * h)), dw = sum over rows of dy * h,
-// where h is rounded as the forward rounded it.
+// With h = x * rstd and g = dy * w: dx = rstd * (g - h * mean(g * h)), dw = sum over rows of dy *
+// h, where h is rounded as the forward rounded it.
 //
-// A block for each range of rows, of as many groups of threads as it has room for: each takes a row of its
-// own, and keeps its share of the weight's gradient in registers, for kPacks * kEach columns a
-// thread. Rows that are wider are gone through once for each such span of columns.
+// A block for each range of rows, of as many groups of threads as it has room for: each takes a row
+// of its own, and keeps its share of the weight's gradient in registers, for kPacks * kEach columns
+// a thread. Rows that are wider are gone through once for each such span of columns.
 constexpr int kPacks = 4, kRangeThreads = 512;
 
 template <class T>
@@ -110,8 +110,8 @@ void run_rms_norm(const CudaLaunch& a) {
   });
 }
 
-// The weight's gradient is summed over fixed ranges of rows, as many as the scratch has room for, then
-// over the ranges.
+// The weight's gradient is summed over fixed ranges of rows, as many as the scratch has room for,
+// then over the ranges.
 void run_rms_norm_backward(const CudaLaunch& a) {
   const std::int64_t rows = a.key.dims[0], width = a.key.dims[1];
   const bool accumulate = a.key.dims[2] != 0;

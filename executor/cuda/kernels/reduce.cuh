@@ -8,8 +8,8 @@ namespace foreshard::executor::cuda {
 constexpr int kWarp = 32;
 constexpr int kMostThreads = 1024;  // of a block
 
-// Combines what the threads of a group have, for all of them: groups of `warps` whole warps, one after
-// the other in the block. Every thread of the block must call.
+// Combines what the threads of a group have, for all of them: groups of `warps` whole warps, one
+// after the other in the block. Every thread of the block must call.
 template <class T, class Combine>
 __device__ T reduce_group(T x, int warps, Combine combine) {
   __shared__ T shown[kMostThreads / kWarp];

@@ -11,8 +11,8 @@ struct Frequencies {
   float at[kFrequencies];
 };
 
-// The angles of pairs [first, first + count), of `half` that a head has, for every token; the product is
-// rounded to fp32 before its cosine is taken in double.
+// The angles of pairs [first, first + count), of `half` that a head has, for every token; the
+// product is rounded to fp32 before its cosine is taken in double.
 __global__ void rope_table(std::int64_t sequence, std::int64_t half, std::int64_t first, int count,
                            const __grid_constant__ Frequencies frequencies, float* table) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -25,8 +25,8 @@ __global__ void rope_table(std::int64_t sequence, std::int64_t half, std::int64_
   cosine[sequence * half] = static_cast<float>(sin(angle));
 }
 
-// The half rotation of Hugging Face: element i of a head pairs with element i + half. Table, products
-// and sum round to T, as PyTorch computes them. A block for each token.
+// The half rotation of Hugging Face: element i of a head pairs with element i + half. Table,
+// products and sum round to T, as PyTorch computes them. A block for each token.
 template <class T>
 __global__ void rope(int sequence, int heads, int half, float sign, const float* table, T* x) {
   const float* const cosines = table + static_cast<std::int64_t>(blockIdx.x) % sequence * half;

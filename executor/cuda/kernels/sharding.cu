@@ -1,5 +1,5 @@
-// Copies between a unit's parameters and the flat buffers of its collectives, as executor/cpu has them:
-// all arrays of a unit in one kernel, elements converted on the way.
+// Copies between a unit's parameters and the flat buffers of its collectives, as executor/cpu has
+// them: all arrays of a unit in one kernel, elements converted on the way.
 #include "executor/cuda/kernels/batches.cuh"
 
 namespace foreshard::executor::cuda {

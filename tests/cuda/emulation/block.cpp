@@ -31,8 +31,9 @@ struct Fiber {
   State state = State::ready;
 };
 
-// The fibers of this host thread's blocks, used again and again: one that has ended begins the next block's
-// thread where it waits. They switch by setjmp and longjmp, which call nothing of the system.
+// The fibers of this host thread's blocks, used again and again: one that has ended begins the next
+// block's thread where it waits. They switch by setjmp and longjmp, which call nothing of the
+// system.
 class Scheduler {
  public:
   void run_block(int threads, const std::function<void()>& kernel) {
@@ -128,7 +129,8 @@ class Scheduler {
   std::vector<std::byte> slots_;
 };
 
-// Not inlined: a fiber may not keep the address of a thread's variable, but it never changes thread.
+// Not inlined: a fiber may not keep the address of a thread's variable, but it never changes
+// thread.
 Scheduler& scheduler() {
   thread_local Scheduler instance;
   return instance;

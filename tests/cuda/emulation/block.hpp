@@ -1,10 +1,10 @@
 // A block of CUDA threads on one thread of the host: each is a fiber, which runs until it waits for
 // the others of its block or of its warp. Blocks run one after the other.
 //
-// That a barrier is reached by all threads, or by none, is checked: where some wait and others cannot come,
-// the process ends with a message. A value read before another thread has written it is the old one, as
-// fibers run in the order of their numbers until they wait, or in the reverse order (reverse_threads),
-// which shows kernels that lack a barrier.
+// That a barrier is reached by all threads, or by none, is checked: where some wait and others
+// cannot come, the process ends with a message. A value read before another thread has written it
+// is the old one, as fibers run in the order of their numbers until they wait, or in the reverse
+// order (reverse_threads), which shows kernels that lack a barrier.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ namespace foreshard::emulation {
 
 void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel);
 
-// Of blocks that start from now on. FORESHARD_EMULATION_REVERSED in the environment: from the beginning.
+// Of blocks that start from now on. FORESHARD_EMULATION_REVERSED in the environment: from the
+// beginning.
 void reverse_threads(bool reversed);
 
 void wait_for_block();  // all threads that have not ended

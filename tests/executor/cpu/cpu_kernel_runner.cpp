@@ -1,6 +1,6 @@
-// The kernels of the CPU under test: those of each instruction set that this processor has, and the inner
-// loops with 16 lanes compiled without AVX-512, plain, with pairs of bf16 and with tiles in software,
-// so that their logic is tested everywhere.
+// The kernels of the CPU under test: those of each instruction set that this processor has, and the
+// inner loops with 16 lanes compiled without AVX-512, plain, with pairs of bf16 and with tiles in
+// software, so that their logic is tested everywhere.
 #include "tests/executor/cpu/kernels_in_use.hpp"
 #include "tests/executor/cpu/run_on_cpu.hpp"
 

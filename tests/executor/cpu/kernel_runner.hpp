@@ -92,8 +92,8 @@ std::vector<Tensor> run(const Launch& launch, int threads = 1);
 // The device under test.
 DeviceTraits tested_device();
 
-// One of the ways in which a device computes its kernels, such as an instruction set. use(): from now
-// on, for as long as what it returns lives.
+// One of the ways in which a device computes its kernels, such as an instruction set. use(): from
+// now on, for as long as what it returns lives.
 struct KernelVariant {
   std::string name;
   std::function<std::shared_ptr<const void>()> use;
