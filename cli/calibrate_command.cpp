@@ -48,7 +48,11 @@ MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<Gpus
   options.trace = file;
   options.command = "foreshard calibrate";
   options.interrupt = &interruption();
-  if (gpus) use(*gpus, job.ranks, options);
+  if (gpus) {
+    if (auto ok = use(*gpus, Processes{}, job.ranks, options); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
   if (!check_host_memory(job, job.ranks, options.device_memory)) return std::nullopt;
   const auto data =
       executor::TokenData::shipped_text(job.model.vocabulary, job.plan.batch.sequence);

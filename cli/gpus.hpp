@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/train_processes.hpp"
 #include "executor/cuda/cuda_library.hpp"
 #include "executor/run/training.hpp"
 #include "models/base/device_traits.hpp"
@@ -20,9 +21,11 @@ struct Gpus {
 
 Result<Gpus> gpus_of_this_machine();
 
-// The run uses them, which outlive it: ranks take them in turns. Those that share one have equal
-// parts of its memory, where `options` sets no limit.
-void use(const Gpus& gpus, int ranks, executor::TrainingOptions& options);
+// The run uses them, which outlive it: the ranks of a machine take its GPUs in turns. Those that share
+// one have equal parts of its memory, where `options` sets no limit. The error says that NCCL, which
+// `processes` want, cannot be used.
+Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
+                 executor::TrainingOptions& options);
 
 // What Foreshard's operators run on by --device ("cpu" or "cuda") and --machine: a GPU of that machine,
 // or else of this one.

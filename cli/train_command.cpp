@@ -232,13 +232,24 @@ Result<int> Train::run() {
   }
   auto inputs = load_inputs(gpus ? gpus->devices[0].traits : DeviceTraits{});
   if (!inputs) return tl::unexpected(inputs.error());
-  if (gpus) use(*gpus, job_.ranks, inputs->options);
+  std::unique_ptr<profiler::ActivityRecorder> activities;
+  if (gpus && !trace_.empty()) {
+    auto loaded = profiler::load_activity_recorder(executor::module_directory());
+    if (!loaded) return tl::unexpected(loaded.error());
+    activities = std::move(*loaded);
+    inputs->options.activities = activities.get();
+  }
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
-      join_processes(inputs->job, comm_, hash_of(inputs->job, program, inputs->options),
-                     inputs->options.hang_timeout);
+      join_processes(inputs->job, comm_, gpus.has_value(),
+                     hash_of(inputs->job, program, inputs->options), inputs->options.hang_timeout);
   if (!processes) return tl::unexpected(processes.error());
   executor::Transport* const transport = processes->transport.get();
+  if (gpus) {
+    if (auto ok = use(*gpus, *processes, job_.ranks, inputs->options); !ok) {
+      return complain(ok.error(), kRunFailed);
+    }
+  }
   inputs->options.transport = transport;
   inputs->options.cores = processes->cores;
   if (!threads_) inputs->options.threads_per_rank = processes->threads_per_rank;
@@ -277,10 +288,10 @@ void Train::add_to(Options& options) {
       "--steps", steps_, {1, INT64_MAX},
       {"STEPS", "number of the last step, counted from 1 also after --resume", true});
   options.choice("--device", device_, {"cpu", "cuda"}, {"DEVICE", "device to train on"});
-  options.choice("--comm", comm_, {"auto", "local", "tcp", "mpi"},
+  options.choice("--comm", comm_, {"auto", "local", "tcp", "mpi", "nccl"},
                  {"COMM",
                   "how ranks communicate; auto is what the launcher provides, local runs ranks as "
-                  "threads, tcp and mpi as processes"});
+                  "threads, tcp and mpi as processes, nccl as either with a GPU each"});
   options.input("--data", data_,
                 {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
                  "a short text that is built in"});

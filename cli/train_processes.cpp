@@ -1,6 +1,7 @@
 #include "cli/train_processes.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "executor/communication/launcher.hpp"
 #include "executor/communication/meeting_point.hpp"
@@ -44,21 +45,22 @@ Result<std::unique_ptr<executor::Transport>> connect_by_tcp(
 
 }  // namespace
 
-Result<Processes> join_processes(const Job& job, const std::string& comm, std::uint64_t job_hash,
-                                 Nanoseconds hang_timeout) {
+Result<Processes> join_processes(const Job& job, const std::string& comm, bool on_gpus,
+                                 std::uint64_t job_hash, Nanoseconds hang_timeout) {
   const auto environment = executor::process_environment();
   const auto launched = executor::launched_rank(environment, comm);
   if (!launched) return tl::unexpected(launched.error());
-  const auto kind = executor::choose_comm(comm, *launched, environment);
-  if (!kind) return tl::unexpected(kind.error());
+  const auto choice = executor::choose_comm(comm, *launched, environment, on_gpus);
+  if (!choice) return tl::unexpected(choice.error());
   Processes out;
-  if (*kind == CommKind::local) {
+  out.uses_nccl = choice->uses_nccl;
+  if (choice->kind == CommKind::local) {
     out.ranks_here = job.ranks;
     out.cores = traces::cores();
     out.threads_per_rank = std::max(1, out.cores / job.ranks);
     return out;
   }
-  auto transport = *kind == CommKind::mpi
+  auto transport = choice->kind == CommKind::mpi
                        ? connect_by_mpi(job)
                        : connect_by_tcp(job, **launched, environment, job_hash, hang_timeout);
   if (!transport) return tl::unexpected(transport.error());
@@ -70,8 +72,12 @@ Result<Processes> join_processes(const Job& job, const std::string& comm, std::u
     all.push_back(traces::processors_from_text(text));
   }
   const auto me = static_cast<std::size_t>(out.transport->rank());
-  out.ranks_here =
-      static_cast<int>(std::ranges::count(all, all[me].node, &traces::Processors::node));
+  const auto here = [&](std::size_t ranks) {
+    return static_cast<int>(
+        std::ranges::count(std::span(all).first(ranks), all[me].node, &traces::Processors::node));
+  };
+  out.ranks_here = here(all.size());
+  out.index_here = here(me);
   out.cores = traces::total_cores(all);
   out.threads_per_rank = traces::share_of_cores(all, me);
   return out;

@@ -14,15 +14,17 @@ namespace foreshard::cli {
 
 struct Processes {
   std::unique_ptr<executor::Transport> transport;  // nullptr: ranks are threads of this process
+  bool uses_nccl = false;                          // for collectives
   int ranks_here = 1;                              // on this machine
+  int index_here = 0;                              // of this process among them
   int cores = 1;                                   // that all ranks share
   int threads_per_rank = 1;                        // that find a core each
 };
 
-// `comm` is --comm's value, `job_hash` the same in all processes that are to compute the same. Blocks
+// `comm` is --comm's value, `on_gpus` whether --device is cuda, `job_hash` the same in all processes that are to compute the same. Blocks
 // until all processes have connected; throws where they do not. At the end no process waits longer than
 // `hang_timeout` for others that send nothing.
-Result<Processes> join_processes(const Job& job, const std::string& comm, std::uint64_t job_hash,
-                                 Nanoseconds hang_timeout);
+Result<Processes> join_processes(const Job& job, const std::string& comm, bool on_gpus,
+                                 std::uint64_t job_hash, Nanoseconds hang_timeout);
 
 }  // namespace foreshard::cli

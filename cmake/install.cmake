@@ -2,9 +2,11 @@
 # pages, plans to start from, pages to read, and the viewer where it was built (gui/CMakeLists.txt); and
 # packages of it (`cpack`): an archive and Debian packages.
 install(TARGETS foreshard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-if(TARGET foreshard_mpi)
-  install(TARGETS foreshard_mpi LIBRARY DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
-endif()
+foreach(module foreshard_cuda foreshard_cupti foreshard_injection foreshard_mpi)
+  if(TARGET ${module})
+    install(TARGETS ${module} LIBRARY DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
+  endif()
+endforeach()
 
 # The program writes its completion scripts itself.
 set(completion ${PROJECT_BINARY_DIR}/completion)

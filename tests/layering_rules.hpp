@@ -47,7 +47,9 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"traces/snapshot", {"traces/allocator", "traces/snapshot/pickle", "models/allocator"}},
     {"traces/snapshot/pickle", {"models/base"}},
 
-    {"profiler/record", {"traces/fst", "models/program"}},
+    {"profiler/record", {"profiler/record/cupti", "traces/fst", "models/program"}},
+    {"profiler/record/cupti", {"models/base"}},
+    {"profiler/injection", {"profiler/record/cupti", "traces", "traces/nsys", "models/base"}},
     {"profiler/analysis", {"traces", "models/program"}},
     {"profiler/report", {"profiler/analysis", "traces", "models/program"}},
     {"profiler/replay", {"profiler/report", "traces/snapshot", "models/allocator"}},
@@ -81,7 +83,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "models/plan", "models/program"}},
     {"gui/models/memory",
      {"gui/models/base", "simulator/predict", "profiler/analysis", "profiler/replay", "traces",
-      "traces/allocator", "traces/snapshot", "models/allocator", "models/program"}},
+      "traces/allocator", "traces/open", "traces/snapshot", "models/allocator", "models/program"}},
     {"gui/models/what_if",
      {"gui/models/base", "gui/models/session", "simulator/fit", "simulator/predict", "traces",
       "models/hardware", "models/lowering", "models/plan", "models/llama"}},
@@ -118,8 +120,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "models/plan/foreign"}},
     {"cli",
      {"cli/common", "executor/cuda", "executor/run", "simulator/calibrate", "simulator/fit",
-      "profiler/record", "profiler/replay", "traces/kineto", "traces/nsys", "traces/open",
-      "traces/query", "traces/snapshot", "models/hardware", "models/lowering",
+      "profiler/injection", "profiler/record", "profiler/replay", "traces/kineto", "traces/nsys",
+      "traces/open", "traces/query", "traces/snapshot", "models/hardware", "models/lowering",
       "models/plan/foreign"}},
 };
 

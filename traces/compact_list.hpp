@@ -263,12 +263,22 @@ class CompactList {
  private:
   using Row = typename Layout::Row;
 
+  // In its place, as a copy of a long list takes much room: each goes where the one before it in its
+  // cycle was.
   template <typename Column>
   static void put_in_order(Column& column, const std::vector<std::uint32_t>& order) {
-    Column ordered;
-    ordered.reserve(order.size());
-    for (const std::uint32_t n : order) ordered.push_back(column[n]);
-    column = std::move(ordered);
+    std::vector<bool> is_placed(order.size());
+    for (std::size_t first = 0; first < order.size(); ++first) {
+      if (is_placed[first]) continue;
+      const auto moved = column[first];
+      std::size_t at = first;
+      for (; order[at] != first; at = order[at]) {
+        column[at] = column[order[at]];
+        is_placed[at] = true;
+      }
+      column[at] = moved;
+      is_placed[at] = true;
+    }
   }
 
   std::vector<Row> rows_;

@@ -183,7 +183,7 @@ void Options::input(const std::string& names, std::string& path, OptionText text
   files_.push_back({all_.back().name(), [&path] { return std::vector{path}; }, false});
 }
 
-void Options::inputs(const std::string& names, std::vector<std::string>& paths, OptionText text) {
+void Options::words(const std::string& names, std::vector<std::string>& words, OptionText text) {
   OptionInfo info;
   if (names != text.metavar) info.names = names_in(names);
   info.metavar = text.metavar;
@@ -191,8 +191,12 @@ void Options::inputs(const std::string& names, std::vector<std::string>& paths, 
   info.kind = ValueKind::file;
   info.is_required = text.is_required;
   info.is_repeated = true;
-  app_.add_option(names, paths, info.help)->required(info.is_required)->type_name(info.metavar);
+  app_.add_option(names, words, info.help)->required(info.is_required)->type_name(info.metavar);
   all_.push_back(std::move(info));
+}
+
+void Options::inputs(const std::string& names, std::vector<std::string>& paths, OptionText text) {
+  words(names, paths, std::move(text));
   files_.push_back({all_.back().name(), [&paths] { return paths; }, false});
 }
 

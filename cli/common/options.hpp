@@ -67,6 +67,8 @@ class Options {
   // Files that are read. One that is given twice is read twice.
   void input(const std::string& names, std::string& path, OptionText text);
   void inputs(const std::string& names, std::vector<std::string>& paths, OptionText text);
+  // A command of the system and what it is given.
+  void words(const std::string& names, std::vector<std::string>& words, OptionText text);
   // A file that is written, which no other option of the same call may name.
   void output(const std::string& names, std::string& path, OptionText text);
   void folder(const std::string& names, std::string& path, OptionText text);

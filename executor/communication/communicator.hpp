@@ -1,8 +1,9 @@
 // Collectives among the ranks of a group, as seen by one of them.
 //
 // A communicator belongs to one rank's device. The host issues a collective on one of its streams and
-// goes on; collectives of one communicator execute in the order in which the host issued them,
-// whatever their streams.
+// goes on, without waiting for any device; whether it waits for the hosts of the others to issue theirs
+// is the implementation's. Collectives of one communicator execute in the order in which the host
+// issued them, whatever their streams.
 //
 // Reductions are the same to the last bit in every implementation that the host executes: the slice
 // that rank r of N owns is the sum in the payload's own type, in the order r-1, r-2, ..., r (modulo N,

@@ -1,5 +1,6 @@
 #include "executor/communication/communicators.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "executor/communication/local_communicator.hpp"
@@ -14,45 +15,76 @@ std::vector<int> ranks_of(const RankPlace::Membership& group) {
   return ranks;
 }
 
+std::vector<std::unique_ptr<Communicator>> meet_in_memory(RunControl& run,
+                                                          std::span<Device* const> devices,
+                                                          std::span<const int> /*ranks*/,
+                                                          Transport* /*transport*/) {
+  return make_local_communicators(run, devices);
+}
+
+CommunicatorFactory send_messages(int channel) {
+  return [channel](RunControl& run, std::span<Device* const> devices, std::span<const int> ranks,
+                   Transport* transport) {
+    std::vector<std::unique_ptr<Communicator>> made;
+    made.push_back(make_message_communicator(run, *devices[0], *transport,
+                                             {ranks.begin(), ranks.end()}, channel));
+    return made;
+  };
+}
+
 }  // namespace
 
 Communicators::Communicators(RunControl& run, std::span<const Member> members, Transport* transport,
-                             LocalCommunicatorFactory meet)
-    : meet_(meet ? std::move(meet) : make_local_communicators), groups_(members.size()) {
+                             const CommunicatorFactory& make)
+    : groups_(members.size()) {
   const std::size_t groups = members[0].place.groups.size();
   for (auto& of_member : groups_) of_member.resize(groups);
   for (std::size_t group = 0; group < groups; ++group) {
-    if (transport == nullptr) {
-      meet_in_memory(run, members, group);
-      continue;
+    if (make) {
+      if (!share_group(members, group)) make_group(run, members, transport, make, group);
+    } else if (transport == nullptr) {
+      make_group(run, members, transport, meet_in_memory, group);
+    } else {
+      make_group(run, members, transport, send_messages(static_cast<int>(group)), group);
     }
-    const Member& only = members[0];
-    own(make_message_communicator(run, only.device, *transport, ranks_of(only.place.groups[group]),
-                                  static_cast<int>(group)),
-        0, group);
   }
 }
 
-void Communicators::meet_in_memory(RunControl& run, std::span<const Member> members,
-                                   std::size_t group) {
+// A group of the same ranks as an earlier one has its communicators, as process groups in PyTorch:
+// those of NCCL take hundreds of MiB each.
+bool Communicators::share_group(std::span<const Member> members, std::size_t group) {
+  for (std::size_t earlier = 0; earlier < group; ++earlier) {
+    const auto is_same = [&](const Member& member) {
+      const auto& groups = member.place.groups;
+      return ranks_of(groups[earlier]) == ranks_of(groups[group]);
+    };
+    if (!std::ranges::all_of(members, is_same)) continue;
+    for (GroupCommunicators& of_member : groups_) of_member[group] = of_member[earlier];
+    return true;
+  }
+  return false;
+}
+
+// Once for each group that has members here.
+void Communicators::make_group(RunControl& run, std::span<const Member> members,
+                               Transport* transport, const CommunicatorFactory& make,
+                               std::size_t group) {
   for (const Member& first : members) {
-    if (first.place.groups[group].index != 0) continue;
+    if (groups_[static_cast<std::size_t>(&first - members.data())][group] != nullptr) continue;
     const std::vector<int> ranks = ranks_of(first.place.groups[group]);
     std::vector<Device*> devices;
-    for (const int rank : ranks) {
-      devices.push_back(&members[static_cast<std::size_t>(rank)].device);
+    std::vector<Communicator**> places;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (ranks_of(members[i].place.groups[group]) != ranks) continue;
+      devices.push_back(&members[i].device);
+      places.push_back(&groups_[i][group]);
     }
-    auto made = meet_(run, devices);
+    auto made = make(run, devices, ranks, transport);
     for (std::size_t i = 0; i < made.size(); ++i) {
-      own(std::move(made[i]), static_cast<std::size_t>(ranks[i]), group);
+      *places[i] = made[i].get();
+      owned_.push_back(std::move(made[i]));
     }
   }
-}
-
-void Communicators::own(std::unique_ptr<Communicator> communicator, std::size_t member,
-                        std::size_t group) {
-  groups_[member][group] = communicator.get();
-  owned_.push_back(std::move(communicator));
 }
 
 std::vector<const WaitSource*> Communicators::wait_sources() const {

@@ -1,5 +1,6 @@
-// The communicators of the ranks of this process: the one place that decides of which kind they are.
-// Ranks that are threads meet in memory; a rank that is a process sends messages.
+// The communicators of the ranks of this process, by group: the one place that decides of which kind they
+// are. Ranks on the host that are threads meet in memory, and those that are processes send messages;
+// what other devices need is made by a factory.
 #pragma once
 
 #include <functional>
@@ -17,9 +18,12 @@ namespace foreshard::executor {
 // One rank's, by group.
 using GroupCommunicators = std::vector<Communicator*>;
 
-// Makes one communicator for each member of a group whose ranks are threads of this process, by index.
-using LocalCommunicatorFactory = std::function<std::vector<std::unique_ptr<Communicator>>(
-    RunControl& run, std::span<Device* const> devices)>;
+// Makes the communicators of the members of one group that are in this process, in the order of their
+// devices, on which it depends. `ranks`: the group's, by index. Where ranks are processes, all of them call
+// it together, each for its group.
+using CommunicatorFactory = std::function<std::vector<std::unique_ptr<Communicator>>(
+    RunControl& run, std::span<Device* const> devices, std::span<const int> ranks,
+    Transport* transport)>;
 
 class Communicators {
  public:
@@ -29,19 +33,19 @@ class Communicators {
     const RankPlace& place;
   };
 
-  // `members`: all ranks in order, or, with a transport, the one that is this process. Devices,
-  // transport and run outlive the collectives.
+  // `members`: all ranks in order, or, with a transport, the one that is this process. `make`: nothing,
+  // for those of the host. Devices, transport and run outlive the collectives.
   Communicators(RunControl& run, std::span<const Member> members, Transport* transport,
-                LocalCommunicatorFactory meet = {});
+                const CommunicatorFactory& make = {});
 
   const GroupCommunicators& of(std::size_t member) const { return groups_[member]; }
   std::vector<const WaitSource*> wait_sources() const;
 
  private:
-  void meet_in_memory(RunControl& run, std::span<const Member> members, std::size_t group);
-  void own(std::unique_ptr<Communicator> communicator, std::size_t member, std::size_t group);
+  bool share_group(std::span<const Member> members, std::size_t group);
+  void make_group(RunControl& run, std::span<const Member> members, Transport* transport,
+                  const CommunicatorFactory& make, std::size_t group);
 
-  const LocalCommunicatorFactory meet_;
   std::vector<std::unique_ptr<Communicator>> owned_;
   std::vector<GroupCommunicators> groups_;  // by member
 };

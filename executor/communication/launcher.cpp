@@ -114,6 +114,15 @@ Result<LaunchedRank> read(const Launcher& launcher, const Environment& environme
   return out;
 }
 
+// By what processes talk that were started together.
+CommKind kind_for(const LaunchedRank& launched, const Environment& environment) {
+  if (launched.size == 1) return CommKind::local;
+  if (launched.launcher == "mpirun") return CommKind::mpi;
+  // MPI's own start-up (PMIx) serves where nobody named a meeting point.
+  const bool has_meeting_point = is_there(environment, "MASTER_ADDR");
+  return !has_meeting_point && is_there(environment, "PMIX_RANK") ? CommKind::mpi : CommKind::tcp;
+}
+
 }  // namespace
 
 Environment process_environment() {
@@ -137,34 +146,35 @@ Result<std::optional<LaunchedRank>> launched_rank(const Environment& environment
   return std::nullopt;
 }
 
-Result<CommKind> choose_comm(std::string_view asked, const std::optional<LaunchedRank>& launched,
-                             const Environment& environment) {
+Result<CommChoice> choose_comm(std::string_view asked, const std::optional<LaunchedRank>& launched,
+                               const Environment& environment, bool on_gpus) {
   const bool has_others = launched && launched->size > 1;
-  if (asked == "auto") {
-    if (!has_others) return CommKind::local;
-    if (launched->launcher == "mpirun") return CommKind::mpi;
-    // MPI's own start-up (PMIx) serves where nobody named a meeting point.
-    const bool has_meeting_point = is_there(environment, "MASTER_ADDR");
-    return !has_meeting_point && is_there(environment, "PMIX_RANK") ? CommKind::mpi : CommKind::tcp;
+  if (asked == "auto" || asked == "nccl") {
+    if (asked == "nccl" && !on_gpus) {
+      return fail("", "--comm",
+                  "'nccl' is for GPUs; expected --device cuda with it, or auto, local, tcp or mpi");
+    }
+    const CommKind kind = launched ? kind_for(*launched, environment) : CommKind::local;
+    return CommChoice{kind, asked == "nccl" || (on_gpus && has_others)};
   }
-  if (asked == "mpi") return CommKind::mpi;
+  if (on_gpus && (asked == "tcp" || asked == "mpi")) {
+    return fail("", "--comm",
+                "'" + std::string(asked) +
+                    "' reads the host's memory, not that of GPUs; expected auto, local or nccl");
+  }
+  if (asked == "mpi") return CommChoice{CommKind::mpi};
   if (asked == "local") {
-    if (!has_others) return CommKind::local;
+    if (!has_others) return CommChoice{};
     return fail("", "--comm",
                 "'local' under " + launched->launcher + " would train the whole job in each of " +
                     std::to_string(launched->size) +
                     " processes; expected auto, tcp or mpi, or a single process");
   }
   if (asked == "tcp") {
-    if (launched) return CommKind::tcp;
+    if (launched) return CommChoice{CommKind::tcp};
     return fail("", "--comm",
                 "'tcp' needs the processes of the run; expected RANK, WORLD_SIZE, "
                 "MASTER_ADDR and MASTER_PORT as torchrun sets them, or srun's variables");
-  }
-  if (asked == "nccl") {
-    return fail("", "--comm",
-                "'nccl' needs CUDA devices, which are not supported yet; expected auto, local, "
-                "tcp or mpi");
   }
   return fail(
       "", "--comm",

@@ -31,10 +31,14 @@ Result<std::optional<LaunchedRank>> launched_rank(const Environment& environment
 
 // By what the ranks of a run talk: threads of one process, or messages between processes.
 enum class CommKind : std::uint8_t { local, tcp, mpi };
+struct CommChoice {
+  CommKind kind = CommKind::local;
+  bool uses_nccl = false;  // for collectives; messages carry what the hosts say to each other
+};
 
-// What --comm selects ("auto": what the launcher calls for). Processes that would each train the
-// whole job are an error.
-Result<CommKind> choose_comm(std::string_view asked, const std::optional<LaunchedRank>& launched,
-                             const Environment& environment);
+// What --comm selects ("auto": what the launcher calls for, and NCCL between processes that train on
+// GPUs). Processes that would each train the whole job are an error.
+Result<CommChoice> choose_comm(std::string_view asked, const std::optional<LaunchedRank>& launched,
+                               const Environment& environment, bool on_gpus = false);
 
 }  // namespace foreshard::executor

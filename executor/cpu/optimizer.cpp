@@ -54,19 +54,9 @@ void run_clip_coefficient(const KernelArguments& a) {
   clip[1] = factor > 1.0 ? 1.0 : factor;
 }
 
-// Decoupled weight decay and bias correction as in PyTorch; constants are made in double.
 void run_adamw(const KernelArguments& a) {
-  const KernelScalars& s = a.scalars;
-  const double step = static_cast<double>(s.optimizer_step);
-  const AdamwScalars scalars{.clip = clip_factor(a),
-                             .keep = static_cast<float>(1 - s.lr * s.weight_decay),
-                             .beta1 = static_cast<float>(s.beta1),
-                             .beta2 = static_cast<float>(s.beta2),
-                             .beta1_rest = static_cast<float>(1 - s.beta1),
-                             .beta2_rest = static_cast<float>(1 - s.beta2),
-                             .step = static_cast<float>(s.lr / (1 - std::pow(s.beta1, step))),
-                             .root = static_cast<float>(std::sqrt(1 - std::pow(s.beta2, step))),
-                             .eps = static_cast<float>(s.eps)};
+  AdamwScalars scalars = adamw_scalars(a.scalars);
+  scalars.clip = clip_factor(a);
   const std::size_t gradient = variant(a.key.dtype2), parameter = variant(a.key.dtype),
                     state = variant(a.key.dtype3);
   const auto kernel = simd_kernels().adamw[gradient][parameter][state];
@@ -81,9 +71,8 @@ void run_adamw(const KernelArguments& a) {
 }
 
 void run_sgd(const KernelArguments& a) {
-  const SgdScalars scalars{.clip = clip_factor(a),
-                           .weight_decay = static_cast<float>(a.scalars.weight_decay),
-                           .lr = static_cast<float>(a.scalars.lr)};
+  SgdScalars scalars = sgd_scalars(a.scalars);
+  scalars.clip = clip_factor(a);
   const auto kernel = simd_kernels().sgd[variant(a.key.dtype2)][variant(a.key.dtype)];
   const std::int64_t gradient_item = item_size(a.key.dtype2), item = item_size(a.key.dtype);
   for_each_piece(a, [&](std::size_t i, std::int64_t begin, std::int64_t n, std::int64_t at) {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/events.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -26,12 +26,6 @@ void CUDART_CB run_host_call(void* argument) {
   } catch (const std::exception& error) {
     call->run.fail(call->rank, error.what());
   }
-}
-
-cudaEvent_t new_event() {
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
-  return event;
 }
 
 }  // namespace
@@ -118,7 +112,9 @@ void CudaDevice::record(Stream stream, EventId id, Tag tag) {
   issued(stream, tag);
 }
 
+// What is waited for may be behind a collective that some rank never comes to.
 void CudaDevice::wait(Stream stream, EventId id, Tag tag) {
+  may_stop_at(stream);
   check(cudaStreamWaitEvent(native(stream), event(id), 0), "cudaStreamWaitEvent");
   issued(stream, tag);
 }

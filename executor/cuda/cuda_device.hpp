@@ -48,6 +48,8 @@ class CudaDevice final : public Device {
   // For communicators, which issue work of their own on the rank's streams.
   int gpu() const { return gpu_; }
   cudaStream_t native(Stream stream) const { return lane(stream).tools.stream; }
+  // What comes next on the stream may never finish: what came before is to be seen finished all the same.
+  void may_stop_at(Stream stream) { lane(stream).marks->mark_all(); }
   // Something has been issued on the stream under this tag.
   void issued(Stream stream, Tag tag) { lane(stream).marks->issued(tag); }
 

@@ -1,10 +1,10 @@
 // libforeshard_cuda.so: what the program gets of it.
 #include "executor/cuda/cuda_library.hpp"
 
-#include <stdexcept>
-
 #include "executor/cuda/cuda_device.hpp"
 #include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/local_communicator.hpp"
+#include "executor/cuda/nccl_communicator.hpp"
 #include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::executor {
@@ -25,8 +25,14 @@ class CudaLibraryHere final : public CudaLibrary {
     return std::make_unique<cuda::CudaDevice>(run, rank, gpu, streams);
   }
   std::vector<std::unique_ptr<Communicator>> make_local_communicators(
-      RunControl& /*run*/, std::span<Device* const> /*devices*/) override {
-    throw std::runtime_error("ranks as threads on GPUs are not supported yet");
+      RunControl& run, std::span<Device* const> devices) override {
+    return cuda::make_local_communicators(run, devices);
+  }
+  Result<void> check_nccl() const override { return cuda::check_nccl(); }
+  std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(
+      RunControl& run, std::span<Device* const> devices, std::span<const int> ranks,
+      Transport* transport) override {
+    return cuda::make_nccl_communicators(run, devices, ranks, transport);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "executor/communication/communicator.hpp"
+#include "executor/communication/transport.hpp"
 #include "executor/device/device.hpp"
 #include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
@@ -38,11 +39,19 @@ class CudaLibrary {
                                               std::span<const StreamInfo> streams) = 0;
 
   // One communicator for each member of a group whose ranks are threads of this process, by index:
-  // devices made by this library. Every rank publishes where its buffer lies and an event, and the
-  // devices copy and reduce from each other, in the order of communicator.hpp, so that several ranks can
-  // be on one GPU. They go after the streams of all members.
+  // devices made by this library, which copy and reduce from each other in the order of
+  // communicator.hpp, so that several ranks can be on one GPU. They go after the streams of all members.
+  // Throws std::runtime_error where GPUs cannot read each other's memory.
   virtual std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       RunControl& run, std::span<Device* const> devices) = 0;
+
+  // Whether NCCL can be used; the error says what is missing.
+  virtual Result<void> check_nccl() const = 0;
+  // Those over NCCL, of ranks that have a GPU each: a CommunicatorFactory (communicators.hpp). Their
+  // sums have NCCL's order. Throws std::runtime_error where NCCL refuses, and Aborted.
+  virtual std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(
+      RunControl& run, std::span<Device* const> devices, std::span<const int> ranks,
+      Transport* transport) = 0;
 };
 
 // The error names what is missing.

@@ -1,6 +1,6 @@
 #include "executor/cuda/stream_marks.hpp"
 
-#include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/events.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -21,13 +21,21 @@ void StreamMarks::issued(Tag tag) {
   if (tag == kNoTag) return;
   const std::scoped_lock lock(mutex_);
   last_issued_ = place(tag);
+  const std::uint64_t marked = marks_.empty() ? finished_ : marks_.back().count;
+  if (issued_ == marked) (marks_.empty() ? next_ : marks_.back().next) = last_issued_;
   if (++issued_ % kStride == 0) mark();
 }
 
+void StreamMarks::mark_all() {
+  const std::scoped_lock lock(mutex_);
+  look();
+  if (issued_ > (marks_.empty() ? finished_ : marks_.back().count)) mark();
+}
+
 void StreamMarks::mark() {
-  Mark next{last_issued_, issued_, nullptr};
+  Mark next{last_issued_, issued_};
   if (unused_.empty()) {
-    check(cudaEventCreateWithFlags(&next.event, cudaEventDisableTiming), "cudaEventCreate");
+    next.event = new_event();
   } else {
     next.event = unused_.back();
     unused_.pop_back();
@@ -40,6 +48,7 @@ void StreamMarks::look() {
   while (!marks_.empty() && cudaEventQuery(marks_.front().event) == cudaSuccess) {
     finished_ = marks_.front().count;
     last_finished_ = marks_.front().tag;
+    next_ = marks_.front().next;
     unused_.push_back(marks_.front().event);
     marks_.pop_front();
   }
@@ -48,7 +57,7 @@ void StreamMarks::look() {
 bool StreamMarks::has_finished(Tag last) {
   const std::scoped_lock lock(mutex_);
   look();
-  if (finished_ == issued_ || last_finished_ >= place(last)) return true;
+  if (finished_ == issued_ || next_ > place(last)) return true;
   const bool is_marked = !marks_.empty() && marks_.back().tag >= place(last);
   if (!is_marked && (marks_.empty() || marks_.back().count < issued_)) mark();
   return false;

@@ -26,6 +26,8 @@ class StreamMarks {
 
   // Work of this tag has been issued.
   void issued(Tag tag);
+  // Marks the work that has been issued: what comes next may never finish.
+  void mark_all();
   // Whether all work of tags up to `last` that has been issued has finished.
   bool has_finished(Tag last);
   // Instructions that have certainly finished, and the last one of them.
@@ -38,6 +40,7 @@ class StreamMarks {
     Tag tag = 0;
     std::uint64_t count = 0;  // of instructions up to it
     cudaEvent_t event = nullptr;
+    Tag next = 0;  // of the first instruction behind it
   };
   void mark();
   void look();  // takes out the marks that have been reached
@@ -46,7 +49,7 @@ class StreamMarks {
   std::mutex mutex_;
   std::deque<Mark> marks_;
   std::vector<cudaEvent_t> unused_;
-  Tag last_issued_ = 0, last_finished_ = 0;
+  Tag last_issued_ = 0, last_finished_ = 0, next_ = 0;
   std::uint64_t issued_ = 0, finished_ = 0;
 };
 

@@ -30,7 +30,7 @@
 //                 cudaMemsetAsync
 //   call          cudaLaunchHostFunc, which may not call CUDA and must not wait long: collectives of
 //                 HostCommunicator do both, so it needs communicators of its own. NCCL's run in issue
-//                 order anyway; ranks that share a GPU publish pointer and event to each other, then
+//                 order anyway; ranks that are threads publish pointer and event to each other, then
 //                 cudaStreamWaitEvent and copies or kernels that reduce in our order
 //   begin         synchronize where it is another program, and events enough: which record a wait means
 //                 is settled when it is issued, so they are recorded again without a reset

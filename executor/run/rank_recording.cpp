@@ -59,6 +59,8 @@ void RankRecording::end_step(const StepReport& report) {
 
 void RankRecording::begin_instruction(std::int32_t index, Kind kind) {
   index_ = index;
+  issues_ = kind == Kind::launch || kind == Kind::copy || kind == Kind::collective;
+  if (issues_) recorder_.begin_issue(program_, index_, step_);
   is_work_ = kind == Kind::host_compute;
   if (is_work_) cpu_start_ = thread_cpu_now();
   start_ = clock_.now();
@@ -66,6 +68,7 @@ void RankRecording::begin_instruction(std::int32_t index, Kind kind) {
 
 void RankRecording::end_instruction() {
   const std::int64_t end = clock_.now();
+  if (issues_) recorder_.end_issue();
   recorder_.host().event(program_, index_, step_, start_, end,
                          is_work_ ? thread_cpu_now() - cpu_start_ : -1);
 }

@@ -66,6 +66,11 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
     run.more["device_memory_bytes"] = std::to_string(*options.device_memory);
   }
   run.more["instruction_set"] = name(instruction_set());
+  if (!options.device_name.empty()) {
+    for (int rank = 0; rank < job.ranks; ++rank) {
+      run.more["device." + std::to_string(rank)] = options.device_name;
+    }
+  }
   if (options.transport != nullptr) {
     run.more["processes"] = std::to_string(options.transport->size());
     run.more["process"] = std::to_string(options.transport->rank());
@@ -176,6 +181,11 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
         profiler::Recorder::create(options.trace, describe_run(job, ranks[0]->program(), options));
     if (!made) return tl::unexpected(made.error());
     recorder = std::move(*made);
+    if (options.activities != nullptr) {
+      if (auto ok = recorder->record_devices(*options.activities); !ok) {
+        return tl::unexpected(ok.error());
+      }
+    }
   }
   std::optional<Communicators> communicators;
   try {
@@ -184,7 +194,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
       rank->open_device();
       members.push_back({rank->device(), rank->program().place});
     }
-    communicators.emplace(shared.run, members, options.transport, options.meet_locally);
+    communicators.emplace(shared.run, members, options.transport, options.make_communicators);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       ranks[r]->prepare(communicators->of(r), recorder.get());
     }

@@ -22,6 +22,7 @@
 #include "models/allocator/memory_peaks.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/sharding/job.hpp"
+#include "profiler/record/cupti/activity_recorder.hpp"
 
 namespace foreshard::executor {
 
@@ -39,9 +40,11 @@ struct TrainingOptions {
   std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
   std::string command;                                        // for the trace
   bool poisons = false;
-  DeviceFactory make_device;              // nothing: the CPU
-  LocalCommunicatorFactory meet_locally;  // of ranks that are threads; nothing: the host's
-  Transport* transport = nullptr;         // ranks are processes; this one is transport->rank()
+  DeviceFactory make_device;                         // nothing: the CPU
+  CommunicatorFactory make_communicators;            // nothing: the host's
+  std::string device_name;                           // for the trace, where it is not the CPU
+  profiler::ActivityRecorder* activities = nullptr;  // of such devices, for the trace
+  Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
   // Called on rank 0's thread after each step.
   std::function<void(const StepReport&)> on_step;
   // Set from a signal handler: the run ends after the step at hand.

@@ -26,8 +26,8 @@ struct RankEvents {
 
 class Analyser {
  public:
-  explicit Analyser(const traces::Trace& trace)
-      : trace_(trace), memory_(by_rank(trace)), memory_span_(memory_span(trace)) {}
+  Analyser(const traces::Trace& trace, const std::stop_token& stop)
+      : trace_(trace), stop_(stop), memory_(by_rank(trace)), memory_span_(memory_span(trace)) {}
 
   Analysis analyse() {
     result_.complete = trace_.complete;
@@ -42,25 +42,43 @@ class Analyser {
       if (records > 0) result_.dropped[reason] = records;
       result_.dropped_records = bounded_sum(result_.dropped_records, records);
     }
-    sort_events();
-    const Launches launches(trace_);
-    gaps_ = compute_gaps(trace_, launches);
-    launches_ = launch_statistics(trace_, launches);
-    for (const auto& [rank, events] : ranks_) add_rank(rank, events);
-    result_.operators = operator_totals(trace_);
-    result_.cost_sources = cost_source_totals(trace_);
-    result_.collectives = collective_costs(trace_);
-    result_.waits = rank_waits(trace_);
-    find_path(launches);
-    count_missing_ranks();
+    look_at_events();
     return std::move(result_);
   }
 
  private:
+  bool is_stopped() const { return stop_.stop_requested(); }
+
+  // What takes time, from one question to the next.
+  void look_at_events() {
+    sort_events();
+    if (is_stopped()) return;
+    const Launches launches(trace_);
+    if (is_stopped()) return;
+    gaps_ = compute_gaps(trace_, launches);
+    if (is_stopped()) return;
+    launches_ = launch_statistics(trace_, launches);
+    for (const auto& [rank, events] : ranks_) {
+      if (is_stopped()) return;
+      add_rank(rank, events);
+    }
+    if (is_stopped()) return;
+    result_.operators = operator_totals(trace_);
+    result_.cost_sources = cost_source_totals(trace_);
+    if (is_stopped()) return;
+    result_.collectives = collective_costs(trace_);
+    if (is_stopped()) return;
+    result_.waits = rank_waits(trace_);
+    if (is_stopped()) return;
+    find_path(launches);
+    count_missing_ranks();
+  }
+
   void sort_events() {
     for (const traces::Lane& lane : trace_.lanes) ranks_.try_emplace(lane.rank);
     for (const auto& e : trace_.memory) ranks_.try_emplace(e.rank);
     for (const traces::Event& e : trace_.events) {
+      if (is_stopped()) return;
       RankEvents& rank = ranks_[trace_.lanes[static_cast<std::size_t>(e.lane)].rank];
       ++rank.events;
       if (traces::is_device_work(e.kind)) {
@@ -143,6 +161,7 @@ class Analyser {
   }
 
   const traces::Trace& trace_;
+  const std::stop_token& stop_;
   Analysis result_;
   std::map<std::int32_t, RankEvents> ranks_;
   std::map<std::int32_t, ComputeGaps> gaps_;
@@ -153,8 +172,8 @@ class Analyser {
 
 }  // namespace
 
-Analysis analyse(const traces::Trace& trace) {
-  return Analyser(trace).analyse();
+Analysis analyse(const traces::Trace& trace, const std::stop_token& stop) {
+  return Analyser(trace, stop).analyse();
 }
 
 }  // namespace foreshard::profiler

@@ -23,6 +23,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -132,7 +133,8 @@ struct Analysis {
   CriticalPath path;  // of the last step, or of the whole where none is known
 };
 
-Analysis analyse(const traces::Trace& trace);
+// Ends early, with what it has until then, once a stop was requested.
+Analysis analyse(const traces::Trace& trace, const std::stop_token& stop = {});
 
 // The steps that stand for a run: from the third to the last, or the last alone where there are
 // fewer (the first creates the optimizer's state, the second warms up). Set-up is not a step.

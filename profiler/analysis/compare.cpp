@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/base/statistics.hpp"
+#include "models/program/operators.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
 #include "profiler/analysis/matched_events.hpp"
@@ -20,8 +21,23 @@ using traces::bounded_sum;
 struct Matchable {
   std::string name;
   std::string category;
-  std::vector<std::int64_t> durations;  // one a steady step
+  std::map<std::int32_t, std::int64_t>
+      ns_of_step;  // of steady steps; of all kernels it consists of
 };
+
+std::int64_t median_ns(const Matchable& event) {
+  std::vector<std::int64_t> durations;
+  for (const auto& [step, ns] : event.ns_of_step) durations.push_back(ns);
+  return median(std::move(durations));
+}
+
+// A recording of our own has kernels' names, where its prediction has the operator's.
+std::string operator_of(const traces::Trace& trace, const traces::Event& e) {
+  CostKey key;
+  const bool is_known = e.instruction != traces::kNone && e.cost_key != 0 &&
+                        parse_cost_key(trace.strings[e.cost_key], key);
+  return is_known ? std::string(name(key.op)) : trace.strings[e.name];
+}
 
 struct SteadyEvents {
   std::map<EventKey, Matchable> matchable;
@@ -39,11 +55,12 @@ SteadyEvents steady_events(const traces::Trace& trace) {
       continue;
     }
     Matchable& event = events.matchable[std::move(*key)];
-    if (event.durations.empty()) {
-      event.name = trace.strings[e.name];
+    if (event.ns_of_step.empty()) {
+      event.name = operator_of(trace, e);
       event.category = name(e.kind);
     }
-    event.durations.push_back(e.end_ns - e.start_ns);
+    std::int64_t& ns = event.ns_of_step[e.step];
+    ns = bounded_sum(ns, e.end_ns - e.start_ns);
   }
   const auto count = std::max<std::int64_t>(static_cast<std::int64_t>(steps.size()), 1);
   events.without_key = (events.without_key + count - 1) / count;
@@ -65,8 +82,8 @@ void match_events(const traces::Trace& baseline, const traces::Trace& candidate,
     used.insert(other->first);
     OperatorDifference& one = operators[{event.name, event.category}];
     ++one.events;
-    one.baseline_ns = bounded_sum(one.baseline_ns, median(event.durations));
-    one.candidate_ns = bounded_sum(one.candidate_ns, median(other->second.durations));
+    one.baseline_ns = bounded_sum(one.baseline_ns, median_ns(event));
+    one.candidate_ns = bounded_sum(one.candidate_ns, median_ns(other->second));
   }
   result.events_only_baseline += ours.without_key;
   result.events_only_candidate =

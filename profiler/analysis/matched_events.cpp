@@ -70,6 +70,7 @@ MatchedEvents matched_events(const traces::Trace& baseline, std::int32_t rank,
   };
   MatchedEvents result;
   std::multimap<EventKey, std::int32_t> theirs;
+  std::map<EventKey, EventMatch> last_pair;
   for (const std::int32_t n : compared_events(candidate, other_rank, candidate_step)) {
     if (auto key = event_key(candidate, event_of(candidate, n))) {
       theirs.emplace(std::move(*key), n);
@@ -80,15 +81,25 @@ MatchedEvents matched_events(const traces::Trace& baseline, std::int32_t rank,
   for (const std::int32_t n : compared_events(baseline, rank, baseline_step)) {
     auto key = event_key(baseline, event_of(baseline, n));
     if (key) key->rank = other_rank;
-    // Of events with the same key the first is the first one's counterpart.
+    // Of events with the same key the first is the first one's counterpart, and the last that of all
+    // the others: an instruction may be one event here and several kernels there.
     const auto other = key ? theirs.lower_bound(*key) : theirs.end();
-    if (other == theirs.end() || other->first != *key) {
-      result.only_baseline.push_back(n);
-    } else {
+    if (other != theirs.end() && other->first == *key) {
       result.pairs.push_back({n, other->second});
+      last_pair[*key] = result.pairs.back();
       theirs.erase(other);
+    } else if (const auto pair = key ? last_pair.find(*key) : last_pair.end();
+               pair != last_pair.end()) {
+      result.pairs.push_back({n, pair->second.candidate});
+    } else {
+      result.only_baseline.push_back(n);
     }
   }
+  std::erase_if(theirs, [&](const auto& one) {
+    const auto pair = last_pair.find(one.first);
+    if (pair != last_pair.end()) result.pairs.push_back({pair->second.baseline, one.second});
+    return pair != last_pair.end();
+  });
   for (const auto& [key, n] : theirs) result.only_candidate.push_back(n);
   std::sort(result.only_candidate.begin(), result.only_candidate.end());
   std::stable_sort(

@@ -51,7 +51,9 @@ struct EventMatch {
 };
 
 struct MatchedEvents {
-  std::vector<EventMatch> pairs;                            // in the order of the baseline's starts
+  // In the order of the baseline's starts. Where an instruction is several kernels in one trace, an
+  // event stands in several pairs.
+  std::vector<EventMatch> pairs;
   std::vector<std::int32_t> only_baseline, only_candidate;  // without a counterpart or a key
 };
 

@@ -79,6 +79,8 @@ struct Recorder::State {
   std::int64_t step_time_ns = 0;      // of all ranks
   std::int64_t last_drain_began = 0;  // ns since the origin
   std::int64_t drain_cpu_ns = 0;
+  DeviceWork device_work;
+  ActivityRecorder* activities = nullptr;  // nullptr: no device is recorded
   std::thread drainer;
   std::condition_variable stop_requested;
   bool is_stopping = false;
@@ -137,9 +139,14 @@ struct Recorder::State {
         writer.append(steps);
       });
     }
+    std::int64_t complete_until = std::exchange(last_drain_began, began);
+    if (activities != nullptr) {
+      device_work.write(writer, origin_ns);
+      complete_until = std::min(complete_until, device_work.written_until());
+    }
     // A thread may have read the clock just before this round and push only now. Nobody takes a
     // whole round for that: what ended before the last one began is surely here.
-    return std::exchange(last_drain_began, began);
+    return complete_until;
   }
 
   void drain_until_stopped() {
@@ -150,6 +157,11 @@ struct Recorder::State {
     std::unique_lock lock(mutex);
     while (!stop_requested.wait_for(lock, kDrainInterval, [&] { return is_stopping; })) {
       const std::int64_t used_before = thread_cpu_ns();
+      if (activities != nullptr) {
+        lock.unlock();  // CUPTI may call back with a lock of its own held
+        activities->flush();
+        lock.lock();
+      }
       const std::int64_t complete_until = std::max<std::int64_t>(take_all(), 1);
       const auto committed = writer.commit(complete_until);
       drain_cpu_ns += thread_cpu_ns() - used_before;
@@ -173,6 +185,7 @@ struct Recorder::State {
     }
     stop_requested.notify_all();
     if (drainer.joinable()) drainer.join();
+    if (activities != nullptr) activities->stop();
   }
 };
 
@@ -195,12 +208,22 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::string& path,
   return std::unique_ptr<Recorder>(new Recorder(std::move(state)));
 }
 
+Result<void> Recorder::record_devices(ActivityRecorder& activities) {
+  auto started = activities.start({clock_now}, state_->device_work);
+  if (!started) return started;
+  const std::lock_guard lock(state_->mutex);
+  state_->activities = &activities;
+  return {};
+}
+
 RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const ModuleTree& tree) {
   const std::lock_guard lock(state_->mutex);
   traces::FstWriter& writer = state_->writer;
   traces::Strings& strings = writer.strings();
   RankRecorder& added = state_->ranks.emplace_back();
   added.rank_ = rank;
+  added.number_ = static_cast<std::uint32_t>(state_->ranks.size() - 1);
+  added.activities_ = state_->activities;
   added.host_.lane_ = writer.add(traces::Lane{rank, false, strings.intern("host")});
   std::vector<std::int32_t> lanes;
   for (const StreamInfo& stream : program.streams) {
@@ -215,6 +238,14 @@ RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const Mod
     const std::int32_t memory = state_->add_all(attributes.memory, state_->memory_numbers);
     added.host_.first_attributes_.push_back(host);
     added.host_.first_memory_.push_back(memory);
+    if (state_->activities != nullptr) {
+      std::vector<std::int32_t> lanes_of_instructions;
+      for (const Instruction& i : program.programs[n].instructions) {
+        lanes_of_instructions.push_back(lanes[static_cast<std::size_t>(i.stream)]);
+      }
+      state_->device_work.add_program(added.number_, attributes.device,
+                                      std::move(lanes_of_instructions));
+    }
     const std::int32_t device = state_->add_all(attributes.device, state_->event_numbers);
     state_->ends_range.resize(state_->event_numbers.size());
     for (LaneRecorder& lane : added.streams_) {
@@ -238,7 +269,7 @@ Result<RecordingCost> Recorder::close(const std::string& end_reason) {
   state_->stop();
   state_->take_all();
   RecordingCost cost;
-  cost.records = state_->records;
+  cost.records = state_->records + state_->device_work.records();
   cost.ns_per_record = measured_ns_per_record();
   if (state_->step_time_ns > 0) {
     cost.fraction = (static_cast<double>(cost.records) * cost.ns_per_record +

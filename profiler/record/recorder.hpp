@@ -24,6 +24,8 @@
 
 #include "models/base/units.hpp"
 #include "models/program/step_program.hpp"
+#include "profiler/record/cupti/activity_recorder.hpp"
+#include "profiler/record/device_work.hpp"
 #include "profiler/record/record_buffer.hpp"
 #include "traces/fst/fst_file.hpp"
 
@@ -64,6 +66,16 @@ class RankRecorder {
   LaneRecorder& lane(Stream stream) { return streams_[static_cast<std::size_t>(stream)]; }
   std::size_t streams() const { return streams_.size(); }
 
+  // What this thread asks of a device that is recorded, from here to end_issue(), is done for that
+  // instruction.
+  void begin_issue(std::size_t program, std::int32_t instruction, std::int64_t step) {
+    if (activities_ == nullptr) return;
+    activities_->push_id(pack({number_, static_cast<std::uint32_t>(program), step, instruction}));
+  }
+  void end_issue() {
+    if (activities_ != nullptr) activities_->pop_id();
+  }
+
   // A step of this rank has ended. By one thread at a time.
   void step(std::int64_t step, std::int64_t start_ns, std::int64_t end_ns, double loss,
             double gradient_norm) {
@@ -73,6 +85,8 @@ class RankRecorder {
  private:
   friend class Recorder;
   int rank_ = 0;
+  std::uint32_t number_ = 0;  // among those of this process
+  ActivityRecorder* activities_ = nullptr;
   LaneRecorder host_;
   std::deque<LaneRecorder> streams_;
   RecordBuffer<traces::Step, 64> steps_;
@@ -93,6 +107,11 @@ class Recorder {
   static Result<std::unique_ptr<Recorder>> create(const std::string& path,
                                                   const traces::RunDescription& run);
   ~Recorder();  // without close() the file is marked incomplete
+
+  // Devices are recorded too, from now on: what they do for instructions (RankRecorder::begin_issue)
+  // becomes events on the lanes of the instructions' streams. Before the first rank is added;
+  // `activities` outlives this object. The error says why it cannot be.
+  Result<void> record_devices(ActivityRecorder& activities);
 
   // The recorder of a rank, for as long as this object lives. From any thread, once per rank.
   RankRecorder& add_rank(int rank, const RankProgram& program, const ModuleTree& tree);

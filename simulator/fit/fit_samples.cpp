@@ -360,14 +360,12 @@ Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& fil
   out.model_json = text_of(trace, "model");
   out.plan_toml = text_of(trace, "plan");
   out.machine_name = text_of(trace, "cpu_model");
-  // Imported recordings name their devices.
+  // Recordings of accelerators name them, where they were imported not always.
   const std::string source = text_of(trace, "source");
-  out.is_accelerator = source == "kineto" || source == "nsys";
-  if (out.is_accelerator) {
-    const auto device = trace.metadata.lower_bound("device.");
-    const bool is_named = device != trace.metadata.end() && device->first.starts_with("device.");
-    out.machine_name = is_named ? device->second : "";
-  }
+  const auto device = trace.metadata.lower_bound("device.");
+  const bool is_named = device != trace.metadata.end() && device->first.starts_with("device.");
+  out.is_accelerator = is_named || source == "kineto" || source == "nsys";
+  if (out.is_accelerator) out.machine_name = is_named ? device->second : "";
   std::optional<Error> error;
   const auto count = [&](const char* key, int fallback, int most) {
     const auto number = traces::integer_between(trace.metadata, key, 1, most, fallback, file);

@@ -53,6 +53,36 @@ double covered_ns(std::vector<const Event*>& pieces) {
 }  // namespace
 
 OperatorPieces::OperatorPieces(const Trace& trace, std::span<const Event> events) {
+  join_launches(trace, events);
+  join_instructions(trace, events);
+}
+
+void OperatorPieces::add(std::vector<const Event*>& pieces) {
+  if (pieces.size() < 2) return;
+  const double sum = covered_ns(pieces);
+  for (const Event* piece : pieces) times_[piece] = -1;
+  times_[pieces.front()] = sum;
+}
+
+// A stream works on one instruction after the other.
+void OperatorPieces::join_instructions(const Trace& trace, std::span<const Event> events) {
+  const auto is_of_same = [](const Event& a, const Event& b) {
+    return a.lane == b.lane && a.step == b.step && a.instruction == b.instruction;
+  };
+  std::vector<const Event*> pieces;
+  for (const Event& event : events) {
+    const bool is_of_device = trace.lanes[static_cast<std::size_t>(event.lane)].device;
+    if (!is_of_device || event.instruction < 0 || !is_device_work(event.kind)) continue;
+    if (!pieces.empty() && !is_of_same(*pieces.back(), event)) {
+      add(pieces);
+      pieces.clear();
+    }
+    pieces.push_back(&event);
+  }
+  add(pieces);
+}
+
+void OperatorPieces::join_launches(const Trace& trace, std::span<const Event> events) {
   const auto owners = owners_of_launches(trace, events);
   if (owners.empty()) return;
   std::unordered_map<const Event*, std::vector<const Event*>> pieces;
@@ -63,12 +93,7 @@ OperatorPieces::OperatorPieces(const Trace& trace, std::span<const Event> events
     if (owner == owners.end() || owner->second->cost_key != event.cost_key) continue;
     pieces[owner->second].push_back(&event);
   }
-  for (auto& [owner, of_one] : pieces) {
-    if (of_one.size() < 2) continue;
-    const double sum = covered_ns(of_one);
-    for (const Event* piece : of_one) times_[piece] = -1;
-    times_[of_one.front()] = sum;
-  }
+  for (auto& [owner, of_one] : pieces) add(of_one);
 }
 
 }  // namespace foreshard::simulator

@@ -1,9 +1,11 @@
-// Device work that one operator launched as several kernels. Imported recordings give every kernel
-// the cost key of its operator, and only the sum of them is the operator's cost.
+// Device work that one operator launched as several kernels. Recordings give every kernel the cost key
+// of its operator, and only the sum of them is the operator's cost. Imported recordings join them by
+// the call that launched them, our own by instruction.
 #pragma once
 
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "traces/trace.hpp"
 
@@ -11,6 +13,7 @@ namespace foreshard::simulator {
 
 class OperatorPieces {
  public:
+  // Of a sorted trace, of which `events` are all.
   OperatorPieces(const traces::Trace& trace, std::span<const traces::Event> events);
 
   // Of an operator's pieces the first stands for all. These are of the events given above.
@@ -22,6 +25,10 @@ class OperatorPieces {
   }
 
  private:
+  void join_launches(const traces::Trace& trace, std::span<const traces::Event> events);
+  void join_instructions(const traces::Trace& trace, std::span<const traces::Event> events);
+  void add(std::vector<const traces::Event*>& pieces);
+
   std::unordered_map<const traces::Event*, double> times_;
 };
 

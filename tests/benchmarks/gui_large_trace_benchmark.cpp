@@ -10,31 +10,11 @@
 #include "gui/views/compare/compare_canvas.hpp"
 #include "gui/views/compare/compare_view.hpp"
 #include "gui/views/memory/memory_view.hpp"
-#include "models/hardware/hardware.hpp"
-#include "models/llama/llama_config.hpp"
-#include "simulator/predict/prediction.hpp"
+#include "tests/benchmarks/long_run.hpp"
 #include "tests/benchmarks/window_thread.hpp"
 
 namespace foreshard::gui {
 namespace {
-
-constexpr std::int64_t kSteps = 126;
-
-// An 8B on 8 ranks, predicted for many steps.
-DocumentPtr long_run() {
-  static const DocumentPtr document = [] {
-    const auto job = make_job(*load_llama_config("llama-3.1-8b"), Plan(), "plan", 8);
-    const auto machine = load_machine("h100-sxm");
-    simulator::PredictionOptions options;
-    options.steps = kSteps;
-    options.machine = &*machine;
-    options.keeps_memory_records = true;
-    const auto prediction = simulator::predict(*job, options);
-    return make_document(simulator::to_trace(*job, prediction, "benchmark"), Source::predicted,
-                         QStringLiteral("long.fst"), {});
-  }();
-  return document;
-}
 
 // Until the view is no longer busy: what all threads computed, and the window's in its longest turn.
 struct Opened {

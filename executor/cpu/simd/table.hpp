@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "executor/device/optimizer_scalars.hpp"
 #include "executor/device/progress.hpp"
 #include "models/base/dtype.hpp"
 
@@ -83,21 +84,6 @@ constexpr std::int64_t kLongestHead = 1024;
 constexpr std::int64_t attention_tile(std::int64_t head_dim) {
   return head_dim <= 128 ? 96 : head_dim <= 256 ? 64 : 32;
 }
-
-// The scalars of one AdamW step, in fp32 as PyTorch's fused kernel has them.
-struct AdamwScalars {
-  float clip = 1;  // gradients are multiplied by it
-  float keep = 1;  // 1 - lr * weight_decay
-  float beta1 = 0, beta2 = 0;
-  float beta1_rest = 0, beta2_rest = 0;  // 1 - beta, made in double
-  float step = 0;                        // lr / (1 - beta1^k)
-  float root = 1;                        // sqrt(1 - beta2^k)
-  float eps = 0;
-};
-
-struct SgdScalars {
-  float clip = 1, weight_decay = 0, lr = 0;
-};
 
 struct SimdKernels {
   using Index = std::int64_t;

@@ -1,49 +1,47 @@
-// Operators without structure: each element by itself, a pack of elements a thread.
+// Operators without structure: each element by itself.
 #include "executor/cuda/kernels/launch.cuh"
 
 namespace foreshard::executor::cuda {
 namespace {
 
 __device__ float sigmoid(float x) {
-  return 1.0F / (1.0F + expf(-x));
-}
-
-// to[i] = element(i-th of each operand), over n elements.
-template <class T, class Element, class... From>
-__device__ void each_element(std::int64_t n, T* to, Element element, const From*... from) {
-  const std::int64_t begin = first_element();
-  const std::int64_t end = begin + kEach < n ? begin + kEach : n;
-  for (std::int64_t i = begin; i < end; ++i) to[i] = element(to_float(from[i])...);
+  return __fdividef(1.0F, 1.0F + expf(-x));
 }
 
 template <class T>
 __global__ void swiglu(std::int64_t n, const T* gate, const T* up, T* out) {
-  each_element(
-      n, out, [](float g, float u) { return from_float<T>(g * sigmoid(g) * u); }, gate, up);
+  const std::int64_t i = first_element();
+  store(out + i,
+        each([](float g, float u) { return g * sigmoid(g) * u; }, load(gate + i, n - i),
+             load(up + i, n - i)),
+        n - i);
 }
 
+// With s = sigmoid(gate): d(gate) = dout * up * s * (1 + gate * (1 - s)), d(up) = dout * gate * s.
 template <class T>
 __global__ void swiglu_backward(std::int64_t n, const T* dout, T* gate, T* up) {
-  const std::int64_t begin = first_element();
-  const std::int64_t end = begin + kEach < n ? begin + kEach : n;
-  for (std::int64_t i = begin; i < end; ++i) {
-    const float d = to_float(dout[i]), g = to_float(gate[i]), u = to_float(up[i]);
-    const float s = sigmoid(g);
-    gate[i] = from_float<T>(d * u * s * (1.0F + g * (1.0F - s)));
-    up[i] = from_float<T>(d * g * s);
-  }
+  const std::int64_t i = first_element();
+  const Floats d = load(dout + i, n - i), g = load(gate + i, n - i), u = load(up + i, n - i);
+  const Floats s = each([](float x) { return sigmoid(x); }, g);
+  const auto of_gate = [](float dy, float x, float y, float share) {
+    return dy * y * share * (1.0F + x * (1.0F - share));
+  };
+  const auto of_up = [](float dy, float x, float share) { return dy * x * share; };
+  store(gate + i, each(of_gate, d, g, u, s), n - i);
+  store(up + i, each(of_up, d, g, s), n - i);
 }
 
 template <class From, class To>
 __global__ void add(std::int64_t n, const From* x, To* y) {
-  each_element(
-      n, y, [](float a, float b) { return from_float<To>(b + a); }, x, y);
+  const std::int64_t i = first_element();
+  store(y + i, each([](float a, float b) { return b + a; }, load(x + i, n - i), load(y + i, n - i)),
+        n - i);
 }
 
 template <class From, class To>
 __global__ void cast(std::int64_t n, const From* x, To* y) {
-  each_element(
-      n, y, [](float a) { return from_float<To>(a); }, x);
+  const std::int64_t i = first_element();
+  store(y + i, load(x + i, n - i), n - i);
 }
 
 }  // namespace
@@ -68,25 +66,21 @@ void run_swiglu_backward(const CudaLaunch& a) {
 
 void run_add(const CudaLaunch& a) {
   const std::int64_t n = a.key.dims[0];
-  with_type(a.key.dtype2, [&](auto from) {
-    with_type(a.key.dtype, [&](auto to) {
-      using From = decltype(from);
-      using To = decltype(to);
-      start(a, cover(n, kThreads, kEach), kThreads, add<From, To>, n, input<From>(a, 0),
-            output<To>(a, 0));
-    });
+  with_types(a, [&](auto from, auto to) {
+    using From = decltype(from);
+    using To = decltype(to);
+    start(a, cover(n, kThreads, kEach), kThreads, add<From, To>, n, input<From>(a, 0),
+          output<To>(a, 0));
   });
 }
 
 void run_cast(const CudaLaunch& a) {
   const std::int64_t n = a.key.dims[0];
-  with_type(a.key.dtype2, [&](auto from) {
-    with_type(a.key.dtype, [&](auto to) {
-      using From = decltype(from);
-      using To = decltype(to);
-      start(a, cover(n, kThreads, kEach), kThreads, cast<From, To>, n, input<From>(a, 0),
-            output<To>(a, 0));
-    });
+  with_types(a, [&](auto from, auto to) {
+    using From = decltype(from);
+    using To = decltype(to);
+    start(a, cover(n, kThreads, kEach), kThreads, cast<From, To>, n, input<From>(a, 0),
+          output<To>(a, 0));
   });
 }
 

@@ -27,7 +27,7 @@ struct StreamTools {
   cudaStream_t stream = nullptr;
   MatrixProducts* products = nullptr;
   FusedAttention* attention = nullptr;  // nullptr: there is no cuDNN
-  double* partials = nullptr;  // kPartials of them, in device memory
+  double* partials = nullptr;           // kPartials of them, in device memory
   int multiprocessors = 1;
 };
 
@@ -41,15 +41,35 @@ using CudaKernel = void (*)(const CudaLaunch&);
 CudaKernel cuda_kernel(Operator op);
 
 // Kernels by theme; the table in kernels.cpp assigns them to operators.
-void run_swiglu(const CudaLaunch& a);
-void run_swiglu_backward(const CudaLaunch& a);
-void run_add(const CudaLaunch& a);
-void run_cast(const CudaLaunch& a);
-void run_fill_zero(const CudaLaunch& a);
 void run_attention(const CudaLaunch& a);
 void run_attention_backward(const CudaLaunch& a);
+void run_embedding(const CudaLaunch& a);
+void run_embedding_backward(const CudaLaunch& a);
+void run_rms_norm(const CudaLaunch& a);
+void run_rms_norm_backward(const CudaLaunch& a);
 void run_matmul(const CudaLaunch& a);
 void run_matmul_input_gradient(const CudaLaunch& a);
 void run_matmul_weight_gradient(const CudaLaunch& a);
+void run_bias_gradient(const CudaLaunch& a);
+void run_rope(const CudaLaunch& a);
+void run_rope_backward(const CudaLaunch& a);
+void run_swiglu(const CudaLaunch& a);
+void run_swiglu_backward(const CudaLaunch& a);
+void run_add(const CudaLaunch& a);
+void run_cross_entropy(const CudaLaunch& a);
+void run_cross_entropy_backward(const CudaLaunch& a);
+void run_cast(const CudaLaunch& a);
+void run_fill_zero(const CudaLaunch& a);
+void run_rope_table(const CudaLaunch& a);
+void run_shard_cast(const CudaLaunch& a);
+void run_all_gather_copy_in(const CudaLaunch& a);
+void run_all_gather_copy_out(const CudaLaunch& a);
+void run_copy_slice(const CudaLaunch& a);
+void run_reduce_scatter_copy_in(const CudaLaunch& a);
+void run_transpose(const CudaLaunch& a);
+void run_gradient_norm(const CudaLaunch& a);
+void run_clip_coefficient(const CudaLaunch& a);
+void run_adamw(const CudaLaunch& a);
+void run_sgd(const CudaLaunch& a);
 
 }  // namespace foreshard::executor::cuda

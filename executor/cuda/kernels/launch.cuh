@@ -1,28 +1,29 @@
-// How kernels are started and read their operands: typed pointers, grids, and the two types that
-// elements have.
+// How kernels are started: grids, typed operands, and the two types that elements have.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
-
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
 
 #include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/kernels/elements.cuh"
 #include "executor/cuda/kernels/kernels.hpp"
 
 namespace foreshard::executor::cuda {
 
 // Starts a kernel; arguments are converted to its parameters.
 template <class... Parameters, class... Arguments>
-void start(const CudaLaunch& a, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
+void start(cudaStream_t stream, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
            Arguments... arguments) {
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
   config.blockDim = threads;
-  config.stream = a.tools.stream;
+  config.stream = stream;
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), "a kernel");
+}
+template <class... Parameters, class... Arguments>
+void start(const CudaLaunch& a, dim3 blocks, dim3 threads, void (*kernel)(Parameters...),
+           Arguments... arguments) {
+  start(a.tools.stream, blocks, threads, kernel, arguments...);
 }
 
 // Blocks of `threads` that cover n elements, each thread `each` of them.
@@ -49,40 +50,19 @@ void with_type(DType type, Callable callable) {
   }
 }
 
-__device__ inline float to_float(float x) {
-  return x;
-}
-__device__ inline float to_float(__nv_bfloat16 x) {
-  return __bfloat162float(x);
-}
-template <class T>
-__device__ T from_float(float x) {
-  if constexpr (std::is_same_v<T, float>) {
-    return x;
-  } else {
-    return __float2bfloat16(x);
-  }
+// With a value of each of the types of an operator that converts `dtype2` to `dtype`.
+template <class Callable>
+void with_types(const CudaLaunch& a, Callable callable) {
+  with_type(a.key.dtype2,
+            [&](auto from) { with_type(a.key.dtype, [&](auto to) { callable(from, to); }); });
 }
 
-// Several elements that are read and written together, 16 bytes where a thread has that many.
-template <class T, int kCount>
-struct alignas(sizeof(T) * kCount <= 16 ? sizeof(T) * kCount : 16) Pack {
-  T at[kCount];
-};
+constexpr int kThreads = 256;  // of a block that streams through memory
 
-// Elements a thread of a streaming kernel works on: 16 bytes of the smallest type.
-constexpr int kEach = 8;
-constexpr int kThreads = 256;
-
-// The first element that this thread works on, and how many: kEach, fewer at the end.
-__device__ inline std::int64_t first_element() {
-  return (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kEach;
-}
-
-// Whether packs can be read and written there: whole ones, at addresses of their alignment.
-template <class... T>
-bool is_packed(std::int64_t n, const T*... operands) {
-  return n % kEach == 0 && ((reinterpret_cast<std::uintptr_t>(operands) % 16 == 0) && ...);
+// Threads of a block that goes through rows of `width` elements, kEach of them at a time.
+inline int threads_of_row(std::int64_t width, int most) {
+  const std::int64_t threads = round_up(ceil_divide(width, kEach), 32);
+  return static_cast<int>(std::clamp<std::int64_t>(threads, 32, most));
 }
 
 }  // namespace foreshard::executor::cuda

@@ -1,13 +1,11 @@
 #include "gui/models/base/cost_words.hpp"
 
-#include <QCoreApplication>
+#include "gui/models/base/words.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString cost_words(const char* text) {
-  return QCoreApplication::translate("Cost", text);
-}
+constexpr Words cost_words("Cost");
 
 }  // namespace
 

@@ -2,7 +2,14 @@
 // few processors.
 #pragma once
 
-#include <QtConcurrentRun>
+#include <QFuture>
+#include <QPromise>
+#include <QRunnable>
+#include <QThreadPool>
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace foreshard::gui {
@@ -11,13 +18,53 @@ namespace foreshard::gui {
 // thread wants it too, and all of it otherwise.
 void give_way_to_window();
 
-// A future of what `work` returns, from Qt's pool of threads.
 template <class Work>
-auto in_background(Work work) {
-  return QtConcurrent::run([work = std::move(work)]() mutable {
+class BackgroundTask : public QRunnable {
+ public:
+  using Value = std::invoke_result_t<Work&>;
+
+  explicit BackgroundTask(Work work) : work_(std::move(work)) {}
+
+  // The task is the pool's from now on.
+  QFuture<Value> start(QThreadPool& pool) {
+    promise_.start();
+    QFuture<Value> future = promise_.future();
+    is_handed_over_ = true;
+    pool.start(this);
+    return future;
+  }
+
+  void run() override {
+    is_handed_over_.wait(false);  // before anything else of this object is read
     give_way_to_window();
+    try {
+      promise_.addResult(compute());
+    } catch (...) {
+      promise_.setException(std::current_exception());
+    }
+    promise_.finish();
+  }
+
+ private:
+  // What the work was given is let go before its result is there. What a lambda captured as constant is
+  // not moved but copied, so that the original goes too.
+  Value compute() {
+    Work work = *std::move(work_);
+    work_.reset();
     return work();
-  });
+  }
+
+  // Carries what was written before the start to the thread that runs it. Qt's queue does so too, but
+  // a thread sanitizer sees only what was compiled for it, which Qt is not.
+  std::atomic<bool> is_handed_over_ = false;
+  std::optional<Work> work_;
+  QPromise<Value> promise_;
+};
+
+// A future of what `work` returns.
+template <class Work>
+auto in_background(Work work, QThreadPool& pool = *QThreadPool::globalInstance()) {
+  return (new BackgroundTask<Work>(std::move(work)))->start(pool);
 }
 
 }  // namespace foreshard::gui

@@ -9,7 +9,6 @@
 #include <QCoreApplication>
 #include <QFutureWatcher>
 #include <QThreadPool>
-#include <QtConcurrentRun>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -79,11 +78,9 @@ class NewestResult {
       watcher->deleteLater();
       finish(watcher->future().takeResult());
     });
-    watcher->setFuture(
-        QtConcurrent::run(pool_.get(), [work = std::move(work), is_unwanted = is_unwanted_] {
-          give_way_to_window();
-          return work(*is_unwanted);
-        }));
+    watcher->setFuture(in_background(
+        [work = std::move(work), is_unwanted = is_unwanted_] { return work(*is_unwanted); },
+        *pool_));
     changed_();
   }
 

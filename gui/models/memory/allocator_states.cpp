@@ -13,8 +13,8 @@ using traces::MemoryEventPointer;
 
 // Events between two checkpoints: few enough to be applied in a few milliseconds, and many more
 // than the state has blocks, so that all checkpoints together are smaller than the events.
-constexpr std::size_t kLeastEvents = 8192;
-constexpr std::size_t kEventsPerBlock = 8;
+constexpr std::size_t kLeastEvents = 16384;
+constexpr std::size_t kEventsPerBlock = 16;
 
 }  // namespace
 

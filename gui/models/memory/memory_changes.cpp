@@ -68,8 +68,10 @@ MemoryChanges changes_of_plan(const Job& job, const ChangesQuestion& question) {
 Result<profiler::Recording> recording_of(const ChangesQuestion& question) {
   profiler::Recording recording;
   recording.device = question.rank;
-  if (!question.is_snapshot) {
-    auto history = traces::history_of(*question.source.trace, question.rank, question.path);
+  if (question.kind != traces::RecordingKind::snapshot) {
+    auto history = question.kind == traces::RecordingKind::event_list
+                       ? traces::read_allocator_history(question.path)
+                       : traces::history_of(*question.source.trace, question.rank, question.path);
     if (!history) return tl::unexpected(history.error());
     recording.history = std::move(*history);
     return recording;

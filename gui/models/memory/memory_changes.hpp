@@ -15,6 +15,7 @@
 #include "gui/models/memory/rank_memory.hpp"
 #include "models/sharding/job.hpp"
 #include "traces/allocator/allocator_history.hpp"
+#include "traces/open/recording_kind.hpp"
 
 namespace foreshard::gui {
 
@@ -42,7 +43,7 @@ struct ChangesQuestion {
   MemorySource source;
   int rank = 0;
   std::string path;  // of the recording
-  bool is_snapshot = false;
+  traces::RecordingKind kind = traces::RecordingKind::fst;
   std::optional<Job> job;  // nothing: as the trace's metadata describes it, if it does
 };
 

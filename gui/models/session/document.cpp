@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "gui/models/base/free_memory.hpp"
 #include "models/llama/llama_config.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/metadata.hpp"
@@ -17,7 +18,7 @@ void derive(Document& document, traces::Trace trace, const std::stop_token& stop
   auto shared = std::make_shared<traces::Trace>(std::move(trace));
   document.trace = shared;
   if (stop.stop_requested()) return;
-  document.analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*shared));
+  document.analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*shared, stop));
   if (stop.stop_requested()) return;
   document.lanes = std::make_shared<LaneSet>(shared);
 }
@@ -79,6 +80,7 @@ Result<DocumentPtr> open_document(const std::string& path, const traces::ImportO
       traces::integer(trace->metadata, "predicted", 0) == 1 ? Source::predicted : Source::measured;
   document->detail = detail_of(*trace);
   derive(*document, std::move(*trace), options.stop);
+  return_free_memory();
   if (options.stop.stop_requested()) return traces::reading_stopped(path);
   return document;
 }

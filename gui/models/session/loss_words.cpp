@@ -1,9 +1,9 @@
 #include "gui/models/session/loss_words.hpp"
 
-#include <QCoreApplication>
 #include <algorithm>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -21,9 +21,7 @@ struct LossTotal {
   }
 };
 
-QString loss_words(const char* text, int n = -1) {
-  return QCoreApplication::translate("foreshard::gui::losses", text, nullptr, n);
-}
+constexpr Words loss_words("foreshard::gui::losses");
 
 std::int64_t first_event_of(const traces::Trace& trace) {
   std::int64_t first = trace.events.empty() ? 0 : trace.events[0].start_ns;

@@ -24,9 +24,13 @@ std::int32_t steps_that_fit(const PartOffer& offer) {
 }  // namespace
 
 PartOffer offer_part(const std::string& path, std::int64_t free_bytes) {
-  PartOffer offer{path, estimated_memory(path), free_bytes, {}, {}};
-  const auto kind = traces::recording_kind(path, traces::every_recording().expected);
-  if (!kind || *kind != traces::RecordingKind::fst) return offer;
+  PartOffer offer;
+  offer.path = path;
+  offer.needed_bytes = estimated_memory(path);
+  offer.free_bytes = free_bytes;
+  offer.kind = traces::recording_kind(path, traces::every_recording().expected)
+                   .value_or(traces::RecordingKind::other);
+  if (offer.kind != traces::RecordingKind::fst) return offer;
   offer.recorded = traces::fst_steps(path).value_or(std::nullopt);
   if (!offer.recorded) return offer;
   const std::int32_t last = offer.recorded->last;

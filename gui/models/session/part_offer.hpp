@@ -7,11 +7,13 @@
 #include <string>
 
 #include "traces/import_options.hpp"
+#include "traces/open/recording_kind.hpp"
 
 namespace foreshard::gui {
 
 struct PartOffer {
   std::string path;
+  traces::RecordingKind kind = traces::RecordingKind::other;
   std::int64_t needed_bytes = 0, free_bytes = 0;  // to open all of it; 0: not known
   std::optional<traces::StepRange> recorded;      // nothing: it cannot be opened in part
   traces::StepRange proposed;

@@ -1,6 +1,5 @@
 #include "gui/models/session/sentences.hpp"
 
-#include <QCoreApplication>
 #include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 #include "gui/models/session/loss_words.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/open/read_trace.hpp"
@@ -16,9 +16,7 @@
 namespace foreshard::gui {
 namespace {
 
-QString tr(const char* text, int n = -1) {
-  return QCoreApplication::translate("foreshard::gui::sentences", text, nullptr, n);
-}
+constexpr Words tr("foreshard::gui::sentences");
 
 QString text_of(const std::string& text) {
   return QString::fromStdString(text);
@@ -226,9 +224,31 @@ QString part_question() {
   return tr("Open steps %1 to %2 only?");
 }
 
-QString no_part_text(const std::string& path) {
+QString no_part_text(const PartOffer& offer) {
+  const QString name = name_of(offer.path);
+  switch (offer.kind) {
+    case traces::RecordingKind::kineto:
+      return tr("%1 has no index of its steps. Where memory suffices, `foreshard import kineto` "
+                "makes a trace (.fst) of it, whose steps can be opened alone; or record fewer "
+                "steps at a time.")
+          .arg(name);
+    case traces::RecordingKind::nsys:
+      return tr("%1 has no index of its steps. Where memory suffices, `foreshard import nsys` "
+                "makes a trace (.fst) of it, whose steps can be opened alone; or record a shorter "
+                "time.")
+          .arg(name);
+    case traces::RecordingKind::perfetto_export:
+      return tr("%1 was exported from a trace (.fst): open that one, whose steps can be opened "
+                "alone.")
+          .arg(name);
+    case traces::RecordingKind::snapshot:
+      return tr("%1 cannot be opened in part, as each event counts on those before it. Record "
+                "with a smaller max_entries.")
+          .arg(name);
+    default: break;
+  }
   return tr("%1 has no steps to choose from; traces (.fst) with steps are opened in part.")
-      .arg(name_of(path));
+      .arg(name);
 }
 
 QString too_large_text(std::int64_t needed_bytes, std::int64_t free_bytes) {

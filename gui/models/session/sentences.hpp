@@ -10,6 +10,7 @@
 #include "gui/models/base/colour_role.hpp"
 #include "gui/models/session/document.hpp"
 #include "gui/models/session/loader.hpp"
+#include "gui/models/session/part_offer.hpp"
 
 namespace foreshard::gui {
 
@@ -33,7 +34,7 @@ std::vector<Statement> status_of(const Document& document);
 QString too_large_text(std::int64_t needed_bytes, std::int64_t free_bytes);
 // A question about two steps that are chosen in the places of %1 and %2.
 QString part_question();
-// Why a recording cannot be opened in part.
-QString no_part_text(const std::string& path);
+// Why a recording cannot be opened in part, and what to do instead.
+QString no_part_text(const PartOffer& offer);
 
 }  // namespace foreshard::gui

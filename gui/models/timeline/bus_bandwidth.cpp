@@ -1,7 +1,9 @@
 #include "gui/models/timeline/bus_bandwidth.hpp"
 
+#include "gui/models/timeline/device_limits.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/costs/key_facts.hpp"
+#include "traces/metadata.hpp"
 
 namespace foreshard::gui {
 
@@ -15,6 +17,14 @@ std::optional<double> bus_bytes(const traces::Trace& trace, const traces::Event&
   // A reduction to all is one to shards and their gathering.
   const double passes = key.op == Operator::all_reduce ? 2 : 1;
   return passes * (ranks - 1) / ranks * simulator::payload_bytes(key);
+}
+
+std::optional<double> peak_bus_bandwidth(const traces::Trace& trace, int rank) {
+  const auto machine = machine_of(trace, rank);
+  const std::int64_t ranks = traces::integer(trace.metadata, "ranks", 1);
+  if (!machine || ranks > machine->gpus_per_node) return std::nullopt;
+  const double link = machine->link_bandwidth;
+  return link > 0 ? link : machine->host_bandwidth;
 }
 
 }  // namespace foreshard::gui

@@ -13,4 +13,8 @@ namespace foreshard::gui {
 // how many ranks it is.
 std::optional<double> bus_bytes(const traces::Trace& trace, const traces::Event& event);
 
+// What the rank's link carries at best, by the hardware catalogue; nothing where the device is not
+// known, or where the run is on several nodes: a group may then reach over the network.
+std::optional<double> peak_bus_bandwidth(const traces::Trace& trace, int rank);
+
 }  // namespace foreshard::gui

@@ -1,12 +1,12 @@
 #include "gui/models/timeline/card.hpp"
 
-#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/models/base/cost_words.hpp"
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 #include "gui/models/timeline/bus_bandwidth.hpp"
 #include "gui/models/timeline/device_limits.hpp"
 #include "gui/models/timeline/row_text.hpp"
@@ -22,9 +22,7 @@ using traces::Event;
 using traces::EventKind;
 using traces::Interval;
 
-QString words(const char* text) {
-  return QCoreApplication::translate("Card", text);
-}
+constexpr Words words("Card");
 
 QString duration_text(std::int64_t ns) {
   return time_figure(static_cast<double>(ns)).text();
@@ -64,6 +62,14 @@ Overlap overlap_of(const LaneSet& lanes, const Event& event, int rank) {
   return overlap;
 }
 
+// "612.3 TFLOP/s, 62 % of peak". More than the memory can do comes from the
+// caches, more than a link from switches that reduce.
+QString of_peak(const QString& rate, double achieved, double peak) {
+  if (peak <= 0) return rate;
+  if (achieved > peak) return words("%1, above the data sheet's").arg(rate);
+  return words("%1, %2 of peak").arg(rate, percent_text(achieved / peak, 0));
+}
+
 void add_collective(const LaneSet& lanes, const Event& event, int rank, Card& card) {
   const std::int64_t ns = event.end_ns - event.start_ns;
   const QString name = card.name;
@@ -72,8 +78,10 @@ void add_collective(const LaneSet& lanes, const Event& event, int rank, Card& ca
                           bytes_figure(event.bytes).text()});
   }
   if (const auto bytes = bus_bytes(lanes.trace(), event); bytes && ns > 0) {
+    const double rate = *bytes / static_cast<double>(ns) * 1e9;
     card.facts.push_back(
-        {words("Bus bandwidth"), rate_figure(*bytes / static_cast<double>(ns) * 1e9).text()});
+        {words("Bus bandwidth"), of_peak(rate_figure(rate).text(), rate,
+                                         peak_bus_bandwidth(lanes.trace(), rank).value_or(0))});
   }
   const Overlap overlap = overlap_of(lanes, event, rank);
   if (ns > 0) {
@@ -90,13 +98,6 @@ void add_collective(const LaneSet& lanes, const Event& event, int rank, Card& ca
     card.facts.push_back(
         {words("Ready before its use"), duration_text(*overlap.used_at - event.end_ns)});
   }
-}
-
-// "612.3 TFLOP/s, 62 % of peak". More than the memory can do comes from the caches.
-QString of_peak(const QString& rate, double achieved, double peak) {
-  if (peak <= 0) return rate;
-  if (achieved > peak) return words("%1, above the data sheet's").arg(rate);
-  return words("%1, %2 of peak").arg(rate, percent_text(achieved / peak, 0));
 }
 
 void add_work(const traces::Trace& trace, const Event& event, int rank, Card& card) {

@@ -1,11 +1,10 @@
 #include "gui/models/timeline/lane_set.hpp"
 
-#include <QtConcurrent>
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "gui/models/base/in_parallel.hpp"
 #include "gui/models/timeline/derived_rows.hpp"
 #include "gui/models/timeline/row_kind.hpp"
 #include "traces/metadata.hpp"
@@ -179,9 +178,7 @@ const LaneSet::Coloured& LaneSet::coloured(ColourBy by) const {
   std::call_once(made.once, [&] {
     made.value = std::make_unique<Coloured>(*trace_, by);
     made.value->pyramids.resize(rows_.size());
-    std::vector<std::size_t> numbers(rows_.size());
-    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-    QtConcurrent::blockingMap(numbers, [&](std::size_t n) {
+    in_parallel(rows_.size(), [&](std::size_t n) {
       made.value->pyramids[n] = Pyramid(rows_[n], made.value->colouring);
     });
   });

@@ -1,12 +1,12 @@
 #include "gui/models/timeline/range_statistics.hpp"
 
-#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 #include "gui/models/timeline/bus_bandwidth.hpp"
 #include "models/plan/plan.hpp"
 #include "profiler/analysis/breakdown.hpp"
@@ -16,9 +16,7 @@
 namespace foreshard::gui {
 namespace {
 
-QString range_words(const char* text) {
-  return QCoreApplication::translate("RangeStatistics", text);
-}
+constexpr Words range_words("RangeStatistics");
 
 QString time_text(std::int64_t ns) {
   return time_figure(static_cast<double>(ns)).text();

@@ -1,11 +1,12 @@
 #include "gui/models/timeline/search_query.hpp"
 
-#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <optional>
+
+#include "gui/models/base/words.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -44,9 +45,7 @@ std::optional<std::int64_t> amount(const QString& text, const std::array<Measure
   return std::nullopt;
 }
 
-QString query_words(const char* text) {
-  return QCoreApplication::translate("Search", text);
-}
+constexpr Words query_words("Search");
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),

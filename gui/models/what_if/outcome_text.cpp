@@ -1,16 +1,13 @@
 #include "gui/models/what_if/outcome_text.hpp"
 
-#include <QCoreApplication>
-
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 #include "gui/models/what_if/plan_control.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString said(const char* text) {
-  return QCoreApplication::translate("WhatIf", text);
-}
+constexpr Words said("WhatIf");
 
 QString bytes_text(std::int64_t bytes) {
   return bytes_figure(bytes).text();
@@ -89,8 +86,7 @@ Verdict sources_of(const Outcome& outcome) {
   const auto& sources = outcome.sources;
   if (sources.unknown > 0) {
     return {Role::error, QString(),
-            QCoreApplication::translate("WhatIf", "%n costs are unknown", nullptr,
-                                        static_cast<int>(sources.unknown))};
+            said("%n costs are unknown", static_cast<int>(sources.unknown))};
   }
   const QString counts = said("Costs: %1 measured, %2 fitted, %3 modelled")
                              .arg(sources.measured)

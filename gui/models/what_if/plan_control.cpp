@@ -1,21 +1,19 @@
 #include "gui/models/what_if/plan_control.hpp"
 
-#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 #include "gui/models/what_if/plan_control_kinds.hpp"
 #include "models/plan/plan_reference.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString translated(const char* text) {
-  return QCoreApplication::translate("PlanControl", text);
-}
+constexpr Words translated("PlanControl");
 
 struct SectionRow {
   const char* title;
@@ -123,9 +121,7 @@ QString section_summary(const ControlSection& section, const SpeltPlan& plan) {
   for (const PlanControl& control : section.controls) {
     if (plan.value(control.key) != defaults.value(control.key)) ++changed;
   }
-  return changed == 0 ? translated("defaults")
-                      : QCoreApplication::translate("PlanControl", "%n set", nullptr,
-                                                    static_cast<int>(changed));
+  return changed == 0 ? translated("defaults") : translated("%n set", static_cast<int>(changed));
 }
 
 QString change_text(const std::string& key, const SpeltPlan& plan) {

@@ -37,7 +37,8 @@ QStringList broken(const QFont& font, const QString& text, double used, double w
 
 }  // namespace
 
-SentenceStrip::SentenceStrip(QWidget* parent) : PaintedWidget(parent) {
+SentenceStrip::SentenceStrip(QWidget* parent)
+    : PaintedWidget(parent), progress_(new ProgressHairline(this)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
@@ -59,6 +60,10 @@ void SentenceStrip::set_stale(bool is_stale) {
   if (is_stale == is_stale_) return;
   is_stale_ = is_stale;
   update();
+}
+
+void SentenceStrip::set_awaiting(bool awaits) {
+  progress_->set_awaiting(awaits);
 }
 
 QSize SentenceStrip::sizeHint() const {

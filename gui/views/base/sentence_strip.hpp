@@ -9,6 +9,7 @@
 
 #include "gui/models/base/colour_role.hpp"
 #include "gui/views/base/painted_widget.hpp"
+#include "gui/views/base/progress_hairline.hpp"
 
 namespace foreshard::gui {
 
@@ -29,6 +30,7 @@ class SentenceStrip : public PaintedWidget {
   const Sentence& sentence() const { return sentence_; }
   void set_aside(QWidget* control);  // takes it
   void set_stale(bool is_stale);
+  void set_awaiting(bool awaits);  // another answer: a line of progress, once that takes long
 
   struct Lines {
     QStringList headline, detail;
@@ -47,6 +49,7 @@ class SentenceStrip : public PaintedWidget {
 
   Sentence sentence_;
   QWidget* aside_ = nullptr;
+  ProgressHairline* progress_;
   bool is_stale_ = false;
 };
 

@@ -54,6 +54,31 @@ void draw_key(QPainter& painter, QPointF at, const QString& text, QColor colour,
   painter.drawText(at + QPointF(26, 4), text);
 }
 
+// The points of a curve, from left to right, that can be seen: of those within one pixel the first,
+// the lowest, the highest and the last; of those beside the area only the nearest.
+QPolygonF seen_points(const QPolygonF& points, const QRectF& area) {
+  const auto is_left = [](const QPointF& point, double x) { return point.x() < x; };
+  const auto begin = std::lower_bound(points.begin(), points.end(), area.left(), is_left);
+  const auto end = std::lower_bound(begin, points.end(), area.right(), is_left);
+  const qsizetype last = std::min(end - points.begin() + 1, points.size());
+  QPolygonF seen;
+  for (qsizetype first = std::max<qsizetype>(begin - points.begin() - 1, 0); first < last;) {
+    qsizetype next = first, highest = first, lowest = first;
+    for (; next < last && std::floor(points[next].x()) == std::floor(points[first].x()); ++next) {
+      if (points[next].y() < points[highest].y()) highest = next;
+      if (points[next].y() > points[lowest].y()) lowest = next;
+    }
+    qsizetype kept = -1;
+    for (const qsizetype point :
+         {first, std::min(highest, lowest), std::max(highest, lowest), next - 1}) {
+      if (point > kept) seen << points[point];
+      kept = point;
+    }
+    first = next;
+  }
+  return seen;
+}
+
 }  // namespace
 
 void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
@@ -79,10 +104,12 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   }
   painter.setClipRect(QRectF(lane_left(), row.top, axis_.width(), row.height));
   painter.setRenderHint(QPainter::Antialiasing);
-  QPolygonF line;
+  QPolygonF all;
   for (const DriftPoint& point : step.drift.points) {
-    line << QPointF(x_of(false, point.at_ns), y_of(static_cast<double>(point.drift_ns)));
+    all << QPointF(x_of(false, point.at_ns), y_of(static_cast<double>(point.drift_ns)));
   }
+  const QPointF last = all.back();
+  const QPolygonF line = seen_points(all, area);
   const std::int64_t end = step.drift.points.back().drift_ns;
   const QColor colour = theme()[end < 0 ? Role::focus : Role::warn];
   QPolygonF filled = line;
@@ -96,16 +123,16 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   painter.setBrush(Qt::NoBrush);
   painter.drawPolyline(line);
   painter.setBrush(theme()[Role::canvas]);
-  painter.drawEllipse(line.back(), 3.5, 3.5);
+  painter.drawEllipse(last, 3.5, 3.5);
   painter.setFont(gui::font(Text::secondary_strong));
   const QString text = signed_time_text(end);
   const double text_width = figure_width(painter.font(), text);
-  const bool is_left = line.back().x() + text_width + 12 > width();
+  const bool is_left = last.x() + text_width + 12 > width();
   // Right of the end; where there is no room on the side of zero that the curve leaves free.
-  const double above = end < 0 ? y_of(0) - 20 : line.back().y() - 22;
+  const double above = end < 0 ? y_of(0) - 20 : last.y() - 22;
   const QRectF end_box(
-      is_left ? line.back().x() - text_width - 10 : line.back().x() + 8,
-      std::clamp(is_left ? above : line.back().y() - 10, row.top, row.top + row.height - 20),
+      is_left ? last.x() - text_width - 10 : last.x() + 8,
+      std::clamp(is_left ? above : last.y() - 10, row.top, row.top + row.height - 20),
       text_width + 2, 18);
   painter.setPen(colour);
   draw_figure(painter, end_box, Qt::AlignLeft, text);

@@ -69,6 +69,8 @@ CompareView::CompareView(Session& session, QWidget* parent)
       worker_(
           this, [this](Answer answer) { show_answer(std::move(answer)); },
           [this] { Q_EMIT busy_changed(); }) {
+  rest_.setSingleShot(true);
+  connect(&rest_, &QTimer::timeout, this, &CompareView::show_rest_of_answer);
   arrangement_->setAccessibleName(tr("Arrangement"));
   strip_->set_aside(arrangement_);
   state_->setAlignment(Qt::AlignCenter);
@@ -179,7 +181,7 @@ QWidget* CompareView::inspector() {
 }
 
 bool CompareView::is_busy() const {
-  return worker_.is_busy() || (is_stale_ && isVisible());
+  return worker_.is_busy() || rest_.isActive() || (is_stale_ && isVisible());
 }
 
 DocumentPtr CompareView::document(bool is_candidate) const {
@@ -190,6 +192,7 @@ void CompareView::refresh() {
   compared_ = compared_documents(session());
   if (!compared_) {
     worker_.forget();
+    strip_->set_awaiting(false);
     comparison_.reset();
     baseline_.reset();
     candidate_.reset();
@@ -224,6 +227,7 @@ void CompareView::showEvent(QShowEvent* event) {
 void CompareView::request(const std::optional<StepChoice>& choice) {
   is_stale_ = false;
   strip_->set_stale(true);
+  strip_->set_awaiting(true);
   if (comparison_ == nullptr) {
     const auto events = [](const DocumentPtr& of) {
       return count_figure(static_cast<std::int64_t>(of->trace->events.size())).number;
@@ -256,6 +260,7 @@ void CompareView::request(const std::optional<StepChoice>& choice) {
 void CompareView::cancel() {
   worker_.forget();
   strip_->set_stale(false);
+  strip_->set_awaiting(false);
   baseline_.reset();
   candidate_.reset();
   show_state(tr("The comparison was stopped. Choose one of the traces above to compare again."));
@@ -263,6 +268,7 @@ void CompareView::cancel() {
 
 void CompareView::show_answer(Answer answer) {
   strip_->set_stale(false);
+  strip_->set_awaiting(false);
   if (answer.histories) {
     strip_->set_sentence({answer.histories->state, answer.histories->lead, answer.histories->text,
                           answer.histories->detail});
@@ -277,6 +283,14 @@ void CompareView::show_answer(Answer answer) {
   strip_->set_sentence({words.state, words.lead, words.text, words.detail});
   arrangement_->show();
   canvas_->set_comparison(comparison_);
+  pages_->setCurrentWidget(content_);
+  rest_.start();
+  Q_EMIT status_changed();
+}
+
+void CompareView::show_rest_of_answer() {
+  Q_EMIT busy_changed();
+  if (comparison_ == nullptr) return;
   waterfall_->set_comparison(comparison_);
   inspector_->set_comparison(comparison_);
   causes_->set_comparison(comparison_);
@@ -287,10 +301,8 @@ void CompareView::show_answer(Answer answer) {
                                                           comparison_->whole->baseline_step_ns)));
   causes_note_->set_text(tr("operators of all ranks, worst first"));
   fill_choices();
-  pages_->setCurrentWidget(content_);
   show_cause();
   follow_selection();
-  Q_EMIT status_changed();
 }
 
 void CompareView::show_state(const QString& text) {

@@ -3,6 +3,7 @@
 // compared request by request.
 #pragma once
 
+#include <QTimer>
 #include <memory>
 #include <optional>
 
@@ -70,6 +71,7 @@ class CompareView : public View {
   void request(const std::optional<StepChoice>& choice);
   void cancel();
   void show_answer(Answer answer);
+  void show_rest_of_answer();
   void show_state(const QString& text);
   void fill_choices();
   void follow_selection();
@@ -78,6 +80,7 @@ class CompareView : public View {
   void point_to_worst();  // the pair of the current cause that is furthest apart
   void select_event(bool is_candidate, int event);
   void move_steps(int by);
+  void select_beside(int by);  // in the lane of the selected event; without one, another step
   DocumentPtr document(bool is_candidate) const;
 
   SentenceStrip* strip_;
@@ -99,6 +102,9 @@ class CompareView : public View {
   std::shared_ptr<const TraceComparison> comparison_;
   bool is_stale_ = true;  // to be computed once the view is seen
   NewestResult<Answer> worker_;
+  // Runs until the parts below and beside the canvas show the answer: they are filled and painted in a
+  // turn of their own, so that input does not wait for all of them at once.
+  QTimer rest_;
 };
 
 }  // namespace foreshard::gui

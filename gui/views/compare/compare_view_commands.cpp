@@ -29,6 +29,24 @@ void CompareView::move_steps(int by) {
   choose_step(choice);
 }
 
+void CompareView::select_beside(int by) {
+  if (!comparison_) return;
+  const auto& selected = session().selection().event();
+  if (!selected) return move_steps(by);
+  const bool is_candidate = selected->document == compared_->candidate;
+  if (!is_candidate && selected->document != compared_->baseline) return move_steps(by);
+  for (const LanePair& lane : comparison_->step.lanes) {
+    const auto& boxes = (is_candidate ? lane.candidate : lane.baseline).boxes;
+    const auto here = std::find_if(boxes.begin(), boxes.end(), [&](const ComparedBox& box) {
+      return box.event == selected->event;
+    });
+    if (here == boxes.end()) continue;
+    const auto next = here - boxes.begin() + by;
+    if (next < 0 || next >= static_cast<std::ptrdiff_t>(boxes.size())) return;
+    return select_event(is_candidate, boxes[static_cast<std::size_t>(next)].event);
+  }
+}
+
 void CompareView::step_causes(int rows) {
   causes_->step(rows);
   point_to_worst();
@@ -61,6 +79,8 @@ void CompareView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_0: return canvas_->fit();
     case Qt::Key_BracketRight: return step_causes(1);
     case Qt::Key_BracketLeft: return step_causes(-1);
+    case Qt::Key_Period: return select_beside(1);
+    case Qt::Key_Comma: return select_beside(-1);
     case Qt::Key_Escape: return session().selection().clear();
     default: View::keyPressEvent(event);
   }
@@ -68,6 +88,7 @@ void CompareView::keyPressEvent(QKeyEvent* event) {
 
 std::vector<KeyHelp> CompareView::keys() const {
   return {{tr("next, previous worst difference"), tr("]  [")},
+          {tr("next, previous in the lane; with nothing selected, step"), tr(".  ,")},
           {tr("next, previous step of both"), tr("Alt+Right  Alt+Left")},
           {tr("zoom in, out"), tr("W  S, Ctrl+wheel")},
           {tr("pan"), tr("A  D, drag, Shift+wheel")},

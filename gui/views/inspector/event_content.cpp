@@ -1,19 +1,17 @@
 #include "gui/views/inspector/event_content.hpp"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 #include "gui/models/timeline/card.hpp"
 #include "gui/models/timeline/row_text.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString event_words(const char* text) {
-  return QCoreApplication::translate("SelectionPanel", text);
-}
+constexpr Words event_words("SelectionPanel");
 
 traces::Event at(const traces::Trace& trace, EventIndex event) {
   return trace.events[static_cast<std::size_t>(event)];

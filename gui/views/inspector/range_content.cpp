@@ -1,6 +1,5 @@
 #include "gui/views/inspector/range_content.hpp"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 #include "gui/models/session/loss_words.hpp"
 #include "profiler/report/short_names.hpp"
 
@@ -16,9 +16,7 @@ namespace {
 
 constexpr std::size_t kRangeOperators = 8, kRangeCollectives = 6;
 
-QString range_label(const char* text) {
-  return QCoreApplication::translate("RangePanel", text);
-}
+constexpr Words range_label("RangePanel");
 
 QString time_text_of(std::int64_t ns) {
   return time_figure(static_cast<double>(ns)).text();

@@ -1,10 +1,10 @@
 #include "gui/views/inspector/step_summary.hpp"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/base/words.hpp"
 #include "gui/models/session/loss_words.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
@@ -16,9 +16,7 @@ namespace {
 
 constexpr std::size_t kPathParts = 5, kOperators = 6, kSentences = 1, kNameLength = 40;
 
-QString tr(const char* text) {
-  return QCoreApplication::translate("StepSummary", text);
-}
+constexpr Words tr("StepSummary");
 
 QString short_text(const std::string& name) {
   return QString::fromStdString(profiler::short_name(name, kNameLength));

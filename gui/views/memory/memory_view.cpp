@@ -270,7 +270,7 @@ void MemoryView::find_what_would_lower() {
   question.source = source_of(*document);
   question.rank = memory_->curve()->rank();
   question.path = document->path;
-  question.is_snapshot = document->kind == traces::RecordingKind::snapshot;
+  question.kind = document->kind;
   if (document->run != nullptr) question.job = document->run->job;
   changes_->ask(std::move(question));
 }

@@ -82,8 +82,9 @@ void MainWindow::offer(const PartOffer& offer) {
   if (offer.recorded) return part_->ask(offer);
   has_warnings_ = false;
   const QString too_large = too_large_text(offer.needed_bytes, offer.free_bytes);
-  if (too_large.isEmpty()) return notice_->show_notice(Role::warn, no_part_text(offer.path));
-  notice_->show_notice(Role::warn, too_large,
+  const QString no_part = no_part_text(offer);
+  if (too_large.isEmpty()) return notice_->show_notice(Role::warn, no_part);
+  notice_->show_notice(Role::warn, too_large + QLatin1Char(' ') + no_part,
                        {{tr("Open it nevertheless"), [this, path = offer.path] {
                            notice_->hide();
                            read(path);

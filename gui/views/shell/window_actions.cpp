@@ -1,14 +1,13 @@
 #include "gui/views/shell/window_actions.hpp"
 
-#include <QCoreApplication>
 #include <QMainWindow>
+
+#include "gui/models/base/words.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString words(const char* text) {
-  return QCoreApplication::translate("foreshard::gui::WindowActions", text);
-}
+constexpr Words words("foreshard::gui::WindowActions");
 
 }  // namespace
 

@@ -1,17 +1,15 @@
 #include "gui/views/timeline/step_strip.hpp"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/base/words.hpp"
 #include "gui/models/timeline/step_figures.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-QString said(const char* text) {
-  return QCoreApplication::translate("Timeline", text);
-}
+constexpr Words said("Timeline");
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "gui/views/timeline/tile_cache.hpp"
 
-#include <QMetaObject>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -25,11 +24,17 @@ std::size_t TileKeyHash::operator()(const TileKey& key) const {
 }
 
 TileCache::TileCache(std::size_t limit_bytes, QObject* parent)
-    : QObject(parent), limit_(limit_bytes) {}
+    : QObject(parent), limit_(limit_bytes) {
+  const auto deliver = [this] {
+    if (take()) Q_EMIT delivered();
+  };
+  connect(this, &TileCache::made, this, deliver, Qt::QueuedConnection);
+}
 
 TileCache::~TileCache() {
   reset({});
-  pool_.waitForDone();
+  std::unique_lock lock(mutex_);
+  progress_.wait(lock, [this] { return workers_ == 0; });
 }
 
 void TileCache::reset(Fill fill) {
@@ -82,15 +87,10 @@ void TileCache::work() {
     done_.push_back({key, std::move(tile), generation});
     progress_.notify_all();
     if (!std::exchange(is_announced_, true)) {
-      QMetaObject::invokeMethod(
-          this,
-          [this] {
-            if (take()) Q_EMIT delivered();
-          },
-          Qt::QueuedConnection);
+      Q_EMIT made(QPrivateSignal());
     }
   }
-  --workers_;
+  if (--workers_ == 0) progress_.notify_all();
 }
 
 bool TileCache::take() {

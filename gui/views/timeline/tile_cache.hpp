@@ -77,6 +77,7 @@ class TileCache : public QObject {
   std::size_t bytes() const { return bytes_; }
 
  Q_SIGNALS:
+  void made(QPrivateSignal);  // by a worker: tiles wait to be taken in
   void delivered();
 
  private:
@@ -107,7 +108,7 @@ class TileCache : public QObject {
   std::vector<Entry> done_;
   int workers_ = 0;
   bool is_announced_ = false;
-  QThreadPool pool_;
+  QThreadPool pool_;  // last: its threads use all of the above
 };
 
 }  // namespace foreshard::gui

@@ -155,8 +155,10 @@ void MemoryOverlay::paint_limits(QPainter& painter, const Variant& now) const {
   painter.fillRect(QRectF(area().left(), reserved, area().width(), 1), t[Role::text2]);
   painter.setFont(gui::font(Text::tick));
   painter.setPen(t[Role::text2]);
-  draw_figure(painter, QRectF(area().left() + 6, reserved + 3, 260, 16), Qt::AlignLeft,
-              tr("reserved, now: %1").arg(bytes_figure(outcome.reserved).text()));
+  const bool has_room_below = reserved + 20 < area().bottom();
+  draw_figure(painter,
+              QRectF(area().left() + 6, has_room_below ? reserved + 3 : reserved - 19, 260, 16),
+              Qt::AlignLeft, tr("reserved, now: %1").arg(bytes_figure(outcome.reserved).text()));
   if (!outcome.capacity) return;
   const double capacity = std::round(y_of(*outcome.capacity)) + 0.5;
   QPen pen(t[Role::error], 1.2);

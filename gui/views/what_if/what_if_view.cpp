@@ -33,6 +33,7 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   rest_.setSingleShot(true);
   connect(&rest_, &QTimer::timeout, this, &WhatIfView::show_rest_of_answer);
   connect(&what_if_, &WhatIf::settings_changed, this, &WhatIfView::show_surroundings);
+  connect(&what_if_, &WhatIf::settings_changed, this, &WhatIfView::show_age);
   connect(&what_if_, &WhatIf::outdated_changed, this, &WhatIfView::show_age);
   connect(&what_if_, &WhatIf::outcome_changed, this, &WhatIfView::show_answer);
   connect(&what_if_, &WhatIf::pins_changed, this, &WhatIfView::show_answer);
@@ -211,6 +212,7 @@ void WhatIfView::show_age() {
   bars_->set_stale(is_outdated);
   figures_->set_stale(is_outdated);
   sentence_->set_stale(is_outdated);
+  sentence_->set_awaiting(what_if_.is_stale() && !what_if_.error());
 }
 
 void WhatIfView::show_surroundings() {

@@ -1,6 +1,7 @@
 #include "tests/cuda/emulation/block.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -16,6 +17,8 @@ namespace {
 
 constexpr std::size_t kStack = 128 << 10;
 constexpr int kWarp = 32;
+
+std::atomic<bool> is_reversed = std::getenv("FORESHARD_EMULATION_REVERSED") != nullptr;
 
 enum class State { ready, waits_for_block, waits_for_warp, ended };
 
@@ -66,10 +69,10 @@ class Scheduler {
 
   // Runs every fiber that can; false when all have ended.
   bool run_ready() {
-    static const bool is_reversed = std::getenv("FORESHARD_EMULATION_REVERSED") != nullptr;
+    const bool reversed = is_reversed;
     bool any = false;
     for (int i = 0; i < count_; ++i) {
-      current_ = is_reversed ? count_ - 1 - i : i;
+      current_ = reversed ? count_ - 1 - i : i;
       Fiber& f = fiber(current_);
       if (f.state == State::ready) {
         const auto n = static_cast<unsigned>(current_);
@@ -128,6 +131,10 @@ void Scheduler::enter() {
 
 int lane_of_this_thread() {
   return scheduler().lane();
+}
+
+void reverse_threads(bool reversed) {
+  is_reversed = reversed;
 }
 
 void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel) {

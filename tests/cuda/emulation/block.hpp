@@ -3,7 +3,7 @@
 //
 // That a barrier is reached by all threads, or by none, is checked: where some wait and others cannot come,
 // the process ends with a message. A value read before another thread has written it is the old one, as
-// fibers run in the order of their numbers until they wait, or in the reverse order (FORESHARD_EMULATION_REVERSED),
+// fibers run in the order of their numbers until they wait, or in the reverse order (reverse_threads),
 // which shows kernels that lack a barrier.
 #pragma once
 
@@ -21,6 +21,9 @@ extern thread_local dim3 blockDim, gridDim;
 namespace foreshard::emulation {
 
 void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel);
+
+// Of blocks that start from now on. FORESHARD_EMULATION_REVERSED in the environment: from the beginning.
+void reverse_threads(bool reversed);
 
 void wait_for_block();  // all threads that have not ended
 void wait_for_warp();   // all threads of the warp that have not ended

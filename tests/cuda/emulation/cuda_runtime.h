@@ -5,18 +5,22 @@
 // A launch is a host function in stream order, so the runtime below only has to have streams.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <memory>
+#include <string>
+#include <typeinfo>
 
 #include <cuda_runtime_api.h>
 
 #include "tests/cuda/emulation/block.hpp"
+#include "tests/cuda/runtime/activities.hpp"
 
 #undef __shared__
 #define __shared__ static thread_local
 #undef __launch_bounds__
 #define __launch_bounds__(...)
+#undef __grid_constant__
+#define __grid_constant__
 
 inline void __syncthreads() {
   foreshard::emulation::wait_for_block();
@@ -41,20 +45,28 @@ T __shfl_down_sync(unsigned, T value, int delta) {
 inline float rsqrtf(float x) {
   return 1.0F / std::sqrt(x);
 }
+inline float __expf(float x) {
+  return std::exp(x);
+}
+inline float __fdividef(float x, float y) {
+  return x / y;
+}
+using std::max;
+using std::min;
 
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
-  auto run = std::make_unique<std::function<void()>>(
+  // Mangled as "kernel" with the types of its parameters.
+  constexpr std::size_t kReturnsVoid = 3;  // "PFv" before the parameters, "E" behind them
+  std::string types = typeid(kernel).name();
+  types = types.substr(kReturnsVoid, types.size() - kReturnsVoid - 1);
+  foreshard::host_cuda::issue(
+      "cudaLaunchKernelExC", config->stream,
+      {foreshard::host_cuda::Work::Kind::kernel, "_Z6kernel" + types},
       [grid = config->gridDim, block = config->blockDim, kernel,
        ... values = static_cast<Parameters>(arguments)] {
         foreshard::emulation::run_grid(grid, block, [&] { kernel(values...); });
       });
-  return cudaLaunchHostFunc(
-      config->stream,
-      [](void* task) {
-        std::unique_ptr<std::function<void()>> mine(static_cast<std::function<void()>*>(task));
-        (*mine)();
-      },
-      run.release());
+  return cudaSuccess;
 }

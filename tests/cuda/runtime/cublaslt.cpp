@@ -2,12 +2,13 @@
 // bf16, summed in fp32 in the order of k. The one algorithm there is takes 1 KiB of workspace, which it
 // writes to, so that a wrong workspace shows.
 #include <cstring>
-#include <memory>
 #include <new>
 
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
+
+#include "tests/cuda/runtime/activities.hpp"
 
 namespace {
 
@@ -164,17 +165,19 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               const cublasLtMatmulAlgo_t*, void* workspace,
                               std::size_t workspace_bytes, cudaStream_t stream) {
   if (c != d || workspace_bytes < kWorkspace) return CUBLAS_STATUS_INVALID_VALUE;
-  auto task = std::make_unique<Task>(Task{of<Description>(description), of<Layout>(a_layout),
-                                          of<Layout>(b_layout), of<Layout>(c_layout), a, b, d,
-                                          *static_cast<const float*>(alpha),
-                                          *static_cast<const float*>(beta), workspace});
-  cudaLaunchHostFunc(
-      stream,
-      [](void* argument) {
-        const std::unique_ptr<Task> mine(static_cast<Task*>(argument));
-        multiply(*mine);
-      },
-      task.release());
+  const Task task{of<Description>(description),
+                  of<Layout>(a_layout),
+                  of<Layout>(b_layout),
+                  of<Layout>(c_layout),
+                  a,
+                  b,
+                  d,
+                  *static_cast<const float*>(alpha),
+                  *static_cast<const float*>(beta),
+                  workspace};
+  using foreshard::host_cuda::Work;
+  foreshard::host_cuda::issue("cudaLaunchKernelExC", stream, {Work::Kind::kernel, "_Z4gemmv"},
+                              [task] { multiply(task); });
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -14,6 +14,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "tests/cuda/runtime/activities.hpp"
 #include "tests/cuda/runtime/device.hpp"
 #include "tests/cuda/runtime/streams.hpp"
 
@@ -189,6 +190,7 @@ cudaError_t cudaFreeHost(void* memory) {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned /*flags*/,
                                          int /*priority*/) {
+  load_injection();
   *stream = reinterpret_cast<cudaStream_t>(new Stream);
   return cudaSuccess;
 }
@@ -221,7 +223,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t stream) {
-  of(stream).issue([=] { std::memmove(to, from, bytes); });
+  issue("cudaMemcpyAsync", stream, {Work::Kind::copy, "", static_cast<std::int64_t>(bytes)},
+        [=] { std::memmove(to, from, bytes); });
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int /*to_device*/, const void* from, int /*device*/,
@@ -229,7 +232,8 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int /*to_device*/, const void* from, i
   return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
-  of(stream).issue([=] { std::memset(memory, value, bytes); });
+  issue("cudaMemsetAsync", stream, {Work::Kind::fill, "", static_cast<std::int64_t>(bytes)},
+        [=] { std::memset(memory, value, bytes); });
   return cudaSuccess;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
@@ -244,7 +248,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* /*
       threads == 0 || threads > 1024) {
     return result(cudaErrorInvalidConfiguration);
   }
-  of(config->stream).issue([] {});
+  issue("cudaLaunchKernelExC", config->stream, {Work::Kind::kernel, "_Z8compiledv"}, [] {});
   return cudaSuccess;
 }
 

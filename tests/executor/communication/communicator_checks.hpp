@@ -74,8 +74,23 @@ bool same_bits(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
+// The host's memory that a device reaches.
 template <typename T>
-std::byte* bytes_of(std::vector<T>& values) {
+struct PinnedMemory {
+  using value_type = T;
+  explicit PinnedMemory(Device& of) : device(&of) {}
+  T* allocate(std::size_t n) { return reinterpret_cast<T*>(device->allocate_host(bytes(n))); }
+  void deallocate(T* memory, std::size_t n) {
+    device->free_host(reinterpret_cast<std::byte*>(memory), bytes(n));
+  }
+  static Bytes bytes(std::size_t n) { return Bytes{static_cast<std::int64_t>(n * sizeof(T))}; }
+  Device* device;
+};
+template <typename T>
+using PinnedVector = std::vector<T, PinnedMemory<T>>;
+
+template <typename T, typename Memory>
+std::byte* bytes_of(std::vector<T, Memory>& values) {
   return reinterpret_cast<std::byte*>(values.data());
 }
 
@@ -83,11 +98,13 @@ template <typename T>
 void check_reductions(Communicator& communicator, Device& device, Stream stream, std::int64_t count,
                       Reduction reduction, int salt) {
   const int size = communicator.size(), me = communicator.index();
-  std::vector<T> input(static_cast<std::size_t>(count * size));
+  const PinnedMemory<T> memory(device);
+  PinnedVector<T> input(static_cast<std::size_t>(count * size), T{}, memory);
   for (std::size_t i = 0; i < input.size(); ++i) {
     input[i] = value_of<T>(me, static_cast<std::int64_t>(i), salt);
   }
-  std::vector<T> output(static_cast<std::size_t>(count)), whole = input, in_place = input;
+  PinnedVector<T> output(static_cast<std::size_t>(count), T{}, memory);
+  PinnedVector<T> whole = input, in_place = input;
   const auto whole_count = static_cast<std::int64_t>(whole.size());
   communicator.reduce_scatter(stream, 1, kTypeOf<T>, reduction, bytes_of(input), bytes_of(output),
                               count);
@@ -118,7 +135,8 @@ inline void check_all_gather(Communicator& communicator, Device& device, Stream 
   const auto content = [](int rank, std::int64_t i) {
     return static_cast<std::byte>(rank * 37 + i * 11 + i / 251);
   };
-  std::vector<std::byte> buffer(static_cast<std::size_t>(bytes * size));
+  PinnedVector<std::byte> buffer(static_cast<std::size_t>(bytes * size), std::byte{},
+                                 PinnedMemory<std::byte>(device));
   for (std::int64_t i = 0; i < bytes; ++i) {
     buffer[static_cast<std::size_t>(me * bytes + i)] = content(me, i);
   }
@@ -139,7 +157,9 @@ inline void check_order_across_streams(RunControl& run, Communicator& communicat
                                        Device& device) {
   constexpr Stream one = Stream::compute, other = Stream::all_gather;
   Event late;
-  std::vector<float> a(64, 1.0F), b(64, static_cast<float>(communicator.index()));
+  const PinnedMemory<float> memory(device);
+  PinnedVector<float> a(64, 1.0F, memory);
+  PinnedVector<float> b(64, static_cast<float>(communicator.index()), memory);
   device.call(one, kNoTag, [&run, &late] { late.wait(run, 1); });
   communicator.all_reduce(one, 5, DType::fp32, Reduction::sum, bytes_of(a), 64);
   communicator.all_reduce(other, 6, DType::fp32, Reduction::sum, bytes_of(b), 64);

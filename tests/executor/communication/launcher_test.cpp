@@ -130,12 +130,13 @@ TEST(Launch, ContradictionsAreNamed) {
 }
 
 // --comm `asked` in that environment: the kind, or -1 for an error.
-int comm(const std::string& asked, const Variables& variables) {
+int comm(const std::string& asked, const Variables& variables, bool on_gpus = false) {
   const auto launched = rank_in(variables);
   if (!launched) return -2;
-  const auto kind = choose_comm(asked, *launched, environment(variables));
-  if (kind) return static_cast<int>(*kind);
-  EXPECT_EQ(kind.error().field, "--comm");
+  const auto choice = choose_comm(asked, *launched, environment(variables), on_gpus);
+  constexpr int kNccl = 10;
+  if (choice) return static_cast<int>(choice->kind) + (choice->uses_nccl ? kNccl : 0);
+  EXPECT_EQ(choice.error().field, "--comm");
   return -1;
 }
 
@@ -154,6 +155,21 @@ TEST(Launch, AutoIsWhatTheLauncherCallsFor) {
   EXPECT_EQ(comm("tcp", kMpirun), tcp);
   EXPECT_EQ(comm("mpi", {}), mpi);
   EXPECT_EQ(comm("local", {}), local);
+}
+
+TEST(Launch, ProcessesOnGpusUseNccl) {
+  const int local = static_cast<int>(CommKind::local), tcp_and_nccl = 11, mpi_and_nccl = 12;
+  EXPECT_EQ(comm("auto", {}, true), local);
+  EXPECT_EQ(comm("local", {}, true), local);
+  EXPECT_EQ(comm("nccl", {}, true), local + 10);
+  for (const char* asked : {"auto", "nccl"}) {
+    EXPECT_EQ(comm(asked, kMpirun, true), mpi_and_nccl);
+    EXPECT_EQ(comm(asked, kTorchrun, true), tcp_and_nccl);
+    EXPECT_EQ(comm(asked, kSrun, true), tcp_and_nccl);
+  }
+  EXPECT_EQ(comm("tcp", kTorchrun, true), -1);
+  EXPECT_EQ(comm("mpi", kMpirun, true), -1);
+  EXPECT_EQ(comm("local", kTorchrun, true), -1);
 }
 
 TEST(Launch, SilentCopiesAndUnknownWordsAreRefused) {

@@ -1,5 +1,6 @@
 #include <stdexcept>
 
+#include "executor/cpu/simd/table.hpp"
 #include "tests/executor/cpu/attention_reference.hpp"
 
 namespace foreshard::executor {
@@ -108,7 +109,7 @@ void expect_written(const AttentionShape& s, std::int64_t head, const Tensor& x,
 
 // Other threads write the gradients of neighbouring heads at the same time.
 TEST_P(Attention, WritesOnlyTheGradientsOfItsHead) {
-  const SimdKernels& simd = *GetParam();
+  const SimdKernels& simd = simd_kernels();
   for (const DType type : {DType::fp32, DType::bf16}) {
     for (const AttentionShape& s :
          {AttentionShape{2, 33, 2, 2, 10}, AttentionShape{1, 97, 2, 2, 33}}) {

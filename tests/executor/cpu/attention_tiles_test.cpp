@@ -1,5 +1,6 @@
 // bf16 attention on tiles: which products they make, and where they round.
 #include "tests/executor/cpu/attention_reference.hpp"
+#include "tests/executor/cpu/kernels_in_use.hpp"
 #include "tests/executor/cpu/software_tiles.hpp"
 
 namespace foreshard::executor {

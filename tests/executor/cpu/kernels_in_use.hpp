@@ -5,6 +5,11 @@
 
 namespace foreshard::executor {
 
+// Compiled for no processor's instructions: plain, with pairs of bf16, with tiles in software.
+const SimdKernels& sixteen_lane_kernels();
+const SimdKernels& sixteen_lane_pair_kernels();
+const SimdKernels& software_tile_kernels();
+
 // As long as it lives; then those before it again, which FORESHARD_SIMD may have asked for.
 class KernelsInUse {
  public:

@@ -107,22 +107,6 @@ TEST_P(Matmul, ManyThreadsShareTheWorkspace) {
   EXPECT_TRUE(run(launch, 1)[0].bytes == run(launch, 24)[0].bytes);
 }
 
-TEST_P(Matmul, BiasGradientSumsRows) {
-  for (const DType type : {DType::fp32, DType::bf16}) {
-    constexpr std::int64_t T = 131, N = 77;
-    const Values dy = rounded(type, random_values(T * N, 1));
-    Sums expected{Values(N), Values(N)};
-    for (std::size_t i = 0; i < dy.size(); ++i) {
-      expected.values[i % N] += dy[i];
-      expected.terms[i % N] += std::abs(dy[i]);
-    }
-    const Launch launch{{Operator::bias_gradient, type, type, type, {T, N}},
-                        {Tensor::of(type, dy)},
-                        {Tensor::unwritten(type, N)}};
-    EXPECT_LT(error_of(run_all(launch)[0], expected, type), 1);
-  }
-}
-
 FORESHARD_KERNEL_SUITE(Matmul);
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "executor/cpu/simd/table.hpp"
 #include "tests/executor/cpu/kernel_fixture.hpp"
 
 namespace foreshard::executor {
@@ -38,7 +39,7 @@ double packed(const ProductPlan& p, const ProductKernels& k, const Size& s, Inde
 class ProductPlans : public KernelTest {};
 
 TEST_P(ProductPlans, FitIntoTheWorkspace) {
-  for (const ProductKernels& kernels : GetParam()->product) {
+  for (const ProductKernels& kernels : simd_kernels().product) {
     for (const Size& s : kSizes) {
       for (Index threads = 1; threads <= 256; ++threads) {
         const Index words = ceiling(s.k, kernels.word_elements);
@@ -63,7 +64,7 @@ TEST_P(ProductPlans, FitIntoTheWorkspace) {
 // Large products on up to 32 threads, 16 where sums are kept: all take part, they idle for less than
 // 0.4 of the time, and together they pack less than three times what one thread alone does.
 TEST_P(ProductPlans, ScaleToManyThreads) {
-  for (const ProductKernels& kernels : GetParam()->product) {
+  for (const ProductKernels& kernels : simd_kernels().product) {
     for (const Size& s : {Size{2048, 11008, 4096}, {4096, 4096, 11008}, {4096, 4096, 400}}) {
       const Index words = ceiling(s.k, kernels.word_elements);
       const ProductPlan alone = plan_product(kernels, s.m, s.n, words, 1, kFloats);

@@ -1,4 +1,5 @@
-// RMSNorm, rotary embedding, cross entropy, embedding: operators that work row by row.
+// RMSNorm, rotary embedding, cross entropy, embedding, sums of rows: operators that
+// work row by row.
 #include "tests/executor/cpu/kernel_fixture.hpp"
 
 namespace foreshard::executor {
@@ -280,6 +281,22 @@ TEST_P(Rows, EmbeddingGradientsCollectInFp32) {
                     unwritten_scratch(key)}});
       EXPECT_LT(element_error(gradient[0].values(), expected, terms, tolerance(type)), 1);
     }
+  }
+}
+
+TEST_P(Rows, BiasGradientSumsRows) {
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    constexpr std::int64_t T = 131, N = 77;
+    const Values dy = rounded(type, random_values(T * N, 1));
+    Values expected(N), terms(N);
+    for (std::size_t i = 0; i < dy.size(); ++i) {
+      expected[i % N] += dy[i];
+      terms[i % N] += std::abs(dy[i]);
+    }
+    const Launch launch{{Operator::bias_gradient, type, type, type, {T, N}},
+                        {Tensor::of(type, dy)},
+                        {Tensor::unwritten(type, N)}};
+    EXPECT_LT(element_error(run_all(launch)[0].values(), expected, terms, tolerance(type)), 1);
   }
 }
 

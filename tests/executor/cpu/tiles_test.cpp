@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "tests/executor/cpu/kernel_fixture.hpp"
+#include "tests/executor/cpu/kernels_in_use.hpp"
 #include "tests/executor/cpu/software_tiles.hpp"
 
 namespace foreshard::executor {

@@ -94,6 +94,31 @@ TEST_F(CompareViewTest, BracketsWalkFromTheWorstDifferenceOn) {
   EXPECT_EQ(causes().current()->name, worst);
 }
 
+TEST_F(CompareViewTest, CommaAndPeriodWalkAlongTheLane) {
+  open_both();
+  const auto& boxes = view.comparison()->step.lanes.front().candidate.boxes;
+  ASSERT_GE(boxes.size(), 3U);
+  session.selection().select(EventId{1, boxes[1].event});
+  QTest::keyClick(&view, Qt::Key_Period);
+  EXPECT_EQ(session.selection().event(), (EventId{1, boxes[2].event}));
+  QTest::keyClick(&view, Qt::Key_Comma);
+  QTest::keyClick(&view, Qt::Key_Comma);
+  EXPECT_EQ(session.selection().event(), (EventId{1, boxes[0].event}));
+  QTest::keyClick(&view, Qt::Key_Comma);  // there is none before it
+  EXPECT_EQ(session.selection().event(), (EventId{1, boxes[0].event}));
+}
+
+TEST_F(CompareViewTest, CommaAndPeriodChangeTheStepWhereNothingIsSelected) {
+  open_both();
+  const StepChoice shown = view.comparison()->step.choice;
+  QTest::keyClick(&view, Qt::Key_Comma);
+  wait();
+  EXPECT_EQ(view.comparison()->step.choice.baseline_step, shown.baseline_step - 1);
+  QTest::keyClick(&view, Qt::Key_Period);
+  wait();
+  EXPECT_EQ(view.comparison()->step.choice, shown);
+}
+
 TEST_F(CompareViewTest, AClickSelectsTheEventForAllViews) {
   open_both();
   const ComparedPair& pair = view.comparison()->step.pairs[3];

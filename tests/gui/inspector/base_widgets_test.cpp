@@ -15,12 +15,34 @@
 #include "gui/views/base/fact_list.hpp"
 #include "gui/views/base/figure_strip.hpp"
 #include "gui/views/base/number_label.hpp"
+#include "gui/views/base/progress_hairline.hpp"
 #include "gui/views/base/segmented_control.hpp"
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/text_label.hpp"
 
 namespace foreshard::gui {
 namespace {
+
+TEST(ProgressHairline, AppearsOnceWaitingTakesLongAndGoesWithTheAnswer) {
+  QWidget strip;
+  strip.resize(400, 64);
+  ProgressHairline line(&strip);
+  strip.show();
+  line.set_awaiting(true);
+  line.set_awaiting(false);
+  QTest::qWait(ProgressHairline::kDelayMs + 50);
+  EXPECT_TRUE(line.isHidden()) << "the answer came soon";
+  line.set_awaiting(true);
+  EXPECT_TRUE(line.isHidden());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return line.isVisible(); }));
+  EXPECT_EQ(line.geometry(), QRect(0, 62, 400, 2));
+  const QImage before = strip.grab().toImage();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return strip.grab().toImage() != before; })) << "it moves";
+  strip.resize(500, 64);
+  EXPECT_EQ(line.width(), 500);
+  line.set_awaiting(false);
+  EXPECT_TRUE(line.isHidden());
+}
 
 QString text(const char* latin1) {
   return QString::fromLatin1(latin1);

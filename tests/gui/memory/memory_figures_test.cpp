@@ -45,8 +45,12 @@ TEST_F(MemoryFigures, AtThePeakAreThoseOfInspect) {
   }
 }
 
-TEST_F(MemoryFigures, OfChangedSettingsAreThoseOfReplay) {
-  const QString file = sample_path("snapshot.pickle");
+class ReplayedFigures : public MemoryFigures, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Recordings, ReplayedFigures,
+                         testing::Values("snapshot.pickle", "history.jsonl.gz"));
+
+TEST_P(ReplayedFigures, OfChangedSettingsAreThoseOfReplay) {
+  const QString file = sample_path(GetParam());
   const QJsonObject replay = command_answer({QStringLiteral("replay"), file});
   ASSERT_FALSE(replay.isEmpty());
   open(file);

@@ -152,11 +152,11 @@ TEST_F(MemoryViewTest, ShiftDragMarksARangeAndEscapeClearsIt) {
 TEST_F(MemoryViewTest, ABlockOfTheMapIsSelectedByAClick) {
   show_random();
   const auto live = view.memory()
-                         ->states()
-                         .after(curve().events(*view.sample()))
-                         .tally.device_blocks()
-                         .begin()
-                         ->second;
+                        ->states()
+                        .after(curve().events(*view.sample()))
+                        .tally.device_blocks()
+                        .begin()
+                        ->second;
   const QRectF box = view.map().box_of(live);
   ASSERT_FALSE(box.isEmpty());
   QTest::mouseClick(&view.map(), Qt::LeftButton, {}, box.center().toPoint());
@@ -283,6 +283,19 @@ TEST_F(MemoryViewTest, ASnapshotOpensInEventOrderAndIsReplayed) {
     }
     EXPECT_EQ(most, change.peak_reserved) << change.settings;
   }
+}
+
+TEST_F(MemoryViewTest, AHistoryOfTheAllocatorIsReplayed) {
+  const auto document = open_document(FORESHARD_SOURCE_DIR "/traces/samples/history.jsonl.gz");
+  ASSERT_TRUE(document) << document.error().text();
+  session.add(*document);
+  wait_for(view);
+  QTest::mouseClick(&inspector().ask(), Qt::LeftButton);
+  wait_for(view);
+  const MemoryChanges& found = view.changes().changes();
+  ASSERT_NE(found.history, nullptr) << qPrintable(found.trouble);
+  EXPECT_EQ(found.present.peak_reserved, curve().peak_reserved());
+  EXPECT_FALSE(found.changes.empty());
 }
 
 TEST_F(MemoryViewTest, EveryRecordingOfTheSamplesIsShown) {

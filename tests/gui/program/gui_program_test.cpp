@@ -18,12 +18,14 @@ class GuiProgram : public testing::Test {
     std::string out, err;
   };
 
-  // Lines of bash in the test's folder; $VIEWER is the program, $SAMPLES the folder of recordings.
+  // Lines of bash in the test's folder; $VIEWER is the program, $FORESHARD the command line's,
+  // $SAMPLES the folder of recordings.
   Outcome shell(const std::string& lines) const {
     tests::write_file(folder_.path("script"), lines);
     const std::string command = "cd '" + folder_.path("") +
                                 "' && env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM "
                                 "HOME=\"$PWD\" XDG_CONFIG_HOME=\"$PWD\" VIEWER='" FORESHARD_VIEWER
+                                "' FORESHARD='" FORESHARD_PROGRAM
                                 "' "
                                 "SAMPLES='" FORESHARD_SOURCE_DIR
                                 "/traces/samples' timeout 90 bash script >out 2>err";
@@ -35,7 +37,10 @@ class GuiProgram : public testing::Test {
   bool has_display_tools() const {
     return shell("command -v Xvfb && command -v xdotool").status == 0;
   }
-  // Under a display of its own, which goes with the shell.
+  // Under a display of its own, which goes with the shell. In it `window_called PATTERN` waits for a
+  // window of the program $viewer, gives it the keyboard and leaves its number in $window, and
+  // `save_as KEYS TITLE FILE` goes through a dialog that asks for a file's name; `words FILE` are
+  // those of a picture, without blanks and commas.
   Outcome shell_with_display(const std::string& lines) const {
     return shell(R"(
     Xvfb -displayfd 3 -screen 0 1600x1000x24 3>display 2>/dev/null &
@@ -43,6 +48,28 @@ class GuiProgram : public testing::Test {
     trap 'kill $server' EXIT
     until [[ -s display ]]; do sleep 0.05; done
     export DISPLAY=:$(cat display)
+    window_called() {
+      for n in {1..300}; do
+        window=$(xdotool search --onlyvisible --name "$1" 2>/dev/null | head -n 1)
+        [[ -n $window ]] && xdotool windowfocus "$window" 2>/dev/null && return
+        kill -0 $viewer || exit 3
+        sleep 0.1
+      done
+      echo "no window is called $1" >&2; exit 4
+    }
+    save_as() {
+      local main=$window
+      xdotool key $1; window_called "^$2\$"
+      xdotool sleep 0.5 type "$3"  # over the name that is proposed
+      for n in {0..99}; do  # a list that completes the name may take the first Return
+        [[ -s $3 ]] && break
+        (( n % 20 )) || xdotool sleep 0.5 key Return
+        sleep 0.1
+      done
+      [[ -s $3 ]] || { echo "$3 was not saved" >&2; exit 7; }
+      window=$main; xdotool windowfocus --sync $main
+    }
+    words() { tr '\n' ' ' <"$1" | sed 's/<[^>]*>//g' | tr -d ' ,'; }
 )" + lines);
   }
 
@@ -105,15 +132,6 @@ TEST_F(GuiProgram, TakesKeysAndEndsOnSigterm) {
 TEST_F(GuiProgram, SomebodyNewFindsTheirWay) {
   if (!has_display_tools()) GTEST_SKIP() << "Xvfb or xdotool is not installed";
   const Outcome outcome = shell_with_display(R"(
-    window_called() {  # until there is one
-      for n in {1..300}; do
-        window=$(xdotool search --onlyvisible --name "$1" 2>/dev/null | head -n 1)
-        [[ -n $window ]] && xdotool windowfocus "$window" 2>/dev/null && return
-        kill -0 $viewer || exit 3
-        sleep 0.1
-      done
-      echo "no window is called $1" >&2; exit 4
-    }
     "$VIEWER" & viewer=$!
     window_called 'predicted.fst.gz - Foreshard'; echo example
     xdotool key question sleep 0.3 key Escape
@@ -134,6 +152,51 @@ TEST_F(GuiProgram, SomebodyNewFindsTheirWay) {
                             "inspector=false", "run.fst.gz"}) {
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words << '\n' << outcome.out;
   }
+}
+
+// The clock of memory and the walk along differences are heard from wherever the keyboard is.
+TEST_F(GuiProgram, MemoryAndCompareAreExploredByMouseAndKeys) {
+  if (!has_display_tools()) GTEST_SKIP() << "Xvfb or xdotool is not installed";
+  const Outcome outcome = shell_with_display(R"(
+    "$VIEWER" "$SAMPLES/run.fst.gz" "$SAMPLES/no_reshard.fst.gz" & viewer=$!
+    window_called 'no_reshard.fst.gz - Foreshard'
+    xdotool windowsize --sync $window 1360 768
+    xdotool key ctrl+2 sleep 1 mousemove 500 330 click 1 key k sleep 0.3
+    save_as ctrl+shift+s 'Save a picture' device.svg
+    xdotool mousemove 1290 718 click 1 sleep 0.3 key t sleep 1  # with the keyboard on a button
+    save_as ctrl+shift+s 'Save a picture' host.svg
+    xdotool key ctrl+4 sleep 2 mousemove 100 604 click 1 sleep 0.3 key bracketright sleep 0.5
+    save_as ctrl+shift+s 'Save a picture' compare.svg
+    kill -TERM $viewer; wait $viewer || exit 5
+    cmp -s device.svg host.svg && exit 6
+    words device.svg; words compare.svg
+  )");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* word : {"Peak", "Owners", "Whatexplains", "Everypair"}) {
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
+  }
+}
+
+// A slider is dragged, the plan saved; the command line predicts from the file what the window shows.
+TEST_F(GuiProgram, APlanThatWasMovedAndSavedIsPredictedAsShown) {
+  if (!has_display_tools()) GTEST_SKIP() << "Xvfb or xdotool is not installed";
+  const Outcome outcome = shell_with_display(R"(
+    predict() { "$FORESHARD" predict --model llama-tiny-3m --ranks 2 --machine h100-sxm "$@"; }
+    predict --trace run.fst >/dev/null || exit 2
+    "$VIEWER" run.fst & viewer=$!
+    window_called 'run.fst - Foreshard'
+    xdotool windowsize --sync $window 1360 768
+    xdotool key ctrl+3 sleep 1 key p mousemove 134 247 mousedown 1 mousemove 250 247
+    xdotool mousemove 304 247 mouseup 1 sleep 0.5 key ctrl+z sleep 0.3 key ctrl+shift+z sleep 1
+    save_as ctrl+s 'Save plan' saved.toml
+    save_as ctrl+shift+s 'Save a picture' what_if.svg
+    kill -TERM $viewer; wait $viewer || exit 5
+    grep -q 'micro_batch = 8' saved.toml || exit 6
+    figure=$(predict --plan saved.toml | grep -o '[0-9]* tokens/s')
+    words what_if.svg | grep -o "${figure/ /}" | head -n 1
+  )");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("tokens/s"), std::string::npos) << outcome.out;
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST_F(PartOfARecording, IsOfferedWhereAllOfItDoesNotFit) {
   PartBar& bar = window_.part();
   ASSERT_FALSE(bar.isHidden());
   EXPECT_TRUE(window_.session().documents().empty());
-  EXPECT_TRUE(bar.accessibleName().startsWith(QStringLiteral("Opening needs about 32768 GiB")))
+  EXPECT_TRUE(bar.accessibleName().startsWith(QStringLiteral("Opening needs about 16384 GiB")))
       << bar.accessibleName().toStdString();
   EXPECT_TRUE(bar.accessibleName().endsWith(QStringLiteral("Open steps 3 to 3 only?")));
   bar.first().setFocus();
@@ -99,8 +99,8 @@ TEST_F(PartOfARecording, IsOfferedWhereItIsAskedFor) {
   window_.open_part(QString::fromStdString(sample("snapshot.pickle")));
   wait(window_);
   EXPECT_TRUE(window_.part().isHidden());
-  EXPECT_TRUE(
-      window_.notice().text().startsWith(QStringLiteral("snapshot.pickle has no steps to choose")));
+  EXPECT_TRUE(window_.notice().text().startsWith(
+      QStringLiteral("snapshot.pickle cannot be opened in part")));
 }
 
 TEST_F(PartOfARecording, StaysAPartWhenItIsReadAgain) {

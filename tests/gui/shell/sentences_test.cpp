@@ -143,6 +143,22 @@ TEST(Sentences, NewerFilesNameBothFormats) {
             "run.fst: format_version is 1; expected 2.");
 }
 
+TEST(Sentences, WhatCannotBeOpenedInPartSaysWhatToDo) {
+  const auto advice = [](traces::RecordingKind kind) {
+    PartOffer offer;
+    offer.path = "/somewhere/run.json";
+    offer.kind = kind;
+    return text(no_part_text(offer));
+  };
+  using Kind = traces::RecordingKind;
+  EXPECT_NE(advice(Kind::kineto).find("run.json has no index of its steps"), std::string::npos);
+  EXPECT_NE(advice(Kind::kineto).find("`foreshard import kineto`"), std::string::npos);
+  EXPECT_NE(advice(Kind::nsys).find("`foreshard import nsys`"), std::string::npos);
+  EXPECT_NE(advice(Kind::perfetto_export).find("exported from a trace (.fst)"), std::string::npos);
+  EXPECT_NE(advice(Kind::snapshot).find("smaller max_entries"), std::string::npos);
+  EXPECT_NE(advice(Kind::fst).find("has no steps to choose from"), std::string::npos);
+}
+
 TEST(Sentences, MemoryIsAskedForOnlyWhereItLacks) {
   EXPECT_TRUE(too_large_text(10, 20).isEmpty());
   EXPECT_TRUE(too_large_text(10, 0).isEmpty());  // not known

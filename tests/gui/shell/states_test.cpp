@@ -103,7 +103,7 @@ TEST_F(States, OfTheWindowAreSaidWhereTheyBelong) {
   std::filesystem::resize_file(large, std::uintmax_t{8} << 40);
   open(window_, large);
   EXPECT_TRUE(window_.part().accessibleName().startsWith(
-      QStringLiteral("Opening needs about 32768 GiB of memory; ")));
+      QStringLiteral("Opening needs about 16384 GiB of memory; ")));
 }
 
 }  // namespace

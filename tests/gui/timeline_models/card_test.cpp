@@ -85,6 +85,27 @@ TEST(Card, RatesAreRelativeToWhatTheDeviceCanDo) {
   EXPECT_EQ(fact(card_of(unknown, 0, false), "Achieved"), QStringLiteral("458.1 TFLOP/s"));
 }
 
+TEST(Card, BusBandwidthIsRelativeToTheLinkOfTheNode) {
+  traces::Trace trace = *tests::random_events(1, 3, 8);
+  traces::Event gather;
+  gather.lane = 1;
+  gather.kind = traces::EventKind::communication;
+  gather.name = trace.strings.intern("all_gather");
+  gather.cost_key = trace.strings.intern("all_gather fp32 900000000 8");
+  gather.end_ns = 3'500'000;  // 7/8 of 900 MB: 225 GB/s
+  trace.events = {gather};
+  trace.metadata["data_sheet"] = load_machine("h100-sxm")->name;  // 450 GB/s
+  const auto bandwidth = [&](const char* ranks) {
+    trace.metadata["ranks"] = ranks;
+    const LaneSet lanes(std::make_shared<const traces::Trace>(trace));
+    return fact(card_of(lanes, 0, false), "Bus bandwidth");
+  };
+  EXPECT_EQ(bandwidth("8"), QStringLiteral("225.0 GB/s, 50 % of peak"));
+  EXPECT_EQ(bandwidth("16"), QStringLiteral("225.0 GB/s")) << "groups may reach over the network";
+  trace.metadata.erase("data_sheet");
+  EXPECT_EQ(bandwidth("8"), QStringLiteral("225.0 GB/s"));
+}
+
 TEST(Card, SaysWhereAPredictedTimeComesFromAndHowSureItIs) {
   traces::Trace trace = *tests::random_events(1, 3, 8);
   ASSERT_GE(trace.events.size(), 3u);

@@ -1,8 +1,6 @@
 // The figures of the what-if view beside those of `foreshard predict` for the plan that it saves.
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <random>
 
@@ -10,6 +8,7 @@
 
 #include "gui/models/what_if/plan_control.hpp"
 #include "gui/views/what_if/what_if_view.hpp"
+#include "tests/gui/command_line.hpp"
 #include "tests/gui/what_if/settled.hpp"
 
 namespace foreshard::gui {
@@ -41,17 +40,14 @@ WhatIfSettings random_settings(std::mt19937& random) {
 }
 
 QJsonObject predicted_by_command(const WhatIfSettings& settings, const QString& plan) {
-  QProcess command;
-  command.start(
-      QStringLiteral(FORESHARD_PROGRAM),
+  const QJsonObject answer = command_answer(
       {QStringLiteral("predict"), QStringLiteral("--model"),
        QString::fromStdString(settings.model.name), QStringLiteral("--machine"),
        QString::fromStdString(settings.costs->machine->id), QStringLiteral("--ranks"),
        QString::number(settings.ranks), QStringLiteral("--nodes"), QString::number(settings.nodes),
-       QStringLiteral("--plan"), plan, QStringLiteral("--json"), QStringLiteral("-")});
-  EXPECT_TRUE(command.waitForFinished(60'000));
-  EXPECT_EQ(command.exitCode(), 0) << command.readAllStandardError().toStdString();
-  return QJsonDocument::fromJson(command.readAllStandardOutput()).object();
+       QStringLiteral("--plan"), plan});
+  EXPECT_FALSE(answer.isEmpty());
+  return answer;
 }
 
 double highest(const QJsonObject& answer, const char* key) {

@@ -1,6 +1,7 @@
 #include "gui/views/what_if/what_if_view.hpp"
 
 #include <QAbstractButton>
+#include <QElapsedTimer>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/what_if/value_editors.hpp"
 #include "tests/gui/what_if/settled.hpp"
 
@@ -60,6 +62,31 @@ void move(QWidget& editor) {
                                                     : QStringLiteral("7"));
     Q_EMIT line->editingFinished();
   }
+}
+
+TEST_F(WhatIfViewTest, AnAnswerThatTakesLongIsAwaitedAboveALine) {
+  const auto* strip = view.findChild<SentenceStrip*>();
+  const auto* line = strip->findChild<ProgressHairline*>();
+  ASSERT_NE(line, nullptr);
+  EXPECT_TRUE(line->isHidden());
+  WhatIfSettings large = what_if.settings();
+  large.model = *load_llama_config("llama-3.1-405b");
+  large.ranks = 512;
+  large.nodes = 64;
+  QElapsedTimer since;
+  since.start();
+  bool was_shown = false;
+  what_if.change(large);
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        was_shown = was_shown || line->isVisible();
+        return !what_if.is_stale();
+      },
+      60'000));
+  if (since.elapsed() > 3 * ProgressHairline::kDelayMs) {
+    EXPECT_TRUE(was_shown);
+  }
+  EXPECT_TRUE(line->isHidden());
 }
 
 TEST_F(WhatIfViewTest, EveryKeyHasAControlThatChangesItAndNothingElse) {

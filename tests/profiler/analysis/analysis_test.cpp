@@ -41,6 +41,17 @@ TEST(Breakdown, FollowsHolisticTraceAnalysis) {
   EXPECT_EQ(time.exposed_communication_ns, 25);  // 42 - 17
 }
 
+TEST(Analysis, EndsWhereAStopWasRequested) {
+  HandMadeTrace t;
+  t.event(0, 0, EventKind::compute, 10, 35);
+  std::stop_source stop;
+  EXPECT_EQ(analyse(t.trace, stop.get_token()).ranks.size(), 1u);
+  stop.request_stop();
+  const Analysis stopped = analyse(t.trace, stop.get_token());
+  EXPECT_TRUE(stopped.ranks.empty());
+  EXPECT_TRUE(stopped.operators.empty());
+}
+
 TEST(Breakdown, CountsOverlappingKernelsOfOneStreamOnce) {
   HandMadeTrace t;
   t.event(0, 0, EventKind::compute, 0, 10).event(0, 0, EventKind::compute, 5, 12);

@@ -67,6 +67,35 @@ TEST(Comparison, OfStepTimeMemoryAndEvents) {
   EXPECT_FALSE(c.same_program) << "a program that is not known is not the same";
 }
 
+// A product is one event in the prediction and two kernels, of 30 and 15 us, on the device.
+TEST(Comparison, SumsTheKernelsOfAnInstruction) {
+  const CostKey product{
+      Operator::matmul, DType::fp32, DType::fp32, DType::fp32, {1024, 1024, 1024}};
+  HandMadeTrace measured(1), predicted(1, true);
+  for (HandMadeTrace* t : {&measured, &predicted}) {
+    for (int step = 1; step <= 4; ++step) t->step(0, step, step * 100'000, step * 100'000 + 90'000);
+  }
+  for (int step = 1; step <= 4; ++step) {
+    const std::int64_t at = step * 100'000;
+    measured.event(0, 0, EventKind::compute, at, at + 30'000, step, "split_k", "k/matmul");
+    measured.event(0, 0, EventKind::compute, at + 40'000, at + 55'000, step, "reduce", "k/matmul");
+    predicted.event(0, 0, EventKind::compute, at, at + 50'000, step, "matmul", "k/matmul");
+  }
+  for (HandMadeTrace* t : {&measured, &predicted}) {
+    t->trace.events.update_all([&](traces::Event& e) {
+      e.instruction = 5;
+      e.cost_key = t->trace.strings.intern(text(product));
+    });
+  }
+  const Comparison c = compare(measured.trace, predicted.trace);
+  EXPECT_EQ(c.events_matched, 1);
+  EXPECT_EQ(c.events_unmatched(), 0);
+  ASSERT_EQ(c.operators.size(), 1u);
+  EXPECT_EQ(c.operators[0].name, "matmul");
+  EXPECT_EQ(c.operators[0].baseline_ns, 45'000);
+  EXPECT_EQ(c.operators[0].candidate_ns, 50'000);
+}
+
 TEST(Comparison, OfATraceWithItselfHasNoError) {
   HandMadeTrace t = baseline();
   t.trace.metadata["program_hash"] = "0123456789abcdef";

@@ -45,5 +45,22 @@ TEST(MatchedEvents, OneRankEachWhicheverTheyAre) {
   EXPECT_EQ(matched_events(baseline.trace, 0, 1, candidate.trace, 1).pairs.size(), 0u);
 }
 
+TEST(MatchedEvents, KernelsOfOneInstructionHaveOneCounterpart) {
+  HandMadeTrace several(1), one(1);
+  several.event(0, 0, EventKind::compute, 10, 20, 1, "split_k", "k/matmul");
+  several.event(0, 0, EventKind::compute, 20, 25, 1, "reduce", "k/matmul");
+  one.event(0, 0, EventKind::compute, 3, 9, 1, "matmul", "k/matmul");
+  const MatchedEvents matched = matched_events(several.trace, 0, 1, one.trace, 1),
+                      other_way = matched_events(one.trace, 0, 1, several.trace, 1);
+  ASSERT_EQ(matched.pairs.size(), 2u);
+  EXPECT_EQ(matched.pairs[0].candidate, matched.pairs[1].candidate);
+  EXPECT_NE(matched.pairs[0].baseline, matched.pairs[1].baseline);
+  ASSERT_EQ(other_way.pairs.size(), 2u);
+  EXPECT_EQ(other_way.pairs[0].baseline, other_way.pairs[1].baseline);
+  for (const MatchedEvents* way : {&matched, &other_way}) {
+    EXPECT_TRUE(way->only_baseline.empty() && way->only_candidate.empty());
+  }
+}
+
 }  // namespace
 }  // namespace foreshard::profiler

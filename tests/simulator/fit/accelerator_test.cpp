@@ -57,6 +57,29 @@ traces::Trace recording() {
   return out.trace;
 }
 
+// Our own recordings join kernels by step and instruction.
+TEST(Accelerator, KernelsOfOneInstructionAreOneSample) {
+  FakeRecording out;
+  out.trace.metadata = {{"device.0", kDevice}, {"ranks", "1"}};
+  for (int step = 1; step <= 3; ++step) {
+    const std::int64_t at = step * 100'000;
+    out.add(1, EventKind::compute, at, at + 4000, &kProduct, 0);
+    out.add(1, EventKind::compute, at + 4500, at + 5500, &kProduct, 0);
+    out.add(1, EventKind::compute, at + 6000, at + 7500, &kProduct, 0);
+  }
+  int n = 0;
+  out.trace.events.update_all([&](Event& e) {  // two kernels of instruction 7, one of 8
+    e.step = n / 3 + 1;
+    e.instruction = n++ % 3 < 2 ? 7 : 8;
+  });
+  const RunSamples samples = *samples_of(out.trace, "run.fst");
+  EXPECT_TRUE(samples.is_accelerator);
+  EXPECT_EQ(samples.machine_name, kDevice);
+  ASSERT_EQ(samples.tasks.size(), 4U);  // of steps 2 and 3
+  EXPECT_DOUBLE_EQ(samples.tasks[0].ns, 5000);
+  EXPECT_DOUBLE_EQ(samples.tasks[1].ns, 1500);
+}
+
 TEST(Accelerator, KernelsOfOneOperatorAreOneSample) {
   const RunSamples samples = *samples_of(recording(), "run.fst");
   EXPECT_TRUE(samples.is_accelerator);

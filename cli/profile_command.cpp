@@ -1,0 +1,187 @@
+// foreshard profile: records what any program does with CUDA.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include <stdlib.h>
+
+#include "cli/commands.hpp"
+#include "cli/common/options.hpp"
+#include "cli/common/output.hpp"
+#include "cli/profiled_command.hpp"
+#include "executor/communication/transport.hpp"
+#include "models/base/figures.hpp"
+#include "profiler/injection/activity_tables.hpp"
+#include "profiler/record/cupti/activity_recorder.hpp"
+#include "traces/fst/fst_file.hpp"
+#include "traces/metadata.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using profiler::RawActivities;
+
+// CUPTI of CUDA 13.0.0 crashes programs that direct NVTX to it; 13.0 Update 1 does not.
+constexpr std::uint32_t kBrokenMarkers = 130'000;
+
+// Beside the trace, as both may be large. It goes with this object.
+class ScratchFolder {
+ public:
+  static Result<ScratchFolder> beside(const std::string& output) {
+    std::string path = output + ".XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) {
+      return fail(output, "-o",
+                  std::string("no folder can be made beside it (") + std::strerror(errno) + ")");
+    }
+    return ScratchFolder(fs::absolute(path).string());
+  }
+  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  ScratchFolder& operator=(ScratchFolder&&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+struct Recorded {
+  std::vector<RawActivities> processes;  // by rank, where they have one, then by number
+  std::vector<std::string> errors;
+};
+
+Result<Recorded> read_recorded(const std::string& folder) {
+  Recorded all;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".error") {
+      std::ifstream file(entry.path());
+      all.errors.emplace_back(std::istreambuf_iterator<char>(file),
+                              std::istreambuf_iterator<char>());
+    } else if (entry.path().extension() == ".activities") {
+      auto raw = profiler::read_raw_activities(entry.path().string());
+      if (!raw) return tl::unexpected(raw.error());
+      if (!raw->activities.empty()) all.processes.push_back(std::move(*raw));
+    }
+  }
+  const auto number = [](const RawActivities& raw, const char* key) {
+    const auto found = raw.header.find(key);
+    return found == raw.header.end() ? INT64_MAX : std::atoll(found->second.c_str());
+  };
+  std::ranges::stable_sort(all.processes, {}, [&](const RawActivities& raw) {
+    return std::pair(number(raw, "rank"), number(raw, "process"));
+  });
+  return all;
+}
+
+class Profile : public Command {
+ public:
+  CommandText text() const override;
+  void add_to(Options& options) override;
+  Result<int> run() override;
+
+ private:
+  Result<std::map<std::string, std::string>> variables(const std::string& folder) const;
+  Result<void> write(const std::vector<RawActivities>& processes, const std::string& folder) const;
+
+  std::string output_;
+  std::vector<std::string> command_;
+  bool is_quiet_ = false;
+};
+
+Result<std::map<std::string, std::string>> Profile::variables(const std::string& folder) const {
+  const std::string modules = fs::absolute(executor::module_directory()).string();
+  const std::string library = modules + "/libforeshard_injection.so";
+  std::error_code ignored;
+  auto recorder = profiler::load_activity_recorder(modules);
+  if (!recorder) return tl::unexpected(recorder.error());
+  if (!fs::exists(library, ignored)) {
+    return fail(library, "", "is not there; expected it beside libforeshard_cupti.so");
+  }
+  std::map<std::string, std::string> all{{"CUDA_INJECTION64_PATH", library},
+                                         {"FORESHARD_PROFILE", folder}};
+  if ((*recorder)->version() == kBrokenMarkers) {
+    warn("NVTX ranges are not recorded: this CUPTI, of CUDA 13.0.0, cannot; 13.0 Update 1 can");
+  } else {
+    all["NVTX_INJECTION64_PATH"] = (*recorder)->library();
+  }
+  return all;
+}
+
+Result<void> Profile::write(const std::vector<RawActivities>& processes,
+                            const std::string& folder) const {
+  auto trace = profiler::trace_of_activities(processes, folder + "/tables.sqlite");
+  if (!trace) return tl::unexpected(trace.error());
+  std::string& command = trace->metadata["command"];
+  for (const std::string& word : command_) command += (command.empty() ? "" : " ") + word;
+  if (auto ok = traces::write_fst(output_, *trace); !ok) return ok;
+  if (is_quiet_) return {};
+  std::fprintf(stderr, "foreshard: recorded %s of %s; next: foreshard inspect %s\n",
+               plural(std::ssize(trace->events), "event").c_str(),
+               plural(traces::integer(trace->metadata, "ranks", 1), "rank").c_str(),
+               output_.c_str());
+  return {};
+}
+
+Result<int> Profile::run() {
+  if (auto ok = check_trace_output(output_, "-o"); !ok) return tl::unexpected(ok.error());
+  auto folder = ScratchFolder::beside(output_);
+  if (!folder) return tl::unexpected(folder.error());
+  const auto added = variables(folder->path());
+  if (!added) return tl::unexpected(added.error());
+  const auto status = run_with(command_, *added);
+  if (!status) return status;
+  const int of_failure = *status == kSuccess ? kRunFailed : *status;
+  const auto recorded = read_recorded(folder->path());
+  if (!recorded) return complain(recorded.error(), of_failure);
+  for (const std::string& error : recorded->errors) warn("a process is not recorded: " + error);
+  if (recorded->processes.empty()) {
+    if (!recorded->errors.empty()) return of_failure;
+    return complain({"", command_.front(),
+                     "used no GPU, so nothing was recorded; expected a program that uses CUDA"},
+                    of_failure);
+  }
+  if (auto ok = write(recorded->processes, folder->path()); !ok) {
+    return complain(ok.error(), of_failure);
+  }
+  return *status;
+}
+
+CommandText Profile::text() const {
+  return {
+      "profile",
+      "Recordings",
+      "record what a program does with CUDA as a trace (.fst)",
+      "Runs COMMAND, and records kernels, copies, calls of CUDA and NVTX ranges of it and of all "
+      "processes that it starts: ranks of torchrun, mpirun or srun become the trace's ranks. Of "
+      "a process that crashes or is killed all but its last moments are kept. The exit status "
+      "is COMMAND's.\n\n"
+      "CUDA serves one profiler at a time: COMMAND cannot use torch.profiler or Nsight "
+      "meanwhile. What PyTorch's allocator holds is not visible from outside; for that, call "
+      "torch.cuda.memory._record_memory_history() in the program, and import the snapshot that "
+      "torch.cuda.memory._dump_snapshot() writes.",
+      {"foreshard profile -o run.fst -- python train.py",
+       "foreshard profile -o run.fst -- torchrun --nproc-per-node 8 train.py"}};
+}
+
+void Profile::add_to(Options& options) {
+  options.output("-o,--output", output_, {"TRACE", "trace to write (.fst)", true});
+  options.words("COMMAND", command_, {"COMMAND", "the program and its arguments, after --", true});
+  options.quiet(is_quiet_);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_profile() {
+  return std::make_unique<Profile>();
+}
+
+}  // namespace foreshard::cli

@@ -1,0 +1,69 @@
+#include "executor/cuda/nccl_calls.hpp"
+
+#include <stdexcept>
+
+#include <dlfcn.h>
+
+namespace foreshard::executor::cuda {
+namespace {
+
+constexpr const char* kLibrary = "libnccl.so.2";
+// Communicators that do not block (ncclConfig_t::blocking) can be aborted at any time since then.
+constexpr int kOldest = NCCL_VERSION(2, 19, 0);
+
+Result<NcclCalls> look_up() {
+  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return fail("--comm", "nccl",
+                std::string("NCCL cannot be loaded (") + dlerror() + "); expected " + kLibrary +
+                    " in a folder of LD_LIBRARY_PATH or of the system");
+  }
+  const char* missing = nullptr;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    if (function == nullptr) missing = name;
+  };
+  NcclCalls calls{};
+  decltype(&ncclGetVersion) get_version = nullptr;
+  find(get_version, "ncclGetVersion");
+  find(calls.get_unique_id, "ncclGetUniqueId");
+  find(calls.init_rank, "ncclCommInitRankConfig");
+  find(calls.get_async_error, "ncclCommGetAsyncError");
+  find(calls.finalize, "ncclCommFinalize");
+  find(calls.destroy, "ncclCommDestroy");
+  find(calls.abort, "ncclCommAbort");
+  find(calls.group_start, "ncclGroupStart");
+  find(calls.group_end, "ncclGroupEnd");
+  find(calls.all_gather, "ncclAllGather");
+  find(calls.reduce_scatter, "ncclReduceScatter");
+  find(calls.all_reduce, "ncclAllReduce");
+  find(calls.error_string, "ncclGetErrorString");
+  find(calls.last_error, "ncclGetLastError");
+  int version = 0;
+  if (missing != nullptr || get_version(&version) != ncclSuccess || version < kOldest) {
+    return fail("--comm", "nccl",
+                std::string(kLibrary) + " is too old" +
+                    (missing != nullptr ? std::string(" (it has no ") + missing + ")" : "") +
+                    "; expected NCCL 2.19 or later");
+  }
+  return calls;
+}
+
+}  // namespace
+
+void NcclCalls::check(ncclResult_t result, const char* call) const {
+  if (result == ncclSuccess || result == ncclInProgress) return;
+  std::string text = std::string(call) + ": " + error_string(result);
+  if (const char* more = last_error(nullptr); more != nullptr && *more != '\0') {
+    text += std::string(": ") + more;
+  }
+  throw std::runtime_error(text);
+}
+
+Result<const NcclCalls*> load_nccl() {
+  static const Result<NcclCalls> calls = look_up();
+  if (!calls) return tl::unexpected(calls.error());
+  return &*calls;
+}
+
+}  // namespace foreshard::executor::cuda

@@ -1,0 +1,18 @@
+// Where there are no headers of NCCL.
+#include <stdexcept>
+
+#include "executor/cuda/nccl_communicator.hpp"
+
+namespace foreshard::executor::cuda {
+
+Result<void> check_nccl() {
+  return fail("--comm", "nccl", "this program was built without NCCL; expected auto or local");
+}
+
+std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(
+    RunControl& /*run*/, std::span<Device* const> /*devices*/, std::span<const int> /*ranks*/,
+    Transport* /*transport*/) {
+  throw std::runtime_error(check_nccl().error().text());
+}
+
+}  // namespace foreshard::executor::cuda

@@ -1,0 +1,114 @@
+#include "profiler/record/device_work.hpp"
+
+#include <algorithm>
+
+#include "profiler/record/cupti/kernel_name.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+// Launches that an id is kept for, far more than a device's queues hold; and work kept for its id.
+constexpr std::size_t kIdsKept = 1 << 17, kWaitingKept = 1 << 13;
+
+const char* name_of(const Activity& work) {
+  switch (work.kind) {
+    case ActivityKind::copy: return "Memcpy";
+    case ActivityKind::fill: return "Memset";
+    default: return work.name == nullptr ? "unnamed kernel" : work.name;
+  }
+}
+
+}  // namespace
+
+void DeviceWork::add_id(std::uint32_t correlation, std::uint64_t id) {
+  if (!ids_.insert_or_assign(correlation, id).second) return;
+  newest_ids_.push_back(correlation);
+  if (newest_ids_.size() <= kIdsKept) return;
+  ids_.erase(newest_ids_.front());
+  newest_ids_.pop_front();
+}
+
+bool DeviceWork::push(std::uint32_t correlation, Work work) {
+  const auto id = ids_.find(correlation);
+  if (id == ids_.end()) return false;
+  work.instruction = id->second;
+  work_.push(work);
+  return true;
+}
+
+void DeviceWork::take(std::span<const Activity> activities) {
+  std::int64_t last_end = 0;
+  for (const Activity& one : activities) {
+    if (one.kind == ActivityKind::external_id) add_id(one.correlation, one.id);
+  }
+  std::erase_if(waiting_, [this](const Waiting& w) { return push(w.correlation, w.work); });
+  for (const Activity& one : activities) {
+    const bool is_work = one.kind == ActivityKind::kernel || one.kind == ActivityKind::copy ||
+                         one.kind == ActivityKind::fill;
+    // A forced flush hands over what has not finished, without its times.
+    if (!is_work || one.start_ns <= 0 || one.end_ns < one.start_ns) continue;
+    const Work work{one.start_ns, one.end_ns, 0, name_of(one)};
+    if (!push(one.correlation, work)) waiting_.push_back({one.correlation, work});
+    last_end = std::max(last_end, one.end_ns);
+  }
+  while (waiting_.size() > kWaitingKept) waiting_.pop_front();
+  const std::scoped_lock lock(mutex_);
+  last_end_ns_ = std::max(last_end_ns_, last_end);
+}
+
+void DeviceWork::dropped(std::int64_t records) {
+  const std::scoped_lock lock(mutex_);
+  lost_ += records;
+  lost_at_ns_ = last_end_ns_;
+}
+
+void DeviceWork::add_program(std::uint32_t rank, std::vector<traces::EventAttributes> attributes,
+                             std::vector<std::int32_t> lanes) {
+  const auto begin = programs_.lower_bound({rank, 0}), end = programs_.lower_bound({rank + 1, 0});
+  const auto number = static_cast<std::size_t>(std::distance(begin, end));
+  programs_[{rank, number}] = {std::move(attributes), std::move(lanes)};
+}
+
+std::int32_t DeviceWork::number_of(const InstructionId& id, const char* name,
+                                   traces::FstWriter& writer) {
+  const auto [number, is_new] =
+      numbers_.try_emplace({pack({id.rank, id.program, 0, id.instruction}), name}, 0);
+  if (is_new) {
+    traces::EventAttributes attributes =
+        programs_.at({id.rank, id.program}).attributes[static_cast<std::size_t>(id.instruction)];
+    attributes.name = writer.strings().intern(demangled(name));
+    number->second = writer.add(attributes);
+  }
+  return number->second;
+}
+
+void DeviceWork::write(traces::FstWriter& writer, std::int64_t origin_ns) {
+  std::int64_t lost = 0, lost_at = 0, last_end = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    lost = std::exchange(lost_, 0);
+    lost_at = lost_at_ns_;
+    last_end = last_end_ns_;
+  }
+  batch_.clear();
+  work_.drain([&](std::span<const Work> all) {
+    for (const Work& work : all) {
+      const InstructionId id = unpack(work.instruction);
+      const std::int32_t lane =
+          programs_.at({id.rank, id.program}).lanes[static_cast<std::size_t>(id.instruction)];
+      batch_.push_back({work.start_ns - origin_ns, work.end_ns - origin_ns, -1,
+                        number_of(id, work.name, writer), lane,
+                        static_cast<std::int32_t>(id.step)});
+    }
+  });
+  records_ += static_cast<std::int64_t>(batch_.size());
+  writer.append(std::span<const traces::PackedRecord>(batch_));
+  if (last_end > 0) written_until_ = std::max(written_until_, last_end - origin_ns);
+  if (lost == 0) return;
+  const std::int64_t at = std::max<std::int64_t>(lost_at - origin_ns, 0);
+  const traces::Loss loss{traces::kNone, false, at, at, lost};
+  writer.append(std::span(&loss, 1));
+  writer.drop("records of GPUs that found no room in CUPTI's buffers", lost);
+}
+
+}  // namespace foreshard::profiler

@@ -1,0 +1,126 @@
+// `foreshard profile` from outside: programs on the host's CUDA, whose work is all in the trace.
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/program_runner.hpp"
+#include "traces/fst/fst_file.hpp"
+
+namespace foreshard::cli_tests {
+namespace {
+
+using traces::EventKind;
+using traces::Trace;
+
+constexpr const char* kProgram = FORESHARD_PROFILED_PROGRAM;
+
+class ProfileTest : public testing::Test {
+ protected:
+  Outcome profile(std::vector<std::string> command,
+                  std::map<std::string, std::string> environment = {}) const {
+    environment["FORESHARD_MODULES"] = FORESHARD_EMULATED_MODULES;
+    command.insert(command.begin(), {"profile", "-o", "out.fst", "--"});
+    return place_.run(command, environment);
+  }
+  Trace trace() const {
+    auto read = traces::read_fst(place_.path("out.fst").string());
+    if (!read) throw std::runtime_error(read.error().text());
+    return std::move(*read);
+  }
+
+  Workplace place_;
+};
+
+std::map<std::string, int> device_work(const Trace& trace, std::int32_t rank = 0) {
+  std::map<std::string, int> counts;
+  for (const traces::Event& e : trace.events) {
+    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(e.lane)];
+    if (lane.device && lane.rank == rank) ++counts[trace.strings[e.name]];
+  }
+  return counts;
+}
+
+const std::map<std::string, int> kFiftyRounds{
+    {"Memcpy DtoD (Device -> Device)", 100}, {"Memset (Device)", 100}, {"compiled()", 100}};
+
+TEST_F(ProfileTest, RecordsEveryKernelCopyAndCall) {
+  const Outcome outcome = profile({kProgram, "50"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Trace all = trace();
+  EXPECT_TRUE(all.complete);
+  EXPECT_TRUE(all.dropped.empty()) << all.dropped.begin()->first;
+  EXPECT_EQ(device_work(all), kFiftyRounds);
+  std::map<std::string, int> calls;
+  std::map<std::int64_t, traces::Event> by_correlation;
+  for (const traces::Event& e : all.events) {
+    if (all.lanes[static_cast<std::size_t>(e.lane)].device) continue;
+    ++calls[all.strings[e.name]];
+    EXPECT_EQ(e.kind, EventKind::runtime);
+    by_correlation[e.correlation] = e;
+  }
+  EXPECT_EQ(calls,
+            (std::map<std::string, int>{
+                {"cudaLaunchKernelExC", 100}, {"cudaMemcpyAsync", 100}, {"cudaMemsetAsync", 100}}));
+  for (const traces::Event& e : all.events) {
+    if (!all.lanes[static_cast<std::size_t>(e.lane)].device) continue;
+    EXPECT_GE(e.start_ns, by_correlation.at(e.correlation).start_ns);
+    const bool is_kernel = all.strings[e.name] == "compiled()";
+    EXPECT_EQ(e.kind, is_kernel ? EventKind::compute : EventKind::memory);
+    EXPECT_EQ(e.bytes, is_kernel ? 0 : all.strings[e.name].starts_with("Memcpy") ? 1024 : 512);
+  }
+  EXPECT_EQ(all.metadata.at("command"), std::string(kProgram) + " 50");
+  EXPECT_EQ(place_.files(),
+            (std::vector<std::string>{"model", "model/config.json", "out.fst", "plan.toml"}));
+}
+
+TEST_F(ProfileTest, PassesTheExitStatusOn) {
+  EXPECT_EQ(profile({kProgram, "1", "exit7"}).status, 7);
+  EXPECT_TRUE(trace().complete);
+  EXPECT_EQ(profile({"no-such-program"}).status, 2);
+}
+
+TEST_F(ProfileTest, WhatWasFlushedSurvivesACrashAndAKill) {
+  for (const auto& [end, status] : {std::pair("abort", 128 + 6), std::pair("kill", 128 + 9)}) {
+    const Outcome outcome = profile({kProgram, "50", end});
+    EXPECT_EQ(outcome.status, status) << outcome.err;
+    const Trace all = trace();
+    EXPECT_FALSE(all.complete);
+    EXPECT_GT(all.complete_until_ns, 0);
+    EXPECT_EQ(device_work(all), kFiftyRounds) << end;
+  }
+}
+
+TEST_F(ProfileTest, ProcessesBecomeRanksByTheirVariables) {
+  const std::string program(kProgram);
+  const Outcome outcome = profile(
+      {"sh", "-c", "RANK=1 '" + program + "' 20 & RANK=0 '" + program + "' 50; wait; exit 3"});
+  EXPECT_EQ(outcome.status, 3) << outcome.err;
+  const Trace all = trace();
+  EXPECT_EQ(all.metadata.at("ranks"), "2");
+  EXPECT_EQ(device_work(all, 0), kFiftyRounds);
+  EXPECT_EQ(device_work(all, 1).at("compiled()"), 40);
+}
+
+TEST_F(ProfileTest, SaysWhyNothingWasRecorded) {
+  const Outcome none = profile({kProgram});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_NE(none.err.find("used no GPU"), std::string::npos) << none.err;
+  const Outcome taken = profile({kProgram, "5"}, {{"FORESHARD_HOST_CUPTI_TAKEN", "1"}});
+  EXPECT_EQ(taken.status, 1);
+  EXPECT_NE(taken.err.find("another profiler already records"), std::string::npos) << taken.err;
+  const Outcome failed = profile({kProgram, "0", "exit7"});
+  EXPECT_EQ(failed.status, 7);
+}
+
+TEST_F(ProfileTest, CountsWhatFoundNoRoom) {
+  profile({kProgram, "50"}, {{"FORESHARD_HOST_CUPTI_DROPS", "10"}});
+  const Trace all = trace();
+  EXPECT_EQ(all.dropped.at("records that found no room in CUPTI's buffers"), 30);
+  std::int64_t lost = 0;
+  for (const traces::Loss& loss : all.losses) lost += loss.records;
+  EXPECT_EQ(lost, 30);
+}
+
+}  // namespace
+}  // namespace foreshard::cli_tests

@@ -1,0 +1,45 @@
+// A program that uses CUDA: two streams, and on each so many kernels, copies and fills as its first
+// argument says. The second says how it ends: "return" (the default), "exit7", "abort" or "kill".
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+#include <unistd.h>
+
+int main(int count, char** arguments) {
+  const int rounds = count > 1 ? std::atoi(arguments[1]) : 0;
+  const std::string end = count > 2 ? arguments[2] : "return";
+  std::vector<char> from(4096), to(4096);
+  cudaStream_t streams[2] = {};
+  if (rounds > 0) {
+    for (cudaStream_t& stream : streams) cudaStreamCreateWithPriority(&stream, 0, 0);
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (const cudaStream_t stream : streams) {
+      cudaLaunchConfig_t config{};
+      config.gridDim = dim3(2);
+      config.blockDim = dim3(64);
+      config.stream = stream;
+      cudaLaunchKernelExC(&config, nullptr, nullptr);
+      cudaMemcpyAsync(to.data(), from.data(), 1024, cudaMemcpyDefault, stream);
+      cudaMemsetAsync(to.data(), 0, 512, stream);
+      cudaStreamSynchronize(stream);
+    }
+  }
+  if (end == "exit7") std::exit(7);
+  if (end == "abort") {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));  // a flush is due within 200
+    std::abort();
+  }
+  if (end == "kill") {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    ::kill(::getpid(), SIGKILL);
+  }
+  if (rounds == 0) return 0;
+  for (const cudaStream_t stream : streams) cudaStreamDestroy(stream);
+  return 0;
+}

@@ -1,0 +1,120 @@
+// `foreshard train --device cuda` in processes that torchrun has started, over the host's CUDA and NCCL: what
+// comes of whole runs, and of those in which a rank ends, hangs or is out of memory.
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/program_runner.hpp"
+#include "tests/cli/torchrun.hpp"
+
+namespace foreshard::cli_tests {
+namespace {
+
+using nlohmann::json;
+
+class NcclRuns : public testing::Test {
+ protected:
+  // In processes that have a GPU each, or, with `processes` 1, in threads.
+  std::vector<Outcome> train(int ranks, int processes, std::vector<std::string> more,
+                             const Variables& variables = {}) const {
+    std::vector<Variables> environments;
+    const int port = free_port();
+    for (int process = 0; process < processes; ++process) {
+      Variables& mine = environments.emplace_back(variables);
+      if (processes > 1) mine.merge(torchrun(process, processes, port));
+      mine["FORESHARD_MODULES"] = FORESHARD_HOST_CUDA_MODULES;
+      mine.emplace("FORESHARD_HOST_CUDA_DEVICES", std::to_string(ranks));
+    }
+    more.insert(more.begin(), {"--device", "cuda"});
+    return place.run_together(job("train", ranks, more), environments);
+  }
+
+  json report(const std::string& name) const {
+    std::ifstream file(place.path(name));
+    return json::parse(file, nullptr, false);
+  }
+
+  const Workplace place;
+};
+
+TEST_F(NcclRuns, ProcessesAgreeWithThreads) {
+  const auto threads = train(2, 1, {"--steps", "3", "--json", "local.json"});
+  ASSERT_EQ(threads[0].status, 0) << threads[0].err;
+  const auto over_nccl = train(2, 1, {"--steps", "3", "--json", "threads.json", "--comm", "nccl"});
+  ASSERT_EQ(over_nccl[0].status, 0) << over_nccl[0].err;
+  for (const Outcome& process : train(2, 2, {"--steps", "3", "--json", "processes.json"})) {
+    ASSERT_EQ(process.status, 0) << process.err;
+  }
+  const json local = report("local.json");
+  for (const char* name : {"threads.json", "processes.json"}) {
+    const json nccl = report(name);
+    for (const char* field : {"ranks_memory", "steps_memory"}) {
+      EXPECT_EQ(local.at(field), nccl.at(field)) << field << " in " << name;
+    }
+    for (std::size_t step = 0; step < 3; ++step) {
+      for (const char* field : {"loss", "grad_norm"}) {
+        EXPECT_NEAR(nccl.at("steps").at(step).at(field), local.at("steps").at(step).at(field), 2e-4)
+            << field << " in " << name;
+      }
+    }
+  }
+}
+
+// Long before the watchdog's patience is over.
+TEST_F(NcclRuns, ARankThatEndsIsNamedByAll) {
+  const auto outcomes = train(3, 3, {"--steps", "1000", "--hang-timeout", "1000"},
+                              {{"FORESHARD_FAULT", "rank:1,step:2,kind:exit"}});
+  for (const int rank : {0, 2}) {
+    const Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST_F(NcclRuns, ARankThatHangsIsNamedByAll) {
+  for (const Outcome& outcome : train(3, 3, {"--steps", "1000", "--hang-timeout", "2"},
+                                      {{"FORESHARD_FAULT", "rank:1,step:2,kind:hang"}})) {
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("rank 1: no progress for"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST_F(NcclRuns, ErrorsOfNcclEndAllProcesses) {
+  for (const Outcome& outcome :
+       train(2, 2, {"--steps", "3"}, {{"FORESHARD_HOST_NCCL_ERROR", "1"}})) {
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
+  }
+}
+
+// Ranks have shards of different sizes: with little less memory than the largest of them takes, some run
+// out of it and the others, which have gone on, learn of it.
+TEST_F(NcclRuns, ProcessesAgreeOnWhereMemoryRanOut) {
+  const auto enough = train(3, 3, {"--steps", "2", "--json", "enough.json"});
+  ASSERT_EQ(enough[0].status, 0) << enough[0].err;
+  std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
+  for (const json& rank : report("enough.json").at("ranks_memory")) {
+    lowest = std::min(lowest, rank.at("peak_reserved_bytes").get<std::int64_t>());
+  }
+  const std::vector<std::string> more = {
+      "--steps", "2", "--device-memory", std::to_string(lowest - (4 << 20)), "--json", "out.json"};
+  const auto threads = train(3, 1, more);
+  EXPECT_EQ(threads[0].status, 3) << threads[0].err;
+  const json expected = report("out.json").at("oom");
+  for (const Outcome& process : train(3, 3, more)) EXPECT_EQ(process.status, 3) << process.err;
+  EXPECT_TRUE(expected.is_object());
+  EXPECT_EQ(report("out.json").at("oom"), expected);
+}
+
+TEST_F(NcclRuns, ProcessesThatShareAGpuAreRefused) {
+  for (const Outcome& outcome :
+       train(2, 2, {"--steps", "1"}, {{"FORESHARD_HOST_CUDA_DEVICES", "1"}})) {
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("ranks 0 and 1 share the GPU"), std::string::npos) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::cli_tests
