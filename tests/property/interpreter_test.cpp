@@ -95,7 +95,9 @@ TEST_F(HandMadeProgram, RangesAreToldToTheDevice) {
   class Ranges final : public ImmediateDevice {
    public:
     using ImmediateDevice::ImmediateDevice;
-    void range_begin(std::string_view name) override { told += "(" + std::string(name); }
+    void range_begin(std::string_view name, Tag /*tag*/) override {
+      told += "(" + std::string(name);
+    }
     void range_end() override { told += ")"; }
     std::string told;
   };
