@@ -133,7 +133,7 @@ struct ThirdParty {
 
 inline const std::vector<ThirdParty> kThirdParties = {
     {"CUDA",
-     {"cuda", "cublas", "cudnn", "nccl", "cupti", "nvml"},
+     {"cuda", "cublas", "cudnn", "nccl", "cupti", "nvml", "nvtx"},
      {"executor/cuda/", "profiler/record/cupti", "tests/cuda/"}},
     {"Boost", {"boost/"}, {"simulator/"}},
     {"Qt", {"Q"}, {"gui/"}},

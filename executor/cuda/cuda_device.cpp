@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+
+#include <nvtx3/nvToolsExt.h>
 
 #include "executor/cuda/events.hpp"
 
@@ -26,6 +31,20 @@ void CUDART_CB run_host_call(void* argument) {
   } catch (const std::exception& error) {
     call->run.fail(call->rank, error.what());
   }
+}
+
+nvtxDomainHandle_t nvtx_domain() {
+  static const nvtxDomainHandle_t domain = nvtxDomainCreateA("foreshard");
+  return domain;
+}
+
+// Registered once: tools then take a handle instead of a text. Of the calling thread.
+nvtxStringHandle_t registered(std::string_view name) {
+  thread_local std::map<std::string, nvtxStringHandle_t, std::less<>> handles;
+  const auto known = handles.find(name);
+  if (known != handles.end()) return known->second;
+  const std::string text(name);
+  return handles[text] = nvtxDomainRegisterStringA(nvtx_domain(), text.c_str());
 }
 
 }  // namespace
@@ -171,6 +190,21 @@ Progress CudaDevice::progress() const {
     all.last_instruction = std::max(all.last_instruction, lane.marks->last_finished());
   }
   return all;
+}
+
+void CudaDevice::range_begin(std::string_view name, Tag tag) {
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  attributes.message.registered = registered(name);
+  attributes.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64;
+  attributes.payload.ullValue = tag;
+  static_cast<void>(nvtxDomainRangePushEx(nvtx_domain(), &attributes));
+}
+
+void CudaDevice::range_end() {
+  static_cast<void>(nvtxDomainRangePop(nvtx_domain()));
 }
 
 }  // namespace foreshard::executor::cuda

@@ -44,6 +44,9 @@ class CudaDevice final : public Device {
   bool has_finished(Tag last) const override;
   Progress progress() const override;
   void set_observer(Stream, TaskObserver*) override {}
+  // NVTX ranges of the domain "foreshard", with the tag as payload.
+  void range_begin(std::string_view name, Tag tag) override;
+  void range_end() override;
 
   // For communicators, which issue work of their own on the rank's streams.
   int gpu() const { return gpu_; }

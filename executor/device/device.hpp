@@ -117,7 +117,7 @@ class Device {
   // Told of the stream's tasks from now on; only while the stream is idle. nullptr: nobody.
   virtual void set_observer(Stream stream, TaskObserver* observer) = 0;
   // The host thread opens and closes named ranges, for tools that show them.
-  virtual void range_begin(std::string_view /*name*/) {}
+  virtual void range_begin(std::string_view /*name*/, Tag /*tag*/) {}
   virtual void range_end() {}
 
  private:

@@ -71,7 +71,7 @@ void Interpreter::issue(const Instruction& i) {
       // Ignored, the memory would be handed out while the other stream still uses it.
       throw std::logic_error(
           "the program defers a free (record_stream), which is not supported yet");
-    case Kind::range_begin: return device_.range_begin(parts_.program.name(i.target));
+    case Kind::range_begin: return device_.range_begin(parts_.program.name(i.target), tag());
     case Kind::range_end: return device_.range_end();
   }
 }

@@ -199,7 +199,10 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
       ranks[r]->prepare(communicators->of(r), recorder.get());
     }
   } catch (const std::runtime_error& error) {
-    return fail("", "", std::string(error.what()) + "; expected fewer ranks or threads per rank");
+    const bool is_cpu = !options.make_device;
+    return fail(
+        "", "",
+        error.what() + std::string(is_cpu ? "; expected fewer ranks or threads per rank" : ""));
   }
   std::unique_ptr<Heartbeat> heartbeat;
   if (options.transport != nullptr)

@@ -82,7 +82,7 @@ TEST(Completion, BashOffersModelsMachinesAndChoices) {
   EXPECT_EQ(bash_offers(place, "foreshard predict --machine \"\"", 3), all_machines());
   EXPECT_EQ(bash_offers(place, "foreshard train --comm = t", 4), Words{"tcp"});
   EXPECT_EQ(bash_offers(place, "foreshard train --comm =", 3),
-            (Words{"auto", "local", "tcp", "mpi"}));
+            (Words{"auto", "local", "tcp", "mpi", "nccl"}));
   EXPECT_EQ(bash_offers(place, "foreshard train --ranks \"\"", 3), Words{});
 }
 

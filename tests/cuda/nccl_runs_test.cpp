@@ -16,14 +16,17 @@ using nlohmann::json;
 
 class NcclRuns : public testing::Test {
  protected:
-  // In processes that have a GPU each, or, with `processes` 1, in threads.
+  // In processes that have a GPU each, or, with `processes` 1, in threads. Process 1 has variables of its
+  // own too.
   std::vector<Outcome> train(int ranks, int processes, std::vector<std::string> more,
-                             const Variables& variables = {}) const {
+                             const Variables& variables = {},
+                             const Variables& of_process_1 = {}) const {
     std::vector<Variables> environments;
     const int port = free_port();
     for (int process = 0; process < processes; ++process) {
       Variables& mine = environments.emplace_back(variables);
       if (processes > 1) mine.merge(torchrun(process, processes, port));
+      if (process == 1) mine.insert(of_process_1.begin(), of_process_1.end());
       mine["FORESHARD_MODULES"] = FORESHARD_HOST_CUDA_MODULES;
       mine.emplace("FORESHARD_HOST_CUDA_DEVICES", std::to_string(ranks));
     }
@@ -95,7 +98,8 @@ TEST_F(NcclRuns, ProcessesAgreeOnWhereMemoryRanOut) {
   const auto enough = train(3, 3, {"--steps", "2", "--json", "enough.json"});
   ASSERT_EQ(enough[0].status, 0) << enough[0].err;
   std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
-  for (const json& rank : report("enough.json").at("ranks_memory")) {
+  const json needed = report("enough.json").at("ranks_memory");
+  for (const json& rank : needed) {
     lowest = std::min(lowest, rank.at("peak_reserved_bytes").get<std::int64_t>());
   }
   const std::vector<std::string> more = {
@@ -106,6 +110,18 @@ TEST_F(NcclRuns, ProcessesAgreeOnWhereMemoryRanOut) {
   for (const Outcome& process : train(3, 3, more)) EXPECT_EQ(process.status, 3) << process.err;
   EXPECT_TRUE(expected.is_object());
   EXPECT_EQ(report("out.json").at("oom"), expected);
+}
+
+// The others have gone on, into collectives that the rank whose GPU is too small never comes to.
+TEST_F(NcclRuns, OneRankThatIsOutOfMemoryEndsAll) {
+  for (const Outcome& process : train(3, 3, {"--steps", "3", "--json", "out.json"}, {},
+                                      {{"FORESHARD_HOST_CUDA_BYTES", "39500000"}})) {
+    EXPECT_EQ(process.status, 3) << process.err;
+  }
+  const json result = report("out.json");
+  ASSERT_TRUE(result.is_object());
+  EXPECT_EQ(result.at("oom").at("rank"), 1);
+  EXPECT_EQ(result.at("oom").at("step"), 1);
 }
 
 TEST_F(NcclRuns, ProcessesThatShareAGpuAreRefused) {

@@ -32,14 +32,14 @@ __global__ void rms_norm(std::int64_t width, float eps, const T* x, const T* w, 
 // A block for each range of rows, of as many groups of threads as it has room for: each takes a row of its
 // own, and keeps its share of the weight's gradient in registers, for kPacks * kEach columns a
 // thread. Rows that are wider are gone through once for each such span of columns.
-constexpr int kPacks = 2;
+constexpr int kPacks = 4, kRangeThreads = 512;
 
 template <class T>
-__global__ void __launch_bounds__(kMostThreads)
+__global__ void __launch_bounds__(kRangeThreads)
     rms_norm_backward(std::int64_t rows, std::int64_t width, int group_threads, bool accumulate,
                       const T* dy, const T* x, const T* w, const float* rstd, T* dx,
                       float* partials) {
-  __shared__ Floats shown[kMostThreads];
+  __shared__ Floats shown[kRangeThreads];
   const auto threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
   const int groups = threads / group_threads, group = thread / group_threads,
             member = thread % group_threads;
@@ -116,9 +116,9 @@ void run_rms_norm_backward(const CudaLaunch& a) {
   const std::int64_t rows = a.key.dims[0], width = a.key.dims[1];
   const bool accumulate = a.key.dims[2] != 0;
   const auto parts = static_cast<std::int64_t>(a.writes[2].size() / sizeof(float)) / width;
-  const int group = threads_of_row(width, kMostThreads);
+  const int group = threads_of_row(ceil_divide(width, kPacks), kRangeThreads);
   const std::int64_t groups =
-      std::clamp<std::int64_t>(ceil_divide(rows, parts), 1, kMostThreads / group);
+      std::clamp<std::int64_t>(ceil_divide(rows, parts), 1, kRangeThreads / group);
   float* const partials = output<float>(a, 2);
   with_type(a.key.dtype, [&](auto element) {
     using T = decltype(element);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -23,12 +24,15 @@ std::atomic<bool> is_reversed = std::getenv("FORESHARD_EMULATION_REVERSED") != n
 enum class State { ready, waits_for_block, waits_for_warp, ended };
 
 struct Fiber {
-  ucontext_t context{};
   std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStack);
+  ucontext_t beginning{};
+  jmp_buf place{};  // where it waits, once it has begun
+  bool has_begun = false;
   State state = State::ready;
 };
 
-// The fibers of this host thread's blocks, used again and again.
+// The fibers of this host thread's blocks, used again and again: one that has ended begins the next block's
+// thread where it waits. They switch by setjmp and longjmp, which call nothing of the system.
 class Scheduler {
  public:
   void run_block(int threads, const std::function<void()>& kernel) {
@@ -49,7 +53,7 @@ class Scheduler {
   void wait(State state) {
     Fiber& me = fiber(current_);
     me.state = state;
-    swapcontext(&me.context, &caller_);
+    if (_setjmp(me.place) == 0) _longjmp(caller_, 1);
   }
 
  private:
@@ -58,11 +62,20 @@ class Scheduler {
   void prepare(int number) {
     Fiber& f = fiber(number);
     f.state = State::ready;
-    getcontext(&f.context);
-    f.context.uc_stack.ss_sp = f.stack.get();
-    f.context.uc_stack.ss_size = kStack;
-    f.context.uc_link = nullptr;
-    makecontext(&f.context, &Scheduler::enter, 0);
+    if (f.has_begun) return;
+    getcontext(&f.beginning);
+    f.beginning.uc_stack.ss_sp = f.stack.get();
+    f.beginning.uc_stack.ss_size = kStack;
+    f.beginning.uc_link = nullptr;
+    makecontext(&f.beginning, &Scheduler::enter, 0);
+  }
+
+  // Returns when the fiber waits.
+  void resume(Fiber& f) {
+    if (_setjmp(caller_) != 0) return;
+    if (f.has_begun) _longjmp(f.place, 1);
+    f.has_begun = true;
+    setcontext(&f.beginning);
   }
 
   static void enter();
@@ -77,7 +90,7 @@ class Scheduler {
       if (f.state == State::ready) {
         const auto n = static_cast<unsigned>(current_);
         threadIdx = {n % blockDim.x, n / blockDim.x % blockDim.y, n / (blockDim.x * blockDim.y)};
-        swapcontext(&caller_, &f.context);
+        resume(f);
       }
       any = any || f.state != State::ended;
     }
@@ -110,7 +123,7 @@ class Scheduler {
 
   const std::function<void()>* kernel_ = nullptr;
   int count_ = 0, current_ = 0;
-  ucontext_t caller_{};
+  jmp_buf caller_{};
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<std::byte> slots_;
 };
@@ -122,9 +135,10 @@ Scheduler& scheduler() {
 }
 
 void Scheduler::enter() {
-  Scheduler& mine = scheduler();
-  (*mine.kernel_)();
-  mine.wait(State::ended);
+  for (Scheduler& mine = scheduler();;) {
+    (*mine.kernel_)();
+    mine.wait(State::ended);
+  }
 }
 
 }  // namespace

@@ -1,21 +1,13 @@
 // The kernels of the CPU under test: those of each instruction set that this processor has, and the inner
 // loops with 16 lanes compiled without AVX-512, plain, with pairs of bf16 and with tiles in software,
 // so that their logic is tested everywhere.
-#include "executor/cpu/kernels.hpp"
-#include "tests/executor/cpu/kernel_runner.hpp"
 #include "tests/executor/cpu/kernels_in_use.hpp"
+#include "tests/executor/cpu/run_on_cpu.hpp"
 
 namespace foreshard::executor {
 
 std::vector<Tensor> run(const Launch& launch, int threads) {
-  std::vector<Tensor> writes = launch.writes;
-  std::vector<std::span<const std::byte>> in;
-  std::vector<std::span<std::byte>> out;
-  for (const Tensor& t : launch.reads) in.emplace_back(t.bytes);
-  for (Tensor& t : writes) out.emplace_back(t.bytes);
-  WorkerPool workers(threads);
-  cpu_kernels().run({{launch.key, in, out, launch.aux, &launch.unit, launch.scalars}, workers});
-  return writes;
+  return run_on_cpu(launch, threads);
 }
 
 DeviceTraits tested_device() {

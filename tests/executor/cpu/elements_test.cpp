@@ -8,8 +8,6 @@ namespace {
 
 class Elements : public KernelTest {};
 
-constexpr DType kTypes[] = {DType::fp32, DType::bf16};
-
 Values gated(const Values& gate, const Values& up) {
   Values out(gate.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];

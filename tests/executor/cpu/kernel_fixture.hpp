@@ -35,6 +35,8 @@ class KernelTest : public testing::TestWithParam<KernelVariant> {
   INSTANTIATE_TEST_SUITE_P(Variants, Suite, testing::ValuesIn(kernel_variants()), \
                            [](const auto& which) { return which.param.name; })
 
+constexpr DType kTypes[] = {DType::fp32, DType::bf16};
+
 constexpr double kFp32 = 1e-6;         // of its own value, where nothing else is stated
 constexpr double kBf16 = 1.0 / 256.0;  // one rounding at most
 

@@ -11,7 +11,6 @@ namespace foreshard::executor {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kAny = 12345;  // where two of PyTorch's own implementations disagree
-constexpr DType kTypes[] = {DType::fp32, DType::bf16};
 
 inline void expect_values(const Tensor& got, const Values& expected, double allowed,
                           const char* what) {
