@@ -113,18 +113,20 @@ __global__ void __launch_bounds__(kBlock)
     const int seen = position - at + 1 < S::kRows ? position - at + 1 : S::kRows;
     float most = largest;
     for (int j = 0; j < seen; ++j) most = fmaxf(most, scores[own.row * S::kRows + j] * z.scale);
-    // fmaxf drops NaNs, which the sums below keep.
-    const float before = expf(largest - most);
+    // fmaxf drops NaNs, which the sums below keep. A row of nothing but -inf has no probabilities.
+    const float shift = most == -INFINITY ? 0.0F : most;
+    const float before = expf(largest - shift);
     total *= before;
     for (float& sum : sums) sum *= before;
-    for (int j = 0; j < seen; ++j) {
-      const float p = expf(scores[own.row * S::kRows + j] * z.scale - most);
+    // Keys that are not seen count with 0, so that a NaN among the values shows as it does in PyTorch.
+    for (int j = 0; j < S::kRows; ++j) {
+      const float p = j < seen ? expf(scores[own.row * S::kRows + j] * z.scale - shift) : 0.0F;
       total += p;
       for (int i = 0; i < S::kOwn; ++i) sums[i] += p * values[j * S::kStride + own.column(i)];
     }
     largest = most;
   }
-  for (float& sum : sums) sum /= total;
+  for (float& sum : sums) sum = total == 0.0F ? 0.0F : sum / total;
   store_row(z, own, sums, b, position, head, z.heads, out);
   if (own.lane == 0 && position < z.sequence) {
     lse[z.statistic(b, head, position)] = largest + logf(total);
@@ -158,11 +160,12 @@ __device__ void probabilities_and_gradients(const AttentionSizes& z, int b, int 
   using S = Tiles<kHead>;
   for (int i = static_cast<int>(threadIdx.x); i < S::kRows * S::kRows; i += kBlock) {
     const int query = queries_at + i / S::kRows, key = keys_at + i % S::kRows;
-    const bool sees = query < z.sequence && key <= query;
-    const std::int64_t row = z.statistic(b, head, sees ? query : 0);
+    const bool is_there = query < z.sequence;
+    const std::int64_t row = z.statistic(b, head, is_there ? query : 0);
+    const bool sees = is_there && key <= query && lse[row] != -INFINITY;
     const float p = sees ? expf(scores[i] * z.scale - lse[row]) : 0.0F;
     scores[i] = p;
-    gradients[i] = sees ? p * (gradients[i] - delta[row]) * z.scale : 0.0F;
+    gradients[i] = is_there ? p * (gradients[i] - delta[row]) * z.scale : 0.0F;
   }
 }
 
