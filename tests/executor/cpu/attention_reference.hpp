@@ -1,6 +1,7 @@
 // Attention and its gradients by the whole score matrix, in fp64, and the launches that compute them.
 #pragma once
 
+#include "executor/cpu/simd/table.hpp"
 #include "tests/executor/cpu/kernel_fixture.hpp"
 
 namespace foreshard::executor {

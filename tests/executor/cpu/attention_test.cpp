@@ -1,6 +1,5 @@
 #include <stdexcept>
 
-#include "executor/cpu/simd/table.hpp"
 #include "tests/executor/cpu/attention_reference.hpp"
 
 namespace foreshard::executor {
