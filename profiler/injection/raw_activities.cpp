@@ -184,7 +184,10 @@ std::string_view read_header(std::string_view rest, std::map<std::string, std::s
 Result<RawActivities> read_raw_activities(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  std::string_view rest = bytes;
+  return parse_raw_activities(bytes, path);
+}
+
+Result<RawActivities> parse_raw_activities(std::string_view rest, const std::string& path) {
   if (!rest.starts_with(kMagic)) {
     return fail(path, "", "is not a file of activities; expected what a profiled process writes");
   }

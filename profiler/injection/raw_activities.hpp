@@ -50,5 +50,7 @@ struct RawActivities {
 
 // Reads a file, whole or cut short at any byte. The error names a file of another kind.
 Result<RawActivities> read_raw_activities(const std::string& path);
+// The same of its bytes; `path` is for the error.
+Result<RawActivities> parse_raw_activities(std::string_view bytes, const std::string& path);
 
 }  // namespace foreshard::profiler
