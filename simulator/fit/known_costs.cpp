@@ -22,7 +22,8 @@ double slowness(const ThreadCountCosts& known, const ThreadCountCosts& regime) {
 }
 
 void add_missing(const MeasuredCosts& known, double slowness, MeasuredCosts& costs) {
-  for (const auto& [key, cost] : known) costs.try_emplace(key, cost.ns * slowness, cost.count);
+  for (const auto& [key, cost] : known)
+    costs.try_emplace(key, MeasuredCost{cost.ns * slowness, cost.count});
 }
 
 void add_missing(const ThreadCountCosts& known, ThreadCountCosts& regime) {
