@@ -17,23 +17,22 @@ Result<Gpus> gpus_of_this_machine() {
 Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
                  executor::TrainingOptions& options) {
   if (processes.uses_nccl) {
-    if (auto ok = gpus.library->check_nccl(); !ok) return ok;
+    if (auto ok = gpus.cuda->check_nccl(); !ok) return ok;
   }
   const int count = static_cast<int>(gpus.devices.size());
   const int only = processes.transport == nullptr ? executor::kNoRank : processes.index_here;
   options.device_name = gpus.devices[0].name;
-  options.make_device = [library = gpus.library.get(), count, only](
-                            executor::RunControl& run, int rank,
-                            std::span<const StreamInfo> streams, int /*threads*/) {
-    return library->make_device(run, rank, (only == executor::kNoRank ? rank : only) % count,
-                                streams);
+  options.make_device = [cuda = gpus.cuda.get(), count, only](executor::RunControl& run, int rank,
+                                                              std::span<const StreamInfo> streams,
+                                                              int /*threads*/) {
+    return cuda->make_device(run, rank, (only == executor::kNoRank ? rank : only) % count, streams);
   };
-  options.make_communicators = [library = gpus.library.get(), uses_nccl = processes.uses_nccl](
+  options.make_communicators = [cuda = gpus.cuda.get(), uses_nccl = processes.uses_nccl](
                                    executor::RunControl& run,
                                    std::span<executor::Device* const> devices,
                                    std::span<const int> of_group, executor::Transport* transport) {
-    return uses_nccl ? library->make_nccl_communicators(run, devices, of_group, transport)
-                     : library->make_local_communicators(run, devices);
+    return uses_nccl ? cuda->make_nccl_communicators(run, devices, of_group, transport)
+                     : cuda->make_local_communicators(run, devices);
   };
   const auto on_a_gpu = ceil_divide(ranks, count);
   if (!options.device_memory && !processes.uses_nccl && on_a_gpu > 1) {

@@ -15,7 +15,7 @@
 namespace foreshard::cli {
 
 struct Gpus {
-  std::unique_ptr<executor::CudaLibrary> library;
+  std::unique_ptr<executor::CudaLibrary> cuda;
   std::vector<executor::CudaDeviceInfo> devices;  // never empty
 };
 
