@@ -56,8 +56,10 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
 
     {"simulator/engine", {"traces", "models/program"}},
     {"simulator/network", {"models/hardware", "models/program"}},
+    {"simulator/device", {"models/hardware", "models/program"}},
     {"simulator/costs",
-     {"simulator/engine", "simulator/network", "models/hardware", "models/program"}},
+     {"simulator/engine", "simulator/network", "simulator/device", "models/hardware",
+      "models/program"}},
     {"simulator/predict",
      {"simulator/costs", "traces/allocator", "models/hardware", "models/lowering"}},
     {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},

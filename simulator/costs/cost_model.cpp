@@ -33,10 +33,12 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
       is_known[at] = true;
       TaskPlace place;
       place.on_host = i.kind == Kind::host_compute;
+      if (i.op != kNone) place.name = program.operator_name(i);
       if (i.kind == Kind::collective) place.nodes = nodes[static_cast<std::size_t>(i.group)];
       const CostEstimate estimate =
           model.estimate(program.cost_keys[static_cast<std::size_t>(i.cost_key)], place);
-      result.costs[at] = {std::llround(std::min(estimate.ns, kForeverNs)), estimate.uses};
+      result.costs[at] = {std::llround(std::min(estimate.ns, kForeverNs)), estimate.uses,
+                          static_cast<float>(estimate.contended)};
       result.sources[at] = estimate.source;
       result.errors[at] = estimate.error;
     }

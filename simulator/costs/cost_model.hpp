@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/hardware/hardware.hpp"
@@ -26,14 +27,16 @@ struct CostEstimate {
   double ns = 0;
   std::array<float, kResources> uses{};
   CostSource source = CostSource::unknown;
-  double error = 0;  // standard deviation, relative, beyond what the model's band covers
+  double error = 0;      // standard deviation, relative, beyond what the model's band covers
+  double contended = 1;  // TaskCost::contended
 };
 
 // Where a task runs: whether the host does it itself, and for collectives over how many nodes the
-// ranks of the group are spread.
+// ranks of the group are spread; and what the framework calls it, "" for Foreshard's own operators.
 struct TaskPlace {
   bool on_host = false;
   std::int64_t nodes = 1;
+  std::string_view name = {};
 };
 
 // What the device's driver takes for a segment of memory: cudaMalloc and cudaFree.

@@ -1,23 +1,17 @@
-// Costs from data sheets: a roofline for kernels and NCCL's planner for collectives. Everything here
-// is "modelled"; the efficiencies are what is commonly reached, not what anyone measured on the
-// machine in question.
+// Costs from data sheets: the device's model for kernels and NCCL's planner for collectives. Everything
+// here is "modelled": nothing of it was measured on the machine in question.
 #include <algorithm>
 
 #include "simulator/costs/cost_model.hpp"
+#include "simulator/costs/key_facts.hpp"
 #include "simulator/costs/outside_memory.hpp"
+#include "simulator/device/device_model.hpp"
 #include "simulator/network/nccl_planner.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-// Shares of the vendor's peak that good kernels reach at the sizes of training.
-constexpr double kMatmulEfficiency = 0.70;     // where no measured peak is published
-constexpr double kMatmulOfMeasured = 0.80;     // of the best matrix product anyone reports
-constexpr double kAttentionEfficiency = 0.45;  // fused, forward
-constexpr double kAttentionBackwardEfficiency = 0.38;
-constexpr double kMemoryEfficiency = 0.85;
 constexpr double kHostLinkEfficiency = 0.85;
-constexpr double kKernelFloorNs = 2500;  // shortest time of any kernel
 constexpr double kCopyStartNs = 8000;
 constexpr double kCollectiveStartNs =
     20000;                              // what published small collectives take above the planner
@@ -28,12 +22,18 @@ class MachineCosts final : public CostModel {
  public:
   MachineCosts(const Machine& machine, int ranks, int nodes)
       : machine_(machine),
+        device_(machine),
         nccl_(nccl_system(machine)),
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
-                                  : static_cast<int>(machine.gpus_per_node)) {}
+                                  : static_cast<int>(machine.gpus_per_node)),
+        link_bytes_per_ns_(
+            (ranks > ranks_per_node_ ? machine.network_bandwidth : machine.link_bandwidth) / 1e9) {}
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
-    return {time_ns(key, place), {}, CostSource::modelled};
+    if (is_transfer(key.op) || place.on_host) return {transfer_ns(key, place), {}, kSource, 0};
+    const KernelTime time = device_.kernel(key, place.name);
+    return {
+        time.ns, {}, kSource, time.error, device_.beside_collective(key.op, link_bytes_per_ns_)};
   }
 
   EngineOptions engine() const override {
@@ -72,45 +72,24 @@ class MachineCosts final : public CostModel {
   }
 
  private:
-  double time_ns(const CostKey& key, const TaskPlace& place) const {
-    const double bytes = bytes_moved(key);
-    const double bandwidth = machine_.memory_bandwidth / 1e9 * kMemoryEfficiency;
-    if (place.on_host) return bytes / kHostBytesPerNs;
-    switch (key.op) {
-      case Operator::all_gather:
-      case Operator::reduce_scatter:
-      case Operator::all_reduce:
-        if (key.dims[1] <= 1) return kKernelFloorNs + bytes / bandwidth;
-        return kCollectiveStartNs + nccl_time_ns(nccl_, key.op, static_cast<double>(key.dims[0]),
-                                                 key.dims[1], place.nodes);
-      case Operator::copy_host_to_device:
-      case Operator::copy_device_to_host:
-        return kCopyStartNs + static_cast<double>(key.dims[0]) /
-                                  (machine_.host_bandwidth / 1e9 * kHostLinkEfficiency);
-      default: break;
-    }
-    const double compute = flops(key) / (machine_.peak_flops(key.dtype) / 1e9 * efficiency(key));
-    return kKernelFloorNs + std::max(compute, bytes / bandwidth);
-  }
+  static constexpr CostSource kSource = CostSource::modelled;
 
-  double efficiency(const CostKey& key) const {
-    switch (key.op) {
-      case Operator::attention: return kAttentionEfficiency;
-      case Operator::attention_backward: return kAttentionBackwardEfficiency;
-      case Operator::matmul:
-      case Operator::matmul_input_gradient:
-      case Operator::matmul_weight_gradient:
-        if (key.dtype == DType::bf16 && machine_.measured_bf16_flops > 0) {
-          return kMatmulOfMeasured * machine_.measured_bf16_flops / machine_.peak_flops(key.dtype);
-        }
-        return kMatmulEfficiency;
-      default: return 1.0;  // bandwidth decides
+  double transfer_ns(const CostKey& key, const TaskPlace& place) const {
+    if (place.on_host) return bytes_moved(key) / kHostBytesPerNs;
+    if (is_host_copy(key.op)) {
+      return kCopyStartNs +
+             payload_bytes(key) / (machine_.host_bandwidth / 1e9 * kHostLinkEfficiency);
     }
+    if (key.dims[1] <= 1) return device_.kernel(key).ns;  // a copy on the device
+    return kCollectiveStartNs +
+           nccl_time_ns(nccl_, key.op, payload_bytes(key), key.dims[1], place.nodes);
   }
 
   Machine machine_;
+  DeviceModel device_;
   NcclSystem nccl_;
   int ranks_per_node_;
+  double link_bytes_per_ns_;  // of one device, while a collective runs
 };
 
 }  // namespace

@@ -14,7 +14,12 @@ bool all_of(const CopyTimes& before, const CopyTimes& now, const Visit& visit) {
   const auto both = [&](const StreamTimes& a, const StreamTimes& b) {
     return visit(a.passed, b.passed) && visit(a.ready, b.ready);
   };
-  return std::equal(before.streams.begin(), before.streams.end(), now.streams.begin(),
+  const auto both_ends = [&](const Interval& a, const Interval& b) {
+    return visit(a.start, b.start) && visit(a.end, b.end);
+  };
+  return std::equal(before.collectives.begin(), before.collectives.end(), now.collectives.begin(),
+                    now.collectives.end(), both_ends) &&
+         std::equal(before.streams.begin(), before.streams.end(), now.streams.begin(),
                     now.streams.end(), both) &&
          all(before.communicators, now.communicators) && all(before.events, now.events);
 }

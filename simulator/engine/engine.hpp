@@ -36,11 +36,13 @@ namespace foreshard::simulator {
 enum class Resource : std::uint8_t { cores, memory, kCount };
 constexpr int kResources = static_cast<int>(Resource::kCount);
 
-// Duration of a task that has the machine to itself, and what it uses of each resource meanwhile:
-// cores, bytes per nanosecond.
+// Duration of a task that has the machine to itself; what it uses of each resource meanwhile: cores,
+// bytes per nanosecond; and how many times as long it takes on the compute stream while a collective is
+// under way (contention.hpp), where tasks share nothing else.
 struct TaskCost {
   std::int64_t ns = 0;
   std::array<float, kResources> uses{};
+  float contended = 1;
 };
 
 struct HostCosts {

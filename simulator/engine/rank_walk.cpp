@@ -6,6 +6,7 @@ namespace foreshard::simulator {
 namespace {
 
 constexpr std::int64_t kUnrecorded = -1;
+constexpr auto kComputeStream = static_cast<std::size_t>(Stream::compute);
 
 }  // namespace
 
@@ -52,6 +53,8 @@ void RankWalk::advance() {
 }
 
 void RankWalk::pass_collective(std::int64_t start, std::int64_t end) {
+  collectives_.forget_before(streams_[kComputeStream].passed);
+  collectives_.add({start, end});
   finish_task(static_cast<std::size_t>(current_->stream), end);
   timeline_.spans.push_back({issued_, start, end});
   ++current_;
@@ -104,6 +107,11 @@ void RankWalk::finish_task(std::size_t stream, std::int64_t end) {
   streams_[stream] = {end, end + options_.host.stream_gap_ns};
 }
 
+std::int64_t RankWalk::end_of_task(std::size_t stream, std::int64_t start, const TaskCost& cost) {
+  if (cost.contended <= 1 || stream != kComputeStream) return start + cost.ns;
+  return collectives_.end_of_task(start, cost.ns, cost.contended);
+}
+
 void RankWalk::pay_delay(std::int32_t instruction) {
   const HostDelay& delay = rank_.delays[delay_];
   if (delay.step != step_ || delay.instruction != instruction) return;
@@ -126,7 +134,7 @@ bool RankWalk::issue(const Instruction& i) {
     case Kind::launch:
     case Kind::copy:
       span.start = stream_start(stream);
-      span.end = span.start + cost(i).ns;
+      span.end = end_of_task(stream, span.start, cost(i));
       finish_task(stream, span.end);
       break;
     case Kind::collective:

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "simulator/engine/contention.hpp"
 #include "simulator/engine/copy_times.hpp"
 #include "simulator/engine/engine.hpp"
 
@@ -53,6 +54,7 @@ class RankWalk {
   inline void pay_delay(std::int32_t instruction);
   inline std::int64_t stream_start(std::size_t stream);
   inline void finish_task(std::size_t stream, std::int64_t end);
+  inline std::int64_t end_of_task(std::size_t stream, std::int64_t start, const TaskCost& cost);
 
   // The copies of a repetition (rank_walk_copies.cpp).
   bool begin_copy();
@@ -68,6 +70,7 @@ class RankWalk {
   RankTimeline timeline_;
   const std::size_t cost_places_;
   std::vector<StreamTimes> streams_;
+  CollectivesUnderWay collectives_;
   std::vector<std::int64_t> events_;
   const Program* program_ = nullptr;    // of the step
   const Instruction* begin_ = nullptr;  // of the program

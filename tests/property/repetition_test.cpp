@@ -137,8 +137,10 @@ std::vector<simulator::TaskCost> random_costs(const RankProgram& program,
   std::vector<simulator::TaskCost> costs(program.cost_keys.size() *
                                          simulator::cost_places(program.place));
   const std::int64_t most = drawer.one_of<std::int64_t>({3, 100, 3'000, 100'000});
+  const bool contends = drawer.chance(0.5);
   for (simulator::TaskCost& cost : costs) {
     cost.ns = drawer.integer(0, most) * (drawer.chance(0.03) ? 200 : 1);
+    if (contends) cost.contended = 1 + static_cast<float>(drawer.integer(0, 20)) / 10;
   }
   return costs;
 }

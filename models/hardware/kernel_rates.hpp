@@ -1,0 +1,34 @@
+// How much of its data sheet a part of some generation gives to the kernels of training: what vendors'
+// libraries reach, what clocks keep under load, what attention's kernels do. Values and their sources
+// are in catalogue/kernel_rates.csv; a generation that has no line of its own has that of "any".
+//
+// All are shares from 0 to 1 but for what the names say. `spread` is how far a value may be off: the
+// standard deviation of its logarithm.
+#pragma once
+
+#include <string_view>
+
+namespace foreshard {
+
+struct KernelRate {
+  double value = 0, spread = 0;
+};
+
+struct KernelRates {
+  KernelRate best_product;  // of the peak: the best large bf16 product
+  KernelRate under_load;    // of that: while a long run keeps the part at its power limit
+  KernelRate rated_watts;   // of the part that these were read on; 0: not known
+  KernelRate idle_power;    // of that power: what does not go with the clock
+  // Of the bf16 peak, counted as flops() counts attention: only what the mask leaves.
+  KernelRate flash_forward, flash_backward;
+  KernelRate cudnn_forward, cudnn_backward;
+  KernelRate efficient_forward, efficient_backward;  // PyTorch's memory-efficient kernels
+  KernelRate memory;                                 // of the memory's bandwidth: streaming kernels
+  KernelRate kernel_us;                              // the shortest kernel, in microseconds
+  KernelRate collective_multiprocessors;             // that a collective keeps from other kernels
+  KernelRate tile_rows, tile_columns;  // of a product: what one multiprocessor does at a time
+};
+
+const KernelRates& kernel_rates(std::string_view generation);
+
+}  // namespace foreshard

@@ -1,0 +1,107 @@
+#include "simulator/device/device_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/device/matrix_product.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+constexpr double kNorm = 4;               // of the two times
+constexpr double kMultiprocessors = 108;  // where the catalogue has none: an A100's
+
+double joined(double a, double b) {
+  return std::pow(std::pow(a, kNorm) + std::pow(b, kNorm), 1 / kNorm);
+}
+
+// The products of a key; of an input gradient dims are T K N.
+ProductShape shape_of(const CostKey& key) {
+  const auto d = [&](std::size_t i) { return static_cast<double>(key.dims[i]); };
+  if (key.op == Operator::batched_matmul) return {d(1), d(2), d(3), d(0)};
+  return {d(0), d(1), d(2)};
+}
+
+double clock_under(double watts, double rated, double idle_share) {
+  if (watts <= 0 || rated <= 0 || watts >= rated) return 1;
+  const double idle = idle_share * rated;
+  return std::cbrt(std::max(0.05, (watts - idle) / (rated - idle)));
+}
+
+// Of the peak. A part that somebody measured was measured at its own power.
+double sustained_share(const Machine& machine, const KernelRates& rates) {
+  if (machine.measured_bf16_flops > 0 && machine.bf16_flops > 0) {
+    return machine.measured_bf16_flops / machine.bf16_flops * rates.under_load.value;
+  }
+  return rates.best_product.value * rates.under_load.value *
+         clock_under(machine.watts, rates.rated_watts.value, rates.idle_power.value);
+}
+
+}  // namespace
+
+KernelFamily family_of(Operator op) {
+  if (is_matmul(op)) return KernelFamily::product;
+  return is_attention(op) ? KernelFamily::attention : KernelFamily::memory;
+}
+
+DeviceModel::DeviceModel(const Machine& machine)
+    : machine_(machine),
+      rates_(kernel_rates(machine.generation)),
+      bytes_per_ns_(machine.memory_bandwidth / 1e9 * rates_.memory.value),
+      sustained_share_(sustained_share(machine, rates_)),
+      multiprocessors_(machine.multiprocessors > 0 ? static_cast<double>(machine.multiprocessors)
+                                                   : kMultiprocessors) {}
+
+double DeviceModel::sustained_product_flops(DType type) const {
+  double peak = machine_.peak_flops(type);
+  if (type == DType::fp16) peak = machine_.fp16_flops;
+  if (type == DType::fp8) peak = machine_.fp8_flops;
+  if (peak <= 0) peak = machine_.fp32_flops;
+  return peak * sustained_share_;
+}
+
+// Short sequences leave little work to each block of queries, and heads below 128 use less of the
+// matrix units for each exponential.
+double DeviceModel::attention_flops(const CostKey& key, std::string_view name) const {
+  const bool is_backward =
+      key.op == Operator::attention_backward || key.op == Operator::attention_full_backward;
+  const bool is_flash = name.find("flash") != std::string_view::npos;
+  const bool is_efficient = name.find("efficient") != std::string_view::npos;
+  const KernelRate& rate =
+      is_flash       ? (is_backward ? rates_.flash_backward : rates_.flash_forward)
+      : is_efficient ? (is_backward ? rates_.efficient_backward : rates_.efficient_forward)
+                     : (is_backward ? rates_.cudnn_backward : rates_.cudnn_forward);
+  constexpr double kHalfRateTokens = 256;
+  const auto sequence = static_cast<double>(key.dims[1]);
+  const double heads = std::min(1.0, std::pow(static_cast<double>(key.dims[4]) / 128, 0.25));
+  return machine_.peak_flops(key.dtype) * rate.value * heads * sequence /
+         (sequence + kHalfRateTokens);
+}
+
+KernelTime DeviceModel::kernel(const CostKey& key, std::string_view name) const {
+  const double memory = bytes_moved(key) / bytes_per_ns_;
+  const double start = 1000 * rates_.kernel_us.value;
+  switch (family_of(key.op)) {
+    case KernelFamily::product: {
+      const ProductMachine machine{sustained_product_flops(key.dtype) / 1e9, multiprocessors_,
+                                   rates_.tile_rows.value, rates_.tile_columns.value};
+      return {start + joined(product_ns(shape_of(key), machine), memory), rates_.under_load.spread};
+    }
+    case KernelFamily::attention: {
+      const double compute = 1e9 * flops(key) / attention_flops(key, name);
+      return {start + joined(compute, memory), rates_.flash_forward.spread};
+    }
+    default: return {start + memory, rates_.memory.spread};
+  }
+}
+
+double DeviceModel::beside_collective(Operator op, double link_bytes_per_ns) const {
+  constexpr double kMemoryBytesPerLinkByte = 3;
+  constexpr double kMostTaken = 0.5;
+  const double taken = family_of(op) == KernelFamily::memory
+                           ? kMemoryBytesPerLinkByte * link_bytes_per_ns / bytes_per_ns_
+                           : rates_.collective_multiprocessors.value / multiprocessors_;
+  return 1 / (1 - std::min(kMostTaken, taken));
+}
+
+}  // namespace foreshard::simulator

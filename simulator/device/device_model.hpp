@@ -1,0 +1,63 @@
+// How long a kernel takes on a part of the catalogue, when it has the part to itself.
+//
+// Every kernel obeys  time = start + ((arithmetic)^p + (bytes)^p)^(1/p),  p = 4: close to the larger of
+// the two, a little above where both matter. What differs by kind is the rate of the arithmetic:
+//
+//   products    of sustained_product_flops(), tile by tile (matrix_product.hpp)
+//   attention   a share of the peak by its kernels' family, less for short sequences and small heads
+//   all else    none: the memory's bandwidth decides
+//
+// A part has a sustained state beside its peak. A long run of large products ends at the power limit,
+// not at the highest clock: power that goes with the clock grows as its cube, because the voltage
+// rises with it (dynamic power is proportional to clock x voltage^2), so a part that is limited to
+// P of the power P0 its generation is rated at keeps ((P - idle) / (P0 - idle))^(1/3) of the clock.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "models/hardware/hardware.hpp"
+#include "models/hardware/kernel_rates.hpp"
+#include "models/program/operators.hpp"
+
+namespace foreshard::simulator {
+
+// Which of the part's limits a kernel's time is uncertain with.
+enum class KernelFamily : std::uint8_t { product, attention, memory, kCount };
+KernelFamily family_of(Operator op);
+
+struct KernelTime {
+  double ns = 0;
+  double error = 0;  // relative standard deviation, shared by all kernels of the family
+};
+
+class DeviceModel {
+ public:
+  explicit DeviceModel(const Machine& machine);
+
+  // `name` is the framework's name of the operator, which tells the kernels of attention apart; "" for
+  // Foreshard's own, which are cuDNN's. Not for collectives and copies over the host link.
+  KernelTime kernel(const CostKey& key, std::string_view name = "") const;
+
+  // Operations per second of large products in a long run. fp16 as bf16; fp32 as the plan asked for,
+  // without TF32.
+  double sustained_product_flops(DType type) const;
+  double memory_bytes_per_ns() const { return bytes_per_ns_; }
+
+  // How many times as long kernels take beside a collective that moves so many bytes a nanosecond over
+  // the part's links. It keeps multiprocessors from products and attention, and memory bandwidth from
+  // what moves bytes: each byte that comes and goes is written, read and, reduced or copied out, moved
+  // once more.
+  double beside_collective(Operator op, double link_bytes_per_ns) const;
+
+ private:
+  double attention_flops(const CostKey& key, std::string_view name) const;
+
+  Machine machine_;
+  KernelRates rates_;
+  double bytes_per_ns_;
+  double sustained_share_;  // of the peak, of large products
+  double multiprocessors_;
+};
+
+}  // namespace foreshard::simulator
