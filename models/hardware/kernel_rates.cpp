@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include "models/base/csv.hpp"
@@ -36,8 +37,7 @@ constexpr RateField kRateFields[] = {
 
 using Generations = std::map<std::string, KernelRates, std::less<>>;
 
-// The bundled table is a part of the program: what is wrong in it is a fault of ours, which
-// kernel_rates_test finds.
+// The bundled table is a part of the program, as are its errors: they throw.
 Generations read_generations() {
   const CsvTable table = parse_csv(kernel_rates_csv(), "kernel_rates.csv").value();
   Generations generations;
@@ -52,6 +52,9 @@ Generations read_generations() {
       const auto field =
           std::find_if(std::begin(kRateFields), std::end(kRateFields),
                        [&](const RateField& f) { return f.name == table.at(row, "rate"); });
+      if (field == std::end(kRateFields)) {
+        throw std::logic_error("kernel_rates.csv: " + std::string(table.at(row, "rate")));
+      }
       found->second.*(field->field) = {csv_number(table.at(row, "value")).value(),
                                        csv_number(table.at(row, "spread")).value()};
     }

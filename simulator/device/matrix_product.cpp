@@ -18,7 +18,6 @@ constexpr std::array kTileChoices{TileChoice{1, 1, 1.0}, TileChoice{1, 0.5, 0.93
                                   TileChoice{0.5, 0.25, 0.60}};
 constexpr std::array kSplits{1.0, 2.0, 4.0, 8.0};
 constexpr double kSplitRate = 0.95;    // what the partial sums leave
-constexpr double kLeastInner = 256;    // a split keeps at least that much of the inner dimension
 constexpr double kPipelineDepth = 96;  // steps of the inner dimension that fill and drain a tile
 
 }  // namespace
@@ -33,7 +32,6 @@ double product_ns(const ProductShape& shape, const ProductMachine& machine) {
         shape.batch * std::ceil(shape.rows / rows) * std::ceil(shape.columns / columns);
     for (const double split : kSplits) {
       const double inner = shape.inner / split;
-      if (split > 1 && inner < kLeastInner) break;
       const double waves = std::ceil(tiles * split / machine.multiprocessors);
       const double tile_ns = 2 * rows * columns * (inner + kPipelineDepth) / (rate * choice.rate);
       best = std::min(best, waves * tile_ns / (split > 1 ? kSplitRate : 1));

@@ -22,21 +22,25 @@ CostKey collective(Operator op, std::int64_t bytes, std::int64_t ranks) {
   return {op, DType::fp32, DType::fp32, DType::fp32, {bytes, ranks}};
 }
 
+// 2 x 8192 x 4096 x 4096 = 2.749e11 FLOPs, at the rate of a long run and a little more: tiles do not
+// fill the last wave, and each has to fill its pipeline.
 TEST(MachineCosts, MatrixProductsReachAShareOfTheBestThatWasMeasured) {
-  // 2 x 8192 x 4096 x 4096 = 2.749e11 FLOPs.
   const CostKey product = bf16(Operator::matmul, {8192, 4096, 4096});
-  EXPECT_NEAR(ns("a100-sxm-80", product), 2500 + 2.749e11 / (0.80 * 271.2e3), 500);
-  EXPECT_NEAR(ns("mi300x", product), 2500 + 2.749e11 / (0.80 * 668.4e3), 500);
-  EXPECT_NEAR(ns("l40s", product), 2500 + 2.749e11 / (0.70 * 362e3), 500);  // nobody measured it
-  // No bf16 units: fp32's rate.
-  EXPECT_NEAR(ns("v100-sxm2-32", product), 2500 + 2.749e11 / (0.70 * 15.7e3), 5000);
+  const auto expect_near_rate = [&](const char* machine, double flops_per_ns) {
+    EXPECT_GT(ns(machine, product), 2.749e11 / flops_per_ns) << machine;
+    EXPECT_LT(ns(machine, product), 1.2 * 2.749e11 / flops_per_ns) << machine;
+  };
+  expect_near_rate("a100-sxm-80", 0.84 * 271.2e3);
+  expect_near_rate("mi300x", 0.88 * 668.4e3);
+  expect_near_rate("l40s", 0.85 * 0.70 * 362e3);           // nobody measured it
+  expect_near_rate("v100-sxm2-32", 0.85 * 0.72 * 15.7e3);  // no bf16 units: fp32's rate
 }
 
 TEST(MachineCosts, WhatMovesBytesTakesTheMemorysTime) {
   const CostKey cast{Operator::cast, DType::bf16, DType::fp32, DType::bf16, {100'000'000}};
   ASSERT_DOUBLE_EQ(bytes_moved(cast), 6e8);
-  EXPECT_NEAR(ns("mi300x", cast), 2500 + 6e8 / (0.85 * 5300), 1);
-  EXPECT_NEAR(ns("a10g", cast), 2500 + 6e8 / (0.85 * 600), 1);
+  EXPECT_NEAR(ns("mi300x", cast), 1500 + 6e8 / (0.75 * 5300), 1);
+  EXPECT_NEAR(ns("a10g", cast), 1500 + 6e8 / (0.85 * 600), 1);
 }
 
 TEST(MachineCosts, CopiesTakeTheHostLink) {

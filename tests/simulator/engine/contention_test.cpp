@@ -62,7 +62,8 @@ TEST(Contention, StretchesKernelsOfTheComputeStream) {
   const std::vector<SimulatedRank> ranks{p.simulated()};
   EngineOptions options;
   options.steps = 1;
-  const auto spans = simulate(ranks, options)[0].step(1);
+  const auto timelines = simulate(ranks, options);
+  const auto spans = timelines[0].step(1);
   EXPECT_EQ(spans[0].end - spans[0].start, 100);
   EXPECT_EQ(spans[1].end - spans[1].start, 250);
   EXPECT_EQ(spans[2].end - spans[2].start, 200);

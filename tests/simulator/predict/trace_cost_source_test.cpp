@@ -53,8 +53,9 @@ TEST(TraceCostSource, OfADataSheetIsModelled) {
   Sources sources = sources_of(options);
   ASSERT_EQ(sources.work.size(), 1u);
   EXPECT_GT(sources.work[CostSource::modelled].events, 100);
-  EXPECT_EQ(sources.work[CostSource::modelled].with_error, 0)
-      << "a data sheet says nothing about single kernels";
+  EXPECT_GT(sources.work[CostSource::modelled].with_error,
+            sources.work[CostSource::modelled].events / 2)
+      << "kernels are as unsure as the rates of their part";
   ASSERT_EQ(sources.rest.size(), 1u);
   EXPECT_GT(sources.rest[CostSource::none].events, 100) << "what the host takes to issue";
 }

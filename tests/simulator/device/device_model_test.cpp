@@ -1,0 +1,141 @@
+// The device's model: its arithmetic by hand, and laws that hold of every part.
+#include "simulator/device/device_model.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "models/base/csv.hpp"
+#include "models/hardware/catalogue/catalogue_text.hpp"
+#include "simulator/device/matrix_product.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+CostKey bf16_key(Operator op, std::array<std::int64_t, 5> dims) {
+  return {op, DType::bf16, DType::bf16, DType::bf16, dims};
+}
+
+Machine part(const char* id) {
+  return load_machine(id).value();
+}
+
+// On 100 multiprocessors of 1 flop a nanosecond each, tiles of 128 x 128.
+double product(double rows, double columns, double inner, double batch = 1) {
+  return product_ns({rows, columns, inner, batch}, {100, 100, 128, 128});
+}
+
+// 10 x 10 tiles are one wave; one more row of tiles is a second one.
+TEST(MatrixProduct, PaysForWholeWaves) {
+  const double wave = 2.0 * 128 * 128 * (8192 + 96);
+  EXPECT_DOUBLE_EQ(product(1280, 1280, 8192), wave);
+  EXPECT_GT(product(1281, 1280, 8192), 1.05 * wave);
+  EXPECT_LT(product(1281, 1280, 8192), 2 * wave);  // by smaller tiles
+  EXPECT_DOUBLE_EQ(product(1280, 1280, 8192, 50), 50 * wave);
+}
+
+// One tile alone uses one multiprocessor of 100; split eightfold it uses eight.
+TEST(MatrixProduct, SplitsTheInnerDimensionWhereTilesAreFew) {
+  const double alone = 2.0 * 128 * 128 * (65536 + 96);
+  EXPECT_LT(product(128, 128, 65536), alone / 7);
+  EXPECT_GT(product(128, 128, 65536), alone / 100);
+}
+
+RC_GTEST_PROP(MatrixProduct, MoreWorkNeverTakesLess, ()) {
+  const auto size = [] { return static_cast<double>(*rc::gen::inRange(1, 20'000)); };
+  const double rows = size(), columns = size(), inner = size();
+  const double before = product(rows, columns, inner);
+  RC_ASSERT(product(rows + size(), columns, inner) >= before);
+  RC_ASSERT(product(rows, columns + size(), inner) >= before);
+  RC_ASSERT(product(rows, columns, inner + size()) >= before);
+  RC_ASSERT(before * 100 >= 2 * rows * columns * inner);
+}
+
+// 700 W are what the rates were read at. At 500 W there are 360 of 560 W left for the clock.
+TEST(DeviceModel, APowerLimitLowersTheClockByItsCubeRoot) {
+  Machine h100 = part("h100-sxm");
+  h100.measured_bf16_flops = 0;
+  const double full = DeviceModel(h100).sustained_product_flops(DType::bf16);
+  h100.watts = 500;
+  const double limited = DeviceModel(h100).sustained_product_flops(DType::bf16);
+  EXPECT_NEAR(limited / full, std::cbrt(360.0 / 560), 1e-9);
+  h100.watts = 0;  // unknown
+  EXPECT_DOUBLE_EQ(DeviceModel(h100).sustained_product_flops(DType::bf16), full);
+}
+
+TEST(DeviceModel, TellsTheKernelsOfAttentionApart) {
+  const DeviceModel model(part("h100-sxm"));
+  const CostKey key = bf16_key(Operator::attention, {1, 8192, 32, 8, 128});
+  const double flash = model.kernel(key, "aten::_scaled_dot_product_flash_attention").ns;
+  const double efficient = model.kernel(key, "aten::_scaled_dot_product_efficient_attention").ns;
+  const double cudnn = model.kernel(key, "aten::_scaled_dot_product_cudnn_attention").ns;
+  EXPECT_LT(cudnn, flash);
+  EXPECT_LT(flash, efficient);
+  EXPECT_DOUBLE_EQ(model.kernel(key).ns, cudnn);
+}
+
+// Kernels of one inference step of 47 ms on an H100 SXM, recorded by others with Kineto; microseconds.
+// The part is far from its power limit in so short a time.
+TEST(DeviceModel, IsNearWhatWasRecorded) {
+  const DeviceModel model(part("h100-sxm"));
+  const double cool = kernel_rates("Hopper").under_load.value;
+  const struct {
+    CostKey key;
+    double us, tolerance;
+  } recorded[] = {
+      {bf16_key(Operator::matmul, {8944, 1024, 2816}), 75.6, 0.25},
+      {bf16_key(Operator::matmul, {8944, 2816, 1024}), 83.7, 0.25},
+      {bf16_key(Operator::matmul, {8944, 1024, 1024}), 31.6, 0.25},
+      {bf16_key(Operator::memory_bound, {100'745'216, 50'372'608}), 51.3, 0.15},
+      {bf16_key(Operator::memory_bound, {36'634'624, 36'634'624}), 26.4, 0.15},
+      {bf16_key(Operator::memory_bound, {50'372'608, 50'372'608}), 38.4, 0.15},
+      {bf16_key(Operator::memory_bound, {35'776, 35'776}), 1.6, 0.25},
+  };
+  for (const auto& [key, us, tolerance] : recorded) {
+    const double clock = is_matmul(key.op) ? cool : 1;
+    EXPECT_NEAR(clock * model.kernel(key).ns / 1000, us, tolerance * us) << text(key);
+  }
+}
+
+RC_GTEST_PROP(DeviceModel, BeatsNoDataSheet, ()) {
+  const Machine machine = *rc::gen::elementOf(bundled_machines());
+  const DeviceModel model(machine);
+  const auto size = [] { return static_cast<std::int64_t>(*rc::gen::inRange(1, 10'000)); };
+  const CostKey key =
+      *rc::gen::element(bf16_key(Operator::matmul, {size(), size(), size()}),
+                        bf16_key(Operator::attention, {1, size(), 32, 8, 128}),
+                        bf16_key(Operator::attention_backward, {1, size(), 32, 8, 64}),
+                        bf16_key(Operator::memory_bound, {1000 * size(), 1000 * size()}));
+  const double ns = model.kernel(key).ns;
+  RC_ASSERT(ns >= 1e9 * bytes_moved(key) / machine.memory_bandwidth);
+  if (family_of(key.op) != KernelFamily::memory) {
+    RC_ASSERT(ns >= 1e9 * flops(key) / machine.peak_flops(DType::bf16));
+  }
+  RC_ASSERT(model.beside_collective(key.op, machine.link_bandwidth / 1e9) >= 1);
+  RC_ASSERT(model.beside_collective(key.op, machine.link_bandwidth / 1e9) <= 2);
+}
+
+TEST(KernelRates, EveryGenerationOfTheCatalogueHasPlausibleOnes) {
+  for (const Machine& machine : bundled_machines()) {
+    const KernelRates& rates = kernel_rates(machine.generation);
+    for (const KernelRate& share :
+         {rates.best_product, rates.under_load, rates.idle_power, rates.flash_forward,
+          rates.flash_backward, rates.cudnn_forward, rates.cudnn_backward, rates.efficient_forward,
+          rates.efficient_backward, rates.memory}) {
+      EXPECT_GT(share.value, 0.05) << machine.id;
+      EXPECT_LT(share.value, 1) << machine.id;
+      EXPECT_GT(share.spread, 0) << machine.id;
+    }
+    EXPECT_GE(rates.tile_rows.value, 64) << machine.id;
+    EXPECT_LT(rates.collective_multiprocessors.value, 64) << machine.id;
+  }
+}
+
+TEST(KernelRates, HaveSources) {
+  const CsvTable table = parse_csv(kernel_rates_csv(), "kernel_rates.csv").value();
+  for (const CsvRow& row : table.rows) EXPECT_FALSE(table.at(row, "source").empty()) << row.line;
+}
+
+}  // namespace
+}  // namespace foreshard::simulator
