@@ -60,8 +60,11 @@ Result<Sources> Predict::load_sources() const {
     if (!costs) return tl::unexpected(costs.error());
     sources.costs = std::move(*costs);
   }
-  if (!machine_.empty()) {
-    auto machine = load_machine(machine_);
+  // Observed steps are of a machine of the catalogue.
+  const auto& rates = sources.costs ? sources.costs->rates : std::nullopt;
+  const std::string id = machine_.empty() && rates ? rates->machine : machine_;
+  if (!id.empty()) {
+    auto machine = load_machine(id);
     if (!machine) return tl::unexpected(machine.error());
     sources.machine = std::move(*machine);
   }
@@ -85,6 +88,13 @@ Result<void> check_nodes(const Job& job, const Machine& machine) {
                   std::to_string(ceil_divide(job.ranks, machine.gpus_per_node)) + " nodes");
 }
 
+// The id behind FILE.csv:ID.
+std::string machine_id_of(const simulator::CostTable& costs) {
+  const std::string& name = costs.rates->machine;
+  const std::size_t extension = name.rfind(".csv:");
+  return extension == std::string::npos ? name : name.substr(extension + 5);
+}
+
 // The recordings and the machine speak of the same kind of thing, and the job fits onto it.
 Result<void> Predict::check_sources(const Sources& sources, const Job& job) const {
   if (sources.costs && sources.machine && !sources.costs->is_accelerator) {
@@ -92,6 +102,12 @@ Result<void> Predict::check_sources(const Sources& sources, const Job& job) cons
                 "holds costs of a processor (" + sources.costs->machine_name +
                     "), which --machine " + machine_ +
                     " cannot add to; expected costs of an accelerator, or no --machine");
+  }
+  if (sources.costs && sources.costs->rates &&
+      sources.machine->id != machine_id_of(*sources.costs)) {
+    return fail(costs_, "device_rates.machine",
+                "holds steps observed on " + sources.costs->rates->machine +
+                    "; expected --machine to be that one, or to be left out");
   }
   const std::optional<Machine> device = device_of(sources);
   return device ? check_nodes(job, *device) : Result<void>();

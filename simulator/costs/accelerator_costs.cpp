@@ -58,7 +58,8 @@ class AcceleratorCosts final : public CostModel {
     if (machine == nullptr && recorded) machine = &*recorded;
     if (machine == nullptr) return;
     part_ = *machine;
-    machine_ = machine_costs(*machine, ranks, nodes);
+    machine_ =
+        machine_costs(*machine, ranks, nodes, table_.rates ? &table_.rates->factors : nullptr);
     if (recorded && recorded->name != machine->name) other_device_ = machine->name;
   }
 
@@ -154,6 +155,8 @@ class AcceleratorCosts final : public CostModel {
     CostEstimate modelled = machine_->estimate(key, place);
     if (known) modelled.ns = std::max(modelled.ns, known->at_least_ns);
     modelled.error = kModelledError;
+    modelled.rate =
+        Rate::kCount;  // beside recordings, one operator's error says nothing of another's
     return modelled;
   }
 
@@ -183,6 +186,7 @@ class AcceleratorCosts final : public CostModel {
 
 std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nodes,
                                              const Machine* machine) {
+  if (table.regimes.empty()) return machine_costs(*machine, ranks, nodes, &table.rates->factors);
   return std::make_unique<AcceleratorCosts>(std::move(table), ranks, nodes, machine);
 }
 

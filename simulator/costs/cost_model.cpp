@@ -18,6 +18,7 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
   result.costs.assign(count, {});
   result.sources.assign(count, CostSource::unknown);
   result.errors.assign(count, 0);
+  result.rates.assign(count, Rate::kCount);
   std::vector<bool> is_known(count);
   result.counts.resize(program.programs.size());
   for (std::size_t p = 0; p < program.programs.size(); ++p) {
@@ -41,6 +42,7 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
                           static_cast<float>(estimate.contended)};
       result.sources[at] = estimate.source;
       result.errors[at] = estimate.error;
+      result.rates[at] = estimate.rate;
     }
   }
   return result;

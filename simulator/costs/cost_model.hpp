@@ -19,6 +19,7 @@
 #include "models/program/step_program.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/costs/outside_memory.hpp"
+#include "simulator/device/rate_factors.hpp"
 #include "simulator/engine/engine.hpp"
 
 namespace foreshard::simulator {
@@ -29,6 +30,8 @@ struct CostEstimate {
   CostSource source = CostSource::unknown;
   double error = 0;      // standard deviation, relative, beyond what the model's band covers
   double contended = 1;  // TaskCost::contended
+  // The limit of a data sheet that it rests on; its error is that of rate_error.
+  Rate rate = Rate::kCount;
 };
 
 // Where a task runs: whether the host does it itself, and for collectives over how many nodes the
@@ -72,6 +75,9 @@ class CostModel {
   virtual std::string data_sheet() const { return ""; }
   virtual int ranks_per_node() const = 0;
 
+  // Relative standard deviation of a step of which those shares rest on the data sheet's limits.
+  virtual double rate_error(const RateVector&) const { return 0; }
+
   // A step all of whose costs were measured takes predicted x (1 +- band) with a probability of
   // 90 %; estimates that are less sure widen that.
   virtual double band() const = 0;
@@ -89,6 +95,7 @@ struct ProgramCosts {
   std::vector<TaskCost> costs;
   std::vector<CostSource> sources;
   std::vector<double> errors;
+  std::vector<Rate> rates;                        // kCount: on none
   std::vector<std::vector<std::int64_t>> counts;  // by program: how often each is paid
 };
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
@@ -100,12 +107,14 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
 std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes = 0,
                                        const Machine* machine = nullptr);
 
-// The part of table_costs for accelerators.
+// The part of table_costs for accelerators. A table of observed steps alone needs the machine.
 std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nodes,
                                              const Machine* machine);
 
-// A machine of the catalogue, with so many of its devices; `nodes` 0: as few as hold them.
-std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes);
+// A machine of the catalogue, with so many of its devices; `nodes` 0: as few as hold them. `factors`:
+// what runs have taught about it.
+std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes,
+                                         const RateFactors* factors = nullptr);
 
 // This machine when nothing is known about it but its number of cores.
 std::unique_ptr<CostModel> processor_costs(int cores, int ranks);

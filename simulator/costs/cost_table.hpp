@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,7 @@
 
 #include "models/base/error.hpp"
 #include "models/program/operators.hpp"
+#include "simulator/costs/device_rates.hpp"
 #include "simulator/engine/engine.hpp"
 
 namespace foreshard::simulator {
@@ -147,7 +149,8 @@ struct CostTable {
   std::int64_t impossible_keys = 0;  // left out: they took less time than the data sheet allows
   double slowness_spread = 0;  // relative standard deviation of the machine's speed between runs
   double band = 0.1;           // a step takes predicted x (1 +- band) with a probability of 90 %
-  double doubt_scale = 1;      // how much further off than they admitted to unsure predictions were
+  std::optional<DeviceRates> rates;  // learnt from steps whose time alone is known
+  double doubt_scale = 1;  // how much further off than they admitted to unsure predictions were
 
   const ThreadCountCosts* regime(int threads) const;
 };

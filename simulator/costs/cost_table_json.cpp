@@ -9,7 +9,9 @@
 #include "models/base/json_limits.hpp"
 #include "models/base/json_text.hpp"
 #include "models/base/text_file.hpp"
+#include "simulator/costs/cost_file_reader.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/costs/device_rates_json.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -22,104 +24,17 @@ constexpr double kMaxTime = 1e15;  // ns: eleven days, far above any single task
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 50;  // of anything; also ns of a step
 constexpr std::int64_t kMaxHostTime = 1 << 30;             // ns: a second for one instruction
 
-// Reads values of one object; remembers the first thing wrong with any of them.
-class Reader {
- public:
-  Reader(const Json& object, std::string prefix, std::optional<Error>& error,
-         const std::string& file)
-      : object_(object), prefix_(std::move(prefix)), error_(error), file_(file) {}
-
-  bool has(const char* key) const { return object_.contains(key); }
-
-  double number(const char* key, double least, double most) {
-    const Json* value = find(key);
-    if (value == nullptr) return least;
-    const double x = value->is_number() ? value->get<double>() : NAN;
-    if (x >= least && x <= most) return x;
-    wrong(key, "is out of range or not a number; expected a number from " + shown(least) + " to " +
-                   shown(most));
-    return least;
-  }
-
-  std::int64_t integer(const char* key, std::int64_t least, std::int64_t most) {
-    const double x = number(key, static_cast<double>(least), static_cast<double>(most));
-    if (x != std::floor(x)) wrong(key, "is not an integer; expected an integer");
-    return std::llround(x);
-  }
-
-  std::string word(const char* key) {
-    const Json* value = find(key);
-    if (value == nullptr) return {};
-    if (value->is_string()) return value->get<std::string>();
-    wrong(key, "is not text; expected a string");
-    return {};
-  }
-
-  bool truth(const char* key) {
-    const Json* value = find(key);
-    if (value == nullptr) return false;
-    if (value->is_boolean()) return value->get<bool>();
-    wrong(key, "is not a boolean; expected true or false");
-    return false;
-  }
-
-  // Calls `read` with a Reader of each object of the list.
-  template <typename Read>
-  void list(const char* key, Read read) {
-    const Json* value = find(key);
-    if (value == nullptr) return;
-    if (!value->is_array()) return wrong(key, "is not a list; expected a list of objects");
-    for (std::size_t i = 0; i < value->size() && !error_; ++i) {
-      const std::string name = prefix_ + key + "[" + std::to_string(i) + "]";
-      if (!(*value)[i].is_object())
-        return wrong(key, "contains a value that is not an object; expected objects");
-      Reader item((*value)[i], name + ".", error_, file_);
-      read(item);
-    }
-  }
-
-  Reader object(const char* key) {
-    static const Json empty = Json::object();
-    const Json* value = find(key);
-    if (value != nullptr && !value->is_object()) {
-      wrong(key, "is not an object; expected an object");
-      value = nullptr;
-    }
-    return {value == nullptr ? empty : *value, prefix_ + key + ".", error_, file_};
-  }
-
-  void wrong(const char* key, const std::string& message) {
-    if (!error_) error_ = Error{file_, prefix_ + key, message};
-  }
-
- private:
-  static std::string shown(double x) { return Json(x).dump(); }
-
-  const Json* find(const char* key) {
-    if (error_) return nullptr;
-    const auto found = object_.find(key);
-    if (found != object_.end()) return &*found;
-    wrong(key, "is missing; expected it, as in files written by `foreshard fit`");
-    return nullptr;
-  }
-
-  const Json& object_;
-  std::string prefix_;
-  std::optional<Error>& error_;
-  const std::string& file_;
-};
-
 constexpr const char* kLatencies[] = {"launch_latency_ns", "stream_gap_ns", "event_latency_ns",
                                       "wait_latency_ns", "rendezvous_ns"};
 static_assert(std::size(kLatencies) == kHostLatencies.size());
 
-Operator read_operator(Reader& reader) {
+Operator read_operator(CostFileReader& reader) {
   const Operator op = operator_named(reader.word("operator"));
   if (op == Operator::kCount) reader.wrong("operator", "is not an operator of this version");
   return op;
 }
 
-DType read_dtype(Reader& reader) {
+DType read_dtype(CostFileReader& reader) {
   const std::optional<DType> type = dtype_named(reader.word("dtype"));
   if (!type) reader.wrong("dtype", "is not a dtype; expected fp32, bf16, fp64, int32, fp16 or fp8");
   return type.value_or(DType::fp32);
@@ -127,7 +42,7 @@ DType read_dtype(Reader& reader) {
 
 using IssueNumbers = std::array<std::int64_t, kKinds>;
 
-IssueNumbers read_issue(Reader issue, std::int64_t most) {
+IssueNumbers read_issue(CostFileReader issue, std::int64_t most) {
   IssueNumbers result{};
   for (std::size_t k = 0; k < result.size(); ++k) {
     const std::string key(name(static_cast<Kind>(k)));
@@ -136,21 +51,21 @@ IssueNumbers read_issue(Reader issue, std::int64_t most) {
   return result;
 }
 
-void read_host(Reader host, ThreadCountCosts& regime) {
+void read_host(CostFileReader host, ThreadCountCosts& regime) {
   regime.host.uses_core = true;
   regime.host.issue_ns = read_issue(host.object("issue_ns"), kMaxHostTime);
   for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
     regime.host.*kHostLatencies[i] = host.integer(kLatencies[i], 0, kMaxHostTime);
   }
   if (!host.has("samples")) return;  // absent from files of earlier versions
-  Reader samples = host.object("samples");
+  CostFileReader samples = host.object("samples");
   regime.host_samples.issue = read_issue(samples.object("issue"), kMaxCount);
   for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
     regime.host_samples.latencies[i] = samples.integer(kLatencies[i], 0, kMaxCount);
   }
 }
 
-FitRange read_range(Reader& reader) {
+FitRange read_range(CostFileReader& reader) {
   constexpr double kMaxWork = 1e24;  // operations or bytes: a thousand years of any device
   FitRange range;
   range.samples = reader.integer("samples", 0, kMaxCount);
@@ -173,11 +88,11 @@ void add_range(Json& fit, const FitRange& range) {
   fit["longest_ns"] = range.longest_ns;
 }
 
-ThreadCountCosts read_regime(Reader& reader) {
+ThreadCountCosts read_regime(CostFileReader& reader) {
   ThreadCountCosts regime;
   regime.threads = static_cast<int>(reader.integer("threads_per_rank", 1, kMaxThreads));
   read_host(reader.object("host"), regime);
-  reader.list("measured", [&](Reader& item) {
+  reader.list("measured", [&](CostFileReader& item) {
     CostKey key;
     if (!parse_cost_key(item.word("cost_key"), key)) {
       return item.wrong("cost_key", "is not a cost key of this version");
@@ -187,7 +102,7 @@ ThreadCountCosts read_regime(Reader& reader) {
     cost.count = item.integer("count", 0, kMaxCount);
     (item.truth("on_host") ? regime.measured_on_host : regime.measured)[key] = cost;
   });
-  reader.list("operators", [&](Reader& item) {
+  reader.list("operators", [&](CostFileReader& item) {
     OperatorFit fit;
     fit.op = read_operator(item);
     fit.dtype = read_dtype(item);
@@ -199,7 +114,7 @@ ThreadCountCosts read_regime(Reader& reader) {
     fit.range = read_range(item);
     regime.operators.push_back(fit);
   });
-  reader.list("collectives", [&](Reader& item) {
+  reader.list("collectives", [&](CostFileReader& item) {
     CollectiveFit fit;
     fit.op = read_operator(item);
     fit.dtype = read_dtype(item);
@@ -298,20 +213,21 @@ std::string to_json(const CostTable& table) {
                            {"held_out_ns", c.held_out_ns},
                            {"held_out_doubt", c.held_out_doubt}});
   }
-  const Json json{{"format", "foreshard-costs"},
-                  {"version", kVersion},
-                  {"machine",
-                   {{"name", table.machine_name},
-                    {"cores", table.cores},
-                    {"accelerator", table.is_accelerator}}},
-                  {"memory_bytes_per_ns", table.memory_bytes_per_ns},
-                  {"impossible_keys", table.impossible_keys},
-                  {"slowness_spread", table.slowness_spread},
-                  {"band", table.band},
-                  {"doubt_scale", table.doubt_scale},
-                  {"regimes", regimes},
-                  {"crowding", crowding},
-                  {"calibration", calibration}};
+  Json json{{"format", "foreshard-costs"},
+            {"version", kVersion},
+            {"machine",
+             {{"name", table.machine_name},
+              {"cores", table.cores},
+              {"accelerator", table.is_accelerator}}},
+            {"memory_bytes_per_ns", table.memory_bytes_per_ns},
+            {"impossible_keys", table.impossible_keys},
+            {"slowness_spread", table.slowness_spread},
+            {"band", table.band},
+            {"doubt_scale", table.doubt_scale},
+            {"regimes", regimes},
+            {"crowding", crowding},
+            {"calibration", calibration}};
+  if (table.rates) json["device_rates"] = to_json(*table.rates);
   return json_text(json, 1) + "\n";
 }
 
@@ -326,12 +242,12 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
     return fail(file, "format", "is not \"foreshard-costs\"; " + expected);
   }
   std::optional<Error> error;
-  Reader reader(root, "", error, file);
+  CostFileReader reader(root, "", error, file);
   CostTable table;
   if (reader.integer("version", 0, 1 << 20) != kVersion) {
     reader.wrong("version", "is of another version of foreshard; fit the recordings again");
   }
-  Reader machine = reader.object("machine");
+  CostFileReader machine = reader.object("machine");
   table.machine_name = machine.word("name");
   table.cores = static_cast<int>(machine.integer("cores", 1, kMaxCores));
   table.is_accelerator = machine.truth("accelerator");
@@ -340,15 +256,15 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
   table.slowness_spread = reader.number("slowness_spread", 0, 1e3);
   table.band = reader.number("band", 0, 1e3);
   table.doubt_scale = reader.number("doubt_scale", 1, 1e3);
-  reader.list("regimes", [&](Reader& item) { table.regimes.push_back(read_regime(item)); });
-  reader.list("crowding", [&](Reader& item) {
+  reader.list("regimes", [&](CostFileReader& item) { table.regimes.push_back(read_regime(item)); });
+  reader.list("crowding", [&](CostFileReader& item) {
     const auto threads = static_cast<int>(item.integer("threads_per_rank", 1, kMaxThreads));
     const auto ranks = static_cast<int>(item.integer("ranks", 1, kMaxRanks));
     const double factor = item.number("factor", 0.01, 100);
     const double missed = item.has("missed") ? item.number("missed", 0, 1e6) : 1;
     table.crowding.push_back({threads, ranks, factor, missed});
   });
-  reader.list("calibration", [&](Reader& item) {
+  reader.list("calibration", [&](CostFileReader& item) {
     Calibration c;
     c.trace = item.word("trace");
     c.model = item.word("model");
@@ -363,7 +279,9 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
     c.held_out_doubt = item.number("held_out_doubt", 0, 1e3);
     table.calibration.push_back(c);
   });
-  if (!error && table.regimes.empty()) reader.wrong("regimes", "is empty; " + expected);
+  if (reader.has("device_rates")) table.rates = read_device_rates(reader.object("device_rates"));
+  if (!error && table.regimes.empty() && !table.rates)
+    reader.wrong("regimes", "is empty; " + expected);
   if (error) return tl::unexpected<Error>(*error);
   return table;
 }

@@ -1,6 +1,7 @@
 // Costs from data sheets: the device's model for kernels and NCCL's planner for collectives. Everything
 // here is "modelled": nothing of it was measured on the machine in question.
 #include <algorithm>
+#include <cmath>
 
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/key_facts.hpp"
@@ -19,12 +20,14 @@ constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main mem
 // Beyond what its kernels' rates leave open: how far runs of one plan on one kind of machine differ, and
 // what the model leaves out.
 constexpr double kMachineBand = 0.10;
+constexpr double kCalibratedBand = 0.06;  // of the machine whose runs taught its rates
 
 class MachineCosts final : public CostModel {
  public:
-  MachineCosts(const Machine& machine, int ranks, int nodes)
+  MachineCosts(const Machine& machine, int ranks, int nodes, const RateFactors* factors)
       : machine_(machine),
-        device_(machine),
+        device_(machine, factors),
+        is_calibrated_(factors != nullptr),
         nccl_(nccl_system(machine)),
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
                                   : static_cast<int>(machine.gpus_per_node)),
@@ -32,10 +35,19 @@ class MachineCosts final : public CostModel {
             (ranks > ranks_per_node_ ? machine.network_bandwidth : machine.link_bandwidth) / 1e9) {}
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
-    if (is_transfer(key.op) || place.on_host) return {transfer_ns(key, place), {}, kSource, 0};
-    const KernelTime time = device_.kernel(key, place.name);
-    return {
-        time.ns, {}, kSource, time.error, device_.beside_collective(key.op, link_bytes_per_ns_)};
+    CostEstimate found;
+    found.source = is_calibrated_ ? CostSource::fitted : CostSource::modelled;
+    found.rate = place.on_host ? Rate::host : rate_of(key.op);
+    RateVector alone{};
+    alone[static_cast<std::size_t>(found.rate)] = 1;
+    found.error = rate_error(alone);
+    if (is_transfer(key.op) || place.on_host) {
+      found.ns = device_.factors().factor(found.rate) * transfer_ns(key, place);
+      return found;
+    }
+    found.ns = device_.kernel_ns(key, place.name);
+    found.contended = device_.beside_collective(key.op, link_bytes_per_ns_);
+    return found;
   }
 
   EngineOptions engine() const override {
@@ -49,6 +61,9 @@ class MachineCosts final : public CostModel {
     ns(Kind::collective) = 2 * machine_.launch_overhead.count();
     ns(Kind::record_event) = ns(Kind::wait_event) = 500;
     ns(Kind::host_wait) = 1000;
+    for (std::int64_t& issue : options.host.issue_ns) {
+      issue = std::llround(static_cast<double>(issue) * device_.factors().factor(Rate::host));
+    }
     options.host.launch_latency_ns = 2000;
     options.host.stream_gap_ns = 800;
     options.host.event_latency_ns = 1500;
@@ -66,29 +81,32 @@ class MachineCosts final : public CostModel {
   }
   std::string data_sheet() const override { return machine_.name; }
   int ranks_per_node() const override { return ranks_per_node_; }
-  double band() const override { return kMachineBand; }
+  double band() const override { return is_calibrated_ ? kCalibratedBand : kMachineBand; }
+  double rate_error(const RateVector& shares) const override {
+    return device_.factors().error(shares);
+  }
 
   std::vector<std::string> warnings() const override {
+    if (is_calibrated_) return {};
     return {"times are modelled from the data sheet of " + machine_.name +
             "; no recording of this machine was used"};
   }
 
  private:
-  static constexpr CostSource kSource = CostSource::modelled;
-
   double transfer_ns(const CostKey& key, const TaskPlace& place) const {
     if (place.on_host) return bytes_moved(key) / kHostBytesPerNs;
     if (is_host_copy(key.op)) {
       return kCopyStartNs +
              payload_bytes(key) / (machine_.host_bandwidth / 1e9 * kHostLinkEfficiency);
     }
-    if (key.dims[1] <= 1) return device_.kernel(key).ns;  // a copy on the device
+    if (key.dims[1] <= 1) return device_.kernel_ns(key);  // a copy on the device
     return kCollectiveStartNs +
            nccl_time_ns(nccl_, key.op, payload_bytes(key), key.dims[1], place.nodes);
   }
 
   Machine machine_;
   DeviceModel device_;
+  bool is_calibrated_;  // by runs
   NcclSystem nccl_;
   int ranks_per_node_;
   double link_bytes_per_ns_;  // of one device, while a collective runs
@@ -96,8 +114,9 @@ class MachineCosts final : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes) {
-  return std::make_unique<MachineCosts>(machine, ranks, nodes);
+std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes,
+                                         const RateFactors* factors) {
+  return std::make_unique<MachineCosts>(machine, ranks, nodes, factors);
 }
 
 }  // namespace foreshard::simulator

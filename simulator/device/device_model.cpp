@@ -39,16 +39,14 @@ double sustained_share(const Machine& machine, const KernelRates& rates) {
 
 }  // namespace
 
-KernelFamily family_of(Operator op) {
-  if (is_matmul(op)) return KernelFamily::product;
-  return is_attention(op) ? KernelFamily::attention : KernelFamily::memory;
-}
-
-DeviceModel::DeviceModel(const Machine& machine)
+DeviceModel::DeviceModel(const Machine& machine, const RateFactors* factors)
     : machine_(machine),
       rates_(kernel_rates(machine.generation)),
-      bytes_per_ns_(machine.memory_bandwidth / 1e9 * rates_.memory.value),
-      sustained_share_(sustained_share(machine, rates_)),
+      factors_(factors != nullptr ? *factors : prior_factors(rates_)),
+      bytes_per_ns_(machine.memory_bandwidth / 1e9 *
+                    std::min(1.0, rates_.memory.value / factors_.factor(Rate::memory))),
+      sustained_share_(
+          std::min(1.0, sustained_share(machine, rates_) / factors_.factor(Rate::product))),
       multiprocessors_(machine.multiprocessors > 0 ? static_cast<double>(machine.multiprocessors)
                                                    : kMultiprocessors) {}
 
@@ -74,31 +72,29 @@ double DeviceModel::attention_flops(const CostKey& key, std::string_view name) c
   constexpr double kHalfRateTokens = 256;
   const auto sequence = static_cast<double>(key.dims[1]);
   const double heads = std::min(1.0, std::pow(static_cast<double>(key.dims[4]) / 128, 0.25));
-  return machine_.peak_flops(key.dtype) * rate.value * heads * sequence /
-         (sequence + kHalfRateTokens);
+  const double share = std::min(1.0, rate.value / factors_.factor(Rate::attention));
+  return machine_.peak_flops(key.dtype) * share * heads * sequence / (sequence + kHalfRateTokens);
 }
 
-KernelTime DeviceModel::kernel(const CostKey& key, std::string_view name) const {
+double DeviceModel::kernel_ns(const CostKey& key, std::string_view name) const {
   const double memory = bytes_moved(key) / bytes_per_ns_;
   const double start = 1000 * rates_.kernel_us.value;
-  switch (family_of(key.op)) {
-    case KernelFamily::product: {
+  switch (rate_of(key.op)) {
+    case Rate::product: {
       const ProductMachine machine{sustained_product_flops(key.dtype) / 1e9, multiprocessors_,
                                    rates_.tile_rows.value, rates_.tile_columns.value};
-      return {start + joined(product_ns(shape_of(key), machine), memory), rates_.under_load.spread};
+      return start + joined(product_ns(shape_of(key), machine), memory);
     }
-    case KernelFamily::attention: {
-      const double compute = 1e9 * flops(key) / attention_flops(key, name);
-      return {start + joined(compute, memory), rates_.flash_forward.spread};
-    }
-    default: return {start + memory, rates_.memory.spread};
+    case Rate::attention:
+      return start + joined(1e9 * flops(key) / attention_flops(key, name), memory);
+    default: return start + memory;
   }
 }
 
 double DeviceModel::beside_collective(Operator op, double link_bytes_per_ns) const {
   constexpr double kMemoryBytesPerLinkByte = 3;
   constexpr double kMostTaken = 0.5;
-  const double taken = family_of(op) == KernelFamily::memory
+  const double taken = rate_of(op) == Rate::memory
                            ? kMemoryBytesPerLinkByte * link_bytes_per_ns / bytes_per_ns_
                            : rates_.collective_multiprocessors.value / multiprocessors_;
   return 1 / (1 - std::min(kMostTaken, taken));

@@ -13,31 +13,25 @@
 // P of the power P0 its generation is rated at keeps ((P - idle) / (P0 - idle))^(1/3) of the clock.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "models/hardware/hardware.hpp"
 #include "models/hardware/kernel_rates.hpp"
 #include "models/program/operators.hpp"
+#include "simulator/device/rate_factors.hpp"
 
 namespace foreshard::simulator {
 
-// Which of the part's limits a kernel's time is uncertain with.
-enum class KernelFamily : std::uint8_t { product, attention, memory, kCount };
-KernelFamily family_of(Operator op);
-
-struct KernelTime {
-  double ns = 0;
-  double error = 0;  // relative standard deviation, shared by all kernels of the family
-};
-
 class DeviceModel {
  public:
-  explicit DeviceModel(const Machine& machine);
+  // `factors`: what runs have taught about it; nullptr: the catalogue alone.
+  explicit DeviceModel(const Machine& machine, const RateFactors* factors = nullptr);
 
-  // `name` is the framework's name of the operator, which tells the kernels of attention apart; "" for
-  // Foreshard's own, which are cuDNN's. Not for collectives and copies over the host link.
-  KernelTime kernel(const CostKey& key, std::string_view name = "") const;
+  // Nanoseconds. `name` is the framework's name of the operator, which tells the kernels of attention
+  // apart; "" for Foreshard's own, which are cuDNN's. Not for collectives and copies over the host link.
+  double kernel_ns(const CostKey& key, std::string_view name = "") const;
+
+  const RateFactors& factors() const { return factors_; }
 
   // Operations per second of large products in a long run. fp16 as bf16; fp32 as the plan asked for,
   // without TF32.
@@ -55,6 +49,7 @@ class DeviceModel {
 
   Machine machine_;
   KernelRates rates_;
+  RateFactors factors_;
   double bytes_per_ns_;
   double sustained_share_;  // of the peak, of large products
   double multiprocessors_;

@@ -263,26 +263,28 @@ class Predictor {
     return program.cost_keys[cost / cost_places(program.place)].op;
   }
 
-  // Operators whose estimates are wrong together: all products, and all of attention.
-  static Operator wrong_with(Operator op) {
-    if (is_matmul(op)) return Operator::matmul;
-    return is_attention(op) ? Operator::attention : op;
-  }
-
-  // The model's band, widened by how unsure single costs are.
+  // The model's band, widened by how unsure single costs are: what rests on one limit of a data sheet is
+  // wrong together, and so are other estimates of one operator; different operators independently.
   double band() const {
     const RankClass& first = result_.classes[0];
     std::array<double, static_cast<std::size_t>(Operator::kCount)> unsure{};
+    RateVector rates{};
     double total = 0;
     const auto& counts = last_step_counts();
     for (std::size_t c = 0; c < counts.size(); ++c) {
       const double ns =
           static_cast<double>(first.costs.costs[c].ns) * static_cast<double>(counts[c]);
       total += ns;
-      unsure[static_cast<std::size_t>(wrong_with(operator_of(c)))] += ns * first.costs.errors[c];
+      if (first.costs.rates[c] != Rate::kCount) {
+        rates[static_cast<std::size_t>(first.costs.rates[c])] += ns;
+      } else {
+        unsure[static_cast<std::size_t>(operator_of(c))] += ns * first.costs.errors[c];
+      }
     }
     if (total <= 0) return costs_->band();
-    double squares = costs_->band() * costs_->band();
+    for (double& share : rates) share /= total;
+    const double of_rates = kNinetyPercent * costs_->rate_error(rates);
+    double squares = costs_->band() * costs_->band() + of_rates * of_rates;
     for (const double part : unsure) {
       const double share = kNinetyPercent * part / total;
       squares += share * share;

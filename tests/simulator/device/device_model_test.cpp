@@ -67,12 +67,12 @@ TEST(DeviceModel, APowerLimitLowersTheClockByItsCubeRoot) {
 TEST(DeviceModel, TellsTheKernelsOfAttentionApart) {
   const DeviceModel model(part("h100-sxm"));
   const CostKey key = bf16_key(Operator::attention, {1, 8192, 32, 8, 128});
-  const double flash = model.kernel(key, "aten::_scaled_dot_product_flash_attention").ns;
-  const double efficient = model.kernel(key, "aten::_scaled_dot_product_efficient_attention").ns;
-  const double cudnn = model.kernel(key, "aten::_scaled_dot_product_cudnn_attention").ns;
+  const double flash = model.kernel_ns(key, "aten::_scaled_dot_product_flash_attention");
+  const double efficient = model.kernel_ns(key, "aten::_scaled_dot_product_efficient_attention");
+  const double cudnn = model.kernel_ns(key, "aten::_scaled_dot_product_cudnn_attention");
   EXPECT_LT(cudnn, flash);
   EXPECT_LT(flash, efficient);
-  EXPECT_DOUBLE_EQ(model.kernel(key).ns, cudnn);
+  EXPECT_DOUBLE_EQ(model.kernel_ns(key), cudnn);
 }
 
 // Kernels of one inference step of 47 ms on an H100 SXM, recorded by others with Kineto; microseconds.
@@ -94,7 +94,7 @@ TEST(DeviceModel, IsNearWhatWasRecorded) {
   };
   for (const auto& [key, us, tolerance] : recorded) {
     const double clock = is_matmul(key.op) ? cool : 1;
-    EXPECT_NEAR(clock * model.kernel(key).ns / 1000, us, tolerance * us) << text(key);
+    EXPECT_NEAR(clock * model.kernel_ns(key) / 1000, us, tolerance * us) << text(key);
   }
 }
 
@@ -107,9 +107,9 @@ RC_GTEST_PROP(DeviceModel, BeatsNoDataSheet, ()) {
                         bf16_key(Operator::attention, {1, size(), 32, 8, 128}),
                         bf16_key(Operator::attention_backward, {1, size(), 32, 8, 64}),
                         bf16_key(Operator::memory_bound, {1000 * size(), 1000 * size()}));
-  const double ns = model.kernel(key).ns;
+  const double ns = model.kernel_ns(key);
   RC_ASSERT(ns >= 1e9 * bytes_moved(key) / machine.memory_bandwidth);
-  if (family_of(key.op) != KernelFamily::memory) {
+  if (rate_of(key.op) != Rate::memory) {
     RC_ASSERT(ns >= 1e9 * flops(key) / machine.peak_flops(DType::bf16));
   }
   RC_ASSERT(model.beside_collective(key.op, machine.link_bandwidth / 1e9) >= 1);

@@ -1,0 +1,17 @@
+// A run whose throughput is known, as `fit --observed` is given it:
+//
+//   [MODEL@RANKS[xNODES]:]PLAN=TOKENS_PER_S[/gpu]
+#pragma once
+
+#include <string>
+
+#include "cli/common/job_options.hpp"
+#include "simulator/fit/observed_runs.hpp"
+
+namespace foreshard::cli {
+
+// `defaults` has the model, ranks and nodes of runs that name none. What is wrong names the text.
+Result<simulator::ObservedRun> observed_run(const std::string& text, const JobOptions& defaults,
+                                            const Machine& machine);
+
+}  // namespace foreshard::cli

@@ -1,0 +1,41 @@
+// What runs have taught about a part beyond its data sheet: how many times as long everything that one
+// of its limits decides takes than the catalogue's rates say. Few observations cannot tell the limits
+// apart; the covariance says what they leave open, and it is what the error of a prediction is made of.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "models/hardware/kernel_rates.hpp"
+#include "models/program/operators.hpp"
+
+namespace foreshard::simulator {
+
+// The limits: of matrix products, attention's kernels, memory, the links between devices, and the host
+// that launches.
+enum class Rate : std::uint8_t { product, attention, memory, links, host, kCount };
+constexpr auto kRates = static_cast<std::size_t>(Rate::kCount);
+constexpr std::array<std::string_view, kRates> kRateNames{"product", "attention", "memory", "links",
+                                                          "host"};
+
+Rate rate_of(Operator op);  // on a device
+
+using RateVector = std::array<double, kRates>;
+
+struct RateFactors {
+  RateVector logarithm{};                       // of the factors on times
+  std::array<RateVector, kRates> covariance{};  // of the logarithms
+
+  double factor(Rate rate) const;
+  // Standard deviation of the logarithm of a time that grows so with each of them.
+  double error(const RateVector& gradient) const;
+  // Takes into account that y = gradient x logarithms, give or take `sigma`.
+  void observe(const RateVector& gradient, double y, double sigma);
+};
+
+// Before anything is observed: the catalogue's spreads.
+RateFactors prior_factors(const KernelRates& rates);
+
+}  // namespace foreshard::simulator

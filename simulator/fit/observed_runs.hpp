@@ -1,0 +1,36 @@
+// Learns from runs of which only the throughput is known: a published figure, or one's own log.
+//
+// A step's time says how far the machine's rates are off together, not each of them alone. The factors
+// on the rates (rate_factors.hpp) have a normal prior with the catalogue's spreads; each run is one
+// observation of the logarithm of its step's time, which is linearised by simulating the step with each
+// factor a little larger, at the catalogue's factors first and then at what was found. The result is
+// the most likely factors and what the runs leave open. Far from the runs - a plan in which another
+// limit decides - the answer goes back to the catalogue's and its band widens.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/base/error.hpp"
+#include "models/base/units.hpp"
+#include "models/hardware/hardware.hpp"
+#include "models/sharding/job.hpp"
+#include "simulator/costs/device_rates.hpp"
+
+namespace foreshard::simulator {
+
+struct ObservedRun {
+  std::string plan;  // for messages and the report
+  Job job;
+  Nanoseconds step_time{0};
+};
+
+// `machine_id` is what load_machine takes. An error names the run that has no predicted time.
+Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Machine& machine,
+                                 const std::string& machine_id);
+
+// The runs with their times as the catalogue and the factors have them, and the factors with their
+// standard deviations.
+std::string observed_report(const DeviceRates& rates);
+
+}  // namespace foreshard::simulator
