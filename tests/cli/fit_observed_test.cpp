@@ -1,0 +1,67 @@
+// A machine's rates from throughputs: from the option to the prediction.
+#include <gtest/gtest.h>
+
+#include "tests/cli/program_runner.hpp"
+
+namespace foreshard::cli_tests {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string> kModel{"--model", "llama-3.2-1b", "--ranks", "8"};
+
+std::vector<std::string> with_model(std::vector<std::string> words) {
+  words.insert(words.begin() + 1, kModel.begin(), kModel.end());
+  return words;
+}
+
+TEST(FitObserved, PredictsTheThroughputThatItWasGiven) {
+  const Workplace place;
+  place.write("plan.toml", "[batch]\nmicro_batch = 4\nsequence = 4096\n");
+  const auto predict = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"predict", "--plan", "plan.toml"});
+    return place.run_json(with_model(more));
+  };
+  const double catalogue = predict({"--machine", "h100-sxm"}).at("tokens_per_s").get<double>();
+  const double observed = 0.9 * catalogue;
+  for (const std::string& figure :
+       {std::to_string(observed), std::to_string(observed / 8) + "/gpu"}) {
+    const Outcome fitted =
+        place.run(with_model({"fit", "--machine", "h100-sxm", "--observed", "plan.toml=" + figure,
+                              "-o", "costs.json", "--report"}));
+    ASSERT_EQ(fitted.status, 0) << fitted.err;
+    EXPECT_NE(fitted.out.find("plan.toml"), std::string::npos) << fitted.out;
+    const json taught = predict({"--costs", "costs.json"});
+    EXPECT_NEAR(taught.at("tokens_per_s").get<double>(), observed, 0.04 * observed);
+    EXPECT_LT(
+        taught.at("step_time_high_ns").get<double>() / taught.at("step_time_ns").get<double>(),
+        1.15);
+  }
+  const Outcome named = place.run({"fit", "--machine", "h100-sxm", "--observed",
+                                   "llama-3.2-1b@8x1:plan.toml=1000", "-o", "named.json"});
+  EXPECT_EQ(named.status, 0) << named.err;
+}
+
+TEST(FitObserved, SaysWhatIsWrong) {
+  const Workplace place;
+  place.write("plan.toml", "[batch]\nmicro_batch = 4\n");
+  const auto refused = [&](std::vector<std::string> words, const std::string& named) {
+    words.insert(words.begin(), "fit");
+    words.insert(words.end(), {"-o", "costs.json"});
+    const Outcome outcome = place.run(words);
+    EXPECT_EQ(outcome.status, 2) << outcome.out;
+    EXPECT_NE(outcome.err.find(named), std::string::npos) << outcome.err;
+  };
+  refused({}, "--observed");
+  refused({"--machine", "h100-sxm"}, "--observed");
+  refused({"--observed", "plan.toml=1000"}, "--machine");
+  refused({"--machine", "h100-sxm", "--observed", "plan.toml"}, "TOKENS_PER_S");
+  refused({"--machine", "h100-sxm", "--observed", "plan.toml=fast"}, "fast");
+  refused({"--machine", "h100-sxm", "--observed", "plan.toml=-5"}, "-5");
+  refused({"--machine", "h100-sxm", "--observed", "plan.toml=1000"}, "--model");
+  refused({"--machine", "h100-sxm", "--observed", "llama-3.2-1b@many:plan.toml=1000"}, "many");
+  refused({"--machine", "h100-sxm", "--observed", "llama-3.2-1b@8:none.toml=1000"}, "none.toml");
+}
+
+}  // namespace
+}  // namespace foreshard::cli_tests
