@@ -28,6 +28,8 @@ constexpr RateField kRateFields[] = {
     {"cudnn_backward", &KernelRates::cudnn_backward},
     {"efficient_forward", &KernelRates::efficient_forward},
     {"efficient_backward", &KernelRates::efficient_backward},
+    {"half_rate_forward", &KernelRates::half_rate_forward},
+    {"half_rate_backward", &KernelRates::half_rate_backward},
     {"memory", &KernelRates::memory},
     {"kernel_us", &KernelRates::kernel_us},
     {"collective_multiprocessors", &KernelRates::collective_multiprocessors},
@@ -68,6 +70,19 @@ const KernelRates& kernel_rates(std::string_view generation) {
   static const Generations generations = read_generations();
   const auto found = generations.find(generation);
   return (found != generations.end() ? found : generations.find("any"))->second;
+}
+
+double share_of_streaming(std::string_view kernel) {
+  static const auto shares = [] {
+    std::map<std::string, double, std::less<>> result;
+    const CsvTable table = parse_csv(memory_kernels_csv(), "memory_kernels.csv").value();
+    for (const CsvRow& row : table.rows) {
+      result.emplace(table.at(row, "kernel"), csv_number(table.at(row, "share")).value());
+    }
+    return result;
+  }();
+  const auto found = shares.find(kernel);
+  return found == shares.end() ? 1 : found->second;
 }
 
 }  // namespace foreshard

@@ -23,6 +23,7 @@ struct KernelRates {
   KernelRate flash_forward, flash_backward;
   KernelRate cudnn_forward, cudnn_backward;
   KernelRate efficient_forward, efficient_backward;  // PyTorch's memory-efficient kernels
+  KernelRate half_rate_forward, half_rate_backward;  // tokens of a sequence at which that halves
   KernelRate memory;                                 // of the memory's bandwidth: streaming kernels
   KernelRate kernel_us;                              // the shortest kernel, in microseconds
   KernelRate collective_multiprocessors;             // that a collective keeps from other kernels
@@ -30,5 +31,9 @@ struct KernelRates {
 };
 
 const KernelRates& kernel_rates(std::string_view generation);
+
+// Of a streaming kernel's rate, what one of that name reaches (catalogue/memory_kernels.csv): an
+// operator's or the framework's name, or "widening" for casts to a type of twice the size. 1 for others.
+double share_of_streaming(std::string_view kernel);
 
 }  // namespace foreshard

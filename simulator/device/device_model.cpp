@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "simulator/device/matrix_product.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-constexpr double kNorm = 4;               // of the two times
+constexpr double kNorm = 4;  // of the two times
+constexpr double kClockOfPower = 0.45;
 constexpr double kMultiprocessors = 108;  // where the catalogue has none: an A100's
 
 double joined(double a, double b) {
@@ -25,7 +27,7 @@ ProductShape shape_of(const CostKey& key) {
 double clock_under(double watts, double rated, double idle_share) {
   if (watts <= 0 || rated <= 0 || watts >= rated) return 1;
   const double idle = idle_share * rated;
-  return std::cbrt(std::max(0.05, (watts - idle) / (rated - idle)));
+  return std::pow(std::max(0.05, (watts - idle) / (rated - idle)), kClockOfPower);
 }
 
 // Of the peak. A part that somebody measured was measured at its own power.
@@ -35,6 +37,17 @@ double sustained_share(const Machine& machine, const KernelRates& rates) {
   }
   return rates.best_product.value * rates.under_load.value *
          clock_under(machine.watts, rates.rated_watts.value, rates.idle_power.value);
+}
+
+// As memory_kernels.csv has it.
+std::string_view kernel_name(const CostKey& key, std::string_view name) {
+  const auto [from, to] = key.op == Operator::memory_bound
+                              ? std::pair(key.dims[0], key.dims[1])
+                              : std::pair(static_cast<std::int64_t>(item_size(key.dtype2)),
+                                          static_cast<std::int64_t>(item_size(key.dtype)));
+  const bool may_widen = key.op == Operator::memory_bound || key.op == Operator::cast;
+  if (may_widen && from > 0 && to == 2 * from) return "widening";
+  return name.empty() ? foreshard::name(key.op) : name;
 }
 
 }  // namespace
@@ -59,7 +72,7 @@ double DeviceModel::sustained_product_flops(DType type) const {
 }
 
 // Short sequences leave little work to each block of queries, and heads below 128 use less of the
-// matrix units for each exponential.
+// matrix units for each exponential: exponents as fitted to 45 shapes on an H100.
 double DeviceModel::attention_flops(const CostKey& key, std::string_view name) const {
   const bool is_backward =
       key.op == Operator::attention_backward || key.op == Operator::attention_full_backward;
@@ -69,11 +82,13 @@ double DeviceModel::attention_flops(const CostKey& key, std::string_view name) c
       is_flash       ? (is_backward ? rates_.flash_backward : rates_.flash_forward)
       : is_efficient ? (is_backward ? rates_.efficient_backward : rates_.efficient_forward)
                      : (is_backward ? rates_.cudnn_backward : rates_.cudnn_forward);
-  constexpr double kHalfRateTokens = 256;
+  const double half_rate =
+      (is_backward ? rates_.half_rate_backward : rates_.half_rate_forward).value;
   const auto sequence = static_cast<double>(key.dims[1]);
-  const double heads = std::min(1.0, std::pow(static_cast<double>(key.dims[4]) / 128, 0.25));
+  const double heads =
+      std::min(1.0, std::pow(static_cast<double>(key.dims[4]) / 128, is_flash ? 0.2 : 0.5));
   const double share = std::min(1.0, rate.value / factors_.factor(Rate::attention));
-  return machine_.peak_flops(key.dtype) * share * heads * sequence / (sequence + kHalfRateTokens);
+  return machine_.peak_flops(key.dtype) * share * heads * sequence / (sequence + half_rate);
 }
 
 double DeviceModel::kernel_ns(const CostKey& key, std::string_view name) const {
@@ -87,7 +102,7 @@ double DeviceModel::kernel_ns(const CostKey& key, std::string_view name) const {
     }
     case Rate::attention:
       return start + joined(1e9 * flops(key) / attention_flops(key, name), memory);
-    default: return start + memory;
+    default: return start + memory / share_of_streaming(kernel_name(key, name));
   }
 }
 

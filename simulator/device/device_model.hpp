@@ -8,9 +8,10 @@
 //   all else    none: the memory's bandwidth decides
 //
 // A part has a sustained state beside its peak. A long run of large products ends at the power limit,
-// not at the highest clock: power that goes with the clock grows as its cube, because the voltage
-// rises with it (dynamic power is proportional to clock x voltage^2), so a part that is limited to
-// P of the power P0 its generation is rated at keeps ((P - idle) / (P0 - idle))^(1/3) of the clock.
+// not at the highest clock. Dynamic power is proportional to clock x voltage^2: it grows as the clock's
+// cube where the voltage rises with it, and as the clock where the voltage is at its minimum. A part
+// that is limited to P of the power P0 its generation is rated at is taken to keep
+// ((P - idle) / (P0 - idle))^0.45 of the clock, between the two.
 #pragma once
 
 #include <string_view>

@@ -9,5 +9,6 @@ std::string_view hardware_csv();
 std::string_view instances_csv();
 std::string_view interconnect_csv();
 std::string_view kernel_rates_csv();
+std::string_view memory_kernels_csv();
 
 }  // namespace foreshard
