@@ -57,6 +57,8 @@ class CostModel {
 
   // Everything but the steps and the stop: host costs, capacities, how ranks are simulated.
   virtual EngineOptions engine() const = 0;
+  // Changes what launches cost the host to what they cost it in PyTorch, where that is not measured.
+  virtual void run_pytorch(HostCosts&) const {}
 
   // Where memory is the host's own there is no driver: what it takes is part of the time of
   // an allocation.

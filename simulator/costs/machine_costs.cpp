@@ -61,14 +61,25 @@ class MachineCosts final : public CostModel {
     ns(Kind::collective) = 2 * machine_.launch_overhead.count();
     ns(Kind::record_event) = ns(Kind::wait_event) = 500;
     ns(Kind::host_wait) = 1000;
-    for (std::int64_t& issue : options.host.issue_ns) {
-      issue = std::llround(static_cast<double>(issue) * device_.factors().factor(Rate::host));
-    }
+    slow_down(options.host);
     options.host.launch_latency_ns = 2000;
     options.host.stream_gap_ns = 800;
     options.host.event_latency_ns = 1500;
     options.host.wait_latency_ns = 5000;
     return options;
+  }
+
+  // An operator, with its modules and its node of autograd, for each launch; a hook of FSDP for each
+  // range.
+  void run_pytorch(HostCosts& host) const override {
+    const KernelRates& rates = kernel_rates(machine_.generation);
+    const auto ns = [&](Kind kind) -> std::int64_t& {
+      return host.issue_ns[static_cast<std::size_t>(kind)];
+    };
+    ns(Kind::launch) = ns(Kind::copy) = ns(Kind::collective) =
+        std::llround(1000 * rates.pytorch_launch_us.value);
+    ns(Kind::range_begin) = std::llround(1000 * rates.pytorch_hook_us.value);
+    slow_down(host);
   }
 
   // Orders of magnitude of cudaMalloc and cudaFree of large segments.
@@ -93,6 +104,12 @@ class MachineCosts final : public CostModel {
   }
 
  private:
+  void slow_down(HostCosts& host) const {
+    for (std::int64_t& issue : host.issue_ns) {
+      issue = std::llround(static_cast<double>(issue) * device_.factors().factor(Rate::host));
+    }
+  }
+
   double transfer_ns(const CostKey& key, const TaskPlace& place) const {
     if (place.on_host) return bytes_moved(key) / kHostBytesPerNs;
     if (is_host_copy(key.op)) {

@@ -194,6 +194,7 @@ class Predictor {
 
   void simulate_time() {
     EngineOptions engine = costs_->engine();
+    if (!result_.classes[0].program.operators.empty()) costs_->run_pytorch(engine.host);
     engine.steps = options_.steps;
     if (failure_) {
       engine.stop_step = failure_->step;
