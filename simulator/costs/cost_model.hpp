@@ -30,10 +30,11 @@ struct CostEstimate {
 };
 
 // Where a task runs: whether the host does it itself, and for collectives over how many nodes the
-// ranks of the group are spread.
+// ranks of the group are spread, and how many of them a node holds at least; 0: spread evenly.
 struct TaskPlace {
   bool on_host = false;
   std::int64_t nodes = 1;
+  std::int64_t fewest_on_a_node = 0;
 };
 
 // What the device's driver takes for a segment of memory: cudaMalloc and cudaFree.

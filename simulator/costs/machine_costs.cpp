@@ -5,7 +5,7 @@
 
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/outside_memory.hpp"
-#include "simulator/network/nccl_planner.hpp"
+#include "simulator/network/collective_time.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -19,8 +19,6 @@ constexpr double kMemoryEfficiency = 0.85;
 constexpr double kHostLinkEfficiency = 0.85;
 constexpr double kKernelFloorNs = 2500;  // shortest time of any kernel
 constexpr double kCopyStartNs = 8000;
-constexpr double kCollectiveStartNs =
-    20000;                              // what published small collectives take above the planner
 constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main memory
 constexpr double kMachineBand = 0.35;
 
@@ -28,7 +26,7 @@ class MachineCosts final : public CostModel {
  public:
   MachineCosts(const Machine& machine, int ranks, int nodes)
       : machine_(machine),
-        nccl_(nccl_system(machine)),
+        network_(machine),
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
                                   : static_cast<int>(machine.gpus_per_node)) {}
 
@@ -60,7 +58,7 @@ class MachineCosts final : public CostModel {
   double peak_flops_per_ns(DType type) const override { return machine_.peak_flops(type) / 1e9; }
   std::int64_t device_bytes() const override { return machine_.memory.count; }
   std::optional<OutsideMemory> outside_allocator(const RankProgram& program) const override {
-    return outside_memory(nccl_, program, ranks_per_node_);
+    return outside_memory(network_.nccl(), program, ranks_per_node_);
   }
   std::string data_sheet() const override { return machine_.name; }
   int ranks_per_node() const override { return ranks_per_node_; }
@@ -81,8 +79,10 @@ class MachineCosts final : public CostModel {
       case Operator::reduce_scatter:
       case Operator::all_reduce:
         if (key.dims[1] <= 1) return kKernelFloorNs + bytes / bandwidth;
-        return kCollectiveStartNs + nccl_time_ns(nccl_, key.op, static_cast<double>(key.dims[0]),
-                                                 key.dims[1], place.nodes);
+        return network_
+            .time(key.op, static_cast<double>(key.dims[0]),
+                  {key.dims[1], place.nodes, place.fewest_on_a_node, ranks_per_node_})
+            .ns;
       case Operator::copy_host_to_device:
       case Operator::copy_device_to_host:
         return kCopyStartNs + static_cast<double>(key.dims[0]) /
@@ -109,7 +109,7 @@ class MachineCosts final : public CostModel {
   }
 
   Machine machine_;
-  NcclSystem nccl_;
+  CollectiveNetwork network_;
   int ranks_per_node_;
 };
 

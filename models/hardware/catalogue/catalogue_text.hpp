@@ -8,5 +8,6 @@ namespace foreshard {
 std::string_view hardware_csv();
 std::string_view instances_csv();
 std::string_view interconnect_csv();
+std::string_view collectives_csv();
 
 }  // namespace foreshard

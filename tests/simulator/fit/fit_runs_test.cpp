@@ -36,12 +36,12 @@ Job job_of(const Made& made) {
 
 // The machine that all these recordings are of: eight cores, each of 30 operations and 6 bytes a
 // nanosecond, and memory that is never the limit. Up to six ranks leave each its own core.
-constexpr int kCores = 8;
+constexpr int kCoresOfRuns = 8;
 const CostTable& true_costs() {
   static const CostTable costs = [] {
     CostTable table;
     table.machine_name = "made up";
-    table.cores = kCores;
+    table.cores = kCoresOfRuns;
     const FitRange everywhere{99, 99, 1, 1e15, 0, 1e9, 1e9};
     for (const int threads : {1, 4}) {
       ThreadCountCosts& regime = table.regimes.emplace_back();
