@@ -13,6 +13,7 @@ std::unique_ptr<Command> make_predict();
 std::unique_ptr<Command> make_program();
 std::unique_ptr<Command> make_plan();
 std::unique_ptr<Command> make_list();
+std::unique_ptr<Command> make_collective();
 std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_calibrate();
 std::unique_ptr<Command> make_fit();

@@ -57,6 +57,7 @@ std::vector<Machine> instances(const std::vector<Machine>& parts) {
     const double together = number("gpus_per_node");
     machine.id = table.at(row, "id");
     machine.gpus_per_node = static_cast<std::int64_t>(together > 0 ? together : gpus);
+    machine.network = table.at(row, "nic");
     if (number("nic_gbps") > 0) machine.network_bandwidth = number("nic_gbps") * 1e9 / 8 / gpus;
     machine.usd_per_hour = number("usd_per_h") / gpus;
     machine.price_kind = table.at(row, "price_kind");
@@ -115,6 +116,7 @@ std::vector<InterconnectFact> interconnect_facts() {
     };
     InterconnectFact fact;
     fact.kind = text("kind");
+    fact.machine = text("machine");
     fact.system = text("system");
     fact.link = text("link");
     fact.collective = text("collective");

@@ -28,6 +28,7 @@ struct Machine {
   std::string id;    // h100-sxm, or an instance such as p5.48xlarge
   std::string name;  // as the vendor calls the part
   std::string vendor, generation, compute_capability, memory_type, link, sources, notes;
+  std::string network;  // technology of the cards, such as "IB NDR"; empty: not known
 
   Bytes memory;
   bool memory_is_estimate = false;
@@ -58,7 +59,8 @@ struct Machine {
 
 // A measured collective or copy, or a link's specification, from catalogue/interconnect.csv.
 struct InterconnectFact {
-  std::string kind;  // spec | measured
+  std::string kind;     // spec | measured
+  std::string machine;  // of measured collectives: the part, as the catalogue names it
   std::string system, link, collective, algorithm, meaning, sources, notes;
   std::int64_t gpus = 0, nodes = 0;
   double link_bandwidth = 0, node_bandwidth = 0;  // bytes per second, one way

@@ -36,6 +36,7 @@ constexpr TextColumn kTexts[] = {
     {"compute_capability", &Machine::compute_capability},
     {"memory_type", &Machine::memory_type},
     {"link", &Machine::link},
+    {"network", &Machine::network},
     {"sources", &Machine::sources},
     {"notes", &Machine::notes},
 };

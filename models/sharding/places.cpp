@@ -129,6 +129,17 @@ std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_nod
   return std::min<std::int64_t>(membership.size, last - first + 1);
 }
 
+std::int64_t fewest_on_a_node(const RankPlace::Membership& membership, int ranks_per_node) {
+  const std::int64_t nodes = nodes_of(membership, ranks_per_node);
+  if (nodes <= 1 || membership.stride >= ranks_per_node) return membership.size / nodes;
+  const std::int64_t stride = membership.stride, first = membership.first_rank;
+  const std::int64_t last = first + (membership.size - 1) * stride;
+  const std::int64_t on_first = ceil_divide(ranks_per_node - first % ranks_per_node, stride);
+  const std::int64_t on_last = last % ranks_per_node / stride + 1;
+  const std::int64_t ends = std::min(on_first, on_last);
+  return nodes == 2 ? ends : std::min(ends, ranks_per_node / stride);
+}
+
 std::vector<int> rank_classes(const Job& job, int ranks_per_node) {
   const std::vector<std::int64_t> row_counts = different_row_counts(job.tree);
   std::map<std::vector<std::int64_t>, int> first_with;
@@ -141,6 +152,7 @@ std::vector<int> rank_classes(const Job& job, int ranks_per_node) {
                                            : rows_of_shards(row_counts, place[Group::shard]);
     for (const auto& membership : place.groups) {
       traits.push_back(nodes_of(membership, ranks_per_node));
+      traits.push_back(fewest_on_a_node(membership, ranks_per_node));
     }
     classes.push_back(first_with.try_emplace(std::move(traits), rank).first->second);
   }

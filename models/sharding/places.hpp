@@ -83,7 +83,11 @@ std::vector<UnitLayout> unit_layouts(const Job& job, const RankPlace& place);
 // Nodes over which a group's ranks are spread when every node holds `ranks_per_node`; 0: one node.
 std::int64_t nodes_of(const RankPlace::Membership& membership, int ranks_per_node);
 
-// For every rank the lowest rank with the same program whose groups are spread over as many nodes.
+// The fewest ranks of a group on a node that holds any; all of them when it is on one node.
+// Where the stride does not divide `ranks_per_node`, inner nodes count with the lower number.
+std::int64_t fewest_on_a_node(const RankPlace::Membership& membership, int ranks_per_node);
+
+// For every rank the lowest rank with the same program whose groups are spread over nodes alike.
 std::vector<int> rank_classes(const Job& job, int ranks_per_node);
 
 }  // namespace foreshard

@@ -8,9 +8,10 @@ namespace foreshard::simulator {
 
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
                            ProgramCosts memory) {
-  std::vector<std::int64_t> nodes;  // by group
+  std::vector<TaskPlace> groups;
   for (const RankPlace::Membership& group : program.place.groups) {
-    nodes.push_back(nodes_of(group, model.ranks_per_node()));
+    groups.push_back({false, nodes_of(group, model.ranks_per_node()),
+                      fewest_on_a_node(group, model.ranks_per_node())});
   }
   const std::size_t places = cost_places(program.place);
   const std::size_t count = program.cost_keys.size() * places;
@@ -32,10 +33,9 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
       counts[at] += step.repetition.times(n);
       if (is_known[at]) continue;
       is_known[at] = true;
-      TaskPlace place;
-      place.on_host = i.kind == Kind::host_compute;
+      TaskPlace place{i.kind == Kind::host_compute};
+      if (i.kind == Kind::collective) place = groups[static_cast<std::size_t>(i.group)];
       if (i.op != kNone) place.name = program.operator_name(i);
-      if (i.kind == Kind::collective) place.nodes = nodes[static_cast<std::size_t>(i.group)];
       const CostEstimate estimate =
           model.estimate(program.cost_keys[static_cast<std::size_t>(i.cost_key)], place);
       result.costs[at] = {std::llround(std::min(estimate.ns, kForeverNs)), estimate.uses,

@@ -35,10 +35,12 @@ struct CostEstimate {
 };
 
 // Where a task runs: whether the host does it itself, and for collectives over how many nodes the
-// ranks of the group are spread; and what the framework calls it, "" for Foreshard's own operators.
+// ranks of the group are spread, and how many of them a node holds at least; 0: spread evenly; and
+// what the framework calls it, "" for Foreshard's own operators.
 struct TaskPlace {
   bool on_host = false;
   std::int64_t nodes = 1;
+  std::int64_t fewest_on_a_node = 0;
   std::string_view name = {};
 };
 

@@ -7,15 +7,13 @@
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/costs/outside_memory.hpp"
 #include "simulator/device/device_model.hpp"
-#include "simulator/network/nccl_planner.hpp"
+#include "simulator/network/collective_time.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
 constexpr double kHostLinkEfficiency = 0.85;
 constexpr double kCopyStartNs = 8000;
-constexpr double kCollectiveStartNs =
-    20000;                              // what published small collectives take above the planner
 constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main memory
 // Beyond what its kernels' rates leave open: how far runs of one plan on one kind of machine differ, and
 // what the model leaves out.
@@ -28,7 +26,7 @@ class MachineCosts final : public CostModel {
       : machine_(machine),
         device_(machine, factors),
         is_calibrated_(factors != nullptr),
-        nccl_(nccl_system(machine)),
+        network_(machine),
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
                                   : static_cast<int>(machine.gpus_per_node)),
         link_bytes_per_ns_(
@@ -88,7 +86,7 @@ class MachineCosts final : public CostModel {
   double peak_flops_per_ns(DType type) const override { return machine_.peak_flops(type) / 1e9; }
   std::int64_t device_bytes() const override { return machine_.memory.count; }
   std::optional<OutsideMemory> outside_allocator(const RankProgram& program) const override {
-    return outside_memory(nccl_, program, ranks_per_node_);
+    return outside_memory(network_.nccl(), program, ranks_per_node_);
   }
   std::string data_sheet() const override { return machine_.name; }
   int ranks_per_node() const override { return ranks_per_node_; }
@@ -117,14 +115,14 @@ class MachineCosts final : public CostModel {
              payload_bytes(key) / (machine_.host_bandwidth / 1e9 * kHostLinkEfficiency);
     }
     if (key.dims[1] <= 1) return device_.kernel_ns(key);  // a copy on the device
-    return kCollectiveStartNs +
-           nccl_time_ns(nccl_, key.op, payload_bytes(key), key.dims[1], place.nodes);
+    const GroupPlace group{key.dims[1], place.nodes, place.fewest_on_a_node, ranks_per_node_};
+    return network_.time(key.op, payload_bytes(key), group).ns;
   }
 
   Machine machine_;
   DeviceModel device_;
   bool is_calibrated_;  // by runs
-  NcclSystem nccl_;
+  CollectiveNetwork network_;
   int ranks_per_node_;
   double link_bytes_per_ns_;  // of one device, while a collective runs
 };

@@ -40,9 +40,7 @@ Connections connections(const NcclSystem& system, std::int64_t ranks, std::int64
                         bool reduces_all) {
   if (ranks <= 1) return {};
   constexpr std::int64_t kConnection = 12 * kMiB.count, kSwitches = 16 * 2 * 8 * kMiB.count;
-  // Every ring that the search finds is run twice, on Blackwell once (at most 16 channels there).
-  const double doubled = system.generation == GpuGeneration::blackwell ? 1 : 2;
-  const std::int64_t rings = static_cast<std::int64_t>(doubled * system.channels) * kConnection;
+  const std::int64_t rings = most_channels(system, Algorithm::ring) * kConnection;
   const bool has_switches = system.has_nvls && nodes <= 1 && ranks > 2;
   return {rings, reduces_all ? rings : 0, has_switches ? kSwitches : 0};
 }

@@ -1,13 +1,17 @@
-// How long NCCL takes for a collective, by the formula with which NCCL itself chooses its algorithm
-// (version 2.28, graph/tuning): the smallest, over algorithm and protocol, of
+// Which algorithm and protocol NCCL takes for a collective: by the formula with which NCCL itself
+// chooses (version 2.28, graph/tuning), the smallest, over algorithm and protocol, of
 //
 //   latency + bytes of the whole buffer / algorithm bandwidth
 //
-// Published measurements lie 0 to 30 % above it for large messages and up to 2.6 times above it below
-// 1 MiB, where the launch dominates: the caller adds what a launch costs.
+// Measured times are far from these for buffers below 100 MiB and for networks, so the formula only
+// chooses; times are those of collective_time.hpp. RCCL chooses by the same formula with constants
+// of its own that are not published; Ampere's, the oldest with switches, stand in.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "models/hardware/hardware.hpp"
 #include "models/program/operators.hpp"
@@ -15,6 +19,13 @@
 namespace foreshard::simulator {
 
 enum class GpuGeneration : std::uint8_t { volta, ampere, hopper, blackwell };
+
+// As NCCL_ALGO and NCCL_PROTO name them.
+enum class Algorithm : std::uint8_t { ring, tree, nvls, nvls_tree, pat };
+enum class Protocol : std::uint8_t { ll, ll128, simple };
+std::string_view name_of(Algorithm algorithm);
+std::string_view name_of(Protocol protocol);
+std::optional<Algorithm> algorithm_named(std::string_view name);  // in lower case
 
 // What NCCL's search finds on a machine: rings of so many channels at so many GB/s each.
 struct NcclSystem {
@@ -30,11 +41,24 @@ struct NcclSystem {
   bool is_mesh = false;  // links lead to one peer each: a group of few has only those between them
 };
 
-// That of a machine of the catalogue. AMD's are planned as rings over their links.
+// Links that join two devices only: larger groups use PCIe.
+bool has_bridges(const Machine& machine);
+
+// That of a machine of the catalogue. AMD's are planned as rings over their links, bridges as PCIe.
 NcclSystem nccl_system(const Machine& machine);
 
-// `op` is all_gather, reduce_scatter or all_reduce; `bytes` those of the whole buffer.
-double nccl_time_ns(const NcclSystem& system, Operator op, double bytes, std::int64_t ranks,
-                    std::int64_t nodes);
+struct NcclChoice {
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  int channels = 1;  // thread blocks, each of which holds a multiprocessor
+};
+
+// `op` is all_gather, reduce_scatter or all_reduce; `bytes` those of the whole buffer. Of the
+// algorithms `allowed`, which there are.
+NcclChoice nccl_choice(const NcclSystem& system, Operator op, double bytes, std::int64_t ranks,
+                       std::int64_t nodes, std::span<const Algorithm> allowed);
+
+// Rings are run twice, on Blackwell once (at most 16 channels there); switches take 16.
+int most_channels(const NcclSystem& system, Algorithm algorithm);
 
 }  // namespace foreshard::simulator

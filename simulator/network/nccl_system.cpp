@@ -26,10 +26,14 @@ GpuGeneration generation_of(const std::string& compute_capability) {
 
 }  // namespace
 
+bool has_bridges(const Machine& machine) {
+  return machine.link.find("bridge") != std::string::npos;
+}
+
 NcclSystem nccl_system(const Machine& machine) {
   NcclSystem system;
   system.generation = generation_of(machine.compute_capability);
-  const double link = machine.link_bandwidth / 1e9;
+  const double link = has_bridges(machine) ? 0 : machine.link_bandwidth / 1e9;
   const bool is_nvidia = machine.vendor != "AMD" && !machine.compute_capability.starts_with("gfx");
   const bool is_blackwell = system.generation == GpuGeneration::blackwell;
   system.has_nvlink = link > 0;

@@ -168,6 +168,12 @@ TEST_P(BadArguments, AreNamed) {
   expect_refused(place, GetParam().arguments, GetParam().word);
 }
 
+std::vector<std::string> collective(std::vector<std::string> more) {
+  more.insert(more.begin(),
+              {"collective", "--machine", "h100-sxm", "--kind", "all_gather", "--bytes", "1MiB"});
+  return more;
+}
+
 std::vector<std::string> predict(std::vector<std::string> more) {
   return job("predict", 2, more);
 }
@@ -208,6 +214,17 @@ INSTANTIATE_TEST_SUITE_P(
                      "--nodes 1"},
         ArgumentCase{"NodesTooSmallNamesRanks",
                      job("predict", 64, {"--nodes", "1", "--machine", "h100-sxm"}), "--ranks 64"},
+        ArgumentCase{"CollectiveNodesDoNotDivide", collective({"--ranks", "12", "--nodes", "5"}),
+                     "--nodes 5"},
+        ArgumentCase{"CollectiveNodesTooSmall", collective({"--ranks", "64", "--nodes", "1"}),
+                     "at least 8 nodes"},
+        ArgumentCase{"CollectiveAlgorithmUnknown",
+                     collective({"--ranks", "8", "--algorithm", "star"}), "star"},
+        ArgumentCase{"CollectiveAlgorithmNotThere",
+                     collective({"--ranks", "16", "--algorithm", "nvls"}), "--algorithm"},
+        ArgumentCase{"CollectiveWithoutMachine",
+                     {"collective", "--kind", "all_gather", "--bytes", "1MiB", "--ranks", "8"},
+                     "--machine"},
         ArgumentCase{"MemoryWithoutUnit", predict({"--device-memory", "2 bananas"}), "bananas"},
         ArgumentCase{"JsonIntoNowhere", predict({"--json", "no/folder/x.json"}), "no/folder"},
         ArgumentCase{"TraceIntoNowhere", train({"--trace", "no/folder/x.fst"}), "no/folder"},

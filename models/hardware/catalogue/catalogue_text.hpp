@@ -10,5 +10,6 @@ std::string_view instances_csv();
 std::string_view interconnect_csv();
 std::string_view kernel_rates_csv();
 std::string_view memory_kernels_csv();
+std::string_view collectives_csv();
 
 }  // namespace foreshard

@@ -1,4 +1,7 @@
 // What each piece of a program costs depends on where it is done as well as on its key.
+#include <algorithm>
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "simulator/costs/cost_model.hpp"
@@ -68,6 +71,27 @@ TEST(ProgramCosts, NodesOfAGroupAreThoseItsRanksStandOn) {
   EXPECT_EQ(nodes_of({4, 0, 2, 6}, 8), 3);   // 2, 8, 14, 20
   EXPECT_EQ(nodes_of({3, 0, 0, 16}, 8), 3);  // 0, 16, 32: the nodes between hold none of it
   EXPECT_EQ(nodes_of({16, 0, 0, 1}, 0), 1);  // no nodes
+}
+
+TEST(ProgramCosts, TheFewestOfAGroupOnANodeAreCounted) {
+  // By counting: groups of several strides on nodes of several sizes.
+  for (const int on_a_node : {1, 2, 4, 6, 8}) {
+    for (const int stride : {1, 2, 4, 8}) {
+      if (on_a_node % stride != 0 && stride < on_a_node) continue;
+      for (int size = 1; size <= 24; ++size) {
+        for (int first = 0; first < 2 * on_a_node; ++first) {
+          std::map<int, std::int64_t> of_node;
+          for (int i = 0; i < size; ++i) ++of_node[(first + i * stride) / on_a_node];
+          std::int64_t fewest = size;
+          for (const auto& [node, ranks] : of_node) fewest = std::min(fewest, ranks);
+          EXPECT_EQ(fewest_on_a_node({size, 0, first, stride}, on_a_node), fewest)
+              << size << " from " << first << " by " << stride << " on " << on_a_node;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(fewest_on_a_node({6, 0, 6, 1}, 8), 2);    // 6 and 7, 8 to 11
+  EXPECT_EQ(fewest_on_a_node({16, 0, 0, 1}, 0), 16);  // no nodes
 }
 
 }  // namespace

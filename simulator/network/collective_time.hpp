@@ -1,0 +1,93 @@
+// How long a collective takes on a machine, alone on its ranks' devices. Each algorithm has a law,
+//
+//   T(bytes) = a + 2 sqrt(p x) + b bytes,    x = b min(bytes, filling bytes x ranks)
+//
+// where a is what the launch and the hops from rank to rank take, b the time of a byte over the
+// narrowest link at the share of its bandwidth that large collectives reach, and the root what
+// pipelining costs: steps (p) are filled with larger and larger pieces until each rank's part of
+// the buffer is large enough. Hops, steps and bytes follow from the algorithm and the placement;
+// what each of them takes is a term of the link's or the network's technology
+// (collective_terms.hpp). The time is the shortest among the algorithms that NCCL takes on the
+// machine, so more bytes never take less; algorithm, protocol and channels are NCCL's own choice
+// (nccl_planner.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/network/collective_terms.hpp"
+#include "simulator/network/nccl_planner.hpp"
+
+namespace foreshard::simulator {
+
+// Where the ranks of a group are.
+struct GroupPlace {
+  std::int64_t ranks = 1;
+  std::int64_t nodes = 1;             // on which they are spread
+  std::int64_t fewest_on_a_node = 0;  // of the group; 0: spread evenly
+  std::int64_t sharing_the_cards =
+      0;  // ranks of a node that use its network at once; 0: the group's
+
+  std::int64_t fewest() const { return fewest_on_a_node > 0 ? fewest_on_a_node : ranks / nodes; }
+};
+
+struct CollectiveTime {
+  double ns = 0;
+  NcclChoice choice;        // its channels hold so many multiprocessors
+  double memory_bytes = 0;  // what one rank reads and writes in its device's memory
+};
+
+class CollectiveNetwork {
+ public:
+  // `node_bandwidth`: what all network cards of a node move one way, in bytes a second; 0: that of
+  // the catalogue. A network of another bandwidth than the machine's own has the technology of the
+  // catalogue's instances of this part with that bandwidth, where those agree.
+  explicit CollectiveNetwork(const Machine& machine, double node_bandwidth = 0,
+                             const CollectiveTerms& terms = bundled_collective_terms());
+
+  const NcclSystem& nccl() const { return nccl_; }
+  // The name of the network's terms: IB, EFA, ...; RDMA where the catalogue does not tell.
+  const std::string& network() const { return network_; }
+
+  // Algorithms that NCCL has for this collective of this group on this machine.
+  std::vector<Algorithm> algorithms(Operator op, const GroupPlace& place) const;
+
+  // `op` is all_gather, reduce_scatter or all_reduce; `bytes` those of the whole buffer that is
+  // gathered, scattered or reduced. `forced` is one of algorithms(). Nothing for a group of one.
+  CollectiveTime time(Operator op, double bytes, const GroupPlace& place,
+                      std::optional<Algorithm> forced = std::nullopt) const;
+
+ private:
+  struct Law {
+    double start_us = 0, pipeline_us = 0, us_per_byte = 0;
+  };
+  struct Inside {  // the links of a node, as the group's rings use them
+    LinkTerms terms;
+    double gb_s = 0;
+  };
+
+  Law law(Algorithm algorithm, Operator op, const GroupPlace& place) const;
+  Inside inside(const GroupPlace& place) const;
+  double network_gb_s(const GroupPlace& place) const;
+  bool chooses(Algorithm algorithm, Operator op, const GroupPlace& place) const;
+
+  NcclSystem nccl_;
+  std::string network_;
+  LinkTerms links_, pcie_, cards_;
+  std::optional<LinkTerms> switches_;  // that reduce
+  double launch_us_ = 0, filling_bytes_ = 0;
+  double link_gb_s_ = 0, host_gb_s_ = 0, node_gb_s_ = 0;
+  std::int64_t gpus_per_node_ = 1;
+  bool has_bridges_ = false;
+};
+
+// The most devices that reach each other without the network on any machine of the catalogue with
+// this part: an instance's own, and of a part alone those of its largest instance.
+std::int64_t largest_node(const Machine& machine);
+
+// Bus bandwidth as nccl-tests counts it, in GB/s: what each rank must send at least over the time.
+double bus_gb_s(Operator op, double bytes, std::int64_t ranks, double ns);
+
+}  // namespace foreshard::simulator
