@@ -28,6 +28,14 @@ def folder_of(given, default, needed):
     return folder
 
 
+def job_of(row, root):
+    """The machine, and the other arguments of `foreshard predict`, of a line of index.csv."""
+    machine = root / row["machine"] if ":" in row["machine"] else row["machine"]
+    model = root / row["model"] if "/" in row["model"] else row["model"]
+    return [machine, "--model", model, "--plan", root / row["plan"], "--ranks", row["ranks"],
+            "--nodes", row["nodes"]]
+
+
 def predict(*arguments):
     """The answer of `foreshard predict`, and why there is none."""
     command = list(map(str, [PROGRAM, "predict", *arguments, "--json", "-"]))
