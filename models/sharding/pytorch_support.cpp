@@ -16,8 +16,10 @@ Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
   };
   const auto quoted = [](std::string_view text) { return '"' + std::string(text) + '"'; };
   const PyTorchPlan& pytorch = plan.pytorch;
-  if (auto ok = refuse(pytorch.loss != LossKind::whole, "pytorch.loss", quoted(word(pytorch.loss)),
-                       "\"whole\"");
+  const bool is_transformers = pytorch.implementation == Implementation::transformers;
+  if (auto ok = refuse(pytorch.loss == LossKind::chunked && is_transformers, "pytorch.loss",
+                       "\"chunked\" with pytorch.implementation \"transformers\"",
+                       "\"whole\" or \"compiled\", or implementation \"torchtitan\"");
       !ok) {
     return ok;
   }
@@ -26,7 +28,6 @@ Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
       !ok) {
     return ok;
   }
-  if (auto ok = refuse(pytorch.keep_logits, "pytorch.keep_logits", "true", "false"); !ok) return ok;
   if (auto ok = refuse(plan.offload.activations, "offload.activations", "true", "false"); !ok) {
     return ok;
   }

@@ -64,15 +64,14 @@ TEST(PyTorchSupport, WhatIsNotDescribedIsRefused) {
   Plan plan = eager();
   EXPECT_EQ(refusal(plan), "");
   plan.pytorch.loss = LossKind::chunked;
-  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.loss: is \"chunked\"" + undescribed + "\"whole\"");
-  plan.pytorch.loss = LossKind::compiled;
-  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.loss: is \"compiled\"" + undescribed + "\"whole\"");
+  EXPECT_EQ(refusal(plan), "");
+  plan.pytorch.implementation = Implementation::transformers;
+  EXPECT_EQ(refusal(plan),
+            "plan.toml: pytorch.loss: is \"chunked\" with pytorch.implementation \"transformers\"" +
+                undescribed + "\"whole\" or \"compiled\", or implementation \"torchtitan\"");
   plan = eager();
   plan.pytorch.float8 = Float8Scaling::rowwise;
   EXPECT_EQ(refusal(plan), "plan.toml: pytorch.float8: is \"rowwise\"" + undescribed + "\"none\"");
-  plan = eager();
-  plan.pytorch.keep_logits = true;
-  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.keep_logits: is true" + undescribed + "false");
   plan = eager();
   plan.offload.activations = true;
   EXPECT_EQ(refusal(plan), "plan.toml: offload.activations: is true" + undescribed + "false");

@@ -102,6 +102,11 @@ void EagerWriter::free(Reads slots) {
 void EagerWriter::product(Slot out, const CostKey& key, std::vector<Operand> reads,
                           bool adds_bias) {
   allocate(out);
+  product_into(out, key, std::move(reads), adds_bias);
+}
+
+void EagerWriter::product_into(Slot out, const CostKey& key, std::vector<Operand> reads,
+                               bool adds_bias) {
   if (rules.workspace_per_product) {
     const Slot own = scratch(adds_bias ? kBiasWorkspaceBytes : job.device.matmul_workspace.count);
     launch(key, {}, std::move(reads), {Operand::of(out), Operand::of(own)});

@@ -84,6 +84,9 @@ class EagerWriter {
 
   // A matrix product: its output, then the workspace (cublasGemmEx; cublasLtMatmul adds a bias).
   void product(Slot out, const CostKey& key, std::vector<Operand> reads, bool adds_bias = false);
+  // The same into a tensor that is there.
+  void product_into(Slot out, const CostKey& key, std::vector<Operand> reads,
+                    bool adds_bias = false);
   // The sum over the rows of a tensor of this shape, with the scratch of at::sum.
   void sum_rows(Slot out, Slot of, std::int64_t rows, std::int64_t width);
   // nn.Linear: y[T, out] = x[T, in] w + b.
