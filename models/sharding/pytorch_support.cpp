@@ -23,8 +23,9 @@ Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
       !ok) {
     return ok;
   }
-  if (auto ok = refuse(pytorch.float8 != Float8Scaling::none, "pytorch.float8",
-                       quoted(word(pytorch.float8)), "\"none\"");
+  const bool is_eager = plan.operators == OperatorSetName::pytorch_eager;
+  if (auto ok = refuse(pytorch.float8 != Float8Scaling::none && is_eager, "pytorch.float8",
+                       quoted(word(pytorch.float8)), "\"none\", or operators \"pytorch-compile\"");
       !ok) {
     return ok;
   }

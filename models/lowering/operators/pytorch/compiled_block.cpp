@@ -76,15 +76,13 @@ Segment CompiledBlock::segment() {
   return std::move(w_.segment);
 }
 
-void CompiledBlock::project(CompiledGraph& g, const Projection& l, Slot x, Slot y, bool again) {
-  if (again && l.is_kept) return;
-  g.product(y, w_.key(Operator::matmul, {w_.z.T, l.out, l.in, l.bias ? 1 : 0}), x,
-            ParameterRef{l.module, 0});
+void CompiledBlock::project(CompiledLinear& g, const Projection& l, Slot x, Slot y, bool again) {
+  if (!again || !l.is_kept) g.linear(l, x, y);
 }
 
 // Inductor has no complex numbers: it copies to fp32, calls the multiplication, and copies back, for keys
 // with their repetition.
-void CompiledBlock::rotate(CompiledGraph& g, Slot from, Slot to, std::int64_t heads) {
+void CompiledBlock::rotate(CompiledLinear& g, Slot from, Slot to, std::int64_t heads) {
   if (w_.is_transformers || w_.plan.rope == RopeArithmetic::half) {
     return g.fused("triton_poi_fused_add_cat_mul_neg", {from}, {to});
   }
@@ -100,13 +98,13 @@ void CompiledBlock::rotate(CompiledGraph& g, Slot from, Slot to, std::int64_t he
   g.fused("triton_poi_fused__to_copy_clone_view", {turned}, {to});
 }
 
-void CompiledBlock::rotate_and_repeat(CompiledGraph& g) {
+void CompiledBlock::rotate_and_repeat(CompiledLinear& g) {
   rotate(g, q0_, q_, w_.z.H);
   rotate(g, k0_, k_, w_.z.K);
   if (repeats()) g.fused("triton_poi_fused_clone_expand", {v0_}, {v_});
 }
 
-void CompiledBlock::attend(CompiledGraph& g, bool keeps) {
+void CompiledBlock::attend(CompiledLinear& g, bool keeps) {
   std::vector<Slot> writes = {attention_.out};
   if (keeps) {
     writes.insert(writes.end(), {attention_.lse, attention_.random_state, attention_.seed});
@@ -145,7 +143,7 @@ std::vector<Slot> CompiledBlock::kept() const {
 void CompiledBlock::forward() {
   w_.begin(is_checkpointed() ? w_.segment.checkpointed_forward : w_.segment.forward);
   w_.enter(root_);
-  CompiledGraph g(w_, {x_});
+  CompiledLinear g(w_, {x_});
   const bool saves_all = !is_checkpointed();
   g.fused("triton_red_fused__fused_rms_norm", {x_},
           {saves_all ? norm1_.rstd : kNone, norm1_.output});

@@ -3,7 +3,7 @@
 // and without checkpointing. Read from what PyTorch 2.11 compiles of torchtitan's block.
 #pragma once
 
-#include "models/lowering/operators/pytorch/compiled_graph.hpp"
+#include "models/lowering/operators/pytorch/compiled_linear.hpp"
 #include "models/lowering/operators/pytorch/eager_attention.hpp"
 #include "models/lowering/operators/pytorch/eager_block.hpp"
 
@@ -35,23 +35,22 @@ class CompiledBlock {
   Slot values() const { return repeats() ? v_ : v0_; }
 
   // Parts of a forward; `again`: inside backward, where what was kept is not computed anew.
-  void project(CompiledGraph& g, const Projection& l, Slot x, Slot y, bool again);
-  void rotate(CompiledGraph& g, Slot from, Slot to, std::int64_t heads);
-  void rotate_and_repeat(CompiledGraph& g);
-  void attend(CompiledGraph& g, bool keeps);
+  void project(CompiledLinear& g, const Projection& l, Slot x, Slot y, bool again);
+  void rotate(CompiledLinear& g, Slot from, Slot to, std::int64_t heads);
+  void rotate_and_repeat(CompiledLinear& g);
+  void attend(CompiledLinear& g, bool keeps);
 
   std::vector<Slot> kept() const;
   void forward();
-  void recompute_attention(CompiledGraph& g);
-  void recompute_mlp(CompiledGraph& g);
+  void recompute_attention(CompiledLinear& g);
+  void recompute_mlp(CompiledLinear& g);
 
   void backward();
-  void weight_gradient(CompiledGraph& g, const Projection& l, Slot dy, Slot x);
-  Slot input_gradient(CompiledGraph& g, const Projection& l, Slot dy);
-  void mlp_backward(CompiledGraph& g);
-  void attention_backward(CompiledGraph& g);
-  Slot rotate_back(CompiledGraph& g, Slot dq, std::int64_t heads, std::int64_t given_heads);
-  void norms_backward(CompiledGraph& g);
+  void weight_gradient(CompiledLinear& g, const Projection& l, Slot dy, Slot x);
+  void mlp_backward(CompiledLinear& g);
+  void attention_backward(CompiledLinear& g);
+  Slot rotate_back(CompiledLinear& g, Slot dq, std::int64_t heads, std::int64_t given_heads);
+  void norms_backward(CompiledLinear& g);
 
   EagerWriter w_;
   BlockSite site_;

@@ -6,7 +6,7 @@ namespace foreshard::lowering {
 void CompiledBlock::backward() {
   std::vector<Slot> inputs = kept();
   inputs.push_back(dy_);
-  CompiledGraph g(w_, inputs);
+  CompiledLinear g(w_, inputs);
   if (is_checkpointed()) recompute_mlp(g);
   const std::size_t recomputed = g.size();
   mlp_backward(g);
@@ -38,7 +38,7 @@ void CompiledBlock::backward() {
   w_.leave(root_);
 }
 
-void CompiledBlock::recompute_attention(CompiledGraph& g) {
+void CompiledBlock::recompute_attention(CompiledLinear& g) {
   g.fused("triton_red_fused__fused_rms_norm", {x_}, {norm1_.rstd, norm1_.output});
   project(g, to_q_, norm1_.output, q0_, true);
   project(g, to_k_, norm1_.output, k0_, true);
@@ -47,7 +47,7 @@ void CompiledBlock::recompute_attention(CompiledGraph& g) {
   attend(g, true);
 }
 
-void CompiledBlock::recompute_mlp(CompiledGraph& g) {
+void CompiledBlock::recompute_mlp(CompiledLinear& g) {
   if (!keeps_attention()) recompute_attention(g);
   project(g, to_o_, attention_.out, projected_, true);
   g.fused("triton_red_fused__fused_rms_norm_add", {x_, projected_}, {norm2_.rstd, norm2_.output});
@@ -55,21 +55,14 @@ void CompiledBlock::recompute_mlp(CompiledGraph& g) {
   project(g, to_up_, norm2_.output, up_, true);
 }
 
-void CompiledBlock::weight_gradient(CompiledGraph& g, const Projection& l, Slot dy, Slot x) {
-  g.product(l.gradient, w_.key(Operator::matmul_weight_gradient, {l.out, l.in, w_.z.T}), dy, x);
+void CompiledBlock::weight_gradient(CompiledLinear& g, const Projection& l, Slot dy, Slot x) {
+  g.weight_gradient(l, dy, x, l.gradient);
   if (l.bias) g.fused("triton_red_fused_sum", {dy}, {l.bias_gradient});
 }
 
-Slot CompiledBlock::input_gradient(CompiledGraph& g, const Projection& l, Slot dy) {
-  const Slot dx = w_.tensor(w_.of(w_.z.T * l.in));
-  g.product(dx, w_.key(Operator::matmul_input_gradient, {w_.z.T, l.in, l.out, 0}), dy,
-            ParameterRef{l.module, 0});
-  return dx;
-}
-
-void CompiledBlock::mlp_backward(CompiledGraph& g) {
+void CompiledBlock::mlp_backward(CompiledLinear& g) {
   if (!is_checkpointed()) weight_gradient(g, to_down_, dy_, product_);
-  const Slot d_product = input_gradient(g, to_down_, dy_);
+  const Slot d_product = g.input_gradient(to_down_, dy_);
   const Slot d_up = w_.tensor(w_.bytes(up_));
   // The gradient of the gate takes the place of `up`, unless the product is computed here as well.
   const Slot d_gate = is_checkpointed() ? w_.tensor(w_.bytes(gate_)) : up_;
@@ -78,9 +71,9 @@ void CompiledBlock::mlp_backward(CompiledGraph& g) {
   g.fused("triton_poi_fused_mul_silu_silu_backward", {d_product, gate_, up_}, writes);
   if (is_checkpointed()) weight_gradient(g, to_down_, dy_, product_);
   weight_gradient(g, to_up_, d_up, norm2_.output);
-  from_up_ = input_gradient(g, to_up_, d_up);
+  from_up_ = g.input_gradient(to_up_, d_up);
   weight_gradient(g, to_gate_, d_gate, norm2_.output);
-  from_gate_ = input_gradient(g, to_gate_, d_gate);
+  from_gate_ = g.input_gradient(to_gate_, d_gate);
   // Where attention was kept the first norm is computed again here, in the kernel of the second one's
   // backward.
   dh_ = w_.tensor(w_.bytes(x_));
@@ -90,8 +83,8 @@ void CompiledBlock::mlp_backward(CompiledGraph& g) {
           {x_, projected_, norm2_.rstd, from_up_, from_gate_, dy_}, writes);
 }
 
-void CompiledBlock::attention_backward(CompiledGraph& g) {
-  const Slot d_out = input_gradient(g, to_o_, dh_);
+void CompiledBlock::attention_backward(CompiledLinear& g) {
+  const Slot d_out = g.input_gradient(to_o_, dh_);
   if (keeps_attention()) {
     project(g, to_k_, norm1_.output, k0_, true);
     project(g, to_q_, norm1_.output, q0_, true);
@@ -115,11 +108,11 @@ void CompiledBlock::attention_backward(CompiledGraph& g) {
     dv = tensor(w_.z.K);
     g.fused("triton_poi_fused_sum", {results.dv}, {dv});
   }
-  from_v_ = input_gradient(g, to_v_, dv);
+  from_v_ = g.input_gradient(to_v_, dv);
   const Slot dk = rotate_back(g, results.dk, w_.z.K, kv);
-  from_k_ = input_gradient(g, to_k_, dk);
+  from_k_ = g.input_gradient(to_k_, dk);
   const Slot dq = rotate_back(g, results.dq, w_.z.H, w_.z.H);
-  from_q_ = input_gradient(g, to_q_, dq);
+  from_q_ = g.input_gradient(to_q_, dq);
   norms_backward(g);
   weight_gradient(g, to_o_, dh_, attention_.out);
   weight_gradient(g, to_v_, dv, norm1_.output);
@@ -128,7 +121,7 @@ void CompiledBlock::attention_backward(CompiledGraph& g) {
 }
 
 // `given_heads`: of the gradient, which is summed over the heads that shared one.
-Slot CompiledBlock::rotate_back(CompiledGraph& g, Slot dq, std::int64_t heads,
+Slot CompiledBlock::rotate_back(CompiledLinear& g, Slot dq, std::int64_t heads,
                                 std::int64_t given_heads) {
   const std::int64_t elements = w_.z.T * heads * w_.z.d;
   const Slot out = w_.tensor(w_.of(elements));
@@ -153,7 +146,7 @@ Slot CompiledBlock::rotate_back(CompiledGraph& g, Slot dq, std::int64_t heads,
 
 // The first norm's backward and the gradients of both weights, of which either one kernel makes partial
 // sums on its way.
-void CompiledBlock::norms_backward(CompiledGraph& g) {
+void CompiledBlock::norms_backward(CompiledLinear& g) {
   constexpr std::int64_t kPartialRows = 512;
   const Slot partial = w_.tensor(2 * 4 * kPartialRows * w_.z.D);
   g.fused("triton_per_fused__fused_rms_norm_backward_add",

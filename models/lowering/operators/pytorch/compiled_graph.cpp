@@ -54,11 +54,21 @@ void CompiledGraph::fused(std::string_view name, Slots reads, Slots writes) {
     w_.launch(key, name, std::move(read), std::move(written));
   };
   add(std::move(kernel));
+  for (const Slot slot : kernels_.back().writes) life(slot).is_fused = true;
+}
+
+void CompiledGraph::fused(std::string_view name, ParameterRef read, std::int64_t bytes,
+                          Slot write) {
+  const CostKey key{
+      Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {bytes, w_.bytes(write)}};
+  add({{}, {write}, false, [this, name, read, write, key] {
+         w_.launch(key, name, {Operand::of(read)}, {Operand::of(storage(write))});
+       }});
 }
 
 void CompiledGraph::fallback(std::string_view name, Slots reads, Slot write) {
   fused(name, std::move(reads), {write});
-  life(write).can_be_reused = false;
+  life(write).can_be_reused = life(write).is_fused = false;
 }
 
 void CompiledGraph::product(Slot out, const CostKey& key, Slot x, ParameterRef weight) {
@@ -69,7 +79,9 @@ void CompiledGraph::product(Slot out, const CostKey& key, Slot x, ParameterRef w
 
 void CompiledGraph::product(Slot out, const CostKey& key, Slot x, Slot y) {
   add({{x, y}, {out}, false, [this, out, key, x, y] {
-         w_.product_into(storage(out), key, {Operand::of(storage(x)), Operand::of(storage(y))});
+         // Of float8 the product is cublasLt's, as one that adds a bias is.
+         w_.product_into(storage(out), key, {Operand::of(storage(x)), Operand::of(storage(y))},
+                         key.dtype == DType::fp8);
        }});
 }
 

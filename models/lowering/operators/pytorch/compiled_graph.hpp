@@ -28,6 +28,12 @@ class CompiledGraph {
   // An operator that Inductor leaves to PyTorch, which allocates what it writes: complex
   // multiplications, copies of other types.
   void fallback(std::string_view name, Slots reads, Slot write);
+  // The same of a parameter of `bytes`, which it reads alone.
+  void fused(std::string_view name, ParameterRef read, std::int64_t bytes, Slot write);
+  // Whether a fused kernel of this graph writes it.
+  bool is_fused(Slot slot) const {
+    return static_cast<std::size_t>(slot) < lives_.size() && life(slot).is_fused;
+  }
   // A matrix product with a parameter, or of two tensors.
   void product(Slot out, const CostKey& key, Slot x, ParameterRef weight);
   void product(Slot out, const CostKey& key, Slot x, Slot y);
@@ -50,7 +56,7 @@ class CompiledGraph {
   };
   struct Life {
     std::size_t begin = kNever, end = kNever;  // kernels of the first and the last use
-    bool is_input = false, is_returned = false, can_be_reused = false;
+    bool is_input = false, is_returned = false, can_be_reused = false, is_fused = false;
     bool becomes_another = false;  // its storage
     Slot storage = kNone;
   };
