@@ -26,7 +26,12 @@ class ChunkedLoss {
       if (copies()) c.input = w_.tensor(w_.of(c.rows * w_.z.D));
       c.logits = w_.tensor(w_.of(c.rows * w_.z.V));
       if (copies()) c.labels = w_.tensor(8 * c.rows);
-      c.probabilities = w_.tensor(item_ * c.rows * w_.z.V);
+      if (is_compiled()) {
+        c.maxima = w_.tensor(4 * c.rows);
+        c.logarithms = w_.tensor(4 * c.rows);
+      } else {
+        c.probabilities = w_.tensor(item_ * c.rows * w_.z.V);
+      }
       c.weight = w_.tensor(item_);
       chunks_.push_back(c);
     }
@@ -46,13 +51,17 @@ class ChunkedLoss {
  private:
   struct Chunk {
     std::int64_t rows = 0;
-    Slot input = kNone, logits = kNone, labels = kNone, probabilities = kNone, weight = kNone;
-    Slot gradient = kNone;        // of the logits
-    Slot input_gradient = kNone;  // of the chunk of the norm's output
+    Slot input = kNone, logits = kNone, labels = kNone, weight = kNone;
+    Slot probabilities = kNone;               // in eager mode
+    Slot maxima = kNone, logarithms = kNone;  // compiled: of each row, of its sum
+    Slot gradient = kNone;                    // of the logits
+    Slot input_gradient = kNone;              // of the chunk of the norm's output
   };
 
   // Chunks of several sequences are not contiguous.
   bool copies() const { return w_.z.B > 1; }
+  // torchtune compiles the loss of a chunk where it compiles blocks.
+  bool is_compiled() const { return w_.job.plan.operators == OperatorSetName::pytorch_compile; }
   Slot input_of(const Chunk& c) const { return copies() ? c.input : normalized_; }
   bool is_divided() const { return w_.job.plan.batch.accumulation > 1; }
 
@@ -79,12 +88,7 @@ class ChunkedLoss {
     }
     Slot total = kNone;
     for (const Chunk& c : chunks_) {
-      const Slot wide =
-          widens_ ? w_.make("aten::_to_copy", 4 * c.rows * w_.z.V, {c.logits}) : kNone;
-      w_.write(c.probabilities, "aten::_log_softmax", {widens_ ? wide : c.logits});
-      const Slot part = w_.make("aten::nll_loss_forward", item_, {c.probabilities});
-      w_.allocate(c.weight);
-      w_.free({wide});
+      const Slot part = is_compiled() ? compiled_part(c) : eager_part(c);
       if (total == kNone) {
         total = w_.make("aten::add", item_, {part});
       } else {
@@ -93,8 +97,11 @@ class ChunkedLoss {
       w_.free({part});
     }
     Slot loss = w_.make("aten::div", item_, {total, count_});
-    for (std::size_t i = chunks_.size() - 1; i-- > 0;) w_.free({chunks_[i].logits});
-    w_.free({total, chunks_.back().logits});
+    // A compiled loss needs them in backward.
+    for (std::size_t i = chunks_.size() - 1; i-- > 0 && !is_compiled();) {
+      w_.free({chunks_[i].logits});
+    }
+    w_.free({total, is_compiled() ? kNone : chunks_.back().logits});
     if (is_divided()) {
       const Slot mean = w_.make("aten::div", item_, {loss});
       w_.free({loss});
@@ -103,22 +110,52 @@ class ChunkedLoss {
     w_.hand_over(loss, Shared::loss);
   }
 
+  Slot eager_part(const Chunk& c) {
+    const Slot wide = widens_ ? w_.make("aten::_to_copy", 4 * c.rows * w_.z.V, {c.logits}) : kNone;
+    w_.write(c.probabilities, "aten::_log_softmax", {widens_ ? wide : c.logits});
+    const Slot part = w_.make("aten::nll_loss_forward", item_, {c.probabilities});
+    w_.allocate(c.weight);
+    w_.free({wide});
+    return part;
+  }
+
+  Slot compiled_part(const Chunk& c) {
+    w_.allocate(c.maxima);
+    w_.write(c.logarithms, "triton_red_fused__log_softmax", {c.logits});
+    const Slot part = w_.scratch(item_);
+    w_.write(c.weight, "triton_red_fused_nll_loss_forward", {c.maxima, c.logarithms});
+    return part;
+  }
+
+  void eager_part_backward(Chunk& c, Slot d_total, bool is_last) {
+    const std::int64_t bytes = item_ * c.rows * w_.z.V;
+    const Slot d_loss = w_.make("aten::nll_loss_backward", bytes, {d_total, c.probabilities});
+    w_.free({is_last ? d_total : kNone, c.labels, c.weight});
+    c.gradient = w_.make("aten::_log_softmax_backward_data", bytes, {d_loss, c.probabilities});
+    w_.free({d_loss, c.probabilities});
+    if (!widens_) return;
+    const Slot narrow = w_.make("aten::_to_copy", w_.of(c.rows * w_.z.V), {c.gradient});
+    w_.free({c.gradient});
+    c.gradient = narrow;
+  }
+
+  void compiled_part_backward(Chunk& c, Slot d_total, bool is_last) {
+    c.gradient = w_.make("triton_poi_fused__log_softmax_backward_data_nll_loss_backward",
+                         w_.bytes(c.logits), {d_total, c.logits, c.maxima, c.logarithms});
+    w_.free({c.maxima, c.weight, c.logarithms, c.logits, c.labels, is_last ? d_total : kNone});
+  }
+
   void backward() {
     const Slot one = w_.make("aten::ones_like", item_, {});
     const Slot mean = is_divided() ? w_.make("aten::div", item_, {one}) : kNone;
     const Slot d_total = w_.make("aten::div", item_, {one, count_});
     w_.free({mean, count_});
     for (std::size_t i = chunks_.size(); i-- > 0;) {
-      Chunk& c = chunks_[i];
-      const std::int64_t bytes = item_ * c.rows * w_.z.V;
-      const Slot d_loss = w_.make("aten::nll_loss_backward", bytes, {d_total, c.probabilities});
-      w_.free({i == 0 ? d_total : kNone, c.labels, c.weight});
-      c.gradient = w_.make("aten::_log_softmax_backward_data", bytes, {d_loss, c.probabilities});
-      w_.free({d_loss, c.probabilities});
-      if (!widens_) continue;
-      const Slot narrow = w_.make("aten::_to_copy", w_.of(c.rows * w_.z.V), {c.gradient});
-      w_.free({c.gradient});
-      c.gradient = narrow;
+      if (is_compiled()) {
+        compiled_part_backward(chunks_[i], d_total, i == 0);
+      } else {
+        eager_part_backward(chunks_[i], d_total, i == 0);
+      }
     }
     w_.hand_over(one, Shared::root_gradient);
   }
