@@ -70,7 +70,6 @@ Segment CompiledBlock::segment() {
   w_.segment.output = is_checkpointed() ? projected_ : down_;
   if (is_checkpointed() && to_o_.is_kept) w_.segment.output = down_;
   w_.segment.gradient = dy_;
-  w_.segment.new_gradient = dx_;
   forward();
   backward();
   return std::move(w_.segment);
@@ -80,27 +79,28 @@ void CompiledBlock::project(CompiledLinear& g, const Projection& l, Slot x, Slot
   if (!again || !l.is_kept) g.linear(l, x, y);
 }
 
-// Inductor has no complex numbers: it copies to fp32, calls the multiplication, and copies back, for keys
-// with their repetition.
-void CompiledBlock::rotate(CompiledLinear& g, Slot from, Slot to, std::int64_t heads) {
-  if (w_.is_transformers || w_.plan.rope == RopeArithmetic::half) {
-    return g.fused("triton_poi_fused_add_cat_mul_neg", {from}, {to});
-  }
+// Inductor has no complex numbers: it copies to fp32 and calls the multiplication. Returns what is to be
+// copied back; of the other arithmetic that is what was given.
+Slot CompiledBlock::turned(CompiledLinear& g, Slot from, std::int64_t heads) {
+  if (w_.plan.rope == RopeArithmetic::half) return from;
   const std::int64_t bytes = 4 * w_.z.T * heads * w_.z.d;
-  const Slot turned = w_.tensor(bytes);
+  const Slot product = w_.tensor(bytes);
+  Slot wide = from;
   if (w_.z.is_16_bit) {
-    const Slot wide = w_.tensor(bytes);
+    wide = w_.tensor(bytes);
     g.fused("triton_poi_fused__to_copy_view_as_complex", {from}, {wide});
-    g.fallback("aten::mul", {wide}, turned);
-  } else {
-    g.fallback("aten::mul", {from}, turned);
   }
-  g.fused("triton_poi_fused__to_copy_clone_view", {turned}, {to});
+  g.fallback("aten::mul", {wide}, product);
+  return product;
 }
 
 void CompiledBlock::rotate_and_repeat(CompiledLinear& g) {
-  rotate(g, q0_, q_, w_.z.H);
-  rotate(g, k0_, k_, w_.z.K);
+  const Slot q = turned(g, q0_, w_.z.H), k = turned(g, k0_, w_.z.K);
+  const std::string_view name = w_.plan.rope == RopeArithmetic::half
+                                    ? "triton_poi_fused_add_cat_mul_neg"
+                                    : "triton_poi_fused__to_copy_clone_view";
+  g.fused(name, {q}, {q_});
+  g.fused(name, {k}, {k_});
   if (repeats()) g.fused("triton_poi_fused_clone_expand", {v0_}, {v_});
 }
 
@@ -109,9 +109,9 @@ void CompiledBlock::attend(CompiledLinear& g, bool keeps) {
   if (keeps) {
     writes.insert(writes.end(), {attention_.lse, attention_.random_state, attention_.seed});
   }
-  g.call({q_, keys(), values()}, std::move(writes), [this, &g, keeps] {
+  g.call({q_, k_, values()}, std::move(writes), [this, &g, keeps] {
     attention_forward(w_, attention_,
-                      {g.storage(q_), g.storage(keys()), g.storage(values()), keeps, false});
+                      {g.storage(q_), g.storage(k_), g.storage(values()), keeps, false});
   });
 }
 
@@ -119,7 +119,7 @@ void CompiledBlock::attend(CompiledLinear& g, bool keeps) {
 std::vector<Slot> CompiledBlock::kept() const {
   if (!is_checkpointed()) {
     return {x_,          norm1_.rstd,   norm1_.output,  q_,
-            keys(),      values(),      attention_.out, attention_.lse,
+            k_,          values(),      attention_.out, attention_.lse,
             gate_,       up_,           product_,       attention_.random_state,
             norm2_.rstd, norm2_.output, projected_,     attention_.seed};
   }
@@ -170,7 +170,29 @@ void CompiledBlock::forward() {
   std::vector<Slot> returned = kept();
   returned.push_back(w_.segment.output);
   g.write(returned);
+  w_.segment.output = g.storage(w_.segment.output);
+  take_storage_of_kept(g);
   w_.leave(root_);
+}
+
+// What is kept may lie where another tensor lay: it takes its slot, and the other one gets its own.
+void CompiledBlock::take_storage_of_kept(const CompiledLinear& g) {
+  const std::vector<Slot*> all = {&q0_,        &k0_,           &v0_,          &q_,       &k_,
+                                  &v_,         &gate_,         &up_,          &product_, &down_,
+                                  &projected_, &norm1_.output, &norm2_.output};
+  std::vector<std::pair<Slot, Slot>> moves;
+  for (const Slot slot : kept()) {
+    if (slot != kNone && g.storage(slot) != slot) moves.emplace_back(slot, g.storage(slot));
+  }
+  for (const auto& [from, to] : moves) {
+    for (Slot* const slot : all) {
+      if (*slot == from) {
+        *slot = to;
+      } else if (*slot == to) {
+        *slot = from;
+      }
+    }
+  }
 }
 
 Segment compiled_block(const Job& job, const BlockSite& site) {

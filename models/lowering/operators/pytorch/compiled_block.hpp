@@ -31,16 +31,16 @@ class CompiledBlock {
   bool is_checkpointed() const { return site_.is_checkpointed; }
   bool keeps_attention() const;
   bool repeats() const;
-  Slot keys() const { return k_; }
   Slot values() const { return repeats() ? v_ : v0_; }
 
   // Parts of a forward; `again`: inside backward, where what was kept is not computed anew.
   void project(CompiledLinear& g, const Projection& l, Slot x, Slot y, bool again);
-  void rotate(CompiledLinear& g, Slot from, Slot to, std::int64_t heads);
+  Slot turned(CompiledLinear& g, Slot from, std::int64_t heads);
   void rotate_and_repeat(CompiledLinear& g);
   void attend(CompiledLinear& g, bool keeps);
 
   std::vector<Slot> kept() const;
+  void take_storage_of_kept(const CompiledLinear& g);
   void forward();
   void recompute_attention(CompiledLinear& g);
   void recompute_mlp(CompiledLinear& g);

@@ -30,6 +30,7 @@ void CompiledBlock::backward() {
   w_.begin(w_.segment.recomputation, Thread::autograd);
   if (is_checkpointed()) w_.enter(root_);
   g.write(returned, recomputed, begin_backward);
+  w_.segment.new_gradient = g.storage(dx_);
   // The graph gives all gradients at once.
   for (const Slot gradient : returned) {
     if (gradient != dx_) w_.ready(gradient);
@@ -96,11 +97,11 @@ void CompiledBlock::attention_backward(CompiledLinear& g) {
     return w_.tensor(w_.of(w_.z.T * heads * w_.z.d));
   };
   const AttentionGradients results{tensor(w_.z.H), tensor(kv), tensor(kv)};
-  g.call({d_out, q_, keys(), values(), attention_.out, attention_.lse, attention_.random_state,
+  g.call({d_out, q_, k_, values(), attention_.out, attention_.lse, attention_.random_state,
           attention_.seed},
          {results.dq, results.dk, results.dv}, [this, &g, d_out, results] {
            lowering::attention_backward(w_, attention_,
-                                        {g.storage(d_out), g.storage(q_), g.storage(keys()),
+                                        {g.storage(d_out), g.storage(q_), g.storage(k_),
                                          g.storage(values()), false, results});
          });
   Slot dv = results.dv;
@@ -125,7 +126,7 @@ Slot CompiledBlock::rotate_back(CompiledLinear& g, Slot dq, std::int64_t heads,
                                 std::int64_t given_heads) {
   const std::int64_t elements = w_.z.T * heads * w_.z.d;
   const Slot out = w_.tensor(w_.of(elements));
-  if (w_.is_transformers || w_.plan.rope == RopeArithmetic::half) {
+  if (w_.plan.rope == RopeArithmetic::half) {
     g.fused("triton_poi_fused_add_mul_neg_slice_backward", {dq}, {out});
     return out;
   }
@@ -147,8 +148,8 @@ Slot CompiledBlock::rotate_back(CompiledLinear& g, Slot dq, std::int64_t heads,
 // The first norm's backward and the gradients of both weights, of which either one kernel makes partial
 // sums on its way.
 void CompiledBlock::norms_backward(CompiledLinear& g) {
-  constexpr std::int64_t kPartialRows = 512;
-  const Slot partial = w_.tensor(2 * 4 * kPartialRows * w_.z.D);
+  constexpr std::int64_t kRowsOfPart = 16;
+  const Slot partial = w_.tensor(2 * 4 * ceil_div(w_.z.T, kRowsOfPart) * w_.z.D);
   g.fused("triton_per_fused__fused_rms_norm_backward_add",
           {x_, norm1_.rstd, from_v_, from_k_, from_q_, dh_, from_up_, from_gate_, projected_,
            norm2_.rstd},

@@ -99,6 +99,11 @@ std::vector<std::int64_t> CompiledGraph::bytes_alive() const {
                       end = of.is_returned ? kernels_.size() - 1 : of.end;
     for (std::size_t k = begin; k <= end; ++k) alive[k] += w_.bytes(static_cast<Slot>(slot));
   }
+  for (std::size_t k = 0; k < kernels_.size(); ++k) {  // what is updated is two buffers there
+    for (const Slot slot : kernels_[k].writes) {
+      if (life(slot).begin != k || life(slot).is_input) alive[k] += w_.bytes(slot);
+    }
+  }
   return alive;
 }
 
@@ -125,7 +130,7 @@ void CompiledGraph::plan() {
     for (const Slot slot : kernels_[k].writes) {
       const Life& of = life(slot);
       const bool is_new = of.begin == k && !of.is_input && !kernels_[k].allocates_itself;
-      if (is_new && of.can_be_reused && !of.is_returned) take(slot, k);
+      if (is_new && of.can_be_reused && !w_.is_gradient(slot)) take(slot, k);
     }
     for (const Slots* const slots : {&kernels_[k].reads, &kernels_[k].writes}) {
       for (const Slot slot : *slots) {

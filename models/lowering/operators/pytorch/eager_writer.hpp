@@ -107,6 +107,9 @@ class EagerWriter {
   void hand_over(Slot slot, Shared shared) { script_->add(Action::Kind::hand_over, slot, shared); }
   void receive(Slot slot, Shared shared) { script_->add(Action::Kind::receive, slot, shared); }
 
+  bool is_gradient(Slot slot) const {  // of a parameter
+    return segment.slots[static_cast<std::size_t>(slot)].parameter.module != kNone;
+  }
   std::int64_t bytes(Slot slot) const {
     return slot == kNone ? 0 : segment.slots[static_cast<std::size_t>(slot)].bytes;
   }
