@@ -49,6 +49,13 @@ std::int64_t flash_head(const EagerWriter& w) {
   return round_up(w.z.d, w.z.d > 128 && w.rules.flash_rounds_large_heads ? 64 : 32);
 }
 
+// Of the queries' gradient: deterministic kernels sum parts of their own, as many as fill the device
+// (flash_api.cpp, nsplits).
+std::int64_t flash_accumulators(const EagerWriter& w) {
+  if (!w.plan.deterministic) return 1;
+  return ceil_div(w.job.device.multiprocessors, w.z.B * w.z.H);
+}
+
 std::vector<Operand> inputs(const AttentionForward& at) {
   return {Operand::of(at.q), Operand::of(at.k), Operand::of(at.v)};
 }
@@ -128,7 +135,7 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
   const AttentionGradients g = gradients(w, at);
   const std::int64_t rows = round_up(S, 128);
   const Slot softmax = w.scratch(4 * B * H * rows);
-  const Slot accumulated = w.scratch(4 * B * H * rows * flash_head(w));
+  const Slot accumulated = w.scratch(flash_accumulators(w) * 4 * B * H * rows * flash_head(w));
   Slot all_dk = kNone, all_dv = kNone;
   if (attention_kv_heads(w) != H) {
     all_dk = w.scratch(w.of(T * H * d));

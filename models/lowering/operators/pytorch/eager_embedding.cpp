@@ -118,7 +118,7 @@ Segment eager_embedding(const Job& job) {
   w.begin(w.segment.backward, Thread::autograd);
   w.enter(embed);
   const Slot weight = w.gradient(embed, V * D);
-  if (T > kFewTokens) {
+  if (T > kFewTokens || w.plan.deterministic) {
     sorted_gradient(w, weight);
   } else {
     w.allocate(weight);

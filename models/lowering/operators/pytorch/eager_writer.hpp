@@ -94,6 +94,7 @@ class EagerWriter {
     std::int32_t module;
     std::int64_t out, in;
     bool bias = false;
+    bool is_float8 = false;  // both factors of its products are cast to float8 first
   };
   void linear(const Linear& l, Slot x, Slot y);
   // Gradients of weight and bias (ready with the next accumulate) and the input's, which it returns.
@@ -117,6 +118,15 @@ class EagerWriter {
   std::int64_t of(std::int64_t elements) const { return elements * z.e; }
 
  private:
+  // torchao's cast: the largest number, a copy in fp32 that is scaled and clamped, the cast itself.
+  Slot narrowed(const Operand& of, std::int64_t elements);
+  CostKey product_key(const Linear& l, Operator op, std::array<std::int64_t, 5> dims) const;
+  // A product of two factors, in float8 of their casts.
+  struct Factor {
+    Operand tensor;
+    std::int64_t elements;
+  };
+  void multiply(const Linear& l, Slot out, const CostKey& key, const Factor& a, const Factor& b);
   Slot add(const SlotSpec& spec);
   void launch_memory_bound(std::string_view op, Reads reads, Slot write);
 
