@@ -71,6 +71,7 @@ std::vector<Machine> instances(const std::vector<Machine>& parts) {
 }  // namespace
 
 double Machine::peak_flops(DType type) const {
+  if (type == DType::fp8 && fp8_flops > 0) return fp8_flops;
   return type == DType::bf16 && bf16_flops > 0 ? bf16_flops : fp32_flops;
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "models/lowering/operators/foreshard.hpp"
-#include "models/lowering/operators/pytorch/pytorch_eager.hpp"
+#include "models/lowering/operators/pytorch/pytorch_operators.hpp"
 #include "models/lowering/runtimes/ddp.hpp"
 #include "models/lowering/runtimes/fsdp1_sharded.hpp"
 #include "models/lowering/runtimes/fsdp1_whole.hpp"
@@ -97,8 +97,7 @@ RankProgram lower_pytorch(const Job& job, RankProgram program) {
   reserve_first_step(program, job, MicroSteps::each);
   lowering::Emitter emit(program, job.tree);
   const auto runtime = runtime_of(job, program, emit);
-  lowering::PyTorchLoop loop(job, program.place, emit, *runtime,
-                             lowering::pytorch_eager_operators(job));
+  lowering::PyTorchLoop loop(job, program.place, emit, *runtime, lowering::pytorch_operators(job));
   loop.setup(program.programs[0]);
   loop.step(program.programs[1], 1);
   do {

@@ -4,6 +4,7 @@
 
 #include "models/plan/plan_effects.hpp"
 #include "models/plan/plan_words.hpp"
+#include "models/sharding/compiled_blocks.hpp"
 #include "models/sharding/program_size.hpp"
 #include "models/sharding/pytorch_device.hpp"
 #include "models/sharding/pytorch_support.hpp"
@@ -186,11 +187,6 @@ DeviceTraits device_of(const Plan& plan, const Machine* machine, const DeviceTra
 // Completes a job that has all but its warnings, and perhaps its units.
 Result<Job> checked(Job job, const std::string& plan_file) {
   const Plan& plan = job.plan;
-  if (plan.operators == OperatorSetName::pytorch_compile) {
-    return fail(plan_file, "operators",
-                "compiled PyTorch is not supported here yet; expected \"foreshard\" or "
-                "\"pytorch-eager\"");
-  }
   if (auto ok = check_model(job.model, plan, plan_file); !ok) {
     return tl::unexpected(ok.error());
   }
@@ -227,6 +223,7 @@ Result<Job> checked(Job job, const std::string& plan_file) {
     if (!units) return tl::unexpected(units.error());
     job.units = std::move(*units);
   }
+  if (auto ok = check_compiled_blocks(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_sharded_units(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_program_size(job, plan_file); !ok) return tl::unexpected(ok.error());
   warn_of_globs_without_unit(job, plan.sharding.keep_after_forward, "sharding.keep_after_forward");

@@ -14,19 +14,14 @@ Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
                 "is " + value + ", which operators " + operators +
                     " do not describe yet; expected " + expected);
   };
-  const auto quoted = [](std::string_view text) { return '"' + std::string(text) + '"'; };
   const PyTorchPlan& pytorch = plan.pytorch;
-  if (auto ok = refuse(pytorch.loss != LossKind::whole, "pytorch.loss", quoted(word(pytorch.loss)),
-                       "\"whole\"");
+  const bool is_transformers = pytorch.implementation == Implementation::transformers;
+  if (auto ok = refuse(pytorch.loss == LossKind::chunked && is_transformers, "pytorch.loss",
+                       "\"chunked\" with pytorch.implementation \"transformers\"",
+                       "\"whole\" or \"compiled\", or implementation \"torchtitan\"");
       !ok) {
     return ok;
   }
-  if (auto ok = refuse(pytorch.float8 != Float8Scaling::none, "pytorch.float8",
-                       quoted(word(pytorch.float8)), "\"none\"");
-      !ok) {
-    return ok;
-  }
-  if (auto ok = refuse(pytorch.keep_logits, "pytorch.keep_logits", "true", "false"); !ok) return ok;
   if (auto ok = refuse(plan.offload.activations, "offload.activations", "true", "false"); !ok) {
     return ok;
   }
@@ -43,11 +38,22 @@ std::vector<std::string> pytorch_approximations(const Plan& plan) {
                     " is not described; the answer is that of " + to_string(described) +
                     ", the nearest version that is");
   }
+  if (plan.pytorch.float8 != Float8Scaling::none &&
+      plan.operators == OperatorSetName::pytorch_eager) {
+    found.push_back(
+        "pytorch.float8: what eager float8 keeps for backward is not described; memory is that of "
+        "the compute type and of the casts while they run");
+  }
+  if (plan.operators == OperatorSetName::pytorch_compile &&
+      plan.pytorch.compile == CompileScope::model) {
+    found.push_back(
+        "pytorch.compile = \"model\": embedding, final norm and head are answered as they run "
+        "uncompiled");
+  }
   if (plan.pytorch.deterministic) {
     found.push_back(
-        "pytorch.deterministic = true: memory is that of the default kernels; deterministic ones "
-        "are "
-        "not described yet");
+        "pytorch.deterministic = true: kernels that fill new tensors are not counted "
+        "(torch.utils.deterministic.fill_uninitialized_memory)");
   }
   if (plan.pytorch.read_loss_every != 1) {
     found.push_back("pytorch.read_loss_every = " + std::to_string(plan.pytorch.read_loss_every) +

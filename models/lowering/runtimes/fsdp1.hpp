@@ -126,6 +126,7 @@ class Fsdp1 : public ShardingRuntime {
   void focus(UnitId unit);
   void allocate_module(ModuleId module, std::vector<BufferId>& wholes,
                        const ModuleBuffers& buffers_of);
+  BufferId allocate_whole(ParameterId parameter);
   void flatten_below(ModuleId module, std::vector<BufferId>& wholes);
   void flatten(UnitId unit, std::vector<BufferId>& wholes);
 

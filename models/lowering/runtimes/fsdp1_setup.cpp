@@ -6,11 +6,25 @@
 namespace foreshard::lowering {
 
 // A model made on the meta device, then to_empty(): whole parameters, module by module. Then units,
-// the inner ones first, are flattened and sharded.
+// the inner ones first, are flattened and sharded. A model that is larger than the device cannot have
+// been made so: it is made on the host, and FSDP moves each unit's parameters as it shards them.
 void Fsdp1::allocate_shards(const ModuleBuffers& buffers_of) {
   std::vector<BufferId> wholes(places_.size(), kNone);
-  allocate_module(0, wholes, buffers_of);
+  std::int64_t bytes = 0;
+  for (const Parameter& p : job_.tree.parameters) {
+    bytes += p.numel() * item_size(plan_.precision.storage);
+  }
+  const bool comes_by_unit = job_.machine && bytes > job_.machine->memory.count;
+  if (!comes_by_unit) allocate_module(0, wholes, buffers_of);
   flatten_below(0, wholes);
+  if (!comes_by_unit) return;
+  for (std::size_t m = 0; m < job_.tree.modules.size(); ++m) buffers_of(static_cast<ModuleId>(m));
+}
+
+BufferId Fsdp1::allocate_whole(ParameterId parameter) {
+  const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
+  return emit_.allocate({numel * item_size(plan_.precision.storage), Category::parameters,
+                         Role::unsharded, emit_.parameter_name(parameter)});
 }
 
 void Fsdp1::allocate_module(ModuleId id, std::vector<BufferId>& wholes,
@@ -21,9 +35,7 @@ void Fsdp1::allocate_module(ModuleId id, std::vector<BufferId>& wholes,
     BufferId& whole = wholes[static_cast<std::size_t>(parameter)];
     if (whole != kNone) continue;  // tied
     emit_.focus(places_[static_cast<std::size_t>(parameter)].unit, id);
-    const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
-    whole = emit_.allocate({numel * item_size(plan_.precision.storage), Category::parameters,
-                            Role::unsharded, emit_.parameter_name(parameter)});
+    whole = allocate_whole(parameter);
   }
   buffers_of(id);
 }
@@ -47,7 +59,9 @@ void Fsdp1::flatten(UnitId unit, std::vector<BufferId>& wholes) {
   const bool is_cut = place_[Group::shard].size > 1, on_host = plan_.offload.parameters;
   std::vector<BufferId> originals;
   for (const ParameterId p : job_.units[static_cast<std::size_t>(unit)].parameters) {
-    originals.push_back(wholes[static_cast<std::size_t>(p)]);
+    BufferId& whole = wholes[static_cast<std::size_t>(p)];
+    if (whole == kNone) whole = allocate_whole(p);
+    originals.push_back(whole);
   }
   const auto shard_of = [&](bool is_on_host) {
     return Emitter::BufferSpec{shard * element, Category::parameters, Role::shard,          kNone,

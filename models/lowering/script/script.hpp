@@ -128,6 +128,7 @@ struct Segment {
   // Slots that segments hand to each other: what forward is given and gives, and the gradient that
   // backward is given, gives, or both in one buffer.
   Slot input = kNone, output = kNone, gradient = kNone;
+  Slot new_gradient = kNone;  // that backward gives, where it is not the one that it was given
 };
 
 // What a Llama consists of. Another operator set is another function that makes these segments.

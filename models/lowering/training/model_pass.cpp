@@ -111,7 +111,7 @@ void ModelPass::backward() {
   const Segment& loss = operators_.loss;
   head_[operators_.head.output] = loss_.take(loss.gradient == kNone ? loss.input : loss.gradient);
   runner_.run(head_, operators_.head.backward, walk_);
-  const BufferId gradient = head_[operators_.head.gradient];
+  BufferId gradient = head_[operators_.head.gradient];
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const Segment& segment = operators_.block(i);
     Frame& block = blocks_[i];
@@ -122,6 +122,7 @@ void ModelPass::backward() {
     } else {
       runner_.run(block, segment.backward, walk_);
     }
+    if (segment.new_gradient != kNone) gradient = block.take(segment.new_gradient);
   }
   Frame embedding = frame(operators_.embedding, embedding_place_);
   const Slot given = operators_.embedding.gradient;

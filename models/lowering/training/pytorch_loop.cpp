@@ -78,8 +78,9 @@ void PyTorchLoop::micro_step(int number) {
   load_batch();
   pass_.forward();
   pass_.backward();
-  for (const Shared scalar : {Shared::root_gradient, Shared::loss}) {
-    emit_.free(std::exchange(pass_[scalar], kNone));
+  for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::loss}) {
+    const BufferId buffer = std::exchange(pass_[held], kNone);
+    if (buffer != kNone) emit_.free(buffer);
   }
 }
 

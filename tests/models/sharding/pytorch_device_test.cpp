@@ -64,15 +64,11 @@ TEST(PyTorchSupport, WhatIsNotDescribedIsRefused) {
   Plan plan = eager();
   EXPECT_EQ(refusal(plan), "");
   plan.pytorch.loss = LossKind::chunked;
-  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.loss: is \"chunked\"" + undescribed + "\"whole\"");
-  plan.pytorch.loss = LossKind::compiled;
-  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.loss: is \"compiled\"" + undescribed + "\"whole\"");
-  plan = eager();
-  plan.pytorch.float8 = Float8Scaling::rowwise;
-  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.float8: is \"rowwise\"" + undescribed + "\"none\"");
-  plan = eager();
-  plan.pytorch.keep_logits = true;
-  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.keep_logits: is true" + undescribed + "false");
+  EXPECT_EQ(refusal(plan), "");
+  plan.pytorch.implementation = Implementation::transformers;
+  EXPECT_EQ(refusal(plan),
+            "plan.toml: pytorch.loss: is \"chunked\" with pytorch.implementation \"transformers\"" +
+                undescribed + "\"whole\" or \"compiled\", or implementation \"torchtitan\"");
   plan = eager();
   plan.offload.activations = true;
   EXPECT_EQ(refusal(plan), "plan.toml: offload.activations: is true" + undescribed + "false");
@@ -82,6 +78,28 @@ TEST(PyTorchSupport, WhatIsNotDescribedIsRefused) {
                                undescribed + "offload.parameters = true, or false");
   plan.offload.parameters = true;
   EXPECT_EQ(refusal(plan), "");
+}
+
+TEST(PyTorchSupport, BlocksThatAreCompiledOtherwiseAreRefused) {
+  const std::string undescribed =
+      ", which operators \"pytorch-compile\" do not describe yet; expected ";
+  const std::string otherwise = ", or operators \"pytorch-eager\"";
+  Plan compiled = eager();
+  compiled.operators = OperatorSetName::pytorch_compile;
+  EXPECT_EQ(refusal(compiled), "");
+  Plan plan = compiled;
+  plan.pytorch.implementation = Implementation::transformers;
+  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.implementation: is \"transformers\"" + undescribed +
+                               "\"torchtitan\"" + otherwise);
+  plan = compiled;
+  plan.pytorch.attention = AttentionBackend::math;
+  EXPECT_EQ(refusal(plan), "plan.toml: pytorch.attention: takes the math path" + undescribed +
+                               "\"flash\", \"efficient\" or \"cudnn\"" + otherwise);
+  plan = compiled;
+  plan.wrap.policy = WrapPolicy::modules;
+  plan.wrap.modules = {WrapGroup{{"model.layers.*.mlp"}, false}};
+  EXPECT_EQ(refusal(plan), "plan.toml: wrap: makes units inside blocks" + undescribed +
+                               "blocks, or several of them, as units" + otherwise);
 }
 
 TEST(PyTorchSupport, WhatIsAnsweredAsSomethingElseIsWarnedOf) {

@@ -49,6 +49,13 @@ std::int64_t flash_head(const EagerWriter& w) {
   return round_up(w.z.d, w.z.d > 128 && w.rules.flash_rounds_large_heads ? 64 : 32);
 }
 
+// Of the queries' gradient: deterministic kernels sum parts of their own, as many as fill the device
+// (flash_api.cpp, nsplits).
+std::int64_t flash_accumulators(const EagerWriter& w) {
+  if (!w.plan.deterministic) return 1;
+  return ceil_div(w.job.device.multiprocessors, w.z.B * w.z.H);
+}
+
 std::vector<Operand> inputs(const AttentionForward& at) {
   return {Operand::of(at.q), Operand::of(at.k), Operand::of(at.v)};
 }
@@ -105,7 +112,11 @@ void cudnn_forward(EagerWriter& w, const EagerAttention& a, const AttentionForwa
 }
 
 // Gradients of queries, keys and values, allocated.
-AttentionGradients gradients(EagerWriter& w) {
+AttentionGradients gradients(EagerWriter& w, const AttentionBackward& at) {
+  if (at.results.dq != kNone) {
+    for (const Slot slot : {at.results.dq, at.results.dk, at.results.dv}) w.allocate(slot);
+    return at.results;
+  }
   const std::int64_t rows = w.z.T * w.z.d, kv = attention_kv_heads(w);
   return {w.scratch(w.of(rows * w.z.H)), w.scratch(w.of(rows * kv)), w.scratch(w.of(rows * kv))};
 }
@@ -121,10 +132,10 @@ void launch_backward(EagerWriter& w, const EagerAttention& a, const AttentionBac
 AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
                                   const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const AttentionGradients g = gradients(w);
+  const AttentionGradients g = gradients(w, at);
   const std::int64_t rows = round_up(S, 128);
   const Slot softmax = w.scratch(4 * B * H * rows);
-  const Slot accumulated = w.scratch(4 * B * H * rows * flash_head(w));
+  const Slot accumulated = w.scratch(flash_accumulators(w) * 4 * B * H * rows * flash_head(w));
   Slot all_dk = kNone, all_dv = kNone;
   if (attention_kv_heads(w) != H) {
     all_dk = w.scratch(w.of(T * H * d));
@@ -132,6 +143,7 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
   }
   launch_backward(w, a, at, g, "aten::_scaled_dot_product_flash_attention_backward", accumulated);
   w.free({all_dv, all_dk, accumulated, softmax});
+  if (at.results.dq != kNone) return g;
   if (at.recomputed) {
     w.free({a.seed, a.random_state, a.out, a.lse, at.v, at.q, at.k, at.dy});
   } else {
@@ -154,7 +166,7 @@ std::int64_t efficient_workspace(const EagerWriter& w) {
 AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
                                       const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const AttentionGradients g = gradients(w);
+  const AttentionGradients g = gradients(w, at);
   const std::int64_t all = w.of(T * H * d), row = 4 * B * H * S;
   Slot all_dk = kNone, all_dv = kNone, delta = kNone;
   if (attention_kv_heads(w) != H) {
@@ -177,6 +189,7 @@ AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
   const Slot workspace = w.scratch(B * H * efficient_workspace(w));
   launch_backward(w, a, at, g, "aten::_scaled_dot_product_efficient_attention_backward", workspace);
   w.free({delta, workspace, all_dv, all_dk});
+  if (at.results.dq != kNone) return g;
   if (at.recomputed) {
     w.free({a.random_state, a.seed, a.out, a.lse, at.v, at.q, at.k, at.dy});
   } else {
@@ -188,11 +201,12 @@ AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
 AttentionGradients cudnn_backward(EagerWriter& w, const EagerAttention& a,
                                   const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const AttentionGradients g = gradients(w);
+  const AttentionGradients g = gradients(w, at);
   const std::int64_t grouped = attention_kv_heads(w) != H ? 2 : 1;
   const Slot workspace = w.scratch(4 * T * H * d * grouped + 4 * T * H + kCudnnForwardWorkspace);
   launch_backward(w, a, at, g, "aten::_scaled_dot_product_cudnn_attention_backward", workspace);
   w.free({workspace});
+  if (at.results.dq != kNone) return g;
   if (at.recomputed) {
     w.free({a.seed, a.random_state, a.out, a.lse, at.v, at.q, at.k, at.dy});
   } else {

@@ -34,13 +34,14 @@ struct AttentionForward {
 };
 void attention_forward(EagerWriter& w, const EagerAttention& attention, const AttentionForward& at);
 
+struct AttentionGradients {
+  Slot dq = kNone, dk = kNone, dv = kNone;
+};
 struct AttentionBackward {
   Slot dy = kNone;                       // freed; so are the tensors that forward kept
   Slot q = kNone, k = kNone, v = kNone;  // of the math path: freed in forward
   bool recomputed = false;               // saved tensors die before the incoming gradient
-};
-struct AttentionGradients {
-  Slot dq = kNone, dk = kNone, dv = kNone;
+  AttentionGradients results{};          // declared by the caller, who then frees all of the above
 };
 AttentionGradients attention_backward(EagerWriter& w, const EagerAttention& attention,
                                       const AttentionBackward& at);

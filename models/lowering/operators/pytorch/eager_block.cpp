@@ -74,7 +74,8 @@ Segment EagerBlock::segment() {
 EagerBlock::Projection EagerBlock::projection(std::string_view path, std::int64_t out,
                                               std::int64_t in, bool bias) {
   const CheckpointPlan& plan = w_.job.plan.checkpointing;
-  Projection l{{w_.module(path), out, in, bias}, false};
+  const bool is_float8 = w_.plan.float8 != Float8Scaling::none;
+  Projection l{{w_.module(path), out, in, bias, is_float8}, false};
   if (bias) return l;
   const bool is_odd = ++products_ % 2 == 1;
   l.is_kept = is_selective() && (plan.save_matmul || (plan.save_every_second_matmul && is_odd));

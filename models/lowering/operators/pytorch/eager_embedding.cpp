@@ -105,6 +105,7 @@ Segment eager_embedding(const Job& job) {
   w.begin(w.segment.forward);
   w.enter(embed);
   w.allocate(x);
+  if (w.plan.deterministic) w.free({w.scratch(e)});  // the number that fills it
   w.launch(w.key(Operator::embedding, {T, V, D}), {},
            {Operand::of(ParameterRef{embed, 0}), Operand::of(Shared::tokens)}, {Operand::of(x)});
   w.leave(embed);

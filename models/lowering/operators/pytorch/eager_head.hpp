@@ -8,6 +8,5 @@
 namespace foreshard::lowering {
 
 Segment eager_head(const Job& job);
-Segment eager_loss(const Job& job);
 
 }  // namespace foreshard::lowering

@@ -102,6 +102,11 @@ void EagerWriter::free(Reads slots) {
 void EagerWriter::product(Slot out, const CostKey& key, std::vector<Operand> reads,
                           bool adds_bias) {
   allocate(out);
+  product_into(out, key, std::move(reads), adds_bias);
+}
+
+void EagerWriter::product_into(Slot out, const CostKey& key, std::vector<Operand> reads,
+                               bool adds_bias) {
   if (rules.workspace_per_product) {
     const Slot own = scratch(adds_bias ? kBiasWorkspaceBytes : job.device.matmul_workspace.count);
     launch(key, {}, std::move(reads), {Operand::of(out), Operand::of(own)});
@@ -124,7 +129,46 @@ void EagerWriter::sum_rows(Slot out, Slot of, std::int64_t rows, std::int64_t wi
   free({semaphores, partial});
 }
 
+Slot EagerWriter::narrowed(const Operand& of, std::int64_t elements) {
+  const DType fp32 = DType::fp32;
+  const auto step = [&](std::string_view op, std::int64_t bytes, std::int64_t read, Operand from) {
+    const Slot out = scratch(bytes);
+    launch({Operator::memory_bound, fp32, fp32, fp32, {read, bytes}}, op, {from},
+           {Operand::of(out)});
+    return out;
+  };
+  const Slot magnitudes = step("aten::abs", this->of(elements), this->of(elements), of);
+  const Slot largest = step("aten::max", 4, this->of(elements), Operand::of(magnitudes));
+  free({magnitudes});
+  const Slot wide = step("aten::_to_copy", 4 * elements, this->of(elements), of);
+  const Slot scaled = step("aten::mul", 4 * elements, 4 * elements, Operand::of(wide));
+  free({wide});
+  const Slot clamped = step("aten::clamp", 4 * elements, 4 * elements, Operand::of(scaled));
+  free({scaled});
+  const Slot narrow = step("aten::_to_copy", elements, 4 * elements, Operand::of(clamped));
+  free({clamped, largest});
+  return narrow;
+}
+
+CostKey EagerWriter::product_key(const Linear& l, Operator op,
+                                 std::array<std::int64_t, 5> dims) const {
+  return l.is_float8 ? CostKey{op, DType::fp8, type, type, dims} : key(op, dims);
+}
+
+void EagerWriter::multiply(const Linear& l, Slot out, const CostKey& key, const Factor& a,
+                           const Factor& b) {
+  if (!l.is_float8) return product(out, key, {a.tensor, b.tensor});
+  const Slot first = narrowed(a.tensor, a.elements), second = narrowed(b.tensor, b.elements);
+  product(out, key, {Operand::of(first), Operand::of(second)}, true);  // cublasLt's
+  free({first, second});
+}
+
 void EagerWriter::linear(const Linear& l, Slot x, Slot y) {
+  if (l.is_float8) {
+    return multiply(l, y, product_key(l, Operator::matmul, {z.T, l.out, l.in, l.bias ? 1 : 0}),
+                    {Operand::of(x), z.T * l.in},
+                    {Operand::of(ParameterRef{l.module, 0}), l.out * l.in});
+  }
   std::vector<Operand> reads = {Operand::of(x), Operand::of(ParameterRef{l.module, 0})};
   if (l.bias) reads.push_back(Operand::of(ParameterRef{l.module, 1}));
   product(y, key(Operator::matmul, {z.T, l.out, l.in, l.bias ? 1 : 0}), std::move(reads), l.bias);
@@ -136,12 +180,13 @@ Slot EagerWriter::linear_backward(const Linear& l, Slot dy, Slot x, Slot saved) 
   const Slot dx = add({of(z.T * l.in), Category::temporaries, Role::activation_gradient, {}});
   const Slot dw = gradient(l.module, l.out * l.in);
   const auto of_input = [&] {
-    product(dx, key(Operator::matmul_input_gradient, {z.T, l.in, l.out, 0}),
-            {Operand::of(dy), Operand::of(ParameterRef{l.module, 0})});
+    multiply(l, dx, product_key(l, Operator::matmul_input_gradient, {z.T, l.in, l.out, 0}),
+             {Operand::of(dy), z.T * l.out},
+             {Operand::of(ParameterRef{l.module, 0}), l.out * l.in});
   };
   if (l.bias) of_input();
-  product(dw, key(Operator::matmul_weight_gradient, {l.out, l.in, z.T}),
-          {Operand::of(dy), Operand::of(x)});
+  multiply(l, dw, product_key(l, Operator::matmul_weight_gradient, {l.out, l.in, z.T}),
+           {Operand::of(dy), z.T * l.out}, {Operand::of(x), z.T * l.in});
   if (!l.bias) {
     ready(dw);
     of_input();

@@ -84,6 +84,9 @@ class EagerWriter {
 
   // A matrix product: its output, then the workspace (cublasGemmEx; cublasLtMatmul adds a bias).
   void product(Slot out, const CostKey& key, std::vector<Operand> reads, bool adds_bias = false);
+  // The same into a tensor that is there.
+  void product_into(Slot out, const CostKey& key, std::vector<Operand> reads,
+                    bool adds_bias = false);
   // The sum over the rows of a tensor of this shape, with the scratch of at::sum.
   void sum_rows(Slot out, Slot of, std::int64_t rows, std::int64_t width);
   // nn.Linear: y[T, out] = x[T, in] w + b.
@@ -91,6 +94,7 @@ class EagerWriter {
     std::int32_t module;
     std::int64_t out, in;
     bool bias = false;
+    bool is_float8 = false;  // both factors of its products are cast to float8 first
   };
   void linear(const Linear& l, Slot x, Slot y);
   // Gradients of weight and bias (ready with the next accumulate) and the input's, which it returns.
@@ -104,6 +108,9 @@ class EagerWriter {
   void hand_over(Slot slot, Shared shared) { script_->add(Action::Kind::hand_over, slot, shared); }
   void receive(Slot slot, Shared shared) { script_->add(Action::Kind::receive, slot, shared); }
 
+  bool is_gradient(Slot slot) const {  // of a parameter
+    return segment.slots[static_cast<std::size_t>(slot)].parameter.module != kNone;
+  }
   std::int64_t bytes(Slot slot) const {
     return slot == kNone ? 0 : segment.slots[static_cast<std::size_t>(slot)].bytes;
   }
@@ -111,6 +118,15 @@ class EagerWriter {
   std::int64_t of(std::int64_t elements) const { return elements * z.e; }
 
  private:
+  // torchao's cast: the largest number, a copy in fp32 that is scaled and clamped, the cast itself.
+  Slot narrowed(const Operand& of, std::int64_t elements);
+  CostKey product_key(const Linear& l, Operator op, std::array<std::int64_t, 5> dims) const;
+  // A product of two factors, in float8 of their casts.
+  struct Factor {
+    Operand tensor;
+    std::int64_t elements;
+  };
+  void multiply(const Linear& l, Slot out, const CostKey& key, const Factor& a, const Factor& b);
   Slot add(const SlotSpec& spec);
   void launch_memory_bound(std::string_view op, Reads reads, Slot write);
 

@@ -1,11 +1,14 @@
-#include "models/lowering/operators/pytorch/pytorch_eager.hpp"
+#include "models/lowering/operators/pytorch/pytorch_operators.hpp"
 
 #include <algorithm>
 
 #include "models/base/assertion.hpp"
+#include "models/lowering/operators/pytorch/compiled_block.hpp"
 #include "models/lowering/operators/pytorch/eager_block.hpp"
+#include "models/lowering/operators/pytorch/eager_chunked_loss.hpp"
 #include "models/lowering/operators/pytorch/eager_embedding.hpp"
 #include "models/lowering/operators/pytorch/eager_head.hpp"
+#include "models/lowering/operators/pytorch/eager_loss.hpp"
 
 namespace foreshard::lowering {
 namespace {
@@ -34,19 +37,22 @@ std::vector<BlockSite> block_sites(const Job& job) {
 
 }  // namespace
 
-OperatorSet pytorch_eager_operators(const Job& job) {
+OperatorSet pytorch_operators(const Job& job) {
   OperatorSet set;
   set.embedding = eager_embedding(job);
-  set.head = eager_head(job);
-  set.loss = eager_loss(job);
-  set.loss_in_model = job.plan.pytorch.implementation == Implementation::transformers;
+  const bool is_chunked = job.plan.pytorch.loss == LossKind::chunked;
+  set.head = is_chunked ? eager_chunked_head(job) : eager_head(job);
+  set.loss = is_chunked ? eager_chunked_loss(job) : eager_loss(job);
+  set.loss_in_model =
+      is_chunked || job.plan.pytorch.implementation == Implementation::transformers;
   std::vector<BlockSite> kinds;
   for (const BlockSite& site : block_sites(job)) {
     const auto found = std::find(kinds.begin(), kinds.end(), site);
     set.block_kind.push_back(narrow<std::int32_t>(found - kinds.begin()));
     if (found != kinds.end()) continue;
     kinds.push_back(site);
-    set.blocks.push_back(eager_block(job, site));
+    const bool is_compiled = job.plan.operators == OperatorSetName::pytorch_compile;
+    set.blocks.push_back(is_compiled ? compiled_block(job, site) : eager_block(job, site));
   }
   return set;
 }

@@ -1,0 +1,49 @@
+#include "models/sharding/compiled_blocks.hpp"
+
+#include <algorithm>
+
+namespace foreshard {
+namespace {
+
+constexpr const char* kOtherwise = ", or operators \"pytorch-eager\"";
+
+bool is_inside_block(const Job& job, const Unit& unit) {
+  return std::any_of(unit.modules.begin(), unit.modules.end(), [&](ModuleId id) {
+    const Module& module = job.tree.modules[static_cast<std::size_t>(id)];
+    return module.layer >= 0 && module.kind != ModuleKind::decoder_layer;
+  });
+}
+
+}  // namespace
+
+Result<void> check_compiled_blocks(const Job& job, const std::string& plan_file) {
+  const Plan& plan = job.plan;
+  if (plan.operators != OperatorSetName::pytorch_compile) return {};
+  const auto refuse = [&](const char* field, const char* problem,
+                          const std::string& expected) -> Result<void> {
+    return fail(plan_file, field,
+                std::string(problem) +
+                    ", which operators \"pytorch-compile\" do not describe yet; expected " +
+                    expected + kOtherwise);
+  };
+  if (plan.pytorch.implementation == Implementation::transformers) {
+    return refuse("pytorch.implementation", "is \"transformers\"", "\"torchtitan\"");
+  }
+  if (job.model.has_query_key_norms()) {
+    return refuse("operators", "runs a model that normalizes queries and keys", "another model");
+  }
+  const bool is_wide = item_size(plan.precision.param) == 4;
+  const bool is_grouped = job.model.heads != job.model.kv_heads && !plan.pytorch.repeat_kv;
+  if (plan.pytorch.attention == AttentionBackend::math || (is_wide && is_grouped)) {
+    return refuse("pytorch.attention", "takes the math path",
+                  is_wide ? "precision.param \"bf16\" or pytorch.repeat_kv = true"
+                          : "\"flash\", \"efficient\" or \"cudnn\"");
+  }
+  if (std::any_of(job.units.begin(), job.units.end(),
+                  [&](const Unit& unit) { return is_inside_block(job, unit); })) {
+    return refuse("wrap", "makes units inside blocks", "blocks, or several of them, as units");
+  }
+  return {};
+}
+
+}  // namespace foreshard
