@@ -45,6 +45,9 @@ class NetworkBuilder {
         arrived_(run.meetings.size()) {
     result_.work_end.assign(run.works.size(), kNoMoment);
     result_.steps.resize(run.steps.size());
+    for (const HostCall& call : run.calls) {
+      if (call.kind != HostCall::Kind::other) threads_[call.thread].is_at_work = true;
+    }
   }
 
   CausalNetwork build() {
@@ -75,6 +78,7 @@ class NetworkBuilder {
   struct Thread {
     Recorded at;                      // the last beginning or end of one of its calls
     std::vector<std::uint32_t> open;  // calls that have not returned, outermost first
+    bool is_at_work = false;          // it launches work or waits for some; otherwise it watches
   };
 
   std::vector<Item> items() const {
@@ -244,11 +248,7 @@ class NetworkBuilder {
     if (!thread.open.empty()) {
       after(thread.at.moment, activity_of(run_.calls[thread.open.back()]), now_ - thread.at.ns);
     } else {
-      const std::int64_t since = std::max(thread.at.ns, rank.returned.ns);
-      if (thread.at.exists()) after(thread.at.moment, kHost, now_ - since);
-      if (rank.returned.exists() && rank.returned.moment != thread.at.moment) {
-        after(rank.returned.moment, kHost, now_ - since);
-      }
+      after_last_call(thread, rank.returned);
     }
     if (arrows_.empty()) after(ActivityNetwork::kOrigin, kBefore, now_ - run_.start_ns);
     call_start_[index] = add_moment();
@@ -257,6 +257,16 @@ class NetworkBuilder {
     thread.open.push_back(index);
     if (call.work != kNotRecorded) rank.launched = call.work;
     if (call.end_ns == call.start_ns) end_call(index);
+  }
+
+  // A thread goes on after its own last call, or after another thread's that returned later; one that only
+  // watches, after whatever returned last. In both cases its own calls keep their order.
+  void after_last_call(const Thread& thread, const Recorded& returned) {
+    const bool goes_on = thread.is_at_work && thread.at.ns >= returned.ns;
+    const Recorded& last = goes_on || !returned.exists() ? thread.at : returned;
+    if (last.exists()) after(last.moment, kHost, now_ - last.ns);
+    if (!thread.at.exists() || last.moment == thread.at.moment) return;
+    after(thread.at.moment, kHost, thread.is_at_work ? now_ - last.ns : 0);
   }
 
   void end_call(std::uint32_t index) {
@@ -271,7 +281,7 @@ class NetworkBuilder {
     }
     thread.at = {add_moment(), now_};
     std::erase(thread.open, index);
-    if (thread.open.empty()) rank.returned = thread.at;
+    if (thread.open.empty() && thread.is_at_work) rank.returned = thread.at;
   }
 
   // What a call that waits has waited for, since the thread last did anything else.

@@ -1,9 +1,10 @@
 // Why everything in a recording began when it did, as an activity network: what a recording leaves open
 // is concluded from its times.
 //
-// A host's call begins the recorded time after the one before it on its thread, and after the call of
-// any thread of the rank that returned last: threads of a program, such as autograd's, hand over to one
-// another. A call that waited returns when the work which was over last before it returned is over, and
+// A host's call begins the recorded time after the one before it on its thread, or after the call of
+// another thread of the rank that returned later still: threads of a program, such as autograd's, hand
+// over to one another. A thread that only watches, and never launches work or waits for some, hands over
+// to none. A call that waited returns when the work which was over last before it returned is over, and
 // a call that waited for the whole device when all work is.
 //
 // Work of a device follows the work before it in its stream, begins no sooner than its launch allows, and
