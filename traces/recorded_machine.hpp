@@ -1,5 +1,5 @@
-// The machine of the hardware catalogue that a trace is of, whose data sheet says what its devices can do
-// at best.
+// The machine of the hardware catalogue that a trace is of, whose data sheet says what its devices
+// can do at best.
 #pragma once
 
 #include <cstdint>

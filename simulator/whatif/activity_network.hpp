@@ -1,12 +1,12 @@
-// A recording as a network of moments and of what lies between them, "activity on arrow" as in project
-// planning: an arrow says that its moment comes no sooner than an activity's time after another one.
-// The times of a recording under other conditions are then longest paths, which give its critical path
-// and slack as well.
+// A recording as a network of moments and of what lies between them, "activity on arrow" as in
+// project planning: an arrow says that its moment comes no sooner than an activity's time after
+// another one. The times of a recording under other conditions are then longest paths, which give
+// its critical path and slack as well.
 //
-// Whoever builds the network adds moments in an order in which each is only led to by earlier ones. So
-// there is no cycle, by construction, and every question is one pass over flat arrays. The time of a
-// moment is a maximum of sums of times that are not negative: when an activity takes longer, nothing
-// happens sooner.
+// Whoever builds the network adds moments in an order in which each is only led to by earlier ones.
+// So there is no cycle, by construction, and every question is one pass over flat arrays. The time
+// of a moment is a maximum of sums of times that are not negative: when an activity takes longer,
+// nothing happens sooner.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ struct Arrow {
   std::int64_t ns = 0;  // not negative
 };
 
-// What an activity takes when all of its kind take `factor` times as long, to the nearest nanosecond.
+// What an activity takes when all of its kind take `factor` times as long, to the nearest
+// nanosecond.
 std::int64_t scaled(std::int64_t ns, double factor);
 
 class ActivityNetwork {
@@ -46,8 +47,8 @@ class ActivityNetwork {
   std::vector<std::int64_t> slack(std::span<const double> factors,
                                   std::span<const std::int64_t> times, std::int64_t end) const;
 
-  // The arrows of a longest path from the origin to `last`, in the order of time, with the time each
-  // takes under `factors`: together that of `last`.
+  // The arrows of a longest path from the origin to `last`, in the order of time, with the time
+  // each takes under `factors`: together that of `last`.
   std::vector<Arrow> critical_path(std::span<const double> factors,
                                    std::span<const std::int64_t> times, Moment last) const;
 

@@ -114,8 +114,8 @@ class NetworkBuilder {
     return work != kNotRecorded && work_start_[static_cast<std::size_t>(work)] != kNoMoment;
   }
 
-  // No sooner than now, as far after the work as it was recorded, of which `activity` is what passed since
-  // its end. Where it was not over, what it had done by now.
+  // No sooner than now, as far after the work as it was recorded, of which `activity` is what
+  // passed since its end. Where it was not over, what it had done by now.
   void after_work(std::int32_t index, ActivityId activity) {
     const auto i = static_cast<std::size_t>(index);
     const RecordedWork& work = run_.works[i];
@@ -152,8 +152,8 @@ class NetworkBuilder {
     end_work(index);
   }
 
-  // All that lets work begin but the work before it in its stream, which it may follow as closely as it
-  // was recorded: then true.
+  // All that lets work begin but the work before it in its stream, which it may follow as closely
+  // as it was recorded: then true.
   bool add_causes(const RecordedWork& work, const DeviceTimes& device, const RankState& rank,
                   std::int32_t before, std::int64_t gap) {
     const bool is_far = gap > kFarNs;
@@ -259,8 +259,8 @@ class NetworkBuilder {
     if (call.end_ns == call.start_ns) end_call(index);
   }
 
-  // A thread goes on after its own last call, or after another thread's that returned later; one that only
-  // watches, after whatever returned last. In both cases its own calls keep their order.
+  // A thread goes on after its own last call, or after another thread's that returned later; one
+  // that only watches, after whatever returned last. In both cases its own calls keep their order.
   void after_last_call(const Thread& thread, const Recorded& returned) {
     const bool goes_on = thread.is_at_work && thread.at.ns >= returned.ns;
     const Recorded& last = goes_on || !returned.exists() ? thread.at : returned;

@@ -1,20 +1,23 @@
-// Why everything in a recording began when it did, as an activity network: what a recording leaves open
-// is concluded from its times.
+// Why everything in a recording began when it did, as an activity network: what a recording leaves
+// open is concluded from its times.
 //
-// A host's call begins the recorded time after the one before it on its thread, or after the call of
-// another thread of the rank that returned later still: threads of a program, such as autograd's, hand
-// over to one another. A thread that only watches, and never launches work or waits for some, hands over
-// to none. A call that waited returns when the work which was over last before it returned is over, and
-// a call that waited for the whole device when all work is.
+// A host's call begins the recorded time after the one before it on its thread, or after the call
+// of another thread of the rank that returned later still: threads of a program, such as
+// autograd's, hand over to one another. A thread that only watches, and never launches work or
+// waits for some, hands over to none. A call that waited returns when the work which was over last
+// before it returned is over, and a call that waited for the whole device when all work is.
 //
-// Work of a device follows the work before it in its stream, begins no sooner than its launch allows, and
+// Work of a device follows the work before it in its stream, begins no sooner than its launch
+// allows, and
 //
-//   - follows its predecessor at the recorded distance if it was launched by then and began soon after,
+//   - follows its predecessor at the recorded distance if it was launched by then and began soon
+//     after,
 //   - waited for another stream if it began long after both, and something had just ended there,
 //   - otherwise began the recorded time after its launch.
 //
-// What was not launched in the recording follows its predecessor, or where it began long after that,
-// whatever the host did last. A collective of several ranks begins to move data when all have come.
+// What was not launched in the recording follows its predecessor, or where it began long after
+// that, whatever the host did last. A collective of several ranks begins to move data when all have
+// come.
 //
 // Under the recorded times the network returns the recording, but for what contradicts these rules.
 #pragma once

@@ -1,4 +1,5 @@
-// What is asked about a recording: which times would be others, by which factor. 0.5 is half the time.
+// What is asked about a recording: which times would be others, by which factor. 0.5 is half the
+// time.
 #pragma once
 
 #include <string>
@@ -23,9 +24,9 @@ struct Changes {
   bool without_stragglers = false;
 };
 
-// "GLOB=FACTOR", divided at the last =, and "collectives=F", "launch=F", "host=F" or "stragglers=none",
-// as --scale and --set take them. The error names the option and what it was given: no factor from 0 to a
-// million, a name that cannot be set, or one that is set twice.
+// "GLOB=FACTOR", divided at the last =, and "collectives=F", "launch=F", "host=F" or
+// "stragglers=none", as --scale and --set take them. The error names the option and what it was
+// given: no factor from 0 to a million, a name that cannot be set, or one that is set twice.
 Result<Changes> parse_changes(const std::vector<std::string>& scales,
                               const std::vector<std::string>& settings);
 

@@ -1,6 +1,6 @@
-// How much longer or shorter a recording's work takes on another machine, or among another number of
-// ranks: the ratio of what the cost model of machines estimates for either, so that what the model gets
-// wrong on both alike cancels out.
+// How much longer or shorter a recording's work takes on another machine, or among another number
+// of ranks: the ratio of what the cost model of machines estimates for either, so that what the
+// model gets wrong on both alike cancels out.
 #pragma once
 
 #include <optional>
@@ -25,10 +25,11 @@ struct ClusterFactors {
   std::vector<std::string> assumptions;  // sentences
 };
 
-// Collectives of all recorded ranks become collectives of the other number, of as many bytes; those of
-// smaller groups keep theirs. Work of which the recording does not show the operator and its shape is
-// taken to be bounded by the device's memory; a collective without its bytes keeps its time. An error
-// where the recording does not name a machine of the catalogue, which there would be nothing to compare with.
+// Collectives of all recorded ranks become collectives of the other number, of as many bytes; those
+// of smaller groups keep theirs. Work of which the recording does not show the operator and its
+// shape is taken to be bounded by the device's memory; a collective without its bytes keeps its
+// time. An error where the recording does not name a machine of the catalogue, which there would be
+// nothing to compare with.
 Result<ClusterFactors> cluster_factors(const OtherCluster& other, const RecordedRun& run,
                                        const traces::Trace& trace, const std::string& file);
 

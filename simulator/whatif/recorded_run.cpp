@@ -141,7 +141,8 @@ class RunReader {
     return trace_.strings[name].find("emcpy") != std::string::npos;
   }
 
-  // A collective of which the recording does not say how many take part is taken to be of all ranks.
+  // A collective of which the recording does not say how many take part is taken to be of all
+  // ranks.
   void find_meetings() {
     if (run_.ranks < 2) return;
     std::vector<Event> collectives;

@@ -1,9 +1,9 @@
-// What a recording says about a run, laid out flat for the re-simulation: the work of devices, the calls
-// of hosts with what they launched, and the collectives in which several ranks met.
+// What a recording says about a run, laid out flat for the re-simulation: the work of devices, the
+// calls of hosts with what they launched, and the collectives in which several ranks met.
 //
-// The host's calls are those of the device's runtime and driver; in our own recordings, which have none,
-// what the host does for each instruction. Operators, ranges and functions around them are not looked
-// at: what a host does between its calls is one activity, whatever it was.
+// The host's calls are those of the device's runtime and driver; in our own recordings, which have
+// none, what the host does for each instruction. Operators, ranges and functions around them are
+// not looked at: what a host does between its calls is one activity, whatever it was.
 #pragma once
 
 #include <array>

@@ -9,8 +9,8 @@
 namespace foreshard::simulator {
 
 // How times of a recording are read. What CUDA's hardware does between two kernels of a stream, or
-// from a call to its kernel on an idle device, takes 1 to 10 us; these bounds lie well above that and
-// well below the kernels of training.
+// from a call to its kernel on an idle device, takes 1 to 10 us; these bounds lie well above that
+// and well below the kernels of training.
 constexpr std::int64_t kFarNs = 30'000;  // longer than any such delay: something was awaited
 constexpr std::int64_t kMostLatencyNs = 100'000;   // a longer one is no latency of a launch
 constexpr std::int64_t kMostGapNs = 5'000;         // likewise of a gap between two kernels

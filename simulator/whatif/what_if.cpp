@@ -98,20 +98,19 @@ class Replay {
   std::vector<std::int64_t> times_;
 };
 
-std::string refusal(const WhatIfAnswer& answer) {
-  const auto sentence = [](const char* what, std::int64_t recorded, std::int64_t replayed) {
-    return std::string("simulated again unchanged, its ") + what + " is " + duration(replayed) +
-           " instead of " + duration(recorded) + ", more than 2 % off";
-  };
-  if (is_off(answer.replayed.span_ns, answer.recorded.span_ns)) {
-    return sentence("span", answer.recorded.span_ns, answer.replayed.span_ns);
-  }
-  const std::int64_t recorded = answer.recorded.step_ns.value_or(0);
-  const std::int64_t replayed = answer.replayed.step_ns.value_or(0);
-  return is_off(replayed, recorded) ? sentence("step", recorded, replayed) : "";
-}
-
 }  // namespace
+
+std::string refusal(const ReplayTimes& recorded, const ReplayTimes& replayed) {
+  const auto sentence = [](const char* what, std::int64_t before, std::int64_t after) {
+    return std::string("simulated again unchanged, its ") + what + " is " + duration(after) +
+           " instead of " + duration(before) + ", more than 2 % off";
+  };
+  if (is_off(replayed.span_ns, recorded.span_ns)) {
+    return sentence("span", recorded.span_ns, replayed.span_ns);
+  }
+  const std::int64_t before = recorded.step_ns.value_or(0), after = replayed.step_ns.value_or(0);
+  return is_off(after, before) ? sentence("step", before, after) : "";
+}
 
 Result<WhatIfAnswer> what_if(const traces::Trace& trace, const WhatIfQuestion& question,
                              const std::string& file) {
@@ -135,7 +134,7 @@ Result<WhatIfAnswer> what_if(const traces::Trace& trace, const WhatIfQuestion& q
     answer.recorded.step_ns = step;
   }
   answer.replayed = Replay(trace, *run, causes, unchanged).result();
-  answer.refusal = refusal(answer);
+  answer.refusal = refusal(answer.recorded, answer.replayed);
   if (!answer.refusal.empty()) return answer;
 
   if (question.changes.without_stragglers) causes = causal_network(*run, Stragglers::none);

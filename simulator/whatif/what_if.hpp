@@ -1,9 +1,10 @@
 // `foreshard whatif`: a recording simulated again, first unchanged and then under other times.
 //
-// The recording becomes an activity network (causal_network.hpp). Nothing can be asked of one that does
-// not return its own step time and span to 2 % when nothing is changed: the answer then says so, and
-// has no figures of the question. What the network does not know: that kernels slow one another down
-// when they come to overlap, and that a host that is far ahead of its device is held up by it.
+// The recording becomes an activity network (causal_network.hpp). Nothing can be asked of one that
+// does not return its own step time and span to 2 % when nothing is changed: the answer then says
+// so, and has no figures of the question. What the network does not know: that kernels slow one
+// another down when they come to overlap, and that a host that is far ahead of its device is held
+// up by it.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ struct WhatIfAnswer {
   ReplayTimes recorded, replayed;
   // Of what follows nothing where nothing can be asked.
   std::optional<ReplayTimes> asked;
-  // The span's, longest first; what is not work of a device in parentheses. They add up to the span.
+  // The span's, longest first; what is not work of a device in parentheses. They add up to the
+  // span.
   std::vector<PathPart> critical_path;
   std::vector<Slack> slack;              // of the work of each name the least, least first
   std::int64_t unmatched_events = 0;     // works of devices whose launch is not in the recording
@@ -45,7 +47,11 @@ struct WhatIfAnswer {
 Result<WhatIfAnswer> what_if(const traces::Trace& trace, const WhatIfQuestion& question,
                              const std::string& file);
 
-// The JSON object of `foreshard whatif` (docs/json.md), without `schema_version`, and the same for people.
+// Why nothing can be asked of a recording that is replayed like this, in a sentence; empty: it can.
+std::string refusal(const ReplayTimes& recorded, const ReplayTimes& replayed);
+
+// The JSON object of `foreshard whatif` (docs/json.md), without `schema_version`, and the same for
+// people.
 std::string what_if_json(const WhatIfAnswer& answer);
 std::string what_if_text(const WhatIfAnswer& answer);
 
