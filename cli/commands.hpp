@@ -24,6 +24,7 @@ std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_profile();
 std::unique_ptr<Command> make_replay();
+std::unique_ptr<Command> make_whatif();
 std::unique_ptr<Command> make_gui();
 std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_manual();

@@ -63,6 +63,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"simulator/predict",
      {"simulator/costs", "traces/allocator", "models/hardware", "models/lowering"}},
     {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},
+    {"simulator/whatif", {"simulator/fit", "traces", "models/hardware", "models/program"}},
     {"simulator/calibrate", {"simulator/fit", "traces", "models/sharding"}},
 
     {"executor/device", {"models/program"}},
@@ -122,9 +123,9 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "models/plan/foreign"}},
     {"cli",
      {"cli/common", "executor/cuda", "executor/run", "simulator/calibrate", "simulator/fit",
-      "profiler/injection", "profiler/record", "profiler/replay", "traces/kineto", "traces/nsys",
-      "traces/open", "traces/query", "traces/snapshot", "models/hardware", "models/lowering",
-      "models/plan/foreign"}},
+      "simulator/whatif", "profiler/injection", "profiler/record", "profiler/replay",
+      "traces/kineto", "traces/nsys", "traces/open", "traces/query", "traces/snapshot",
+      "models/hardware", "models/lowering", "models/plan/foreign"}},
 };
 
 struct ThirdParty {

@@ -183,16 +183,28 @@ void Options::input(const std::string& names, std::string& path, OptionText text
   files_.push_back({all_.back().name(), [&path] { return std::vector{path}; }, false});
 }
 
-void Options::words(const std::string& names, std::vector<std::string>& words, OptionText text) {
+CLI::Option& Options::repeated(const std::string& names, std::vector<std::string>& values,
+                               OptionText text, ValueKind kind) {
   OptionInfo info;
   if (names != text.metavar) info.names = names_in(names);
   info.metavar = text.metavar;
   info.help = text.help;
-  info.kind = ValueKind::file;
+  info.kind = kind;
   info.is_required = text.is_required;
   info.is_repeated = true;
-  app_.add_option(names, words, info.help)->required(info.is_required)->type_name(info.metavar);
+  CLI::Option* const option = app_.add_option(names, values, info.help)
+                                  ->required(info.is_required)
+                                  ->type_name(info.metavar);
   all_.push_back(std::move(info));
+  return *option;
+}
+
+void Options::texts(const std::string& names, std::vector<std::string>& values, OptionText text) {
+  repeated(names, values, std::move(text), ValueKind::text).allow_extra_args(false);
+}
+
+void Options::words(const std::string& names, std::vector<std::string>& words, OptionText text) {
+  repeated(names, words, std::move(text), ValueKind::file);
 }
 
 void Options::inputs(const std::string& names, std::vector<std::string>& paths, OptionText text) {

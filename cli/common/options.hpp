@@ -54,6 +54,8 @@ class Options {
   void flag(const std::string& names, bool& value, const std::string& help);
   void text(const std::string& names, std::string& value, OptionText text,
             ValueKind kind = ValueKind::text);
+  // Given as often as one likes, each time with one value.
+  void texts(const std::string& names, std::vector<std::string>& values, OptionText text);
   void whole_number(const std::string& names, int& value, Range range, OptionText text);
   void whole_number(const std::string& names, std::int64_t& value, Range range, OptionText text);
   void whole_number(const std::string& names, std::optional<int>& value, Range range,
@@ -87,6 +89,8 @@ class Options {
 
   CLI::Option& add(const std::string& names, OptionText text, ValueKind kind,
                    std::function<void(const std::string&)> take);
+  CLI::Option& repeated(const std::string& names, std::vector<std::string>& values,
+                        OptionText text, ValueKind kind);
   void integer(const std::string& names, Range range, OptionText text,
                std::function<void(std::int64_t)> take);
 

@@ -34,6 +34,7 @@
 #include "profiler/analysis/critical_path.hpp"
 #include "profiler/analysis/launches.hpp"
 #include "profiler/analysis/memory_timeline.hpp"
+#include "traces/steady_steps.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::profiler {
@@ -136,11 +137,7 @@ struct Analysis {
 // Ends early, with what it has until then, once a stop was requested.
 Analysis analyse(const traces::Trace& trace, const std::stop_token& stop = {});
 
-// The steps that stand for a run: from the third to the last, or the last alone where there are
-// fewer (the first creates the optimizer's state, the second warms up). Set-up is not a step.
-std::vector<std::int32_t> steady_steps(const traces::Trace& trace);
-
-// The median over the steady steps of the longest rank's duration; 0 where no step was recorded.
-std::int64_t steady_step_time(const traces::Trace& trace);
+using traces::steady_step_time;
+using traces::steady_steps;
 
 }  // namespace foreshard::profiler

@@ -73,6 +73,7 @@ TEST(Schema, AnswersHaveTheFormThatIsDescribed) {
       {"compare_histories", {"compare", "e.jsonl.gz", kSamples + "history.jsonl.gz"}},
       {"import", {"import", "kineto", kSamples + "drawn_gpu", "-o", "gpu.fst"}},
       {"inspect", {"inspect", "gpu.fst"}},
+      {"whatif", {"whatif", "gpu.fst", "--scale", "*=0.5"}},
       {"import", {"import", "snapshot", kSamples + "snapshot.pickle", "-o", "memory.fst"}},
       {"inspect", {"inspect", "memory.fst"}},
       {"compare", {"compare", "gpu.fst", "memory.fst"}},

@@ -1,9 +1,9 @@
 #include "gui/models/timeline/bus_bandwidth.hpp"
 
-#include "gui/models/timeline/device_limits.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "traces/metadata.hpp"
+#include "traces/recorded_machine.hpp"
 
 namespace foreshard::gui {
 
@@ -20,7 +20,7 @@ std::optional<double> bus_bytes(const traces::Trace& trace, const traces::Event&
 }
 
 std::optional<double> peak_bus_bandwidth(const traces::Trace& trace, int rank) {
-  const auto machine = machine_of(trace, rank);
+  const auto machine = traces::recorded_machine(trace, rank);
   const std::int64_t ranks = traces::integer(trace.metadata, "ranks", 1);
   if (!machine || ranks > machine->gpus_per_node) return std::nullopt;
   const double link = machine->link_bandwidth;

@@ -8,12 +8,12 @@
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/base/words.hpp"
 #include "gui/models/timeline/bus_bandwidth.hpp"
-#include "gui/models/timeline/device_limits.hpp"
 #include "gui/models/timeline/row_text.hpp"
 #include "models/base/statistics.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "traces/intervals.hpp"
+#include "traces/recorded_machine.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -111,7 +111,7 @@ void add_work(const traces::Trace& trace, const Event& event, int rank, Card& ca
   const double operations = flops(key), bytes = bytes_moved(key);
   const bool is_arithmetic = simulator::is_arithmetic(key.op) && operations > 0;
   const bool on_device = event.kind != EventKind::host_compute;
-  const std::optional<Machine> machine = on_device ? machine_of(trace, rank) : std::nullopt;
+  const std::optional<Machine> machine = on_device ? traces::recorded_machine(trace, rank) : std::nullopt;
   const double peak_flops = machine ? machine->peak_flops(key.dtype) : 0;
   const double peak_bytes = machine ? machine->memory_bandwidth : 0;
   if (is_arithmetic) {

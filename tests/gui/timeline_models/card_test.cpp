@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "gui/models/timeline/device_limits.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/gui/timeline_models/random_events.hpp"
 #include "tests/gui/timeline_models/recorded_run.hpp"

@@ -1,13 +1,13 @@
-#include "gui/models/timeline/device_limits.hpp"
+#include "traces/recorded_machine.hpp"
 
 #include <algorithm>
 #include <string>
 
 #include "models/hardware/device_names.hpp"
 
-namespace foreshard::gui {
+namespace foreshard::traces {
 
-std::optional<Machine> machine_of(const traces::Trace& trace, int rank) {
+std::optional<Machine> recorded_machine(const Trace& trace, std::int32_t rank) {
   const auto reported = trace.metadata.find("device." + std::to_string(rank));
   if (reported != trace.metadata.end()) return machine_reported_as(reported->second);
   const auto sheet = trace.metadata.find("data_sheet");
@@ -18,4 +18,4 @@ std::optional<Machine> machine_of(const traces::Trace& trace, int rank) {
   return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
-}  // namespace foreshard::gui
+}  // namespace foreshard::traces

@@ -1,32 +1,33 @@
+#include "traces/steady_steps.hpp"
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "models/base/statistics.hpp"
-#include "profiler/analysis/analysis.hpp"
 #include "traces/metadata.hpp"
 
-namespace foreshard::profiler {
+namespace foreshard::traces {
 namespace {
 
 constexpr std::int32_t kFirstSteadyStep = 3;
 
 // Steps that were cut short by running out of memory, or retried part of their work.
-std::set<std::int32_t> steps_out_of_memory(const traces::Trace& trace) {
+std::set<std::int32_t> steps_out_of_memory(const Trace& trace) {
   std::set<std::int32_t> steps;
-  for (const traces::MemoryEvent& event : trace.memory) {
-    if (event.action == traces::MemoryAction::out_of_memory) steps.insert(event.step);
+  for (const MemoryEvent& event : trace.memory) {
+    if (event.action == MemoryAction::out_of_memory) steps.insert(event.step);
   }
   return steps;
 }
 
 }  // namespace
 
-std::vector<std::int32_t> steady_steps(const traces::Trace& trace) {
+std::vector<std::int32_t> steady_steps(const Trace& trace) {
   std::vector<std::int32_t> steps;
   const std::set<std::int32_t> interrupted = steps_out_of_memory(trace);
-  for (const traces::Step& step : trace.steps) {
+  for (const Step& step : trace.steps) {
     if (step.step > 0 && !interrupted.contains(step.step)) steps.push_back(step.step);
   }
   std::sort(steps.begin(), steps.end());
@@ -38,10 +39,14 @@ std::vector<std::int32_t> steady_steps(const traces::Trace& trace) {
   return steps;
 }
 
-std::int64_t steady_step_time(const traces::Trace& trace) {
-  if (traces::integer(trace.metadata, "unknown_costs", 0) > 0) return 0;
+std::int64_t steady_step_time(const Trace& trace) {
+  return steady_step_time(trace, trace.steps);
+}
+
+std::int64_t steady_step_time(const Trace& trace, std::span<const Step> steps) {
+  if (integer(trace.metadata, "unknown_costs", 0) > 0) return 0;
   std::map<std::int32_t, std::int64_t> longest;
-  for (const traces::Step& step : trace.steps) {
+  for (const Step& step : steps) {
     auto& duration = longest[step.step];
     duration = std::max(duration, step.end_ns - step.start_ns);
   }
@@ -50,4 +55,4 @@ std::int64_t steady_step_time(const traces::Trace& trace) {
   return median(std::move(durations));
 }
 
-}  // namespace foreshard::profiler
+}  // namespace foreshard::traces

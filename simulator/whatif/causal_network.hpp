@@ -1,0 +1,55 @@
+// Why everything in a recording began when it did, as an activity network: what a recording leaves
+// open is concluded from its times.
+//
+// A host's call begins the recorded time after the one before it on its thread, or after the call
+// of another thread of the rank that returned later still: threads of a program, such as
+// autograd's, hand over to one another. A thread that only watches, and never launches work or
+// waits for some, hands over to none. A call that waited returns when the work which was over last
+// before it returned is over, and a call that waited for the whole device when all work is.
+//
+// Work of a device follows the work before it in its stream, begins no sooner than its launch
+// allows, and
+//
+//   - follows its predecessor at the recorded distance if it was launched by then and began soon
+//     after,
+//   - waited for another stream if it began long after both, and something had just ended there,
+//   - otherwise began the recorded time after its launch.
+//
+// What was not launched in the recording follows its predecessor, or where it began long after
+// that, whatever the host did last. A collective of several ranks begins to move data when all have
+// come.
+//
+// Under the recorded times the network returns the recording, but for what contradicts these rules.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "simulator/whatif/activity_network.hpp"
+#include "simulator/whatif/recorded_run.hpp"
+
+namespace foreshard::simulator {
+
+// A moment of a host between its calls: `host_ns` of its own time after (or, if negative, before) a
+// moment of the network.
+struct HostMark {
+  Moment from = 0;
+  std::int64_t host_ns = 0;
+};
+
+struct CausalNetwork {
+  ActivityNetwork network;       // its origin is the run's start
+  std::vector<Moment> work_end;  // of each of the run's works
+  // Of each of the run's steps, its begin and end on the host.
+  std::vector<std::pair<HostMark, HostMark>> steps;
+};
+
+enum class Stragglers {
+  kept,
+  none,  // no rank waits in a collective: it lasts as long as on the rank that came last
+};
+
+CausalNetwork causal_network(const RecordedRun& run, Stragglers stragglers);
+
+}  // namespace foreshard::simulator
