@@ -193,6 +193,13 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_pytorch_support(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);
+  if (plan.operators != OperatorSetName::foreshard && plan.allocator.expandable_segments &&
+      job.machine && !has_expandable_segments(*job.machine, plan.pytorch)) {
+    job.plan.allocator.expandable_segments = false;
+    job.warnings.push_back(
+        "allocator.expandable_segments: PyTorch " + to_string(plan.pytorch.version) +
+        " has none on AMD's parts and goes on without them, as this answer does");
+  }
   for (std::string& sentence : pytorch_approximations(plan)) {
     job.warnings.push_back(std::move(sentence));
   }

@@ -46,4 +46,9 @@ DeviceTraits pytorch_device(const Machine& machine, const PyTorchPlan& plan) {
           Bytes{workspace}};
 }
 
+bool has_expandable_segments(const Machine& machine, const PyTorchPlan& plan) {
+  constexpr PyTorchVersion kFirstOnAmd{2, 11};
+  return !is_amd(machine) || plan.version >= kFirstOnAmd;
+}
+
 }  // namespace foreshard

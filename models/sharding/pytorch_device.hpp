@@ -14,4 +14,8 @@ const Machine& default_pytorch_machine();  // an H100 SXM
 // CUBLAS_WORKSPACE_CONFIG, or else the version's default.
 DeviceTraits pytorch_device(const Machine& machine, const PyTorchPlan& plan);
 
+// Whether PyTorch's allocator has expandable segments there: not on AMD's parts before 2.11, where it
+// warns and goes on without (PYTORCH_C10_DRIVER_API_SUPPORTED, c10/cuda/CUDACachingAllocator.cpp).
+bool has_expandable_segments(const Machine& machine, const PyTorchPlan& plan);
+
 }  // namespace foreshard

@@ -78,6 +78,49 @@ TEST_P(CompiledRequests, AreThoseOfPyTorch) {
   EXPECT_EQ(tests::broken_laws(program), std::vector<std::string>());
 }
 
+int float8_products(const Program& program, const RankProgram& all) {
+  return static_cast<int>(std::count_if(
+      program.instructions.begin(), program.instructions.end(), [&](const Instruction& i) {
+        if (i.kind != Kind::launch) return false;
+        const CostKey& key = all.cost_keys[static_cast<std::size_t>(i.cost_key)];
+        return is_matmul(key.op) && key.dtype == DType::fp8;
+      }));
+}
+
+// Seven linear layers in each of two blocks, forward and backward; what is kept is not multiplied again.
+TEST(Float8, TakesTheProductsOfBlocksOnly) {
+  const auto model = load_llama_config((kRecorded / "llama3.1-8b-2layers.json").string());
+  ASSERT_TRUE(model) << model.error().text();
+  const std::map<std::string, int> again = {{"none", 0}, {"selective", 2 * 3}, {"full", 2 * 6}};
+  for (const auto& [name, recomputed] : again) {
+    for (const Float8Scaling scaling : {Float8Scaling::tensorwise, Float8Scaling::rowwise}) {
+      SCOPED_TRACE(name);
+      auto plan = load_plan((kRecorded / (name + ".toml")).string());
+      ASSERT_TRUE(plan) << plan.error().text();
+      plan->pytorch.float8 = scaling;
+      const auto job = make_job(*model, *plan, name, kRanks);
+      ASSERT_TRUE(job) << job.error().text();
+      const RankProgram program = lower(*job, 0);
+      EXPECT_EQ(float8_products(program.step(kStep), program), 2 * 7 * 3 + recomputed);
+      EXPECT_EQ(tests::broken_laws(program), std::vector<std::string>());
+    }
+  }
+}
+
+// Compiled chunks, and logits that a loop keeps beside a compiled loss.
+TEST(CompiledLosses, ObeyTheLaws) {
+  const auto model = load_llama_config((kRecorded / "llama3.1-8b-2layers.json").string());
+  auto plan = load_plan((kRecorded / "selective.toml").string());
+  ASSERT_TRUE(model && plan);
+  for (const LossKind kind : {LossKind::whole, LossKind::chunked, LossKind::compiled}) {
+    plan->pytorch.loss = kind;
+    plan->pytorch.keep_logits = kind != LossKind::chunked;
+    const auto job = make_job(*model, *plan, "plan.toml", kRanks);
+    ASSERT_TRUE(job) << job.error().text();
+    EXPECT_EQ(tests::broken_laws(lower(*job, 0)), std::vector<std::string>());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Recorded, CompiledRequests,
                          testing::Values("none", "selective", "full", "grouped", "loss"),
                          [](const auto& name) { return std::string(name.param); });

@@ -58,6 +58,17 @@ std::string refusal(const Plan& plan) {
   return job ? "" : job.error().text();
 }
 
+TEST(PyTorchDevice, AmdHasNoExpandableSegmentsBefore211) {
+  Plan plan = eager();
+  plan.allocator.expandable_segments = true;
+  plan.pytorch.version = {2, 9};
+  const Machine amd = *load_machine("mi300x"), nvidia = *load_machine("h100-sxm");
+  EXPECT_FALSE(job_of(plan, &amd)->plan.allocator.expandable_segments);
+  EXPECT_TRUE(job_of(plan, &nvidia)->plan.allocator.expandable_segments);
+  plan.pytorch.version = {2, 11};
+  EXPECT_TRUE(job_of(plan, &amd)->plan.allocator.expandable_segments);
+}
+
 TEST(PyTorchSupport, WhatIsNotDescribedIsRefused) {
   const std::string undescribed =
       ", which operators \"pytorch-eager\" do not describe yet; expected ";
