@@ -89,8 +89,8 @@ class Options {
 
   CLI::Option& add(const std::string& names, OptionText text, ValueKind kind,
                    std::function<void(const std::string&)> take);
-  CLI::Option& repeated(const std::string& names, std::vector<std::string>& values,
-                        OptionText text, ValueKind kind);
+  CLI::Option& repeated(const std::string& names, std::vector<std::string>& values, OptionText text,
+                        ValueKind kind);
   void integer(const std::string& names, Range range, OptionText text,
                std::function<void(std::int64_t)> take);
 

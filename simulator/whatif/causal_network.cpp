@@ -174,8 +174,9 @@ class NetworkBuilder {
                                         ? std::numeric_limits<std::int64_t>::min()
                                         : run_.works[static_cast<std::size_t>(before)].end_ns;
     if (is_far && delay > device.launch_latency_ns + kFarNs) {
-      const std::int32_t other = last_over(device, now_ + kEventToleranceNs,
-                                           std::max(now_ - kFarNs, before_end), work.stream);
+      const std::int32_t other =
+          last_over(device, now_ + kEventToleranceNs,
+                    std::max(now_ - order_.most_delay_ns, before_end), work.stream);
       if (other != kNotRecorded) {
         after_work(other, kStreamWait);
         after(launch, kLaunchLatency, device.launch_latency_ns);
@@ -183,7 +184,7 @@ class NetworkBuilder {
       }
     }
     const bool was_queued = before_end > launched;
-    if (was_queued && !is_far && delay >= device.launch_latency_ns) {
+    if (was_queued && gap <= order_.most_delay_ns && delay >= device.launch_latency_ns) {
       after(launch, kLaunchLatency, device.launch_latency_ns);
       return true;
     }

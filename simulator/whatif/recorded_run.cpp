@@ -31,7 +31,7 @@ class RunReader {
  public:
   explicit RunReader(const traces::Trace& trace) : trace_(trace), launches_(trace) {
     const auto source = trace.metadata.find("source");
-    is_own_ = source == trace.metadata.end() || source->second.empty();
+    run_.is_own = source == trace.metadata.end() || source->second.empty();
   }
 
   RecordedRun read() {
@@ -47,8 +47,8 @@ class RunReader {
   bool is_call(const Event& e) const {
     if (trace_.lanes[static_cast<std::size_t>(e.lane)].device) return false;
     if (e.kind == EventKind::host_wait) return true;
-    return is_own_ ? e.kind == EventKind::host || e.kind == EventKind::host_compute
-                   : e.kind == EventKind::runtime;
+    return run_.is_own ? e.kind == EventKind::host || e.kind == EventKind::host_compute
+                       : e.kind == EventKind::runtime;
   }
 
   HostCall::Kind kind_of(const Event& e) const {
@@ -173,7 +173,6 @@ class RunReader {
 
   const traces::Trace& trace_;
   traces::Launches launches_;
-  bool is_own_ = false;
   RecordedRun run_;
   std::unordered_map<WorkClass, ActivityId, WorkClassHash> activities_;
   std::vector<std::int32_t> calls_of_events_;

@@ -11,6 +11,7 @@ namespace foreshard::simulator {
 StreamOrder stream_order(const RecordedRun& run) {
   StreamOrder order;
   order.ranks.resize(run.ranks);
+  if (run.is_own) order.most_delay_ns = kFarOfThreadsNs;
   std::vector<std::int32_t> last(run.lane_ranks.size(), kNotRecorded);
   std::vector<std::vector<std::int64_t>> latencies(run.ranks), gaps(run.ranks);
   for (std::uint32_t i = 0; i < run.works.size(); ++i) {

@@ -12,6 +12,9 @@ namespace foreshard::simulator {
 // from a call to its kernel on an idle device, takes 1 to 10 us; these bounds lie well above that
 // and well below the kernels of training.
 constexpr std::int64_t kFarNs = 30'000;  // longer than any such delay: something was awaited
+// Likewise of our own recordings, whose streams may be threads that wake up late where they share
+// cores.
+constexpr std::int64_t kFarOfThreadsNs = 1'000'000;
 constexpr std::int64_t kMostLatencyNs = 100'000;   // a longer one is no latency of a launch
 constexpr std::int64_t kMostGapNs = 5'000;         // likewise of a gap between two kernels
 constexpr std::int64_t kWaitingCallNs = 5'000;     // at most, of a waiting call that need not wait
@@ -27,7 +30,8 @@ struct DeviceTimes {
 };
 
 struct StreamOrder {
-  std::vector<std::int32_t> before;  // of each work, the one before it in its stream
+  std::int64_t most_delay_ns = kFarNs;  // from the end of what work waited for until it begins
+  std::vector<std::int32_t> before;     // of each work, the one before it in its stream
   std::vector<DeviceTimes> ranks;
 };
 

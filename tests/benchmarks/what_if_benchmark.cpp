@@ -19,11 +19,7 @@ void ask(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(trace.events.size()) * state.iterations());
 }
-BENCHMARK(ask)
-    ->Name("what_if/events")
-    ->Arg(100'000)
-    ->Arg(1'000'000)
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(ask)->Name("what_if/events")->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace foreshard::simulator

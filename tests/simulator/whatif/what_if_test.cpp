@@ -98,6 +98,26 @@ TEST(WhatIf, AStreamWaitsForWhatHadJustEndedOnAnother) {
   EXPECT_EQ(span_us(draw, {"first=3"}), 3108);
 }
 
+TEST(WhatIf, AStreamOfOurOwnRecordingsMayBeAThreadThatWakesUpLate) {
+  DrawnRecording draw;
+  const int host = draw.thread(), one = draw.stream(), other = draw.stream(0, "stream 20");
+  draw.work(one, 6, 1006, draw.call(host, 0, 5), "first");
+  draw.work(other, 1206, 1306, draw.call(host, 10, 15), "second");
+  EXPECT_EQ(span_us(draw, {"first=0.5"}), 1306) << "of a GPU: nothing had just ended";
+
+  traces::Trace own = draw.trace();
+  own.metadata.erase("source");
+  own.events.update_all([](traces::Event& event) {
+    if (event.kind == EventKind::runtime) event.kind = EventKind::host;
+    event.instruction = static_cast<std::int32_t>(event.correlation);
+    event.correlation = 0;
+  });
+  const auto answer = what_if(own, {*parse_changes({"first=0.5"}, {}), {}}, "");
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(answer->unmatched_events, 0);
+  EXPECT_EQ(answer->asked->span_ns, 806'000);
+}
+
 TEST(WhatIf, WorkThatOverlapsInItsStreamMovesWithWhatTheOtherHadDone) {
   DrawnRecording draw;
   const int host = draw.thread(), stream = draw.stream();
