@@ -7,12 +7,15 @@
 
 #include "profiler/record/cupti/kernel_name.hpp"
 #include "traces/import.hpp"
+#include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 #include "traces/nsys/export_tables.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
+using traces::bounded_difference;
+using traces::bounded_sum;
 using traces::nsys::ExportedCall;
 using traces::nsys::ExportedWork;
 using traces::nsys::ExportTables;
@@ -120,20 +123,23 @@ std::int64_t last_end(const RawActivities& raw) {
 // What the tables have no place for. `first_ns`: the moment that times of the trace count from.
 void complete(traces::Trace& trace, const std::vector<RawActivities>& processes,
               std::int64_t first_ns) {
+  const auto since_first = [&](std::int64_t at) {
+    return std::max<std::int64_t>(bounded_difference(at, first_ns), 0);
+  };
   std::int64_t overhead = 0;
   for (const RawActivities& raw : processes) {
     for (const auto& [at, records] : raw.losses) {
       trace.dropped["records that found no room in CUPTI's buffers"] += records;
-      const std::int64_t moment = std::max<std::int64_t>(at - first_ns, 0);
+      const std::int64_t moment = since_first(at);
       trace.losses.push_back({traces::kNone, false, moment, moment, records});
     }
     for (const Activity& a : raw.activities) {
-      if (a.kind == ActivityKind::overhead)
-        overhead += std::max<std::int64_t>(a.end_ns - a.start_ns, 0);
+      if (a.kind != ActivityKind::overhead) continue;
+      overhead = bounded_sum(overhead,
+                             std::max<std::int64_t>(bounded_difference(a.end_ns, a.start_ns), 0));
     }
     if (raw.is_complete) continue;
-    const std::int64_t until = std::max<std::int64_t>(last_end(raw) - first_ns, 0);
-    trace.complete_until_ns = std::min(trace.complete_until_ns, until);
+    trace.complete_until_ns = std::min(trace.complete_until_ns, since_first(last_end(raw)));
     trace.complete = false;
   }
   std::ranges::sort(trace.losses, {}, &traces::Loss::start_ns);
@@ -168,7 +174,7 @@ Result<traces::Trace> trace_of_activities(const std::vector<RawActivities>& proc
   std::filesystem::remove(scratch, ignored);
   if (!trace) return trace;
   const std::int64_t start = traces::integer(trace->metadata, "start_utc_ns", utc);
-  complete(*trace, processes, start - utc);
+  complete(*trace, processes, bounded_difference(start, utc));
   return trace;
 }
 

@@ -69,13 +69,20 @@ void DeviceWork::add_program(std::uint32_t rank, std::vector<traces::EventAttrib
   programs_[{rank, number}] = {std::move(attributes), std::move(lanes)};
 }
 
+const DeviceWork::RankProgram* DeviceWork::program_of(const InstructionId& id) const {
+  const auto found = programs_.find({id.rank, id.program});
+  const bool is_known = found != programs_.end() &&
+                        static_cast<std::size_t>(id.instruction) < found->second.lanes.size();
+  return is_known ? &found->second : nullptr;
+}
+
 std::int32_t DeviceWork::number_of(const InstructionId& id, const char* name,
-                                   traces::FstWriter& writer) {
+                                   const RankProgram& program, traces::FstWriter& writer) {
   const auto [number, is_new] =
       numbers_.try_emplace({pack({id.rank, id.program, 0, id.instruction}), name}, 0);
   if (is_new) {
     traces::EventAttributes attributes =
-        programs_.at({id.rank, id.program}).attributes[static_cast<std::size_t>(id.instruction)];
+        program.attributes[static_cast<std::size_t>(id.instruction)];
     attributes.name = writer.strings().intern(demangled(name));
     number->second = writer.add(attributes);
   }
@@ -94,10 +101,11 @@ void DeviceWork::write(traces::FstWriter& writer, std::int64_t origin_ns) {
   work_.drain([&](std::span<const Work> all) {
     for (const Work& work : all) {
       const InstructionId id = unpack(work.instruction);
-      const std::int32_t lane =
-          programs_.at({id.rank, id.program}).lanes[static_cast<std::size_t>(id.instruction)];
+      const RankProgram* const program = program_of(id);
+      if (program == nullptr) continue;
       batch_.push_back({work.start_ns - origin_ns, work.end_ns - origin_ns, -1,
-                        number_of(id, work.name, writer), lane,
+                        number_of(id, work.name, *program, writer),
+                        program->lanes[static_cast<std::size_t>(id.instruction)],
                         static_cast<std::int32_t>(id.step)});
     }
   });

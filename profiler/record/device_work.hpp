@@ -3,7 +3,8 @@
 // may have several.
 //
 // CUPTI reports work and ids in records of their own that share the launching call's correlation, and in
-// no order. What has no id, or none that comes in time, is work outside of instructions and not recorded.
+// no order. What has no id of an instruction, or none that comes in time, is work outside of instructions and not
+// recorded.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +72,10 @@ class DeviceWork final : public ActivityListener {
   };
   void add_id(std::uint32_t correlation, std::uint64_t id);
   bool push(std::uint32_t correlation, Work work);
-  std::int32_t number_of(const InstructionId& id, const char* name, traces::FstWriter& writer);
+  // nullptr: the id is of no instruction.
+  const RankProgram* program_of(const InstructionId& id) const;
+  std::int32_t number_of(const InstructionId& id, const char* name, const RankProgram& program,
+                         traces::FstWriter& writer);
 
   // Of the reporting thread.
   std::unordered_map<std::uint32_t, std::uint64_t> ids_;  // by correlation
