@@ -62,6 +62,7 @@ struct MemoryPeak {
   std::int64_t allocated_bytes = 0;
   std::int64_t reserved_bytes = 0;
   std::int64_t host_bytes = 0;
+  std::int64_t outside_bytes = 0;  // of the device, by others than the allocator
   // At the moment allocated memory first reached its peak:
   std::int64_t time_ns = 0;
   std::int64_t reserved_then_bytes = 0;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "profiler/record/cupti/device_allocations.hpp"
 #include "profiler/record/cupti/kernel_name.hpp"
 #include "traces/import.hpp"
 #include "traces/input/bounded_sum.hpp"
@@ -20,6 +21,7 @@ using traces::nsys::ExportedCall;
 using traces::nsys::ExportedWork;
 using traces::nsys::ExportTables;
 
+constexpr int kOfDevice = 3;  // CUpti_ActivityMemoryKind
 // Flags of CUPTI's markers.
 constexpr std::uint32_t kInstantaneous = 1, kBegins = 2, kEnds = 4;
 
@@ -32,6 +34,7 @@ class Tabulation {
     tables_.begin_process(number);
     open_.clear();
     for (const Activity& a : raw.activities) add(a);
+    add_memory(raw);
     for (const auto& [id, begin] : open_) add_range(begin, ExportTables::kOpen);
   }
 
@@ -46,6 +49,7 @@ class Tabulation {
 
   void add(const Activity& a);
   void add_marker(const Activity& a);
+  void add_memory(const RawActivities& raw);
   void add_range(const Activity& begin, std::int64_t end_ns) {
     ExportedCall range = call_of(begin);
     range.end_ns = end_ns;
@@ -85,11 +89,28 @@ void Tabulation::add(const Activity& a) {
     case ActivityKind::driver_call: return tables_.add_call(call_of(a), ExportTables::Api::driver);
     case ActivityKind::synchronization:
       return tables_.add_wait(work_of(a), kind, static_cast<std::int64_t>(a.id));
-    case ActivityKind::allocation:
-      return tables_.add_allocation(work_of(a), static_cast<std::int64_t>(a.id), a.to_memory,
-                                    a.detail != 1);
     case ActivityKind::marker: return add_marker(a);
     default: return;
+  }
+}
+
+// CUPTI hands over records in no order.
+void Tabulation::add_memory(const RawActivities& raw) {
+  std::vector<Activity> memory;
+  for (const Activity& a : raw.activities) {
+    if (a.kind == ActivityKind::allocation || a.kind == ActivityKind::memory_pool) {
+      memory.push_back(a);
+    }
+  }
+  std::ranges::stable_sort(memory, {}, &Activity::start_ns);
+  DeviceAllocations allocations;
+  for (const Activity& a : memory) {
+    const auto change = allocations.take(a);
+    if (!change) continue;
+    ExportedWork moment = work_of(a);
+    moment.bytes = std::abs(change->bytes);
+    tables_.add_allocation(moment, static_cast<std::int64_t>(change->address),
+                           change->is_of_pool ? kOfDevice : a.to_memory, change->bytes < 0);
   }
 }
 

@@ -57,6 +57,7 @@ Json json_of(const RankAnalysis& rank) {
   json["peak_allocated_bytes"] = rank.peak.allocated_bytes;
   json["peak_reserved_bytes"] = rank.peak.reserved_bytes;
   json["peak_host_bytes"] = rank.peak.host_bytes;
+  json["peak_outside_bytes"] = rank.peak.outside_bytes;
   Json owners = Json::array();
   for (std::size_t i = 0; i < std::min(kOwnersListed, rank.peak.owners.size()); ++i) {
     const Owner& owner = rank.peak.owners[i];

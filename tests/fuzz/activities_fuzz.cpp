@@ -63,6 +63,8 @@ Activity activity_of(std::span<const std::uint8_t, 8> bytes) {
   a.id = a.kind == ActivityKind::external_id ? pack(id) : bytes[4];
   if (bytes[5] == 0xFF) a.id = std::numeric_limits<std::uint64_t>::max();
   a.bytes = number_of(bytes[5]);
+  a.pool = bytes[4] % 4;
+  a.pool_bytes = number_of(bytes[7]);
   a.device = bytes[6] % 4;
   a.stream = bytes[6] / 4 % 4;
   a.context = a.process = a.thread = bytes[6] / 16;
@@ -122,15 +124,15 @@ void record(const std::vector<std::vector<Activity>>& batches, const std::string
   auto writer = traces::FstWriter::create(path, {}).value();
   profiler::DeviceWork work;
   for (std::int32_t rank = 0; rank < kRanks; ++rank) {
-    std::vector<traces::EventAttributes> attributes(kInstructions);
-    std::vector<std::int32_t> lanes;
+    profiler::DeviceProgram program;
     for (std::int32_t i = 0; i < kInstructions; ++i) {
-      lanes.push_back(writer.add(traces::Lane{rank, true, writer.strings().intern("stream")}));
-      attributes[static_cast<std::size_t>(i)].kind = traces::EventKind::compute;
-      attributes[static_cast<std::size_t>(i)].instruction = i;
+      program.lanes.push_back(
+          writer.add(traces::Lane{rank, true, writer.strings().intern("stream")}));
+      program.attributes.push_back({.kind = traces::EventKind::compute, .instruction = i});
+      program.allocates.push_back(i == 0);
     }
     for (std::int32_t n = 0; n < kPrograms; ++n) {
-      work.add_program(static_cast<std::uint32_t>(rank), attributes, lanes);
+      work.add_program(static_cast<std::uint32_t>(rank), program);
     }
   }
   for (const auto& batch : batches) {
@@ -138,6 +140,7 @@ void record(const std::vector<std::vector<Activity>>& batches, const std::string
     if (batch.size() % 2 == 1) work.write(writer, 0);
     if (batch.size() % 5 == 1) work.dropped(static_cast<std::int64_t>(batch.size()));
   }
+  work.finish();
   work.write(writer, 0);
   require(writer.close(work.written_until()).has_value());
 }

@@ -34,6 +34,7 @@ constexpr Kind kKinds[] = {
      ActivityKind::external_id},
     {CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3), ActivityKind::overhead},
     {CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(CUpti_ActivityMemory4), ActivityKind::allocation},
+    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, sizeof(CUpti_ActivityMemoryPool3), ActivityKind::memory_pool},
     {CUPTI_ACTIVITY_KIND_MARKER, sizeof(CUpti_ActivityMarker2), ActivityKind::marker}};
 // Stepped over, as others in the process may have asked for them.
 constexpr Kind kUnknown = {CUPTI_ACTIVITY_KIND_STREAM, sizeof(CUpti_ActivityStream),

@@ -47,6 +47,17 @@ TEST(TrainingRecording, HasTheWorkOfEveryInstruction) {
   for (const auto& [id, issue] : issues) {
     EXPECT_TRUE(worked.contains(id)) << trace.strings[issue.name];
   }
+  // Segments of the allocator stand there as such, and not once more: what else is taken of the devices
+  // is little, and before the first instruction.
+  std::int64_t outside = 0;
+  for (const traces::MemoryEvent& e : trace.memory) {
+    if (!is_outside(e.action)) continue;
+    EXPECT_EQ(e.action, traces::MemoryAction::outside_alloc);
+    EXPECT_EQ(e.instruction, traces::kNone);
+    outside += e.bytes;
+  }
+  EXPECT_GT(outside, 0);
+  EXPECT_LT(outside, 1 << 20);
   EXPECT_TRUE(trace.complete);
   EXPECT_TRUE(trace.dropped.empty());
   EXPECT_EQ(trace.metadata.at("device.1"), "Foreshard's host device");

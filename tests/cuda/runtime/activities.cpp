@@ -35,6 +35,17 @@ void observe(Observer* now) {
   observer.store(now);
 }
 
+void call(const std::string& name, const std::function<MemoryUse()>& work) {
+  load_injection();
+  Observer* const told = observer.load();
+  if (told == nullptr) return static_cast<void>(work());
+  const std::int64_t called = told->now();
+  const std::uint32_t correlation = told->begin_call();
+  const MemoryUse use = work();
+  if (use.kind != MemoryUse::Kind::none) told->used(use, correlation, called);
+  told->end_call(name, correlation, called);
+}
+
 void issue(const std::string& call, cudaStream_t stream, Work work, std::function<void()> task) {
   Stream& to = *reinterpret_cast<Stream*>(stream);
   Observer* const told = observer.load();

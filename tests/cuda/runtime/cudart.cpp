@@ -1,15 +1,12 @@
-// The part of the CUDA runtime that Foreshard calls, on the host: device memory is the process' own,
-// streams are threads (streams.hpp), and kernels that nvcc has compiled do nothing. Kernels compiled for
+// The part of the CUDA runtime that Foreshard calls, on the host: streams are threads (streams.hpp), device
+// memory is the process' own (memory.cpp), and kernels that nvcc has compiled do nothing. Kernels compiled for
 // emulation come as host functions and really run (tests/cuda/emulation).
 //
 //   FORESHARD_HOST_CUDA_DEVICES   GPUs that there are (default 1)
-//   FORESHARD_HOST_CUDA_BYTES     memory of each (default 64 GiB), beyond which cudaMalloc refuses
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include <cuda_runtime_api.h>
@@ -24,28 +21,10 @@ namespace {
 thread_local int current = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 
-std::int64_t number(const char* name, std::int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoll(text);
-}
-
 int devices() {
-  return static_cast<int>(number("FORESHARD_HOST_CUDA_DEVICES", 1));
+  const char* const text = std::getenv("FORESHARD_HOST_CUDA_DEVICES");
+  return text == nullptr ? 1 : std::atoi(text);
 }
-
-cudaError_t result(cudaError_t error) {
-  if (error != cudaSuccess) last_error = error;
-  return error;
-}
-
-struct Allocation {
-  int device;
-  std::int64_t bytes;
-};
-
-std::mutex mutex;
-std::map<int, std::int64_t> used;  // by device
-std::map<void*, Allocation> allocations;
 
 Stream& of(cudaStream_t stream) {
   return *reinterpret_cast<Stream*>(stream);
@@ -56,24 +35,13 @@ const std::shared_ptr<Event>& of(cudaEvent_t event) {
 
 }  // namespace
 
-std::int64_t capacity() {
-  return number("FORESHARD_HOST_CUDA_BYTES", std::int64_t{64} << 30);
-}
-
 int current_device() {
   return current;
 }
 
-bool take(int device, std::int64_t bytes) {
-  const std::scoped_lock lock(mutex);
-  if (used[device] + bytes > capacity()) return false;
-  used[device] += bytes;
-  return true;
-}
-
-void give_back(int device, std::int64_t bytes) {
-  const std::scoped_lock lock(mutex);
-  used[device] -= bytes;
+cudaError_t result(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
 }
 
 }  // namespace foreshard::host_cuda
@@ -140,12 +108,6 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int /*from*/, int /*to*/) {
 cudaError_t cudaDeviceEnablePeerAccess(int /*peer*/, unsigned /*flags*/) {
   return cudaSuccess;
 }
-cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
-  const std::scoped_lock lock(mutex);
-  *total = static_cast<std::size_t>(capacity());
-  *free_bytes = static_cast<std::size_t>(capacity() - used[current]);
-  return cudaSuccess;
-}
 cudaError_t cudaGetLastError() {
   return std::exchange(last_error, cudaSuccess);
 }
@@ -157,35 +119,6 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 const char* cudaGetErrorName(cudaError_t /*error*/) {
   return "cudaErrorOfTheHost";
-}
-
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  *memory = nullptr;
-  if (bytes == 0) return cudaSuccess;
-  const auto count = static_cast<std::int64_t>(bytes);
-  if (!take(current, count)) return result(cudaErrorMemoryAllocation);
-  *memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
-  const std::scoped_lock lock(mutex);
-  allocations[*memory] = {current, count};
-  return cudaSuccess;
-}
-cudaError_t cudaFree(void* memory) {
-  if (memory == nullptr) return cudaSuccess;
-  const std::scoped_lock lock(mutex);
-  const auto found = allocations.find(memory);
-  if (found == allocations.end()) return result(cudaErrorInvalidValue);
-  used[found->second.device] -= found->second.bytes;
-  allocations.erase(found);
-  std::free(memory);
-  return cudaSuccess;
-}
-cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
-  *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-  return cudaSuccess;
-}
-cudaError_t cudaFreeHost(void* memory) {
-  std::free(memory);
-  return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned /*flags*/,
