@@ -5,6 +5,7 @@
 
 #include "profiler/analysis/comparison.hpp"
 #include "profiler/analysis/operators.hpp"
+#include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -35,15 +36,15 @@ std::vector<OperatorChange> operator_changes(const traces::Trace& baseline,
     return change;
   };
   const std::int64_t before = steps_of(baseline), after = steps_of(candidate);
-  for (const OperatorTotal& one : operator_totals(baseline)) {
+  for (const OperatorTotal& one : operator_totals(baseline, OperatorNames::of_instructions)) {
     OperatorChange& change = of(one);
-    change.baseline_count = static_cast<double>(one.count) / static_cast<double>(before);
-    change.baseline_ns = one.self_ns / before;
+    change.baseline_count += static_cast<double>(one.count) / static_cast<double>(before);
+    change.baseline_ns = traces::bounded_sum(change.baseline_ns, one.self_ns / before);
   }
-  for (const OperatorTotal& one : operator_totals(candidate)) {
+  for (const OperatorTotal& one : operator_totals(candidate, OperatorNames::of_instructions)) {
     OperatorChange& change = of(one);
-    change.candidate_count = static_cast<double>(one.count) / static_cast<double>(after);
-    change.candidate_ns = one.self_ns / after;
+    change.candidate_count += static_cast<double>(one.count) / static_cast<double>(after);
+    change.candidate_ns = traces::bounded_sum(change.candidate_ns, one.self_ns / after);
   }
   std::vector<OperatorChange> result;
   for (auto& [key, change] : changes) result.push_back(std::move(change));

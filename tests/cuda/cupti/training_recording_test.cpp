@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/cli/program_runner.hpp"
 #include "traces/fst/fst_file.hpp"
@@ -61,6 +62,29 @@ TEST(TrainingRecording, HasTheWorkOfEveryInstruction) {
   EXPECT_TRUE(trace.complete);
   EXPECT_TRUE(trace.dropped.empty());
   EXPECT_EQ(trace.metadata.at("device.1"), "Foreshard's host device");
+}
+
+// Kernels have names of their own, which a prediction does not know: neither appears beside the other.
+TEST(TrainingRecording, ComparesWithItsPredictionByOperator) {
+  const Workplace place;
+  const auto train = place.run({"train", "--device", "cuda", "--model", "model", "--plan",
+                                "plan.toml", "--ranks", "2", "--steps", "3", "--trace", "run.fst"},
+                               {{"FORESHARD_MODULES", FORESHARD_EMULATED_MODULES}});
+  ASSERT_EQ(train.status, 0) << train.err;
+  const auto predict =
+      place.run({"predict", "--model", "model", "--plan", "plan.toml", "--ranks", "2", "--device",
+                 "cuda", "--machine", "h100-sxm", "--steps", "3", "--trace", "predicted.fst"});
+  ASSERT_EQ(predict.status, 0) << predict.err;
+  const Outcome compared = place.run({"compare", "run.fst", "predicted.fst", "--json", "-"});
+  const auto result = nlohmann::json::parse(compared.out, nullptr, false);
+  ASSERT_TRUE(result.is_object()) << compared.err;
+  int found = 0;
+  for (const auto& change : result.at("changes")) {
+    EXPECT_NE(change.at("change"), "appeared") << change;
+    EXPECT_NE(change.at("change"), "vanished") << change;
+    ++found;
+  }
+  EXPECT_GT(found, 5);
 }
 
 }  // namespace
