@@ -12,8 +12,8 @@ namespace foreshard::profiler {
 enum class OperatorNames {
   // Their own: those of kernels, where a recording has them.
   of_events,
-  // The operators of the instructions that they are of: what a prediction has too. An instruction counts
-  // once, whatever kernels it consists of.
+  // The operators of the instructions that they are of: what a prediction has too. An instruction
+  // counts once, whatever kernels it consists of.
   of_instructions
 };
 

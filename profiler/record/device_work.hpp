@@ -1,11 +1,11 @@
-// What a GPU did for the instructions of programs: kernels, copies and fills as CUPTI reports them, each
-// an event of the instruction whose id was pushed around its launch, under its own name. An instruction
-// may have several.
+// What a GPU did for the instructions of programs: kernels, copies and fills as CUPTI reports them,
+// each an event of the instruction whose id was pushed around its launch, under its own name. An
+// instruction may have several.
 //
-// CUPTI reports work and ids in records of their own that share the launching call's correlation, and in
-// no order. What has no id of an instruction, or none that comes in time, is work outside of instructions and not
-// recorded. Allocations are all recorded but those that instructions make of the caching allocator, whose
-// segments the rank itself records.
+// CUPTI reports work and ids in records of their own that share the launching call's correlation,
+// and in no order. What has no id of an instruction, or none that comes in time, is work outside of
+// instructions and not recorded. Allocations are all recorded but those that instructions make of
+// the caching allocator, whose segments the rank itself records.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Memory of devices outside the caching allocator: what libraries such as NCCL and cuDNN take of them,
-// as memory events of the ranks.
+// Memory of devices outside the caching allocator: what libraries such as NCCL and cuDNN take of
+// them, as memory events of the ranks.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class OutsideMemory {
     traces::StringId phase = 0;
   };
 
-  // An allocation, or what a pool did, in the order of time. Without a place it belongs to the rank of
-  // its device, once that is known.
+  // An allocation, or what a pool did, in the order of time. Without a place it belongs to the rank
+  // of its device, once that is known.
   void take(const Activity& activity, const std::optional<Place>& place);
   // Appends what has a place by now; `place_of`: that of a device.
   void write(traces::FstWriter& writer, std::int64_t origin_ns,

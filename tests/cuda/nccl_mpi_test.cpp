@@ -1,5 +1,5 @@
-// `foreshard train --device cuda` under mpirun, over the host's CUDA and NCCL: the id and the agreements
-// go over MPI, the collectives over NCCL.
+// `foreshard train --device cuda` under mpirun, over the host's CUDA and NCCL: the id and the
+// agreements go over MPI, the collectives over NCCL.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -67,7 +67,8 @@ TEST_F(NcclUnderMpi, ARankThatEndsEndsAllAndIsNamed) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
 }
 
-// With several ranks out of memory the first of them by step, instruction and rank is reported by all.
+// With several ranks out of memory the first of them by step, instruction and rank is reported by
+// all.
 TEST_F(NcclUnderMpi, TheFirstRankThatIsOutOfMemoryIsReported) {
   const auto with_less = [&](const std::string& of_rank_1, const std::string& of_rank_2) {
     const Outcome outcome =

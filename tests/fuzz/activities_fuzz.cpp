@@ -1,6 +1,6 @@
-// Activities of GPUs of any contents and in any order, as CUPTI's records are decoded: a recording has an
-// event of the right instruction for each piece of work whose id came, and nothing else; a profiled
-// program's trace keeps the laws of traces.
+// Activities of GPUs of any contents and in any order, as CUPTI's records are decoded: a recording
+// has an event of the right instruction for each piece of work whose id came, and nothing else; a
+// profiled program's trace keeps the laws of traces.
 #include <array>
 #include <filesystem>
 #include <limits>

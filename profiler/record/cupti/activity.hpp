@@ -1,5 +1,5 @@
-// What a CUDA device or CUDA's runtime did, as CUPTI reports it, without CUPTI's types: they differ from
-// version to version, and most of the program is built without CUDA.
+// What a CUDA device or CUDA's runtime did, as CUPTI reports it, without CUPTI's types: they differ
+// from version to version, and most of the program is built without CUDA.
 #pragma once
 
 #include <array>
@@ -26,9 +26,9 @@ enum class ActivityKind : std::uint8_t {
 // Fields that a kind does not have are 0. Times are nanoseconds of the recording's clock.
 struct Activity {
   ActivityKind kind = ActivityKind::kernel;
-  // copy: CUpti_ActivityMemcpyKind; synchronization: ..SynchronizationType; overhead: ..OverheadKind;
-  // allocation: 1 allocated, 2 freed; marker: CUpti_ActivityFlag; memory_pool: 1 created, 2 destroyed,
-  // 3 trimmed
+  // copy: CUpti_ActivityMemcpyKind; synchronization: ..SynchronizationType;
+  // overhead: ..OverheadKind; marker: CUpti_ActivityFlag; allocation: 1 allocated, 2 freed;
+  // memory_pool: 1 created, 2 destroyed, 3 trimmed
   std::uint32_t detail = 0;
   std::uint8_t from_memory = 0,
                to_memory = 0;  // CUpti_ActivityMemoryKind; a fill or allocation: to

@@ -1,8 +1,9 @@
-// How much of a device's memory a process takes and gives back, call by call, from what CUPTI reports of
-// allocations and of memory pools.
+// How much of a device's memory a process takes and gives back, call by call, from what CUPTI
+// reports of allocations and of memory pools.
 //
-// cudaMalloc takes what it returns. cudaMallocAsync takes from a pool, which holds memory of the device
-// before and after: what counts is by how much the pool grows and shrinks, also when it is trimmed.
+// cudaMalloc takes what it returns. cudaMallocAsync takes from a pool, which holds memory of the
+// device before and after: what counts is by how much the pool grows and shrinks, also when it is
+// trimmed.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct MemoryChange {
 // Of one process; activities in the order of time.
 class DeviceAllocations {
  public:
-  // What an allocation or a pool's operation changes. Nothing where that is nothing, as when what is
-  // freed was allocated before all this.
+  // What an allocation or a pool's operation changes. Nothing where that is nothing, as when what
+  // is freed was allocated before all this.
   std::optional<MemoryChange> take(const Activity& activity);
 
  private:

@@ -1,5 +1,5 @@
-// A device's work recorded through CUPTI: kernels, copies and fills of the emulated device become events
-// of the instructions that launched them.
+// A device's work recorded through CUPTI: kernels, copies and fills of the emulated device become
+// events of the instructions that launched them.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -154,8 +154,8 @@ TEST_F(DeviceRecordingTest, TimesCountFromTheTracesOrigin) {
   }
 }
 
-// Every launch here takes memory that the caching allocator knows nothing of; every allocation by an
-// instruction takes a segment that it does know.
+// Every launch here takes memory that the caching allocator knows nothing of; every allocation by
+// an instruction takes a segment that it does know.
 TEST_F(DeviceRecordingTest, MemoryOutsideTheAllocatorIsRecorded) {
   takes_memory_ = true;
   const traces::Trace trace = record(2);

@@ -1,5 +1,6 @@
-// Buffers of any records: stepped over by NVIDIA's own library, which needs no GPU for that, each is found
-// where decoding takes it to be. And of bytes that are no records nothing is read beyond their end.
+// Buffers of any records: stepped over by NVIDIA's own library, which needs no GPU for that, each
+// is found where decoding takes it to be. And of bytes that are no records nothing is read beyond
+// their end.
 #include <cstring>
 #include <utility>
 #include <vector>

@@ -48,8 +48,8 @@ TEST(TrainingRecording, HasTheWorkOfEveryInstruction) {
   for (const auto& [id, issue] : issues) {
     EXPECT_TRUE(worked.contains(id)) << trace.strings[issue.name];
   }
-  // Segments of the allocator stand there as such, and not once more: what else is taken of the devices
-  // is little, and before the first instruction.
+  // Segments of the allocator stand there as such, and not once more: what else is taken of the
+  // devices is little, and before the first instruction.
   std::int64_t outside = 0;
   for (const traces::MemoryEvent& e : trace.memory) {
     if (!is_outside(e.action)) continue;
@@ -64,7 +64,8 @@ TEST(TrainingRecording, HasTheWorkOfEveryInstruction) {
   EXPECT_EQ(trace.metadata.at("device.1"), "Foreshard's host device");
 }
 
-// Kernels have names of their own, which a prediction does not know: neither appears beside the other.
+// Kernels have names of their own, which a prediction does not know: neither appears beside the
+// other.
 TEST(TrainingRecording, ComparesWithItsPredictionByOperator) {
   const Workplace place;
   const auto train = place.run({"train", "--device", "cuda", "--model", "model", "--plan",

@@ -1,5 +1,5 @@
-// A tool of NVTX, which NVTX_INJECTION64_PATH names: writes a line for each range of a domain that a
-// thread opens or closes into the file FORESHARD_NVTX_RANGES names.
+// A tool of NVTX, which NVTX_INJECTION64_PATH names: writes a line for each range of a domain that
+// a thread opens or closes into the file FORESHARD_NVTX_RANGES names.
 //
 //   open THREAD DOMAIN PAYLOAD NAME      close THREAD DOMAIN
 #include <cstdio>

@@ -1,6 +1,6 @@
 // A program that uses CUDA: two streams, and on each so many kernels, copies and fills as its first
-// argument says. The second says how it ends: "return" (the default), "exit7", "abort" or "kill"; with
-// "memory" it takes memory of the device by itself and from a pool before it returns.
+// argument says. The second says how it ends: "return" (the default), "exit7", "abort" or "kill";
+// with "memory" it takes memory of the device by itself and from a pool before it returns.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>

@@ -1,6 +1,7 @@
-// The part of the CUDA runtime that Foreshard calls, on the host: streams are threads (streams.hpp), device
-// memory is the process' own (memory.cpp), and kernels that nvcc has compiled do nothing. Kernels compiled for
-// emulation come as host functions and really run (tests/cuda/emulation).
+// The part of the CUDA runtime that Foreshard calls, on the host: streams are threads
+// (streams.hpp), device memory is the process' own (memory.cpp), and kernels that nvcc has compiled
+// do nothing. Kernels compiled for emulation come as host functions and really run
+// (tests/cuda/emulation).
 //
 //   FORESHARD_HOST_CUDA_DEVICES   GPUs that there are (default 1)
 #include <cstdio>

@@ -1,5 +1,5 @@
-// The runtime's memory on the host: of devices, pinned, and in pools, which hold memory of their device in
-// steps of 2 MiB until they are trimmed or destroyed.
+// The runtime's memory on the host: of devices, pinned, and in pools, which hold memory of their
+// device in steps of 2 MiB until they are trimmed or destroyed.
 //
 //   FORESHARD_HOST_CUDA_BYTES   memory of each device (default 64 GiB), beyond which cudaMalloc refuses
 #include <algorithm>

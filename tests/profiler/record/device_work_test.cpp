@@ -1,4 +1,5 @@
-// What CUPTI reports of devices, in whatever order, becomes events of the instructions whose ids it has.
+// What CUPTI reports of devices, in whatever order, becomes events of the instructions whose ids it
+// has.
 #include "profiler/record/device_work.hpp"
 
 #include <gtest/gtest.h>
