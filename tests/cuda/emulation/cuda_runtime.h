@@ -61,12 +61,11 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   constexpr std::size_t kReturnsVoid = 3;  // "PFv" before the parameters, "E" behind them
   std::string types = typeid(kernel).name();
   types = types.substr(kReturnsVoid, types.size() - kReturnsVoid - 1);
-  foreshard::host_cuda::issue(
+  return foreshard::host_cuda::issue(
       "cudaLaunchKernelExC", config->stream,
       {foreshard::host_cuda::Work::Kind::kernel, "_Z6kernel" + types},
       [grid = config->gridDim, block = config->blockDim, kernel,
        ... values = static_cast<Parameters>(arguments)] {
         foreshard::emulation::run_grid(grid, block, [&] { kernel(values...); });
       });
-  return cudaSuccess;
 }
