@@ -5,6 +5,7 @@
 // free takes effect on the buffer's own stream, so whoever reads what it was not given reads NaNs.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -17,11 +18,36 @@
 
 namespace foreshard::executor {
 
+// A device's memory, of which somebody is told before any of it goes back to the driver.
+class WatchedBacking final : public SegmentBacking {
+ public:
+  WatchedBacking(SegmentBacking& backing, std::function<void()> before_release)
+      : backing_(backing), before_release_(std::move(before_release)) {}
+
+  bool commit(Address address, std::int64_t bytes) override {
+    return backing_.commit(address, bytes);
+  }
+  void decommit(Address address, std::int64_t bytes) override {
+    before_release_();
+    backing_.decommit(address, bytes);
+  }
+  bool begin_range(AddressRange range, std::int64_t granule) override {
+    return backing_.begin_range(range, granule);
+  }
+  void end_range(AddressRange range) override { backing_.end_range(range); }
+
+ private:
+  SegmentBacking& backing_;
+  const std::function<void()> before_release_;
+};
+
 class RankMemory {
  public:
-  // `capacity`: of the device, in bytes; nothing: unlimited.
+  // `capacity`: of the device, in bytes; nothing: unlimited. `before_release` is called before memory
+  // goes back to the driver.
   RankMemory(const RankProgram& program, const AllocatorSettings& settings,
-             std::optional<std::int64_t> capacity, Device& device);
+             std::optional<std::int64_t> capacity, Device& device,
+             std::function<void()> before_release);
   ~RankMemory();
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
@@ -56,6 +82,7 @@ class RankMemory {
 
   const RankProgram& program_;
   Device& device_;
+  WatchedBacking backing_;
   VirtualSegments segments_;
   CachingAllocator allocator_;
   HostBuffers host_;
