@@ -21,7 +21,7 @@
 
 namespace foreshard::executor::cuda {
 
-class CudaDevice final : public Device {
+class CudaDevice : public Device {
  public:
   // On GPU number `gpu`. Throws std::runtime_error where CUDA refuses.
   CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams);

@@ -111,14 +111,17 @@ void Interpreter::issue(const Instruction& i) {
   }
 }
 
-// As though the program were there.
+// As though the program were there; it stays where it is, also where a capture fails.
 void Interpreter::issue_all(std::int32_t first, std::int32_t last) {
-  const std::int32_t here = index_;
+  const struct ReturnOnExit {
+    std::int32_t& index;
+    const std::int32_t here = index;
+    ~ReturnOnExit() { index = here; }
+  } return_on_exit{index_};
   for (index_ = first; index_ < last; ++index_) {
     const Instruction& i = current_->instructions[static_cast<std::size_t>(index_)];
     if (is_work_of_device(i.kind)) issue(i);
   }
-  index_ = here;
 }
 
 void Interpreter::allocate(BufferId buffer) {

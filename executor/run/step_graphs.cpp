@@ -86,7 +86,7 @@ void StepGraphs::forget(std::int32_t instruction) {
 void StepGraphs::end(std::int32_t instructions) {
   reach(instructions);
   is_whole_ = true;
-  if (!defers_) return;
+  if (!std::exchange(defers_, false)) return;
   ++report_.steps_launched;
   attempts_ = 0;
 }
