@@ -47,7 +47,7 @@ Job one_rank(JobDrawer& drawer) {
 
 TEST(CudaGraphs, RandomRunsAreTheSameAsWithout) {
   std::int64_t launched = 0;
-  for (int draw = 0; draw < draws(6) && !HasFailure(); ++draw) {
+  for (int draw = 0; draw < draws(3) && !HasFailure(); ++draw) {
     JobDrawer drawer(60'000 + static_cast<std::uint64_t>(draw));
     const Job job = one_rank(drawer);
     SCOPED_TRACE(to_toml(job.plan) + to_json(job.model));
@@ -68,7 +68,7 @@ TEST(CudaGraphs, RanksOverNcclAreTheSameAsWithout) {
   const auto gpus = static_cast<int>(library().devices()->size());
   if (gpus < 2) GTEST_SKIP() << "there is one GPU";
   std::int64_t launched = 0;
-  for (int draw = 0; draw < draws(4) && !HasFailure(); ++draw) {
+  for (int draw = 0; draw < draws(2) && !HasFailure(); ++draw) {
     JobDrawer drawer(61'000 + static_cast<std::uint64_t>(draw));
     Job job = drawn(drawer);
     while (job.ranks == 1 || job.ranks > gpus) job = drawn(drawer);
