@@ -23,7 +23,10 @@ StepGraphs::StepGraphs(Device& device, std::string why_not, Issue issue)
 void StepGraphs::begin(const Program& program, std::int64_t step, const KernelScalars& scalars) {
   if (!why_not_.empty()) return;
   const bool is_alike = is_whole_ && program_ == &program && are_alike(scalars_, scalars);
-  if (!is_alike || std::exchange(are_stale_, false)) stretches_.clear();
+  if (std::exchange(are_stale_, false) || !is_alike) {
+    if (!stretches_.empty()) device_.synchronize();
+    stretches_.clear();
+  }
   program_ = &program;
   scalars_ = scalars;
   step_ = step;
