@@ -48,7 +48,9 @@ void CudaGraph::capture(const std::function<void()>& issue) {
     throw;
   }
   check(cudaStreamEndCapture(streams_[0], &captured), "cudaStreamEndCapture");
-  const cudaError_t error = cudaGraphInstantiate(&graph_, captured, 0);
+  // Nodes keep the priorities of the streams that they were captured on.
+  const cudaError_t error =
+      cudaGraphInstantiate(&graph_, captured, cudaGraphInstantiateFlagUseNodePriority);
   static_cast<void>(cudaGraphDestroy(captured));
   check(error, "cudaGraphInstantiate");
 }

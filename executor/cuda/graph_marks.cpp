@@ -16,6 +16,8 @@ GraphMarks::GraphMarks(std::span<const cudaStream_t> streams) {
         "cudaHostAlloc");
   words_ = static_cast<std::uint64_t*>(memory);
   std::fill_n(words_, words, std::uint64_t{0});
+  // A kernel is loaded when it is first started, which is better not within a capture.
+  write_word(streams[0], &word(0), 0);
 }
 
 GraphMarks::~GraphMarks() {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <string>
 #include <typeinfo>
@@ -40,6 +41,11 @@ template <class T>
 T __shfl_down_sync(unsigned, T value, int delta) {
   return foreshard::emulation::exchange(
       value, [delta](int lane) { return lane + delta < 32 ? lane + delta : lane; });
+}
+
+// Through all caches: the host may be reading.
+inline void __stwt(unsigned long long* at, unsigned long long value) {
+  std::atomic_ref(*at).store(value, std::memory_order_relaxed);
 }
 
 inline float rsqrtf(float x) {
