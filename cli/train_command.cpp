@@ -109,6 +109,9 @@ Result<void> Train::check_options() const {
   if (!save_.empty()) {
     if (auto ok = executor::check_checkpoint_target(save_); !ok) return ok;
   }
+  if (cuda_graphs_ == "on" && device_ != "cuda") {
+    return fail("", "--cuda-graphs", "the CPU has no graphs; expected --device cuda");
+  }
   if (const auto& set = executor::requested_instruction_set(); !set) {
     return tl::unexpected(set.error());
   }
