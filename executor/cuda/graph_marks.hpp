@@ -1,6 +1,6 @@
-// How far the launches of a graph have come: after every few instructions, and around each collective,
-// the graph writes a number into a word of the host's. Events cannot tell, as those recorded within a
-// graph may not be queried.
+// How far the launches of a graph have come: after every few instructions, and around each
+// collective, the graph writes a number into a word of the host's. Events cannot tell, as those
+// recorded within a graph may not be queried.
 //
 // The rank's host thread makes marks and begins launches; any thread may ask.
 #pragma once

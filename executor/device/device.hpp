@@ -24,8 +24,8 @@
 // NaNs.
 //
 // What a device of CUDA must implement, each with the calls that it is made of:
-//   launch        the operator's kernels on the stream; pointers are kernel arguments by value, as is
-//                 what no step changes of KernelScalars
+//   launch        the operator's kernels on the stream; pointers are kernel arguments by value, as
+//                 is what no step changes of KernelScalars
 //   set_scalars   a kernel that stores its arguments in device memory
 //   copy, fill    cudaMemcpyAsync (cudaMemcpyDefault: the addresses give the direction),
 //                 cudaMemsetAsync
@@ -38,7 +38,8 @@
 //   record, wait  cudaEventRecord, cudaStreamWaitEvent (events without timing)
 //   host_wait     polling cudaEventQuery with RunControl::sleep_for between, so that an abort ends it
 //   synchronize   the same for one event on each stream
-//   capture       cudaStreamBeginCapture, cudaStreamEndCapture, cudaGraphInstantiate; cudaGraphLaunch
+//   capture       cudaStreamBeginCapture, cudaStreamEndCapture, cudaGraphInstantiate; then
+//                 cudaGraphLaunch
 //   stop          nothing where work is drained; after an abort ncclCommAbort, or streams never drain
 //   backing       cudaMalloc for segments; cuMemAddressReserve, cuMemCreate and cuMemMap for ranges;
 //                 false where they report that memory is short; synchronize before it goes back
@@ -98,8 +99,8 @@ class Device {
   virtual void host_wait(EventId event) = 0;  // throws Aborted
   // Waits for everything issued; throws Aborted.
   virtual void synchronize() = 0;
-  // What `issue` issues, as a graph instead of being done; nullptr: this device has none. Throws what
-  // it throws, and std::runtime_error where something of it cannot be in a graph.
+  // What `issue` issues, as a graph instead of being done; nullptr: this device has none. Throws
+  // what it throws, and std::runtime_error where something of it cannot be in a graph.
   virtual std::unique_ptr<DeviceGraph> capture(const std::function<void()>& /*issue*/) {
     return nullptr;
   }
@@ -119,8 +120,8 @@ class Device {
 
   // Watching, from any thread.
 
-  // Whether everything issued under a tag up to `last` has finished, once it has been issued. Graphs
-  // count as finished: the ranks whose work waits for one say so themselves.
+  // Whether everything issued under a tag up to `last` has finished, once it has been issued.
+  // Graphs count as finished: the ranks whose work waits for one say so themselves.
   virtual bool has_finished(Tag last) const = 0;
   // What the rank has done so far, the host's part included.
   virtual Progress progress() const = 0;

@@ -1,4 +1,5 @@
-// Work that a device has been issued once, kept so that one call issues all of it again: a CUDA graph.
+// Work that a device has been issued once, kept so that one call issues all of it again: a CUDA
+// graph.
 //
 // It does what was issued while it was captured, in the order of streams and events, with the
 // addresses and arguments of that time. What is to differ between launches has to be in memory.

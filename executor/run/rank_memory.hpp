@@ -1,5 +1,5 @@
-// One rank's memory while its program runs: the caching allocator over its device's memory, the host's
-// buffers, and the table of where each buffer of the program lies.
+// One rank's memory while its program runs: the caching allocator over its device's memory, the
+// host's buffers, and the table of where each buffer of the program lies.
 //
 // In poison mode memory is overwritten with NaNs, in stream order, the moment an allocation or a
 // free takes effect on the buffer's own stream, so whoever reads what it was not given reads NaNs.
@@ -12,39 +12,17 @@
 
 #include "executor/device/device.hpp"
 #include "executor/device/host_buffers.hpp"
+#include "executor/run/watched_backing.hpp"
 #include "models/allocator/caching_allocator.hpp"
 #include "models/allocator/virtual_segments.hpp"
 #include "models/program/step_program.hpp"
 
 namespace foreshard::executor {
 
-// A device's memory, of which somebody is told before any of it goes back to the driver.
-class WatchedBacking final : public SegmentBacking {
- public:
-  WatchedBacking(SegmentBacking& backing, std::function<void()> before_release)
-      : backing_(backing), before_release_(std::move(before_release)) {}
-
-  bool commit(Address address, std::int64_t bytes) override {
-    return backing_.commit(address, bytes);
-  }
-  void decommit(Address address, std::int64_t bytes) override {
-    before_release_();
-    backing_.decommit(address, bytes);
-  }
-  bool begin_range(AddressRange range, std::int64_t granule) override {
-    return backing_.begin_range(range, granule);
-  }
-  void end_range(AddressRange range) override { backing_.end_range(range); }
-
- private:
-  SegmentBacking& backing_;
-  const std::function<void()> before_release_;
-};
-
 class RankMemory {
  public:
-  // `capacity`: of the device, in bytes; nothing: unlimited. `before_release` is called before memory
-  // goes back to the driver.
+  // `capacity`: of the device, in bytes; nothing: unlimited. `before_release` is called before
+  // memory goes back to the driver.
   RankMemory(const RankProgram& program, const AllocatorSettings& settings,
              std::optional<std::int64_t> capacity, Device& device,
              std::function<void()> before_release);

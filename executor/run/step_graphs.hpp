@@ -1,23 +1,23 @@
-// Steps that a device does as graphs (executor/device/device_graph.hpp): where a step is the one before
-// once more, its instructions need not be issued one by one.
+// Steps that a device does as graphs (executor/device/device_graph.hpp): where a step is the one
+// before once more, its instructions need not be issued one by one.
 //
 // A graph has the addresses of its capture, so the host goes on walking the program: it allocates,
-// frees, counts and runs out of memory as ever, and computes what is the host's. What it would issue at
-// the device it only passes by, as long as every buffer gets the place that it had in the step before.
-// Where the host waits for the device, and at the step's end, what has been passed by must be on its
-// way: a *stretch* of the program, from one such place to the next. When a stretch is come to for the
-// first time it is issued under capture, and its graph is launched; from then on the graph is
-// launched at once. So of steps that are alike the first is issued, the second captured, and the
-// third is the first whose stretches cost one call each; a step without waits but for its last one
-// is a single graph.
+// frees, counts and runs out of memory as ever, and computes what is the host's. What it would
+// issue at the device it only passes by, as long as every buffer gets the place that it had in the
+// step before. Where the host waits for the device, and at the step's end, what has been passed by
+// must be on its way: a *stretch* of the program, from one such place to the next. When a stretch
+// is come to for the first time it is issued under capture, and its graph is launched; from then on
+// the graph is launched at once. So of steps that are alike the first is issued, the second
+// captured, and the third is the first whose stretches cost one call each; a step without waits but
+// for its last one is a single graph.
 //
 // That work is issued late changes nothing that it computes: its order stays, and within a
 // stretch no work of the host depends on the device, as it would have to wait.
 //
-// As soon as a buffer lies elsewhere, or memory is about to go back to the driver, or the rank stops
-// for lack of memory, what was passed by is issued as it always was, and so is the rest of the step.
-// Graphs are dropped at the beginning of the next step, which may be captured anew; where that comes
-// to nothing a few times in a row, the run goes on without graphs.
+// As soon as a buffer lies elsewhere, or memory is about to go back to the driver, or the rank
+// stops for lack of memory, what was passed by is issued as it always was, and so is the rest of
+// the step. Graphs are dropped at the beginning of the next step, which may be captured anew; where
+// that comes to nothing a few times in a row, the run goes on without graphs.
 //
 // What differs from step to step lies in memory: tokens and losses in buffers of the host, which
 // are copied within the graph, and the optimizer's numbers in the device's (Device::set_scalars).

@@ -1,6 +1,6 @@
-// Steps that are launched as CUDA graphs compute what steps that are issued compute, bit for bit, in the
-// same memory: with random plans, with learning rates and tokens that change, over NCCL, where
-// buffers move, and where CUDA refuses a capture.
+// Steps that are launched as CUDA graphs compute what steps that are issued compute, bit for bit,
+// in the same memory: with random plans, with learning rates and tokens that change, over NCCL,
+// where buffers move, and where CUDA refuses a capture.
 #include <cstdlib>
 #include <map>
 

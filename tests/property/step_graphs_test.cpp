@@ -1,5 +1,5 @@
-// When steps are issued, captured and launched: steps of two stretches, on a device that writes down
-// what it is asked for.
+// When steps are issued, captured and launched: steps of two stretches, on a device that writes
+// down what it is asked for.
 #include "executor/run/step_graphs.hpp"
 
 #include <array>
