@@ -1,12 +1,11 @@
 // Steps that are launched as CUDA graphs compute what steps that are issued compute, bit for bit,
 // in the same memory: with random plans, with learning rates and tokens that change, over NCCL,
 // where buffers move, and where CUDA refuses a capture.
-#include <cstdlib>
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include "executor/cuda/cuda_device.hpp"
+#include "tests/cuda/cuda_devices.hpp"
 #include "tests/cuda/runs_on_cuda.hpp"
 
 namespace foreshard {
@@ -63,7 +62,7 @@ TEST(CudaGraphs, RandomRunsAreTheSameAsWithout) {
 
 // Ranks that are threads with a GPU each.
 TEST(CudaGraphs, RanksOverNcclAreTheSameAsWithout) {
-  setenv("FORESHARD_HOST_CUDA_DEVICES", "4", 0);
+  const executor::cuda::HostGpus host_gpus(4);
   if (!library().check_nccl()) GTEST_SKIP() << "there is no NCCL";
   const auto gpus = static_cast<int>(library().devices()->size());
   if (gpus < 2) GTEST_SKIP() << "there is one GPU";
