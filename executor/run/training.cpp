@@ -61,6 +61,7 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
   run.command = options.command;
   run.ranks = job.ranks;
   run.threads_per_rank = options.threads_per_rank;
+  run.more = traces::device_metadata(job.own_device);
   if (options.cores > 0) run.more["cores"] = std::to_string(options.cores);
   if (options.device_memory) {
     run.more["device_memory_bytes"] = std::to_string(*options.device_memory);

@@ -34,7 +34,7 @@ std::optional<Job> job_of(const RunSamples& samples) {
   const auto model = parse_llama_config(samples.model_json, samples.file);
   const auto plan = parse_plan(samples.plan_toml, samples.file);
   if (!model || !plan) return {};
-  const auto job = make_job(*model, *plan, samples.file, samples.ranks);
+  const auto job = make_job(*model, *plan, samples.file, samples.ranks, 0, nullptr, samples.device);
   if (!job) return {};
   return *job;
 }

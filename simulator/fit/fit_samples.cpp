@@ -84,6 +84,7 @@ class Reader {
       }
     }
     read_meetings();
+    if (out_.is_accelerator) read_segments();
     read_steps();
   }
 
@@ -206,6 +207,36 @@ class Reader {
     if (!kind || *kind == Kind::host_compute || *kind == Kind::host_wait) return;
     const auto ns = static_cast<double>(event.end_ns - event.start_ns);
     out_.issue[static_cast<std::size_t>(*kind)].push_back(ns);
+  }
+
+  // --- segments of the device's memory ----------------------------------------------------------
+
+  // Of our own recordings an allocation that took segments and gave none back; of others the calls.
+  void read_segments() {
+    struct Segments {
+      int taken = 0, released = 0;
+    };
+    std::unordered_map<Issue, Segments, IssueHash> segments;
+    for (const traces::MemoryEvent& event : trace_.memory) {
+      if (event.on_host || event.instruction < 0) continue;
+      Segments& of_issue = segments[{event.rank, event.step, event.instruction}];
+      of_issue.taken += event.action == traces::MemoryAction::segment_alloc ? 1 : 0;
+      of_issue.released += event.action == traces::MemoryAction::segment_free ? 1 : 0;
+    }
+    for (const Event& event : events_) {
+      const auto ns = static_cast<double>(event.end_ns - event.start_ns);
+      if (event.kind == EventKind::runtime) {
+        const std::string& call = trace_.strings[event.name];
+        if (call == "cudaMalloc") out_.segment_alloc.push_back(ns);
+        if (call == "cudaFree") out_.segment_free.push_back(ns);
+      }
+      if (event.kind != EventKind::host || event.instruction < 0) continue;
+      const std::int32_t rank = trace_.lanes[static_cast<std::size_t>(event.lane)].rank;
+      const auto found = segments.find({rank, event.step, event.instruction});
+      if (found == segments.end() || found->second.taken == 0 || found->second.released > 0)
+        continue;
+      out_.segment_alloc.push_back(ns / found->second.taken);
+    }
   }
 
   // --- latencies --------------------------------------------------------------------------------
@@ -373,9 +404,13 @@ Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& fil
     return number ? static_cast<int>(*number) : fallback;
   };
   out.ranks = count("ranks", 1, kMaxRanks);
-  out.threads = count("threads_per_rank", 1, kMaxThreads);
+  // An accelerator's work does not depend on its host's threads and cores.
+  out.threads = out.is_accelerator ? 1 : count("threads_per_rank", 1, kMaxThreads);
   out.cores = out.is_accelerator ? 1 : count("cores", traces::cores(), kMaxCores);
   if (error) return tl::unexpected<Error>(*error);
+  const auto traits = traces::recorded_device(trace.metadata, file);
+  if (!traits) return tl::unexpected(traits.error());
+  out.device = *traits;
   std::set<std::int32_t> recorded;
   for (const traces::Lane& lane : trace.lanes) recorded.insert(lane.rank);
   out.has_all_ranks = std::ssize(recorded) >= out.ranks;

@@ -63,22 +63,31 @@ double middle_of(std::vector<double> values, double fallback) {
   return values.empty() ? fallback : quantile(values, 0.5);
 }
 
+std::vector<double> joined(const std::vector<const RunSamples*>& runs, const auto& member) {
+  std::vector<double> all;
+  for (const RunSamples* run : runs) {
+    const std::vector<double>& some = member(*run);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+SegmentTimes segment_times(const std::vector<const RunSamples*>& runs) {
+  auto allocs = joined(
+      runs, [](const RunSamples& run) -> auto& { return run.segment_alloc; });
+  auto frees = joined(
+      runs, [](const RunSamples& run) -> auto& { return run.segment_free; });
+  return {quantile(allocs, 0.5), quantile(frees, 0.5), std::ssize(allocs), std::ssize(frees)};
+}
+
 // And the number of samples it rests on.
 void fit_host(const std::vector<const RunSamples*>& runs, ThreadCountCosts& regime) {
   HostCosts& host = regime.host;
   host.uses_core = true;
-  const auto joined = [&](auto member) {
-    std::vector<double> all;
-    for (const RunSamples* run : runs) {
-      const std::vector<double>& some = member(*run);
-      all.insert(all.end(), some.begin(), some.end());
-    }
-    return all;
-  };
   for (std::size_t k = 0; k < static_cast<std::size_t>(kKinds); ++k) {
     const bool is_work = runs_on_stream(static_cast<Kind>(k));
-    const auto all =
-        joined([&](const RunSamples& run) -> const std::vector<double>& { return run.issue[k]; });
+    const auto all = joined(
+        runs, [&](const RunSamples& run) -> auto& { return run.issue[k]; });
     host.issue_ns[k] = std::llround(middle_of(all, is_work ? kIssueGuess : kBookkeepingGuess));
     regime.host_samples.issue[k] = std::ssize(all);
   }
@@ -95,7 +104,7 @@ void fit_host(const std::vector<const RunSamples*>& runs, ThreadCountCosts& regi
   for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
     const auto& of = kLatencies[i];
     auto all = joined(
-        [&](const RunSamples& run) -> const std::vector<double>& { return run.*of.samples; });
+        runs, [&](const RunSamples& run) -> auto& { return run.*of.samples; });
     host.*kHostLatencies[i] = std::llround(all.empty() ? of.fallback : quantile(all, of.quantile));
     regime.host_samples.latencies[i] = std::ssize(all);
   }
@@ -135,6 +144,7 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
     part = machine_reported_as(table.machine_name).value_or(fastest_machine());
   }
   const Machine* bound = part ? &*part : nullptr;
+  table.segments = segment_times(runs);
   // The limit that the known costs were freed from is that of all.
   table.memory_bytes_per_ns =
       known != nullptr ? known->memory_bytes_per_ns : fit_memory_bandwidth(runs);
