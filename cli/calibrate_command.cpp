@@ -69,6 +69,7 @@ MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuR
   options.trace = file;
   options.command = "foreshard calibrate";
   options.interrupt = &interruption();
+  options.ends_within_step = true;
   if (gpus) {
     if (auto ok = use(gpus->gpus, gpus->processes, job.ranks, options); !ok) {
       return tl::unexpected(ok.error());
@@ -83,8 +84,7 @@ MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuR
   const auto result = executor::train(job, *data, weights, options);
   if (!result) return tl::unexpected(result.error());
   if (result->failure) return fail("", "", result->failure->text());
-  if (result->ran_out_of_memory) return std::nullopt;
-  if (interruption()) return fail("", "", "was interrupted; no costs were written");
+  if (result->ran_out_of_memory || result->was_interrupted) return std::nullopt;
   return traces::read_fst(file);
 }
 
@@ -129,6 +129,7 @@ Result<int> Calibrate::run() {
   options.limits = {most_ranks(gpus), gpus ? gpus->gpus.devices[0].traits : DeviceTraits{}};
   options.time = Nanoseconds(std::llround(time_limit_ * 1e9));
   options.on_run = [&](int percent, const std::string& next) { progress.at(percent, next); };
+  options.interrupt = &interruption();
   simulator::CalibratedMachine machine;
   machine.now = [] { return Nanoseconds(std::chrono::steady_clock::now().time_since_epoch()); };
   machine.record = [&](const Job& job, std::int64_t steps) -> MaybeTrace {

@@ -24,6 +24,9 @@ using Ranks = std::vector<std::unique_ptr<RankRun>>;
 // What is to be looked after while ranks wait: agreements, and the end that they lead to.
 void look_after(RunShared& shared, Ranks& ranks, std::vector<Wait>& waits) {
   shared.look_for_interrupt();
+  if (shared.options.ends_within_step && shared.agreements.last_step.is_asked()) {
+    shared.run.end("interrupted");
+  }
   shared.agreements.last_step.add_waits(waits);
   OutOfMemoryAgreement& memory = shared.agreements.memory;
   if (!memory.has_limit()) return;
