@@ -105,6 +105,10 @@ Result<FitResult> calibrate(const CalibratedMachine& machine, const CalibrationO
   }
   auto fitted = fit(recordings);
   if (!fitted) return fitted;
+  if (is_set(options.interrupt)) {
+    fitted->warnings.push_back("was interrupted: the costs rest on " +
+                               plural(std::ssize(recordings), "run"));
+  }
   const std::string missing = missing_from(runs, made);
   if (!missing.empty()) {
     fitted->warnings.push_back("nothing was measured of " + missing +
