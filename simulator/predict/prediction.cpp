@@ -263,8 +263,14 @@ class Predictor {
     return program.cost_keys[cost / cost_places(program.place)].op;
   }
 
-  // The model's band, widened by how unsure single costs are: an operator's estimates are wrong
-  // together, those of different operators independently.
+  // Operators whose kernels are the same code: all matrix products, and attention with its backward.
+  static Operator family_of(Operator op) {
+    if (is_matmul(op)) return Operator::matmul;
+    return is_attention(op) ? Operator::attention : op;
+  }
+
+  // The model's band, widened by how unsure single costs are: estimates of the same kernels are wrong
+  // together, those of others independently.
   double band() const {
     const RankClass& first = result_.classes[0];
     std::array<double, static_cast<std::size_t>(Operator::kCount)> unsure{};
@@ -274,7 +280,7 @@ class Predictor {
       const double ns =
           static_cast<double>(first.costs.costs[c].ns) * static_cast<double>(counts[c]);
       total += ns;
-      unsure[static_cast<std::size_t>(operator_of(c))] += ns * first.costs.errors[c];
+      unsure[static_cast<std::size_t>(family_of(operator_of(c)))] += ns * first.costs.errors[c];
     }
     if (total <= 0) return costs_->band();
     double squares = costs_->band() * costs_->band();
