@@ -84,7 +84,7 @@ class Reader {
       }
     }
     read_meetings();
-    if (out_.is_accelerator) read_segments();
+    if (out_.is_accelerator) out_.segments = segment_samples(trace_);
     read_steps();
   }
 
@@ -207,36 +207,6 @@ class Reader {
     if (!kind || *kind == Kind::host_compute || *kind == Kind::host_wait) return;
     const auto ns = static_cast<double>(event.end_ns - event.start_ns);
     out_.issue[static_cast<std::size_t>(*kind)].push_back(ns);
-  }
-
-  // --- segments of the device's memory ----------------------------------------------------------
-
-  // Of our own recordings an allocation that took segments and gave none back; of others the calls.
-  void read_segments() {
-    struct Segments {
-      int taken = 0, released = 0;
-    };
-    std::unordered_map<Issue, Segments, IssueHash> segments;
-    for (const traces::MemoryEvent& event : trace_.memory) {
-      if (event.on_host || event.instruction < 0) continue;
-      Segments& of_issue = segments[{event.rank, event.step, event.instruction}];
-      of_issue.taken += event.action == traces::MemoryAction::segment_alloc ? 1 : 0;
-      of_issue.released += event.action == traces::MemoryAction::segment_free ? 1 : 0;
-    }
-    for (const Event& event : events_) {
-      const auto ns = static_cast<double>(event.end_ns - event.start_ns);
-      if (event.kind == EventKind::runtime) {
-        const std::string& call = trace_.strings[event.name];
-        if (call == "cudaMalloc") out_.segment_alloc.push_back(ns);
-        if (call == "cudaFree") out_.segment_free.push_back(ns);
-      }
-      if (event.kind != EventKind::host || event.instruction < 0) continue;
-      const std::int32_t rank = trace_.lanes[static_cast<std::size_t>(event.lane)].rank;
-      const auto found = segments.find({rank, event.step, event.instruction});
-      if (found == segments.end() || found->second.taken == 0 || found->second.released > 0)
-        continue;
-      out_.segment_alloc.push_back(ns / found->second.taken);
-    }
   }
 
   // --- latencies --------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include "models/base/error.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/engine/engine.hpp"
+#include "simulator/fit/segment_samples.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::simulator {
@@ -45,7 +46,7 @@ struct RunSamples {
 
   // Durations by kind of instruction, and what latencies were seen, all in nanoseconds.
   std::array<std::vector<double>, static_cast<std::size_t>(kKinds)> issue;
-  std::vector<double> segment_alloc, segment_free;  // by the device's driver, per segment
+  SegmentSamples segments;
   std::vector<double> launch_latency, stream_gap, event_latency, wait_latency, rendezvous;
 };
 

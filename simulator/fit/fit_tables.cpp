@@ -74,9 +74,9 @@ std::vector<double> joined(const std::vector<const RunSamples*>& runs, const aut
 
 SegmentTimes segment_times(const std::vector<const RunSamples*>& runs) {
   auto allocs = joined(
-      runs, [](const RunSamples& run) -> auto& { return run.segment_alloc; });
+      runs, [](const RunSamples& run) -> auto& { return run.segments.alloc_ns; });
   auto frees = joined(
-      runs, [](const RunSamples& run) -> auto& { return run.segment_free; });
+      runs, [](const RunSamples& run) -> auto& { return run.segments.free_ns; });
   return {quantile(allocs, 0.5), quantile(frees, 0.5), std::ssize(allocs), std::ssize(frees)};
 }
 
