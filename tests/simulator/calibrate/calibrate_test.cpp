@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "models/lowering/lower.hpp"
+#include "models/sharding/cuda_device.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/property/random_job.hpp"
@@ -274,6 +275,38 @@ TEST(CalibrationRuns, HaveEveryOperatorThatPlansHave) {
     const Job job = drawer.draw();
     for (const Operator op : operators_of(job)) {
       EXPECT_TRUE(known.count(op)) << name(op);
+    }
+  }
+}
+
+// Sizes of each copy and collective in the runs of up to a width, whole buffers.
+std::map<Operator, std::set<std::int64_t>> transfers_of(const CalibrationLimits& limits,
+                                                        std::int64_t widest) {
+  std::map<Operator, std::set<std::int64_t>> sizes;
+  for (const CalibrationRun& run : calibration_runs(limits)) {
+    if (run.job.model.hidden > widest) continue;
+    for (const CostKey& key : lower(run.job, 0).cost_keys) {
+      if (is_transfer(key.op)) sizes[key.op].insert(key.dims[0]);
+    }
+  }
+  return sizes;
+}
+
+TEST(CalibrationRuns, CopyAndExchangeFromKilobytesToHundredsOfMegabytes) {
+  for (const int ranks : {1, 2}) {
+    const auto sizes = transfers_of({ranks, cuda_device(90, 132)}, 4096);
+    std::set<Operator> expected{Operator::copy_host_to_device, Operator::copy_device_to_host};
+    if (ranks > 1) expected.merge(std::set{Operator::all_gather, Operator::reduce_scatter});
+    for (const Operator op : expected) {
+      SCOPED_TRACE(std::string(name(op)) + " of " + std::to_string(ranks));
+      ASSERT_TRUE(sizes.contains(op));
+      const std::set<std::int64_t>& of = sizes.at(op);
+      const auto between = [&](std::int64_t least, std::int64_t most) {
+        return std::distance(of.lower_bound(least), of.upper_bound(most));
+      };
+      EXPECT_GT(between(1 << 10, 1 << 20), 0);
+      EXPECT_GT(between(1 << 20, 16 << 20), 1);
+      EXPECT_GT(between(16 << 20, 256 << 20), 1);
     }
   }
 }
