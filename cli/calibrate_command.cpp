@@ -118,6 +118,11 @@ Result<int> Calibrate::run() {
     gpus = std::move(*found);
   }
   if (auto ok = check_communicator(gpus); !ok) return tl::unexpected(ok.error());
+  if (gpus && most_ranks(gpus) > static_cast<int>(gpus->gpus.devices.size())) {
+    warn(
+        "ranks that share a GPU slow each other down, and predictions take each to have its own: "
+        "costs of several ranks are too high");
+  }
   const traces::TemporaryFolder folder("calibrate");
   if (!folder.exists()) {
     return complain({"", "", "no temporary folder can be made; expected TMPDIR to be writable"},
