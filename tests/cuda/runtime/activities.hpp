@@ -51,6 +51,7 @@ void load_injection();
 void call(const std::string& name, const std::function<MemoryUse()>& work);
 
 // A call of that name gives a stream work.
-void issue(const std::string& call, cudaStream_t stream, Work work, std::function<void()> task);
+cudaError_t issue(const std::string& call, cudaStream_t stream, Work work,
+                  std::function<void()> task);
 
 }  // namespace foreshard::host_cuda

@@ -11,6 +11,7 @@
 
 #include "tests/cuda/runtime/activities.hpp"
 #include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/graphs.hpp"
 
 namespace foreshard::host_cuda {
 namespace {
@@ -100,6 +101,7 @@ MemoryUse free(void* memory) {
 }
 
 cudaError_t allocate_as(const char* name, void** memory, std::size_t bytes, Pool* pool) {
+  if (const cudaError_t error = check_capture()) return result(error);
   *memory = nullptr;
   if (bytes == 0) return cudaSuccess;
   call(name, [&] { return allocate(memory, static_cast<std::int64_t>(bytes), pool); });
@@ -107,6 +109,7 @@ cudaError_t allocate_as(const char* name, void** memory, std::size_t bytes, Pool
 }
 
 cudaError_t free_as(const char* name, void* memory) {
+  if (const cudaError_t error = check_capture()) return result(error);
   if (memory == nullptr) return cudaSuccess;
   bool is_known = false;
   call(name, [&] {
@@ -153,10 +156,12 @@ cudaError_t cudaFree(void* memory) {
   return free_as("cudaFree", memory);
 }
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
+  if (const cudaError_t error = check_capture()) return result(error);
   *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* memory) {
+  if (const cudaError_t error = check_capture()) return result(error);
   std::free(memory);
   return cudaSuccess;
 }
