@@ -19,6 +19,7 @@
 #include <nccl.h>
 
 #include "tests/cuda/nccl/sums.hpp"
+#include "tests/cuda/runtime/activities.hpp"
 
 using namespace foreshard::host_nccl;
 
@@ -82,8 +83,19 @@ bool fails(const ncclComm& comm) {
   return rank != nullptr && std::atoi(rank) == comm.meeting->rank() && comm.issued == 2;
 }
 
+const char* kernel_of(Collective::Kind kind) {
+  switch (kind) {
+    case Collective::Kind::gather: return "ncclDevKernel_AllGather_RING_LL";
+    case Collective::Kind::scatter: return "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL";
+    case Collective::Kind::reduce: break;
+  }
+  return "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
+}
+
 ncclResult_t enqueue(ncclComm_t comm, const Collective& collective, cudaStream_t stream) {
-  auto task = std::make_unique<std::function<void()>>(
+  foreshard::host_cuda::issue(
+      "cudaLaunchKernelExC", stream,
+      {foreshard::host_cuda::Work::Kind::kernel, kernel_of(collective.kind)},
       [meeting = comm->meeting, state = comm->state, fails = fails(*comm), collective] {
         if (fails) {
           std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -92,16 +104,6 @@ ncclResult_t enqueue(ncclComm_t comm, const Collective& collective, cudaStream_t
           run(*meeting, collective);
         }
       });
-  const cudaError_t error = cudaLaunchHostFunc(
-      stream,
-      [](void* argument) {
-        const std::unique_ptr<std::function<void()>> mine(
-            static_cast<std::function<void()>*>(argument));
-        (*mine)();
-      },
-      task.get());
-  if (error != cudaSuccess) return ncclUnhandledCudaError;
-  static_cast<void>(task.release());
   return ncclSuccess;
 }
 
