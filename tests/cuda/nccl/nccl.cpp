@@ -92,8 +92,9 @@ const char* kernel_of(Collective::Kind kind) {
   return "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
 }
 
+// A graph's node may run again and again.
 ncclResult_t enqueue(ncclComm_t comm, const Collective& collective, cudaStream_t stream) {
-  foreshard::host_cuda::issue(
+  const cudaError_t error = foreshard::host_cuda::issue(
       "cudaLaunchKernelExC", stream,
       {foreshard::host_cuda::Work::Kind::kernel, kernel_of(collective.kind)},
       [meeting = comm->meeting, state = comm->state, fails = fails(*comm), collective] {
@@ -104,7 +105,7 @@ ncclResult_t enqueue(ncclComm_t comm, const Collective& collective, cudaStream_t
           run(*meeting, collective);
         }
       });
-  return ncclSuccess;
+  return error == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 
 ncclResult_t issue(ncclComm_t comm, const Collective& collective, cudaStream_t stream) {

@@ -35,6 +35,7 @@ void observe(Observer* observer);
 void load_injection();
 
 // A call of that name gives a stream work.
-void issue(const std::string& call, cudaStream_t stream, Work work, std::function<void()> task);
+cudaError_t issue(const std::string& call, cudaStream_t stream, Work work,
+                  std::function<void()> task);
 
 }  // namespace foreshard::host_cuda
