@@ -73,38 +73,25 @@ const VirtualMemoryCalls& CudaMemory::calls() {
   return calls_;
 }
 
-CudaMemory::Mappings::const_iterator CudaMemory::around(Address address) const {
-  auto found = mappings_.upper_bound(address);
-  if (found == mappings_.begin()) return mappings_.end();
-  --found;
-  return address - found->first < found->second.bytes ? found : mappings_.end();
-}
-
-std::byte* CudaMemory::pointer(Address address) const {
-  const auto found = around(address);
-  if (found == mappings_.end()) throw std::logic_error("an address without device memory");
-  return found->second.base + (address - found->first);
-}
-
 bool CudaMemory::begin_range(AddressRange range, std::int64_t granule) {
   CUdeviceptr base = 0;
   const CUresult result = calls().reserve(&base, size(range.bytes), 0, 0, 0);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
   check(result, "cuMemAddressReserve");
-  mappings_[range.address] = {reinterpret_cast<std::byte*>(base), range.bytes, granule};
+  mappings_.add(range.address, {reinterpret_cast<std::byte*>(base), range.bytes, granule});
   return true;
 }
 
 void CudaMemory::end_range(AddressRange range) {
-  const auto found = mappings_.find(range.address);
-  check(calls().release_addresses(address_of(found->second.base), size(found->second.bytes)),
+  const Mapping& mapping = mappings_.around(range.address)->second;
+  check(calls().release_addresses(address_of(mapping.base), size(mapping.bytes)),
         "cuMemAddressFree");
-  mappings_.erase(found);
+  mappings_.remove(range.address);
 }
 
 bool CudaMemory::commit(Address address, std::int64_t bytes) {
-  if (const auto found = around(address); found != mappings_.end()) {
-    Mapping& range = mappings_[found->first];
+  if (auto* const found = mappings_.around(address)) {
+    Mapping& range = found->second;
     const std::int64_t begin = address - found->first;
     for (std::int64_t at = begin; at < begin + bytes; at += range.granule) {
       if (map_granule(range, at)) continue;
@@ -120,7 +107,7 @@ bool CudaMemory::commit(Address address, std::int64_t bytes) {
     return false;
   }
   check(error, "cudaMalloc");
-  mappings_[address] = {static_cast<std::byte*>(base), bytes};
+  mappings_.add(address, {static_cast<std::byte*>(base), bytes});
   return true;
 }
 
@@ -149,14 +136,12 @@ void CudaMemory::unmap_granules(Mapping& range, std::int64_t begin, std::int64_t
 
 void CudaMemory::decommit(Address address, std::int64_t bytes) {
   synchronize_();
-  const auto found = around(address);
-  Mapping& mapping = mappings_[found->first];
+  auto& [first, mapping] = *mappings_.around(address);
   if (mapping.granule > 0) {
-    const std::int64_t begin = address - found->first;
-    return unmap_granules(mapping, begin, begin + bytes);
+    return unmap_granules(mapping, address - first, address - first + bytes);
   }
   check(cudaFree(mapping.base), "cudaFree");
-  mappings_.erase(found);
+  mappings_.remove(address);
 }
 
 }  // namespace foreshard::executor::cuda

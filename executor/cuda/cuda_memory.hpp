@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <vector>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include "executor/device/mapped_ranges.hpp"
 #include "models/allocator/virtual_segments.hpp"
 #include "models/base/units.hpp"
 
@@ -50,7 +50,7 @@ class CudaMemory final : public SegmentBacking {
   bool begin_range(AddressRange range, std::int64_t granule) override;
   void end_range(AddressRange range) override;
 
-  std::byte* pointer(Address address) const;  // of committed memory
+  std::byte* pointer(Address address) const { return mappings_.pointer(address); }  // if committed
 
  private:
   struct Mapping {
@@ -59,15 +59,13 @@ class CudaMemory final : public SegmentBacking {
     std::int64_t granule = 0;                                         // of a range
     std::map<std::int64_t, CUmemGenericAllocationHandle> granules{};  // that are mapped, by offset
   };
-  using Mappings = std::map<Address, Mapping>;
-  Mappings::const_iterator around(Address address) const;
   const VirtualMemoryCalls& calls();
   bool map_granule(Mapping& range, std::int64_t offset);
   void unmap_granules(Mapping& range, std::int64_t begin, std::int64_t end);
 
   const int gpu_;
   std::function<void()> synchronize_;
-  Mappings mappings_;
+  MappedRanges<Mapping> mappings_;
   VirtualMemoryCalls calls_{};
 };
 
