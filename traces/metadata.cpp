@@ -1,5 +1,6 @@
 #include "traces/metadata.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -66,6 +67,18 @@ Result<std::int64_t> integer_between(const Metadata& metadata, const std::string
   return fail(file, key,
               "is '" + found->second + "'; expected an integer from " + std::to_string(least) +
                   " to " + std::to_string(most));
+}
+
+std::vector<GpuMemory> gpus_memory(const Metadata& metadata) {
+  std::vector<GpuMemory> all;
+  for (auto it = metadata.lower_bound(kGpuMemoryKey);
+       it != metadata.end() && it->first.starts_with(kGpuMemoryKey); ++it) {
+    if (auto gpu = gpu_memory_from_json(it->second); gpu && !gpu->ranks.empty()) {
+      all.push_back(std::move(*gpu));
+    }
+  }
+  std::ranges::sort(all, {}, [](const GpuMemory& gpu) { return gpu.ranks.front(); });
+  return all;
 }
 
 double number(const Metadata& metadata, const std::string& key, double fallback) {

@@ -2,6 +2,7 @@
 #include "executor/cuda/cuda_library.hpp"
 
 #include "executor/cuda/cuda_device.hpp"
+#include "executor/cuda/cuda_memory_meter.hpp"
 #include "executor/cuda/kernels/check.hpp"
 #include "executor/cuda/local_communicator.hpp"
 #include "executor/cuda/nccl_communicator.hpp"
@@ -27,6 +28,10 @@ class CudaLibraryHere final : public CudaLibrary {
   std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       RunControl& run, std::span<Device* const> devices) override {
     return cuda::make_local_communicators(run, devices);
+  }
+  std::unique_ptr<GpuMemoryMeter> make_memory_meter(
+      const std::map<int, std::vector<int>>& ranks_of_gpus) override {
+    return cuda::make_memory_meter(ranks_of_gpus);
   }
   Result<void> check_nccl() const override { return cuda::check_nccl(); }
   std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(

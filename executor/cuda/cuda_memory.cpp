@@ -41,18 +41,21 @@ CUmemAllocationProp properties(int gpu) {
 }  // namespace
 
 CudaMemory::CudaMemory(int gpu, std::function<void()> synchronize)
-    : gpu_(gpu), synchronize_(std::move(synchronize)) {}
+    : gpu_(gpu), held_(held_memory(gpu)), synchronize_(std::move(synchronize)) {}
 
 // What cannot be given back at the end goes with the process.
 CudaMemory::~CudaMemory() {
+  const HeldMemoryChange change(held_);
   for (auto& [address, mapping] : mappings_) {
     if (mapping.granule == 0) {
       static_cast<void>(cudaFree(mapping.base));
+      held_.bytes -= mapping.bytes;
       continue;
     }
     for (const auto& [offset, memory] : mapping.granules) {
       static_cast<void>(calls_.unmap(address_of(mapping.base + offset), size(mapping.granule)));
       static_cast<void>(calls_.release(memory));
+      held_.bytes -= mapping.granule;
     }
     static_cast<void>(calls_.release_addresses(address_of(mapping.base), size(mapping.bytes)));
   }
@@ -90,6 +93,7 @@ void CudaMemory::end_range(AddressRange range) {
 }
 
 bool CudaMemory::commit(Address address, std::int64_t bytes) {
+  const HeldMemoryChange change(held_);
   if (auto* const found = mappings_.around(address)) {
     Mapping& range = found->second;
     const std::int64_t begin = address - found->first;
@@ -107,6 +111,7 @@ bool CudaMemory::commit(Address address, std::int64_t bytes) {
     return false;
   }
   check(error, "cudaMalloc");
+  held_.bytes += bytes;
   mappings_.add(address, {static_cast<std::byte*>(base), bytes});
   return true;
 }
@@ -117,6 +122,7 @@ bool CudaMemory::map_granule(Mapping& range, std::int64_t offset) {
   const CUresult result = calls_.create(&memory, size(range.granule), &wanted, 0);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
   check(result, "cuMemCreate");
+  held_.bytes += range.granule;
   const CUdeviceptr at = address_of(range.base + offset);
   check(calls_.map(at, size(range.granule), 0, memory, 0), "cuMemMap");
   const CUmemAccessDesc access{wanted.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -130,17 +136,20 @@ void CudaMemory::unmap_granules(Mapping& range, std::int64_t begin, std::int64_t
        it != range.granules.end() && it->first < end;) {
     check(calls_.unmap(address_of(range.base + it->first), size(range.granule)), "cuMemUnmap");
     check(calls_.release(it->second), "cuMemRelease");
+    held_.bytes -= range.granule;
     it = range.granules.erase(it);
   }
 }
 
 void CudaMemory::decommit(Address address, std::int64_t bytes) {
   synchronize_();
+  const HeldMemoryChange change(held_);
   auto& [first, mapping] = *mappings_.around(address);
   if (mapping.granule > 0) {
     return unmap_granules(mapping, address - first, address - first + bytes);
   }
   check(cudaFree(mapping.base), "cudaFree");
+  held_.bytes -= mapping.bytes;
   mappings_.remove(address);
 }
 

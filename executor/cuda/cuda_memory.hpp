@@ -16,6 +16,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include "executor/cuda/held_memory.hpp"
 #include "executor/device/mapped_ranges.hpp"
 #include "models/allocator/virtual_segments.hpp"
 #include "models/base/units.hpp"
@@ -64,6 +65,7 @@ class CudaMemory final : public SegmentBacking {
   void unmap_granules(Mapping& range, std::int64_t begin, std::int64_t end);
 
   const int gpu_;
+  HeldMemory& held_;
   std::function<void()> synchronize_;
   MappedRanges<Mapping> mappings_;
   VirtualMemoryCalls calls_{};

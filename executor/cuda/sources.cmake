@@ -4,8 +4,10 @@ set(FORESHARD_CUDA_SOURCES
   cuda_device.cpp
   cuda_library.cpp
   cuda_memory.cpp
+  cuda_memory_meter.cpp
   local_communicator.cpp
   cudnn/load_fused_attention.cpp
+  nvml.cpp
   stream_marks.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp

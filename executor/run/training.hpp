@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "executor/data/weight_source.hpp"
 #include "executor/device/device.hpp"
 #include "executor/device/fault.hpp"
+#include "executor/device/gpu_memory_meter.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/allocator/memory_peaks.hpp"
 #include "models/program/oom_report.hpp"
@@ -44,6 +46,7 @@ struct TrainingOptions {
   CommunicatorFactory make_communicators;            // nothing: the host's
   std::string device_name;                           // for the trace, where it is not the CPU
   profiler::ActivityRecorder* activities = nullptr;  // of such devices, for the trace
+  std::shared_ptr<GpuMemoryMeter> memory_meter;      // of such devices
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
   // Called on rank 0's thread after each step.
   std::function<void(const StepReport&)> on_step;
@@ -68,6 +71,7 @@ struct TrainingResult {
   std::int64_t first_step = 1;
   std::vector<StepReport> steps;         // of rank 0
   std::vector<RankMemoryReport> memory;  // of every rank
+  std::vector<GpuMemory> gpus;           // of this process, where they are measured
   bool ran_out_of_memory = false;
   std::optional<OomReport> oom;  // in the process whose rank it is
   std::vector<HeldMemory> held;  // by that rank then, largest first

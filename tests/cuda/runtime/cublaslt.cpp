@@ -2,18 +2,25 @@
 // bf16, summed in fp32 in the order of k. The one algorithm there is takes 1 KiB of workspace, which it
 // writes to, so that a wrong workspace shows.
 #include <cstring>
-#include <new>
+#include <memory>
 
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
 #include "tests/cuda/runtime/activities.hpp"
+#include "tests/cuda/runtime/device.hpp"
+
+using namespace foreshard::host_cuda;
 
 namespace {
 
 constexpr std::size_t kWorkspace = 1024;
 
+struct Handle {
+  int device;
+  std::int64_t bytes;
+};
 struct Description {
   cublasOperation_t transpose_a = CUBLAS_OP_N, transpose_b = CUBLAS_OP_N;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
@@ -82,11 +89,15 @@ Part& of(void* handle) {
 extern "C" {
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
-  static int place = 0;
-  *handle = reinterpret_cast<cublasLtHandle_t>(&place);
+  auto made =
+      std::make_unique<Handle>(Handle{current_device(), setting("FORESHARD_HOST_CUBLAS_BYTES", 0)});
+  if (!take(made->device, made->bytes)) return CUBLAS_STATUS_ALLOC_FAILED;
+  *handle = reinterpret_cast<cublasLtHandle_t>(made.release());
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtDestroy(cublasLtHandle_t /*handle*/) {
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  const std::unique_ptr<Handle> made(reinterpret_cast<Handle*>(handle));
+  give_back(made->device, made->bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 const char* cublasLtGetStatusString(cublasStatus_t /*status*/) {
@@ -175,9 +186,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                   *static_cast<const float*>(alpha),
                   *static_cast<const float*>(beta),
                   workspace};
-  using foreshard::host_cuda::Work;
-  foreshard::host_cuda::issue("cudaLaunchKernelExC", stream, {Work::Kind::kernel, "_Z4gemmv"},
-                              [task] { multiply(task); });
+  issue("cudaLaunchKernelExC", stream, {Work::Kind::kernel, "_Z4gemmv"},
+        [task] { multiply(task); });
   return CUBLAS_STATUS_SUCCESS;
 }
 

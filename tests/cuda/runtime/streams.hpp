@@ -32,11 +32,12 @@ class Event {
 
 class Stream {
  public:
-  Stream();
+  explicit Stream(int device);
   ~Stream();  // does what has been issued
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
+  int device() const { return device_; }
   void issue(std::function<void()> task);
   void record(const std::shared_ptr<Event>& event);
   void wait(const std::shared_ptr<Event>& event);
@@ -45,6 +46,7 @@ class Stream {
  private:
   void work();
 
+  const int device_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::queue<std::function<void()>> tasks_;
