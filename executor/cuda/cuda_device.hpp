@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,8 @@ class CudaDevice final : public Device {
   // For communicators, which issue work of their own on the rank's streams.
   int gpu() const { return gpu_; }
   cudaStream_t native(Stream stream) const { return lane(stream).tools.stream; }
+  // Lets other GPUs read and write the rank's memory.
+  void share_memory_with(const std::set<int>& gpus) { memory_.share_with(gpus); }
   // What comes next on the stream may never finish: what came before is to be seen finished all the same.
   void may_stop_at(Stream stream) { lane(stream).marks->mark_all(); }
   // Something has been issued on the stream under this tag.

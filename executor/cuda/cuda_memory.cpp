@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "executor/cuda/kernels/check.hpp"
 
@@ -31,17 +32,21 @@ void look_up(const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(found);
 }
 
+CUmemLocation location(int gpu) {
+  return {CU_MEM_LOCATION_TYPE_DEVICE, {gpu}};
+}
+
 CUmemAllocationProp properties(int gpu) {
   CUmemAllocationProp p{};
   p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  p.location = {CU_MEM_LOCATION_TYPE_DEVICE, {gpu}};
+  p.location = location(gpu);
   return p;
 }
 
 }  // namespace
 
 CudaMemory::CudaMemory(int gpu, std::function<void()> synchronize)
-    : gpu_(gpu), held_(held_memory(gpu)), synchronize_(std::move(synchronize)) {}
+    : gpu_(gpu), held_(held_memory(gpu)), accessing_{gpu}, synchronize_(std::move(synchronize)) {}
 
 // What cannot be given back at the end goes with the process.
 CudaMemory::~CudaMemory() {
@@ -125,10 +130,26 @@ bool CudaMemory::map_granule(Mapping& range, std::int64_t offset) {
   held_.bytes += range.granule;
   const CUdeviceptr at = address_of(range.base + offset);
   check(calls_.map(at, size(range.granule), 0, memory, 0), "cuMemMap");
-  const CUmemAccessDesc access{wanted.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-  check(calls_.set_access(at, size(range.granule), &access, 1), "cuMemSetAccess");
+  allow_access(at, range.granule);
   range.granules[offset] = memory;
   return true;
+}
+
+void CudaMemory::allow_access(CUdeviceptr at, std::int64_t bytes) {
+  std::vector<CUmemAccessDesc> accesses;
+  for (const int gpu : accessing_) {
+    accesses.push_back({location(gpu), CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+  }
+  check(calls_.set_access(at, size(bytes), accesses.data(), accesses.size()), "cuMemSetAccess");
+}
+
+void CudaMemory::share_with(const std::set<int>& gpus) {
+  accessing_.insert(gpus.begin(), gpus.end());
+  for (const auto& [address, mapping] : mappings_) {
+    for (const auto& [offset, memory] : mapping.granules) {
+      allow_access(address_of(mapping.base + offset), mapping.granule);
+    }
+  }
 }
 
 void CudaMemory::unmap_granules(Mapping& range, std::int64_t begin, std::int64_t end) {

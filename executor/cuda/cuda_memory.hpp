@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -46,6 +47,10 @@ class CudaMemory final : public SegmentBacking {
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;
 
+  // Lets other GPUs read and write what is mapped, now and later: peer access, which their contexts
+  // have to what cudaMalloc returns, does not extend to it.
+  void share_with(const std::set<int>& gpus);
+
   bool commit(Address address, std::int64_t bytes) override;
   void decommit(Address address, std::int64_t bytes) override;
   bool begin_range(AddressRange range, std::int64_t granule) override;
@@ -62,10 +67,12 @@ class CudaMemory final : public SegmentBacking {
   };
   const VirtualMemoryCalls& calls();
   bool map_granule(Mapping& range, std::int64_t offset);
+  void allow_access(CUdeviceptr at, std::int64_t bytes);
   void unmap_granules(Mapping& range, std::int64_t begin, std::int64_t end);
 
   const int gpu_;
   HeldMemory& held_;
+  std::set<int> accessing_;  // GPUs
   std::function<void()> synchronize_;
   MappedRanges<Mapping> mappings_;
   VirtualMemoryCalls calls_{};

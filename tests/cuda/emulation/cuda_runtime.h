@@ -59,6 +59,7 @@ template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
   const int device = foreshard::host_cuda::device_of(config->stream);
+  if (device != foreshard::host_cuda::current_device()) return cudaErrorInvalidResourceHandle;
   const auto is_within_reach = [device](const auto& argument) {
     return foreshard::host_cuda::can_touch_all(device, &argument, sizeof argument);
   };
