@@ -34,10 +34,10 @@ Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
     }
   }
   options.memory_meter = gpus.cuda->make_memory_meter(ranks_of_gpus);
-  options.make_device = [cuda = gpus.cuda.get(), gpu_of](executor::RunControl& run, int rank,
-                                                         std::span<const StreamInfo> streams,
-                                                         int /*threads*/) {
-    return cuda->make_device(run, rank, gpu_of(rank), streams);
+  options.make_device = [cuda = gpus.cuda.get(), gpu_of, precision = options.matmul_precision](
+                            executor::RunControl& run, int rank,
+                            std::span<const StreamInfo> streams, int /*threads*/) {
+    return cuda->make_device(run, rank, gpu_of(rank), streams, precision);
   };
   options.make_communicators = [cuda = gpus.cuda.get(), uses_nccl = processes.uses_nccl](
                                    executor::RunControl& run,

@@ -23,7 +23,8 @@ namespace foreshard::executor::cuda {
 class CudaDevice final : public Device {
  public:
   // On GPU number `gpu`. Throws std::runtime_error where CUDA refuses.
-  CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams);
+  CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams,
+             MatmulPrecision precision = MatmulPrecision::highest);
   ~CudaDevice() override;
 
   void begin(const Program& program) override;

@@ -66,6 +66,7 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
     run.more["device_memory_bytes"] = std::to_string(*options.device_memory);
   }
   run.more["instruction_set"] = name(instruction_set());
+  run.more["matmul_precision"] = name(options.matmul_precision);
   if (!options.device_name.empty()) {
     for (int rank = 0; rank < job.ranks; ++rank) {
       run.more["device." + std::to_string(rank)] = options.device_name;

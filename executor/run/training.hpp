@@ -20,6 +20,7 @@
 #include "executor/device/device.hpp"
 #include "executor/device/fault.hpp"
 #include "executor/device/gpu_memory_meter.hpp"
+#include "executor/device/matmul_precision.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/allocator/memory_peaks.hpp"
 #include "models/program/oom_report.hpp"
@@ -33,6 +34,7 @@ struct TrainingOptions {
   std::int64_t total_steps = 0;  // the schedule's length
   std::uint64_t seed = 0;
   std::string data;  // path of the token file; empty: the shipped text
+  MatmulPrecision matmul_precision = MatmulPrecision::highest;  // of make_device's devices
   int threads_per_rank = 1;
   int cores = 0;  // that all ranks share, for the trace; 0: this process' own
   std::optional<std::int64_t> device_memory;
