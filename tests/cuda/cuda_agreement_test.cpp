@@ -26,7 +26,7 @@ executor::CudaLibrary& library() {
 RunOptions on_cuda(RunOptions how = {}) {
   how.make_device = [](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
                        int /*threads*/) {
-    return library().make_device(control, rank, 0, streams, MatmulPrecision::highest);
+    return library().make_device(control, rank, 0, streams, executor::MatmulPrecision::highest);
   };
   how.make_communicators = [](executor::RunControl& control,
                               std::span<executor::Device* const> devices,
