@@ -20,7 +20,7 @@
 // and, where they apply:
 //
 //   instruction_set                 what the kernels of a run on the CPU were computed with
-//   matmul_precision                how matrix products of fp32 are computed: "highest" or "high" (TF32)
+//   matmul_precision                how products of fp32 are computed: "highest" or "high" (TF32)
 //   processes, process              how many wrote parts of this recording, and which one this is
 //   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
 //   programs                        of a prediction of programs that were not lowered from a model and

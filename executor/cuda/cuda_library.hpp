@@ -49,8 +49,8 @@ class CudaLibrary {
   virtual std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       RunControl& run, std::span<Device* const> devices) = 0;
 
-  // Measures the GPUs of a run, each with the ranks of this process that it has: made before the first
-  // device. Throws std::runtime_error where CUDA refuses.
+  // Measures the GPUs of a run, each with the ranks of this process that it has: made before the
+  // first device. Throws std::runtime_error where CUDA refuses.
   virtual std::unique_ptr<GpuMemoryMeter> make_memory_meter(
       const std::map<int, std::vector<int>>& ranks_of_gpus) = 0;
 

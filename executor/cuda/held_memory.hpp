@@ -1,5 +1,5 @@
-// How much of each GPU the caching allocators of this process hold, so that what else is used can be
-// told from it.
+// How much of each GPU the caching allocators of this process hold, so that what else is used can
+// be told from it.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace foreshard::executor::cuda {
 
-// Counted without locks: a call of CUDA that takes memory can wait for work of the device, and that for
-// other ranks, which would wait for whoever measures.
+// Counted without locks: a call of CUDA that takes memory can wait for work of the device, and that
+// for other ranks, which would wait for whoever measures.
 struct HeldMemory {
   std::atomic<std::int64_t> bytes{0};
   std::atomic<std::uint64_t> changes_begun{0}, changes_ended{0};

@@ -1,6 +1,6 @@
 // What the driver's management library, NVML, says of memory: unlike the runtime it tells processes
-// apart, and answers before a process has a context. libnvidia-ml.so.1 is loaded where it is there, and
-// its calls are declared here: toolkits come without its header.
+// apart, and answers before a process has a context. libnvidia-ml.so.1 is loaded where it is there,
+// and its calls are declared here: toolkits come without its header.
 #pragma once
 
 #include <cstdint>

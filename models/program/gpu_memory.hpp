@@ -1,8 +1,8 @@
-// The memory of one GPU in a run: what the allocators of its ranks hold, and what is used besides, by
-// when that came: the context, libraries, communicators, and what steps load and connect.
+// The memory of one GPU in a run: what the allocators of its ranks hold, and what is used besides,
+// by when that came: the context, libraries, communicators, and what steps load and connect.
 //
-// `foreshard train` measures it, recordings carry it (metadata gpu_memory.RANK, with the GPU's first
-// rank), and a prediction's counterpart is simulator/costs/outside_memory.hpp.
+// `foreshard train` measures it, recordings carry it (metadata gpu_memory.RANK, with the GPU's
+// first rank), and a prediction's counterpart is simulator/costs/outside_memory.hpp.
 #pragma once
 
 #include <cstdint>

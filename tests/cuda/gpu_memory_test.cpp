@@ -1,5 +1,5 @@
-// Memory outside the allocator, as `foreshard train` and `inspect` report it, over a runtime in which
-// contexts, libraries, kernels and communicators take what the test says.
+// Memory outside the allocator, as `foreshard train` and `inspect` report it, over a runtime in
+// which contexts, libraries, kernels and communicators take what the test says.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ using nlohmann::json;
 
 constexpr std::int64_t kContext = 600'000'000, kCublas = 70'000'000, kNccl = 400'000'000,
                        kKernels = 30'000'000, kOthers = 5'000'000'000;
-// What is not planted: a rank's streams have room for partial sums, and its communicator over NCCL one
-// float for barriers.
+// What is not planted: a rank's streams have room for partial sums, and its communicator over NCCL
+// one float for barriers.
 constexpr std::int64_t kPartials = 7 * 32768, kForBarriers = 4;
 
 class GpuMemoryTest : public testing::Test {

@@ -1,10 +1,10 @@
 // Causal attention with grouped queries: cuDNN's where it is there and made for the heads, else plain fp32
 // arithmetic.
 //
-// Of the plain kernels: a block has a tile of queries (or of keys) and goes through the tiles that it meets, as
-// FlashAttention-2 does (Dao, 2023, algorithms 1 and 2): scores are never in memory as a whole, and tiles
-// of keys that come after all queries are left out. How the products are made, and what they read of
-// shared memory: attention_tiles.cuh.
+// Of the plain kernels: a block has a tile of queries (or of keys) and goes through the tiles that
+// it meets, as FlashAttention-2 does (Dao, 2023, algorithms 1 and 2): scores are never in memory as
+// a whole, and tiles of keys that come after all queries are left out. How the products are made,
+// and what they read of shared memory: attention_tiles.cuh.
 //
 // Backward computes the gradient of queries and those of keys and values in two kernels, so that every
 // sum belongs to one thread: no atomics, and the same bits each time.
@@ -17,11 +17,12 @@
 namespace foreshard::executor::cuda {
 namespace {
 
-// Of which a multiprocessor has registers for. Left to itself, the compiler aims for as many as shared
-// memory allows, and spills.
+// Of which a multiprocessor has registers for. Left to itself, the compiler aims for as many as
+// shared memory allows, and spills.
 constexpr int kForwardBlocks = 4, kBackwardBlocks = 3;
 
-// One thread's part in the softmax of a row of a tile: each row has neighbouring threads of its own.
+// One thread's part in the softmax of a row of a tile: each row has neighbouring threads of its
+// own.
 template <int kHead>
 struct SoftmaxRow {
   using S = Tiles<kHead>;
@@ -29,8 +30,8 @@ struct SoftmaxRow {
   int lane = static_cast<int>(threadIdx.x) % S::kLanes;
   float largest = -INFINITY, total = 0;
 
-  // Makes the row's scores, one for each row of `scores`, probabilities times e^-largest, of which
-  // the first `seen` count; returns the factor of all that went before.
+  // Makes the row's scores, one for each row of `scores`, e^(score - largest) of all until now, of
+  // which the first `seen` count; returns the factor of all that went before.
   __device__ float add(float* scores, int seen, float scale) {
     float* const mine = scores + row;
     float most = largest;
@@ -43,7 +44,8 @@ struct SoftmaxRow {
     // fmaxf drops NaNs, which the sums below keep. A row of nothing but -inf has no probabilities.
     const float shift = most == -INFINITY ? 0.0F : most;
     const float before = expf(largest - shift);
-    // Keys that are not seen count with 0, so that a NaN among the values shows as it does in PyTorch.
+    // Keys that are not seen count with 0, so that a NaN among the values shows as it does in
+    // PyTorch.
     float sum = 0;
     for (int j = lane; j < S::kRows; j += S::kLanes) {
       float& score = mine[j * S::kScoreStride];
@@ -142,8 +144,8 @@ struct Pair {
   float probability, gradient;  // of the score
 };
 
-// From their score and the product of dout and value. Nothing where the query is not there or comes before
-// the key.
+// From their score and the product of dout and value. Nothing where the query is not there or comes
+// before the key.
 __device__ inline Pair pair_of(const AttentionSizes& z, int b, int head, int query, int key,
                                float score, float product, const float* lse, const float* delta) {
   if (query >= z.sequence) return {0.0F, 0.0F};

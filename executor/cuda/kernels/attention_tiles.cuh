@@ -1,18 +1,20 @@
-// Tiles of attention in shared memory, and the two products that are made of them by register tiles.
+// Tiles of attention in shared memory, and the two products that are made of them by register
+// tiles.
 //
 // A tile has kRows rows of one head, 2048 elements for any head size, so that four of them fit into
-// static shared memory. What a product reads of it decides how fast the kernels are, as an SM reads one
-// element of shared memory for every four multiply-adds it can do:
-//   scores = x y'    a thread has 4 x 4 scores over a part of the columns: of 4 columns it reads eight
-//                    vectors of four for 64 multiply-adds, half an element for each. Threads that share
-//                    scores add them up by 14 shuffles of 256 multiply-adds (heads of 128).
-//   sums += w' x     a thread has 4 rows x 4 columns of the sums: two vectors for 16 multiply-adds, half
-//                    an element for each.
-// One output of a thread at a time would read two elements for each multiply-add of scores, and more
-// than one of sums.
+// static shared memory. What a product reads of it decides how fast the kernels are, as an SM reads
+// one element of shared memory for every four multiply-adds it can do:
+//   scores = x y'    a thread has 4 x 4 scores over a part of the columns: of 4 columns it reads
+//                    eight vectors of four for 64 multiply-adds, half an element for each. Threads
+//                    that share scores add them up by 14 shuffles for 256 multiply-adds (heads of
+//                    128).
+//   sums += w' x     a thread has 4 rows x 4 columns of the sums: two vectors for 16
+//                    multiply-adds, half an element for each.
+// One output of a thread at a time would read two elements for each multiply-add of scores, and
+// more than one of sums.
 //
-// Banks: the eight threads that a vector load serves at a time read one row (heads of 128 and more), or
-// four neighbouring rows, which lie eight banks apart; or they read the same.
+// Banks: the eight threads that a vector load serves at a time read one row (heads of 128 and
+// more), or four neighbouring rows, which lie eight banks apart; or they read the same.
 #pragma once
 
 #include "executor/cuda/kernels/launch.cuh"
@@ -69,9 +71,9 @@ __device__ void load_tile(const AttentionSizes& z, const T* from, int b, int fir
   }
 }
 
-// Adds up what `kParts` threads, neighbours, have of kCount sums each. Every thread keeps an equal part
-// of the results, in the threads' order, at the beginning; where there are more threads than sums,
-// several keep the same one.
+// Adds up what `kParts` threads, neighbours, have of kCount sums each. Every thread keeps an equal
+// part of the results, in the threads' order, at the beginning; where there are more threads than
+// sums, several keep the same one.
 template <int kParts, int kCount>
 __device__ void share_out(float* sums) {
   if constexpr (kParts > 1) {

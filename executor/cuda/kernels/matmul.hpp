@@ -1,10 +1,9 @@
 // Matrix products by cuBLASLt: which of its kernels computes a shape is asked once and remembered.
 //
-// Products accumulate in fp32; those of fp32 round their operands to TF32 only where that is asked for. A
-// kernel that needs
-// more workspace than the operand has, which is the program's, is not chosen, so that what a product
-// takes is known without a GPU. The same shape, types and alignment get the same kernel all run long,
-// and its sums have a fixed order.
+// Products accumulate in fp32; those of fp32 round their operands to TF32 only where that is asked
+// for. A kernel that needs more workspace than the operand has, which is the program's, is not
+// chosen, so that what a product takes is known without a GPU. The same shape, types and alignment
+// get the same kernel all run long, and its sums have a fixed order.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // The part of NVML that Foreshard calls, on the host.
 //
-//   FORESHARD_HOST_NVML   "process" (the default): NVML tells processes apart; "device": it calls this one by
-//                         a number of its own, as in a container; "none": there is no NVML
+//   FORESHARD_HOST_NVML   "process" (the default): NVML tells processes apart; "device": it calls
+//                         this one by a number of its own, as in a container; "none": there is none
 #include "executor/cuda/nvml.hpp"
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// The part of cuBLASLt that Foreshard calls, on the host: products of matrices by columns, in fp32 and
-// bf16, summed in fp32 in the order of k; operands of fp32 lose all but 10 bits of mantissa where TF32 is
-// asked for. The one algorithm there is takes 1 KiB of workspace, which it
-// writes to, so that a wrong workspace shows.
+// The part of cuBLASLt that Foreshard calls, on the host: products of matrices by columns, in fp32
+// and bf16, summed in fp32 in the order of k; operands of fp32 lose all but 10 bits of mantissa
+// where TF32 is asked for. The one algorithm there is takes 1 KiB of workspace, which it writes to,
+// so that a wrong workspace shows.
 #include <bit>
 #include <cstring>
 #include <memory>

@@ -4,7 +4,7 @@
 //
 //   FORESHARD_HOST_CUDA_DEVICES   GPUs that there are (default 1)
 //   FORESHARD_HOST_CUDA_BYTES     memory of each (default 64 GiB), beyond which cudaMalloc refuses
-//   FORESHARD_HOST_CUDA_OTHERS    what other processes use of each device (default, here and below: 0)
+//   FORESHARD_HOST_CUDA_OTHERS    what other processes use of each device (default: 0, also below)
 //   FORESHARD_HOST_CUDA_CONTEXT   what a context takes of its device
 //   FORESHARD_HOST_CUDA_KERNELS   what kernels take, once one runs
 //   FORESHARD_HOST_CUBLAS_BYTES   what a handle of cuBLASLt takes

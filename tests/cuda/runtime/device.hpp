@@ -1,5 +1,5 @@
-// The runtime's devices and their memory, shared by its parts: how much of it this process uses, and
-// which device may touch what.
+// The runtime's devices and their memory, shared by its parts: how much of it this process uses,
+// and which device may touch what.
 #pragma once
 
 #include <cstddef>
