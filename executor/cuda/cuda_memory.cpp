@@ -33,7 +33,10 @@ void look_up(const char* name, Function*& function) {
 }
 
 CUmemLocation location(int gpu) {
-  return {CU_MEM_LOCATION_TYPE_DEVICE, {gpu}};
+  CUmemLocation here{};
+  here.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  here.id = gpu;
+  return here;
 }
 
 CUmemAllocationProp properties(int gpu) {
