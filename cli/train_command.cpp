@@ -76,8 +76,8 @@ class Train : public Command {
   JobOptions job_;
   JsonOutput json_;
   std::int64_t steps_ = 0, seed_ = 0;
-  std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", data_, init_, resume_, save_,
-              export_weights_, export_gradients_, trace_;
+  std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "off", data_,
+              init_, resume_, save_, export_weights_, export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
   double hang_timeout_ = 60;
@@ -110,9 +110,12 @@ Result<void> Train::check_options() const {
   if (!save_.empty()) {
     if (auto ok = executor::check_checkpoint_target(save_); !ok) return ok;
   }
-  if (precision_ == "high" && device_ == "cpu") {
+  if (precision_ == "high" && device_ != "cuda") {
     return fail("--matmul-precision", "high",
                 "is computed by GPUs only; expected highest, or --device cuda");
+  }
+  if (cuda_graphs_ == "on" && device_ != "cuda") {
+    return fail("", "--cuda-graphs", "the CPU has no graphs; expected --device cuda");
   }
   if (const auto& set = executor::requested_instruction_set(); !set) {
     return tl::unexpected(set.error());
@@ -178,6 +181,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.trace = trace_;
   options.command = "foreshard train";
   options.poisons = poisons_;
+  options.uses_graphs = cuda_graphs_ == "on";
   options.interrupt = &interruption();
   return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
 }
@@ -302,6 +306,8 @@ void Train::add_to(Options& options) {
                  {"COMM",
                   "how ranks communicate; auto is what the launcher provides, local runs ranks as "
                   "threads, tcp and mpi as processes, nccl as either with a GPU each"});
+  options.choice("--cuda-graphs", cuda_graphs_, {"on", "off"},
+                 {"CHOICE", "whether steps that are alike are launched as CUDA graphs"});
   options.input("--data", data_,
                 {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
                  "a short text that is built in"});

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSuccess = 0, kTooSmall = 7;
 
-std::optional<NvmlCalls> look_up() {
+std::optional<NvmlCalls> find_nvml() {
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return {};
   bool has_all = true;
@@ -28,7 +28,7 @@ std::optional<NvmlCalls> look_up() {
 }
 
 const NvmlCalls* nvml() {
-  static const std::optional<NvmlCalls> calls = look_up();
+  static const std::optional<NvmlCalls> calls = find_nvml();
   return calls ? &*calls : nullptr;
 }
 

@@ -220,6 +220,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   result.first_step = shared.first_step;
   result.failure = shared.run.failure();
   result.steps = ranks[0]->steps();
+  if (options.uses_graphs) result.graphs = ranks[0]->graph_report();
   for (const auto& rank : ranks) result.memory.push_back(rank->memory_report());
   if (options.memory_meter) result.gpus = options.memory_meter->seen();
   // A wish that came in the last step has changed nothing.

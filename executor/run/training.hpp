@@ -21,6 +21,7 @@
 #include "executor/device/fault.hpp"
 #include "executor/device/gpu_memory_meter.hpp"
 #include "executor/device/matmul_precision.hpp"
+#include "executor/run/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/allocator/memory_peaks.hpp"
 #include "models/program/oom_report.hpp"
@@ -44,6 +45,7 @@ struct TrainingOptions {
   std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
   std::string command;                                        // for the trace
   bool poisons = false;
+  bool uses_graphs = false;                          // steps that are alike are launched as graphs
   DeviceFactory make_device;                         // nothing: the CPU
   CommunicatorFactory make_communicators;            // nothing: the host's
   std::string device_name;                           // for the trace, where it is not the CPU
@@ -79,6 +81,7 @@ struct TrainingResult {
   std::vector<HeldMemory> held;  // by that rank then, largest first
   std::optional<Failure> failure;
   bool was_interrupted = false;
+  std::optional<GraphReport> graphs;  // of rank 0, or of this process'; where they are asked for
 };
 
 // Everything a user can cause (files that cannot be written) is an error; what happens in the run is

@@ -105,6 +105,14 @@ std::string training_json(const Job& job, const TrainingResult& result, const st
   out["step_time_ns"] = step_ns;
   out["tokens_per_s"] = tokens_per_second(job, step_ns);
   out.update(ordered_json::parse(memory));
+  if (result.graphs) {
+    const std::string& reason = result.graphs->reason;
+    out["cuda_graphs"] = {
+        {"steps_launched", result.graphs->steps_launched},
+        {"reason", reason.empty() ? ordered_json(nullptr) : ordered_json(reason)}};
+  } else {
+    out["cuda_graphs"] = nullptr;
+  }
   out["trace"] = trace.empty() ? ordered_json(nullptr) : ordered_json(trace);
   return json_text(out, 2);
 }
@@ -134,6 +142,12 @@ std::string training_text(const Job& job, const TrainingResult& result) {
       formatted("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n",
                 result.steps.front().loss, result.steps.back().loss, result.steps.size(),
                 duration(step_ns).c_str(), tokens_per_second(job, step_ns));
+  if (result.graphs) {
+    const std::string& reason = result.graphs->reason;
+    text += formatted("%lld of %zu steps launched as CUDA graphs%s%s\n",
+                      static_cast<long long>(result.graphs->steps_launched), result.steps.size(),
+                      reason.empty() ? "" : ": ", reason.c_str());
+  }
   for (const auto& rank : result.memory) {
     text += formatted("rank %d: peak %s allocated, %s reserved, %s on the host\n", rank.rank,
                       binary_bytes(rank.run.allocated).c_str(),

@@ -84,6 +84,40 @@ TEST_F(NcclRuns, ARankThatHangsIsNamedByAll) {
   }
 }
 
+// The others are in a graph by then, which nothing but an abort of NCCL ends.
+TEST_F(NcclRuns, ARankThatEndsOrHangsIsNamedByThoseInAGraph) {
+  const std::pair<const char*, const char*> faults[] = {{"exit", "rank 1"},
+                                                        {"hang", "rank 1: no progress for"}};
+  for (const auto& [kind, text] : faults) {
+    const auto outcomes =
+        train(3, 3, {"--steps", "1000", "--hang-timeout", "2", "--cuda-graphs", "on"},
+              {{"FORESHARD_FAULT", std::string("rank:1,step:6,kind:") + kind}});
+    for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+      if (rank == 1 && kind == std::string("exit")) continue;
+      EXPECT_EQ(outcomes[rank].status, 1);
+      EXPECT_NE(outcomes[rank].err.find(text), std::string::npos) << outcomes[rank].err;
+    }
+  }
+}
+
+TEST_F(NcclRuns, ProcessesLaunchGraphs) {
+  for (const char* choice : {"off", "on"}) {
+    for (const Outcome& process :
+         train(2, 2, {"--steps", "5", "--cuda-graphs", choice, "--json", choice})) {
+      ASSERT_EQ(process.status, 0) << process.err;
+    }
+  }
+  json off = report("off"), on = report("on");
+  EXPECT_EQ(on.at("cuda_graphs"), json({{"steps_launched", 3}, {"reason", nullptr}}));
+  EXPECT_EQ(off.at("cuda_graphs"), nullptr);
+  for (std::size_t step = 0; step < 5; ++step) {
+    for (const char* field : {"loss", "grad_norm"}) {
+      EXPECT_EQ(on["steps"][step][field], off["steps"][step][field]);
+    }
+  }
+  EXPECT_EQ(on["steps_memory"], off["steps_memory"]);
+}
+
 TEST_F(NcclRuns, ErrorsOfNcclEndAllProcesses) {
   for (const Outcome& outcome :
        train(2, 2, {"--steps", "3"}, {{"FORESHARD_HOST_NCCL_ERROR", "1"}})) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <string>
 #include <typeinfo>
@@ -43,6 +44,11 @@ T __shfl_down_sync(unsigned, T value, int delta) {
       value, [delta](int lane) { return lane + delta < 32 ? lane + delta : lane; });
 }
 
+// Through all caches: the host may be reading.
+inline void __stwt(unsigned long long* at, unsigned long long value) {
+  std::atomic_ref(*at).store(value, std::memory_order_relaxed);
+}
+
 inline float rsqrtf(float x) {
   return 1.0F / std::sqrt(x);
 }
@@ -68,12 +74,11 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   constexpr std::size_t kReturnsVoid = 3;  // "PFv" before the parameters, "E" behind them
   std::string types = typeid(kernel).name();
   types = types.substr(kReturnsVoid, types.size() - kReturnsVoid - 1);
-  foreshard::host_cuda::issue("cudaLaunchKernelExC", config->stream,
-                              {foreshard::host_cuda::Work::Kind::kernel, "_Z6kernel" + types},
-                              [grid = config->gridDim, block = config->blockDim, kernel,
-                               ... values = static_cast<Parameters>(arguments)] {
-                                foreshard::emulation::run_grid(grid, block,
-                                                               [&] { kernel(values...); });
-                              });
-  return cudaSuccess;
+  return foreshard::host_cuda::issue(
+      "cudaLaunchKernelExC", config->stream,
+      {foreshard::host_cuda::Work::Kind::kernel, "_Z6kernel" + types},
+      [grid = config->gridDim, block = config->blockDim, kernel,
+       ... values = static_cast<Parameters>(arguments)] {
+        foreshard::emulation::run_grid(grid, block, [&] { kernel(values...); });
+      });
 }

@@ -21,6 +21,7 @@
 
 #include "tests/cuda/nccl/sums.hpp"
 #include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/streams.hpp"
 
 using namespace foreshard::host_nccl;
 using namespace foreshard::host_cuda;
@@ -90,8 +91,9 @@ bool fails(const ncclComm& comm) {
   return rank != nullptr && std::atoi(rank) == comm.meeting->rank() && comm.issued == 2;
 }
 
+// A graph's node may run again and again.
 ncclResult_t enqueue(ncclComm_t comm, const Collective& collective, cudaStream_t stream) {
-  auto task = std::make_unique<std::function<void()>>(
+  const cudaError_t error = foreshard::host_cuda::of(stream).issue(
       [meeting = comm->meeting, state = comm->state, fails = fails(*comm), collective] {
         if (fails) {
           std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -100,17 +102,7 @@ ncclResult_t enqueue(ncclComm_t comm, const Collective& collective, cudaStream_t
           run(*meeting, collective);
         }
       });
-  const cudaError_t error = cudaLaunchHostFunc(
-      stream,
-      [](void* argument) {
-        const std::unique_ptr<std::function<void()>> mine(
-            static_cast<std::function<void()>*>(argument));
-        (*mine)();
-      },
-      task.get());
-  if (error != cudaSuccess) return ncclUnhandledCudaError;
-  static_cast<void>(task.release());
-  return ncclSuccess;
+  return error == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 
 ncclResult_t issue(ncclComm_t comm, const Collective& collective, cudaStream_t stream) {

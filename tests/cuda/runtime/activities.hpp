@@ -37,6 +37,7 @@ void load_injection();
 int device_of(cudaStream_t stream);
 
 // A call of that name gives a stream work.
-void issue(const std::string& call, cudaStream_t stream, Work work, std::function<void()> task);
+cudaError_t issue(const std::string& call, cudaStream_t stream, Work work,
+                  std::function<void()> task);
 
 }  // namespace foreshard::host_cuda

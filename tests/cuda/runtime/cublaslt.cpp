@@ -205,9 +205,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                   *static_cast<const float*>(alpha),
                   *static_cast<const float*>(beta),
                   workspace};
-  issue("cudaLaunchKernelExC", stream, {Work::Kind::kernel, "_Z4gemmv"},
-        [task] { multiply(task); });
-  return CUBLAS_STATUS_SUCCESS;
+  const cudaError_t error = issue("cudaLaunchKernelExC", stream, {Work::Kind::kernel, "_Z4gemmv"},
+                                  [task] { multiply(task); });
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 }  // extern "C"

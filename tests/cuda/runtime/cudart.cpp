@@ -32,13 +32,6 @@ cudaError_t result(cudaError_t error) {
   return error;
 }
 
-Stream& of(cudaStream_t stream) {
-  return *reinterpret_cast<Stream*>(stream);
-}
-const std::shared_ptr<Event>& of(cudaEvent_t event) {
-  return *reinterpret_cast<std::shared_ptr<Event>*>(event);
-}
-
 }  // namespace
 
 std::int64_t setting(const char* name, std::int64_t otherwise) {
@@ -134,6 +127,7 @@ const char* cudaGetErrorName(cudaError_t /*error*/) {
 }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  if (const cudaError_t error = check_capture()) return result(error);
   *memory = nullptr;
   if (bytes == 0) return cudaSuccess;
   use_device(current);
@@ -154,8 +148,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  of(stream).synchronize();
-  return cudaSuccess;
+  if (const cudaError_t error = check_capture()) return result(error);
+  return result(of(stream).synchronize());
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
   *event = reinterpret_cast<cudaEvent_t>(new std::shared_ptr<Event>(std::make_shared<Event>()));
@@ -166,36 +160,38 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  of(stream).record(of(event));
-  return cudaSuccess;
+  return result(of(stream).record(of(event)));
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t error = check_capture()) return result(error);
+  if (const Place place = of(event)->captured(); place.capture) {
+    place.capture->invalidate();
+    return result(cudaErrorCapturedEvent);
+  }
   return of(event)->has_reached(of(event)->issued()) ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
-  of(stream).wait(of(event));
-  return cudaSuccess;
+  return result(of(stream).wait(of(event)));
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t stream) {
   const int device = of(stream).device();
   if (!can_copy(device, to) || !can_copy(device, from)) return result(cudaErrorInvalidValue);
-  issue("cudaMemcpyAsync", stream, {Work::Kind::copy, "", static_cast<std::int64_t>(bytes)},
-        [=] { std::memmove(to, from, bytes); });
-  return cudaSuccess;
+  return result(issue("cudaMemcpyAsync", stream,
+                      {Work::Kind::copy, "", static_cast<std::int64_t>(bytes)},
+                      [=] { std::memmove(to, from, bytes); }));
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int /*to_device*/, const void* from, int /*device*/,
                                 std::size_t bytes, cudaStream_t stream) {
   return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
-  issue("cudaMemsetAsync", stream, {Work::Kind::fill, "", static_cast<std::int64_t>(bytes)},
-        [=] { std::memset(memory, value, bytes); });
-  return cudaSuccess;
+  return result(issue("cudaMemsetAsync", stream,
+                      {Work::Kind::fill, "", static_cast<std::int64_t>(bytes)},
+                      [=] { std::memset(memory, value, bytes); }));
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  of(stream).issue([=] { function(argument); });
-  return cudaSuccess;
+  return result(of(stream).issue([=] { function(argument); }));
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* /*kernel*/,
                                 void** /*arguments*/) {
@@ -205,8 +201,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* /*
       threads == 0 || threads > 1024) {
     return result(cudaErrorInvalidConfiguration);
   }
-  issue("cudaLaunchKernelExC", config->stream, {Work::Kind::kernel, "_Z8compiledv"}, [] {});
-  return cudaSuccess;
+  return result(
+      issue("cudaLaunchKernelExC", config->stream, {Work::Kind::kernel, "_Z8compiledv"}, [] {}));
 }
 
 // What nvcc's host code registers.

@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/graphs.hpp"
 
 namespace foreshard::host_cuda {
 namespace {
@@ -150,6 +151,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
   return cudaSuccess;
 }
 cudaError_t cudaFree(void* memory) {
+  if (const cudaError_t error = check_capture()) return error;
   if (memory == nullptr) return cudaSuccess;
   {
     const std::scoped_lock lock(mutex);
@@ -162,10 +164,12 @@ cudaError_t cudaFree(void* memory) {
   return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
+  if (const cudaError_t error = check_capture()) return error;
   *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* memory) {
+  if (const cudaError_t error = check_capture()) return error;
   std::free(memory);
   return cudaSuccess;
 }

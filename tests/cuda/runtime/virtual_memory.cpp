@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/graphs.hpp"
 
 namespace foreshard::host_cuda {
 namespace {
@@ -31,6 +32,7 @@ CUresult release_addresses(CUdeviceptr at, std::size_t bytes) {
 }
 CUresult create(CUmemGenericAllocationHandle* handle, std::size_t bytes,
                 const CUmemAllocationProp* properties, unsigned long long) {
+  if (check_capture() != cudaSuccess) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   constexpr std::size_t kGranularity = std::size_t{2} << 20;
   if (bytes == 0 || bytes % kGranularity != 0) return CUDA_ERROR_INVALID_VALUE;
   if (!take(properties->location.id, static_cast<std::int64_t>(bytes))) {
