@@ -2,6 +2,7 @@
 // run in stream order and wait there for the other ranks', which may be threads or processes.
 //
 //   FORESHARD_HOST_NCCL_ERROR=RANK   the second collective of that rank fails, some time after its issue
+//   FORESHARD_HOST_NCCL_BYTES        what a communicator takes of its device (default 0)
 //
 // As with NCCL, a rank that never comes keeps the others waiting until they abort, a communicator finishes
 // when all ranks finish theirs, and the first collective is on its stream only after a while: until then
@@ -20,13 +21,19 @@
 
 #include "tests/cuda/nccl/sums.hpp"
 #include "tests/cuda/runtime/activities.hpp"
+#include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/streams.hpp"
 
 using namespace foreshard::host_nccl;
+using namespace foreshard::host_cuda;
 
 struct ncclComm {
   ncclComm(const std::string& name, int size, int rank)
-      : meeting(std::make_shared<Meeting>(name, size, rank)) {}
+      : meeting(std::make_shared<Meeting>(name, size, rank)) {
+    take(device, bytes);
+  }
   ~ncclComm() {
+    give_back(device, bytes);
     for (std::thread& thread : threads) thread.join();
   }
   // In progress until the work has been done.
@@ -41,6 +48,8 @@ struct ncclComm {
       std::make_shared<std::atomic<ncclResult_t>>(ncclSuccess);
   std::vector<std::thread> threads;
   int issued = 0;  // collectives
+  const int device = current_device();
+  const std::int64_t bytes = setting("FORESHARD_HOST_NCCL_BYTES", 0);
 };
 
 namespace {

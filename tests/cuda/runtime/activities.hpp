@@ -34,6 +34,8 @@ void observe(Observer* observer);
 // What the driver does when a process first uses it: loads the library CUDA_INJECTION64_PATH.
 void load_injection();
 
+int device_of(cudaStream_t stream);
+
 // A call of that name gives a stream work.
 cudaError_t issue(const std::string& call, cudaStream_t stream, Work work,
                   std::function<void()> task);
