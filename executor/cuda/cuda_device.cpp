@@ -54,10 +54,11 @@ nvtxStringHandle_t registered(std::string_view name) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams)
+CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams,
+                       MatmulPrecision precision)
     : Device(rank), run_(run), gpu_(gpu), memory_(gpu, [this] { synchronize(); }) {
   check(cudaSetDevice(gpu), "cudaSetDevice");
-  products_ = std::make_unique<MatrixProducts>();
+  products_ = std::make_unique<MatrixProducts>(precision);
   attention_ = load_fused_attention();
   int multiprocessors = 0, lowest = 0, highest = 0;
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu),

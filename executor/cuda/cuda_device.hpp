@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,8 @@ namespace foreshard::executor::cuda {
 class CudaDevice : public Device {
  public:
   // On GPU number `gpu`. Throws std::runtime_error where CUDA refuses.
-  CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams);
+  CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams,
+             MatmulPrecision precision = MatmulPrecision::highest);
   ~CudaDevice() override;
 
   void begin(const Program& program) override;
@@ -55,6 +57,8 @@ class CudaDevice : public Device {
   // For communicators, which issue work of their own on the rank's streams.
   int gpu() const { return gpu_; }
   cudaStream_t native(Stream stream) const { return lane(stream).tools.stream; }
+  // Lets other GPUs read and write the rank's memory.
+  void share_memory_with(const std::set<int>& gpus) { memory_.share_with(gpus); }
   // What comes next on the stream may never finish: what came before is to be seen finished all the same.
   void may_stop_at(Stream stream);
   // Something has been issued on the stream under this tag.

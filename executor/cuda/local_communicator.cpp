@@ -148,7 +148,7 @@ class LocalCommunicator final : public Communicator {
   mutable CollectiveLog log_;
 };
 
-// Lets kernels on one GPU read the memory of another.
+// Lets kernels on one GPU read what cudaMalloc returns on another.
 void enable_reading(int reader, int owner) {
   int can = 0;
   check(cudaDeviceCanAccessPeer(&can, reader, owner), "cudaDeviceCanAccessPeer");
@@ -174,6 +174,7 @@ std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       if (reader != owner) enable_reading(reader, owner);
     }
   }
+  for (Device* device : devices) static_cast<CudaDevice*>(device)->share_memory_with(gpus);
   const auto group = std::make_shared<Group>(devices);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (std::size_t i = 0; i < devices.size(); ++i) {

@@ -5,9 +5,11 @@ set(FORESHARD_CUDA_SOURCES
   cuda_graph.cpp
   cuda_library.cpp
   cuda_memory.cpp
+  cuda_memory_meter.cpp
   graph_marks.cpp
   local_communicator.cpp
   cudnn/load_fused_attention.cpp
+  nvml.cpp
   stream_marks.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp

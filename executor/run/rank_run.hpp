@@ -33,6 +33,12 @@ struct RunShared {
   bool may_begin(std::int64_t step);
   // Passes the interrupt on.
   void look_for_interrupt();
+  // Where the devices' memory is measured.
+  void look_at_memory(MemoryMoment moment) const {
+    if (options.memory_meter) options.memory_meter->look(moment);
+  }
+  // A rank has done its first step.
+  void first_step_done();
 
   const Job& job;
   const TokenData& data;
@@ -43,6 +49,7 @@ struct RunShared {
   Agreements agreements;
   std::int64_t first_step = 1;
   SampleOrder order;
+  std::atomic<int> beyond_first_step{0};  // ranks
 };
 
 class RankRun final : public HostWork {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@
 #include "executor/data/weight_source.hpp"
 #include "executor/device/device.hpp"
 #include "executor/device/fault.hpp"
+#include "executor/device/gpu_memory_meter.hpp"
+#include "executor/device/matmul_precision.hpp"
 #include "executor/run/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/allocator/memory_peaks.hpp"
@@ -32,6 +35,7 @@ struct TrainingOptions {
   std::int64_t total_steps = 0;  // the schedule's length
   std::uint64_t seed = 0;
   std::string data;  // path of the token file; empty: the shipped text
+  MatmulPrecision matmul_precision = MatmulPrecision::highest;  // of make_device's devices
   int threads_per_rank = 1;
   int cores = 0;  // that all ranks share, for the trace; 0: this process' own
   std::optional<std::int64_t> device_memory;
@@ -46,6 +50,7 @@ struct TrainingOptions {
   CommunicatorFactory make_communicators;            // nothing: the host's
   std::string device_name;                           // for the trace, where it is not the CPU
   profiler::ActivityRecorder* activities = nullptr;  // of such devices, for the trace
+  std::shared_ptr<GpuMemoryMeter> memory_meter;      // of such devices
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
   // Called on rank 0's thread after each step.
   std::function<void(const StepReport&)> on_step;
@@ -71,6 +76,7 @@ struct TrainingResult {
   std::int64_t first_step = 1;
   std::vector<StepReport> steps;         // of rank 0
   std::vector<RankMemoryReport> memory;  // of every rank
+  std::vector<GpuMemory> gpus;           // of this process, where they are measured
   bool ran_out_of_memory = false;
   std::optional<OomReport> oom;  // in the process whose rank it is
   std::vector<HeldMemory> held;  // by that rank then, largest first

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "models/program/cost_source.hpp"
+#include "models/program/gpu_memory.hpp"
 #include "models/program/oom_report.hpp"
 #include "profiler/analysis/collectives.hpp"
 #include "profiler/analysis/compute_gaps.hpp"
@@ -114,6 +115,11 @@ struct CostSourceTotal {
   std::int64_t total_ns = 0;
 };
 
+// Device memory of a process that no allocator holds, as it was predicted, and its likely range.
+struct PredictedOutside {
+  std::int64_t bytes = 0, low_bytes = 0, high_bytes = 0;
+};
+
 struct Analysis {
   bool complete = true;
   bool predicted = false;
@@ -131,7 +137,9 @@ struct Analysis {
   std::vector<CostSourceTotal> cost_sources;  // of a prediction, best source first
   std::vector<CollectiveCost> collectives;    // of all ranks, most exposed first
   std::vector<RankWaits> waits;               // by rank
-  CriticalPath path;  // of the last step, or of the whole where none is known
+  CriticalPath path;            // of the last step, or of the whole where none is known
+  std::vector<GpuMemory> gpus;  // that were measured, by first rank
+  std::optional<PredictedOutside> predicted_outside;  // of a prediction that knows its machine
 };
 
 // Ends early, with what it has until then, once a stop was requested.

@@ -136,6 +136,10 @@ std::string to_json(const Analysis& analysis) {
   json["critical_path"] = {{"start_ns", analysis.path.start_ns},
                            {"end_ns", analysis.path.end_ns},
                            {"parts", std::move(parts)}};
+  json["gpus_memory"] = Json::array();
+  for (const GpuMemory& gpu : analysis.gpus) {
+    json["gpus_memory"].push_back(Json::parse(to_json(gpu)));
+  }
   const auto ran_out = std::find_if(analysis.ranks.begin(), analysis.ranks.end(),
                                     [](const RankAnalysis& rank) { return rank.ran_out; });
   json["oom"] = ran_out == analysis.ranks.end() ? Json() : Json::parse(to_json(*ran_out->ran_out));

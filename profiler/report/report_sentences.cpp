@@ -135,8 +135,8 @@ std::string outside_sentence(const Analysis& analysis) {
   std::int64_t most = 0;
   for (const RankAnalysis& rank : analysis.ranks) most = std::max(most, rank.peak.outside_bytes);
   if (most == 0) return "";
-  return "Outside the allocator, libraries and streams take up to " + binary_bytes(most) +
-         " of a device.";
+  return "Libraries and streams ask CUDA for up to " + binary_bytes(most) +
+         " of a device, outside the allocator.";
 }
 
 // The collective with the longest exposed time, and the units that make up most of it.

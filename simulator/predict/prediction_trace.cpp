@@ -187,6 +187,11 @@ traces::Trace trace_of(const Prediction& prediction, traces::RunDescription run)
     run.more["step_time_low_ns"] = std::to_string(prediction.step_time_low.count());
     run.more["step_time_high_ns"] = std::to_string(prediction.step_time_high.count());
   }
+  if (prediction.outside) {
+    run.more[traces::kOutsideKey] = std::to_string(prediction.outside->bytes());
+    run.more[traces::kOutsideLowKey] = std::to_string(prediction.outside->low);
+    run.more[traces::kOutsideHighKey] = std::to_string(prediction.outside->high);
+  }
   if (!prediction.data_sheet.empty()) run.more["data_sheet"] = prediction.data_sheet;
   if (prediction.mfu > 0) run.more["mfu"] = std::to_string(prediction.mfu);
   if (prediction.simulated_ranks.size() < prediction.class_of_rank.size()) {

@@ -47,6 +47,29 @@ TEST_F(CudaDeviceTest, KernelsRun) {
   EXPECT_EQ(y, std::vector<float>(1000, 3.5F));
 }
 
+// 1 + 2^-10 has as many bits of mantissa as TF32, 1 + 2^-12 has more.
+TEST_F(CudaDeviceTest, ProductsOfFp32RoundOperandsWhereTheyMay) {
+  const auto product = [&](MatmulPrecision precision, float operand) {
+    CudaDevice device(run_, 0, 0, fsdp2_streams(), precision);
+    const float x[1] = {operand}, w[1] = {1.0F};
+    float y[1] = {};
+    std::vector<std::byte> workspace(1 << 20);
+    const CostKey key{Operator::matmul, DType::fp32, DType::fp32, DType::fp32, {1, 1, 1}};
+    const std::span<const std::byte> reads[] = {std::as_bytes(std::span(x)),
+                                                std::as_bytes(std::span(w))};
+    const std::span<std::byte> writes[] = {std::as_writable_bytes(std::span(y)), workspace};
+    device.launch(Stream::compute, 1, {key, reads, writes});
+    device.synchronize();
+    return y[0];
+  };
+  for (const float kept : {1.0F + 0x1p-10F, -1.5F, 0.0F}) {
+    EXPECT_EQ(product(MatmulPrecision::high, kept), kept);
+    EXPECT_EQ(product(MatmulPrecision::highest, kept), kept);
+  }
+  EXPECT_EQ(product(MatmulPrecision::highest, 1.0F + 0x1p-12F), 1.0F + 0x1p-12F);
+  EXPECT_EQ(product(MatmulPrecision::high, 1.0F + 0x1p-12F), 1.0F);
+}
+
 TEST_F(CudaDeviceTest, GraphsComeBetweenWhatIsIssuedBeforeAndAfterOnAnyStream) {
   std::vector<std::byte> a(1000), b(1000), c(1000);
   device_.begin(program_);

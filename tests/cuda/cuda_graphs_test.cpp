@@ -77,7 +77,8 @@ TEST(CudaGraphs, RanksOverNcclAreTheSameAsWithout) {
     how.steps = kManySteps;
     how.make_device = [](executor::RunControl& control, int rank,
                          std::span<const StreamInfo> streams, int /*threads*/) {
-      return library().make_device(control, rank, rank, streams);
+      return library().make_device(control, rank, rank, streams,
+                                   executor::MatmulPrecision::highest);
     };
     how.make_communicators = [](executor::RunControl& control,
                                 std::span<executor::Device* const> devices,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -63,6 +64,20 @@ TEST_F(NcclRuns, ProcessesAgreeWithThreads) {
       }
     }
   }
+}
+
+TEST_F(NcclRuns, CollectivesAreFittedToRecordings) {
+  const auto recorded = train(2, 1, {"--steps", "4", "--comm", "nccl", "--trace", "run.fst"});
+  ASSERT_EQ(recorded[0].status, 0) << recorded[0].err;
+  const Outcome fitted = place.run({"fit", "run.fst", "-o", "costs.json"});
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  std::map<std::string, int> seen;
+  const json costs = report("costs.json");
+  for (const json& fit : costs.at("regimes").at(0).at("collectives")) {
+    if (fit.at("group") == 2) ++seen[fit.at("operator")];
+  }
+  EXPECT_GT(seen["all_gather"], 0);
+  EXPECT_GT(seen["reduce_scatter"], 0);
 }
 
 // Long before the watchdog's patience is over.

@@ -20,7 +20,7 @@ inline executor::CudaLibrary& library() {
 inline RunOptions on_cuda(RunOptions how = {}) {
   how.make_device = [](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
                        int /*threads*/) {
-    return library().make_device(control, rank, 0, streams);
+    return library().make_device(control, rank, 0, streams, executor::MatmulPrecision::highest);
   };
   how.make_communicators = [](executor::RunControl& control,
                               std::span<executor::Device* const> devices,

@@ -23,7 +23,7 @@ TEST(TrainingRecording, HasTheWorkOfEveryInstruction) {
   const Workplace place;
   const Outcome outcome =
       place.run({"train", "--device", "cuda", "--model", "model", "--plan", "plan.toml", "--ranks",
-                 "2", "--steps", "2", "--trace", "run.fst"},
+                 "2", "--steps", "2", "--trace", "run.fst", "--matmul-precision", "high"},
                 {{"FORESHARD_MODULES", FORESHARD_EMULATED_MODULES}});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const auto trace = traces::read_fst(place.path("run.fst").string()).value();
@@ -62,6 +62,7 @@ TEST(TrainingRecording, HasTheWorkOfEveryInstruction) {
   EXPECT_TRUE(trace.complete);
   EXPECT_TRUE(trace.dropped.empty());
   EXPECT_EQ(trace.metadata.at("device.1"), "Foreshard's host device");
+  EXPECT_EQ(trace.metadata.at("matmul_precision"), "high");
 }
 
 // Kernels have names of their own, which a prediction does not know: neither appears beside the

@@ -15,6 +15,7 @@
 
 #include "tests/cuda/emulation/block.hpp"
 #include "tests/cuda/runtime/activities.hpp"
+#include "tests/cuda/runtime/device.hpp"
 
 #undef __shared__
 #define __shared__ static thread_local
@@ -63,6 +64,12 @@ using std::min;
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
+  const int device = foreshard::host_cuda::device_of(config->stream);
+  if (device != foreshard::host_cuda::current_device()) return cudaErrorInvalidResourceHandle;
+  const auto is_within_reach = [device](const auto& argument) {
+    return foreshard::host_cuda::can_touch_all(device, &argument, sizeof argument);
+  };
+  if (!(is_within_reach(static_cast<Parameters>(arguments)) && ...)) return cudaErrorIllegalAddress;
   // Mangled as "kernel" with the types of its parameters.
   constexpr std::size_t kReturnsVoid = 3;  // "PFv" before the parameters, "E" behind them
   std::string types = typeid(kernel).name();

@@ -50,6 +50,8 @@ void load_injection();
 // A call of that name uses memory as `work` returns.
 void call(const std::string& name, const std::function<MemoryUse()>& work);
 
+int device_of(cudaStream_t stream);
+
 // A call of that name gives a stream work.
 cudaError_t issue(const std::string& call, cudaStream_t stream, Work work,
                   std::function<void()> task);

@@ -1,9 +1,14 @@
-// The part of the CUDA runtime that Foreshard calls, on the host: streams are threads
-// (streams.hpp), device memory is the process' own (memory.cpp), and kernels that nvcc has compiled
-// do nothing. Kernels compiled for emulation come as host functions and really run
-// (tests/cuda/emulation).
+// The part of the CUDA runtime that Foreshard calls, on the host: device memory is the process' own,
+// streams are threads (streams.hpp), and kernels that nvcc has compiled do nothing. Kernels compiled for
+// emulation come as host functions and really run (tests/cuda/emulation).
 //
 //   FORESHARD_HOST_CUDA_DEVICES   GPUs that there are (default 1)
+//   FORESHARD_HOST_CUDA_BYTES     memory of each (default 64 GiB), beyond which cudaMalloc refuses
+//   FORESHARD_HOST_CUDA_OTHERS    what other processes use of each device (default: 0, also below)
+//   FORESHARD_HOST_CUDA_CONTEXT   what a context takes of its device
+//   FORESHARD_HOST_CUDA_KERNELS   what kernels take, once one runs
+//   FORESHARD_HOST_CUBLAS_BYTES   what a handle of cuBLASLt takes
+//   FORESHARD_HOST_CUDA_PEERS=0   devices cannot access each other's memory
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,20 +27,28 @@ namespace {
 thread_local int current = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 
-int devices() {
-  const char* const text = std::getenv("FORESHARD_HOST_CUDA_DEVICES");
-  return text == nullptr ? 1 : std::atoi(text);
+cudaError_t result(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
 }
 
 }  // namespace
 
-int current_device() {
-  return current;
+std::int64_t setting(const char* name, std::int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoll(text);
 }
 
-cudaError_t result(cudaError_t error) {
-  if (error != cudaSuccess) last_error = error;
-  return error;
+int devices() {
+  return static_cast<int>(setting("FORESHARD_HOST_CUDA_DEVICES", 1));
+}
+
+std::int64_t capacity() {
+  return setting("FORESHARD_HOST_CUDA_BYTES", std::int64_t{64} << 30);
+}
+
+int current_device() {
+  return current;
 }
 
 }  // namespace foreshard::host_cuda
@@ -51,6 +64,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= devices()) return result(cudaErrorInvalidDevice);
   current = device;
+  use_device(device);
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
@@ -95,13 +109,6 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device + 1);
   return cudaSuccess;
 }
-cudaError_t cudaDeviceCanAccessPeer(int* can, int /*from*/, int /*to*/) {
-  *can = 1;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceEnablePeerAccess(int /*peer*/, unsigned /*flags*/) {
-  return cudaSuccess;
-}
 cudaError_t cudaGetLastError() {
   return std::exchange(last_error, cudaSuccess);
 }
@@ -109,16 +116,35 @@ cudaError_t cudaPeekAtLastError() {
   return last_error;
 }
 const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation ? "out of memory" : "an error of the host's runtime";
+  switch (error) {
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
+    default: return "an error of the host's runtime";
+  }
 }
 const char* cudaGetErrorName(cudaError_t /*error*/) {
   return "cudaErrorOfTheHost";
 }
 
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  if (const cudaError_t error = check_capture()) return result(error);
+  *memory = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  use_device(current);
+  call("cudaMalloc", [&]() -> MemoryUse {
+    const auto count = static_cast<std::int64_t>(bytes);
+    if (!take(current, count)) return {};
+    *memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+    add_memory(*memory, bytes, current, false);
+    return {MemoryUse::Kind::allocated, current, *memory, count};
+  });
+  return result(*memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
+}
+
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned /*flags*/,
                                          int /*priority*/) {
   load_injection();
-  *stream = reinterpret_cast<cudaStream_t>(new Stream);
+  *stream = reinterpret_cast<cudaStream_t>(new Stream(current));
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -153,6 +179,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t stream) {
+  const int device = of(stream).device();
+  if (!can_copy(device, to) || !can_copy(device, from)) return result(cudaErrorInvalidValue);
   return result(issue("cudaMemcpyAsync", stream,
                       {Work::Kind::copy, "", static_cast<std::int64_t>(bytes)},
                       [=] { std::memmove(to, from, bytes); }));

@@ -45,7 +45,7 @@ void Event::wait_for(std::uint64_t record) {
   changed_.wait(lock, [&] { return reached_ >= record; });
 }
 
-Stream::Stream() {
+Stream::Stream(int device) : device_(device) {
   static std::atomic<unsigned> streams{0};
   if (const char* seed = std::getenv("FORESHARD_HOST_CUDA_DELAYS")) {
     delays_ = true;

@@ -42,11 +42,12 @@ class Event {
 
 class Stream {
  public:
-  Stream();
+  explicit Stream(int device);
   ~Stream();  // does what has been issued
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
+  int device() const { return device_; }
   cudaError_t issue(std::function<void()> task);
   cudaError_t record(const std::shared_ptr<Event>& event);
   cudaError_t wait(const std::shared_ptr<Event>& event);
@@ -61,6 +62,7 @@ class Stream {
   void queue(std::function<void()> task);
   cudaError_t wait_in_capture(const Place& place);
 
+  const int device_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::queue<std::function<void()>> tasks_;
