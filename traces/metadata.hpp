@@ -21,6 +21,11 @@
 //
 //   instruction_set                 what the kernels of a run on the CPU were computed with
 //   matmul_precision                how products of fp32 are computed: "highest" or "high" (TF32)
+//   device.R                        the accelerator of rank R, by name
+//   compute_capability,             of the accelerator that a step program of ours was made for, as
+//   multiprocessors,                DeviceTraits has them
+//   matmul_workspace_bytes,
+//   fused_attention
 //   processes, process              how many wrote parts of this recording, and which one this is
 //   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
 //   programs                        of a prediction of programs that were not lowered from a model and
@@ -46,6 +51,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
 #include "models/program/gpu_memory.hpp"
 
@@ -83,6 +89,12 @@ Result<std::int64_t> integer_between(const Metadata& metadata, const std::string
 
 // The GPUs that were measured, by their first rank.
 std::vector<GpuMemory> gpus_memory(const Metadata& metadata);
+
+// What tells the device that a step program was made for; nothing of a CPU.
+Metadata device_metadata(const DeviceTraits& device);
+
+// That device; a CPU where there is none of those keys. An error where one is no such number.
+Result<DeviceTraits> recorded_device(const Metadata& metadata, const std::string& file);
 
 // The value of a key as a decimal number, such as a share, or `fallback`.
 double number(const Metadata& metadata, const std::string& key, double fallback);

@@ -24,6 +24,9 @@ using Ranks = std::vector<std::unique_ptr<RankRun>>;
 // What is to be looked after while ranks wait: agreements, and the end that they lead to.
 void look_after(RunShared& shared, Ranks& ranks, std::vector<Wait>& waits) {
   shared.look_for_interrupt();
+  if (shared.options.ends_within_step && shared.agreements.last_step.is_asked()) {
+    shared.run.end("interrupted");
+  }
   shared.agreements.last_step.add_waits(waits);
   OutOfMemoryAgreement& memory = shared.agreements.memory;
   if (!memory.has_limit()) return;
@@ -61,6 +64,7 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
   run.command = options.command;
   run.ranks = job.ranks;
   run.threads_per_rank = options.threads_per_rank;
+  run.more = traces::device_metadata(job.own_device);
   if (options.cores > 0) run.more["cores"] = std::to_string(options.cores);
   if (options.device_memory) {
     run.more["device_memory_bytes"] = std::to_string(*options.device_memory);

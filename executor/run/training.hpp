@@ -54,8 +54,9 @@ struct TrainingOptions {
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
   // Called on rank 0's thread after each step.
   std::function<void(const StepReport&)> on_step;
-  // Set from a signal handler: the run ends after the step at hand.
+  // Set from a signal handler: the run ends after the step at hand, or with the operators at hand.
   const std::atomic<bool>* interrupt = nullptr;
+  bool ends_within_step = false;
 };
 
 struct RankMemoryReport {

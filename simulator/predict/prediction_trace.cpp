@@ -226,6 +226,7 @@ traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::
   run.model_json = to_json(job.model);
   run.plan_toml = to_toml(job.plan);
   run.command = command;
+  run.more = traces::device_metadata(job.own_device);
   return trace_of(prediction, std::move(run));
 }
 
