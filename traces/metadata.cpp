@@ -69,6 +69,18 @@ Result<std::int64_t> integer_between(const Metadata& metadata, const std::string
                   " to " + std::to_string(most));
 }
 
+std::vector<GpuMemory> gpus_memory(const Metadata& metadata) {
+  std::vector<GpuMemory> all;
+  for (auto it = metadata.lower_bound(kGpuMemoryKey);
+       it != metadata.end() && it->first.starts_with(kGpuMemoryKey); ++it) {
+    if (auto gpu = gpu_memory_from_json(it->second); gpu && !gpu->ranks.empty()) {
+      all.push_back(std::move(*gpu));
+    }
+  }
+  std::ranges::sort(all, {}, [](const GpuMemory& gpu) { return gpu.ranks.front(); });
+  return all;
+}
+
 Metadata device_metadata(const DeviceTraits& device) {
   if (device.kind == DeviceKind::cpu) return {};
   return {{"compute_capability", std::to_string(device.compute_capability)},
@@ -91,18 +103,6 @@ Result<DeviceTraits> recorded_device(const Metadata& metadata, const std::string
   if (*capability == 0) return DeviceTraits{};
   return DeviceTraits{DeviceKind::cuda, static_cast<int>(*capability),
                       static_cast<int>(*processors), Bytes{*workspace}, *is_fused == 1};
-}
-
-std::vector<GpuMemory> gpus_memory(const Metadata& metadata) {
-  std::vector<GpuMemory> all;
-  for (auto it = metadata.lower_bound(kGpuMemoryKey);
-       it != metadata.end() && it->first.starts_with(kGpuMemoryKey); ++it) {
-    if (auto gpu = gpu_memory_from_json(it->second); gpu && !gpu->ranks.empty()) {
-      all.push_back(std::move(*gpu));
-    }
-  }
-  std::ranges::sort(all, {}, [](const GpuMemory& gpu) { return gpu.ranks.front(); });
-  return all;
 }
 
 double number(const Metadata& metadata, const std::string& key, double fallback) {

@@ -20,12 +20,12 @@
 // and, where they apply:
 //
 //   instruction_set                 what the kernels of a run on the CPU were computed with
+//   matmul_precision                how products of fp32 are computed: "highest" or "high" (TF32)
 //   device.R                        the accelerator of rank R, by name
 //   compute_capability,             of the accelerator that a step program of ours was made for, as
 //   multiprocessors,                DeviceTraits has them
 //   matmul_workspace_bytes,
 //   fused_attention
-//   matmul_precision                how products of fp32 are computed: "highest" or "high" (TF32)
 //   processes, process              how many wrote parts of this recording, and which one this is
 //   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
 //   programs                        of a prediction of programs that were not lowered from a model and
@@ -87,14 +87,14 @@ Result<std::int64_t> integer_between(const Metadata& metadata, const std::string
                                      std::int64_t least, std::int64_t most, std::int64_t fallback,
                                      const std::string& file);
 
+// The GPUs that were measured, by their first rank.
+std::vector<GpuMemory> gpus_memory(const Metadata& metadata);
+
 // What tells the device that a step program was made for; nothing of a CPU.
 Metadata device_metadata(const DeviceTraits& device);
 
 // That device; a CPU where there is none of those keys. An error where one is no such number.
 Result<DeviceTraits> recorded_device(const Metadata& metadata, const std::string& file);
-
-// The GPUs that were measured, by their first rank.
-std::vector<GpuMemory> gpus_memory(const Metadata& metadata);
 
 // The value of a key as a decimal number, such as a share, or `fallback`.
 double number(const Metadata& metadata, const std::string& key, double fallback);
