@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
+#include "executor/cuda/events.hpp"
 #include "executor/cuda/kernels/check.hpp"
 #include "executor/cuda/kernels/word.hpp"
 
 namespace foreshard::executor::cuda {
 
-GraphMarks::GraphMarks(std::span<const cudaStream_t> streams) {
+GraphMarks::GraphMarks(std::span<const cudaStream_t> streams) : loaded_(new_event()) {
   for (const cudaStream_t stream : streams) lanes_.push_back({stream});
   const std::size_t words = streams.size() * kApart;
   void* memory = nullptr;
@@ -18,9 +21,15 @@ GraphMarks::GraphMarks(std::span<const cudaStream_t> streams) {
   std::fill_n(words_, words, std::uint64_t{0});
   // A kernel is loaded when it is first started, which is better not within a capture.
   write_word(streams[0], &word(0), 0);
+  check(cudaEventRecord(loaded_, streams[0]), "cudaEventRecord");
 }
 
+// A graph whose capture was refused goes at once: the kernel that first writes to its words may
+// still have to run.
 GraphMarks::~GraphMarks() {
+  constexpr std::chrono::microseconds kBetweenPolls{20};
+  while (cudaEventQuery(loaded_) == cudaErrorNotReady) std::this_thread::sleep_for(kBetweenPolls);
+  static_cast<void>(cudaEventDestroy(loaded_));
   static_cast<void>(cudaFreeHost(words_));
 }
 

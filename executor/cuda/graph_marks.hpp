@@ -60,6 +60,7 @@ class GraphMarks {
   std::mutex mutex_;
   std::vector<Lane> lanes_;
   std::uint64_t* words_ = nullptr;  // for each stream, the number of marks it has come to
+  cudaEvent_t loaded_;              // the kernel that marks
   std::uint64_t launches_ = 0;
   Tag later_ = 0;
 };
