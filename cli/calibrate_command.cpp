@@ -9,8 +9,10 @@
 #include "cli/common/progress.hpp"
 #include "cli/gpus.hpp"
 #include "cli/interruption.hpp"
+#include "executor/communication/transport.hpp"
 #include "executor/device/processor.hpp"
 #include "executor/run/training.hpp"
+#include "profiler/record/cupti/activity_recorder.hpp"
 #include "simulator/calibrate/calibrate.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/input/temporary_folder.hpp"
@@ -21,6 +23,23 @@ namespace {
 
 using MaybeTrace = Result<std::optional<traces::Trace>>;
 
+// What runs on the GPUs of this machine need.
+struct GpuRuns {
+  Gpus gpus;
+  Processes processes;
+  std::unique_ptr<profiler::ActivityRecorder> activities;
+};
+
+Result<GpuRuns> gpu_runs(bool uses_nccl) {
+  auto gpus = gpus_of_this_machine();
+  if (!gpus) return tl::unexpected(gpus.error());
+  auto activities = profiler::load_activity_recorder(executor::module_directory());
+  if (!activities) return tl::unexpected(activities.error());
+  GpuRuns runs{std::move(*gpus), {}, std::move(*activities)};
+  runs.processes.uses_nccl = uses_nccl;
+  return runs;
+}
+
 class Calibrate : public Command {
  public:
   CommandText text() const override;
@@ -30,16 +49,18 @@ class Calibrate : public Command {
  private:
   // Ranks by default: all GPUs, or twice as many as the processor has cores, up to 8, since more ranks
   // than cores is what models of several ranks are usually tried with on one machine.
-  int most_ranks(const std::optional<Gpus>& gpus) const;
+  int most_ranks(const std::optional<GpuRuns>& gpus) const;
 
-  std::string costs_, device_ = "cpu";
+  Result<void> check_communicator(const std::optional<GpuRuns>& gpus) const;
+
+  std::string costs_, device_ = "cpu", comm_ = "local";
   std::optional<int> ranks_;
   double time_limit_ = 240;  // seconds
   bool report_ = false, is_quiet_ = false;
 };
 
 // Trains random weights for so many steps, and reads what was recorded.
-MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<Gpus>& gpus,
+MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuRuns>& gpus,
                     const std::string& file) {
   executor::TrainingOptions options;
   options.steps = options.total_steps = steps;
@@ -48,10 +69,12 @@ MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<Gpus
   options.trace = file;
   options.command = "foreshard calibrate";
   options.interrupt = &interruption();
+  options.ends_within_step = true;
   if (gpus) {
-    if (auto ok = use(*gpus, Processes{}, job.ranks, options); !ok) {
+    if (auto ok = use(gpus->gpus, gpus->processes, job.ranks, options); !ok) {
       return tl::unexpected(ok.error());
     }
+    options.activities = gpus->activities.get();
   }
   if (!check_host_memory(job, job.ranks, options.device_memory)) return std::nullopt;
   const auto data =
@@ -61,16 +84,26 @@ MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<Gpus
   const auto result = executor::train(job, *data, weights, options);
   if (!result) return tl::unexpected(result.error());
   if (result->failure) return fail("", "", result->failure->text());
-  if (result->ran_out_of_memory) return std::nullopt;
-  if (interruption()) return fail("", "", "was interrupted; no costs were written");
+  if (result->ran_out_of_memory || result->was_interrupted) return std::nullopt;
   return traces::read_fst(file);
 }
 
-int Calibrate::most_ranks(const std::optional<Gpus>& gpus) const {
+int Calibrate::most_ranks(const std::optional<GpuRuns>& gpus) const {
   if (ranks_) return *ranks_;
-  if (gpus) return static_cast<int>(gpus->devices.size());
+  if (gpus) return static_cast<int>(gpus->gpus.devices.size());
   constexpr int kMost = 8;
   return std::min(kMost, 2 * traces::cores());
+}
+
+// NCCL refuses ranks that share a GPU.
+Result<void> Calibrate::check_communicator(const std::optional<GpuRuns>& gpus) const {
+  if (comm_ != "nccl") return {};
+  if (!gpus) return fail("", "--comm", "nccl is of GPUs; expected --device cuda");
+  const auto count = static_cast<int>(gpus->gpus.devices.size());
+  if (most_ranks(gpus) <= count) return {};
+  return fail("", "--ranks",
+              "NCCL needs a GPU for each rank, of which this machine has " + std::to_string(count) +
+                  "; expected fewer ranks, or --comm local");
 }
 
 Result<int> Calibrate::run() {
@@ -78,11 +111,17 @@ Result<int> Calibrate::run() {
   if (const auto& set = executor::requested_instruction_set(); !set) {
     return tl::unexpected(set.error());
   }
-  std::optional<Gpus> gpus;
+  std::optional<GpuRuns> gpus;
   if (device_ == "cuda") {
-    auto found = gpus_of_this_machine();
+    auto found = gpu_runs(comm_ == "nccl");
     if (!found) return complain(found.error(), kRunFailed);
     gpus = std::move(*found);
+  }
+  if (auto ok = check_communicator(gpus); !ok) return tl::unexpected(ok.error());
+  if (gpus && most_ranks(gpus) > static_cast<int>(gpus->gpus.devices.size())) {
+    warn(
+        "ranks that share a GPU slow each other down, and predictions take each to have its own: "
+        "costs of several ranks are too high");
   }
   const traces::TemporaryFolder folder("calibrate");
   if (!folder.exists()) {
@@ -92,9 +131,10 @@ Result<int> Calibrate::run() {
   constexpr int kPercent = 100;
   Progress progress(kPercent, is_quiet_);
   simulator::CalibrationOptions options;
-  options.limits = {most_ranks(gpus), gpus ? gpus->devices[0].traits : DeviceTraits{}};
+  options.limits = {most_ranks(gpus), gpus ? gpus->gpus.devices[0].traits : DeviceTraits{}};
   options.time = Nanoseconds(std::llround(time_limit_ * 1e9));
   options.on_run = [&](int percent, const std::string& next) { progress.at(percent, next); };
+  options.interrupt = &interruption();
   simulator::CalibratedMachine machine;
   machine.now = [] { return Nanoseconds(std::chrono::steady_clock::now().time_since_epoch()); };
   machine.record = [&](const Job& job, std::int64_t steps) -> MaybeTrace {
@@ -131,6 +171,8 @@ CommandText Calibrate::text() const {
 void Calibrate::add_to(Options& options) {
   options.output("-o,--output", costs_, {"COSTS", "cost file to write (JSON)", true});
   options.choice("--device", device_, {"cpu", "cuda"}, {"DEVICE", "device to measure"});
+  options.choice("--comm", comm_, {"local", "nccl"},
+                 {"COMM", "how ranks communicate: local for ranks that may share a GPU, or nccl"});
   options.whole_number("--ranks", ranks_, {1, 1024},
                        {"RANKS", "most ranks of a run; each power of two up to it is measured",
                         false, "2 x cores up to 8, or the number of GPUs"});

@@ -1,5 +1,7 @@
 #include "cli/gpus.hpp"
 
+#include <map>
+
 #include "executor/communication/transport.hpp"
 #include "models/base/units.hpp"
 #include "models/sharding/cuda_device.hpp"
@@ -22,10 +24,20 @@ Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
   const int count = static_cast<int>(gpus.devices.size());
   const int only = processes.transport == nullptr ? executor::kNoRank : processes.index_here;
   options.device_name = gpus.devices[0].name;
-  options.make_device = [cuda = gpus.cuda.get(), count, only](executor::RunControl& run, int rank,
-                                                              std::span<const StreamInfo> streams,
-                                                              int /*threads*/) {
-    return cuda->make_device(run, rank, (only == executor::kNoRank ? rank : only) % count, streams);
+  const auto gpu_of = [count, only](int rank) {
+    return (only == executor::kNoRank ? rank : only) % count;
+  };
+  std::map<int, std::vector<int>> ranks_of_gpus;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (processes.transport == nullptr || processes.transport->rank() == rank) {
+      ranks_of_gpus[gpu_of(rank)].push_back(rank);
+    }
+  }
+  options.memory_meter = gpus.cuda->make_memory_meter(ranks_of_gpus);
+  options.make_device = [cuda = gpus.cuda.get(), gpu_of, precision = options.matmul_precision](
+                            executor::RunControl& run, int rank,
+                            std::span<const StreamInfo> streams, int /*threads*/) {
+    return cuda->make_device(run, rank, gpu_of(rank), streams, precision);
   };
   options.make_communicators = [cuda = gpus.cuda.get(), uses_nccl = processes.uses_nccl](
                                    executor::RunControl& run,

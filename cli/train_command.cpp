@@ -76,8 +76,8 @@ class Train : public Command {
   JobOptions job_;
   JsonOutput json_;
   std::int64_t steps_ = 0, seed_ = 0;
-  std::string device_ = "cpu", comm_ = "auto", data_, init_, resume_, save_, export_weights_,
-              export_gradients_, trace_;
+  std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "off", data_,
+              init_, resume_, save_, export_weights_, export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
   double hang_timeout_ = 60;
@@ -89,6 +89,7 @@ class Train : public Command {
 std::uint64_t hash_of(const Job& job, const RankProgram& program, const TrainingOptions& options) {
   std::string all = std::to_string(program_hash(program));
   all += to_json(job.model) + to_toml(job.plan);
+  all += name(options.matmul_precision);
   for (const std::string* path :
        {&options.save, &options.export_weights, &options.export_gradients, &options.trace}) {
     all += path->empty() ? '-' : '+';
@@ -109,6 +110,13 @@ Result<void> Train::check_options() const {
   if (!save_.empty()) {
     if (auto ok = executor::check_checkpoint_target(save_); !ok) return ok;
   }
+  if (precision_ == "high" && device_ != "cuda") {
+    return fail("--matmul-precision", "high",
+                "is computed by GPUs only; expected highest, or --device cuda");
+  }
+  if (cuda_graphs_ == "on" && device_ != "cuda") {
+    return fail("", "--cuda-graphs", "the CPU has no graphs; expected --device cuda");
+  }
   if (const auto& set = executor::requested_instruction_set(); !set) {
     return tl::unexpected(set.error());
   }
@@ -128,6 +136,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.seed = static_cast<std::uint64_t>(seed_);
   options.data = data_;
   options.total_steps = steps_;
+  if (precision_ == "high") options.matmul_precision = executor::MatmulPrecision::high;
   if (!resume_.empty()) {
     auto checkpoint = executor::Checkpoint::open(resume_);
     if (!checkpoint) return tl::unexpected(checkpoint.error());
@@ -172,6 +181,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.trace = trace_;
   options.command = "foreshard train";
   options.poisons = poisons_;
+  options.uses_graphs = cuda_graphs_ == "on";
   options.interrupt = &interruption();
   return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
 }
@@ -288,10 +298,16 @@ void Train::add_to(Options& options) {
       "--steps", steps_, {1, INT64_MAX},
       {"STEPS", "number of the last step, counted from 1 also after --resume", true});
   options.choice("--device", device_, {"cpu", "cuda"}, {"DEVICE", "device to train on"});
+  options.choice("--matmul-precision", precision_, {"highest", "high"},
+                 {"PRECISION",
+                  "of matrix products of fp32, as torch.set_float32_matmul_precision: highest uses "
+                  "all bits, high rounds operands to TF32 (with --device cuda)"});
   options.choice("--comm", comm_, {"auto", "local", "tcp", "mpi", "nccl"},
                  {"COMM",
                   "how ranks communicate; auto is what the launcher provides, local runs ranks as "
                   "threads, tcp and mpi as processes, nccl as either with a GPU each"});
+  options.choice("--cuda-graphs", cuda_graphs_, {"on", "off"},
+                 {"CHOICE", "whether steps that are alike are launched as CUDA graphs"});
   options.input("--data", data_,
                 {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
                  "a short text that is built in"});

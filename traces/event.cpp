@@ -13,8 +13,8 @@ std::string_view name(EventKind kind) {
 
 std::string_view name(MemoryAction action) {
   static constexpr std::array<std::string_view, static_cast<std::size_t>(MemoryAction::kCount)>
-      kNames{"alloc",         "free_requested", "free_completed",
-             "segment_alloc", "segment_free",   "out_of_memory"};
+      kNames{"alloc",        "free_requested", "free_completed", "segment_alloc",
+             "segment_free", "out_of_memory",  "outside_alloc",  "outside_free"};
   return kNames[static_cast<std::size_t>(action)];
 }
 

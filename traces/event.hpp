@@ -64,9 +64,15 @@ enum class MemoryAction : std::uint8_t {
   segment_alloc,   // reserved from the device
   segment_free,
   out_of_memory,  // `bytes` could not be had
+  outside_alloc,  // taken from the device by others than the allocator
+  outside_free,
   kCount
 };
 std::string_view name(MemoryAction action);
+
+constexpr bool is_outside(MemoryAction action) {
+  return action == MemoryAction::outside_alloc || action == MemoryAction::outside_free;
+}
 
 struct MemoryEvent {
   std::int64_t time_ns = 0;

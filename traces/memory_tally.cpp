@@ -16,6 +16,12 @@ bool MemoryTally::apply(MemoryEventPointer at) {
     case MemoryAction::segment_free:
       levels_.reserved = bounded_sum(levels_.reserved, -event.bytes);
       return true;
+    case MemoryAction::outside_alloc:
+      levels_.outside = bounded_sum(levels_.outside, event.bytes);
+      return true;
+    case MemoryAction::outside_free:
+      levels_.outside = bounded_sum(levels_.outside, -event.bytes);
+      return true;
     case MemoryAction::free_completed:
     case MemoryAction::out_of_memory:
     case MemoryAction::kCount: break;

@@ -17,6 +17,7 @@ struct MemoryLevels {
   std::int64_t allocated = 0;  // handed out and not requested to be freed, on the device
   std::int64_t reserved = 0;   // in segments of the allocator
   std::int64_t host = 0;
+  std::int64_t outside = 0;  // of the device, by others than the allocator; 0 where not recorded
   bool operator==(const MemoryLevels&) const = default;
 };
 

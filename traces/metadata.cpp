@@ -1,5 +1,6 @@
 #include "traces/metadata.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -66,6 +67,42 @@ Result<std::int64_t> integer_between(const Metadata& metadata, const std::string
   return fail(file, key,
               "is '" + found->second + "'; expected an integer from " + std::to_string(least) +
                   " to " + std::to_string(most));
+}
+
+std::vector<GpuMemory> gpus_memory(const Metadata& metadata) {
+  std::vector<GpuMemory> all;
+  for (auto it = metadata.lower_bound(kGpuMemoryKey);
+       it != metadata.end() && it->first.starts_with(kGpuMemoryKey); ++it) {
+    if (auto gpu = gpu_memory_from_json(it->second); gpu && !gpu->ranks.empty()) {
+      all.push_back(std::move(*gpu));
+    }
+  }
+  std::ranges::sort(all, {}, [](const GpuMemory& gpu) { return gpu.ranks.front(); });
+  return all;
+}
+
+Metadata device_metadata(const DeviceTraits& device) {
+  if (device.kind == DeviceKind::cpu) return {};
+  return {{"compute_capability", std::to_string(device.compute_capability)},
+          {"multiprocessors", std::to_string(device.multiprocessors)},
+          {"matmul_workspace_bytes", std::to_string(device.matmul_workspace.count)},
+          {"fused_attention", device.has_fused_attention ? "1" : "0"}};
+}
+
+Result<DeviceTraits> recorded_device(const Metadata& metadata, const std::string& file) {
+  constexpr std::int64_t kMost = 1'000'000;
+  constexpr std::int64_t kMostWorkspace = std::int64_t{1} << 40;
+  const auto capability = integer_between(metadata, "compute_capability", 0, kMost, 0, file);
+  const auto processors = integer_between(metadata, "multiprocessors", 0, kMost, 0, file);
+  const auto workspace =
+      integer_between(metadata, "matmul_workspace_bytes", 0, kMostWorkspace, 0, file);
+  const auto is_fused = integer_between(metadata, "fused_attention", 0, 1, 0, file);
+  for (const auto* value : {&capability, &processors, &workspace, &is_fused}) {
+    if (!*value) return tl::unexpected(value->error());
+  }
+  if (*capability == 0) return DeviceTraits{};
+  return DeviceTraits{DeviceKind::cuda, static_cast<int>(*capability),
+                      static_cast<int>(*processors), Bytes{*workspace}, *is_fused == 1};
 }
 
 double number(const Metadata& metadata, const std::string& key, double fallback) {

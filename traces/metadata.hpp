@@ -20,6 +20,12 @@
 // and, where they apply:
 //
 //   instruction_set                 what the kernels of a run on the CPU were computed with
+//   matmul_precision                how products of fp32 are computed: "highest" or "high" (TF32)
+//   device.R                        the accelerator of rank R, by name
+//   compute_capability,             of the accelerator that a step program of ours was made for, as
+//   multiprocessors,                DeviceTraits has them
+//   matmul_workspace_bytes,
+//   fused_attention
 //   processes, process              how many wrote parts of this recording, and which one this is
 //   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
 //   programs                        of a prediction of programs that were not lowered from a model and
@@ -29,6 +35,11 @@
 //   unknown_costs                   of a prediction: operations per step without a known cost;
 //                                   times of such a prediction are not meaningful
 //   data_sheet                      of a prediction: the machine whose data sheet modelled costs are from
+//   gpu_memory.RANK                 what was measured of the GPU whose first rank this is, as JSON
+//                                   (models/program/gpu_memory.hpp)
+//   outside_allocator_bytes,        of a prediction: device memory that no allocator holds, and its
+//   outside_allocator_low_bytes,    likely range
+//   outside_allocator_high_bytes
 //   device_memory_bytes             what each rank's allocator may take of its device
 //   step_time_low_ns,               within which a measured step lies with 90 %, of a prediction
 //   step_time_high_ns
@@ -38,12 +49,20 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
+#include "models/program/gpu_memory.hpp"
 
 namespace foreshard::traces {
 
 using Metadata = std::map<std::string, std::string>;
+
+constexpr const char* kGpuMemoryKey = "gpu_memory.";  // with a rank behind it
+constexpr const char* kOutsideKey = "outside_allocator_bytes";
+constexpr const char* kOutsideLowKey = "outside_allocator_low_bytes";
+constexpr const char* kOutsideHighKey = "outside_allocator_high_bytes";
 
 struct RunDescription {
   std::uint64_t program_hash = 0;  // 0: no program
@@ -67,6 +86,15 @@ std::int64_t integer(const Metadata& metadata, const std::string& key, std::int6
 Result<std::int64_t> integer_between(const Metadata& metadata, const std::string& key,
                                      std::int64_t least, std::int64_t most, std::int64_t fallback,
                                      const std::string& file);
+
+// The GPUs that were measured, by their first rank.
+std::vector<GpuMemory> gpus_memory(const Metadata& metadata);
+
+// What tells the device that a step program was made for; nothing of a CPU.
+Metadata device_metadata(const DeviceTraits& device);
+
+// That device; a CPU where there is none of those keys. An error where one is no such number.
+Result<DeviceTraits> recorded_device(const Metadata& metadata, const std::string& file);
 
 // The value of a key as a decimal number, such as a share, or `fallback`.
 double number(const Metadata& metadata, const std::string& key, double fallback);

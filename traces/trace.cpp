@@ -96,6 +96,9 @@ Trace merge(std::vector<Trace> parts) {
       loss.end_ns += later;
       whole.losses.push_back(loss);
     }
+    for (const auto& [key, value] : part.metadata) {
+      if (key.starts_with(kGpuMemoryKey)) whole.metadata.try_emplace(key, value);
+    }
     for (const auto& [reason, records] : part.dropped) whole.dropped[reason] += records;
     whole.complete = whole.complete && part.complete;
     whole.complete_until_ns = std::min(whole.complete_until_ns, part.complete_until_ns + later);

@@ -49,6 +49,9 @@ class Communicator : public WaitSource {
                           std::byte* buffer, std::int64_t count) = 0;
   virtual void barrier(Stream stream, Tag tag) = 0;
 
+  // Whether collectives can be part of a DeviceGraph.
+  virtual bool can_be_captured() const { return false; }
+
  protected:
   Communicator(int size, int index) : size_(size), index_(index) {}
 

@@ -33,6 +33,11 @@ void CUDART_CB run_host_call(void* argument) {
   }
 }
 
+struct ResetOnExit {
+  CudaGraph*& graph;
+  ~ResetOnExit() { graph = nullptr; }
+};
+
 nvtxDomainHandle_t nvtx_domain() {
   static const nvtxDomainHandle_t domain = nvtxDomainCreateA("foreshard");
   return domain;
@@ -49,20 +54,25 @@ nvtxStringHandle_t registered(std::string_view name) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams)
+CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams,
+                       MatmulPrecision precision)
     : Device(rank), run_(run), gpu_(gpu), memory_(gpu, [this] { synchronize(); }) {
   check(cudaSetDevice(gpu), "cudaSetDevice");
-  products_ = std::make_unique<MatrixProducts>();
+  products_ = std::make_unique<MatrixProducts>(precision);
   attention_ = load_fused_attention();
   int multiprocessors = 0, lowest = 0, highest = 0;
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu),
         "cudaDeviceGetAttribute");
   check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
+  void* scalars = nullptr;
+  check(cudaMalloc(&scalars, sizeof(OptimizerScalars)), "cudaMalloc");
+  scalars_ = static_cast<OptimizerScalars*>(scalars);
   for (const StreamInfo& info : streams) {
     Lane& lane = lanes_.emplace_back();
     lane.tools.products = products_.get();
     lane.tools.attention = attention_.get();
     lane.tools.multiprocessors = multiprocessors;
+    lane.tools.scalars = scalars_;
     check(cudaStreamCreateWithPriority(&lane.tools.stream, cudaStreamNonBlocking,
                                        std::clamp(info.priority, highest, lowest)),
           "cudaStreamCreate");
@@ -85,6 +95,7 @@ CudaDevice::~CudaDevice() {
     static_cast<void>(cudaFree(lane.tools.partials));
     static_cast<void>(cudaStreamDestroy(lane.tools.stream));
   }
+  static_cast<void>(cudaFree(scalars_));
 }
 
 cudaEvent_t& CudaDevice::event(EventId id) {
@@ -93,11 +104,28 @@ cudaEvent_t& CudaDevice::event(EventId id) {
 
 // Which record a wait means is settled when it is issued, so events are recorded again as they are.
 void CudaDevice::begin(const Program& program) {
+  finished_with_.assign(static_cast<std::size_t>(program.events), nullptr);
   if (program_ == &program) return;
   check(cudaSetDevice(gpu_), "cudaSetDevice");
   synchronize();
   program_ = &program;
   events_.resize(std::max(events_.size(), static_cast<std::size_t>(program.events)));
+}
+
+void CudaDevice::set_scalars(const KernelScalars& scalars) {
+  cuda::set_scalars(lane(Stream::compute).tools, scalars);
+}
+
+void CudaDevice::may_stop_at(Stream stream) {
+  if (captured_ == nullptr) lane(stream).marks->mark_all();
+}
+
+void CudaDevice::issued(Stream stream, Tag tag) {
+  if (captured_ != nullptr) {
+    captured_->marks().issued(static_cast<std::size_t>(stream), tag);
+  } else {
+    lane(stream).marks->issued(tag);
+  }
 }
 
 void CudaDevice::launch(Stream stream, Tag tag, const KernelLaunch& launch) {
@@ -119,6 +147,7 @@ void CudaDevice::fill(Stream stream, Tag tag, std::span<std::byte> memory, std::
 }
 
 void CudaDevice::call(Stream stream, Tag tag, const StreamTask& task) {
+  if (captured_ != nullptr) throw std::runtime_error("work of the host cannot be in a graph");
   auto call = std::make_unique<HostCall>(HostCall{run_, rank(), task});
   check(cudaLaunchHostFunc(native(stream), run_host_call, call.get()), "cudaLaunchHostFunc");
   static_cast<void>(call.release());
@@ -126,15 +155,25 @@ void CudaDevice::call(Stream stream, Tag tag, const StreamTask& task) {
 }
 
 void CudaDevice::record(Stream stream, EventId id, Tag tag) {
-  if (event(id) == nullptr) event(id) = new_event();
-  check(cudaEventRecord(event(id), native(stream)), "cudaEventRecord");
+  if (captured_ != nullptr) {
+    captured_->record(static_cast<std::size_t>(stream), id);
+  } else {
+    if (event(id) == nullptr) event(id) = new_event();
+    check(cudaEventRecord(event(id), native(stream)), "cudaEventRecord");
+    finished_with_[static_cast<std::size_t>(id)] = nullptr;
+  }
   issued(stream, tag);
 }
 
-// What is waited for may be behind a collective that some rank never comes to.
+// What is waited for may be behind a collective that some rank never comes to. What a graph has
+// recorded comes before everything issued after it.
 void CudaDevice::wait(Stream stream, EventId id, Tag tag) {
   may_stop_at(stream);
-  check(cudaStreamWaitEvent(native(stream), event(id), 0), "cudaStreamWaitEvent");
+  if (captured_ != nullptr) {
+    captured_->wait(static_cast<std::size_t>(stream), id);
+  } else if (finished_with_[static_cast<std::size_t>(id)] == nullptr) {
+    check(cudaStreamWaitEvent(native(stream), event(id), 0), "cudaStreamWaitEvent");
+  }
   issued(stream, tag);
 }
 
@@ -150,7 +189,8 @@ void CudaDevice::wait_for(cudaEvent_t event) {
 }
 
 void CudaDevice::host_wait(EventId id) {
-  wait_for(event(id));
+  const cudaEvent_t of_graph = finished_with_[static_cast<std::size_t>(id)];
+  wait_for(of_graph == nullptr ? event(id) : of_graph);
 }
 
 void CudaDevice::synchronize() {
@@ -167,6 +207,40 @@ void CudaDevice::stop() {
   for (const Lane& lane : lanes_) static_cast<void>(cudaStreamSynchronize(lane.tools.stream));
 }
 
+std::unique_ptr<DeviceGraph> CudaDevice::capture(const std::function<void()>& issue) {
+  std::vector<cudaStream_t> streams;
+  for (const Lane& lane : lanes_) streams.push_back(lane.tools.stream);
+  auto graph = std::make_unique<CudaGraph>(*this, streams);
+  {
+    const std::scoped_lock lock(capturing_);
+    captured_ = graph.get();
+    const ResetOnExit reset{captured_};
+    graph->capture(issue);
+  }
+  const std::scoped_lock lock(graphs_mutex_);
+  graphs_.push_back(graph.get());
+  return graph;
+}
+
+void CudaDevice::launched(const CudaGraph& graph) {
+  for (const auto& [id, event] : graph.recorded()) {
+    finished_with_[static_cast<std::size_t>(id)] = graph.finished();
+  }
+}
+
+void CudaDevice::forget(CudaGraph& graph) {
+  const std::scoped_lock lock(graphs_mutex_);
+  if (std::erase(graphs_, &graph) > 0) retired_before_ += graph.marks().progress().retired;
+}
+
+const char* CudaDevice::collective_in_graph(const void* communicator) const {
+  const std::scoped_lock lock(graphs_mutex_);
+  for (CudaGraph* graph : graphs_) {
+    if (const char* operation = graph->marks().running(communicator)) return operation;
+  }
+  return nullptr;
+}
+
 std::byte* CudaDevice::allocate_host(Bytes bytes) {
   void* memory = nullptr;
   check(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes.count), cudaHostAllocPortable),
@@ -179,6 +253,8 @@ void CudaDevice::free_host(std::byte* memory, Bytes /*bytes*/) {
 }
 
 bool CudaDevice::has_finished(Tag last) const {
+  const std::unique_lock lock(capturing_, std::try_to_lock);
+  if (!lock) return false;
   return std::ranges::all_of(lanes_,
                              [last](const Lane& lane) { return lane.marks->has_finished(last); });
 }
@@ -188,6 +264,13 @@ Progress CudaDevice::progress() const {
   for (const Lane& lane : lanes_) {
     all.retired += lane.marks->finished();
     all.last_instruction = std::max(all.last_instruction, lane.marks->last_finished());
+  }
+  const std::scoped_lock lock(graphs_mutex_);
+  all.retired += retired_before_;
+  for (CudaGraph* graph : graphs_) {
+    const Progress in_graph = graph->marks().progress();
+    all.retired += in_graph.retired;
+    all.last_instruction = std::max(all.last_instruction, in_graph.last_instruction);
   }
   return all;
 }

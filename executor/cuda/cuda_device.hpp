@@ -7,9 +7,12 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "executor/cuda/cuda_graph.hpp"
 #include "executor/cuda/cuda_memory.hpp"
 #include "executor/cuda/cudnn/fused_attention.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
@@ -19,13 +22,15 @@
 
 namespace foreshard::executor::cuda {
 
-class CudaDevice final : public Device {
+class CudaDevice : public Device {
  public:
   // On GPU number `gpu`. Throws std::runtime_error where CUDA refuses.
-  CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams);
+  CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams,
+             MatmulPrecision precision = MatmulPrecision::highest);
   ~CudaDevice() override;
 
   void begin(const Program& program) override;
+  void set_scalars(const KernelScalars& scalars) override;
   void launch(Stream stream, Tag tag, const KernelLaunch& launch) override;
   void copy(Stream stream, Tag tag, std::span<std::byte> to, const std::byte* from) override;
   void fill(Stream stream, Tag tag, std::span<std::byte> memory, std::byte value) override;
@@ -35,6 +40,7 @@ class CudaDevice final : public Device {
   void host_wait(EventId event) override;
   void synchronize() override;
   void stop() override;
+  std::unique_ptr<DeviceGraph> capture(const std::function<void()>& issue) override;
 
   SegmentBacking& backing() override { return memory_; }
   std::byte* pointer(Address address) const override { return memory_.pointer(address); }
@@ -51,10 +57,21 @@ class CudaDevice final : public Device {
   // For communicators, which issue work of their own on the rank's streams.
   int gpu() const { return gpu_; }
   cudaStream_t native(Stream stream) const { return lane(stream).tools.stream; }
+  // Lets other GPUs read and write the rank's memory.
+  void share_memory_with(const std::set<int>& gpus) { memory_.share_with(gpus); }
   // What comes next on the stream may never finish: what came before is to be seen finished all the same.
-  void may_stop_at(Stream stream) { lane(stream).marks->mark_all(); }
+  void may_stop_at(Stream stream);
   // Something has been issued on the stream under this tag.
-  void issued(Stream stream, Tag tag) { lane(stream).marks->issued(tag); }
+  void issued(Stream stream, Tag tag);
+  // The graph that what is issued now goes into; nullptr: it is done.
+  CudaGraph* captured() const { return captured_; }
+  // The collective of a communicator that a graph is in; nullptr: none.
+  const char* collective_in_graph(const void* communicator) const;
+
+  // For graphs.
+  void launched(const CudaGraph& graph);
+  void forget(CudaGraph& graph);
+  void wait_for(cudaEvent_t event);  // throws Aborted
 
  private:
   struct Lane {
@@ -64,7 +81,6 @@ class CudaDevice final : public Device {
   Lane& lane(Stream stream) { return lanes_[static_cast<std::size_t>(stream)]; }
   const Lane& lane(Stream stream) const { return lanes_[static_cast<std::size_t>(stream)]; }
   cudaEvent_t& event(EventId id);
-  void wait_for(cudaEvent_t event);  // throws Aborted
 
   RunControl& run_;
   const int gpu_;
@@ -75,6 +91,15 @@ class CudaDevice final : public Device {
   std::vector<cudaEvent_t> events_;   // of programs, by number; made when first recorded
   std::vector<cudaEvent_t> reached_;  // by stream: for synchronize
   const Program* program_ = nullptr;
+  OptimizerScalars* scalars_ = nullptr;
+
+  CudaGraph* captured_ = nullptr;
+  mutable std::mutex capturing_;  // held during a capture, in which nobody else may record events
+  // By number of the event: that of the graph which recorded it last; nullptr: it was no graph.
+  std::vector<cudaEvent_t> finished_with_;
+  mutable std::mutex graphs_mutex_;
+  std::vector<CudaGraph*> graphs_;    // that there are
+  std::uint64_t retired_before_ = 0;  // by graphs that are no more
 };
 
 }  // namespace foreshard::executor::cuda

@@ -2,6 +2,7 @@
 #include "executor/cuda/cuda_library.hpp"
 
 #include "executor/cuda/cuda_device.hpp"
+#include "executor/cuda/cuda_memory_meter.hpp"
 #include "executor/cuda/kernels/check.hpp"
 #include "executor/cuda/local_communicator.hpp"
 #include "executor/cuda/nccl_communicator.hpp"
@@ -21,12 +22,17 @@ class CudaLibraryHere final : public CudaLibrary {
  public:
   Result<std::vector<CudaDeviceInfo>> devices() const override;
   std::unique_ptr<Device> make_device(RunControl& run, int rank, int gpu,
-                                      std::span<const StreamInfo> streams) override {
-    return std::make_unique<cuda::CudaDevice>(run, rank, gpu, streams);
+                                      std::span<const StreamInfo> streams,
+                                      MatmulPrecision precision) override {
+    return std::make_unique<cuda::CudaDevice>(run, rank, gpu, streams, precision);
   }
   std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       RunControl& run, std::span<Device* const> devices) override {
     return cuda::make_local_communicators(run, devices);
+  }
+  std::unique_ptr<GpuMemoryMeter> make_memory_meter(
+      const std::map<int, std::vector<int>>& ranks_of_gpus) override {
+    return cuda::make_memory_meter(ranks_of_gpus);
   }
   Result<void> check_nccl() const override { return cuda::check_nccl(); }
   std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(

@@ -4,6 +4,7 @@
 // The library is built from this same source tree and shares its types.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +13,8 @@
 #include "executor/communication/communicator.hpp"
 #include "executor/communication/transport.hpp"
 #include "executor/device/device.hpp"
+#include "executor/device/gpu_memory_meter.hpp"
+#include "executor/device/matmul_precision.hpp"
 #include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
 #include "models/base/units.hpp"
@@ -36,7 +39,8 @@ class CudaLibrary {
 
   // The device of one rank, on GPU number `gpu`. Throws std::runtime_error where CUDA refuses.
   virtual std::unique_ptr<Device> make_device(RunControl& run, int rank, int gpu,
-                                              std::span<const StreamInfo> streams) = 0;
+                                              std::span<const StreamInfo> streams,
+                                              MatmulPrecision precision) = 0;
 
   // One communicator for each member of a group whose ranks are threads of this process, by index:
   // devices made by this library, which copy and reduce from each other in the order of
@@ -44,6 +48,11 @@ class CudaLibrary {
   // Throws std::runtime_error where GPUs cannot read each other's memory.
   virtual std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       RunControl& run, std::span<Device* const> devices) = 0;
+
+  // Measures the GPUs of a run, each with the ranks of this process that it has: made before the
+  // first device. Throws std::runtime_error where CUDA refuses.
+  virtual std::unique_ptr<GpuMemoryMeter> make_memory_meter(
+      const std::map<int, std::vector<int>>& ranks_of_gpus) = 0;
 
   // Whether NCCL can be used; the error says what is missing.
   virtual Result<void> check_nccl() const = 0;

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "executor/cuda/kernels/check.hpp"
 
@@ -31,28 +32,38 @@ void look_up(const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(found);
 }
 
+CUmemLocation location(int gpu) {
+  CUmemLocation here{};
+  here.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  here.id = gpu;
+  return here;
+}
+
 CUmemAllocationProp properties(int gpu) {
   CUmemAllocationProp p{};
   p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  p.location = {CU_MEM_LOCATION_TYPE_DEVICE, {gpu}};
+  p.location = location(gpu);
   return p;
 }
 
 }  // namespace
 
 CudaMemory::CudaMemory(int gpu, std::function<void()> synchronize)
-    : gpu_(gpu), synchronize_(std::move(synchronize)) {}
+    : gpu_(gpu), held_(held_memory(gpu)), accessing_{gpu}, synchronize_(std::move(synchronize)) {}
 
 // What cannot be given back at the end goes with the process.
 CudaMemory::~CudaMemory() {
+  const HeldMemoryChange change(held_);
   for (auto& [address, mapping] : mappings_) {
     if (mapping.granule == 0) {
       static_cast<void>(cudaFree(mapping.base));
+      held_.bytes -= mapping.bytes;
       continue;
     }
     for (const auto& [offset, memory] : mapping.granules) {
       static_cast<void>(calls_.unmap(address_of(mapping.base + offset), size(mapping.granule)));
       static_cast<void>(calls_.release(memory));
+      held_.bytes -= mapping.granule;
     }
     static_cast<void>(calls_.release_addresses(address_of(mapping.base), size(mapping.bytes)));
   }
@@ -73,38 +84,26 @@ const VirtualMemoryCalls& CudaMemory::calls() {
   return calls_;
 }
 
-CudaMemory::Mappings::const_iterator CudaMemory::around(Address address) const {
-  auto found = mappings_.upper_bound(address);
-  if (found == mappings_.begin()) return mappings_.end();
-  --found;
-  return address - found->first < found->second.bytes ? found : mappings_.end();
-}
-
-std::byte* CudaMemory::pointer(Address address) const {
-  const auto found = around(address);
-  if (found == mappings_.end()) throw std::logic_error("an address without device memory");
-  return found->second.base + (address - found->first);
-}
-
 bool CudaMemory::begin_range(AddressRange range, std::int64_t granule) {
   CUdeviceptr base = 0;
   const CUresult result = calls().reserve(&base, size(range.bytes), 0, 0, 0);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
   check(result, "cuMemAddressReserve");
-  mappings_[range.address] = {reinterpret_cast<std::byte*>(base), range.bytes, granule};
+  mappings_.add(range.address, {reinterpret_cast<std::byte*>(base), range.bytes, granule});
   return true;
 }
 
 void CudaMemory::end_range(AddressRange range) {
-  const auto found = mappings_.find(range.address);
-  check(calls().release_addresses(address_of(found->second.base), size(found->second.bytes)),
+  const Mapping& mapping = mappings_.around(range.address)->second;
+  check(calls().release_addresses(address_of(mapping.base), size(mapping.bytes)),
         "cuMemAddressFree");
-  mappings_.erase(found);
+  mappings_.remove(range.address);
 }
 
 bool CudaMemory::commit(Address address, std::int64_t bytes) {
-  if (const auto found = around(address); found != mappings_.end()) {
-    Mapping& range = mappings_[found->first];
+  const HeldMemoryChange change(held_);
+  if (auto* const found = mappings_.around(address)) {
+    Mapping& range = found->second;
     const std::int64_t begin = address - found->first;
     for (std::int64_t at = begin; at < begin + bytes; at += range.granule) {
       if (map_granule(range, at)) continue;
@@ -120,7 +119,8 @@ bool CudaMemory::commit(Address address, std::int64_t bytes) {
     return false;
   }
   check(error, "cudaMalloc");
-  mappings_[address] = {static_cast<std::byte*>(base), bytes};
+  held_.bytes += bytes;
+  mappings_.add(address, {static_cast<std::byte*>(base), bytes});
   return true;
 }
 
@@ -130,12 +130,29 @@ bool CudaMemory::map_granule(Mapping& range, std::int64_t offset) {
   const CUresult result = calls_.create(&memory, size(range.granule), &wanted, 0);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
   check(result, "cuMemCreate");
+  held_.bytes += range.granule;
   const CUdeviceptr at = address_of(range.base + offset);
   check(calls_.map(at, size(range.granule), 0, memory, 0), "cuMemMap");
-  const CUmemAccessDesc access{wanted.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-  check(calls_.set_access(at, size(range.granule), &access, 1), "cuMemSetAccess");
+  allow_access(at, range.granule);
   range.granules[offset] = memory;
   return true;
+}
+
+void CudaMemory::allow_access(CUdeviceptr at, std::int64_t bytes) {
+  std::vector<CUmemAccessDesc> accesses;
+  for (const int gpu : accessing_) {
+    accesses.push_back({location(gpu), CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+  }
+  check(calls_.set_access(at, size(bytes), accesses.data(), accesses.size()), "cuMemSetAccess");
+}
+
+void CudaMemory::share_with(const std::set<int>& gpus) {
+  accessing_.insert(gpus.begin(), gpus.end());
+  for (const auto& [address, mapping] : mappings_) {
+    for (const auto& [offset, memory] : mapping.granules) {
+      allow_access(address_of(mapping.base + offset), mapping.granule);
+    }
+  }
 }
 
 void CudaMemory::unmap_granules(Mapping& range, std::int64_t begin, std::int64_t end) {
@@ -143,20 +160,21 @@ void CudaMemory::unmap_granules(Mapping& range, std::int64_t begin, std::int64_t
        it != range.granules.end() && it->first < end;) {
     check(calls_.unmap(address_of(range.base + it->first), size(range.granule)), "cuMemUnmap");
     check(calls_.release(it->second), "cuMemRelease");
+    held_.bytes -= range.granule;
     it = range.granules.erase(it);
   }
 }
 
 void CudaMemory::decommit(Address address, std::int64_t bytes) {
   synchronize_();
-  const auto found = around(address);
-  Mapping& mapping = mappings_[found->first];
+  const HeldMemoryChange change(held_);
+  auto& [first, mapping] = *mappings_.around(address);
   if (mapping.granule > 0) {
-    const std::int64_t begin = address - found->first;
-    return unmap_granules(mapping, begin, begin + bytes);
+    return unmap_granules(mapping, address - first, address - first + bytes);
   }
   check(cudaFree(mapping.base), "cudaFree");
-  mappings_.erase(found);
+  held_.bytes -= mapping.bytes;
+  mappings_.remove(address);
 }
 
 }  // namespace foreshard::executor::cuda

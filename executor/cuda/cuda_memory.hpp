@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <vector>
+#include <set>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include "executor/cuda/held_memory.hpp"
+#include "executor/device/mapped_ranges.hpp"
 #include "models/allocator/virtual_segments.hpp"
 #include "models/base/units.hpp"
 
@@ -45,12 +47,16 @@ class CudaMemory final : public SegmentBacking {
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;
 
+  // Lets other GPUs read and write what is mapped, now and later: peer access, which their contexts
+  // have to what cudaMalloc returns, does not extend to it.
+  void share_with(const std::set<int>& gpus);
+
   bool commit(Address address, std::int64_t bytes) override;
   void decommit(Address address, std::int64_t bytes) override;
   bool begin_range(AddressRange range, std::int64_t granule) override;
   void end_range(AddressRange range) override;
 
-  std::byte* pointer(Address address) const;  // of committed memory
+  std::byte* pointer(Address address) const { return mappings_.pointer(address); }  // if committed
 
  private:
   struct Mapping {
@@ -59,15 +65,16 @@ class CudaMemory final : public SegmentBacking {
     std::int64_t granule = 0;                                         // of a range
     std::map<std::int64_t, CUmemGenericAllocationHandle> granules{};  // that are mapped, by offset
   };
-  using Mappings = std::map<Address, Mapping>;
-  Mappings::const_iterator around(Address address) const;
   const VirtualMemoryCalls& calls();
   bool map_granule(Mapping& range, std::int64_t offset);
+  void allow_access(CUdeviceptr at, std::int64_t bytes);
   void unmap_granules(Mapping& range, std::int64_t begin, std::int64_t end);
 
   const int gpu_;
+  HeldMemory& held_;
+  std::set<int> accessing_;  // GPUs
   std::function<void()> synchronize_;
-  Mappings mappings_;
+  MappedRanges<Mapping> mappings_;
   VirtualMemoryCalls calls_{};
 };
 

@@ -59,11 +59,13 @@ class LocalCommunicator final : public Communicator {
     const std::int64_t item = item_size(type);
     const Slice slice = reduced_slice(count, size(), index());
     reduce(stream, slice, buffer + slice.begin * item);
-    check(cudaEventRecord(mine().reduced, device_.native(stream)), "cudaEventRecord");
-    attendance_.meet();
-    wait_for_others(stream, &Shown::reduced);
-    gather(stream, buffer,
-           [&](int owner) { return bytes_of(reduced_slice(count, size(), owner), item); });
+    if (size() > 1) {
+      check(cudaEventRecord(mine().reduced, device_.native(stream)), "cudaEventRecord");
+      attendance_.meet();
+      wait_for_others(stream, &Shown::reduced);
+      gather(stream, buffer,
+             [&](int owner) { return bytes_of(reduced_slice(count, size(), owner), item); });
+    }
     end(stream, tag);
   }
 
@@ -71,6 +73,9 @@ class LocalCommunicator final : public Communicator {
     begin(stream, {"barrier", nullptr, 0, DType::fp32, Reduction::sum});
     end(stream, tag);
   }
+
+  // Hosts that meet in every collective do not when a graph is launched.
+  bool can_be_captured() const override { return size() == 1; }
 
   // While a device is in a collective, whoever has not come to it keeps it there; those that have
   // wait themselves.
@@ -95,14 +100,16 @@ class LocalCommunicator final : public Communicator {
 
   void begin(Stream stream, const Contribution& contribution) {
     run_.throw_if_aborted();
-    mine().arrived = log_.arrive(device_.native(stream), contribution.operation);
+    if (device_.captured() == nullptr) {
+      mine().arrived = log_.arrive(device_.native(stream), contribution.operation);
+    }
     attendance_.begin(contribution);
     wait_for_others(stream, &Shown::arrived);
   }
 
   // Nobody goes on before everybody has read what it needs.
   void end(Stream stream, Tag tag) {
-    mine().finished = log_.finish(device_.native(stream));
+    if (device_.captured() == nullptr) mine().finished = log_.finish(device_.native(stream));
     attendance_.meet();
     wait_for_others(stream, &Shown::finished);
     device_.issued(stream, tag);
@@ -141,7 +148,7 @@ class LocalCommunicator final : public Communicator {
   mutable CollectiveLog log_;
 };
 
-// Lets kernels on one GPU read the memory of another.
+// Lets kernels on one GPU read what cudaMalloc returns on another.
 void enable_reading(int reader, int owner) {
   int can = 0;
   check(cudaDeviceCanAccessPeer(&can, reader, owner), "cudaDeviceCanAccessPeer");
@@ -167,6 +174,7 @@ std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       if (reader != owner) enable_reading(reader, owner);
     }
   }
+  for (Device* device : devices) static_cast<CudaDevice*>(device)->share_memory_with(gpus);
   const auto group = std::make_shared<Group>(devices);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (std::size_t i = 0; i < devices.size(); ++i) {

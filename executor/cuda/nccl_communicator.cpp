@@ -96,9 +96,12 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
+  bool can_be_captured() const override { return true; }
+
   // What this rank knows is that it waits; whom for comes out when all say so.
   void add_waits(std::vector<Wait>& waits) const override {
     const char* operation = log_.running();
+    if (operation == nullptr) operation = device_.collective_in_graph(this);
     if (operation == nullptr) return;
     for (const int rank : ranks_) {
       if (rank != device_.rank()) waits.push_back({device_.rank(), rank, operation});
@@ -113,9 +116,19 @@ class NcclCommunicator final : public Communicator {
     run_.throw_if_aborted();
     device_.may_stop_at(stream);
     const cudaStream_t native = device_.native(stream);
-    log_.arrive(native, operation);
+    CudaGraph* const graph = device_.captured();
+    const auto number = static_cast<std::size_t>(stream);
+    if (graph != nullptr) {
+      graph->begin_collective(number, this, operation);
+    } else {
+      log_.arrive(native, operation);
+    }
     group_.issue(name, [&](ncclComm_t group) { return call(group, native); });
-    log_.finish(native);
+    if (graph != nullptr) {
+      graph->end_collective(number, this);
+    } else {
+      log_.finish(native);
+    }
     device_.issued(stream, tag);
   }
 

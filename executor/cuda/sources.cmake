@@ -2,10 +2,14 @@
 set(FORESHARD_CUDA_SOURCES
   collective_log.cpp
   cuda_device.cpp
+  cuda_graph.cpp
   cuda_library.cpp
   cuda_memory.cpp
+  cuda_memory_meter.cpp
+  graph_marks.cpp
   local_communicator.cpp
   cudnn/load_fused_attention.cpp
+  nvml.cpp
   stream_marks.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp
@@ -21,6 +25,7 @@ set(FORESHARD_CUDA_KERNELS
   kernels/reduction.cu
   kernels/rope.cu
   kernels/sharding.cu
+  kernels/word.cu
 )
 if(NCCL_INCLUDE_DIR)
   list(APPEND FORESHARD_CUDA_SOURCES nccl_calls.cpp nccl_communicator.cpp nccl_group.cpp)

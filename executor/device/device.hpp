@@ -24,8 +24,9 @@
 // NaNs.
 //
 // What a device of CUDA must implement, each with the calls that it is made of:
-//   launch        the operator's kernels on the stream; pointers and KernelScalars are kernel arguments
-//                 by value (under CUDA graphs: scalars in device memory, written before the graph)
+//   launch        the operator's kernels on the stream; pointers are kernel arguments by value, as
+//                 is what no step changes of KernelScalars
+//   set_scalars   a kernel that stores its arguments in device memory
 //   copy, fill    cudaMemcpyAsync (cudaMemcpyDefault: the addresses give the direction),
 //                 cudaMemsetAsync
 //   call          cudaLaunchHostFunc, which may not call CUDA and must not wait long: collectives of
@@ -37,6 +38,8 @@
 //   record, wait  cudaEventRecord, cudaStreamWaitEvent (events without timing)
 //   host_wait     polling cudaEventQuery with RunControl::sleep_for between, so that an abort ends it
 //   synchronize   the same for one event on each stream
+//   capture       cudaStreamBeginCapture, cudaStreamEndCapture, cudaGraphInstantiate; then
+//                 cudaGraphLaunch
 //   stop          nothing where work is drained; after an abort ncclCommAbort, or streams never drain
 //   backing       cudaMalloc for segments; cuMemAddressReserve, cuMemCreate and cuMemMap for ranges;
 //                 false where they report that memory is short; synchronize before it goes back
@@ -57,6 +60,7 @@
 #include <span>
 #include <string_view>
 
+#include "executor/device/device_graph.hpp"
 #include "executor/device/kernel_launch.hpp"
 #include "executor/device/run_control.hpp"
 #include "executor/device/task.hpp"
@@ -81,6 +85,8 @@ class Device {
   // one than before, everything issued has finished on return: programs number their events and
   // instructions each for itself.
   virtual void begin(const Program& program) = 0;
+  // The optimizer's numbers for what is issued from now on, where kernels read them from memory.
+  virtual void set_scalars(const KernelScalars& /*scalars*/) {}
   // Throws std::logic_error for an operator that no kernel computes.
   virtual void launch(Stream stream, Tag tag, const KernelLaunch& launch) = 0;
   // `from`: as many bytes. Either may be the host's.
@@ -93,6 +99,11 @@ class Device {
   virtual void host_wait(EventId event) = 0;  // throws Aborted
   // Waits for everything issued; throws Aborted.
   virtual void synchronize() = 0;
+  // What `issue` issues, as a graph instead of being done; nullptr: this device has none. Throws
+  // what it throws, and std::runtime_error where something of it cannot be in a graph.
+  virtual std::unique_ptr<DeviceGraph> capture(const std::function<void()>& /*issue*/) {
+    return nullptr;
+  }
   // Ends the streams: they finish what was issued, or drop it when the run is aborted. In a run of
   // several ranks all devices must have done so before any rank's memory or communicators go, because
   // ranks read each other's buffers. The memory stays.
@@ -110,6 +121,7 @@ class Device {
   // Watching, from any thread.
 
   // Whether everything issued under a tag up to `last` has finished, once it has been issued.
+  // Graphs count as finished: the ranks whose work waits for one say so themselves.
   virtual bool has_finished(Tag last) const = 0;
   // What the rank has done so far, the host's part included.
   virtual Progress progress() const = 0;

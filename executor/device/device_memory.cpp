@@ -35,31 +35,18 @@ DeviceMemory::~DeviceMemory() {
   for (const auto& [address, mapping] : mappings_) munmap(mapping.base, size(mapping.bytes));
 }
 
-DeviceMemory::Mappings::const_iterator DeviceMemory::around(Address address) const {
-  auto found = mappings_.upper_bound(address);
-  if (found == mappings_.begin()) return mappings_.end();
-  --found;
-  return address - found->first < found->second.bytes ? found : mappings_.end();
-}
-
-std::byte* DeviceMemory::pointer(Address address) const {
-  const auto found = around(address);
-  if (found == mappings_.end()) throw std::logic_error("an address without device memory");
-  return found->second.base + (address - found->first);
-}
-
 bool DeviceMemory::map(Address address, std::int64_t bytes, bool is_range) {
   void* base = mmap(nullptr, size(bytes), is_range ? PROT_NONE : PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | (is_range ? MAP_NORESERVE : 0), -1, 0);
   if (!has_room(base != MAP_FAILED, is_range ? "reserve" : "commit", bytes)) return false;
-  mappings_[address] = {static_cast<std::byte*>(base), bytes, is_range};
+  mappings_.add(address, {static_cast<std::byte*>(base), bytes, is_range});
   return true;
 }
 
 void DeviceMemory::unmap(Address address) {
-  const auto found = mappings_.find(address);
-  munmap(found->second.base, size(found->second.bytes));
-  mappings_.erase(found);
+  const Mapping& mapping = mappings_.around(address)->second;
+  munmap(mapping.base, size(mapping.bytes));
+  mappings_.remove(address);
 }
 
 bool DeviceMemory::begin_range(AddressRange range, std::int64_t /*granule*/) {
@@ -74,7 +61,7 @@ bool DeviceMemory::commit(Address address, std::int64_t bytes) {
   const auto allow_use = [&] {
     return mprotect(pointer(address), size(bytes), PROT_READ | PROT_WRITE) == 0;
   };
-  const bool has_memory = around(address) == mappings_.end()
+  const bool has_memory = mappings_.around(address) == nullptr
                               ? map(address, bytes, false)
                               : has_room(allow_use(), "commit", bytes);
   if (has_memory) committed_ += Bytes{bytes};
@@ -84,7 +71,7 @@ bool DeviceMemory::commit(Address address, std::int64_t bytes) {
 void DeviceMemory::decommit(Address address, std::int64_t bytes) {
   synchronize_();
   committed_ -= Bytes{bytes};
-  if (!around(address)->second.is_range) return unmap(address);
+  if (!mappings_.around(address)->second.is_range) return unmap(address);
   // Mapping anew gives the pages back and makes a late use of them fault, in one call.
   const void* mapped = mmap(pointer(address), size(bytes), PROT_NONE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

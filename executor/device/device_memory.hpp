@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 
+#include "executor/device/mapped_ranges.hpp"
 #include "models/allocator/virtual_segments.hpp"
 #include "models/base/units.hpp"
 
@@ -34,7 +34,7 @@ class DeviceMemory final : public SegmentBacking {
   bool begin_range(AddressRange range, std::int64_t granule) override;
   void end_range(AddressRange range) override;
 
-  std::byte* pointer(Address address) const;  // of committed memory
+  std::byte* pointer(Address address) const { return mappings_.pointer(address); }  // if committed
   Bytes committed() const { return committed_; }
 
  private:
@@ -43,12 +43,10 @@ class DeviceMemory final : public SegmentBacking {
     std::int64_t bytes = 0;
     bool is_range = false;
   };
-  using Mappings = std::map<Address, Mapping>;
-  Mappings::const_iterator around(Address address) const;  // end() where there is none
   bool map(Address address, std::int64_t bytes, bool is_range);
   void unmap(Address address);
 
-  Mappings mappings_;
+  MappedRanges<Mapping> mappings_;
   Bytes committed_;
   std::function<void()> synchronize_;
 };

@@ -22,6 +22,8 @@ struct KernelScalars {
   double weight_decay = 0;
   double clip_grad_norm = 0;  // 0: gradients are not clipped
   std::int64_t optimizer_step = 1;
+
+  bool operator==(const KernelScalars&) const = default;
 };
 
 struct KernelLaunch {

@@ -40,4 +40,14 @@ inline SgdScalars sgd_scalars(const KernelScalars& s) {
   return {.weight_decay = static_cast<float>(s.weight_decay), .lr = static_cast<float>(s.lr)};
 }
 
+// Both, for a device whose kernels read them from its memory.
+struct OptimizerScalars {
+  AdamwScalars adamw;
+  SgdScalars sgd;
+};
+
+inline OptimizerScalars optimizer_scalars(const KernelScalars& s) {
+  return {adamw_scalars(s), sgd_scalars(s)};
+}
+
 }  // namespace foreshard::executor

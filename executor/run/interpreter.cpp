@@ -10,12 +10,33 @@
 #include "executor/run/tags.hpp"
 
 namespace foreshard::executor {
+namespace {
+
+bool is_work_of_device(Kind kind) {
+  return kind == Kind::launch || kind == Kind::copy || kind == Kind::collective ||
+         kind == Kind::record_event || kind == Kind::wait_event;
+}
+
+// Why no steps are launched as graphs; empty: they may be.
+std::string why_no_graphs(const RankParts& parts, const InterpreterOptions& options) {
+  if (!options.uses_graphs) return "they are not asked for";
+  if (parts.recording != nullptr) return "the run is recorded";
+  if (options.poisons) return "memory is poisoned";
+  const auto can_be = [](const Communicator* c) { return c == nullptr || c->can_be_captured(); };
+  if (std::ranges::all_of(parts.communicators, can_be)) return {};
+  return "ranks that are threads meet on the host in every collective";
+}
+
+}  // namespace
 
 Interpreter::Interpreter(const RankParts& parts, const InterpreterOptions& options)
     : parts_(parts),
       poisons_(options.poisons),
       device_(parts.device),
-      memory_(parts.program, options.allocator, options.capacity, parts.device),
+      graphs_(parts.device, why_no_graphs(parts, options),
+              [this](std::int32_t first, std::int32_t last) { issue_all(first, last); }),
+      memory_(parts.program, options.allocator, options.capacity, parts.device,
+              [this] { graphs_.forget(index_); }),
       host_workers_(options.threads) {
   check_operands(parts.program);
   if (parts.recording != nullptr) memory_.set_listener(parts.recording);
@@ -33,6 +54,8 @@ StepReport Interpreter::run(std::int64_t step, std::size_t program, const Kernel
   const Program& program_of = parts_.program.programs[program];
   StepReport report{step, 0, 0, monotonic_now(), {}};
   device_.begin(program_of);
+  device_.set_scalars(scalars);
+  graphs_.begin(program_of, step, scalars);
   RankRecording* const recording = parts_.recording;
   if (recording != nullptr) recording->begin_step(step, program);
   step_ = step;
@@ -41,29 +64,30 @@ StepReport Interpreter::run(std::int64_t step, std::size_t program, const Kernel
   memory_.reset_peaks();
   const auto count = static_cast<std::int32_t>(program_of.instructions.size());
   for (index_ = 0; index_ < count; ++index_) {
-    if (!parts_.agreement.may_run(device_.rank(), step, index_)) throw StoppedOutOfMemory{};
+    if (!parts_.agreement.may_run(device_.rank(), step, index_)) {
+      graphs_.give_up(index_, "memory ran out");
+      throw StoppedOutOfMemory{};
+    }
     const Instruction& instruction = program_of.instructions[static_cast<std::size_t>(index_)];
     if (recording != nullptr) recording->begin_instruction(index_, instruction.kind);
-    issue(instruction);
+    walk(instruction);
     if (recording != nullptr) recording->end_instruction();
   }
+  graphs_.end(count);
   report.loss = loss_;
   report.gradient_norm = gradient_norm_;
   report.end = monotonic_now();
   return report;
 }
 
-void Interpreter::issue(const Instruction& i) {
+void Interpreter::walk(const Instruction& i) {
+  if (is_work_of_device(i.kind)) return graphs_.defers() ? graphs_.defer() : issue(i);
   switch (i.kind) {
     case Kind::alloc: return allocate(i.target);
     case Kind::free: return free(i.target);
-    case Kind::launch: return launch(i);
-    case Kind::copy: return copy(i);
-    case Kind::collective: return issue_collective(i);
     case Kind::host_compute: return host_compute(i);
-    case Kind::record_event: return device_.record(i.stream, i.target, unreported(tag()));
-    case Kind::wait_event: return device_.wait(i.stream, i.target, unreported(tag()));
     case Kind::host_wait:
+      graphs_.reach(index_);
       parts_.run.progress(device_.rank()).last_instruction.store(tag(), std::memory_order_relaxed);
       return device_.host_wait(i.target);
     case Kind::empty_cache: return memory_.empty_cache();
@@ -73,14 +97,40 @@ void Interpreter::issue(const Instruction& i) {
           "the program defers a free (record_stream), which is not supported yet");
     case Kind::range_begin: return device_.range_begin(parts_.program.name(i.target), tag());
     case Kind::range_end: return device_.range_end();
+    default: return;
+  }
+}
+
+void Interpreter::issue(const Instruction& i) {
+  switch (i.kind) {
+    case Kind::copy: return copy(i);
+    case Kind::collective: return issue_collective(i);
+    case Kind::record_event: return device_.record(i.stream, i.target, unreported(tag()));
+    case Kind::wait_event: return device_.wait(i.stream, i.target, unreported(tag()));
+    default: return launch(i);
+  }
+}
+
+// As though the program were there; it stays where it is, also where a capture fails.
+void Interpreter::issue_all(std::int32_t first, std::int32_t last) {
+  const struct ReturnOnExit {
+    std::int32_t& index;
+    const std::int32_t here = index;
+    ~ReturnOnExit() { index = here; }
+  } return_on_exit{index_};
+  for (index_ = first; index_ < last; ++index_) {
+    const Instruction& i = current_->instructions[static_cast<std::size_t>(index_)];
+    if (is_work_of_device(i.kind)) issue(i);
   }
 }
 
 void Interpreter::allocate(BufferId buffer) {
   if (const auto failed = memory_.allocate(buffer)) {
+    graphs_.give_up(index_, "memory ran out");
     parts_.agreement.report({step_, index_, device_.rank(), *failed});
     throw StoppedOutOfMemory{};
   }
+  graphs_.placed(memory_.bytes(buffer).data(), index_);
   record_host_buffer(profiler::MemoryAction::alloc, buffer);
   if (poisons_) poison(buffer);
 }

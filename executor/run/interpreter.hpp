@@ -3,6 +3,7 @@
 // The host thread walks the program: it allocates and frees, resolves each instruction's operands to
 // where they lie at that moment (why that is right: executor/device/device.hpp), issues the
 // instruction on its stream and goes on. A kernel sees exactly the operands its instruction declares.
+// Steps that are alike may be launched as graphs instead (step_graphs.hpp).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "executor/run/host_work.hpp"
 #include "executor/run/rank_memory.hpp"
 #include "executor/run/rank_recording.hpp"
+#include "executor/run/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/program/step_program.hpp"
 
@@ -26,6 +28,7 @@ struct InterpreterOptions {
   std::optional<std::int64_t> capacity{};  // of the device, in bytes; nothing: unlimited
   int threads = 1;                         // of the host's own kernels
   bool poisons = false;
+  bool uses_graphs = false;
 };
 
 // What an interpreter works with and for; everything outlives it.
@@ -49,9 +52,13 @@ class Interpreter {
   StepReport run(std::int64_t step, std::size_t program, const KernelScalars& scalars);
 
   RankMemory& memory() { return memory_; }
+  StepGraphs& graphs() { return graphs_; }
 
  private:
+  void walk(const Instruction& instruction);
+  // Work of the device.
   void issue(const Instruction& instruction);
+  void issue_all(std::int32_t first, std::int32_t last);
   void allocate(BufferId buffer);
   void free(BufferId buffer);
   void record_host_buffer(profiler::MemoryAction action, BufferId buffer);
@@ -74,6 +81,7 @@ class Interpreter {
   const RankParts parts_;
   const bool poisons_;
   Device& device_;
+  StepGraphs graphs_;
   RankMemory memory_;
   WorkerPool host_workers_;
   std::vector<std::span<const std::byte>> reads_;

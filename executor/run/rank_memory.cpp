@@ -3,10 +3,12 @@
 namespace foreshard::executor {
 
 RankMemory::RankMemory(const RankProgram& program, const AllocatorSettings& settings,
-                       std::optional<std::int64_t> capacity, Device& device)
+                       std::optional<std::int64_t> capacity, Device& device,
+                       std::function<void()> before_release)
     : program_(program),
       device_(device),
-      segments_(capacity.value_or(VirtualSegments::kUnlimited), &device.backing()),
+      backing_(device.backing(), std::move(before_release)),
+      segments_(capacity.value_or(VirtualSegments::kUnlimited), &backing_),
       allocator_(settings, memory_limit(settings, capacity), segments_),
       host_(device),
       places_(program.buffers.size()) {}

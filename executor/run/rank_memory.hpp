@@ -1,16 +1,18 @@
-// One rank's memory while its program runs: the caching allocator over its device's memory, the host's
-// buffers, and the table of where each buffer of the program lies.
+// One rank's memory while its program runs: the caching allocator over its device's memory, the
+// host's buffers, and the table of where each buffer of the program lies.
 //
 // In poison mode memory is overwritten with NaNs, in stream order, the moment an allocation or a
 // free takes effect on the buffer's own stream, so whoever reads what it was not given reads NaNs.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "executor/device/device.hpp"
 #include "executor/device/host_buffers.hpp"
+#include "executor/run/watched_backing.hpp"
 #include "models/allocator/caching_allocator.hpp"
 #include "models/allocator/virtual_segments.hpp"
 #include "models/program/step_program.hpp"
@@ -19,9 +21,11 @@ namespace foreshard::executor {
 
 class RankMemory {
  public:
-  // `capacity`: of the device, in bytes; nothing: unlimited.
+  // `capacity`: of the device, in bytes; nothing: unlimited. `before_release` is called before
+  // memory goes back to the driver.
   RankMemory(const RankProgram& program, const AllocatorSettings& settings,
-             std::optional<std::int64_t> capacity, Device& device);
+             std::optional<std::int64_t> capacity, Device& device,
+             std::function<void()> before_release);
   ~RankMemory();
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
@@ -56,6 +60,7 @@ class RankMemory {
 
   const RankProgram& program_;
   Device& device_;
+  WatchedBacking backing_;
   VirtualSegments segments_;
   CachingAllocator allocator_;
   HostBuffers host_;

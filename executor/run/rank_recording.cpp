@@ -59,7 +59,8 @@ void RankRecording::end_step(const StepReport& report) {
 
 void RankRecording::begin_instruction(std::int32_t index, Kind kind) {
   index_ = index;
-  issues_ = kind == Kind::launch || kind == Kind::copy || kind == Kind::collective;
+  issues_ =
+      kind == Kind::launch || kind == Kind::copy || kind == Kind::collective || kind == Kind::alloc;
   if (issues_) recorder_.begin_issue(program_, index_, step_);
   is_work_ = kind == Kind::host_compute;
   if (is_work_) cpu_start_ = thread_cpu_now();

@@ -20,6 +20,11 @@ bool RunShared::may_begin(std::int64_t step) {
   return agreements.last_step.may_begin(step, run);
 }
 
+void RunShared::first_step_done() {
+  const int here = options.transport == nullptr ? job.ranks : 1;
+  if (++beyond_first_step == here) look_at_memory(MemoryMoment::first_step);
+}
+
 namespace {
 
 RunVariant variant_of(const TrainingOptions& options) {
@@ -66,7 +71,7 @@ void RankRun::prepare(const GroupCommunicators& communicators, profiler::Recorde
       RankParts{program_, *device_, shared_.run, shared_.agreements.memory, *this, communicators,
                 recording_ ? &*recording_ : nullptr},
       InterpreterOptions{shared_.job.plan.allocator, options.device_memory,
-                         options.threads_per_rank, options.poisons});
+                         options.threads_per_rank, options.poisons, options.uses_graphs});
 }
 
 void RankRun::run() {
@@ -101,6 +106,7 @@ void RankRun::run_steps() {
         interpreter_->run(step, program_.number_of(step - shared_.first_step + 1), scalars_);
     steps_.push_back(report);
     note_memory(step);
+    if (step == shared_.first_step) shared_.first_step_done();
     if (recording_) recording_->end_step(report);
     if (rank_ == 0 && options.on_step) options.on_step(report);
   }

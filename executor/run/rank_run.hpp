@@ -33,6 +33,12 @@ struct RunShared {
   bool may_begin(std::int64_t step);
   // Passes the interrupt on.
   void look_for_interrupt();
+  // Where the devices' memory is measured.
+  void look_at_memory(MemoryMoment moment) const {
+    if (options.memory_meter) options.memory_meter->look(moment);
+  }
+  // A rank has done its first step.
+  void first_step_done();
 
   const Job& job;
   const TokenData& data;
@@ -43,6 +49,7 @@ struct RunShared {
   Agreements agreements;
   std::int64_t first_step = 1;
   SampleOrder order;
+  std::atomic<int> beyond_first_step{0};  // ranks
 };
 
 class RankRun final : public HostWork {
@@ -56,13 +63,17 @@ class RankRun final : public HostWork {
   // The whole run of this rank, on its own thread; never throws.
   void run();
   // After the runs of all ranks, before anything they share goes. The memory stays.
-  void stop_streams() { device_->stop(); }
+  void stop_streams() {
+    device_->stop();
+    interpreter_->graphs().drop();
+  }
 
   int rank() const { return rank_; }
   const RankProgram& program() const { return program_; }
   Device& device() const { return *device_; }
   const RankState& state() const { return state_; }
   const RankMemory& memory() const { return interpreter_->memory(); }
+  GraphReport graph_report() const { return interpreter_->graphs().report(); }
   const std::vector<StepReport>& steps() const { return steps_; }
   const RankMemoryReport& memory_report() const { return memory_report_; }
   // Whether the run went through, every step and all of the streams' work; any thread.

@@ -24,6 +24,9 @@ using Ranks = std::vector<std::unique_ptr<RankRun>>;
 // What is to be looked after while ranks wait: agreements, and the end that they lead to.
 void look_after(RunShared& shared, Ranks& ranks, std::vector<Wait>& waits) {
   shared.look_for_interrupt();
+  if (shared.options.ends_within_step && shared.agreements.last_step.is_asked()) {
+    shared.run.end("interrupted");
+  }
   shared.agreements.last_step.add_waits(waits);
   OutOfMemoryAgreement& memory = shared.agreements.memory;
   if (!memory.has_limit()) return;
@@ -61,11 +64,13 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
   run.command = options.command;
   run.ranks = job.ranks;
   run.threads_per_rank = options.threads_per_rank;
+  run.more = traces::device_metadata(job.own_device);
   if (options.cores > 0) run.more["cores"] = std::to_string(options.cores);
   if (options.device_memory) {
     run.more["device_memory_bytes"] = std::to_string(*options.device_memory);
   }
   run.more["instruction_set"] = name(instruction_set());
+  run.more["matmul_precision"] = name(options.matmul_precision);
   if (!options.device_name.empty()) {
     for (int rank = 0; rank < job.ranks; ++rank) {
       run.more["device." + std::to_string(rank)] = options.device_name;
@@ -144,6 +149,9 @@ Result<void> close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
     }
   }
   if (recorder) {
+    for (const GpuMemory& gpu : result.gpus) {
+      recorder->set(traces::kGpuMemoryKey + std::to_string(gpu.ranks.front()), to_json(gpu));
+    }
     const std::string reason = result.ran_out_of_memory ? "out of device memory"
                                : result.failure         ? result.failure->message
                                : result.was_interrupted ? "interrupted"
@@ -190,11 +198,14 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   std::optional<Communicators> communicators;
   try {
     std::vector<Communicators::Member> members;
+    shared.look_at_memory(MemoryMoment::begin);
     for (const auto& rank : ranks) {
       rank->open_device();
       members.push_back({rank->device(), rank->program().place});
     }
+    shared.look_at_memory(MemoryMoment::opened);
     communicators.emplace(shared.run, members, options.transport, options.make_communicators);
+    shared.look_at_memory(MemoryMoment::connected);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       ranks[r]->prepare(communicators->of(r), recorder.get());
     }
@@ -208,11 +219,14 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   if (options.transport != nullptr)
     heartbeat = make_heartbeat(shared.run, shared.agreements, *options.transport);
   run_ranks(shared, ranks, communicators->wait_sources(), heartbeat.get());
+  if (!shared.run.failure()) shared.look_at_memory(MemoryMoment::end);
   TrainingResult result;
   result.first_step = shared.first_step;
   result.failure = shared.run.failure();
   result.steps = ranks[0]->steps();
+  if (options.uses_graphs) result.graphs = ranks[0]->graph_report();
   for (const auto& rank : ranks) result.memory.push_back(rank->memory_report());
+  if (options.memory_meter) result.gpus = options.memory_meter->seen();
   // A wish that came in the last step has changed nothing.
   const std::int64_t steps = options.steps - shared.first_step + 1;
   result.was_interrupted =

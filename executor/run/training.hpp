@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@
 #include "executor/data/weight_source.hpp"
 #include "executor/device/device.hpp"
 #include "executor/device/fault.hpp"
+#include "executor/device/gpu_memory_meter.hpp"
+#include "executor/device/matmul_precision.hpp"
+#include "executor/run/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/allocator/memory_peaks.hpp"
 #include "models/program/oom_report.hpp"
@@ -31,6 +35,7 @@ struct TrainingOptions {
   std::int64_t total_steps = 0;  // the schedule's length
   std::uint64_t seed = 0;
   std::string data;  // path of the token file; empty: the shipped text
+  MatmulPrecision matmul_precision = MatmulPrecision::highest;  // of make_device's devices
   int threads_per_rank = 1;
   int cores = 0;  // that all ranks share, for the trace; 0: this process' own
   std::optional<std::int64_t> device_memory;
@@ -40,15 +45,18 @@ struct TrainingOptions {
   std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
   std::string command;                                        // for the trace
   bool poisons = false;
+  bool uses_graphs = false;                          // steps that are alike are launched as graphs
   DeviceFactory make_device;                         // nothing: the CPU
   CommunicatorFactory make_communicators;            // nothing: the host's
   std::string device_name;                           // for the trace, where it is not the CPU
   profiler::ActivityRecorder* activities = nullptr;  // of such devices, for the trace
+  std::shared_ptr<GpuMemoryMeter> memory_meter;      // of such devices
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
   // Called on rank 0's thread after each step.
   std::function<void(const StepReport&)> on_step;
-  // Set from a signal handler: the run ends after the step at hand.
+  // Set from a signal handler: the run ends after the step at hand, or with the operators at hand.
   const std::atomic<bool>* interrupt = nullptr;
+  bool ends_within_step = false;
 };
 
 struct RankMemoryReport {
@@ -68,11 +76,13 @@ struct TrainingResult {
   std::int64_t first_step = 1;
   std::vector<StepReport> steps;         // of rank 0
   std::vector<RankMemoryReport> memory;  // of every rank
+  std::vector<GpuMemory> gpus;           // of this process, where they are measured
   bool ran_out_of_memory = false;
   std::optional<OomReport> oom;  // in the process whose rank it is
   std::vector<HeldMemory> held;  // by that rank then, largest first
   std::optional<Failure> failure;
   bool was_interrupted = false;
+  std::optional<GraphReport> graphs;  // of rank 0, or of this process'; where they are asked for
 };
 
 // Everything a user can cause (files that cannot be written) is an error; what happens in the run is

@@ -37,6 +37,7 @@ ordered_json own_memory(const TrainingResult& result) {
   ordered_json out = {
       {"ranks_memory", ordered_json::array()},
       {"steps_memory", ordered_json::array()},
+      {"gpus_memory", ordered_json::array()},
       {"oom", result.oom ? ordered_json::parse(foreshard::to_json(*result.oom)) : ordered_json()}};
   for (const auto& rank : result.memory) {
     ordered_json entry = {{"rank", rank.rank}};
@@ -49,6 +50,9 @@ ordered_json own_memory(const TrainingResult& result) {
       add_peaks(step, rank.steps[s]);
       out["steps_memory"].push_back(std::move(step));
     }
+  }
+  for (const GpuMemory& gpu : result.gpus) {
+    out["gpus_memory"].push_back(ordered_json::parse(to_json(gpu)));
   }
   return out;
 }
@@ -65,7 +69,7 @@ std::string memory_json(const TrainingResult& result, Transport* transport) {
     for (int rank = 0; rank < transport->size(); ++rank) {
       if (rank == transport->rank()) continue;
       const auto theirs = ordered_json::parse(all[static_cast<std::size_t>(rank)]);
-      for (const char* list : {"ranks_memory", "steps_memory"}) {
+      for (const char* list : {"ranks_memory", "steps_memory", "gpus_memory"}) {
         for (const auto& entry : theirs[list]) report[list].push_back(entry);
       }
       if (!theirs["oom"].is_null()) report["oom"] = theirs["oom"];
@@ -78,6 +82,11 @@ std::string memory_json(const TrainingResult& result, Transport* transport) {
   for (const char* list : {"ranks_memory", "steps_memory"}) {
     std::sort(report[list].begin(), report[list].end(), by_step_and_rank);
   }
+  auto& gpus = report["gpus_memory"];
+  const auto first_rank = [](const ordered_json& gpu) { return gpu["ranks"][0].get<int>(); };
+  std::sort(gpus.begin(), gpus.end(), [&](const ordered_json& a, const ordered_json& b) {
+    return first_rank(a) < first_rank(b);
+  });
   return json_text(report);
 }
 
@@ -96,6 +105,14 @@ std::string training_json(const Job& job, const TrainingResult& result, const st
   out["step_time_ns"] = step_ns;
   out["tokens_per_s"] = tokens_per_second(job, step_ns);
   out.update(ordered_json::parse(memory));
+  if (result.graphs) {
+    const std::string& reason = result.graphs->reason;
+    out["cuda_graphs"] = {
+        {"steps_launched", result.graphs->steps_launched},
+        {"reason", reason.empty() ? ordered_json(nullptr) : ordered_json(reason)}};
+  } else {
+    out["cuda_graphs"] = nullptr;
+  }
   out["trace"] = trace.empty() ? ordered_json(nullptr) : ordered_json(trace);
   return json_text(out, 2);
 }
@@ -125,11 +142,18 @@ std::string training_text(const Job& job, const TrainingResult& result) {
       formatted("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n",
                 result.steps.front().loss, result.steps.back().loss, result.steps.size(),
                 duration(step_ns).c_str(), tokens_per_second(job, step_ns));
+  if (result.graphs) {
+    const std::string& reason = result.graphs->reason;
+    text += formatted("%lld of %zu steps launched as CUDA graphs%s%s\n",
+                      static_cast<long long>(result.graphs->steps_launched), result.steps.size(),
+                      reason.empty() ? "" : ": ", reason.c_str());
+  }
   for (const auto& rank : result.memory) {
     text += formatted("rank %d: peak %s allocated, %s reserved, %s on the host\n", rank.rank,
                       binary_bytes(rank.run.allocated).c_str(),
                       binary_bytes(rank.run.reserved).c_str(), binary_bytes(rank.host).c_str());
   }
+  for (const GpuMemory& gpu : result.gpus) text += sentence(gpu) + "\n";
   return text;
 }
 

@@ -8,9 +8,10 @@
 
 namespace foreshard::executor {
 
-// The memory of every rank of the run, and where one ran out of it: the fields `ranks_memory`,
-// `steps_memory` (by step, then rank) and `oom` of the JSON answer, as an object. Where several
-// processes run it, all call this together; `transport` is nullptr otherwise.
+// The memory of every rank of the run and of its GPUs, and where one ran out of it: the fields
+// `ranks_memory`, `steps_memory` (by step, then rank), `gpus_memory` and `oom` of the JSON answer,
+// as an object. Where several processes run it, all call this together; `transport` is nullptr
+// otherwise.
 std::string memory_json(const TrainingResult& result, Transport* transport);
 
 // The JSON object of `foreshard train` (docs/json.md), without `schema_version`. `memory`: of

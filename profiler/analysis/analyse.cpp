@@ -36,6 +36,13 @@ class Analyser {
     result_.source = text("source");
     result_.end_reason = text("end_reason");
     result_.unknown_costs = traces::integer(trace_.metadata, "unknown_costs", 0);
+    result_.gpus = traces::gpus_memory(trace_.metadata);
+    if (const std::int64_t bytes = traces::integer(trace_.metadata, traces::kOutsideKey, 0);
+        bytes > 0) {
+      result_.predicted_outside = {
+          bytes, traces::integer(trace_.metadata, traces::kOutsideLowKey, bytes),
+          traces::integer(trace_.metadata, traces::kOutsideHighKey, bytes)};
+    }
     result_.steady_steps = steady_steps(trace_);
     result_.step_time_ns = steady_step_time(trace_);
     for (const auto& [reason, records] : trace_.dropped) {

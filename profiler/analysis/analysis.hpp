@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "models/program/cost_source.hpp"
+#include "models/program/gpu_memory.hpp"
 #include "models/program/oom_report.hpp"
 #include "profiler/analysis/collectives.hpp"
 #include "profiler/analysis/compute_gaps.hpp"
@@ -63,6 +64,7 @@ struct MemoryPeak {
   std::int64_t allocated_bytes = 0;
   std::int64_t reserved_bytes = 0;
   std::int64_t host_bytes = 0;
+  std::int64_t outside_bytes = 0;  // of the device, by others than the allocator
   // At the moment allocated memory first reached its peak:
   std::int64_t time_ns = 0;
   std::int64_t reserved_then_bytes = 0;
@@ -114,6 +116,11 @@ struct CostSourceTotal {
   std::int64_t total_ns = 0;
 };
 
+// Device memory of a process that no allocator holds, as it was predicted, and its likely range.
+struct PredictedOutside {
+  std::int64_t bytes = 0, low_bytes = 0, high_bytes = 0;
+};
+
 struct Analysis {
   bool complete = true;
   bool predicted = false;
@@ -131,7 +138,9 @@ struct Analysis {
   std::vector<CostSourceTotal> cost_sources;  // of a prediction, best source first
   std::vector<CollectiveCost> collectives;    // of all ranks, most exposed first
   std::vector<RankWaits> waits;               // by rank
-  CriticalPath path;  // of the last step, or of the whole where none is known
+  CriticalPath path;            // of the last step, or of the whole where none is known
+  std::vector<GpuMemory> gpus;  // that were measured, by first rank
+  std::optional<PredictedOutside> predicted_outside;  // of a prediction that knows its machine
 };
 
 // Ends early, with what it has until then, once a stop was requested.

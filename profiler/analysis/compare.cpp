@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "models/base/statistics.hpp"
-#include "models/program/operators.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/comparison.hpp"
 #include "profiler/analysis/matched_events.hpp"
+#include "profiler/analysis/operators.hpp"
 #include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 
@@ -31,14 +31,6 @@ std::int64_t median_ns(const Matchable& event) {
   return median(std::move(durations));
 }
 
-// A recording of our own has kernels' names, where its prediction has the operator's.
-std::string operator_of(const traces::Trace& trace, const traces::Event& e) {
-  CostKey key;
-  const bool is_known = e.instruction != traces::kNone && e.cost_key != 0 &&
-                        parse_cost_key(trace.strings[e.cost_key], key);
-  return is_known ? std::string(name(key.op)) : trace.strings[e.name];
-}
-
 struct SteadyEvents {
   std::map<EventKey, Matchable> matchable;
   std::int64_t without_key = 0;  // a steady step, rounded up
@@ -56,7 +48,7 @@ SteadyEvents steady_events(const traces::Trace& trace) {
     }
     Matchable& event = events.matchable[std::move(*key)];
     if (event.ns_of_step.empty()) {
-      event.name = operator_of(trace, e);
+      event.name = operator_name(trace, e);
       event.category = name(e.kind);
     }
     std::int64_t& ns = event.ns_of_step[e.step];

@@ -105,6 +105,7 @@ MemoryHistory replay_memory(const traces::Trace& trace, MemoryEventSpan events,
     }
     peak.reserved_bytes = std::max(peak.reserved_bytes, now.reserved);
     peak.host_bytes = std::max(peak.host_bytes, now.host);
+    peak.outside_bytes = std::max(peak.outside_bytes, now.outside);
     rise(history.steps[step], now);
     timeline.add(e.time_ns, now);
   }

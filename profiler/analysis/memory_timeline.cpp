@@ -12,16 +12,18 @@ void raise(MemoryLevels& highest, const MemoryLevels& levels) {
   highest.allocated = std::max(highest.allocated, levels.allocated);
   highest.reserved = std::max(highest.reserved, levels.reserved);
   highest.host = std::max(highest.host, levels.host);
+  highest.outside = std::max(highest.outside, levels.outside);
 }
 
 void lower(MemoryLevels& lowest, const MemoryLevels& levels) {
   lowest.allocated = std::min(lowest.allocated, levels.allocated);
   lowest.reserved = std::min(lowest.reserved, levels.reserved);
   lowest.host = std::min(lowest.host, levels.host);
+  lowest.outside = std::min(lowest.outside, levels.outside);
 }
 
 constexpr MemoryLevels all(std::int64_t bytes) {
-  return {bytes, bytes, bytes};
+  return {bytes, bytes, bytes, bytes};
 }
 
 // Times of damaged recordings may differ by more than a signed integer can hold.

@@ -5,6 +5,7 @@
 
 #include "profiler/analysis/comparison.hpp"
 #include "profiler/analysis/operators.hpp"
+#include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -34,19 +35,26 @@ std::vector<OperatorChange> operator_changes(const traces::Trace& baseline,
     change.category = one.category;
     return change;
   };
+  // Sums first: an operator has several totals, one of each of its costs.
+  for (const OperatorTotal& one : operator_totals(baseline, OperatorNames::of_instructions)) {
+    OperatorChange& change = of(one);
+    change.baseline_count += static_cast<double>(one.count);
+    change.baseline_ns = traces::bounded_sum(change.baseline_ns, one.self_ns);
+  }
+  for (const OperatorTotal& one : operator_totals(candidate, OperatorNames::of_instructions)) {
+    OperatorChange& change = of(one);
+    change.candidate_count += static_cast<double>(one.count);
+    change.candidate_ns = traces::bounded_sum(change.candidate_ns, one.self_ns);
+  }
   const std::int64_t before = steps_of(baseline), after = steps_of(candidate);
-  for (const OperatorTotal& one : operator_totals(baseline)) {
-    OperatorChange& change = of(one);
-    change.baseline_count = static_cast<double>(one.count) / static_cast<double>(before);
-    change.baseline_ns = one.self_ns / before;
-  }
-  for (const OperatorTotal& one : operator_totals(candidate)) {
-    OperatorChange& change = of(one);
-    change.candidate_count = static_cast<double>(one.count) / static_cast<double>(after);
-    change.candidate_ns = one.self_ns / after;
-  }
   std::vector<OperatorChange> result;
-  for (auto& [key, change] : changes) result.push_back(std::move(change));
+  for (auto& [key, change] : changes) {
+    change.baseline_count /= static_cast<double>(before);
+    change.baseline_ns /= before;
+    change.candidate_count /= static_cast<double>(after);
+    change.candidate_ns /= after;
+    result.push_back(std::move(change));
+  }
   std::stable_sort(
       result.begin(), result.end(), [](const OperatorChange& a, const OperatorChange& b) {
         return std::abs(a.candidate_ns - a.baseline_ns) > std::abs(b.candidate_ns - b.baseline_ns);

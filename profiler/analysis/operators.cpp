@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "models/program/operators.hpp"
 #include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::profiler {
@@ -52,13 +53,28 @@ std::vector<std::int64_t> self_times(const traces::Trace& trace) {
   return self;
 }
 
+bool has_operator(const Event& e) {
+  return e.instruction != traces::kNone && e.cost_key != 0;
+}
+
+bool are_of_one_instruction(const Event& a, const Event& b) {
+  return std::tie(a.lane, a.step, a.instruction) == std::tie(b.lane, b.step, b.instruction);
+}
+
 }  // namespace
 
-std::vector<OperatorTotal> operator_totals(const traces::Trace& trace) {
+std::string operator_name(const traces::Trace& trace, const Event& event) {
+  CostKey key;
+  const bool is_known = has_operator(event) && parse_cost_key(trace.strings[event.cost_key], key);
+  return is_known ? std::string(name(key.op)) : trace.strings[event.name];
+}
+
+std::vector<OperatorTotal> operator_totals(const traces::Trace& trace, OperatorNames names) {
   const bool counts_host = is_recording_of_others(trace);
   const std::vector<std::int64_t> self =
       counts_host ? self_times(trace) : std::vector<std::int64_t>();
-  std::map<std::tuple<EventKind, traces::StringId>, OperatorTotal> operators;
+  std::map<std::tuple<EventKind, bool, traces::StringId>, OperatorTotal> operators;
+  Event last;  // that was counted
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     const Event& e = trace.events[i];
     const bool is_host = is_on_host(e.kind);
@@ -66,11 +82,18 @@ std::vector<OperatorTotal> operator_totals(const traces::Trace& trace) {
                 : !traces::is_device_work(e.kind) && e.kind != EventKind::host_compute) {
       continue;
     }
-    OperatorTotal& total = operators[{e.kind, e.name}];
+    const bool is_by_instruction = names == OperatorNames::of_instructions && has_operator(e);
+    OperatorTotal& total =
+        operators[{e.kind, is_by_instruction, is_by_instruction ? e.cost_key : e.name}];
+    if (total.count == 0) {
+      total.name = is_by_instruction ? operator_name(trace, e) : trace.strings[e.name];
+    }
     const std::int64_t ns = e.end_ns - e.start_ns;
     total.longest_ns = std::max(total.longest_ns, ns);
     total.shortest_ns = total.count == 0 ? ns : std::min(total.shortest_ns, ns);
-    ++total.count;
+    const bool goes_on = is_by_instruction && total.count > 0 && are_of_one_instruction(last, e);
+    if (!goes_on) ++total.count;
+    last = e;
     if (e.cost_source != CostSource::none) total.cost_sources.insert(e.cost_source);
     total.total_ns = bounded_sum(total.total_ns, ns);
     total.self_ns = bounded_sum(total.self_ns, is_host ? self[i] : ns);
@@ -78,7 +101,6 @@ std::vector<OperatorTotal> operator_totals(const traces::Trace& trace) {
   std::vector<OperatorTotal> result;
   for (auto& [key, total] : operators) {
     total.category = name(std::get<0>(key));
-    total.name = trace.strings[std::get<1>(key)];
     total.is_on_device = traces::is_device_work(std::get<0>(key));
     result.push_back(std::move(total));
   }

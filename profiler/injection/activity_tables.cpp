@@ -5,18 +5,23 @@
 #include <filesystem>
 #include <map>
 
+#include "profiler/record/cupti/device_allocations.hpp"
 #include "profiler/record/cupti/kernel_name.hpp"
 #include "traces/import.hpp"
+#include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 #include "traces/nsys/export_tables.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
+using traces::bounded_difference;
+using traces::bounded_sum;
 using traces::nsys::ExportedCall;
 using traces::nsys::ExportedWork;
 using traces::nsys::ExportTables;
 
+constexpr int kOfDevice = 3;  // CUpti_ActivityMemoryKind
 // Flags of CUPTI's markers.
 constexpr std::uint32_t kInstantaneous = 1, kBegins = 2, kEnds = 4;
 
@@ -29,6 +34,7 @@ class Tabulation {
     tables_.begin_process(number);
     open_.clear();
     for (const Activity& a : raw.activities) add(a);
+    add_memory(raw);
     for (const auto& [id, begin] : open_) add_range(begin, ExportTables::kOpen);
   }
 
@@ -43,6 +49,7 @@ class Tabulation {
 
   void add(const Activity& a);
   void add_marker(const Activity& a);
+  void add_memory(const RawActivities& raw);
   void add_range(const Activity& begin, std::int64_t end_ns) {
     ExportedCall range = call_of(begin);
     range.end_ns = end_ns;
@@ -82,11 +89,28 @@ void Tabulation::add(const Activity& a) {
     case ActivityKind::driver_call: return tables_.add_call(call_of(a), ExportTables::Api::driver);
     case ActivityKind::synchronization:
       return tables_.add_wait(work_of(a), kind, static_cast<std::int64_t>(a.id));
-    case ActivityKind::allocation:
-      return tables_.add_allocation(work_of(a), static_cast<std::int64_t>(a.id), a.to_memory,
-                                    a.detail != 1);
     case ActivityKind::marker: return add_marker(a);
     default: return;
+  }
+}
+
+// CUPTI hands over records in no order.
+void Tabulation::add_memory(const RawActivities& raw) {
+  std::vector<Activity> memory;
+  for (const Activity& a : raw.activities) {
+    if (a.kind == ActivityKind::allocation || a.kind == ActivityKind::memory_pool) {
+      memory.push_back(a);
+    }
+  }
+  std::ranges::stable_sort(memory, {}, &Activity::start_ns);
+  DeviceAllocations allocations;
+  for (const Activity& a : memory) {
+    const auto change = allocations.take(a);
+    if (!change) continue;
+    ExportedWork moment = work_of(a);
+    moment.bytes = std::abs(change->bytes);
+    tables_.add_allocation(moment, static_cast<std::int64_t>(change->address),
+                           change->is_of_pool ? kOfDevice : a.to_memory, change->bytes < 0);
   }
 }
 
@@ -120,20 +144,23 @@ std::int64_t last_end(const RawActivities& raw) {
 // What the tables have no place for. `first_ns`: the moment that times of the trace count from.
 void complete(traces::Trace& trace, const std::vector<RawActivities>& processes,
               std::int64_t first_ns) {
+  const auto since_first = [&](std::int64_t at) {
+    return std::max<std::int64_t>(bounded_difference(at, first_ns), 0);
+  };
   std::int64_t overhead = 0;
   for (const RawActivities& raw : processes) {
     for (const auto& [at, records] : raw.losses) {
       trace.dropped["records that found no room in CUPTI's buffers"] += records;
-      const std::int64_t moment = std::max<std::int64_t>(at - first_ns, 0);
+      const std::int64_t moment = since_first(at);
       trace.losses.push_back({traces::kNone, false, moment, moment, records});
     }
     for (const Activity& a : raw.activities) {
-      if (a.kind == ActivityKind::overhead)
-        overhead += std::max<std::int64_t>(a.end_ns - a.start_ns, 0);
+      if (a.kind != ActivityKind::overhead) continue;
+      overhead = bounded_sum(overhead,
+                             std::max<std::int64_t>(bounded_difference(a.end_ns, a.start_ns), 0));
     }
     if (raw.is_complete) continue;
-    const std::int64_t until = std::max<std::int64_t>(last_end(raw) - first_ns, 0);
-    trace.complete_until_ns = std::min(trace.complete_until_ns, until);
+    trace.complete_until_ns = std::min(trace.complete_until_ns, since_first(last_end(raw)));
     trace.complete = false;
   }
   std::ranges::sort(trace.losses, {}, &traces::Loss::start_ns);
@@ -168,7 +195,7 @@ Result<traces::Trace> trace_of_activities(const std::vector<RawActivities>& proc
   std::filesystem::remove(scratch, ignored);
   if (!trace) return trace;
   const std::int64_t start = traces::integer(trace->metadata, "start_utc_ns", utc);
-  complete(*trace, processes, start - utc);
+  complete(*trace, processes, bounded_difference(start, utc));
   return trace;
 }
 

@@ -12,7 +12,7 @@
 namespace foreshard::profiler {
 namespace {
 
-constexpr std::string_view kMagic = "foreshard activities 1\n";
+constexpr std::string_view kMagic = "foreshard activities 2\n";
 enum BlockType : std::uint32_t { kTexts = 1, kRecords = 2, kLoss = 3, kEnd = 4 };
 
 struct BlockHeader {
@@ -28,8 +28,10 @@ struct Record {
   std::uint64_t id;
   std::int64_t bytes;
   std::uint32_t name, domain;
+  std::uint64_t pool;
+  std::int64_t pool_bytes;
 };
-static_assert(sizeof(Record) == 72);
+static_assert(sizeof(Record) == 88);
 
 struct LossRecord {
   std::int64_t at_ns, records;
@@ -110,7 +112,9 @@ void RawActivityWriter::take(std::span<const Activity> activities) {
                         a.id,
                         a.bytes,
                         number_of(a.name),
-                        number_of(a.domain)};
+                        number_of(a.domain),
+                        a.pool,
+                        a.pool_bytes};
     records_ += bytes_of(record);
     last_end_ns_ = std::max(last_end_ns_, a.end_ns);
   }
@@ -161,6 +165,8 @@ Activity activity_of(const Record& record, const std::vector<std::string>& texts
   a.correlation = record.correlation;
   a.id = record.id;
   a.bytes = record.bytes;
+  a.pool = record.pool;
+  a.pool_bytes = record.pool_bytes;
   a.name = text(record.name);
   a.domain = text(record.domain);
   return a;

@@ -1,13 +1,16 @@
-// What a GPU did for the instructions of programs: kernels, copies and fills as CUPTI reports them, each
-// an event of the instruction whose id was pushed around its launch, under its own name. An instruction
-// may have several.
+// What a GPU did for the instructions of programs: kernels, copies and fills as CUPTI reports them,
+// each an event of the instruction whose id was pushed around its launch, under its own name. An
+// instruction may have several.
 //
-// CUPTI reports work and ids in records of their own that share the launching call's correlation, and in
-// no order. What has no id, or none that comes in time, is work outside of instructions and not recorded.
+// CUPTI reports work and ids in records of their own that share the launching call's correlation,
+// and in no order. What has no id of an instruction, or none that comes in time, is work outside of
+// instructions and not recorded. Allocations are all recorded but those that instructions make of
+// the caching allocator, whose segments the rank itself records.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -16,6 +19,7 @@
 #include <vector>
 
 #include "profiler/record/cupti/activity_recorder.hpp"
+#include "profiler/record/outside_memory.hpp"
 #include "profiler/record/record_buffer.hpp"
 #include "traces/fst/fst_file.hpp"
 
@@ -38,17 +42,24 @@ constexpr InstructionId unpack(std::uint64_t id) {
           static_cast<std::int32_t>(id & 0x3FFFFF)};
 }
 
+// One program of a rank, by instruction.
+struct DeviceProgram {
+  std::vector<traces::EventAttributes> attributes;  // on its device
+  std::vector<std::int32_t> lanes;
+  std::vector<bool> allocates;  // of the caching allocator
+};
+
 class DeviceWork final : public ActivityListener {
  public:
   // Reports of CUPTI's.
   void take(std::span<const Activity> activities) override;
   void dropped(std::int64_t records) override;
+  // Nothing more is reported.
+  void finish() { release_allocations(std::numeric_limits<std::int64_t>::max()); }
 
   // What follows is of the thread that writes the file.
 
-  // How a rank's next program's instructions look on its device, and each one's lane.
-  void add_program(std::uint32_t rank, std::vector<traces::EventAttributes> attributes,
-                   std::vector<std::int32_t> lanes);
+  void add_program(std::uint32_t rank, DeviceProgram program);  // the rank's next
   // Appends what was reported so far, with times counted from `origin_ns`.
   void write(traces::FstWriter& writer, std::int64_t origin_ns);
   // No work that ended before is missing, but what was dropped; since the origin.
@@ -60,32 +71,44 @@ class DeviceWork final : public ActivityListener {
     std::int64_t start_ns, end_ns;
     std::uint64_t instruction;  // packed
     const char* name;
+    std::uint32_t device;
   };
   struct Waiting {
     std::uint32_t correlation;
     Work work;
   };
-  struct RankProgram {
-    std::vector<traces::EventAttributes> attributes;
-    std::vector<std::int32_t> lanes;
+  struct Allocation {
+    Activity activity;
+    std::uint64_t instruction;  // packed; any number for none
   };
   void add_id(std::uint32_t correlation, std::uint64_t id);
   bool push(std::uint32_t correlation, Work work);
-  std::int32_t number_of(const InstructionId& id, const char* name, traces::FstWriter& writer);
+  void release_allocations(std::int64_t until_ns);
+  // nullptr: the id is of no instruction.
+  const DeviceProgram* program_of(const InstructionId& id) const;
+  std::int32_t number_of(const InstructionId& id, const char* name, const DeviceProgram& program,
+                         traces::FstWriter& writer);
+  void write_work(traces::FstWriter& writer, std::int64_t origin_ns);
+  void write_outside_memory(traces::FstWriter& writer, std::int64_t origin_ns);
 
   // Of the reporting thread.
   std::unordered_map<std::uint32_t, std::uint64_t> ids_;  // by correlation
   std::deque<std::uint32_t> newest_ids_;
   std::deque<Waiting> waiting_;  // for their ids
   RecordBuffer<Work, 1024> work_;
+  std::multimap<std::int64_t, Activity> allocations_;  // of the last moments, by time
+  std::int64_t newest_ns_ = 0;
+  RecordBuffer<Allocation, 64> released_;
 
   std::mutex mutex_;  // of what was lost
   std::int64_t lost_ = 0, lost_at_ns_ = 0;
   std::int64_t last_end_ns_ = 0;
 
   // Of the writing thread.
-  std::map<std::pair<std::uint32_t, std::size_t>, RankProgram> programs_;  // by rank and number
-  std::map<std::pair<std::uint64_t, const char*>, std::int32_t> numbers_;  // of attributes
+  std::map<std::pair<std::uint32_t, std::size_t>, DeviceProgram> programs_;  // by rank and number
+  std::map<std::pair<std::uint64_t, const char*>, std::int32_t> numbers_;    // of attributes
+  std::map<std::uint32_t, std::uint32_t> rank_of_device_;  // the first that used it
+  OutsideMemory outside_;
   std::vector<traces::PackedRecord> batch_;
   std::int64_t written_until_ = 0, records_ = 0;
 };

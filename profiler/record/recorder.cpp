@@ -185,7 +185,9 @@ struct Recorder::State {
     }
     stop_requested.notify_all();
     if (drainer.joinable()) drainer.join();
-    if (activities != nullptr) activities->stop();
+    if (activities == nullptr) return;
+    activities->stop();
+    device_work.finish();
   }
 };
 
@@ -239,12 +241,12 @@ RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const Mod
     added.host_.first_attributes_.push_back(host);
     added.host_.first_memory_.push_back(memory);
     if (state_->activities != nullptr) {
-      std::vector<std::int32_t> lanes_of_instructions;
+      DeviceProgram of_device{attributes.device, {}, {}};
       for (const Instruction& i : program.programs[n].instructions) {
-        lanes_of_instructions.push_back(lanes[static_cast<std::size_t>(i.stream)]);
+        of_device.lanes.push_back(lanes[static_cast<std::size_t>(i.stream)]);
+        of_device.allocates.push_back(i.kind == Kind::alloc);
       }
-      state_->device_work.add_program(added.number_, attributes.device,
-                                      std::move(lanes_of_instructions));
+      state_->device_work.add_program(added.number_, std::move(of_device));
     }
     const std::int32_t device = state_->add_all(attributes.device, state_->event_numbers);
     state_->ends_range.resize(state_->event_numbers.size());

@@ -57,6 +57,7 @@ Json json_of(const RankAnalysis& rank) {
   json["peak_allocated_bytes"] = rank.peak.allocated_bytes;
   json["peak_reserved_bytes"] = rank.peak.reserved_bytes;
   json["peak_host_bytes"] = rank.peak.host_bytes;
+  json["peak_outside_bytes"] = rank.peak.outside_bytes;
   Json owners = Json::array();
   for (std::size_t i = 0; i < std::min(kOwnersListed, rank.peak.owners.size()); ++i) {
     const Owner& owner = rank.peak.owners[i];
@@ -135,6 +136,10 @@ std::string to_json(const Analysis& analysis) {
   json["critical_path"] = {{"start_ns", analysis.path.start_ns},
                            {"end_ns", analysis.path.end_ns},
                            {"parts", std::move(parts)}};
+  json["gpus_memory"] = Json::array();
+  for (const GpuMemory& gpu : analysis.gpus) {
+    json["gpus_memory"].push_back(Json::parse(to_json(gpu)));
+  }
   const auto ran_out = std::find_if(analysis.ranks.begin(), analysis.ranks.end(),
                                     [](const RankAnalysis& rank) { return rank.ran_out; });
   json["oom"] = ran_out == analysis.ranks.end() ? Json() : Json::parse(to_json(*ran_out->ran_out));

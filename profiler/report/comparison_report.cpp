@@ -104,6 +104,35 @@ std::string memory_sentence(const Comparison& c) {
          (c.ranks.size() > 1 ? " on rank " + std::to_string(worst->rank) + "." : ".");
 }
 
+// The GPU with the most, beside what was predicted for any.
+const GpuMemory* fullest_gpu(const Comparison& c) {
+  const auto found = std::ranges::max_element(c.baseline.gpus, {}, &GpuMemory::outside);
+  return found == c.baseline.gpus.end() ? nullptr : &*found;
+}
+
+std::string outside_sentence(const Comparison& c) {
+  const GpuMemory* const gpu = fullest_gpu(c);
+  const auto& predicted = c.candidate.predicted_outside;
+  if (gpu == nullptr || !predicted) return "";
+  return "Outside the allocator, " + binary_bytes(predicted->bytes) + " (" +
+         binary_bytes(predicted->low_bytes) + " to " + binary_bytes(predicted->high_bytes) +
+         ") were predicted; measured: " + sentence(*gpu);
+}
+
+Json outside_json(const Comparison& c) {
+  Json json{{"measured_bytes", nullptr},
+            {"predicted_bytes", nullptr},
+            {"predicted_low_bytes", nullptr},
+            {"predicted_high_bytes", nullptr}};
+  if (const GpuMemory* const gpu = fullest_gpu(c)) json["measured_bytes"] = gpu->outside();
+  if (const auto& predicted = c.candidate.predicted_outside) {
+    json["predicted_bytes"] = predicted->bytes;
+    json["predicted_low_bytes"] = predicted->low_bytes;
+    json["predicted_high_bytes"] = predicted->high_bytes;
+  }
+  return json;
+}
+
 std::string events_sentence(const Comparison& c) {
   if (c.events_matched > 0) {
     return plural(c.events_matched, "event") + " of a steady step match, " +
@@ -229,6 +258,7 @@ std::string to_json(const Comparison& c) {
          {"measured_peak_reserved_bytes", one.baseline_reserved_bytes},
          {"predicted_peak_reserved_bytes", one.candidate_reserved_bytes}});
   }
+  json["outside_allocator"] = outside_json(c);
   json["operators"] = Json::array();
   for (const OperatorDifference& one : c.operators) {
     json["operators"].push_back({{"name", one.name},
@@ -256,8 +286,8 @@ std::string report_text(const Comparison& c) {
   for (const std::string& alarm : of_both(c, report_alarms)) {
     text += wrap("warning: " + alarm, 9);
   }
-  for (const std::string& sentence :
-       {time_sentence(c), cause_sentence(c), memory_sentence(c), events_sentence(c)}) {
+  for (const std::string& sentence : {time_sentence(c), cause_sentence(c), memory_sentence(c),
+                                      outside_sentence(c), events_sentence(c)}) {
     if (!sentence.empty()) text += wrap(sentence, 2);
   }
   const std::string first = c.has_prediction ? "measured" : "first",

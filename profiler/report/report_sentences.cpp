@@ -131,6 +131,14 @@ std::string fragmentation_sentence(const Analysis& analysis) {
          ") of the reserved memory is not allocated: cached blocks and fragmentation.";
 }
 
+std::string outside_sentence(const Analysis& analysis) {
+  std::int64_t most = 0;
+  for (const RankAnalysis& rank : analysis.ranks) most = std::max(most, rank.peak.outside_bytes);
+  if (most == 0) return "";
+  return "Libraries and streams ask CUDA for up to " + binary_bytes(most) +
+         " of a device, outside the allocator.";
+}
+
 // The collective with the longest exposed time, and the units that make up most of it.
 struct Exposed {
   std::string name;
@@ -341,7 +349,8 @@ std::vector<std::string> report_sentences(const Analysis& analysis) {
                                      waiting_sentence(analysis),
                                      device_allocation_sentence(analysis),
                                      losses.size() > 1 ? losses[1] : "",
-                                     fragmentation_sentence(analysis)};
+                                     fragmentation_sentence(analysis),
+                                     outside_sentence(analysis)};
   std::erase(sentences, "");
   if (sentences.size() > kMaxSentences) sentences.resize(kMaxSentences);
   if (sentences.empty())

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "models/base/figures.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -34,21 +38,52 @@ class Pace {
   std::deque<double> recent_;
 };
 
+// What a user would miss, "4 ranks, bf16": numbers of ranks and types of which no run was made.
+std::string missing_from(const std::vector<CalibrationRun>& runs,
+                         const std::vector<const CalibrationRun*>& made) {
+  std::set<int> ranks;
+  std::set<DType> types;
+  for (const CalibrationRun* run : made) {
+    ranks.insert(run->job.ranks);
+    types.insert(run->job.plan.precision.param);
+  }
+  std::set<int> ranks_left;
+  std::set<DType> types_left;
+  for (const CalibrationRun& run : runs) {
+    const DType type = run.job.plan.precision.param;
+    if (!ranks.contains(run.job.ranks)) ranks_left.insert(run.job.ranks);
+    if (!types.contains(type)) types_left.insert(type);
+  }
+  std::string missing;
+  const auto add = [&](std::string_view what) {
+    missing.append(missing.empty() ? "" : ", ").append(what);
+  };
+  for (const int count : ranks_left) add(plural(count, "rank"));
+  for (const DType type : types_left) add(name(type));
+  return missing;
+}
+
+bool is_set(const std::atomic<bool>* flag) {
+  return flag != nullptr && flag->load();
+}
+
 }  // namespace
 
 Result<FitResult> calibrate(const CalibratedMachine& machine, const CalibrationOptions& options) {
   const std::vector<CalibrationRun> runs = calibration_runs(options.limits);
   std::vector<std::unique_ptr<traces::Trace>> traces;
   std::vector<Recording> recordings;
+  std::vector<const CalibrationRun*> made;
   Pace pace;
   const Nanoseconds start = machine.now();
-  for (std::size_t r = 0; r < runs.size(); ++r) {
+  for (std::size_t r = 0; r < runs.size() && !is_set(options.interrupt); ++r) {
     const CalibrationRun& run = runs[r];
     const Nanoseconds before = machine.now();
     const auto left = static_cast<double>((options.time - (before - start)).count());
     const double operations = step_operations(run.job);
     const double step_ns = pace.step_ns(operations);
-    if (left <= 0 || static_cast<double>(kLeastSteps) * step_ns > kMostOfTheRest * left) continue;
+    const bool is_first = recordings.empty();  // made whatever the time: no costs without any
+    if (!is_first && static_cast<double>(kLeastSteps) * step_ns > kMostOfTheRest * left) continue;
     const double part = left / static_cast<double>(runs.size() - r);
     const auto steps =
         step_ns > 0 ? std::clamp(static_cast<std::int64_t>(part / step_ns), kLeastSteps, kMostSteps)
@@ -61,8 +96,25 @@ Result<FitResult> calibrate(const CalibratedMachine& machine, const CalibrationO
     pace.add(operations, steps, machine.now() - before);
     traces.push_back(std::make_unique<traces::Trace>(std::move(**trace)));
     recordings.push_back({run.description, traces.back().get()});
+    made.push_back(&run);
   }
-  return fit(recordings);
+  if (recordings.empty()) {
+    return is_set(options.interrupt)
+               ? fail("", "", "was interrupted before anything was measured")
+               : fail("", "", "no run fits into the memory of this machine; expected more of it");
+  }
+  auto fitted = fit(recordings);
+  if (!fitted) return fitted;
+  if (is_set(options.interrupt)) {
+    fitted->warnings.push_back("was interrupted: the costs rest on " +
+                               plural(std::ssize(recordings), "run"));
+  }
+  const std::string missing = missing_from(runs, made);
+  if (!missing.empty()) {
+    fitted->warnings.push_back("nothing was measured of " + missing +
+                               ": predictions of those are estimates; give it more time");
+  }
+  return fitted;
 }
 
 }  // namespace foreshard::simulator

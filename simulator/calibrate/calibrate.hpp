@@ -3,9 +3,11 @@
 //
 // Runs are made from the smallest model on. How long the next one will take is estimated from the
 // slowest of the last few by its operations; it gets the steps that fit into its part of what is left
-// of the time, and is left out where even the fewest would take too much of it.
+// of the time, and is left out where even the fewest would take too much of it. What was measured by
+// the end of the time, or when the user had enough, is what the costs rest on.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,7 +23,8 @@ namespace foreshard::simulator {
 
 // How a machine is asked.
 struct CalibratedMachine {
-  // A recording of so many steps of the job; nothing where the machine's memory is too small for it.
+  // A recording of so many steps of the job; nothing where the machine's memory is too small for it,
+  // or where it was interrupted.
   std::function<Result<std::optional<traces::Trace>>(const Job& job, std::int64_t steps)> record;
   std::function<Nanoseconds()> now;  // a clock that never goes back
 };
@@ -31,9 +34,11 @@ struct CalibrationOptions {
   Nanoseconds time{240'000'000'000};  // for the runs; what comes after takes seconds
   // Before each run: how much of all is done (0 to 100), and what comes next.
   std::function<void(int percent, const std::string& next)> on_run;
+  const std::atomic<bool>* interrupt = nullptr;  // once it is set no further run is made
 };
 
-// Errors are those of `record`, which end it, and of `fit`.
+// The warnings name numbers of ranks and types of which nothing was measured. Errors are those of
+// `record`, which end it, those of `fit`, and that there was not a single run.
 Result<FitResult> calibrate(const CalibratedMachine& machine, const CalibrationOptions& options);
 
 }  // namespace foreshard::simulator

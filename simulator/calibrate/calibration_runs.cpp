@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::int64_t kLeastWidth = 256, kMostWidth = 16384;
 
+// On GPUs a narrower width with short batches comes first, and the others' batches are longer.
+constexpr std::int64_t kFirstWidthOnGpus = 128;
+constexpr std::int64_t kShorter = 4, kLonger = 8;
+
 // Heads, ratios and vocabularies are those that bundled models of about the width have.
 LlamaConfig model_of(std::int64_t width) {
   LlamaConfig model;
@@ -20,7 +24,10 @@ LlamaConfig model_of(std::int64_t width) {
   model.head_dim = width <= 1024 ? 64 : 128;
   model.heads = width / model.head_dim;
   model.kv_heads = width <= 512 ? model.heads / 2 : model.heads / 4;
-  model.vocabulary = width <= 512 ? 4096 : width <= 2048 ? 32000 : 128256;
+  model.vocabulary = width < kLeastWidth ? 512
+                     : width <= 512      ? 4096
+                     : width <= 2048     ? 32000
+                                         : 128256;
   model.context = 8192;
   return model;
 }
@@ -71,21 +78,25 @@ const std::array<Feature, 7> kFeatures{{
      [](LlamaConfig&, Plan& plan, int) { plan.offload.parameters = true; }},
 }};
 
-constexpr std::int64_t kLongerOnGpus = 8;
+std::int64_t sequence_of(const Batch& batch, std::int64_t width, const DeviceTraits& device) {
+  if (device.kind == DeviceKind::cpu) return batch.sequence;
+  return width < kLeastWidth ? batch.sequence / kShorter : batch.sequence * kLonger;
+}
 
 }  // namespace
 
 std::vector<CalibrationRun> calibration_runs(const CalibrationLimits& limits) {
   std::vector<CalibrationRun> runs;
-  for (std::int64_t width = kLeastWidth; width <= kMostWidth; width *= 2) {
+  const std::int64_t first =
+      limits.device.kind == DeviceKind::cuda ? kFirstWidthOnGpus : kLeastWidth;
+  for (std::int64_t width = first; width <= kMostWidth; width *= 2) {
     for (int ranks = 1; ranks <= limits.ranks; ranks *= 2) {
       for (const DType type : {DType::fp32, DType::bf16}) {
         const Batch& batch = kBatches[runs.size() % kBatches.size()];
         const Feature& feature = kFeatures[runs.size() % kFeatures.size()];
         Plan plan;
         plan.batch.micro_batch = batch.micro_batch;
-        plan.batch.sequence =
-            batch.sequence * (limits.device.kind == DeviceKind::cuda ? kLongerOnGpus : 1);
+        plan.batch.sequence = sequence_of(batch, width, limits.device);
         plan.precision.param = type;
         LlamaConfig model = model_of(width);
         feature.apply(model, plan, ranks);

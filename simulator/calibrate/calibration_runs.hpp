@@ -8,6 +8,9 @@
 // sharding and others) rotate through the runs with periods that have no common divisor, so that all
 // of them meet. Runs of one width, number of ranks and type share most of their shapes, and what they
 // have in common shows how the machine's speed changed in between.
+//
+// On GPUs a narrower width with short batches comes first: there it shows what starting kernels, copies
+// and collectives takes, and how fast the device is.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +29,7 @@ struct CalibrationRun {
 
 struct CalibrationLimits {
   int ranks = 1;        // each power of two up to it is a number of ranks
-  DeviceTraits device;  // that operators run on; a GPU gets batches eight times as long
+  DeviceTraits device;  // that operators run on
 };
 
 // In the order in which they are worth being made: small widths first. They take ever more time and

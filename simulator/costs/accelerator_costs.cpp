@@ -4,6 +4,7 @@
 // rest from the device's data sheet, where the catalogue has it; without one it is unknown. No
 // estimate beats the data sheet. What the host does is never priced by what devices did.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "models/hardware/device_names.hpp"
@@ -104,8 +105,12 @@ class AcceleratorCosts final : public CostModel {
     return options;
   }
 
+  // Calls to free are rare; without any they are taken to last as long as those that allocate.
   SegmentCosts segments() const override {
-    return machine_ == nullptr ? SegmentCosts{} : machine_->segments();
+    const SegmentTimes& seen = table_.segments;
+    if (seen.allocs == 0) return machine_ == nullptr ? SegmentCosts{} : machine_->segments();
+    return {std::llround(seen.alloc_ns),
+            std::llround(seen.frees > 0 ? seen.free_ns : seen.alloc_ns), CostSource::measured};
   }
   double peak_flops_per_ns(DType type) const override {
     return machine_ == nullptr ? best_recorded(type) : machine_->peak_flops_per_ns(type);

@@ -81,6 +81,12 @@ constexpr std::array kHostLatencies{&HostCosts::launch_latency_ns, &HostCosts::s
                                     &HostCosts::event_latency_ns, &HostCosts::wait_latency_ns,
                                     &HostCosts::rendezvous_ns};
 
+// What the driver of an accelerator takes for a segment of memory, each a median.
+struct SegmentTimes {
+  double alloc_ns = 0, free_ns = 0;
+  std::int64_t allocs = 0, frees = 0;  // samples; 0: not seen
+};
+
 // How many samples each of the host's costs rests on; what has none is assumed.
 struct HostSamples {
   std::array<std::int64_t, kKinds> issue{};
@@ -143,6 +149,7 @@ struct CostTable {
   bool is_accelerator = false;     // each rank has a device of its own, and nothing is shared
   int cores = 1;                   // of the machine; unused for accelerators
   double memory_bytes_per_ns = 0;  // 0: no limit was seen
+  SegmentTimes segments;           // of accelerators
   std::vector<ThreadCountCosts> regimes;
   std::vector<Oversubscription> crowding;
   std::vector<Calibration> calibration;

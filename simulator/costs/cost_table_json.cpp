@@ -220,6 +220,11 @@ std::string to_json(const CostTable& table) {
               {"cores", table.cores},
               {"accelerator", table.is_accelerator}}},
             {"memory_bytes_per_ns", table.memory_bytes_per_ns},
+            {"segments",
+             {{"alloc_ns", table.segments.alloc_ns},
+              {"allocs", table.segments.allocs},
+              {"free_ns", table.segments.free_ns},
+              {"frees", table.segments.frees}}},
             {"impossible_keys", table.impossible_keys},
             {"slowness_spread", table.slowness_spread},
             {"band", table.band},
@@ -252,6 +257,13 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
   table.cores = static_cast<int>(machine.integer("cores", 1, kMaxCores));
   table.is_accelerator = machine.truth("accelerator");
   table.memory_bytes_per_ns = reader.number("memory_bytes_per_ns", 0, 1e9);
+  if (reader.has("segments")) {  // absent from files of earlier versions
+    CostFileReader segments = reader.object("segments");
+    table.segments.alloc_ns = segments.number("alloc_ns", 0, kMaxTime);
+    table.segments.allocs = segments.integer("allocs", 0, kMaxCount);
+    table.segments.free_ns = segments.number("free_ns", 0, kMaxTime);
+    table.segments.frees = segments.integer("frees", 0, kMaxCount);
+  }
   table.impossible_keys = reader.integer("impossible_keys", 0, kMaxCount);
   table.slowness_spread = reader.number("slowness_spread", 0, 1e3);
   table.band = reader.number("band", 0, 1e3);

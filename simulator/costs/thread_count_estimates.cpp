@@ -12,7 +12,9 @@ namespace {
 // An operator's residual is small where few sizes were seen: kernels of neighbouring sizes differ by
 // so much on the processors and devices whose recordings were looked at.
 constexpr double kLeastFitError = 0.06;
-constexpr double kErrorPerDoubling = 0.05;  // outside the range of the samples
+// For each doubling of work outside the range of the samples; of one size only nothing shows how time
+// grows with work.
+constexpr double kErrorPerDoubling = 0.05, kErrorPerDoublingOfOne = 0.15;
 
 // What starting may take: of kernels and of copies a few of today's launches, of collectives what
 // small ones take over a node's links.
@@ -43,8 +45,10 @@ bool carries(const FitRange& range, const CostKey& key) {
   // A tenth of the time may then be a start that was taken for work.
   constexpr double kSure = 10;
   constexpr double kReachAtKnownRate = 10;
-  return size > range.most_work && range.longest_ns >= kSure * longest_start_ns(key.op) &&
-         outside <= kReachAtKnownRate;
+  // Nor does one product show the rate of others.
+  const bool shows_rate = range.sizes > 1 || !is_arithmetic(key.op);
+  return shows_rate && size > range.most_work &&
+         range.longest_ns >= kSure * longest_start_ns(key.op) && outside <= kReachAtKnownRate;
 }
 
 // How far apart two keys of one operator are: doublings of each dimension, summed.
@@ -140,7 +144,8 @@ std::optional<ThreadCountEstimate> ThreadCountEstimates::ask(const CostKey& key,
   const double size = work(key);
   ThreadCountEstimate answer{leaning(fit->ns, key, place.on_host), CostSource::fitted,
                              std::max(kLeastFitError, fit->residual), carries(*fit->range, key), 0};
-  if (answer.is_carried) answer.error += kErrorPerDoubling * doublings_outside(*fit->range, size);
+  const double per_doubling = fit->range->sizes > 1 ? kErrorPerDoubling : kErrorPerDoublingOfOne;
+  if (answer.is_carried) answer.error += per_doubling * doublings_outside(*fit->range, size);
   if (size > fit->range->most_work) {
     const double work_ns = std::max(0.0, fit->range->longest_ns - fit->start_ns);
     answer.at_least_ns =

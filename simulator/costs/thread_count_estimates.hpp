@@ -3,7 +3,8 @@
 //
 // A fit is carried within the sizes it was made from and a few times beyond, further the more sizes
 // there were. Beyond the largest it is also carried where that one took so long that no overhead can
-// hide in it: its rate is known then, and larger work goes on at that rate. Short samples show how
+// hide in it: its rate is known then, and larger work goes on at that rate; but a single product does
+// not show the rate of others. Short samples show how
 // long starting takes and nothing about rates: a copy of four bytes has no bandwidth to measure. Nor do
 // products that memory decides show how fast others compute.
 #pragma once

@@ -34,7 +34,7 @@ std::optional<Job> job_of(const RunSamples& samples) {
   const auto model = parse_llama_config(samples.model_json, samples.file);
   const auto plan = parse_plan(samples.plan_toml, samples.file);
   if (!model || !plan) return {};
-  const auto job = make_job(*model, *plan, samples.file, samples.ranks);
+  const auto job = make_job(*model, *plan, samples.file, samples.ranks, 0, nullptr, samples.device);
   if (!job) return {};
   return *job;
 }
@@ -67,14 +67,16 @@ std::vector<const RunSamples*> samples_of_all(const Runs& runs) {
   return samples;
 }
 
-CostTable tables(const Runs& runs, const Speeds& speeds, Factors factors, const CostTable* known) {
+CostTable tables(const Runs& runs, const Speeds& speeds, Factors factors,
+                 double memory_bytes_per_ns, const CostTable* known) {
   std::map<const RunSamples*, double> slow_down;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const double factor = factors.try_emplace(kind_of(*runs[r]), 1.0).first->second;
     slow_down[&runs[r]->samples] = factor * speeds.slowness[r];
   }
   CostTable table = fit_tables(
-      samples_of_all(runs), [&](const RunSamples& run) { return slow_down.at(&run); }, known);
+      samples_of_all(runs), [&](const RunSamples& run) { return slow_down.at(&run); },
+      memory_bytes_per_ns, known);
   for (const auto& [kind, factor] : factors) {
     table.crowding.push_back({kind.first, kind.second, factor, 1});
   }
@@ -172,9 +174,12 @@ void warn_of_missing_time(const CostTable& table, std::vector<std::string>& warn
 }
 
 CostTable fit_runs(const Runs& runs, const Speeds& speeds, const CostTable* known) {
-  if (runs.front()->samples.is_accelerator) return tables(runs, speeds, {}, known);
-  const Factors factors = crowding_of_tasks(runs, speeds, tables(runs, speeds, {}, known));
-  CostTable table = tables(runs, speeds, factors, known);
+  // The limit that the known costs were freed from is that of all.
+  const double memory =
+      known != nullptr ? known->memory_bytes_per_ns : fit_memory_bandwidth(samples_of_all(runs));
+  if (runs.front()->samples.is_accelerator) return tables(runs, speeds, {}, memory, known);
+  const Factors factors = crowding_of_tasks(runs, speeds, tables(runs, speeds, {}, memory, known));
+  CostTable table = tables(runs, speeds, factors, memory, known);
   add_missing_time(runs, speeds, table);
   if (known != nullptr) add_crowding(*known, table);
   return table;

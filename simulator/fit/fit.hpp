@@ -10,7 +10,8 @@
 //                  that explains best why equal tasks took different times (fit_tables.hpp)
 //   3. operators   time = overhead + max(flops x a, bytes x b), on relative errors, per operator,
 //                  dtype and threads per rank; collectives per group and nodes (fit_operators.hpp)
-//   4. host        what instructions cost the host thread, latencies between threads
+//   4. host        what instructions cost the host thread, latencies between threads; what the
+//                  driver of an accelerator takes for segments of memory
 //   5. in sum      each recorded run is simulated with the result; what the sum of the parts still
 //                  misses at a number of ranks becomes the crowding factor of that number, up to a
 //                  third; what is beyond is a warning

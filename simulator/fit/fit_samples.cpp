@@ -84,6 +84,7 @@ class Reader {
       }
     }
     read_meetings();
+    if (out_.is_accelerator) out_.segments = segment_samples(trace_);
     read_steps();
   }
 
@@ -373,9 +374,13 @@ Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& fil
     return number ? static_cast<int>(*number) : fallback;
   };
   out.ranks = count("ranks", 1, kMaxRanks);
-  out.threads = count("threads_per_rank", 1, kMaxThreads);
+  // An accelerator's work does not depend on its host's threads and cores.
+  out.threads = out.is_accelerator ? 1 : count("threads_per_rank", 1, kMaxThreads);
   out.cores = out.is_accelerator ? 1 : count("cores", traces::cores(), kMaxCores);
   if (error) return tl::unexpected<Error>(*error);
+  const auto traits = traces::recorded_device(trace.metadata, file);
+  if (!traits) return tl::unexpected(traits.error());
+  out.device = *traits;
   std::set<std::int32_t> recorded;
   for (const traces::Lane& lane : trace.lanes) recorded.insert(lane.rank);
   out.has_all_ranks = std::ssize(recorded) >= out.ranks;

@@ -11,6 +11,7 @@
 #include "models/base/error.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/engine/engine.hpp"
+#include "simulator/fit/segment_samples.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::simulator {
@@ -35,6 +36,7 @@ struct RunSamples {
   bool has_all_ranks = true;    // false: only some of them were recorded
   std::string machine_name;     // of the processor, or of the device
   bool is_accelerator = false;  // each rank has a device of its own
+  DeviceTraits device;          // that our own step program was made for
   std::int64_t step_ns = 0;     // median of the steps after the second, 0 without any
   double recorder_share = 0;    // of that, spent on recording; step_ns is without it
 
@@ -44,6 +46,7 @@ struct RunSamples {
 
   // Durations by kind of instruction, and what latencies were seen, all in nanoseconds.
   std::array<std::vector<double>, static_cast<std::size_t>(kKinds)> issue;
+  SegmentSamples segments;
   std::vector<double> launch_latency, stream_gap, event_latency, wait_latency, rendezvous;
 };
 

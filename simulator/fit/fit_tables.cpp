@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -18,25 +19,49 @@ double slowed(const TaskSample& sample, double bandwidth) {
   return bandwidth > 0 ? std::max(1.0, (sample.bytes_per_ns + sample.beside) / bandwidth) : 1.0;
 }
 
-// Sum over keys of squared log deviations from the key's median, were this the bandwidth.
-double unexplained(const std::vector<const RunSamples*>& runs, double bandwidth) {
-  double sum = 0;
-  for (const RunSamples* run : runs) {
-    std::vector<std::vector<double>> by_key(run->keys.size());
-    for (const TaskSample& task : run->tasks) {
-      if (task.ns <= 0) continue;
-      by_key[static_cast<std::size_t>(task.key)].push_back(
-          std::log(task.ns / slowed(task, bandwidth)));
-    }
-    for (std::vector<double>& logs : by_key) {
-      if (logs.size() < 4) continue;
-      const double middle = quantile(logs, 0.5);
-      // Single disturbed tasks must not decide.
-      for (const double x : logs) sum += std::min(0.09, (x - middle) * (x - middle));
+// How equal tasks' times differ, as far as their keys were seen often enough to tell.
+class EqualTasks {
+ public:
+  explicit EqualTasks(const std::vector<const RunSamples*>& runs) {
+    constexpr std::size_t kEnough = 4;
+    for (const RunSamples* run : runs) {
+      std::vector<std::vector<Task>> by_key(run->keys.size());
+      for (const TaskSample& task : run->tasks) {
+        if (task.ns <= 0) continue;
+        const double moved = task.bytes_per_ns + task.beside;
+        by_key[static_cast<std::size_t>(task.key)].push_back({std::log(task.ns), std::log(moved)});
+      }
+      for (std::vector<Task>& tasks : by_key) {
+        if (tasks.size() >= kEnough) by_key_.push_back(std::move(tasks));
+      }
     }
   }
-  return sum;
-}
+
+  // Sum over keys of squared log deviations from the key's median, were this the bandwidth.
+  double unexplained(double bandwidth) {
+    const double log_bandwidth =
+        bandwidth > 0 ? std::log(bandwidth) : std::numeric_limits<double>::infinity();
+    double sum = 0;
+    for (const std::vector<Task>& tasks : by_key_) {
+      logs_.clear();
+      for (const Task& task : tasks) {
+        logs_.push_back(task.log_ns - std::max(0.0, task.log_moved - log_bandwidth));
+      }
+      const double middle = quantile(logs_, 0.5);
+      // Single disturbed tasks must not decide.
+      for (const double x : logs_) sum += std::min(0.09, (x - middle) * (x - middle));
+    }
+    return sum;
+  }
+
+ private:
+  struct Task {
+    double log_ns;
+    double log_moved;  // bytes per nanosecond, with what ran beside it
+  };
+  std::vector<std::vector<Task>> by_key_;
+  std::vector<double> logs_;
+};
 
 // What was seen of one cost key.
 struct KeySamples {
@@ -63,22 +88,31 @@ double middle_of(std::vector<double> values, double fallback) {
   return values.empty() ? fallback : quantile(values, 0.5);
 }
 
+std::vector<double> joined(const std::vector<const RunSamples*>& runs, const auto& member) {
+  std::vector<double> all;
+  for (const RunSamples* run : runs) {
+    const std::vector<double>& some = member(*run);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+SegmentTimes segment_times(const std::vector<const RunSamples*>& runs) {
+  auto allocs = joined(
+      runs, [](const RunSamples& run) -> auto& { return run.segments.alloc_ns; });
+  auto frees = joined(
+      runs, [](const RunSamples& run) -> auto& { return run.segments.free_ns; });
+  return {quantile(allocs, 0.5), quantile(frees, 0.5), std::ssize(allocs), std::ssize(frees)};
+}
+
 // And the number of samples it rests on.
 void fit_host(const std::vector<const RunSamples*>& runs, ThreadCountCosts& regime) {
   HostCosts& host = regime.host;
   host.uses_core = true;
-  const auto joined = [&](auto member) {
-    std::vector<double> all;
-    for (const RunSamples* run : runs) {
-      const std::vector<double>& some = member(*run);
-      all.insert(all.end(), some.begin(), some.end());
-    }
-    return all;
-  };
   for (std::size_t k = 0; k < static_cast<std::size_t>(kKinds); ++k) {
     const bool is_work = runs_on_stream(static_cast<Kind>(k));
-    const auto all =
-        joined([&](const RunSamples& run) -> const std::vector<double>& { return run.issue[k]; });
+    const auto all = joined(
+        runs, [&](const RunSamples& run) -> auto& { return run.issue[k]; });
     host.issue_ns[k] = std::llround(middle_of(all, is_work ? kIssueGuess : kBookkeepingGuess));
     regime.host_samples.issue[k] = std::ssize(all);
   }
@@ -95,7 +129,7 @@ void fit_host(const std::vector<const RunSamples*>& runs, ThreadCountCosts& regi
   for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
     const auto& of = kLatencies[i];
     auto all = joined(
-        [&](const RunSamples& run) -> const std::vector<double>& { return run.*of.samples; });
+        runs, [&](const RunSamples& run) -> auto& { return run.*of.samples; });
     host.*kHostLatencies[i] = std::llround(all.empty() ? of.fallback : quantile(all, of.quantile));
     regime.host_samples.latencies[i] = std::ssize(all);
   }
@@ -111,9 +145,10 @@ double fit_memory_bandwidth(const std::vector<const RunSamples*>& runs) {
   }
   if (highest <= 0) return 0;
   constexpr double kLeastGain = 0.03;  // of what no limit leaves unexplained
-  double best = 0, least = unexplained(runs, 0) * (1 - kLeastGain);
+  EqualTasks tasks(runs);
+  double best = 0, least = tasks.unexplained(0) * (1 - kLeastGain);
   for (double bandwidth = highest; bandwidth > highest / 64; bandwidth /= 1.15) {
-    const double left = unexplained(runs, bandwidth);
+    const double left = tasks.unexplained(bandwidth);
     if (left < least) least = left, best = bandwidth;
   }
   return best;
@@ -121,7 +156,7 @@ double fit_memory_bandwidth(const std::vector<const RunSamples*>& runs) {
 
 CostTable fit_tables(const std::vector<const RunSamples*>& runs,
                      const std::function<double(const RunSamples&)>& slow_down,
-                     const CostTable* known) {
+                     double memory_bytes_per_ns, const CostTable* known) {
   CostTable table;
   std::set<int> threads;
   for (const RunSamples* run : runs) {
@@ -135,9 +170,8 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
     part = machine_reported_as(table.machine_name).value_or(fastest_machine());
   }
   const Machine* bound = part ? &*part : nullptr;
-  // The limit that the known costs were freed from is that of all.
-  table.memory_bytes_per_ns =
-      known != nullptr ? known->memory_bytes_per_ns : fit_memory_bandwidth(runs);
+  table.segments = segment_times(runs);
+  table.memory_bytes_per_ns = memory_bytes_per_ns;
   for (const int count : threads) {
     ThreadCountCosts regime;
     regime.threads = count;

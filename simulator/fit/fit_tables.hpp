@@ -15,10 +15,11 @@ namespace foreshard::simulator {
 double fit_memory_bandwidth(const std::vector<const RunSamples*>& runs);
 
 // Everything of a table but crowding, calibration and band. `slow_down` is how much longer than
-// alone the tasks of a run took because of its number of ranks. `known`: costs beside those of the
-// runs (known_costs.hpp), or nullptr.
+// alone the tasks of a run took because of its number of ranks. `memory_bytes_per_ns`: the bandwidth
+// that they share, 0 for no limit. `known`: costs beside those of the runs (known_costs.hpp), or
+// nullptr.
 CostTable fit_tables(const std::vector<const RunSamples*>& runs,
                      const std::function<double(const RunSamples&)>& slow_down,
-                     const CostTable* known);
+                     double memory_bytes_per_ns, const CostTable* known);
 
 }  // namespace foreshard::simulator

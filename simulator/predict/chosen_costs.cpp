@@ -13,6 +13,24 @@ ChosenCosts chosen_costs(int ranks, int nodes, const PredictionOptions& options)
   return {processor_costs(traces::cores(), ranks), true, ""};
 }
 
+namespace {
+
+// Costs of one kind of device for a program of Foreshard's that is made for the other; "": they agree.
+std::string mismatch(const Job& job, const CostTable& costs) {
+  const bool is_on_gpu = job.device.kind == DeviceKind::cuda;
+  if (is_on_gpu == costs.is_accelerator) return "";
+  const int capability = job.device.compute_capability;
+  const std::string made_for = is_on_gpu ? "a GPU of compute capability " +
+                                               std::to_string(capability / 10) + "." +
+                                               std::to_string(capability % 10) + " (--device cuda)"
+                                         : "a CPU (--device cpu)";
+  return "the costs are of " + std::string(costs.is_accelerator ? "the GPU " : "the processor ") +
+         costs.machine_name + ", but the operators are those for " + made_for +
+         "; expected costs of such a device";
+}
+
+}  // namespace
+
 ChosenCosts chosen_costs(const Job& job, const PredictionOptions& options) {
   const bool is_named = options.costs != nullptr || options.machine != nullptr;
   const bool is_pytorch = job.plan.operators != OperatorSetName::foreshard;
@@ -20,6 +38,7 @@ ChosenCosts chosen_costs(const Job& job, const PredictionOptions& options) {
   ChosenCosts chosen = is_named || !is_pytorch
                            ? chosen_costs(job.ranks, job.nodes, options)
                            : ChosenCosts{machine_costs(machine, job.ranks, job.nodes), false, ""};
+  if (!is_pytorch && options.costs != nullptr) chosen.assumption = mismatch(job, *options.costs);
   if (!is_pytorch || job.machine) return chosen;
   chosen.assumption =
       is_named

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <tuple>
 
 #include "models/base/figures.hpp"
-#include "models/base/statistics.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/program/unrolled.hpp"
 #include "simulator/predict/chosen_costs.hpp"
+#include "simulator/predict/step_band.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -227,7 +226,8 @@ class Predictor {
     const auto scaled = [&](double factor) {
       return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(step_ns) * factor));
     };
-    const double half_width = band();
+    const double half_width = band_of_step(result_.classes[0].program, result_.classes[0].costs,
+                                           last_step_counts(), *costs_);
     result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
     result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
@@ -258,39 +258,6 @@ class Predictor {
   const std::vector<std::int64_t>& last_step_counts() const {
     const RankClass& first = result_.classes[0];
     return first.costs.counts[first.program.number_of(options_.steps)];
-  }
-  Operator operator_of(std::size_t cost) const {
-    const RankProgram& program = result_.classes[0].program;
-    return program.cost_keys[cost / cost_places(program.place)].op;
-  }
-
-  // The model's band, widened by how unsure single costs are: what rests on one limit of a data sheet is
-  // wrong together, and so are other estimates of one operator; different operators independently.
-  double band() const {
-    const RankClass& first = result_.classes[0];
-    std::array<double, static_cast<std::size_t>(Operator::kCount)> unsure{};
-    RateVector rates{};
-    double total = 0;
-    const auto& counts = last_step_counts();
-    for (std::size_t c = 0; c < counts.size(); ++c) {
-      const double ns =
-          static_cast<double>(first.costs.costs[c].ns) * static_cast<double>(counts[c]);
-      total += ns;
-      if (first.costs.rates[c] != Rate::kCount) {
-        rates[static_cast<std::size_t>(first.costs.rates[c])] += ns;
-      } else {
-        unsure[static_cast<std::size_t>(operator_of(c))] += ns * first.costs.errors[c];
-      }
-    }
-    if (total <= 0) return costs_->band();
-    for (double& share : rates) share /= total;
-    const double of_rates = kNinetyPercent * costs_->rate_error(rates);
-    double squares = costs_->band() * costs_->band() + of_rates * of_rates;
-    for (const double part : unsure) {
-      const double share = kNinetyPercent * part / total;
-      squares += share * share;
-    }
-    return std::sqrt(squares);
   }
 
   // Of the last step: its work, and its memory's requests to the device's driver.

@@ -187,6 +187,11 @@ traces::Trace trace_of(const Prediction& prediction, traces::RunDescription run)
     run.more["step_time_low_ns"] = std::to_string(prediction.step_time_low.count());
     run.more["step_time_high_ns"] = std::to_string(prediction.step_time_high.count());
   }
+  if (prediction.outside) {
+    run.more[traces::kOutsideKey] = std::to_string(prediction.outside->bytes());
+    run.more[traces::kOutsideLowKey] = std::to_string(prediction.outside->low);
+    run.more[traces::kOutsideHighKey] = std::to_string(prediction.outside->high);
+  }
   if (!prediction.data_sheet.empty()) run.more["data_sheet"] = prediction.data_sheet;
   if (prediction.mfu > 0) run.more["mfu"] = std::to_string(prediction.mfu);
   if (prediction.simulated_ranks.size() < prediction.class_of_rank.size()) {
@@ -221,6 +226,7 @@ traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::
   run.model_json = to_json(job.model);
   run.plan_toml = to_toml(job.plan);
   run.command = command;
+  run.more = traces::device_metadata(job.own_device);
   return trace_of(prediction, std::move(run));
 }
 

@@ -5,44 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/cuda/cuda_library.hpp"
-#include "models/sharding/cuda_device.hpp"
-#include "tests/property/random_job.hpp"
-#include "tests/property/run_and_prediction.hpp"
+#include "tests/cuda/runs_on_cuda.hpp"
 #include "tests/temporary_folder.hpp"
-
-extern "C" foreshard::executor::CudaLibrary* foreshard_make_cuda_library();
 
 namespace foreshard {
 namespace {
 
 using namespace tests;
-
-executor::CudaLibrary& library() {
-  static const std::unique_ptr<executor::CudaLibrary> instance(foreshard_make_cuda_library());
-  return *instance;
-}
-
-RunOptions on_cuda(RunOptions how = {}) {
-  how.make_device = [](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
-                       int /*threads*/) {
-    return library().make_device(control, rank, 0, streams);
-  };
-  how.make_communicators = [](executor::RunControl& control,
-                              std::span<executor::Device* const> devices,
-                              std::span<const int> /*ranks*/, executor::Transport* /*transport*/) {
-    return library().make_local_communicators(control, devices);
-  };
-  return how;
-}
-
-// A small one, as its threads are fibers here, for the runtime's own device.
-Job drawn(JobDrawer& drawer) {
-  Job job = drawer.draw();
-  while (job.model.layers > 3 || job.plan.tokens() > 64 || job.ranks > 4) job = drawer.draw();
-  job.own_device = job.device = library().devices()->front().traits;
-  return job;
-}
 
 void expect_near_steps(const executor::TrainingResult& a, const executor::TrainingResult& b,
                        double tolerance) {

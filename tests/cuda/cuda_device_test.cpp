@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/cuda/cuda_devices.hpp"
+
 namespace foreshard::executor::cuda {
 namespace {
 
@@ -43,6 +45,90 @@ TEST_F(CudaDeviceTest, KernelsRun) {
   device_.launch(Stream::compute, 1, {key, reads, writes});
   device_.synchronize();
   EXPECT_EQ(y, std::vector<float>(1000, 3.5F));
+}
+
+// 1 + 2^-10 has as many bits of mantissa as TF32, 1 + 2^-12 has more.
+TEST_F(CudaDeviceTest, ProductsOfFp32RoundOperandsWhereTheyMay) {
+  const auto product = [&](MatmulPrecision precision, float operand) {
+    CudaDevice device(run_, 0, 0, fsdp2_streams(), precision);
+    const float x[1] = {operand}, w[1] = {1.0F};
+    float y[1] = {};
+    std::vector<std::byte> workspace(1 << 20);
+    const CostKey key{Operator::matmul, DType::fp32, DType::fp32, DType::fp32, {1, 1, 1}};
+    const std::span<const std::byte> reads[] = {std::as_bytes(std::span(x)),
+                                                std::as_bytes(std::span(w))};
+    const std::span<std::byte> writes[] = {std::as_writable_bytes(std::span(y)), workspace};
+    device.launch(Stream::compute, 1, {key, reads, writes});
+    device.synchronize();
+    return y[0];
+  };
+  for (const float kept : {1.0F + 0x1p-10F, -1.5F, 0.0F}) {
+    EXPECT_EQ(product(MatmulPrecision::high, kept), kept);
+    EXPECT_EQ(product(MatmulPrecision::highest, kept), kept);
+  }
+  EXPECT_EQ(product(MatmulPrecision::highest, 1.0F + 0x1p-12F), 1.0F + 0x1p-12F);
+  EXPECT_EQ(product(MatmulPrecision::high, 1.0F + 0x1p-12F), 1.0F);
+}
+
+TEST_F(CudaDeviceTest, GraphsComeBetweenWhatIsIssuedBeforeAndAfterOnAnyStream) {
+  std::vector<std::byte> a(1000), b(1000), c(1000);
+  device_.begin(program_);
+  device_.record(Stream::all_gather, 2, kNoTag);
+  const auto graph = device_.capture([&] {
+    device_.wait(Stream::compute, 2, unreported(1));
+    device_.copy(Stream::compute, 2, b, a.data());
+    device_.record(Stream::compute, 0, unreported(3));
+    device_.wait(Stream::device_to_host, 0, unreported(4));
+    device_.copy(Stream::device_to_host, 5, c, b.data());
+    device_.record(Stream::device_to_host, 1, unreported(6));
+  });
+  EXPECT_EQ(c, std::vector<std::byte>(1000)) << "a capture does nothing";
+  for (int round = 1; round < 20; ++round) {
+    const auto value = static_cast<std::byte>(round);
+    Gate gate;
+    gate.close(device_, Stream::all_gather);
+    device_.fill(Stream::all_gather, 0, a, value);
+    graph->launch(0);
+    device_.wait(Stream::reduce_scatter, 1, unreported(7));  // a graph's event
+    device_.fill(Stream::all_reduce, 8, a, std::byte{99});
+    gate.open();
+    device_.host_wait(1);
+    EXPECT_EQ(c, std::vector<std::byte>(1000, value));
+    device_.synchronize();
+    EXPECT_EQ(a, std::vector<std::byte>(1000, std::byte{99}));
+  }
+}
+
+TEST_F(CudaDeviceTest, ProgressCountsWhatGraphsDo) {
+  std::vector<std::byte> memory(10);
+  device_.begin(program_);
+  const auto graph = device_.capture([&] {
+    for (Tag tag = 0; tag < 200; ++tag) {
+      device_.fill(Stream::compute, tag, memory, std::byte{1});
+    }
+  });
+  EXPECT_EQ(device_.progress().retired, 0);
+  constexpr Tag kLater = 1'000;
+  for (Tag launch = 1; launch <= 3; ++launch) {
+    graph->launch(kLater * launch);
+    device_.synchronize();
+    EXPECT_GE(device_.progress().retired, 200 * launch - 64);
+    EXPECT_LE(device_.progress().retired, 200 * launch);
+    EXPECT_GT(device_.progress().last_instruction, kLater * launch + 200 - 2 * 64);
+  }
+}
+
+TEST_F(CudaDeviceTest, WorkOfTheHostIsRefusedInAGraphAndNothingIsLeft) {
+  std::vector<std::byte> memory(10);
+  device_.begin(program_);
+  EXPECT_THROW(static_cast<void>(device_.capture([&] {
+                 device_.fill(Stream::compute, 1, memory, std::byte{1});
+                 device_.call(Stream::all_gather, 2, [] {});
+               })),
+               std::runtime_error);
+  device_.fill(Stream::all_gather, 3, memory, std::byte{2});
+  device_.synchronize();
+  EXPECT_EQ(memory, std::vector<std::byte>(10, std::byte{2}));
 }
 
 }  // namespace

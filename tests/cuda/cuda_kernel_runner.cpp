@@ -69,6 +69,7 @@ class KernelDevice {
       writes.push_back(memory.subspan(out[i], launch.writes[i].bytes.size()));
     }
     if (out.size() < launch.writes.size()) writes.push_back(memory.last(workspace));
+    device_.set_scalars(launch.scalars);
     device_.launch(Stream::compute, 1,
                    {launch.key, reads, writes, launch.aux, &launch.unit, launch.scalars});
     device_.copy(Stream::compute, 2, image.bytes(), memory.data());

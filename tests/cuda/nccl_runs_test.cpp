@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -65,6 +66,20 @@ TEST_F(NcclRuns, ProcessesAgreeWithThreads) {
   }
 }
 
+TEST_F(NcclRuns, CollectivesAreFittedToRecordings) {
+  const auto recorded = train(2, 1, {"--steps", "4", "--comm", "nccl", "--trace", "run.fst"});
+  ASSERT_EQ(recorded[0].status, 0) << recorded[0].err;
+  const Outcome fitted = place.run({"fit", "run.fst", "-o", "costs.json"});
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  std::map<std::string, int> seen;
+  const json costs = report("costs.json");
+  for (const json& fit : costs.at("regimes").at(0).at("collectives")) {
+    if (fit.at("group") == 2) ++seen[fit.at("operator")];
+  }
+  EXPECT_GT(seen["all_gather"], 0);
+  EXPECT_GT(seen["reduce_scatter"], 0);
+}
+
 // Long before the watchdog's patience is over.
 TEST_F(NcclRuns, ARankThatEndsIsNamedByAll) {
   const auto outcomes = train(3, 3, {"--steps", "1000", "--hang-timeout", "1000"},
@@ -82,6 +97,40 @@ TEST_F(NcclRuns, ARankThatHangsIsNamedByAll) {
     EXPECT_EQ(outcome.status, 1);
     EXPECT_NE(outcome.err.find("rank 1: no progress for"), std::string::npos) << outcome.err;
   }
+}
+
+// The others are in a graph by then, which nothing but an abort of NCCL ends.
+TEST_F(NcclRuns, ARankThatEndsOrHangsIsNamedByThoseInAGraph) {
+  const std::pair<const char*, const char*> faults[] = {{"exit", "rank 1"},
+                                                        {"hang", "rank 1: no progress for"}};
+  for (const auto& [kind, text] : faults) {
+    const auto outcomes =
+        train(3, 3, {"--steps", "1000", "--hang-timeout", "2", "--cuda-graphs", "on"},
+              {{"FORESHARD_FAULT", std::string("rank:1,step:6,kind:") + kind}});
+    for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+      if (rank == 1 && kind == std::string("exit")) continue;
+      EXPECT_EQ(outcomes[rank].status, 1);
+      EXPECT_NE(outcomes[rank].err.find(text), std::string::npos) << outcomes[rank].err;
+    }
+  }
+}
+
+TEST_F(NcclRuns, ProcessesLaunchGraphs) {
+  for (const char* choice : {"off", "on"}) {
+    for (const Outcome& process :
+         train(2, 2, {"--steps", "5", "--cuda-graphs", choice, "--json", choice})) {
+      ASSERT_EQ(process.status, 0) << process.err;
+    }
+  }
+  json off = report("off"), on = report("on");
+  EXPECT_EQ(on.at("cuda_graphs"), json({{"steps_launched", 3}, {"reason", nullptr}}));
+  EXPECT_EQ(off.at("cuda_graphs"), nullptr);
+  for (std::size_t step = 0; step < 5; ++step) {
+    for (const char* field : {"loss", "grad_norm"}) {
+      EXPECT_EQ(on["steps"][step][field], off["steps"][step][field]);
+    }
+  }
+  EXPECT_EQ(on["steps_memory"], off["steps_memory"]);
 }
 
 TEST_F(NcclRuns, ErrorsOfNcclEndAllProcesses) {

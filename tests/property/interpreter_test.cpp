@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "executor/cpu/cpu_device.hpp"
+#include "executor/run/tags.hpp"
 #include "tests/executor/cpu/delaying_device.hpp"
 #include "tests/executor/cpu/immediate_device.hpp"
 
@@ -88,6 +89,38 @@ TEST_F(HandMadeProgram, StatesAreRestoredInTheOrderOfTheUpdate) {
   for (BufferId b = 0; b < 5; ++b) {
     EXPECT_EQ(interpreter.memory().bytes(b)[5], std::byte(expected[b])) << "buffer " << b;
   }
+}
+
+// Another rank ran out of memory: its work before that place may need this one's.
+TEST_F(HandMadeProgram, WhatIsLeftForAGraphIsIssuedWhereMemoryRanOut) {
+  class Counting final : public ImmediateDevice {
+   public:
+    using ImmediateDevice::ImmediateDevice;
+    void call(Stream stream, Tag tag, const StreamTask& task) override {
+      last = tag;
+      ImmediateDevice::call(stream, tag, task);
+    }
+    Tag last = 0;
+  };
+  program_.cost_keys = {{Operator::fill_zero, DType::fp32, DType::fp32, DType::fp32, {64}}};
+  program_.programs[0].operands = {0};
+  add(Kind::alloc, 0);
+  for (int i = 1; i <= 4; ++i) {
+    Instruction& fill = add(Kind::launch, kNone);
+    fill.cost_key = 0;
+    fill.writes = 1;
+  }
+  add(Kind::free, 0);
+  Counting device(run_, 0, fsdp2_streams());
+  OutOfMemoryAgreement agreement(2);
+  const RankParts parts{program_, device, run_, agreement, host_};
+  Interpreter interpreter(parts, {.uses_graphs = true});
+  interpreter.run(1, 0, {});
+  EXPECT_EQ(device.last, tag_of(1, 4));
+  agreement.report({.step = 2, .instruction = 3, .rank = 1, .request = {}});
+  EXPECT_THROW(interpreter.run(2, 0, {}), StoppedOutOfMemory);
+  EXPECT_EQ(device.last, tag_of(2, 3));
+  EXPECT_EQ(interpreter.graphs().report().reason, "memory ran out");
 }
 
 // Named ranges are told to the device, for tools that show them.

@@ -21,6 +21,8 @@ struct RunOptions {
   std::string weights_file = {};
   std::string gradients_file = {};
   std::string checkpoint = {};
+  std::int64_t steps = kSteps;
+  bool uses_graphs = false;
   executor::DeviceFactory make_device = {};
   executor::CommunicatorFactory make_communicators = {};
 };
@@ -30,7 +32,8 @@ inline executor::TrainingResult run(const Job& job, const RunOptions& how = {}) 
       executor::TokenData::shipped_text(job.model.vocabulary, job.plan.batch.sequence);
   const auto weights = executor::WeightSource::drawn(job.model, 1);
   executor::TrainingOptions options;
-  options.steps = options.total_steps = kSteps;
+  options.steps = options.total_steps = how.steps;
+  options.uses_graphs = how.uses_graphs;
   options.device_memory = how.capacity;
   options.poisons = how.poisons;
   if (how.poisons) options.threads_per_rank = 3;  // which changes no bit either

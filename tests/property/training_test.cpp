@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -195,6 +196,29 @@ TEST(Training, AnInterruptInTheLastStepChangesNothing) {
   const TrainingResult result = train(small_model(), small_plan(), 2, options);
   EXPECT_EQ(result.steps.size(), 2U);
   EXPECT_FALSE(result.was_interrupted);
+}
+
+TEST(Training, AnInterruptMayEndTheStepItself) {
+  std::atomic<bool> interrupt{false};
+  std::promise<void> first_step_is_over;
+  std::thread user([&] {
+    first_step_is_over.get_future().wait();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // into the second one
+    interrupt = true;
+  });
+  Plan plan = small_plan();
+  plan.batch.accumulation = 200;  // long steps
+  TrainingOptions options;
+  options.interrupt = &interrupt;
+  options.ends_within_step = true;
+  options.steps = 2;
+  options.on_step = [&](const executor::StepReport& report) {
+    if (report.step == 1) first_step_is_over.set_value();
+  };
+  const TrainingResult result = train(small_model(), plan, 2, options);
+  user.join();
+  EXPECT_EQ(result.steps.size(), 1U);
+  EXPECT_TRUE(result.was_interrupted);
 }
 
 struct MemoryFigures {

@@ -27,7 +27,7 @@ AllocatorAction action_of(MemoryAction action, bool is_expandable) {
 std::vector<int> ranks_with_memory(const Trace& trace) {
   std::set<int> ranks;
   for (const MemoryEvent& event : trace.memory) {
-    if (!event.on_host) ranks.insert(event.rank);
+    if (!event.on_host && !is_outside(event.action)) ranks.insert(event.rank);
   }
   return {ranks.begin(), ranks.end()};
 }
@@ -46,7 +46,7 @@ Result<AllocatorHistory> history_of(const Trace& trace, int rank, const std::str
   history.rules = plan->allocator;
   std::vector<RecordedStream> streams;
   for (const MemoryEvent& event : trace.memory) {
-    if (event.on_host || event.rank != rank) continue;
+    if (event.on_host || event.rank != rank || is_outside(event.action)) continue;
     HistoryEvent out;
     out.action = action_of(event.action, plan->allocator.expandable_segments);
     out.address = event.address;

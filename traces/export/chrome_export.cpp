@@ -234,7 +234,9 @@ class ChromeWriter {
         out_ << ",\"name\":\"host memory\",\"args\":{\"bytes\":" << level.host << "}}";
       } else {
         out_ << ",\"name\":\"device memory\",\"args\":{\"allocated\":" << level.allocated
-             << ",\"reserved\":" << level.reserved << "}}";
+             << ",\"reserved\":" << level.reserved;
+        if (level.outside != 0) out_ << ",\"outside\":" << level.outside;
+        out_ << "}}";
       }
     }
   }

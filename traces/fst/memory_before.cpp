@@ -34,6 +34,8 @@ void MemoryBefore::apply(const MemoryEvent& event) {
       break;
     case MemoryAction::segment_alloc:
     case MemoryAction::segment_free: apply_segment(event, place); break;
+    case MemoryAction::outside_alloc:
+    case MemoryAction::outside_free: keep(event); break;
     case MemoryAction::out_of_memory:
     case MemoryAction::kCount: break;
   }

@@ -3,7 +3,7 @@
 namespace foreshard::traces {
 namespace {
 
-constexpr unsigned kLaneFollows = 1, kStepFollows = 2, kActionShift = 2, kActionMask = 7;
+constexpr unsigned kLaneFollows = 1, kStepFollows = 2, kActionShift = 2, kActionMask = 15;
 constexpr std::size_t kLongest = 1 + 6 * 10;  // bytes of a record
 
 constexpr PackedRecord kBeforeFirst{0, 0, -1, 0, 0, 0, 0};

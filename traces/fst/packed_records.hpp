@@ -2,7 +2,7 @@
 // 7 bits a byte, which takes some 10 bytes where the record has 40. Little is written, so recording
 // takes little of the processor and the disk from the run.
 //
-//   flags   bit 0: the lane follows, bit 1: the step follows, bits 2 to 4: the action plus one
+//   flags   bit 0: the lane follows, bit 1: the step follows, bits 2 to 5: the action plus one
 //   [lane] [step] attributes  start  end      differences to the record before, the end's to the start;
 //                                        of a memory event the address's to the address before
 //   value                                plus one
@@ -27,7 +27,7 @@ struct PackedRecord {
   std::int32_t attributes;
   std::int32_t lane;  // of the event; memory: any lane of the rank
   std::int32_t step;
-  std::int32_t action = kEvent;
+  std::int32_t action = kEvent;  // below 15
   bool operator==(const PackedRecord&) const = default;
 };
 static_assert(sizeof(PackedRecord) == 40);

@@ -13,6 +13,10 @@ constexpr std::int64_t kLongest = std::int64_t{1} << 53;  // ns: a hundred days
 constexpr std::int64_t kOpen = -2;  // as an event's processor time: its end is not known yet
 constexpr const char* kImpossible = "records with impossible times";
 
+bool is_possible(std::int64_t start_ns, std::int64_t end_ns) {
+  return start_ns <= end_ns && start_ns >= -kLongest * 256 && end_ns <= kLongest * 256;
+}
+
 }  // namespace
 
 std::int32_t Builder::number(const Location& location) {
@@ -26,8 +30,7 @@ std::int32_t Builder::number(const Location& location) {
 }
 
 bool Builder::add(const Location& location, Event event) {
-  if (event.end_ns < event.start_ns || event.start_ns < -kLongest * 256 ||
-      event.end_ns > kLongest * 256) {
+  if (!is_possible(event.start_ns, event.end_ns)) {
     drop(kImpossible);
     return false;
   }
@@ -47,6 +50,7 @@ void Builder::add_open(const Location& location, Event event) {
 }
 
 void Builder::add(std::int64_t process, std::int64_t device, MemoryEvent event) {
+  if (!is_possible(event.time_ns, event.time_ns)) return drop(kImpossible);
   event.rank = static_cast<std::int32_t>(std::clamp<std::int64_t>(device, 0, 1'000'000));
   trace_.memory.push_back(event);
   memory_process_.push_back(process);

@@ -1,10 +1,10 @@
 // Causal attention with grouped queries: cuDNN's where it is there and made for the heads, else plain fp32
 // arithmetic.
 //
-// Of the plain kernels: a block has a tile of queries (or of keys) and goes through the tiles that it meets, as
-// FlashAttention-2 does (Dao, 2023, algorithms 1 and 2): scores are never in memory as a whole. Tiles
-// are of 2048 elements for any head size, so that four of them fit into static shared memory; each of a
-// block's 128 threads owns sixteen columns of one row of what it sums up.
+// Of the plain kernels: a block has a tile of queries (or of keys) and goes through the tiles that
+// it meets, as FlashAttention-2 does (Dao, 2023, algorithms 1 and 2): scores are never in memory as
+// a whole, and tiles of keys that come after all queries are left out. How the products are made,
+// and what they read of shared memory: attention_tiles.cuh.
 //
 // Backward computes the gradient of queries and those of keys and values in two kernels, so that every
 // sum belongs to one thread: no atomics, and the same bits each time.
@@ -12,125 +12,114 @@
 #include <string>
 
 #include "executor/cuda/cudnn/fused_attention.hpp"
-#include "executor/cuda/kernels/launch.cuh"
+#include "executor/cuda/kernels/attention_tiles.cuh"
 
 namespace foreshard::executor::cuda {
 namespace {
 
-constexpr int kBlock = 128;
+// Of which a multiprocessor has registers for. Left to itself, the compiler aims for as many as
+// shared memory allows, and spills.
+constexpr int kForwardBlocks = 4, kBackwardBlocks = 3;
 
-// Of the tiles for heads of up to `kHead` elements.
+// One thread's part in the softmax of a row of a tile: each row has neighbouring threads of its
+// own.
 template <int kHead>
-struct Tiles {
-  static constexpr int kRows = 2048 / kHead;
-  static constexpr int kLanes = kBlock / kRows;  // threads of a row
-  static constexpr int kOwn = kHead / kLanes;    // columns of each, kLanes apart
-  static constexpr int kStride = kHead + 1;      // so that rows begin in different banks
-  using Tile = float[kRows * kStride];
-  using Scores = float[kRows * kRows];
-};
-
-struct AttentionSizes {
-  int batch, sequence, heads, kv_heads, head_dim;
-  float scale;
-
-  __host__ __device__ std::int64_t row(int b, int s, int h, int of_heads) const {
-    return ((static_cast<std::int64_t>(b) * sequence + s) * of_heads + h) * head_dim;
-  }
-  __host__ __device__ std::int64_t statistic(int b, int h, int s) const {
-    return (static_cast<std::int64_t>(b) * heads + h) * sequence + s;
-  }
-};
-
-// A tile's rows from `first` on, of one head; zeros beyond the sequence and the head.
-template <int kHead, class T>
-__device__ void load_tile(const AttentionSizes& z, const T* from, int b, int first, int head,
-                          int of_heads, float* tile) {
+struct SoftmaxRow {
   using S = Tiles<kHead>;
-  for (int i = static_cast<int>(threadIdx.x); i < S::kRows * kHead; i += kBlock) {
-    const int r = i / kHead, c = i % kHead;
-    const bool is_there = first + r < z.sequence && c < z.head_dim;
-    tile[r * S::kStride + c] =
-        is_there ? to_float(from[z.row(b, first + r, head, of_heads) + c]) : 0.0F;
-  }
-}
+  int row = static_cast<int>(threadIdx.x) / S::kLanes;
+  int lane = static_cast<int>(threadIdx.x) % S::kLanes;
+  float largest = -INFINITY, total = 0;
 
-// scores[i][j] = the product of row i of x with row j of y.
-template <int kHead>
-__device__ void multiply_rows(const float* x, const float* y, float* scores) {
-  using S = Tiles<kHead>;
-  for (int i = static_cast<int>(threadIdx.x); i < S::kRows * S::kRows; i += kBlock) {
-    const float* a = x + i / S::kRows * S::kStride;
-    const float* b = y + i % S::kRows * S::kStride;
+  // Makes the row's scores, one for each row of `scores`, e^(score - largest) of all until now, of
+  // which the first `seen` count; returns the factor of all that went before.
+  __device__ float add(float* scores, int seen, float scale) {
+    float* const mine = scores + row;
+    float most = largest;
+    for (int j = lane; j < seen; j += S::kLanes) {
+      most = fmaxf(most, mine[j * S::kScoreStride] * scale);
+    }
+    for (int mask = S::kLanes / 2; mask > 0; mask /= 2) {
+      most = fmaxf(most, __shfl_xor_sync(~0U, most, mask));
+    }
+    // fmaxf drops NaNs, which the sums below keep. A row of nothing but -inf has no probabilities.
+    const float shift = most == -INFINITY ? 0.0F : most;
+    const float before = expf(largest - shift);
+    // Keys that are not seen count with 0, so that a NaN among the values shows as it does in
+    // PyTorch.
     float sum = 0;
-    for (int c = 0; c < kHead; ++c) sum += a[c] * b[c];
-    scores[i] = sum;
+    for (int j = lane; j < S::kRows; j += S::kLanes) {
+      float& score = mine[j * S::kScoreStride];
+      score = j < seen ? expf(score * scale - shift) : 0.0F;
+      sum += score;
+    }
+    for (int mask = S::kLanes / 2; mask > 0; mask /= 2) sum += __shfl_xor_sync(~0U, sum, mask);
+    total = total * before + sum;
+    largest = most;
+    return before;
   }
-}
-
-// Which row and columns of a sum a thread owns.
-template <int kHead>
-struct Own {
-  int row = static_cast<int>(threadIdx.x) / Tiles<kHead>::kLanes;
-  int lane = static_cast<int>(threadIdx.x) % Tiles<kHead>::kLanes;
-
-  __device__ int column(int i) const { return lane + i * Tiles<kHead>::kLanes; }
 };
 
-template <int kHead, class T>
-__device__ void store_row(const AttentionSizes& z, const Own<kHead>& own, const float* sums, int b,
-                          int position, int head, int of_heads, T* to) {
-  if (position >= z.sequence) return;
-  T* const row = to + z.row(b, position, head, of_heads);
-  for (int i = 0; i < Tiles<kHead>::kOwn; ++i) {
-    if (own.column(i) < z.head_dim) row[own.column(i)] = from_float<T>(sums[i]);
+// Multiplies each row of a tile's sums by its factor.
+template <int kHead>
+__device__ void scale_rows(const float* factors, const OwnSums<kHead>& own, Sums& sums) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float factor = factors[own.row + i];
+    float4& row = sums.rows[i];
+    row = {row.x * factor, row.y * factor, row.z * factor, row.w * factor};
   }
 }
 
 // Blocks: query tiles, the longest first; query heads; the batch.
 template <class T, int kHead>
-__global__ void __launch_bounds__(kBlock)
+__global__ void __launch_bounds__(kAttentionThreads, kForwardBlocks)
     attention_forward(AttentionSizes z, const T* q, const T* k, const T* v, T* out, float* lse) {
   using S = Tiles<kHead>;
-  __shared__ typename S::Tile queries, keys, values;
-  __shared__ typename S::Scores scores;
+  alignas(16) __shared__ typename S::Tile queries, keys, values;
+  alignas(16) __shared__ typename S::Scores scores;  // a row for each key
+  __shared__ float factors[S::kRows];
   const int b = static_cast<int>(blockIdx.z), head = static_cast<int>(blockIdx.y);
   const int first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * S::kRows;
   const int kv_head = head / (z.heads / z.kv_heads);
-  const Own<kHead> own;
-  const int position = first + own.row;
-  float sums[S::kOwn] = {};
-  float largest = -INFINITY, total = 0;
+  const OwnScores<kHead> own_scores;
+  const OwnSums<kHead> own;
+  SoftmaxRow<kHead> softmax;
+  const int position = first + softmax.row;
+  Sums sums;
   load_tile<kHead>(z, q, b, first, head, z.heads, queries);
   for (int at = 0; at <= first; at += S::kRows) {
     __syncthreads();
     load_tile<kHead>(z, k, b, at, kv_head, z.kv_heads, keys);
     load_tile<kHead>(z, v, b, at, kv_head, z.kv_heads, values);
     __syncthreads();
-    multiply_rows<kHead>(queries, keys, scores);
+    float mine[OwnScores<kHead>::kCount];
+    multiply_rows(keys, queries, own_scores, mine);
+#pragma unroll
+    for (int i = 0; i < OwnScores<kHead>::kCount; ++i) {
+      const int n = own_scores.number(i);
+      if (own_scores.is_first_owner()) {
+        scores[own_scores.x_row(n) * S::kScoreStride + own_scores.y_row(n)] = mine[i];
+      }
+    }
     __syncthreads();
     // The first key of a tile is never later than its first query, so there is one to compare with.
     const int seen = position - at + 1 < S::kRows ? position - at + 1 : S::kRows;
-    float most = largest;
-    for (int j = 0; j < seen; ++j) most = fmaxf(most, scores[own.row * S::kRows + j] * z.scale);
-    // fmaxf drops NaNs, which the sums below keep. A row of nothing but -inf has no probabilities.
-    const float shift = most == -INFINITY ? 0.0F : most;
-    const float before = expf(largest - shift);
-    total *= before;
-    for (float& sum : sums) sum *= before;
-    // Keys that are not seen count with 0, so that a NaN among the values shows as it does in PyTorch.
-    for (int j = 0; j < S::kRows; ++j) {
-      const float p = j < seen ? expf(scores[own.row * S::kRows + j] * z.scale - shift) : 0.0F;
-      total += p;
-      for (int i = 0; i < S::kOwn; ++i) sums[i] += p * values[j * S::kStride + own.column(i)];
+    const float before = softmax.add(scores, seen, z.scale);
+    if (softmax.lane == 0) factors[softmax.row] = before;
+    __syncthreads();
+    scale_rows(factors, own, sums);
+    add_weighted_rows(scores, values, own, sums);
+  }
+  __syncthreads();
+  if (softmax.lane == 0) {
+    factors[softmax.row] = softmax.total == 0.0F ? 0.0F : 1.0F / softmax.total;
+    if (position < z.sequence) {
+      lse[z.statistic(b, head, position)] = softmax.largest + logf(softmax.total);
     }
-    largest = most;
   }
-  for (float& sum : sums) sum = total == 0.0F ? 0.0F : sum / total;
-  store_row(z, own, sums, b, position, head, z.heads, out);
-  if (own.lane == 0 && position < z.sequence) {
-    lse[z.statistic(b, head, position)] = largest + logf(total);
-  }
+  __syncthreads();
+  scale_rows(factors, own, sums);
+  store_tile(z, own, sums, b, first, head, z.heads, out);
 }
 
 // delta = the sum of dout * out over a row; a warp for each row.
@@ -150,38 +139,36 @@ __global__ void attention_delta(AttentionSizes z, const T* dout, const T* out, f
   if (threadIdx.x % 32 == 0) delta[z.statistic(b, head, s)] = sum;
 }
 
-// What a query and a key of two tiles mean for each other: scores become probabilities, and the
-// products of dout and values become the gradients of the scores. Nothing where the query is not there
-// or comes before the key.
-template <int kHead>
-__device__ void probabilities_and_gradients(const AttentionSizes& z, int b, int head,
-                                            int queries_at, int keys_at, const float* lse,
-                                            const float* delta, float* scores, float* gradients) {
-  using S = Tiles<kHead>;
-  for (int i = static_cast<int>(threadIdx.x); i < S::kRows * S::kRows; i += kBlock) {
-    const int query = queries_at + i / S::kRows, key = keys_at + i % S::kRows;
-    const bool is_there = query < z.sequence;
-    const std::int64_t row = z.statistic(b, head, is_there ? query : 0);
-    const bool sees = is_there && key <= query && lse[row] != -INFINITY;
-    const float p = sees ? expf(scores[i] * z.scale - lse[row]) : 0.0F;
-    scores[i] = p;
-    gradients[i] = is_there ? p * (gradients[i] - delta[row]) * z.scale : 0.0F;
-  }
+// What a query and a key mean for each other.
+struct Pair {
+  float probability, gradient;  // of the score
+};
+
+// From their score and the product of dout and value. Nothing where the query is not there or comes
+// before the key.
+__device__ inline Pair pair_of(const AttentionSizes& z, int b, int head, int query, int key,
+                               float score, float product, const float* lse, const float* delta) {
+  if (query >= z.sequence) return {0.0F, 0.0F};
+  const std::int64_t row = z.statistic(b, head, query);
+  const bool sees = key <= query && lse[row] != -INFINITY;
+  const float p = sees ? expf(score * z.scale - lse[row]) : 0.0F;
+  return {p, p * (product - delta[row]) * z.scale};
 }
 
 // Blocks as forward's.
 template <class T, int kHead>
-__global__ void __launch_bounds__(kBlock)
+__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     attention_query_gradients(AttentionSizes z, const T* dout, const T* q, const T* k, const T* v,
                               const float* lse, const float* delta, T* dq) {
   using S = Tiles<kHead>;
-  __shared__ typename S::Tile queries, douts, keys, values;
-  __shared__ typename S::Scores scores, gradients;
+  alignas(16) __shared__ typename S::Tile queries, douts, keys, values;
+  alignas(16) __shared__ typename S::Scores gradients;  // a row for each key
   const int b = static_cast<int>(blockIdx.z), head = static_cast<int>(blockIdx.y);
   const int first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * S::kRows;
   const int kv_head = head / (z.heads / z.kv_heads);
-  const Own<kHead> own;
-  float sums[S::kOwn] = {};
+  const OwnScores<kHead> own_scores;
+  const OwnSums<kHead> own;
+  Sums sums;
   load_tile<kHead>(z, q, b, first, head, z.heads, queries);
   load_tile<kHead>(z, dout, b, first, head, z.heads, douts);
   for (int at = 0; at <= first; at += S::kRows) {
@@ -189,30 +176,35 @@ __global__ void __launch_bounds__(kBlock)
     load_tile<kHead>(z, k, b, at, kv_head, z.kv_heads, keys);
     load_tile<kHead>(z, v, b, at, kv_head, z.kv_heads, values);
     __syncthreads();
-    multiply_rows<kHead>(queries, keys, scores);
-    multiply_rows<kHead>(douts, values, gradients);
-    probabilities_and_gradients<kHead>(z, b, head, first, at, lse, delta, scores, gradients);
-    __syncthreads();
-    for (int j = 0; j < S::kRows; ++j) {
-      const float ds = gradients[own.row * S::kRows + j];
-      for (int i = 0; i < S::kOwn; ++i) sums[i] += ds * keys[j * S::kStride + own.column(i)];
+    float scores[OwnScores<kHead>::kCount], products[OwnScores<kHead>::kCount];
+    multiply_rows(keys, queries, own_scores, scores);
+    multiply_rows(values, douts, own_scores, products);
+#pragma unroll
+    for (int i = 0; i < OwnScores<kHead>::kCount; ++i) {
+      const int n = own_scores.number(i), key = own_scores.x_row(n), query = own_scores.y_row(n);
+      const Pair pair =
+          pair_of(z, b, head, first + query, at + key, scores[i], products[i], lse, delta);
+      if (own_scores.is_first_owner()) gradients[key * S::kScoreStride + query] = pair.gradient;
     }
+    __syncthreads();
+    add_weighted_rows(gradients, keys, own, sums);
   }
-  store_row(z, own, sums, b, first + own.row, head, z.heads, dq);
+  store_tile(z, own, sums, b, first, head, z.heads, dq);
 }
 
 // Blocks: key tiles, key/value heads, the batch. The query heads of a group are summed in order.
 template <class T, int kHead>
-__global__ void __launch_bounds__(kBlock)
+__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     attention_key_gradients(AttentionSizes z, const T* dout, const T* q, const T* k, const T* v,
                             const float* lse, const float* delta, T* dk, T* dv) {
   using S = Tiles<kHead>;
-  __shared__ typename S::Tile queries, douts, keys, values;
-  __shared__ typename S::Scores scores, gradients;
+  alignas(16) __shared__ typename S::Tile queries, douts, keys, values;
+  alignas(16) __shared__ typename S::Scores probabilities, gradients;  // a row for each query
   const int b = static_cast<int>(blockIdx.z), kv_head = static_cast<int>(blockIdx.y);
   const int first = static_cast<int>(blockIdx.x) * S::kRows, group = z.heads / z.kv_heads;
-  const Own<kHead> own;
-  float key_sums[S::kOwn] = {}, value_sums[S::kOwn] = {};
+  const OwnScores<kHead> own_scores;
+  const OwnSums<kHead> own;
+  Sums key_sums, value_sums;
   load_tile<kHead>(z, k, b, first, kv_head, z.kv_heads, keys);
   load_tile<kHead>(z, v, b, first, kv_head, z.kv_heads, values);
   for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
@@ -221,21 +213,26 @@ __global__ void __launch_bounds__(kBlock)
       load_tile<kHead>(z, q, b, at, head, z.heads, queries);
       load_tile<kHead>(z, dout, b, at, head, z.heads, douts);
       __syncthreads();
-      multiply_rows<kHead>(queries, keys, scores);
-      multiply_rows<kHead>(douts, values, gradients);
-      probabilities_and_gradients<kHead>(z, b, head, at, first, lse, delta, scores, gradients);
-      __syncthreads();
-      for (int j = 0; j < S::kRows; ++j) {
-        const float p = scores[j * S::kRows + own.row], ds = gradients[j * S::kRows + own.row];
-        for (int i = 0; i < S::kOwn; ++i) {
-          value_sums[i] += p * douts[j * S::kStride + own.column(i)];
-          key_sums[i] += ds * queries[j * S::kStride + own.column(i)];
+      float scores[OwnScores<kHead>::kCount], products[OwnScores<kHead>::kCount];
+      multiply_rows(queries, keys, own_scores, scores);
+      multiply_rows(douts, values, own_scores, products);
+#pragma unroll
+      for (int i = 0; i < OwnScores<kHead>::kCount; ++i) {
+        const int n = own_scores.number(i), query = own_scores.x_row(n), key = own_scores.y_row(n);
+        const Pair pair =
+            pair_of(z, b, head, at + query, first + key, scores[i], products[i], lse, delta);
+        if (own_scores.is_first_owner()) {
+          probabilities[query * S::kScoreStride + key] = pair.probability;
+          gradients[query * S::kScoreStride + key] = pair.gradient;
         }
       }
+      __syncthreads();
+      add_weighted_rows(probabilities, douts, own, value_sums);
+      add_weighted_rows(gradients, queries, own, key_sums);
     }
   }
-  store_row(z, own, key_sums, b, first + own.row, kv_head, z.kv_heads, dk);
-  store_row(z, own, value_sums, b, first + own.row, kv_head, z.kv_heads, dv);
+  store_tile(z, own, key_sums, b, first, kv_head, z.kv_heads, dk);
+  store_tile(z, own, value_sums, b, first, kv_head, z.kv_heads, dv);
 }
 
 AttentionSizes sizes_of(const CudaLaunch& a) {
@@ -302,8 +299,8 @@ void run_attention(const CudaLaunch& a) {
   with_head(a, [&](auto element, auto head) {
     using T = decltype(element);
     constexpr int kHead = decltype(head)::value;
-    start(a, grid<kHead>(z, z.heads), kBlock, attention_forward<T, kHead>, z, input<T>(a, 0),
-          input<T>(a, 1), input<T>(a, 2), output<T>(a, 0), output<float>(a, 1));
+    start(a, grid<kHead>(z, z.heads), kAttentionThreads, attention_forward<T, kHead>, z,
+          input<T>(a, 0), input<T>(a, 1), input<T>(a, 2), output<T>(a, 0), output<float>(a, 1));
   });
 }
 
@@ -322,10 +319,10 @@ void run_attention_backward(const CudaLaunch& a) {
     float* const delta = output<float>(a, 3);
     start(a, cover(32 * rows, kThreads), kThreads, attention_delta<T>, z, dout, input<T>(a, 4),
           delta);
-    start(a, grid<kHead>(z, z.heads), kBlock, attention_query_gradients<T, kHead>, z, dout, q, k, v,
-          lse, delta, output<T>(a, 0));
-    start(a, grid<kHead>(z, z.kv_heads), kBlock, attention_key_gradients<T, kHead>, z, dout, q, k,
-          v, lse, delta, output<T>(a, 1), output<T>(a, 2));
+    start(a, grid<kHead>(z, z.heads), kAttentionThreads, attention_query_gradients<T, kHead>, z,
+          dout, q, k, v, lse, delta, output<T>(a, 0));
+    start(a, grid<kHead>(z, z.kv_heads), kAttentionThreads, attention_key_gradients<T, kHead>, z,
+          dout, q, k, v, lse, delta, output<T>(a, 1), output<T>(a, 2));
   });
 }
 

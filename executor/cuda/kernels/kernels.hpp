@@ -1,17 +1,18 @@
 // Every compute operator of models/program/operators.hpp on CUDA, in fp32 and bf16.
 //
 // As on the CPU (executor/cpu/kernels.hpp), a kernel gets what its instruction declares and touches
-// nothing else, but for one small space of each stream (StreamTools). The same operands give the same
-// bits: no kernel adds with atomics, and every sum has an order that depends on sizes alone.
+// nothing else, but for small spaces that streams have (StreamTools). The same operands give the
+// same bits: no kernel adds with atomics, and every sum has an order that depends on sizes alone.
 //
-// Sums are in fp32, where the CPU's are; those that the CPU makes in fp64 (losses, norms) are in fp64.
-// Everything is written in plain CUDA C++ with static shared memory, so that tests can run the same text
-// on the host (tests/cuda/emulation).
+// Sums are in fp32, where the CPU's are; those that the CPU makes in fp64 (losses, norms) are in
+// fp64. Everything is written in plain CUDA C++ with static shared memory, so that tests can run
+// the same text on the host (tests/cuda/emulation).
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include "executor/device/kernel_launch.hpp"
+#include "executor/device/optimizer_scalars.hpp"
 #include "models/program/operators.hpp"
 
 namespace foreshard::executor::cuda {
@@ -28,6 +29,9 @@ struct StreamTools {
   MatrixProducts* products = nullptr;
   FusedAttention* attention = nullptr;  // nullptr: there is no cuDNN
   double* partials = nullptr;           // kPartials of them, in device memory
+  // The step's, in device memory: what changes from step to step is not a kernel's argument, so
+  // that a graph of kernels can be launched again.
+  OptimizerScalars* scalars = nullptr;
   int multiprocessors = 1;
 };
 
@@ -39,6 +43,9 @@ using CudaKernel = void (*)(const CudaLaunch&);
 
 // The kernel of an operator. Throws std::logic_error where no kernel computes it.
 CudaKernel cuda_kernel(Operator op);
+
+// Sets the scalars of kernels that come later on the tools' stream.
+void set_scalars(const StreamTools& tools, const KernelScalars& scalars);
 
 // Kernels by theme; the table in kernels.cpp assigns them to operators.
 void run_attention(const CudaLaunch& a);

@@ -55,12 +55,15 @@ class Layout {
 }  // namespace
 
 struct MatrixProducts::Plan {
-  explicit Plan(const MatrixProduct& p)
+  Plan(const MatrixProduct& p, MatmulPrecision precision)
       : a(p.type, p.transposes_a ? p.k : p.m, p.transposes_a ? p.m : p.k),
         b(p.type, p.transposes_b ? p.n : p.k, p.transposes_b ? p.k : p.n),
         c(p.type, p.m, p.n) {
-    check_product(cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-                  "cublasLtMatmulDescCreate");
+    const bool rounds = p.type == DType::fp32 && precision == MatmulPrecision::high;
+    check_product(
+        cublasLtMatmulDescCreate(
+            &description, rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
+        "cublasLtMatmulDescCreate");
     set(description, CUBLASLT_MATMUL_DESC_TRANSA, p.transposes_a ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(description, CUBLASLT_MATMUL_DESC_TRANSB, p.transposes_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (p.bias != nullptr) {
@@ -83,7 +86,7 @@ struct MatrixProducts::Plan {
   cublasLtMatmulAlgo_t algorithm{};
 };
 
-MatrixProducts::MatrixProducts() {
+MatrixProducts::MatrixProducts(MatmulPrecision precision) : precision_(precision) {
   check_product(cublasLtCreate(&handle_), "cublasLtCreate");
 }
 
@@ -105,7 +108,7 @@ const MatrixProducts::Plan& MatrixProducts::plan_of(const MatrixProduct& p,
                     alignments[0] + (std::int64_t{alignments[1]} << 16),
                     alignments[2]};
   if (const auto found = plans_.find(shape); found != plans_.end()) return found->second;
-  Plan plan(p);
+  Plan plan(p, precision_);
   cublasLtMatmulPreference_t preference = nullptr;
   check_product(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
   const auto prefer = [preference](cublasLtMatmulPreferenceAttributes_t attribute,

@@ -1,9 +1,9 @@
 // Matrix products by cuBLASLt: which of its kernels computes a shape is asked once and remembered.
 //
-// Products accumulate in fp32; those of fp32 do not round their operands to TF32. A kernel that needs
-// more workspace than the operand has, which is the program's, is not chosen, so that what a product
-// takes is known without a GPU. The same shape, types and alignment get the same kernel all run long,
-// and its sums have a fixed order.
+// Products accumulate in fp32; those of fp32 round their operands to TF32 only where that is asked
+// for. A kernel that needs more workspace than the operand has, which is the program's, is not
+// chosen, so that what a product takes is known without a GPU. The same shape, types and alignment
+// get the same kernel all run long, and its sums have a fixed order.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 
 #include <cublasLt.h>
 
+#include "executor/device/matmul_precision.hpp"
 #include "models/base/dtype.hpp"
 
 namespace foreshard::executor::cuda {
@@ -30,7 +31,8 @@ struct MatrixProduct {
 // Of one rank's host thread.
 class MatrixProducts {
  public:
-  MatrixProducts();  // throws std::runtime_error where cuBLAS cannot be used
+  // Of the current GPU. Throws std::runtime_error where cuBLAS cannot be used.
+  explicit MatrixProducts(MatmulPrecision precision);
   ~MatrixProducts();
   MatrixProducts(const MatrixProducts&) = delete;
   MatrixProducts& operator=(const MatrixProducts&) = delete;
@@ -43,6 +45,7 @@ class MatrixProducts {
   struct Plan;
   const Plan& plan_of(const MatrixProduct& product, std::size_t workspace_bytes);
 
+  const MatmulPrecision precision_;
   cublasLtHandle_t handle_ = nullptr;
   std::map<Shape, Plan> plans_;
 };

@@ -1,7 +1,6 @@
 // The optimizer's step over one unit's shards, and the gradient norm it clips by.
 #include "executor/cuda/kernels/batches.cuh"
 #include "executor/cuda/kernels/reduce.cuh"
-#include "executor/device/optimizer_scalars.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -60,8 +59,9 @@ struct Shard {
 
 template <class Gradient, class Parameter, class State>
 __global__ void __launch_bounds__(kThreads)
-    adamw(const __grid_constant__ Batch<Shard<Gradient, Parameter, State>> batch, AdamwScalars k,
-          const double* clip) {
+    adamw(const __grid_constant__ Batch<Shard<Gradient, Parameter, State>> batch,
+          const OptimizerScalars* scalars, const double* clip) {
+  AdamwScalars k = scalars->adamw;
   k.clip = static_cast<float>(clip[1]);
   for_each_pack(batch, [&k](const Shard<Gradient, Parameter, State>& shard, std::int64_t i) {
     const std::int64_t count = shard.elements - i;
@@ -84,8 +84,9 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class Gradient, class Parameter>
 __global__ void __launch_bounds__(kThreads)
-    sgd(const __grid_constant__ Batch<Shard<Gradient, Parameter, float>> batch, SgdScalars k,
-        const double* clip) {
+    sgd(const __grid_constant__ Batch<Shard<Gradient, Parameter, float>> batch,
+        const OptimizerScalars* scalars, const double* clip) {
+  SgdScalars k = scalars->sgd;
   k.clip = static_cast<float>(clip[1]);
   for_each_pack(batch, [&k](const Shard<Gradient, Parameter, float>& shard, std::int64_t i) {
     const std::int64_t count = shard.elements - i;
@@ -97,7 +98,15 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
+__global__ void store_scalars(OptimizerScalars scalars, OptimizerScalars* to) {
+  *to = scalars;
+}
+
 }  // namespace
+
+void set_scalars(const StreamTools& tools, const KernelScalars& scalars) {
+  start(tools.stream, 1, 1, store_scalars, optimizer_scalars(scalars), tools.scalars);
+}
 
 void run_gradient_norm(const CudaLaunch& a) {
   const std::int64_t n = a.key.dims[0];
@@ -124,8 +133,8 @@ void run_adamw(const CudaLaunch& a) {
       using State = decltype(state);
       using Array = Shard<Gradient, Parameter, State>;
       auto shards = batches<Array>([&a](const Batch<Array>& batch, unsigned blocks) {
-        start(a, blocks, kThreads, adamw<Gradient, Parameter, State>, batch,
-              adamw_scalars(a.scalars), input<double>(a, 1));
+        start(a, blocks, kThreads, adamw<Gradient, Parameter, State>, batch, a.tools.scalars,
+              input<double>(a, 1));
       });
       for (std::size_t i = 0; i < count; ++i) {
         const ParameterShard& p = a.unit->parameters[i];
@@ -143,7 +152,7 @@ void run_sgd(const CudaLaunch& a) {
     using Parameter = decltype(parameter);
     using Array = Shard<Gradient, Parameter, float>;
     auto shards = batches<Array>([&a](const Batch<Array>& batch, unsigned blocks) {
-      start(a, blocks, kThreads, sgd<Gradient, Parameter>, batch, sgd_scalars(a.scalars),
+      start(a, blocks, kThreads, sgd<Gradient, Parameter>, batch, a.tools.scalars,
             input<double>(a, 1));
     });
     for (std::size_t i = 0; i < a.unit->parameters.size(); ++i) {

@@ -31,6 +31,8 @@ void AllocatorState::apply(MemoryEventPointer at) {
     case MemoryAction::free_completed: awaiting_free.erase(event.address); break;
     case MemoryAction::segment_alloc: segments[event.address] = {event.bytes, event.lane}; break;
     case MemoryAction::segment_free: release(event.address, event.bytes); break;
+    case MemoryAction::outside_alloc:
+    case MemoryAction::outside_free:
     case MemoryAction::out_of_memory:
     case MemoryAction::kCount: break;
   }

@@ -37,7 +37,9 @@ std::optional<Job> job_of(const traces::Trace& trace) {
   const auto plan = parse_plan(plan_toml, "plan");
   if (!model || !plan) return std::nullopt;
   const auto ranks = static_cast<int>(traces::integer(trace.metadata, "ranks", 1));
-  auto job = make_job(*model, *plan, "plan", ranks);
+  const auto device = traces::recorded_device(trace.metadata, "");
+  if (!device) return std::nullopt;
+  auto job = make_job(*model, *plan, "plan", ranks, 0, nullptr, *device);
   return job ? std::optional(std::move(*job)) : std::nullopt;
 }
 

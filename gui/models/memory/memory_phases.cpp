@@ -61,7 +61,10 @@ std::vector<PhaseSpan> memory_phases(const traces::Trace& trace, const MemoryCur
   };
   for (std::size_t sample = 0; sample < curve.size(); ++sample) {
     const traces::MemoryEvent event = events[sample];
-    if (event.on_host || event.action == traces::MemoryAction::free_completed) continue;
+    if (event.on_host || event.action == traces::MemoryAction::free_completed ||
+        is_outside(event.action)) {
+      continue;
+    }
     if (run && run->phase == event.phase && run->step == event.step) {
       run->last = sample;
       continue;

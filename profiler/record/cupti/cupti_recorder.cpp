@@ -27,7 +27,8 @@ constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                          CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
                                          CUPTI_ACTIVITY_KIND_OVERHEAD,
                                          CUPTI_ACTIVITY_KIND_CUDA_EVENT,
-                                         CUPTI_ACTIVITY_KIND_MEMORY2};
+                                         CUPTI_ACTIVITY_KIND_MEMORY2,
+                                         CUPTI_ACTIVITY_KIND_MEMORY_POOL};
 
 // The driver's calls with which libraries launch work of their own beside the runtime's.
 constexpr CUpti_driver_api_trace_cbid kDriverCalls[] = {

@@ -120,6 +120,21 @@ void take(const CUpti_ActivityMemory4& record, Activity& activity) {
   take_place(record, activity);
   activity.id = record.address;
   activity.bytes = as_signed(record.bytes);
+  const auto& pool = record.memoryPoolConfig;
+  if (pool.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL) return;
+  activity.pool = pool.address;
+  activity.pool_bytes = as_signed(pool.pool.size);
+}
+
+void take(const CUpti_ActivityMemoryPool3& record, Activity& activity) {
+  activity.kind = ActivityKind::memory_pool;
+  activity.detail = static_cast<std::uint32_t>(record.memoryPoolOperationType);
+  activity.start_ns = activity.end_ns = as_signed(record.timestamp);
+  activity.process = record.processId;
+  activity.device = record.deviceId;
+  activity.correlation = record.correlationId;
+  activity.id = record.address;
+  activity.bytes = as_signed(record.size);
 }
 
 void take(const CUpti_ActivityMarker2& record, Activity& activity) {
@@ -164,6 +179,7 @@ std::optional<Activity> decode(std::span<const std::byte> bytes) {
       return decode_as<CUpti_ActivityExternalCorrelation>(bytes);
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return decode_as<CUpti_ActivityOverhead3>(bytes);
     case CUPTI_ACTIVITY_KIND_MEMORY2: return decode_as<CUpti_ActivityMemory4>(bytes);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return decode_as<CUpti_ActivityMemoryPool3>(bytes);
     case CUPTI_ACTIVITY_KIND_MARKER: return decode_as<CUpti_ActivityMarker2>(bytes);
     default: return std::nullopt;
   }

@@ -28,6 +28,13 @@ struct Call {
   CUpti_CallbackId number;
 };
 constexpr Call kCalls[] = {
+    {"cudaMalloc_v3020", CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020},
+    {"cudaFree_v3020", CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020},
+    {"cudaMallocAsync_v11020", CUPTI_RUNTIME_TRACE_CBID_cudaMallocAsync_v11020},
+    {"cudaFreeAsync_v11020", CUPTI_RUNTIME_TRACE_CBID_cudaFreeAsync_v11020},
+    {"cudaMemPoolCreate_v11020", CUPTI_RUNTIME_TRACE_CBID_cudaMemPoolCreate_v11020},
+    {"cudaMemPoolDestroy_v11020", CUPTI_RUNTIME_TRACE_CBID_cudaMemPoolDestroy_v11020},
+    {"cudaMemPoolTrimTo_v11020", CUPTI_RUNTIME_TRACE_CBID_cudaMemPoolTrimTo_v11020},
     {"cudaMemcpyAsync_v3020", CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020},
     {"cudaMemsetAsync_v3020", CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020},
     {"cudaLaunchKernelExC_v11060", CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060}};
@@ -39,6 +46,8 @@ std::size_t size_of(CUpti_ActivityKind kind) {
     case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
     case CUPTI_ACTIVITY_KIND_RUNTIME: return sizeof(CUpti_ActivityAPI);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
+    case CUPTI_ACTIVITY_KIND_MEMORY2: return sizeof(CUpti_ActivityMemory4);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return sizeof(CUpti_ActivityMemoryPool3);
     default: return 0;
   }
 }
@@ -80,6 +89,44 @@ class HostCupti final : public Observer {
     api.threadId = static_cast<std::uint32_t>(gettid());
     api.correlationId = correlation;
     add(of_host_, api);
+  }
+
+  void used(const MemoryUse& use, std::uint32_t correlation, std::int64_t start_ns) override {
+    using Kind = MemoryUse::Kind;
+    const auto fill = [&](auto record) {
+      record.timestamp = static_cast<std::uint64_t>(start_ns);
+      record.processId = static_cast<std::uint32_t>(getpid());
+      record.deviceId = static_cast<std::uint32_t>(use.device);
+      record.correlationId = correlation;
+      return record;
+    };
+    if (use.kind == Kind::allocated || use.kind == Kind::freed) {
+      CUpti_ActivityMemory4 record = fill(CUpti_ActivityMemory4{});
+      record.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+      record.memoryOperationType = use.kind == Kind::allocated
+                                       ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION
+                                       : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
+      record.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+      record.address = reinterpret_cast<std::uint64_t>(use.address);
+      record.bytes = static_cast<std::uint64_t>(use.bytes);
+      if (use.pool != nullptr) {
+        record.isAsync = 1;
+        record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+        record.memoryPoolConfig.address = reinterpret_cast<std::uint64_t>(use.pool);
+        record.memoryPoolConfig.pool.size = static_cast<std::uint64_t>(use.pool_bytes);
+      }
+      return add(of_host_, record);
+    }
+    CUpti_ActivityMemoryPool3 record = fill(CUpti_ActivityMemoryPool3{});
+    record.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL;
+    record.memoryPoolOperationType =
+        use.kind == Kind::pool_created     ? CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED
+        : use.kind == Kind::pool_destroyed ? CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED
+                                           : CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED;
+    record.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+    record.address = reinterpret_cast<std::uint64_t>(use.pool);
+    record.size = static_cast<std::uint64_t>(use.pool_bytes);
+    add(of_host_, record);
   }
 
   void worked(const Work& work, cudaStream_t stream, int device, std::uint32_t correlation,

@@ -118,6 +118,52 @@ TEST(Decode, ReadsCallsIdsAndMarkers) {
   EXPECT_STREQ(marked->name, "forward");
 }
 
+TEST(Decode, ReadsAllocationsAndPools) {
+  CUpti_ActivityMemory4 alone{};
+  alone.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+  alone.memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+  alone.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  alone.address = 0x7000;
+  alone.bytes = 4096;
+  alone.timestamp = 50;
+  alone.deviceId = 2;
+  alone.correlationId = 9;
+  CUpti_ActivityMemory4 pooled = alone;
+  pooled.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  pooled.memoryPoolConfig.address = 0x100;
+  pooled.memoryPoolConfig.pool.size = 1 << 21;
+  CUpti_ActivityMemory4 imported = pooled;  // its size is another process' number
+  imported.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED;
+  CUpti_ActivityMemoryPool3 trimmed{};
+  trimmed.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL;
+  trimmed.memoryPoolOperationType = CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED;
+  trimmed.address = 0x100;
+  trimmed.size = 8192;
+  trimmed.timestamp = 60;
+  for (const auto& record : {alone, pooled, imported}) {
+    const auto allocation = decode(bytes_of(record));
+    ASSERT_TRUE(allocation);
+    EXPECT_EQ(allocation->kind, ActivityKind::allocation);
+    EXPECT_EQ(allocation->detail, 1u);
+    EXPECT_EQ(allocation->to_memory, 3);
+    EXPECT_EQ(allocation->start_ns, 50);
+    EXPECT_EQ(allocation->device, 2u);
+    EXPECT_EQ(allocation->correlation, 9u);
+    EXPECT_EQ(allocation->id, 0x7000u);
+    EXPECT_EQ(allocation->bytes, 4096);
+  }
+  EXPECT_EQ(decode(bytes_of(pooled))->pool, 0x100u);
+  EXPECT_EQ(decode(bytes_of(pooled))->pool_bytes, 1 << 21);
+  EXPECT_EQ(decode(bytes_of(imported))->pool_bytes, 0);
+  const auto trim = decode(bytes_of(trimmed));
+  ASSERT_TRUE(trim);
+  EXPECT_EQ(trim->kind, ActivityKind::memory_pool);
+  EXPECT_EQ(trim->detail, 3u);
+  EXPECT_EQ(trim->id, 0x100u);
+  EXPECT_EQ(trim->bytes, 8192);
+  EXPECT_EQ(trim->start_ns, 60);
+}
+
 TEST(Decode, RefusesWhatIsCutShortOrUnknown) {
   const auto bytes = bytes_of(placed<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET));
   for (std::size_t size = 0; size < bytes.size(); ++size) {

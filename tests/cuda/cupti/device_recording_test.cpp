@@ -1,5 +1,5 @@
-// A device's work recorded through CUPTI: kernels, copies and fills of the emulated device become events
-// of the instructions that launched them.
+// A device's work recorded through CUPTI: kernels, copies and fills of the emulated device become
+// events of the instructions that launched them.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -13,6 +13,7 @@
 #include "profiler/record/recorder.hpp"
 #include "tests/small_llama.hpp"
 #include "tests/temporary_folder.hpp"
+#include "traces/memory_tally.hpp"
 
 extern "C" foreshard::profiler::ActivityRecorder* foreshard_make_activity_recorder();
 
@@ -55,11 +56,17 @@ class DeviceRecordingTest : public testing::Test {
     const std::int64_t began = recorder_->now();
     const auto& instructions = program_.programs[which].instructions;
     for (std::size_t i = 0; i < instructions.size(); ++i) {
-      if (instructions[i].kind != Kind::launch) continue;
       const auto index = static_cast<std::int32_t>(i);
+      if (takes_memory_ && instructions[i].kind == Kind::alloc) {
+        rank.begin_issue(which, index, step);
+        take_memory();
+        rank.end_issue();
+      }
+      if (instructions[i].kind != Kind::launch) continue;
       const std::int64_t start = recorder_->now();
       rank.begin_issue(which, index, step);
       issue(instructions[i].stream);
+      if (takes_memory_) take_memory();
       rank.end_issue();
       rank.host().event(which, index, step, start, recorder_->now());
       ++launches_;
@@ -75,6 +82,12 @@ class DeviceRecordingTest : public testing::Test {
     device_.launch(stream, 0, {key, reads, writes});
     device_.launch(stream, 0, {key, reads, writes});
     device_.fill(stream, 0, writes[0], std::byte{0});
+  }
+
+  static void take_memory() {
+    void* memory = nullptr;
+    ASSERT_EQ(cudaMalloc(&memory, kTaken), cudaSuccess);
+    ASSERT_EQ(cudaFree(memory), cudaSuccess);
   }
 
   traces::Trace record(std::int64_t steps) {
@@ -99,6 +112,8 @@ class DeviceRecordingTest : public testing::Test {
   std::unique_ptr<ActivityRecorder> activities_{foreshard_make_activity_recorder()};
   std::unique_ptr<Recorder> recorder_;
   std::int64_t launches_ = 0;
+  static constexpr std::int64_t kTaken = 12345;
+  bool takes_memory_ = false;
 };
 
 TEST_F(DeviceRecordingTest, EveryKernelIsAnEventOfItsInstruction) {
@@ -137,6 +152,35 @@ TEST_F(DeviceRecordingTest, TimesCountFromTheTracesOrigin) {
     EXPECT_GE(e.start_ns, 0);
     EXPECT_LE(e.end_ns, trace.complete_until_ns);
   }
+}
+
+// Every launch here takes memory that the caching allocator knows nothing of; every allocation by
+// an instruction takes a segment that it does know.
+TEST_F(DeviceRecordingTest, MemoryOutsideTheAllocatorIsRecorded) {
+  takes_memory_ = true;
+  const traces::Trace trace = record(2);
+  std::vector<traces::MemoryEvent> outside;
+  for (const traces::MemoryEvent& e : trace.memory) {
+    EXPECT_TRUE(is_outside(e.action));
+    if (e.action == traces::MemoryAction::outside_alloc) outside.push_back(e);
+  }
+  ASSERT_EQ(outside.size(), static_cast<std::size_t>(launches_));
+  EXPECT_EQ(trace.memory.size(), 2 * outside.size());
+  for (const traces::MemoryEvent& e : outside) {
+    EXPECT_EQ(e.bytes, kTaken);
+    const bool launches = program_.programs[program_.number_of(e.step)]
+                              .instructions[static_cast<std::size_t>(e.instruction)]
+                              .kind == Kind::launch;
+    EXPECT_TRUE(launches);
+  }
+  traces::MemoryTally tally;
+  std::int64_t most = 0;
+  for (auto at = trace.memory.begin(); at != trace.memory.end(); ++at) {
+    tally.apply(at);
+    most = std::max(most, tally.levels().outside);
+  }
+  EXPECT_EQ(most, kTaken);
+  EXPECT_EQ(tally.levels(), traces::MemoryLevels());
 }
 
 TEST_F(DeviceRecordingTest, LostRecordsAreCountedAndTimed) {

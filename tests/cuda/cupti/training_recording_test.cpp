@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/cli/program_runner.hpp"
 #include "traces/fst/fst_file.hpp"
@@ -22,7 +23,7 @@ TEST(TrainingRecording, HasTheWorkOfEveryInstruction) {
   const Workplace place;
   const Outcome outcome =
       place.run({"train", "--device", "cuda", "--model", "model", "--plan", "plan.toml", "--ranks",
-                 "2", "--steps", "2", "--trace", "run.fst"},
+                 "2", "--steps", "2", "--trace", "run.fst", "--matmul-precision", "high"},
                 {{"FORESHARD_MODULES", FORESHARD_EMULATED_MODULES}});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const auto trace = traces::read_fst(place.path("run.fst").string()).value();
@@ -47,9 +48,45 @@ TEST(TrainingRecording, HasTheWorkOfEveryInstruction) {
   for (const auto& [id, issue] : issues) {
     EXPECT_TRUE(worked.contains(id)) << trace.strings[issue.name];
   }
+  // Segments of the allocator stand there as such, and not once more: what else is taken of the
+  // devices is little, and before the first instruction.
+  std::int64_t outside = 0;
+  for (const traces::MemoryEvent& e : trace.memory) {
+    if (!is_outside(e.action)) continue;
+    EXPECT_EQ(e.action, traces::MemoryAction::outside_alloc);
+    EXPECT_EQ(e.instruction, traces::kNone);
+    outside += e.bytes;
+  }
+  EXPECT_GT(outside, 0);
+  EXPECT_LT(outside, 1 << 20);
   EXPECT_TRUE(trace.complete);
   EXPECT_TRUE(trace.dropped.empty());
   EXPECT_EQ(trace.metadata.at("device.1"), "Foreshard's host device");
+  EXPECT_EQ(trace.metadata.at("matmul_precision"), "high");
+}
+
+// Kernels have names of their own, which a prediction does not know: neither appears beside the
+// other.
+TEST(TrainingRecording, ComparesWithItsPredictionByOperator) {
+  const Workplace place;
+  const auto train = place.run({"train", "--device", "cuda", "--model", "model", "--plan",
+                                "plan.toml", "--ranks", "2", "--steps", "3", "--trace", "run.fst"},
+                               {{"FORESHARD_MODULES", FORESHARD_EMULATED_MODULES}});
+  ASSERT_EQ(train.status, 0) << train.err;
+  const auto predict =
+      place.run({"predict", "--model", "model", "--plan", "plan.toml", "--ranks", "2", "--device",
+                 "cuda", "--machine", "h100-sxm", "--steps", "3", "--trace", "predicted.fst"});
+  ASSERT_EQ(predict.status, 0) << predict.err;
+  const Outcome compared = place.run({"compare", "run.fst", "predicted.fst", "--json", "-"});
+  const auto result = nlohmann::json::parse(compared.out, nullptr, false);
+  ASSERT_TRUE(result.is_object()) << compared.err;
+  int found = 0;
+  for (const auto& change : result.at("changes")) {
+    EXPECT_NE(change.at("change"), "appeared") << change;
+    EXPECT_NE(change.at("change"), "vanished") << change;
+    ++found;
+  }
+  EXPECT_GT(found, 5);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <string>
 #include <typeinfo>
@@ -14,6 +15,7 @@
 
 #include "tests/cuda/emulation/block.hpp"
 #include "tests/cuda/runtime/activities.hpp"
+#include "tests/cuda/runtime/device.hpp"
 
 #undef __shared__
 #define __shared__ static thread_local
@@ -42,6 +44,11 @@ T __shfl_down_sync(unsigned, T value, int delta) {
       value, [delta](int lane) { return lane + delta < 32 ? lane + delta : lane; });
 }
 
+// Through all caches: the host may be reading.
+inline void __stwt(unsigned long long* at, unsigned long long value) {
+  std::atomic_ref(*at).store(value, std::memory_order_relaxed);
+}
+
 inline float rsqrtf(float x) {
   return 1.0F / std::sqrt(x);
 }
@@ -57,16 +64,21 @@ using std::min;
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
+  const int device = foreshard::host_cuda::device_of(config->stream);
+  if (device != foreshard::host_cuda::current_device()) return cudaErrorInvalidResourceHandle;
+  const auto is_within_reach = [device](const auto& argument) {
+    return foreshard::host_cuda::can_touch_all(device, &argument, sizeof argument);
+  };
+  if (!(is_within_reach(static_cast<Parameters>(arguments)) && ...)) return cudaErrorIllegalAddress;
   // Mangled as "kernel" with the types of its parameters.
   constexpr std::size_t kReturnsVoid = 3;  // "PFv" before the parameters, "E" behind them
   std::string types = typeid(kernel).name();
   types = types.substr(kReturnsVoid, types.size() - kReturnsVoid - 1);
-  foreshard::host_cuda::issue(
+  return foreshard::host_cuda::issue(
       "cudaLaunchKernelExC", config->stream,
       {foreshard::host_cuda::Work::Kind::kernel, "_Z6kernel" + types},
       [grid = config->gridDim, block = config->blockDim, kernel,
        ... values = static_cast<Parameters>(arguments)] {
         foreshard::emulation::run_grid(grid, block, [&] { kernel(values...); });
       });
-  return cudaSuccess;
 }

@@ -74,6 +74,17 @@ TEST_F(ProfileTest, RecordsEveryKernelCopyAndCall) {
             (std::vector<std::string>{"model", "model/config.json", "out.fst", "plan.toml"}));
 }
 
+TEST_F(ProfileTest, RecordsMemoryOfTheDevice) {
+  const Outcome outcome = profile({kProgram, "1", "memory"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Trace all = trace();
+  std::vector<std::int64_t> changes;
+  for (const traces::MemoryEvent& e : all.memory) {
+    changes.push_back(e.action == traces::MemoryAction::segment_alloc ? e.bytes : -e.bytes);
+  }
+  EXPECT_EQ(changes, (std::vector<std::int64_t>{3000, 2 << 20, -(2 << 20), -3000}));
+}
+
 TEST_F(ProfileTest, PassesTheExitStatusOn) {
   EXPECT_EQ(profile({kProgram, "1", "exit7"}).status, 7);
   EXPECT_TRUE(trace().complete);

@@ -1,5 +1,6 @@
 // A program that uses CUDA: two streams, and on each so many kernels, copies and fills as its first
-// argument says. The second says how it ends: "return" (the default), "exit7", "abort" or "kill".
+// argument says. The second says how it ends: "return" (the default), "exit7", "abort" or "kill";
+// with "memory" it takes memory of the device by itself and from a pool before it returns.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -9,6 +10,21 @@
 
 #include <cuda_runtime_api.h>
 #include <unistd.h>
+
+namespace {
+
+void take_memory() {
+  void *alone = nullptr, *pooled = nullptr;
+  cudaMemPool_t pool = nullptr;
+  cudaMalloc(&alone, 3000);
+  cudaDeviceGetDefaultMemPool(&pool, 0);
+  cudaMallocAsync(&pooled, 1000, nullptr);
+  cudaFreeAsync(pooled, nullptr);
+  cudaMemPoolTrimTo(pool, 0);
+  cudaFree(alone);
+}
+
+}  // namespace
 
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 0;
@@ -31,6 +47,7 @@ int main(int count, char** arguments) {
     }
   }
   if (end == "exit7") std::exit(7);
+  if (end == "memory") take_memory();
   if (end == "abort") {
     std::this_thread::sleep_for(std::chrono::milliseconds(700));  // a flush is due within 200
     std::abort();

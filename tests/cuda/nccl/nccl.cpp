@@ -2,6 +2,7 @@
 // run in stream order and wait there for the other ranks', which may be threads or processes.
 //
 //   FORESHARD_HOST_NCCL_ERROR=RANK   the second collective of that rank fails, some time after its issue
+//   FORESHARD_HOST_NCCL_BYTES        what a communicator takes of its device (default 0)
 //
 // As with NCCL, a rank that never comes keeps the others waiting until they abort, a communicator finishes
 // when all ranks finish theirs, and the first collective is on its stream only after a while: until then
@@ -19,13 +20,20 @@
 #include <nccl.h>
 
 #include "tests/cuda/nccl/sums.hpp"
+#include "tests/cuda/runtime/activities.hpp"
+#include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/streams.hpp"
 
 using namespace foreshard::host_nccl;
+using namespace foreshard::host_cuda;
 
 struct ncclComm {
   ncclComm(const std::string& name, int size, int rank)
-      : meeting(std::make_shared<Meeting>(name, size, rank)) {}
+      : meeting(std::make_shared<Meeting>(name, size, rank)) {
+    take(device, bytes);
+  }
   ~ncclComm() {
+    give_back(device, bytes);
     for (std::thread& thread : threads) thread.join();
   }
   // In progress until the work has been done.
@@ -40,6 +48,8 @@ struct ncclComm {
       std::make_shared<std::atomic<ncclResult_t>>(ncclSuccess);
   std::vector<std::thread> threads;
   int issued = 0;  // collectives
+  const int device = current_device();
+  const std::int64_t bytes = setting("FORESHARD_HOST_NCCL_BYTES", 0);
 };
 
 namespace {
@@ -82,8 +92,20 @@ bool fails(const ncclComm& comm) {
   return rank != nullptr && std::atoi(rank) == comm.meeting->rank() && comm.issued == 2;
 }
 
+const char* kernel_of(Collective::Kind kind) {
+  switch (kind) {
+    case Collective::Kind::gather: return "ncclDevKernel_AllGather_RING_LL";
+    case Collective::Kind::scatter: return "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL";
+    case Collective::Kind::reduce: break;
+  }
+  return "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
+}
+
+// A graph's node may run again and again.
 ncclResult_t enqueue(ncclComm_t comm, const Collective& collective, cudaStream_t stream) {
-  auto task = std::make_unique<std::function<void()>>(
+  const cudaError_t error = foreshard::host_cuda::issue(
+      "cudaLaunchKernelExC", stream,
+      {foreshard::host_cuda::Work::Kind::kernel, kernel_of(collective.kind)},
       [meeting = comm->meeting, state = comm->state, fails = fails(*comm), collective] {
         if (fails) {
           std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -92,17 +114,7 @@ ncclResult_t enqueue(ncclComm_t comm, const Collective& collective, cudaStream_t
           run(*meeting, collective);
         }
       });
-  const cudaError_t error = cudaLaunchHostFunc(
-      stream,
-      [](void* argument) {
-        const std::unique_ptr<std::function<void()>> mine(
-            static_cast<std::function<void()>*>(argument));
-        (*mine)();
-      },
-      task.get());
-  if (error != cudaSuccess) return ncclUnhandledCudaError;
-  static_cast<void>(task.release());
-  return ncclSuccess;
+  return error == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 
 ncclResult_t issue(ncclComm_t comm, const Collective& collective, cudaStream_t stream) {

@@ -35,18 +35,37 @@ void observe(Observer* now) {
   observer.store(now);
 }
 
-void issue(const std::string& call, cudaStream_t stream, Work work, std::function<void()> task) {
-  Stream& to = *reinterpret_cast<Stream*>(stream);
+void call(const std::string& name, const std::function<MemoryUse()>& work) {
+  load_injection();
+  Observer* const told = observer.load();
+  if (told == nullptr) return static_cast<void>(work());
+  const std::int64_t called = told->now();
+  const std::uint32_t correlation = told->begin_call();
+  const MemoryUse use = work();
+  if (use.kind != MemoryUse::Kind::none) told->used(use, correlation, called);
+  told->end_call(name, correlation, called);
+}
+
+int device_of(cudaStream_t stream) {
+  return of(stream).device();
+}
+
+cudaError_t issue(const std::string& call, cudaStream_t stream, Work work,
+                  std::function<void()> task) {
+  Stream& to = of(stream);
+  if (work.kind == Work::Kind::kernel) load_kernels(to.device());
   Observer* const told = observer.load();
   if (told == nullptr) return to.issue(std::move(task));
   const std::int64_t called = told->now();
   const std::uint32_t correlation = told->begin_call();
-  to.issue([=, device = current_device(), work = std::move(work), task = std::move(task)] {
-    const std::int64_t began = told->now();
-    task();
-    told->worked(work, stream, device, correlation, began);
-  });
+  const cudaError_t error =
+      to.issue([=, device = to.device(), work = std::move(work), task = std::move(task)] {
+        const std::int64_t began = told->now();
+        task();
+        told->worked(work, stream, device, correlation, began);
+      });
   told->end_call(call, correlation, called);
+  return error;
 }
 
 }  // namespace foreshard::host_cuda

@@ -1,23 +1,33 @@
-// The part of cuBLASLt that Foreshard calls, on the host: products of matrices by columns, in fp32 and
-// bf16, summed in fp32 in the order of k. The one algorithm there is takes 1 KiB of workspace, which it
-// writes to, so that a wrong workspace shows.
+// The part of cuBLASLt that Foreshard calls, on the host: products of matrices by columns, in fp32
+// and bf16, summed in fp32 in the order of k; operands of fp32 lose all but 10 bits of mantissa
+// where TF32 is asked for. The one algorithm there is takes 1 KiB of workspace, which it writes to,
+// so that a wrong workspace shows.
+#include <bit>
 #include <cstring>
-#include <new>
+#include <memory>
 
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
 #include "tests/cuda/runtime/activities.hpp"
+#include "tests/cuda/runtime/device.hpp"
+
+using namespace foreshard::host_cuda;
 
 namespace {
 
 constexpr std::size_t kWorkspace = 1024;
 
+struct Handle {
+  int device;
+  std::int64_t bytes;
+};
 struct Description {
   cublasOperation_t transpose_a = CUBLAS_OP_N, transpose_b = CUBLAS_OP_N;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void* bias = nullptr;
+  bool rounds_to_tf32 = false;
 };
 struct Layout {
   cudaDataType_t type;
@@ -52,16 +62,27 @@ void set_value(const Layout& l, void* at, std::int64_t row, std::int64_t column,
   }
 }
 
+// To the nearest of 10 bits of mantissa.
+float tf32(float x) {
+  constexpr std::uint32_t kHalf = 1U << 12, kDropped = (1U << 13) - 1;
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + kHalf) & ~kDropped);
+}
+
 void multiply(const Task& t) {
   const Description& d = t.description;
   const bool turns_a = d.transpose_a == CUBLAS_OP_T, turns_b = d.transpose_b == CUBLAS_OP_T;
   const std::int64_t depth = turns_a ? t.a.rows : t.a.columns;
+  const auto operand = [&d](const Layout& l, const void* at, std::int64_t row,
+                            std::int64_t column) {
+    const float x = value(l, at, row, column);
+    return d.rounds_to_tf32 ? tf32(x) : x;
+  };
   for (std::int64_t j = 0; j < t.c.columns; ++j) {
     for (std::int64_t i = 0; i < t.c.rows; ++i) {
       float sum = 0;
       for (std::int64_t k = 0; k < depth; ++k) {
-        sum += value(t.a, t.a_at, turns_a ? k : i, turns_a ? i : k) *
-               value(t.b, t.b_at, turns_b ? j : k, turns_b ? k : j);
+        sum += operand(t.a, t.a_at, turns_a ? k : i, turns_a ? i : k) *
+               operand(t.b, t.b_at, turns_b ? j : k, turns_b ? k : j);
       }
       sum *= t.alpha;
       if (t.beta != 0) sum += t.beta * value(t.c, t.c_at, i, j);
@@ -82,11 +103,15 @@ Part& of(void* handle) {
 extern "C" {
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
-  static int place = 0;
-  *handle = reinterpret_cast<cublasLtHandle_t>(&place);
+  auto made =
+      std::make_unique<Handle>(Handle{current_device(), setting("FORESHARD_HOST_CUBLAS_BYTES", 0)});
+  if (!take(made->device, made->bytes)) return CUBLAS_STATUS_ALLOC_FAILED;
+  *handle = reinterpret_cast<cublasLtHandle_t>(made.release());
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtDestroy(cublasLtHandle_t /*handle*/) {
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  const std::unique_ptr<Handle> made(reinterpret_cast<Handle*>(handle));
+  give_back(made->device, made->bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 const char* cublasLtGetStatusString(cublasStatus_t /*status*/) {
@@ -95,8 +120,13 @@ const char* cublasLtGetStatusString(cublasStatus_t /*status*/) {
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description,
                                         cublasComputeType_t compute, cudaDataType_t scale) {
-  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
-  *description = reinterpret_cast<cublasLtMatmulDesc_t>(new Description);
+  const bool is_tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  if ((compute != CUBLAS_COMPUTE_32F && !is_tf32) || scale != CUDA_R_32F) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  auto* const made = new Description;
+  made->rounds_to_tf32 = is_tf32;
+  *description = reinterpret_cast<cublasLtMatmulDesc_t>(made);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
@@ -175,10 +205,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                   *static_cast<const float*>(alpha),
                   *static_cast<const float*>(beta),
                   workspace};
-  using foreshard::host_cuda::Work;
-  foreshard::host_cuda::issue("cudaLaunchKernelExC", stream, {Work::Kind::kernel, "_Z4gemmv"},
-                              [task] { multiply(task); });
-  return CUBLAS_STATUS_SUCCESS;
+  const cudaError_t error = issue("cudaLaunchKernelExC", stream, {Work::Kind::kernel, "_Z4gemmv"},
+                                  [task] { multiply(task); });
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 }  // extern "C"

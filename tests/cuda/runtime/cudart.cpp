@@ -4,12 +4,15 @@
 //
 //   FORESHARD_HOST_CUDA_DEVICES   GPUs that there are (default 1)
 //   FORESHARD_HOST_CUDA_BYTES     memory of each (default 64 GiB), beyond which cudaMalloc refuses
+//   FORESHARD_HOST_CUDA_OTHERS    what other processes use of each device (default: 0, also below)
+//   FORESHARD_HOST_CUDA_CONTEXT   what a context takes of its device
+//   FORESHARD_HOST_CUDA_KERNELS   what kernels take, once one runs
+//   FORESHARD_HOST_CUBLAS_BYTES   what a handle of cuBLASLt takes
+//   FORESHARD_HOST_CUDA_PEERS=0   devices cannot access each other's memory
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include <cuda_runtime_api.h>
@@ -24,56 +27,28 @@ namespace {
 thread_local int current = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 
-std::int64_t number(const char* name, std::int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoll(text);
-}
-
-int devices() {
-  return static_cast<int>(number("FORESHARD_HOST_CUDA_DEVICES", 1));
-}
-
 cudaError_t result(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;
 }
 
-struct Allocation {
-  int device;
-  std::int64_t bytes;
-};
-
-std::mutex mutex;
-std::map<int, std::int64_t> used;  // by device
-std::map<void*, Allocation> allocations;
-
-Stream& of(cudaStream_t stream) {
-  return *reinterpret_cast<Stream*>(stream);
-}
-const std::shared_ptr<Event>& of(cudaEvent_t event) {
-  return *reinterpret_cast<std::shared_ptr<Event>*>(event);
-}
-
 }  // namespace
 
+std::int64_t setting(const char* name, std::int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoll(text);
+}
+
+int devices() {
+  return static_cast<int>(setting("FORESHARD_HOST_CUDA_DEVICES", 1));
+}
+
 std::int64_t capacity() {
-  return number("FORESHARD_HOST_CUDA_BYTES", std::int64_t{64} << 30);
+  return setting("FORESHARD_HOST_CUDA_BYTES", std::int64_t{64} << 30);
 }
 
 int current_device() {
   return current;
-}
-
-bool take(int device, std::int64_t bytes) {
-  const std::scoped_lock lock(mutex);
-  if (used[device] + bytes > capacity()) return false;
-  used[device] += bytes;
-  return true;
-}
-
-void give_back(int device, std::int64_t bytes) {
-  const std::scoped_lock lock(mutex);
-  used[device] -= bytes;
 }
 
 }  // namespace foreshard::host_cuda
@@ -89,6 +64,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= devices()) return result(cudaErrorInvalidDevice);
   current = device;
+  use_device(device);
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
@@ -133,19 +109,6 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device + 1);
   return cudaSuccess;
 }
-cudaError_t cudaDeviceCanAccessPeer(int* can, int /*from*/, int /*to*/) {
-  *can = 1;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceEnablePeerAccess(int /*peer*/, unsigned /*flags*/) {
-  return cudaSuccess;
-}
-cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
-  const std::scoped_lock lock(mutex);
-  *total = static_cast<std::size_t>(capacity());
-  *free_bytes = static_cast<std::size_t>(capacity() - used[current]);
-  return cudaSuccess;
-}
 cudaError_t cudaGetLastError() {
   return std::exchange(last_error, cudaSuccess);
 }
@@ -153,45 +116,35 @@ cudaError_t cudaPeekAtLastError() {
   return last_error;
 }
 const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation ? "out of memory" : "an error of the host's runtime";
+  switch (error) {
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
+    default: return "an error of the host's runtime";
+  }
 }
 const char* cudaGetErrorName(cudaError_t /*error*/) {
   return "cudaErrorOfTheHost";
 }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  if (const cudaError_t error = check_capture()) return result(error);
   *memory = nullptr;
   if (bytes == 0) return cudaSuccess;
-  const auto count = static_cast<std::int64_t>(bytes);
-  if (!take(current, count)) return result(cudaErrorMemoryAllocation);
-  *memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
-  const std::scoped_lock lock(mutex);
-  allocations[*memory] = {current, count};
-  return cudaSuccess;
-}
-cudaError_t cudaFree(void* memory) {
-  if (memory == nullptr) return cudaSuccess;
-  const std::scoped_lock lock(mutex);
-  const auto found = allocations.find(memory);
-  if (found == allocations.end()) return result(cudaErrorInvalidValue);
-  used[found->second.device] -= found->second.bytes;
-  allocations.erase(found);
-  std::free(memory);
-  return cudaSuccess;
-}
-cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
-  *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-  return cudaSuccess;
-}
-cudaError_t cudaFreeHost(void* memory) {
-  std::free(memory);
-  return cudaSuccess;
+  use_device(current);
+  call("cudaMalloc", [&]() -> MemoryUse {
+    const auto count = static_cast<std::int64_t>(bytes);
+    if (!take(current, count)) return {};
+    *memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+    add_memory(*memory, bytes, current, false);
+    return {MemoryUse::Kind::allocated, current, *memory, count};
+  });
+  return result(*memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned /*flags*/,
                                          int /*priority*/) {
   load_injection();
-  *stream = reinterpret_cast<cudaStream_t>(new Stream);
+  *stream = reinterpret_cast<cudaStream_t>(new Stream(current));
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -199,8 +152,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  of(stream).synchronize();
-  return cudaSuccess;
+  if (const cudaError_t error = check_capture()) return result(error);
+  return result(of(stream).synchronize());
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
   *event = reinterpret_cast<cudaEvent_t>(new std::shared_ptr<Event>(std::make_shared<Event>()));
@@ -211,34 +164,38 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  of(stream).record(of(event));
-  return cudaSuccess;
+  return result(of(stream).record(of(event)));
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t error = check_capture()) return result(error);
+  if (const Place place = of(event)->captured(); place.capture) {
+    place.capture->invalidate();
+    return result(cudaErrorCapturedEvent);
+  }
   return of(event)->has_reached(of(event)->issued()) ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
-  of(stream).wait(of(event));
-  return cudaSuccess;
+  return result(of(stream).wait(of(event)));
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t stream) {
-  issue("cudaMemcpyAsync", stream, {Work::Kind::copy, "", static_cast<std::int64_t>(bytes)},
-        [=] { std::memmove(to, from, bytes); });
-  return cudaSuccess;
+  const int device = of(stream).device();
+  if (!can_copy(device, to) || !can_copy(device, from)) return result(cudaErrorInvalidValue);
+  return result(issue("cudaMemcpyAsync", stream,
+                      {Work::Kind::copy, "", static_cast<std::int64_t>(bytes)},
+                      [=] { std::memmove(to, from, bytes); }));
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int /*to_device*/, const void* from, int /*device*/,
                                 std::size_t bytes, cudaStream_t stream) {
   return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
-  issue("cudaMemsetAsync", stream, {Work::Kind::fill, "", static_cast<std::int64_t>(bytes)},
-        [=] { std::memset(memory, value, bytes); });
-  return cudaSuccess;
+  return result(issue("cudaMemsetAsync", stream,
+                      {Work::Kind::fill, "", static_cast<std::int64_t>(bytes)},
+                      [=] { std::memset(memory, value, bytes); }));
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  of(stream).issue([=] { function(argument); });
-  return cudaSuccess;
+  return result(of(stream).issue([=] { function(argument); }));
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* /*kernel*/,
                                 void** /*arguments*/) {
@@ -248,8 +205,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* /*
       threads == 0 || threads > 1024) {
     return result(cudaErrorInvalidConfiguration);
   }
-  issue("cudaLaunchKernelExC", config->stream, {Work::Kind::kernel, "_Z8compiledv"}, [] {});
-  return cudaSuccess;
+  return result(
+      issue("cudaLaunchKernelExC", config->stream, {Work::Kind::kernel, "_Z8compiledv"}, [] {}));
 }
 
 // What nvcc's host code registers.

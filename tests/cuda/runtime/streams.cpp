@@ -4,12 +4,24 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <utility>
 
 namespace foreshard::host_cuda {
 
 std::uint64_t Event::issue() {
   const std::scoped_lock lock(mutex_);
+  captured_ = {};
   return ++issued_;
+}
+
+void Event::capture(const Place& at) {
+  const std::scoped_lock lock(mutex_);
+  captured_ = at;
+}
+
+Place Event::captured() {
+  const std::scoped_lock lock(mutex_);
+  return captured_;
 }
 
 std::uint64_t Event::issued() {
@@ -33,7 +45,7 @@ void Event::wait_for(std::uint64_t record) {
   changed_.wait(lock, [&] { return reached_ >= record; });
 }
 
-Stream::Stream() {
+Stream::Stream(int device) : device_(device) {
   static std::atomic<unsigned> streams{0};
   if (const char* seed = std::getenv("FORESHARD_HOST_CUDA_DELAYS")) {
     delays_ = true;
@@ -51,24 +63,88 @@ Stream::~Stream() {
   thread_.join();
 }
 
-void Stream::issue(std::function<void()> task) {
-  const std::scoped_lock lock(mutex_);
+void Stream::queue(std::function<void()> task) {
   tasks_.push(std::move(task));
   ++issued_;
   changed_.notify_all();
 }
 
-void Stream::record(const std::shared_ptr<Event>& event) {
-  issue([event, record = event->issue()] { event->reach(record); });
+cudaError_t Stream::issue(std::function<void()> task) {
+  const std::scoped_lock lock(mutex_);
+  if (!captured_.capture) {
+    queue(std::move(task));
+    return cudaSuccess;
+  }
+  if (!captured_.capture->is_valid()) return cudaErrorStreamCaptureInvalidated;
+  captured_.after = {captured_.capture->add(*this, std::move(task), captured_.after)};
+  return cudaSuccess;
 }
 
-void Stream::wait(const std::shared_ptr<Event>& event) {
-  issue([event, record = event->issued()] { event->wait_for(record); });
+cudaError_t Stream::record(const std::shared_ptr<Event>& event) {
+  const std::scoped_lock lock(mutex_);
+  if (!captured_.capture) {
+    queue([event, record = event->issue()] { event->reach(record); });
+    return cudaSuccess;
+  }
+  if (!captured_.capture->is_valid()) return cudaErrorStreamCaptureInvalidated;
+  event->capture(captured_);
+  return cudaSuccess;
 }
 
-void Stream::synchronize() {
+cudaError_t Stream::wait(const std::shared_ptr<Event>& event) {
+  const std::scoped_lock lock(mutex_);
+  const Place place = event->captured();
+  if (captured_.capture || place.capture) return wait_in_capture(place);
+  queue([event, record = event->issued()] { event->wait_for(record); });
+  return cudaSuccess;
+}
+
+// Dependencies do not cross a capture's border, and do not make one of two captures.
+cudaError_t Stream::wait_in_capture(const Place& place) {
+  if (!captured_.capture) {
+    if (!place.capture->is_open()) return cudaErrorCapturedEvent;
+    place.capture->join(*this);
+    captured_ = place;
+    return cudaSuccess;
+  }
+  if (!captured_.capture->is_valid()) return cudaErrorStreamCaptureInvalidated;
+  if (captured_.capture != place.capture) {
+    captured_.capture->invalidate();
+    if (!place.capture) return cudaErrorStreamCaptureIsolation;
+    place.capture->invalidate();
+    return cudaErrorStreamCaptureMerge;
+  }
+  for (const std::size_t node : place.after) {
+    if (!std::ranges::count(captured_.after, node)) captured_.after.push_back(node);
+  }
+  return cudaSuccess;
+}
+
+bool Stream::enter_capture(const std::shared_ptr<Capture>& capture) {
+  const std::scoped_lock lock(mutex_);
+  if (captured_.capture) return false;
+  captured_ = {capture, {}};
+  return true;
+}
+
+std::shared_ptr<Capture> Stream::capture() {
+  const std::scoped_lock lock(mutex_);
+  return captured_.capture;
+}
+
+Nodes Stream::leave_capture() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(captured_, {}).after;
+}
+
+cudaError_t Stream::synchronize() {
   std::unique_lock lock(mutex_);
+  if (captured_.capture) {
+    captured_.capture->invalidate();
+    return cudaErrorStreamCaptureUnsupported;
+  }
   changed_.wait(lock, [this, until = issued_] { return done_ >= until; });
+  return cudaSuccess;
 }
 
 void Stream::work() {

@@ -2,7 +2,7 @@
 // become accessible when memory is mapped there.
 #include <cstring>
 #include <map>
-#include <mutex>
+#include <set>
 #include <string>
 
 #include <cuda.h>
@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/graphs.hpp"
 
 namespace foreshard::host_cuda {
 namespace {
@@ -31,6 +32,7 @@ CUresult release_addresses(CUdeviceptr at, std::size_t bytes) {
 }
 CUresult create(CUmemGenericAllocationHandle* handle, std::size_t bytes,
                 const CUmemAllocationProp* properties, unsigned long long) {
+  if (check_capture() != cudaSuccess) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   constexpr std::size_t kGranularity = std::size_t{2} << 20;
   if (bytes == 0 || bytes % kGranularity != 0) return CUDA_ERROR_INVALID_VALUE;
   if (!take(properties->location.id, static_cast<std::int64_t>(bytes))) {
@@ -46,17 +48,24 @@ CUresult release(CUmemGenericAllocationHandle handle) {
   delete memory;
   return CUDA_SUCCESS;
 }
-CUresult map(CUdeviceptr, std::size_t bytes, std::size_t, CUmemGenericAllocationHandle handle,
+CUresult map(CUdeviceptr at, std::size_t bytes, std::size_t, CUmemGenericAllocationHandle handle,
              unsigned long long) {
-  return reinterpret_cast<Memory*>(handle)->bytes == bytes ? CUDA_SUCCESS
-                                                           : CUDA_ERROR_INVALID_VALUE;
+  const auto* memory = reinterpret_cast<Memory*>(handle);
+  if (memory->bytes != bytes) return CUDA_ERROR_INVALID_VALUE;
+  add_memory(reinterpret_cast<void*>(at), bytes, memory->device, true);
+  return CUDA_SUCCESS;
 }
 CUresult unmap(CUdeviceptr at, std::size_t bytes) {
+  remove_memory(reinterpret_cast<void*>(at));
   mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return CUDA_SUCCESS;
 }
-CUresult set_access(CUdeviceptr at, std::size_t bytes, const CUmemAccessDesc*, std::size_t) {
+CUresult set_access(CUdeviceptr at, std::size_t bytes, const CUmemAccessDesc* accesses,
+                    std::size_t count) {
+  std::set<int> allowed;
+  for (std::size_t i = 0; i < count; ++i) allowed.insert(accesses[i].location.id);
+  allow(reinterpret_cast<void*>(at), bytes, allowed);
   return mprotect(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE) == 0
              ? CUDA_SUCCESS
              : CUDA_ERROR_OUT_OF_MEMORY;

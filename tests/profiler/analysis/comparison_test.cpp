@@ -94,6 +94,13 @@ TEST(Comparison, SumsTheKernelsOfAnInstruction) {
   EXPECT_EQ(c.operators[0].name, "matmul");
   EXPECT_EQ(c.operators[0].baseline_ns, 45'000);
   EXPECT_EQ(c.operators[0].candidate_ns, 50'000);
+  // No kernel appears or vanishes, and a product stays one.
+  ASSERT_EQ(c.changes.size(), 1u);
+  EXPECT_EQ(c.changes[0].name, "matmul");
+  EXPECT_EQ(c.changes[0].baseline_count, 1);
+  EXPECT_EQ(c.changes[0].candidate_count, 1);
+  EXPECT_EQ(c.changes[0].baseline_ns, 45'000);
+  EXPECT_EQ(c.changes[0].what(), "grew");
 }
 
 TEST(Comparison, OfATraceWithItselfHasNoError) {

@@ -3,6 +3,7 @@
 #include "profiler/injection/raw_activities.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -148,6 +149,22 @@ TEST(RawActivities, OfAKilledProcessAreCompleteUntilItsLast) {
   const auto trace = trace_of_activities(processes, folder.path("tables")).value();
   EXPECT_FALSE(trace.complete);
   EXPECT_EQ(trace.complete_until_ns, 1700);
+}
+
+TEST(RawActivities, OfImpossibleTimesBecomeATrace) {
+  constexpr auto kFirst = std::numeric_limits<std::int64_t>::min(),
+                 kLast = std::numeric_limits<std::int64_t>::max();
+  const TemporaryFolder folder;
+  std::vector<RawActivities> processes(1);
+  Activity overhead = kernel("", kFirst, kLast, 0);
+  overhead.kind = ActivityKind::overhead;
+  processes[0].activities = {overhead, overhead, kernel("a", 10, 20, 1),
+                             call("b", kLast, kFirst, 1)};
+  processes[0].losses = {{kFirst, 1}, {kLast, 1}};
+  processes[0].header["utc_of_clock_ns"] = std::to_string(kFirst);
+  const auto trace = trace_of_activities(processes, folder.path("tables")).value();
+  EXPECT_EQ(trace.events.size(), 1u);
+  EXPECT_GT(std::stoll(trace.metadata.at("cupti_overhead_ns")), 0);
 }
 
 }  // namespace

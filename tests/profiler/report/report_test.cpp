@@ -42,6 +42,25 @@ TEST(Report, PutsTheAnswerFirst) {
       << text;
 }
 
+TEST(Report, CountsMemoryOutsideTheAllocatorByItself) {
+  HandMadeTrace t;
+  t.memory(0, MemoryAction::outside_alloc, 1, 0x10, 1 << 20)
+      .memory(0, MemoryAction::segment_alloc, 2, 0x20, 3 << 20)
+      .memory(0, MemoryAction::outside_alloc, 3, 0x30, 2 << 20)
+      .memory(0, MemoryAction::outside_free, 4, 0x10, 1 << 20)
+      .memory(0, MemoryAction::alloc, 5, 0x20, 3 << 20);
+  const Analysis analysis = analyse(t.trace);
+  EXPECT_EQ(analysis.ranks[0].peak.outside_bytes, 3 << 20);
+  EXPECT_EQ(analysis.ranks[0].peak.reserved_bytes, 3 << 20);
+  EXPECT_EQ(analysis.ranks[0].peak.allocated_bytes, 3 << 20);
+  const std::string text = without_breaks(report_text(analysis));
+  EXPECT_NE(
+      text.find(
+          "Libraries and streams ask CUDA for up to 3.00 MiB of a device, outside the allocator."),
+      std::string::npos)
+      << text;
+}
+
 TEST(Report, SaysNothingOfWhatThereIsNot) {
   HandMadeTrace t;
   t.event(0, 0, EventKind::compute, 0, 10'000'000, 1, "matmul");

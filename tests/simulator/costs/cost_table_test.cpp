@@ -36,6 +36,7 @@ CostTable example() {
   table.slowness_spread = 0.03;
   table.doubt_scale = 1.5;
   table.impossible_keys = 7;
+  table.segments = {310'000, 420'000, 28, 3};
   return table;
 }
 
@@ -46,6 +47,7 @@ TEST(CostTable, ReadsWhatItWrites) {
   EXPECT_EQ(to_json(*read), text);
   EXPECT_EQ(read->regimes[0].measured.at(matmul(512, 384, 384)).count, 84);
   EXPECT_EQ(read->regimes[0].host.issue_ns[static_cast<std::size_t>(Kind::launch)], 420);
+  EXPECT_EQ(read->segments.frees, 3);
   EXPECT_EQ(read->calibration[0].held_out_ns, 97'000'000);
 }
 
@@ -140,6 +142,39 @@ TEST(TableCosts, NearAMeasuredKeyItLeansOnIt) {
   const double miss = 1'500'000 / plain(measured);
   const auto costs = table_costs(table, 2);
   EXPECT_NEAR(costs->estimate(near, {}).ns / plain(near), miss, 0.2 * std::abs(miss - 1));
+}
+
+// A product that was measured at one shape, against one of several sizes up to the same.
+TEST(TableCosts, OneShapeDoesNotTellOfOthers) {
+  CostTable table = example();
+  table.crowding.clear();
+  const CostKey seen = matmul(512, 1024, 1024);
+  OperatorFit& fit = table.regimes[0].operators[0];
+  table.regimes[0].measured = {{seen, {0.02 * flops(seen), 84}}};
+  fit.overhead_ns = 0;
+  const double ns = 0.02 * flops(seen), kind = flops(seen) / bytes_moved(seen);
+  fit.range = {1, 1, flops(seen), flops(seen), kind, kind, ns};
+  const auto of_one = table_costs(table, 2);
+  fit.range = {9, 9, flops(seen) / 512, flops(seen), kind / 2, kind, ns};
+  const auto of_several = table_costs(table, 2);
+  EXPECT_EQ(of_one->estimate(seen, {}).source, CostSource::measured);
+  double last_error = 0;
+  for (const std::int64_t times : {2, 4, 16, 64}) {
+    const CostKey larger = matmul(512 * times, 1024, 1024);
+    const auto one = of_one->estimate(larger, {}), several = of_several->estimate(larger, {});
+    EXPECT_GT(one.error, 1.2 * several.error) << times;
+    EXPECT_GE(one.error, last_error) << times;
+    EXPECT_EQ(one.source, times > 2 ? CostSource::modelled : CostSource::fitted) << times;
+    EXPECT_EQ(several.source, CostSource::fitted) << times;
+    last_error = one.error;
+  }
+  // What is far off is not believed beyond what any processor does.
+  table.regimes[0].measured.clear();
+  fit.ns_per_flop = 900;
+  fit.range = {1, 1, flops(seen), flops(seen), kind, kind, ns};
+  const CostKey far = matmul(1 << 16, 4096, 4096);
+  EXPECT_NEAR(table_costs(table, 2)->estimate(far, {}).ns,
+              10 * processor_costs(2, 2)->estimate(far, {}).ns, 1);
 }
 
 TEST(TableCosts, ThreadsThatNoRecordingHasDivideTheWork) {

@@ -14,7 +14,7 @@ rc::Gen<PackedRecord> any_record() {
       rc::gen::set(&PackedRecord::start_ns), rc::gen::set(&PackedRecord::end_ns),
       rc::gen::set(&PackedRecord::value), rc::gen::set(&PackedRecord::attributes),
       rc::gen::set(&PackedRecord::lane), rc::gen::set(&PackedRecord::step),
-      rc::gen::set(&PackedRecord::action, rc::gen::inRange(-1, 6)));
+      rc::gen::set(&PackedRecord::action, rc::gen::inRange(-1, 8)));
 }
 
 RC_GTEST_PROP(PackedRecords, ComeBackAsTheyWere, ()) {

@@ -205,10 +205,15 @@ TEST_F(Nsys, ImpossibleRecordsAreCounted) {
     CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, "end" INTEGER, deviceId INTEGER,
       streamId INTEGER, shortName INTEGER);
     INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (20,30,0,7,'a'), (40,35,0,7,'b'),
-      (NULL,3,0,7,'c'), (1<<60,(1<<60)+1,0,7,'d'), (50,60,0,7,12);)");
+      (NULL,3,0,7,'c'), (1<<60,(1<<60)+1,0,7,'d'), (50,60,0,7,12);
+    CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, deviceId INTEGER, address INTEGER,
+      bytes INTEGER, memKind INTEGER, memoryOperationType INTEGER);
+    INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (-1<<63,0,64,64,2,0), (-1<<63,0,64,64,2,1),
+      (-1<<63,0,64,64,2,0), (25,0,64,64,2,0);)");
   ASSERT_TRUE(trace) << trace.error().text();
   EXPECT_EQ(all(*trace), "0/stream 7 compute a 0-10\n0/stream 7 compute  30-40\n");
-  EXPECT_EQ(trace->dropped.at("records with impossible times"), 2);
+  EXPECT_EQ(trace->memory.size(), 1u);
+  EXPECT_EQ(trace->dropped.at("records with impossible times"), 5);
   EXPECT_EQ(trace->dropped.at("records without a start or an end"), 1);
   EXPECT_EQ(trace->dropped.at("names missing from the file"), 1);
 }
