@@ -71,9 +71,8 @@ class NetworkBuilder {
 
  private:
   struct RankState {
-    Recorded first;                        // call
-    Recorded returned;                     // the call that returned last
-    std::int32_t launched = kNotRecorded;  // the work that was launched last
+    Recorded first;     // call
+    Recorded returned;  // the call that returned last
   };
   struct Thread {
     Recorded at;                      // the last beginning or end of one of its calls
@@ -256,7 +255,6 @@ class NetworkBuilder {
     if (!rank.first.exists()) rank.first = {call_start_[index], now_};
     thread.at = {call_start_[index], now_};
     thread.open.push_back(index);
-    if (call.work != kNotRecorded) rank.launched = call.work;
     if (call.end_ns == call.start_ns) end_call(index);
   }
 
@@ -275,7 +273,7 @@ class NetworkBuilder {
     Thread& thread = threads_[call.thread];
     RankState& rank = ranks_[run_.rank_of(call)];
     if (call.waits()) {
-      add_awaited(call, thread.at, rank);
+      add_awaited(call, thread.at);
     } else {
       const HostCall& innermost = run_.calls[thread.open.back()];
       after(thread.at.moment, activity_of(innermost), now_ - thread.at.ns);
@@ -286,7 +284,7 @@ class NetworkBuilder {
   }
 
   // What a call that waits has waited for, since the thread last did anything else.
-  void add_awaited(const HostCall& call, const Recorded& since, const RankState& rank) {
+  void add_awaited(const HostCall& call, const Recorded& since) {
     const DeviceTimes& device = order_.ranks[run_.rank_of(call)];
     const std::int64_t took = now_ - since.ns;
     const std::int32_t awaited =
@@ -298,7 +296,7 @@ class NetworkBuilder {
       after_work(awaited, kWait);
     } else {
       after(since.moment, took <= kWaitingCallNs ? kHost : kWait, took);
-      if (call.kind != HostCall::Kind::copy) after_end_if_over(rank.launched);
+      if (call.kind != HostCall::Kind::copy) after_end_if_over(last_launched(run_.rank_of(call)));
     }
     if (call.kind != HostCall::Kind::wait_all) return;
     for (std::size_t lane = 0; lane < last_of_stream_.size(); ++lane) {
@@ -306,8 +304,25 @@ class NetworkBuilder {
     }
   }
 
+  // Of the work that is over now and the last of its stream, what was launched last.
+  std::int32_t last_launched(std::uint32_t rank) const {
+    std::int32_t last = kNotRecorded, its_call = kNotRecorded;
+    for (std::size_t lane = 0; lane < last_of_stream_.size(); ++lane) {
+      const std::int32_t work = last_of_stream_[lane];
+      if (run_.lane_ranks[lane] != rank || !is_over(work)) continue;
+      const std::int32_t call = run_.works[static_cast<std::size_t>(work)].call;
+      if (call <= its_call) continue;
+      last = work;
+      its_call = call;
+    }
+    return last;
+  }
+
+  bool is_over(std::int32_t work) const {
+    return has_begun(work) && run_.works[static_cast<std::size_t>(work)].end_ns <= now_;
+  }
   void after_end_if_over(std::int32_t work) {
-    if (!has_begun(work) || run_.works[static_cast<std::size_t>(work)].end_ns > now_) return;
+    if (!is_over(work)) return;
     const Moment end = result_.work_end[static_cast<std::size_t>(work)];
     if (end != kNoMoment) after(end, kWait, 0);
   }

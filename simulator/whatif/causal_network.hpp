@@ -5,7 +5,8 @@
 // of another thread of the rank that returned later still: threads of a program, such as
 // autograd's, hand over to one another. A thread that only watches, and never launches work or
 // waits for some, hands over to none. A call that waited returns when the work which was over last
-// before it returned is over, and a call that waited for the whole device when all work is.
+// before it returned is over, or where it need not wait, what was launched last of what was over. A
+// call that waited for the whole device returns when all work is over.
 //
 // Work of a device follows the work before it in its stream, begins no sooner than its launch
 // allows, and
