@@ -44,8 +44,9 @@ class ForeignProgram {
     program_.groups = {{"world", 8, 1}, {"data", 4, 1},       {"tensor", 2, 1},
                        {"pipe", 2, 4},  {"data outer", 4, 2}, {"expert", 2, 2}};
     program_.operators = {{"mamba_scan"}, {"paged_copy", true}};
-    program_.cost_keys = {key(Operator::memory_bound, 20 * kMib, 20 * kMib),
-                          key(Operator::memory_bound, 10 * kMib, 10 * kMib)};
+    // Much longer than the host takes to launch it.
+    program_.cost_keys = {key(Operator::memory_bound, 2000 * kMib, 2000 * kMib),
+                          key(Operator::memory_bound, 1000 * kMib, 1000 * kMib)};
     for (int g = 0; g < kGroups; ++g) {
       program_.cost_keys.push_back(key(g == 0 ? Operator::all_reduce : Operator::all_gather,
                                        8 * kMib,
