@@ -191,7 +191,11 @@ class AcceleratorCosts final : public CostModel {
 
 std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nodes,
                                              const Machine* machine) {
-  if (table.regimes.empty()) return machine_costs(*machine, ranks, nodes, &table.rates->factors);
+  if (table.regimes.empty()) {
+    const Machine observed =
+        machine != nullptr ? *machine : load_machine(table.rates->machine).value();
+    return machine_costs(observed, ranks, nodes, &table.rates->factors);
+  }
   return std::make_unique<AcceleratorCosts>(std::move(table), ranks, nodes, machine);
 }
 

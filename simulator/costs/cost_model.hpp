@@ -111,7 +111,8 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
 std::unique_ptr<CostModel> table_costs(CostTable table, int ranks, int nodes = 0,
                                        const Machine* machine = nullptr);
 
-// The part of table_costs for accelerators. A table of observed steps alone needs the machine.
+// The part of table_costs for accelerators. A table of observed steps alone rests on their machine,
+// which load_cost_table has looked for, where `machine` is null.
 std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nodes,
                                              const Machine* machine);
 

@@ -9,6 +9,7 @@
 #include "models/base/json_limits.hpp"
 #include "models/base/json_text.hpp"
 #include "models/base/text_file.hpp"
+#include "models/hardware/hardware.hpp"
 #include "simulator/costs/cost_file_reader.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/costs/device_rates_json.hpp"
@@ -301,7 +302,13 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
 Result<CostTable> load_cost_table(const std::string& path) {
   const auto text = read_text_file(path, "a cost file written by `foreshard fit`", 256 * kMiB);
   if (!text) return tl::unexpected<Error>(text.error());
-  return parse_cost_table(*text, path);
+  auto table = parse_cost_table(*text, path);
+  if (!table || !table->rates) return table;
+  if (const auto machine = load_machine(table->rates->machine); !machine) {
+    return fail(path, "device_rates.machine",
+                "\"" + table->rates->machine + "\": " + machine.error().text());
+  }
+  return table;
 }
 
 Result<void> check_cost_table(const CostTable& table, const std::string& path) {

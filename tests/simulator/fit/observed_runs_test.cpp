@@ -92,5 +92,26 @@ TEST(ObservedRuns, AreKeptInACostFile) {
   EXPECT_EQ(read->rates->factors.covariance, table.rates->factors.covariance);
 }
 
+// A file of observed steps alone is enough for whoever loads it, and names a machine that is there.
+TEST(ObservedRuns, NeedNoMachineBesideTheirFile) {
+  CostTable table;
+  table.machine_name = h100().name;
+  table.is_accelerator = true;
+  table.rates = with_products(1.3);
+  const std::string file = testing::TempDir() + "observed_costs.json";
+  ASSERT_TRUE(save_cost_table(table, file));
+  const auto loaded = load_cost_table(file);
+  ASSERT_TRUE(loaded) << loaded.error().text();
+  PredictionOptions options;
+  options.costs = &*loaded;
+  EXPECT_EQ(predict(llama_1b(2, 4096, 8), options).step_time,
+            predicted(llama_1b(2, 4096, 8), with_products(1.3)).step_time);
+  table.rates->machine = "none-such";
+  ASSERT_TRUE(save_cost_table(table, file));
+  const auto refused = load_cost_table(file);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("none-such"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foreshard::simulator
