@@ -1,5 +1,5 @@
-// Costs from data sheets: the device's model for kernels and NCCL's planner for collectives. Everything
-// here is "modelled": nothing of it was measured on the machine in question.
+// Costs from data sheets: the device's model for kernels, the network's law for collectives. Everything
+// here is "modelled", or "fitted" where runs of the machine corrected its rates.
 #include <algorithm>
 #include <cmath>
 
@@ -59,7 +59,7 @@ class MachineCosts final : public CostModel {
     ns(Kind::collective) = 2 * machine_.launch_overhead.count();
     ns(Kind::record_event) = ns(Kind::wait_event) = 500;
     ns(Kind::host_wait) = 1000;
-    slow_down(options.host);
+    for (std::int64_t& issue : options.host.issue_ns) issue = slowed(static_cast<double>(issue));
     options.host.launch_latency_ns = 2000;
     options.host.stream_gap_ns = 800;
     options.host.event_latency_ns = 1500;
@@ -71,13 +71,13 @@ class MachineCosts final : public CostModel {
   // range.
   void run_pytorch(HostCosts& host) const override {
     const KernelRates& rates = kernel_rates(machine_.generation);
-    const auto ns = [&](Kind kind) -> std::int64_t& {
-      return host.issue_ns[static_cast<std::size_t>(kind)];
+    const auto set = [&](Kind kind, const KernelRate& us) {
+      host.issue_ns[static_cast<std::size_t>(kind)] = slowed(1000 * us.value);
     };
-    ns(Kind::launch) = ns(Kind::copy) = ns(Kind::collective) =
-        std::llround(1000 * rates.pytorch_launch_us.value);
-    ns(Kind::range_begin) = std::llround(1000 * rates.pytorch_hook_us.value);
-    slow_down(host);
+    for (const Kind kind : {Kind::launch, Kind::copy, Kind::collective}) {
+      set(kind, rates.pytorch_launch_us);
+    }
+    set(Kind::range_begin, rates.pytorch_hook_us);
   }
 
   // Orders of magnitude of cudaMalloc and cudaFree of large segments.
@@ -102,10 +102,9 @@ class MachineCosts final : public CostModel {
   }
 
  private:
-  void slow_down(HostCosts& host) const {
-    for (std::int64_t& issue : host.issue_ns) {
-      issue = std::llround(static_cast<double>(issue) * device_.factors().factor(Rate::host));
-    }
+  // The host's time for what takes it `ns` by the catalogue.
+  std::int64_t slowed(double ns) const {
+    return std::llround(ns * device_.factors().factor(Rate::host));
   }
 
   double transfer_ns(const CostKey& key, const TaskPlace& place) const {

@@ -37,7 +37,6 @@ class DeviceModel {
   // Operations per second of large products in a long run. fp16 as bf16; fp32 as the plan asked for,
   // without TF32.
   double sustained_product_flops(DType type) const;
-  double memory_bytes_per_ns() const { return bytes_per_ns_; }
 
   // How many times as long kernels take beside a collective that moves so many bytes a nanosecond over
   // the part's links. It keeps multiprocessors from products and attention, and memory bandwidth from

@@ -48,6 +48,21 @@ TEST(MachineCosts, CopiesTakeTheHostLink) {
   EXPECT_NEAR(ns("gh200-96", copy, 1), 8000 + 1e9 / (0.85 * 450), 1);
 }
 
+// A host that was found to take twice as long does so once, whatever it runs.
+TEST(MachineCosts, ASlowHostIsSlowOnce) {
+  RateFactors factors = prior_factors(kernel_rates("Hopper"));
+  factors.logarithm[static_cast<std::size_t>(Rate::host)] = std::log(2.0);
+  const Machine machine = *load_machine("h100-sxm");
+  const auto usual = machine_costs(machine, 8, 1), slow = machine_costs(machine, 8, 1, &factors);
+  HostCosts of_usual = usual->engine().host, of_slow = slow->engine().host;
+  EXPECT_EQ(of_slow.issue_ns[0], 2 * of_usual.issue_ns[0]);
+  usual->run_pytorch(of_usual);
+  slow->run_pytorch(of_slow);
+  for (std::size_t k = 0; k < of_usual.issue_ns.size(); ++k) {
+    EXPECT_EQ(of_slow.issue_ns[k], 2 * of_usual.issue_ns[k]) << k;
+  }
+}
+
 TEST(MachineCosts, HostWorkTakesTheHostsMemory) {
   const CostKey adamw{Operator::adamw, DType::fp32, DType::fp32, DType::fp32, {1'000'000}};
   const double on_host = ns("h100-sxm", adamw, 8, 1, {true, 1});
