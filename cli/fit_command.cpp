@@ -1,12 +1,14 @@
 // foreshard fit: costs from recordings, and rates of a machine from runs whose throughput is known.
+#include <cmath>
 #include <memory>
 #include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/common/job_options.hpp"
-#include "cli/observed_run.hpp"
 #include "cli/common/open_trace.hpp"
 #include "cli/common/output.hpp"
+#include "cli/observed_run.hpp"
+#include "models/base/figures.hpp"
 #include "simulator/fit/fit.hpp"
 #include "simulator/fit/observed_runs.hpp"
 
@@ -97,6 +99,21 @@ Result<simulator::CostTable> Fit::fit_recordings() const {
   return std::move(result->table);
 }
 
+// Figures that the rates explain only in part: of another machine or plan, or of one GPU.
+void warn_of_surprises(const simulator::DeviceRates& rates) {
+  constexpr double kExplained = 0.10;
+  for (const simulator::ObservedStep& step : rates.observed) {
+    const double error =
+        static_cast<double>(step.fitted_ns) / static_cast<double>(step.measured_ns) - 1;
+    if (std::abs(error) <= kExplained) continue;
+    warn(
+        formatted("%s: a step of %s is %.0f %% %s than %s is believed to take; is the figure the "
+                  "tokens per second of all ranks (/gpu: of one), and the plan the run's?",
+                  step.plan.c_str(), duration(step.measured_ns).c_str(), 100 * std::abs(error),
+                  error < 0 ? "more" : "less", rates.machine.c_str()));
+  }
+}
+
 Result<simulator::DeviceRates> Fit::fit_throughputs(const Machine& machine) const {
   std::vector<simulator::ObservedRun> runs;
   for (const std::string& text : observed_) {
@@ -104,7 +121,9 @@ Result<simulator::DeviceRates> Fit::fit_throughputs(const Machine& machine) cons
     if (!run) return tl::unexpected(run.error());
     runs.push_back(std::move(*run));
   }
-  return simulator::fit_observed(runs, machine, machine_);
+  auto rates = simulator::fit_observed(runs, machine, machine_);
+  if (rates) warn_of_surprises(*rates);
+  return rates;
 }
 
 Result<int> Fit::run() {

@@ -14,6 +14,9 @@ constexpr Address kFarRangesTop = 0x2f0000000000;
 // What a device without a limit counts as where a range is reserved for it.
 constexpr std::int64_t kUnlimitedDevice = 128 * kGiB.count;
 
+// A device declared larger has ranges of this size: there are addresses for a range a stream.
+constexpr std::int64_t kLargestDevice = 2048 * kGiB.count;
+
 // Takes the next address of the first part that has one left, if memory comes to lie there.
 template <typename Commit>
 std::optional<Address> take(std::int64_t bytes, DescendingAddresses& near, DescendingAddresses& far,
@@ -118,7 +121,8 @@ void VirtualSegments::release(Address address, std::int64_t bytes) {
 
 std::optional<AddressRange> VirtualSegments::reserve_range(std::int64_t granule,
                                                            std::int64_t at_least, int /*stream*/) {
-  const std::int64_t device = capacity_ == kUnlimited ? kUnlimitedDevice : capacity_;
+  const std::int64_t device =
+      capacity_ == kUnlimited ? kUnlimitedDevice : std::min(capacity_, kLargestDevice);
   const std::int64_t bytes = round_up(std::max(device + device / 8, at_least), granule);
   const auto address = take(bytes, ranges_, far_ranges_, [&](Address at) {
     return backing_ == nullptr || backing_->begin_range({at, bytes}, granule);

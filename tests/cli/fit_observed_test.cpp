@@ -40,6 +40,8 @@ TEST(FitObserved, PredictsTheThroughputThatItWasGiven) {
   const Outcome named = place.run({"fit", "--machine", "h100-sxm", "--observed",
                                    "llama-3.2-1b@8x1:plan.toml=1000", "-o", "named.json"});
   EXPECT_EQ(named.status, 0) << named.err;
+  EXPECT_NE(named.err.find("/gpu"), std::string::npos)
+      << "a hundredth of what it can be: " << named.err;
 }
 
 TEST(FitObserved, SaysWhatIsWrong) {

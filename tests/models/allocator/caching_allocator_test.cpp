@@ -279,6 +279,15 @@ TEST(CachingAllocator, FailsWhenNothingMoreCanBeMapped) {
   EXPECT_EQ(device.take(100 * kMi).address, a.address);  // grows by one granule
 }
 
+TEST(CachingAllocator, ExpandsSegmentsOfADeviceLargerThanAnyAddressSpace) {
+  Device device({.expandable_segments = true}, std::int64_t{1} << 50);
+  for (int stream = 0; stream < 8; ++stream) {  // a range for small and one for large requests each
+    EXPECT_EQ(device.take(1000, stream).bytes, 1024);
+    EXPECT_EQ(device.take(3 * kMi, stream).bytes, 3 * kMi);
+  }
+  EXPECT_EQ(device.allocator.statistics().reserved, 8 * 22 * kMi);
+}
+
 // Events that are done once the test completes them.
 class ManualEvents final : public StreamEvents {
  public:

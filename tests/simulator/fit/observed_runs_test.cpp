@@ -15,6 +15,7 @@ Job llama_1b(int micro_batch, int sequence, int ranks) {
   Plan plan;
   plan.batch.micro_batch = micro_batch;
   plan.batch.sequence = sequence;
+  plan.allocator.expandable_segments = true;  // as torchtitan runs
   return make_job(*load_llama_config("llama-3.2-1b"), plan, "test", ranks, 1, &h100()).value();
 }
 
