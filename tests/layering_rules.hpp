@@ -60,6 +60,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"simulator/engine", "simulator/network", "models/hardware", "models/program"}},
     {"simulator/predict",
      {"simulator/costs", "traces/allocator", "models/hardware", "models/lowering"}},
+    {"simulator/search",
+     {"simulator/costs", "simulator/predict", "models/hardware", "models/lowering"}},
     {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},
     {"simulator/calibrate", {"simulator/fit", "traces", "models/sharding"}},
 
@@ -120,6 +122,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "models/plan/foreign"}},
     {"cli",
      {"cli/common", "executor/cuda", "executor/run", "simulator/calibrate", "simulator/fit",
+      "simulator/search",
       "profiler/injection", "profiler/record", "profiler/replay", "traces/kineto", "traces/nsys",
       "traces/open", "traces/query", "traces/snapshot", "models/hardware", "models/lowering",
       "models/plan/foreign"}},
