@@ -48,7 +48,7 @@ class Search : public Command {
   std::int64_t tokens_per_step_ = 0;
   double budget_ = 0, train_tokens_ = 0;
   int top_ = 5;
-  bool verifies_ = false, is_exhaustive_ = false, is_quiet_ = false;
+  bool verifies_ = false, is_quiet_ = false;
   std::vector<Machine> loaded_machines_;
   std::optional<simulator::CostTable> loaded_costs_;
   simulator::Prices loaded_prices_;
@@ -207,7 +207,6 @@ Result<SearchRequest> Search::load_request() {
   if (budget_ > 0) request.budget_usd = budget_;
   if (train_tokens_ > 0) request.train_tokens = train_tokens_;
   request.top = static_cast<std::size_t>(top_);
-  request.is_exhaustive = is_exhaustive_;
   request.threads = traces::cores();
   return request;
 }
@@ -244,7 +243,7 @@ CommandText Search::text() const {
       "Prediction",
       "find the best plan for a model on given machines",
       "Every plan of a space is answered as `foreshard predict` answers it, on every machine and "
-      "number of GPUs. Plans that bounds prove to be worse than others are not predicted. The "
+      "number of GPUs. The "
       "answer has the best plans, those that no other one beats in speed and memory, and those "
       "that no other one beats in speed and cost.\n\n"
       "A space is a TOML file with a list of values for each key that varies over the base "
@@ -301,8 +300,6 @@ void Search::add_to(Options& options) {
   options.whole_number("--top", top_, {1, 1000}, {"TOP", "how many of the best plans to list"});
   options.flag("--verify", verifies_,
                "predict the answers again, each by itself and from its plan file");
-  options.flag("--exhaustive", is_exhaustive_,
-               "predict every plan, also those that bounds prove to be no answer");
   options.quiet(is_quiet_);
   options.output("--csv", csv_, {"FILE", "write the best plans and the fronts as a table"});
   options.output("--svg", svg_, {"FILE", "write the fronts as a picture"});
