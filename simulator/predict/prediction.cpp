@@ -11,6 +11,7 @@
 #include "models/program/oom_report.hpp"
 #include "models/program/unrolled.hpp"
 #include "simulator/predict/chosen_costs.hpp"
+#include "simulator/predict/unknown_costs.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -72,7 +73,9 @@ class Predictor {
         simulate_time();
         report_time();
       }
-      if (result_.cost_sources.unknown > 0) warn_of_unknown_costs();
+      if (result_.cost_sources.unknown > 0) {
+        result_.warnings.push_back(unknown_costs_text(unknown_, costs_.unknown_device()));
+      }
       result_.data_sheet = costs_.data_sheet();
       const auto warnings = costs_.warnings();
       result_.warnings.insert(result_.warnings.end(), warnings.begin(), warnings.end());
@@ -85,12 +88,12 @@ class Predictor {
     return options_.keeps_memory_records || costs_.engine().shares;
   }
 
-  std::optional<std::int64_t> capacity() const {
+  std::optional<std::int64_t> capacity() {
     if (options_.device_memory) return options_.device_memory;
     const std::int64_t device = costs_.device_bytes();
     if (device <= 0 || !limits_memory_) return {};
-    const auto outside = costs_.outside_allocator(result_.classes[0].program);
-    return std::max<std::int64_t>(0, device - (outside ? outside->bytes() : 0));
+    outside_ = costs_.outside_allocator(result_.classes[0].program);
+    return std::max<std::int64_t>(0, device - (outside_ ? outside_->bytes() : 0));
   }
 
   // --- memory -----------------------------------------------------------------------------------
@@ -160,7 +163,8 @@ class Predictor {
     }
     const PeakMoment& peak = memory_of(highest).peak;
     const RankProgram& program = class_of(highest).program;
-    result_.outside = costs_.outside_allocator(program);
+    const bool is_known = outside_ && &program == &result_.classes[0].program;
+    result_.outside = is_known ? outside_ : costs_.outside_allocator(program);
     if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
       result_.explanation = explain_peak(program, set_.allocator, memory_options_, peak);
     }
@@ -260,8 +264,10 @@ class Predictor {
       result_.mfu = set_.model_flops_per_step / (static_cast<double>(step_ns) * peak);
       if (result_.mfu > 1) warn_of_mfu();
     }
-    result_.exposed_communication = Nanoseconds(
-        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
+    if (options_.wants_exposure) {
+      result_.exposed_communication = Nanoseconds(exposed_communication_ns(
+          result_.classes[0].program, result_.timelines[0], options_.steps));
+    }
     if (options_.wants_path) {
       result_.path =
           step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
@@ -321,7 +327,9 @@ class Predictor {
       counts[static_cast<std::size_t>(source)] += paid[c];
       has_unknown |= source == CostSource::unknown;
     }
-    if (has_unknown) count_unknown_operators();
+    if (has_unknown) {
+      unknown_ = unknown_operators(first.program, first.costs, options_.steps);
+    }
     const CostSource segments = costs_.segments().source;
     for (const HostDelay& delay : first.memory.delays) {
       if (delay.step != options_.steps) continue;
@@ -333,35 +341,6 @@ class Predictor {
                             count(CostSource::modelled), count(CostSource::unknown)};
   }
 
-  // By the names of operators, of which several can have one cost.
-  void count_unknown_operators() {
-    const RankClass& first = result_.classes[0];
-    const Program& step = first.program.step(options_.steps);
-    const std::size_t places = cost_places(first.program.place);
-    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
-      const Instruction& i = step.instructions[n];
-      if (i.cost_key == kNone) continue;
-      if (first.costs.sources[cost_index(i, places)] != CostSource::unknown) continue;
-      unknown_[first.program.operator_name(i)] += step.repetition.times(n);
-    }
-  }
-
-  void warn_of_unknown_costs() {
-    std::string text = "no step time: the costs of";
-    for (const auto& [what, count] : unknown_) {
-      text += (text.ends_with(" of") ? " " : ", ") + std::string(what) + " (" +
-              std::to_string(count) + " in a step)";
-    }
-    text += " are unknown";
-    const std::string device = costs_.unknown_device();
-    if (!device.empty()) {
-      text += ", for the recordings do not show them and the catalogue has no \"" + device +
-              "\"; name the machine that comes nearest with --machine, a line of your own with "
-              "FILE.csv:id, or fit recordings that show them";
-    }
-    result_.warnings.push_back(text);
-  }
-
   const ProgramSet& set_;
   std::vector<RankProgram> programs_;  // of the set
   const PredictionOptions& options_;
@@ -369,10 +348,10 @@ class Predictor {
   bool limits_memory_;
   bool is_again_ = false;
   MemoryOptions memory_options_;
-  std::vector<int> lowest_;  // rank of each class
+  std::vector<int> lowest_;               // rank of each class
+  std::optional<OutsideMemory> outside_;  // of class 0, where a limit follows from it
   std::optional<MemoryFailure> failure_;
-  std::map<std::string_view, std::int64_t>
-      unknown_;        // what has no cost, how often in the last step
+  UnknownCosts unknown_;
   Prediction memory_;  // what it holds is moved into the result
   Prediction result_;
 };

@@ -64,13 +64,11 @@ PlanBound Bounds::of(std::size_t number, const Plan& plan, const TargetKind& kin
                      std::size_t target) {
   const std::vector<std::size_t> digits = candidates_.digits(number);
   PlanBound bound;
-  if (Lowered* const work = part(PlanPart::work, digits, plan, kind)) {
-    price(*work, PlanPart::work, target);
+  if (const PartBound* const work = part(PlanPart::work, digits, plan, kind)) {
     bound.step_ns += plan.batch.accumulation * work->stream_ns.at(target);
     bound.reserved += work->bytes;
   }
-  if (Lowered* const state = part(PlanPart::state, digits, plan, kind)) {
-    price(*state, PlanPart::state, target);
+  if (const PartBound* const state = part(PlanPart::state, digits, plan, kind)) {
     bound.step_ns =
         std::max(bound.step_ns + state->stream_ns.at(target), state->communicator_ns.at(target));
     bound.reserved += state->bytes;
@@ -79,8 +77,8 @@ PlanBound Bounds::of(std::size_t number, const Plan& plan, const TargetKind& kin
 }
 
 // The part that the plan has in common with others; null where it is no job by itself.
-Bounds::Lowered* Bounds::part(PlanPart part, const std::vector<std::size_t>& digits,
-                              const Plan& plan, const TargetKind& kind) {
+const Bounds::PartBound* Bounds::part(PlanPart part, const std::vector<std::size_t>& digits,
+                                      const Plan& plan, const TargetKind& kind) {
   std::vector<std::size_t> common = {kind.targets.front()};
   for (std::size_t a = 0; a < digits.size(); ++a) {
     if (depends_on(part, candidates_.axes()[a].front().key())) common.push_back(digits[a]);
@@ -90,25 +88,24 @@ Bounds::Lowered* Bounds::part(PlanPart part, const std::vector<std::size_t>& dig
   }
   const bool is_work = part == PlanPart::work;
   const auto [found, is_new] = (is_work ? works_ : states_).try_emplace(std::move(common));
-  std::optional<Lowered>& lowered = found->second;
+  std::optional<PartBound>& bound = found->second;
   if (is_new) {
-    auto job = make_job(request_.model, alone(part, plan), request_.base_file,
-                        is_work ? 1 : kind.gpus, is_work ? 1 : kind.nodes, kind.machine);
+    const auto job = make_job(request_.model, alone(part, plan), request_.base_file, kind.gpus,
+                              kind.nodes, kind.machine);
     if (job) {
-      RankProgram program = lower_repeating(*job, 0);
-      const std::int64_t bytes =
-          is_work ? most_activations(program, program.step(2)) : kept_bytes(program);
-      lowered.emplace(Lowered{std::move(*job), std::move(program), bytes, {}, {}});
+      program_ = lower_repeating(*job, 0, {}, std::move(program_));
+      bound.emplace();
+      bound->bytes = is_work ? most_activations(program_, program_.step(2)) : kept_bytes(program_);
+      for (const std::size_t target : kind.targets) price(*bound, part, *job, target);
     }
   }
-  return lowered ? &*lowered : nullptr;
+  return bound ? &*bound : nullptr;
 }
 
-void Bounds::price(Lowered& lowered, PlanPart part, std::size_t target) {
-  const auto [stream_ns, is_new] = lowered.stream_ns.try_emplace(target, 0);
-  if (!is_new) return;
-  const RankProgram& program = lowered.program;
-  const ProgramCosts costs = program_costs(program, *costs_.of(target, lowered.job).model);
+void Bounds::price(PartBound& bound, PlanPart part, const Job& job, std::size_t target) {
+  std::int64_t& stream_ns = bound.stream_ns[target];
+  const RankProgram& program = program_;
+  const ProgramCosts costs = program_costs(program, *costs_.of(target, job).model);
   const std::size_t places = cost_places(program.place);
   std::vector<std::int64_t> of_group(program.place.groups.size());
   const Program& step = program.step(2);
@@ -122,9 +119,9 @@ void Bounds::price(Lowered& lowered, PlanPart part, std::size_t target) {
         part == PlanPart::work
             ? is_arithmetic(program.cost_keys[static_cast<std::size_t>(i.cost_key)].op)
             : i.phase == Phase::optimizer;
-    if (counts) stream_ns->second += ns;
+    if (counts) stream_ns += ns;
   }
-  lowered.communicator_ns[target] = *std::max_element(of_group.begin(), of_group.end());
+  bound.communicator_ns[target] = *std::max_element(of_group.begin(), of_group.end());
 }
 
 }  // namespace foreshard::simulator

@@ -38,24 +38,23 @@ class Bounds {
   PlanBound of(std::size_t number, const Plan& plan, const TargetKind& kind, std::size_t target);
 
  private:
-  // A part that was lowered, for one kind of targets.
-  struct Lowered {
-    Job job;
-    RankProgram program;
+  // Of a part that was lowered, for one kind of targets.
+  struct PartBound {
     std::int64_t bytes = 0;
     std::map<std::size_t, std::int64_t> stream_ns;        // by target: of the compute stream
     std::map<std::size_t, std::int64_t> communicator_ns;  // by target: of the busiest one
   };
-  using Parts = std::map<std::vector<std::size_t>, std::optional<Lowered>>;
+  using Parts = std::map<std::vector<std::size_t>, std::optional<PartBound>>;
 
-  Lowered* part(PlanPart part, const std::vector<std::size_t>& digits, const Plan& plan,
-                const TargetKind& kind);
-  void price(Lowered& lowered, PlanPart part, std::size_t target);
+  const PartBound* part(PlanPart part, const std::vector<std::size_t>& digits, const Plan& plan,
+                        const TargetKind& kind);
+  void price(PartBound& bound, PlanPart part, const Job& job, std::size_t target);
 
   const SearchRequest& request_;
   const Candidates& candidates_;
   TargetCosts costs_;
   Parts works_, states_;
+  RankProgram program_;  // the last part's, whose memory the next one takes over
 };
 
 }  // namespace foreshard::simulator

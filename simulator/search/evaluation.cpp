@@ -31,6 +31,7 @@ PredictionOptions options_of(const SearchRequest& request, const SearchTarget& t
   options.costs = request.costs;
   options.machine = target.machine;
   options.device_memory = request.device_memory;
+  options.wants_exposure = false;
   return options;
 }
 
