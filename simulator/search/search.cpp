@@ -15,6 +15,8 @@
 namespace foreshard::simulator {
 namespace {
 
+// Up to so many candidates everything is predicted.
+constexpr std::size_t kFewCandidates = 500;
 // Families that are predicted before bounds are compared with what was found.
 constexpr std::size_t kRound = 64;
 
@@ -43,6 +45,7 @@ class Search {
     const auto start = std::chrono::steady_clock::now();
     find_families();
     if (families_.empty()) return tl::unexpected(*why_none_);
+    if (!request_.is_exhaustive && answer_.considered > kFewCandidates) bound_families();
     predict_families();
     report();
     answer_.threads = request_.threads;
