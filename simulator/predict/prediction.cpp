@@ -10,6 +10,7 @@
 #include "models/program/unrolled.hpp"
 #include "simulator/predict/chosen_costs.hpp"
 #include "simulator/predict/step_band.hpp"
+#include "simulator/predict/unknown_costs.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -20,15 +21,25 @@ bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
 
 class Predictor {
  public:
-  Predictor(ProgramSet set, ChosenCosts costs, const PredictionOptions& options, Prediction memory)
-      : set_(std::move(set)),
+  Predictor(const ProgramSet& set, std::vector<RankProgram> programs, const ChosenCosts& costs,
+            const PredictionOptions& options, Prediction memory)
+      : set_(set),
+        programs_(std::move(programs)),
         options_(options),
-        costs_(std::move(costs.model)),
+        costs_(*costs.model),
         limits_memory_(costs.limits_memory),
         memory_(std::move(memory)) {}
 
+  // Of the programs that `before` predicted, which are the set's.
+  Predictor(const ProgramSet& set, const ChosenCosts& costs, const PredictionOptions& options,
+            Prediction before)
+      : Predictor(set, {}, costs, options, std::move(before)) {
+    is_again_ = true;
+    programs_ = take_programs(memory_);
+  }
+
   Prediction run() {
-    const std::size_t classes = set_.programs.size();
+    const std::size_t classes = programs_.size();
     result_.class_of_rank = set_.class_of_rank;
     result_.warnings = set_.warnings;
     result_.allocator = set_.allocator;
@@ -41,7 +52,7 @@ class Predictor {
       if (lowest < 0) lowest = static_cast<int>(r);
     }
     for (std::size_t c = 0; c < classes; ++c) {
-      RankProgram& program = set_.programs[c];
+      RankProgram& program = programs_[c];
       result_.classes[c].program =
           wants_every_instruction() ? unrolled(program) : std::move(program);
     }
@@ -51,7 +62,7 @@ class Predictor {
       for (std::size_t c = 0; c < lowest_.size(); ++c) {
         RankClass& rank_class = result_.classes[c];
         rank_class.costs =
-            program_costs(rank_class.program, *costs_, std::move(memory_.classes[c].costs));
+            program_costs(rank_class.program, costs_, std::move(memory_.classes[c].costs));
       }
       if (longest_ns() >= kForeverNs) forget_costs();
       count_sources();
@@ -61,9 +72,11 @@ class Predictor {
         simulate_time();
         report_time();
       }
-      if (result_.cost_sources.unknown > 0) warn_of_unknown_costs();
-      result_.data_sheet = costs_->data_sheet();
-      const auto warnings = costs_->warnings();
+      if (result_.cost_sources.unknown > 0) {
+        result_.warnings.push_back(unknown_costs_text(unknown_, costs_.unknown_device()));
+      }
+      result_.data_sheet = costs_.data_sheet();
+      const auto warnings = costs_.warnings();
       result_.warnings.insert(result_.warnings.end(), warnings.begin(), warnings.end());
     }
     return std::move(result_);
@@ -71,15 +84,15 @@ class Predictor {
 
  private:
   bool wants_every_instruction() const {
-    return options_.keeps_memory_records || costs_->engine().shares;
+    return options_.keeps_memory_records || costs_.engine().shares;
   }
 
-  std::optional<std::int64_t> capacity() const {
+  std::optional<std::int64_t> capacity() {
     if (options_.device_memory) return options_.device_memory;
-    const std::int64_t device = costs_->device_bytes();
+    const std::int64_t device = costs_.device_bytes();
     if (device <= 0 || !limits_memory_) return {};
-    const auto outside = costs_->outside_allocator(result_.classes[0].program);
-    return std::max<std::int64_t>(0, device - (outside ? outside->bytes() : 0));
+    outside_ = costs_.outside_allocator(result_.classes[0].program);
+    return std::max<std::int64_t>(0, device - (outside_ ? outside_->bytes() : 0));
   }
 
   // --- memory -----------------------------------------------------------------------------------
@@ -88,10 +101,12 @@ class Predictor {
     MemoryOptions& memory = memory_options_;
     memory.steps = options_.steps;
     memory.capacity = result_.capacity = capacity();
-    memory.segment_alloc_ns = costs_->segments().alloc_ns;
-    memory.segment_free_ns = costs_->segments().free_ns;
+    memory.segment_alloc_ns = costs_.segments().alloc_ns;
+    memory.segment_free_ns = costs_.segments().free_ns;
     memory.keeps_records = options_.keeps_memory_records;
     memory.gpu_timing = set_.gpu_timing;
+    result_.walk = memory;
+    if (take_over_memories()) return;
     // Once a class has failed, the others go on to the same point and no further. The lowest ranks
     // have the largest shards, so that the first class is rarely walked a second time.
     std::size_t first_to_fail = 0;
@@ -108,6 +123,18 @@ class Predictor {
       first_to_fail = c;
     }
     if (failure_) report_oom(first_to_fail);
+  }
+
+  // Where the prediction before was of these programs and walks them alike.
+  bool take_over_memories() {
+    if (!is_again_ || !memory_.fits || !(memory_.allocator == set_.allocator)) return false;
+    for (const RankClass& before : memory_.classes) {
+      if (!walks_alike(before.memory, set_.allocator, memory_.walk, memory_options_)) return false;
+    }
+    for (std::size_t c = 0; c < result_.classes.size(); ++c) {
+      result_.classes[c].memory = std::move(memory_.classes[c].memory);
+    }
+    return true;
   }
 
   void report_oom(std::size_t which) {
@@ -135,7 +162,8 @@ class Predictor {
     }
     const PeakMoment& peak = memory_of(highest).peak;
     const RankProgram& program = class_of(highest).program;
-    result_.outside = costs_->outside_allocator(program);
+    const bool is_known = outside_ && &program == &result_.classes[0].program;
+    result_.outside = is_known ? outside_ : costs_.outside_allocator(program);
     if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
       result_.explanation = explain_peak(program, set_.allocator, memory_options_, peak);
     }
@@ -192,8 +220,8 @@ class Predictor {
   }
 
   void simulate_time() {
-    EngineOptions engine = costs_->engine();
-    if (!result_.classes[0].program.operators.empty()) costs_->run_pytorch(engine.host);
+    EngineOptions engine = costs_.engine();
+    if (!result_.classes[0].program.operators.empty()) costs_.run_pytorch(engine.host);
     engine.steps = options_.steps;
     if (failure_) {
       engine.stop_step = failure_->step;
@@ -227,18 +255,20 @@ class Predictor {
       return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(step_ns) * factor));
     };
     const double half_width = band_of_step(result_.classes[0].program, result_.classes[0].costs,
-                                           last_step_counts(), *costs_);
+                                           last_step_counts(), costs_);
     result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
     result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
     result_.tokens_per_s = set_.tokens_per_step / static_cast<double>(step_ns) * 1e9;
-    const double peak = costs_->peak_flops_per_ns(set_.compute_type) * set_.ranks();
+    const double peak = costs_.peak_flops_per_ns(set_.compute_type) * set_.ranks();
     if (peak > 0) {
       result_.mfu = set_.model_flops_per_step / (static_cast<double>(step_ns) * peak);
       if (result_.mfu > 1) warn_of_mfu();
     }
-    result_.exposed_communication = Nanoseconds(
-        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
+    if (options_.wants_exposure) {
+      result_.exposed_communication = Nanoseconds(exposed_communication_ns(
+          result_.classes[0].program, result_.timelines[0], options_.steps));
+    }
     if (options_.wants_path) {
       result_.path =
           step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
@@ -272,8 +302,10 @@ class Predictor {
       counts[static_cast<std::size_t>(source)] += paid[c];
       has_unknown |= source == CostSource::unknown;
     }
-    if (has_unknown) count_unknown_operators();
-    const CostSource segments = costs_->segments().source;
+    if (has_unknown) {
+      unknown_ = unknown_operators(first.program, first.costs, options_.steps);
+    }
+    const CostSource segments = costs_.segments().source;
     for (const HostDelay& delay : first.memory.delays) {
       if (delay.step != options_.steps) continue;
       ++counts[static_cast<std::size_t>(segments)];
@@ -284,70 +316,37 @@ class Predictor {
                             count(CostSource::modelled), count(CostSource::unknown)};
   }
 
-  // By the names of operators, of which several can have one cost.
-  void count_unknown_operators() {
-    const RankClass& first = result_.classes[0];
-    const Program& step = first.program.step(options_.steps);
-    const std::size_t places = cost_places(first.program.place);
-    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
-      const Instruction& i = step.instructions[n];
-      if (i.cost_key == kNone) continue;
-      if (first.costs.sources[cost_index(i, places)] != CostSource::unknown) continue;
-      unknown_[first.program.operator_name(i)] += step.repetition.times(n);
-    }
-  }
-
-  void warn_of_unknown_costs() {
-    std::string text = "no step time: the costs of";
-    for (const auto& [what, count] : unknown_) {
-      text += (text.ends_with(" of") ? " " : ", ") + std::string(what) + " (" +
-              std::to_string(count) + " in a step)";
-    }
-    text += " are unknown";
-    const std::string device = costs_->unknown_device();
-    if (!device.empty()) {
-      text += ", for the recordings do not show them and the catalogue has no \"" + device +
-              "\"; name the machine that comes nearest with --machine, a line of your own with "
-              "FILE.csv:id, or fit recordings that show them";
-    }
-    result_.warnings.push_back(text);
-  }
-
-  ProgramSet set_;
+  const ProgramSet& set_;
+  std::vector<RankProgram> programs_;  // of the set
   const PredictionOptions& options_;
-  std::unique_ptr<CostModel> costs_;
+  const CostModel& costs_;
   bool limits_memory_;
+  bool is_again_ = false;
   MemoryOptions memory_options_;
-  std::vector<int> lowest_;  // rank of each class
+  std::vector<int> lowest_;               // rank of each class
+  std::optional<OutsideMemory> outside_;  // of class 0, where a limit follows from it
   std::optional<MemoryFailure> failure_;
-  std::map<std::string_view, std::int64_t>
-      unknown_;        // what has no cost, how often in the last step
+  UnknownCosts unknown_;
   Prediction memory_;  // what it holds is moved into the result
   Prediction result_;
 };
 
 }  // namespace
 
-std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
-  std::vector<SimulatedRank> ranks;
-  for (std::size_t r = 0; r < prediction.simulated_ranks.size(); ++r) {
-    const auto rank = static_cast<std::size_t>(prediction.simulated_ranks[r]);
-    const RankClass& rank_class =
-        prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[rank])];
-    ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
-                     prediction.places[r]});
-  }
-  return ranks;
+std::vector<RankProgram> take_programs(Prediction& prediction) {
+  std::vector<RankProgram> programs;
+  for (RankClass& of : prediction.classes) programs.push_back(std::move(of.program));
+  return programs;
 }
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Prediction predict(ProgramSet set, ChosenCosts costs, const PredictionOptions& options,
+Prediction predict(ProgramSet set, const ChosenCosts& costs, const PredictionOptions& options,
                    Prediction memory, Clock::time_point start) {
-  Prediction prediction =
-      Predictor(std::move(set), std::move(costs), options, std::move(memory)).run();
+  std::vector<RankProgram> programs = std::move(set.programs);
+  Prediction prediction = predict(set, std::move(programs), costs, options, std::move(memory));
   prediction.prediction_time = std::chrono::duration_cast<Nanoseconds>(Clock::now() - start);
   return prediction;
 }
@@ -356,18 +355,27 @@ Prediction predict(ProgramSet set, ChosenCosts costs, const PredictionOptions& o
 
 Prediction predict(ProgramSet set, const PredictionOptions& options, Prediction memory) {
   const auto start = Clock::now();
-  auto costs = chosen_costs(set.ranks(), set.nodes, options);
-  return predict(std::move(set), std::move(costs), options, std::move(memory), start);
+  const auto costs = chosen_costs(set.ranks(), set.nodes, options);
+  return predict(std::move(set), costs, options, std::move(memory), start);
 }
 
 Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory) {
   const auto start = Clock::now();
-  auto costs = chosen_costs(job, options);
-  std::vector<RankProgram> reused;
-  for (RankClass& of : memory.classes) reused.push_back(std::move(of.program));
-  ProgramSet set = lower_all(job, costs.model->ranks_per_node(), std::move(reused), options.run);
+  const auto costs = chosen_costs(job, options);
+  ProgramSet set =
+      lower_all(job, costs.model->ranks_per_node(), take_programs(memory), options.run);
   if (!costs.assumption.empty()) set.warnings.push_back(costs.assumption);
-  return predict(std::move(set), std::move(costs), options, std::move(memory), start);
+  return predict(std::move(set), costs, options, std::move(memory), start);
+}
+
+Prediction predict(const ProgramSet& set, std::vector<RankProgram> programs,
+                   const ChosenCosts& costs, const PredictionOptions& options, Prediction memory) {
+  return Predictor(set, std::move(programs), costs, options, std::move(memory)).run();
+}
+
+Prediction predict_again(const ProgramSet& set, const ChosenCosts& costs,
+                         const PredictionOptions& options, Prediction before) {
+  return Predictor(set, costs, options, std::move(before)).run();
 }
 
 }  // namespace foreshard::simulator

@@ -1,0 +1,108 @@
+#include "simulator/search/evaluation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/sharding/pytorch_device.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+bool may_describe_pytorch(const SearchRequest& request) {
+  return request.base.operators != OperatorSetName::foreshard ||
+         std::any_of(request.space.begin(), request.space.end(),
+                     [](const PlanAxis& axis) { return axis.front().key() == "operators"; });
+}
+
+std::int64_t memory_of(const SearchTarget& target) {
+  return target.machine == nullptr ? 0 : target.machine->memory.count;
+}
+
+bool are_of_one_kind(const SearchTarget& a, const SearchTarget& b, bool devices_count) {
+  if (a.gpus != b.gpus || a.nodes != b.nodes) return false;
+  if (a.machine == nullptr || b.machine == nullptr) return a.machine == b.machine;
+  if (a.nodes == 0 && a.machine->gpus_per_node != b.machine->gpus_per_node) return false;
+  return !devices_count || (a.machine->compute_capability == b.machine->compute_capability &&
+                            pytorch_device(*a.machine, {}) == pytorch_device(*b.machine, {}));
+}
+
+PredictionOptions options_of(const SearchRequest& request, const SearchTarget& target) {
+  PredictionOptions options;
+  options.costs = request.costs;
+  options.machine = target.machine;
+  options.device_memory = request.device_memory;
+  options.wants_exposure = false;
+  return options;
+}
+
+}  // namespace
+
+std::vector<TargetKind> target_kinds(const SearchRequest& request) {
+  const bool devices_count = may_describe_pytorch(request);
+  std::vector<TargetKind> kinds;
+  for (std::size_t t = 0; t < request.targets.size(); ++t) {
+    const SearchTarget& target = request.targets[t];
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const TargetKind& kind) {
+      return are_of_one_kind(request.targets[kind.targets.front()], target, devices_count);
+    });
+    TargetKind& kind = same == kinds.end() ? kinds.emplace_back() : *same;
+    kind.targets.push_back(t);
+    kind.gpus = target.gpus;
+    kind.nodes = target.nodes;
+  }
+  for (TargetKind& kind : kinds) {
+    std::stable_sort(kind.targets.begin(), kind.targets.end(), [&](std::size_t a, std::size_t b) {
+      return memory_of(request.targets[a]) > memory_of(request.targets[b]);
+    });
+    kind.machine = request.targets[kind.targets.front()].machine;
+  }
+  return kinds;
+}
+
+Result<Job> KindJobs::job(const Plan& plan) {
+  auto made = seed_ ? replan(*seed_, plan, request_.base_file)
+                    : make_job(request_.model, plan, request_.base_file, kind_.gpus, kind_.nodes,
+                               kind_.machine);
+  if (made && !seed_) seed_ = *made;
+  return made;
+}
+
+TargetCosts::TargetCosts(const SearchRequest& request)
+    : request_(request), costs_(request.targets.size()) {}
+
+const ChosenCosts& TargetCosts::of(std::size_t target, const Job& job) {
+  const bool is_pytorch = job.plan.operators != OperatorSetName::foreshard;
+  std::optional<ChosenCosts>& costs = costs_[target][is_pytorch ? 1 : 0];
+  if (!costs) costs = chosen_costs(job, options_of(request_, request_.targets[target]));
+  return *costs;
+}
+
+Evaluation::Evaluation(const SearchRequest& request) : request_(request), costs_(request) {}
+
+void Evaluation::lower(const Job& job, std::size_t target) {
+  job_ = &job;
+  set_ = lower_all(job, costs_.of(target, job).model->ranks_per_node(), take_programs(prediction_));
+  is_predicted_ = false;
+}
+
+Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t number) {
+  set_.allocator = allocator_rules(plan);
+  options_ = options_of(request_, request_.targets[target]);
+  const ChosenCosts& costs = costs_.of(target, *job_);
+  prediction_ = is_predicted_ ? predict_again(set_, costs, options_, std::move(prediction_))
+                              : predict(set_, std::move(set_.programs), costs, options_,
+                                        std::move(prediction_));
+  is_predicted_ = true;
+  Outcome outcome{number, target};
+  outcome.fits = prediction_.fits;
+  outcome.step_time = prediction_.step_time;
+  outcome.step_time_low = prediction_.step_time_low;
+  outcome.step_time_high = prediction_.step_time_high;
+  outcome.tokens_per_s = prediction_.tokens_per_s;
+  for (const RankPeaks& rank : prediction_.ranks_memory) {
+    outcome.peak_reserved = std::max(outcome.peak_reserved, rank.peaks.reserved);
+  }
+  return outcome;
+}
+
+}  // namespace foreshard::simulator
