@@ -61,18 +61,21 @@ struct HostDelay {
   std::int32_t instruction = 0;
   std::int64_t ns = 0;
   bool drains = false;  // the device is idle before it returns, as cudaFree makes it
+  bool operator==(const HostDelay&) const = default;
 };
 
 // Costs of a key, by where the work is done: on a stream, by the host itself, or by a collective of
 // one of the groups, whose ranks may be spread over more nodes than those of another.
+constexpr std::size_t kHostPlace = 1, kFirstGroupPlace = 2;
 constexpr std::size_t cost_places(const RankPlace& place) {
-  return 2 + place.groups.size();
+  return kFirstGroupPlace + place.groups.size();
 }
 
 // Where an instruction's cost stands in a list with so many places for each cost key.
 constexpr std::size_t cost_index(const Instruction& i, std::size_t places) {
-  const std::size_t place = i.kind == Kind::collective     ? 2 + static_cast<std::size_t>(i.group)
-                            : i.kind == Kind::host_compute ? 1
+  const std::size_t place = i.kind == Kind::collective
+                                ? kFirstGroupPlace + static_cast<std::size_t>(i.group)
+                            : i.kind == Kind::host_compute ? kHostPlace
                                                            : 0;
   return static_cast<std::size_t>(i.cost_key) * places + place;
 }

@@ -61,8 +61,9 @@ class Predictor {
     if (options_.wants_time) {
       for (std::size_t c = 0; c < lowest_.size(); ++c) {
         RankClass& rank_class = result_.classes[c];
-        rank_class.costs =
-            program_costs(rank_class.program, costs_, std::move(memory_.classes[c].costs));
+        ProgramCosts& before = memory_.classes[c].costs;
+        const auto make = is_again_ && !before.counts.empty() ? program_costs_again : program_costs;
+        rank_class.costs = make(rank_class.program, costs_, std::move(before));
       }
       if (longest_ns() >= kForeverNs) forget_costs();
       count_sources();

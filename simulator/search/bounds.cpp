@@ -1,6 +1,8 @@
 #include "simulator/search/bounds.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "models/allocator/allocator_rules.hpp"
 #include "models/lowering/lower.hpp"
@@ -55,55 +57,78 @@ bool is_on_compute_stream(const Instruction& i) {
   return i.kind == Kind::launch && i.stream == Stream::compute && i.cost_key != kNone;
 }
 
+// The choice as far as the part depends on it.
+std::string text_of(PlanPart part, const PlanChoice& choice) {
+  std::string text;
+  for (const PlanSetting& setting : choice) {
+    if (depends_on(part, setting.key())) text += setting.key() + '=' + setting.value() + '\n';
+  }
+  return text;
+}
+
+// By choice: the first that is the same to the part.
+std::vector<std::size_t> same_choices(PlanPart part, const PlanAxis& axis) {
+  std::map<std::string, std::size_t> first;
+  std::vector<std::size_t> same;
+  for (std::size_t c = 0; c < axis.choices.size(); ++c) {
+    same.push_back(first.try_emplace(text_of(part, axis.choices[c]), c).first->second);
+  }
+  return same;
+}
+
 }  // namespace
 
-Bounds::Bounds(const SearchRequest& request, const Candidates& candidates)
-    : request_(request), candidates_(candidates), costs_(request) {}
-
-PlanBound Bounds::of(std::size_t number, const Plan& plan, const TargetKind& kind,
-                     std::size_t target) {
-  const std::vector<std::size_t> digits = candidates_.digits(number);
-  PlanBound bound;
-  if (const PartBound* const work = part(PlanPart::work, digits, plan, kind)) {
-    bound.step_ns += plan.batch.accumulation * work->stream_ns.at(target);
-    bound.reserved += work->bytes;
-  }
-  if (const PartBound* const state = part(PlanPart::state, digits, plan, kind)) {
-    bound.step_ns =
-        std::max(bound.step_ns + state->stream_ns.at(target), state->communicator_ns.at(target));
-    bound.reserved += state->bytes;
-  }
-  return bound;
-}
-
-// The part that the plan has in common with others; null where it is no job by itself.
-const Bounds::PartBound* Bounds::part(PlanPart part, const std::vector<std::size_t>& digits,
-                                      const Plan& plan, const TargetKind& kind) {
-  std::vector<std::size_t> common = {kind.targets.front()};
-  for (std::size_t a = 0; a < digits.size(); ++a) {
-    if (depends_on(part, candidates_.axes()[a].front().key())) common.push_back(digits[a]);
-  }
-  if (part == PlanPart::state) {
-    common.push_back(static_cast<std::size_t>(plan.batch.accumulation));
-  }
-  const bool is_work = part == PlanPart::work;
-  const auto [found, is_new] = (is_work ? works_ : states_).try_emplace(std::move(common));
-  std::optional<PartBound>& bound = found->second;
-  if (is_new) {
-    const auto job = make_job(request_.model, alone(part, plan), request_.base_file, kind.gpus,
-                              kind.nodes, kind.machine);
-    if (job) {
-      program_ = lower_repeating(*job, 0, {}, std::move(program_));
-      bound.emplace();
-      bound->bytes = is_work ? most_activations(program_, program_.step(2)) : kept_bytes(program_);
-      for (const std::size_t target : kind.targets) price(*bound, part, *job, target);
+Bounds::Bounds(const SearchRequest& request, const TargetKind& kind, const Candidates& candidates)
+    : request_(request), kind_(kind), costs_(request) {
+  for (const PlanPart part : {PlanPart::work, PlanPart::state}) {
+    for (const PlanAxis& axis : candidates.axes()) {
+      same_choice_[static_cast<std::size_t>(part)].push_back(same_choices(part, axis));
     }
   }
-  return bound ? &*bound : nullptr;
 }
 
-void Bounds::price(PartBound& bound, PlanPart part, const Job& job, std::size_t target) {
-  std::int64_t& stream_ns = bound.stream_ns[target];
+PlanBounds Bounds::of(const std::vector<std::size_t>& choices, const Plan& plan) {
+  const PartBounds& works = part(PlanPart::work, choices, plan);
+  const PartBounds& states = part(PlanPart::state, choices, plan);
+  PlanBounds bounds(kind_.targets.size());
+  for (std::size_t t = 0; t < bounds.size(); ++t) {
+    const PartBound work = works.empty() ? PartBound() : works[t];
+    const PartBound state = states.empty() ? PartBound() : states[t];
+    bounds[t] = {
+        std::max(plan.batch.accumulation * work.stream_ns + state.stream_ns, state.communicator_ns),
+        work.bytes + state.bytes,
+        static_cast<double>(plan.tokens() * plan.batch.accumulation * kind_.gpus)};
+  }
+  return bounds;
+}
+
+// What the plan's part is bounded by on each target, which it has in common with other plans.
+const Bounds::PartBounds& Bounds::part(PlanPart part, const std::vector<std::size_t>& choices,
+                                       const Plan& plan) {
+  const bool is_work = part == PlanPart::work;
+  const auto& same_choice = same_choice_[static_cast<std::size_t>(part)];
+  std::vector<std::size_t> common;
+  for (std::size_t a = 0; a < choices.size(); ++a) common.push_back(same_choice[a][choices[a]]);
+  if (!is_work) common.push_back(static_cast<std::size_t>(plan.batch.accumulation));
+  const auto [found, is_new] =
+      parts_[static_cast<std::size_t>(part)].try_emplace(std::move(common));
+  PartBounds& bounds = found->second;
+  if (!is_new) return bounds;
+  const auto job = make_job(request_.model, alone(part, plan), request_.base_file, kind_.gpus,
+                            kind_.nodes, kind_.machine);
+  if (!job) return bounds;
+  program_ = lower_repeating(*job, 0, {}, std::move(program_));
+  const std::int64_t bytes =
+      is_work ? most_activations(program_, program_.step(2)) : kept_bytes(program_);
+  for (const std::size_t target : kind_.targets) {
+    bounds.push_back(priced(part, *job, target));
+    bounds.back().bytes = bytes;
+  }
+  return bounds;
+}
+
+Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t target) {
+  PartBound bound;
   const RankProgram& program = program_;
   const ProgramCosts costs = program_costs(program, *costs_.of(target, job).model);
   const std::size_t places = cost_places(program.place);
@@ -119,9 +144,10 @@ void Bounds::price(PartBound& bound, PlanPart part, const Job& job, std::size_t 
         part == PlanPart::work
             ? is_arithmetic(program.cost_keys[static_cast<std::size_t>(i.cost_key)].op)
             : i.phase == Phase::optimizer;
-    if (counts) stream_ns += ns;
+    if (counts) bound.stream_ns += ns;
   }
-  bound.communicator_ns[target] = *std::max_element(of_group.begin(), of_group.end());
+  bound.communicator_ns = *std::max_element(of_group.begin(), of_group.end());
+  return bound;
 }
 
 }  // namespace foreshard::simulator

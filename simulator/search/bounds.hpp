@@ -11,10 +11,12 @@
 //   memory     >=  what the state holds throughout a step + the work's most activations
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "models/program/step_program.hpp"
@@ -26,34 +28,43 @@ namespace foreshard::simulator {
 
 struct PlanBound {
   std::int64_t step_ns = 0;
-  std::int64_t reserved = 0;  // bytes, of the rank that reserves most
+  std::int64_t reserved = 0;                                // bytes, of the rank that reserves most
+  double tokens = std::numeric_limits<double>::infinity();  // of a step, of all ranks together
+
+  double tokens_per_s() const {
+    return tokens / static_cast<double>(std::max<std::int64_t>(1, step_ns)) * 1e9;
+  }
 };
 
+// By the targets of a kind.
+using PlanBounds = std::vector<PlanBound>;
+
+// Bounds of the plans of a space on targets of one kind.
 class Bounds {
  public:
-  Bounds(const SearchRequest& request, const Candidates& candidates);
+  Bounds(const SearchRequest& request, const TargetKind& kind, const Candidates& candidates);
 
-  // Of a plan that is a candidate on this target of a kind; nothing bounds one whose parts cannot be
-  // lowered alone.
-  PlanBound of(std::size_t number, const Plan& plan, const TargetKind& kind, std::size_t target);
+  // Of a plan that is a candidate, of these choices; nothing bounds one whose parts cannot be lowered alone.
+  PlanBounds of(const std::vector<std::size_t>& choices, const Plan& plan);
 
  private:
-  // Of a part that was lowered, for one kind of targets.
+  // Of a part that was lowered, on one target.
   struct PartBound {
     std::int64_t bytes = 0;
-    std::map<std::size_t, std::int64_t> stream_ns;        // by target: of the compute stream
-    std::map<std::size_t, std::int64_t> communicator_ns;  // by target: of the busiest one
+    std::int64_t stream_ns = 0;        // of the compute stream
+    std::int64_t communicator_ns = 0;  // of the busiest one
   };
-  using Parts = std::map<std::vector<std::size_t>, std::optional<PartBound>>;
+  using PartBounds = std::vector<PartBound>;  // by target; empty: the part is no job by itself
 
-  const PartBound* part(PlanPart part, const std::vector<std::size_t>& digits, const Plan& plan,
-                        const TargetKind& kind);
-  void price(PartBound& bound, PlanPart part, const Job& job, std::size_t target);
+  const PartBounds& part(PlanPart part, const std::vector<std::size_t>& choices, const Plan& plan);
+  PartBound priced(PlanPart part, const Job& job, std::size_t target);
 
   const SearchRequest& request_;
-  const Candidates& candidates_;
+  const TargetKind& kind_;
   TargetCosts costs_;
-  Parts works_, states_;
+  // By part, axis and choice: the first choice that is the same to the part.
+  std::array<std::vector<std::vector<std::size_t>>, kPlanParts> same_choice_;
+  std::array<std::map<std::vector<std::size_t>, PartBounds>, kPlanParts> parts_;
   RankProgram program_;  // the last part's, whose memory the next one takes over
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/plan/plan_effects.hpp"
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_rules.hpp"
 
@@ -11,7 +10,8 @@ namespace foreshard::simulator {
 namespace {
 
 bool is_of_allocator(const PlanAxis& axis) {
-  return axis.front().key().starts_with("allocator.");
+  return std::all_of(axis.keys.begin(), axis.keys.end(),
+                     [](const std::string& key) { return key.starts_with("allocator."); });
 }
 
 }  // namespace
@@ -25,22 +25,24 @@ Candidates::Candidates(Plan base, std::string file, std::vector<PlanAxis> axes,
   std::stable_partition(axes_.begin(), axes_.end(),
                         [](const PlanAxis& axis) { return !is_of_allocator(axis); });
   for (const PlanAxis& axis : axes_) {
-    (is_of_allocator(axis) ? family_size_ : families_) *= axis.size();
+    (is_of_allocator(axis) ? family_size_ : families_) *= axis.choices.size();
   }
 }
 
-std::vector<std::size_t> Candidates::digits(std::size_t number) const {
-  std::vector<std::size_t> digits(axes_.size());
-  for (std::size_t a = axes_.size(); a-- > 0; number /= axes_[a].size()) {
-    digits[a] = number % axes_[a].size();
+std::vector<std::size_t> Candidates::choices(std::size_t number) const {
+  std::vector<std::size_t> chosen(axes_.size());
+  for (std::size_t a = axes_.size(); a-- > 0; number /= axes_[a].choices.size()) {
+    chosen[a] = number % axes_[a].choices.size();
   }
-  return digits;
+  return chosen;
 }
 
 Result<Plan> Candidates::plan(std::size_t number, int ranks) const {
   Plan plan = base_;
-  const std::vector<std::size_t> chosen = digits(number);
-  for (std::size_t a = 0; a < axes_.size(); ++a) axes_[a][chosen[a]].set_in(plan);
+  const std::vector<std::size_t> chosen = choices(number);
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    for (const PlanSetting& setting : axes_[a].choices[chosen[a]]) setting.set_in(plan);
+  }
   if (tokens_per_step_) {
     const std::int64_t of_micro_step = plan.tokens() * ranks;
     plan.batch.accumulation = *tokens_per_step_ / of_micro_step;
@@ -53,23 +55,19 @@ Result<Plan> Candidates::plan(std::size_t number, int ranks) const {
                       " ranks; expected a multiple of them");
     }
   }
-  for (std::size_t a = 0; a < axes_.size(); ++a) {
-    const std::string& key = axes_[a].front().key();
-    if (chosen[a] == 0 || needed_for_effect(plan, key).empty()) continue;
-    return fail(file_, key,
-                "has no effect here; it needs " + std::string(needed_for_effect(plan, key)));
-  }
   if (const auto broken = broken_rule(plan)) return fail(file_, broken->field, broken->message);
   return plan;
 }
 
-std::map<std::string, std::string> Candidates::values(std::size_t number, const Plan& plan) const {
+std::map<std::string, std::string> Candidates::values(const Plan& plan) const {
   std::map<std::string, std::string> values;
-  const std::vector<std::size_t> chosen = digits(number);
-  for (std::size_t a = 0; a < axes_.size(); ++a) {
-    values[axes_[a][chosen[a]].key()] = axes_[a][chosen[a]].value();
+  for (const SpeltKey& key : spelt_keys(plan)) {
+    const bool varies = std::any_of(axes_.begin(), axes_.end(),
+                                    [&](const PlanAxis& axis) { return sets(axis, key.name); });
+    if (varies || (tokens_per_step_ && key.name == "batch.accumulation")) {
+      values[key.name] = key.value;
+    }
   }
-  if (tokens_per_step_) values["batch.accumulation"] = std::to_string(plan.batch.accumulation);
   return values;
 }
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "models/plan/plan_setting.hpp"
+#include "models/plan/plan_space.hpp"
 
 namespace foreshard::simulator {
 

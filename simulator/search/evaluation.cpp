@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/sharding/pytorch_device.hpp"
+#include "simulator/predict/idle_steps.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 bool may_describe_pytorch(const SearchRequest& request) {
   return request.base.operators != OperatorSetName::foreshard ||
          std::any_of(request.space.begin(), request.space.end(),
-                     [](const PlanAxis& axis) { return axis.front().key() == "operators"; });
+                     [](const PlanAxis& axis) { return sets(axis, "operators"); });
 }
 
 std::int64_t memory_of(const SearchTarget& target) {
@@ -60,10 +61,14 @@ std::vector<TargetKind> target_kinds(const SearchRequest& request) {
 }
 
 Result<Job> KindJobs::job(const Plan& plan) {
-  auto made = seed_ ? replan(*seed_, plan, request_.base_file)
-                    : make_job(request_.model, plan, request_.base_file, kind_.gpus, kind_.nodes,
-                               kind_.machine);
-  if (made && !seed_) seed_ = *made;
+  for (const Job& seed : seeds_) {
+    const bool wraps_alike =
+        seed.plan.runtime == plan.runtime && seed.plan.wrap.policy == plan.wrap.policy;
+    if (wraps_alike) return replan(seed, plan, request_.base_file);
+  }
+  auto made =
+      make_job(request_.model, plan, request_.base_file, kind_.gpus, kind_.nodes, kind_.machine);
+  if (made) seeds_.push_back(*made);
   return made;
 }
 
@@ -77,32 +82,85 @@ const ChosenCosts& TargetCosts::of(std::size_t target, const Job& job) {
   return *costs;
 }
 
-Evaluation::Evaluation(const SearchRequest& request) : request_(request), costs_(request) {}
+Evaluation::Evaluation(const SearchRequest& request, const std::vector<TargetKind>& kinds)
+    : request_(request), costs_(request) {
+  for (const TargetKind& kind : kinds) jobs_.emplace_back(request, kind);
+}
 
-void Evaluation::lower(const Job& job, std::size_t target) {
-  job_ = &job;
-  set_ = lower_all(job, costs_.of(target, job).model->ranks_per_node(), take_programs(prediction_));
+void Evaluation::lower(const Plan& plan, std::size_t kind) {
+  job_ = *jobs_[kind].job(plan);
+  const ChosenCosts& costs = costs_.of(jobs_[kind].kind().targets.front(), *job_);
+  for (RankClass& of : prediction_.classes) of.costs.counts.clear();
+  set_ = lower_all(*job_, costs.model->ranks_per_node(), take_programs(prediction_));
+  const RankProgram& program = set_.programs.front();
+  ends_idle_ = set_.programs.size() == 1 &&
+               ends_idle(program.step(options_.steps - 1), program.streams.size());
   is_predicted_ = false;
+  timed_.clear();
 }
 
 Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t number) {
   set_.allocator = allocator_rules(plan);
   options_ = options_of(request_, request_.targets[target]);
   const ChosenCosts& costs = costs_.of(target, *job_);
-  prediction_ = is_predicted_ ? predict_again(set_, costs, options_, std::move(prediction_))
-                              : predict(set_, std::move(set_.programs), costs, options_,
-                                        std::move(prediction_));
-  is_predicted_ = true;
+  predict_memory(costs);
   Outcome outcome{number, target};
   outcome.fits = prediction_.fits;
+  for (const RankPeaks& rank : prediction_.ranks_memory) {
+    outcome.peak_reserved = std::max(outcome.peak_reserved, rank.peaks.reserved);
+  }
+  if (!outcome.fits) return outcome;
+  const std::vector<HostDelay> delays = last_delays();
+  const auto known = std::find_if(timed_.begin(), timed_.end(), [&](const TimedStep& timed) {
+    return timed.outcome.target == target && timed.delays == delays;
+  });
+  if (known != timed_.end()) {
+    outcome.take_time_of(known->outcome);
+    return outcome;
+  }
+  predict_next(costs);
   outcome.step_time = prediction_.step_time;
   outcome.step_time_low = prediction_.step_time_low;
   outcome.step_time_high = prediction_.step_time_high;
   outcome.tokens_per_s = prediction_.tokens_per_s;
-  for (const RankPeaks& rank : prediction_.ranks_memory) {
-    outcome.peak_reserved = std::max(outcome.peak_reserved, rank.peaks.reserved);
-  }
+  if (begins_idle(costs)) timed_.push_back({delays, outcome});
   return outcome;
+}
+
+// Keeps what only times use, for the next prediction that has one.
+void Evaluation::predict_memory(const ChosenCosts& costs) {
+  std::vector<ProgramCosts> program_costs;
+  for (RankClass& of : prediction_.classes) program_costs.push_back(std::move(of.costs));
+  std::vector<RankTimeline> timelines = std::move(prediction_.timelines);
+  options_.wants_time = false;
+  predict_next(costs);
+  options_.wants_time = true;
+  program_costs.resize(prediction_.classes.size());
+  for (std::size_t c = 0; c < program_costs.size(); ++c) {
+    prediction_.classes[c].costs = std::move(program_costs[c]);
+  }
+  prediction_.timelines = std::move(timelines);
+}
+
+void Evaluation::predict_next(const ChosenCosts& costs) {
+  prediction_ = is_predicted_ ? predict_again(set_, costs, options_, std::move(prediction_))
+                              : predict(set_, std::move(set_.programs), costs, options_,
+                                        std::move(prediction_));
+  is_predicted_ = true;
+}
+
+bool Evaluation::begins_idle(const ChosenCosts& costs) const {
+  return ends_idle_ && !costs.model->engine().shares && is_ready_when_idle(prediction_.engine.host);
+}
+
+std::vector<HostDelay> Evaluation::last_delays() const {
+  std::vector<HostDelay> delays;
+  for (const RankClass& of : prediction_.classes) {
+    for (const HostDelay& delay : of.memory.delays) {
+      if (delay.step == options_.steps) delays.push_back(delay);
+    }
+  }
+  return delays;
 }
 
 }  // namespace foreshard::simulator

@@ -27,16 +27,17 @@ struct TargetKind {
 
 std::vector<TargetKind> target_kinds(const SearchRequest& request);
 
-// The jobs of plans on targets of a kind, each made from the one before.
+// The jobs of plans on targets of a kind, each made from an earlier one that wraps the model alike.
 class KindJobs {
  public:
   KindJobs(const SearchRequest& request, const TargetKind& kind) : request_(request), kind_(kind) {}
+  const TargetKind& kind() const { return kind_; }
   Result<Job> job(const Plan& plan);
 
  private:
   const SearchRequest& request_;
   const TargetKind& kind_;
-  std::optional<Job> seed_;
+  std::vector<Job> seeds_;
 };
 
 // Costs of the targets, made when they are first wanted.
@@ -51,23 +52,39 @@ class TargetCosts {
       costs_;  // of Foreshard's operators, PyTorch's
 };
 
-// Predicts one family after another, each in the memory of the one before.
+// Predicts one family after another, each in the memory of the one before. Memory first; then time, once
+// for all plans of the family that it is the same for: those whose allocators, in the last step, ask the
+// device's driver for the same.
 class Evaluation {
  public:
-  explicit Evaluation(const SearchRequest& request);
+  Evaluation(const SearchRequest& request, const std::vector<TargetKind>& kinds);
 
-  // What the following predictions are of. `target`: one of the kind.
-  void lower(const Job& job, std::size_t target);
+  // What the following predictions are of: a candidate, on the targets of a kind.
+  void lower(const Plan& plan, std::size_t kind);
   // With this plan's settings of the allocator. `number`: of the plan.
   Outcome predict_on(std::size_t target, const Plan& plan, std::size_t number);
 
  private:
+  // A step's time on a target, and what it waited for on behalf of the allocator.
+  struct TimedStep {
+    std::vector<HostDelay> delays;
+    Outcome outcome;
+  };
+
+  void predict_next(const ChosenCosts& costs);
+  void predict_memory(const ChosenCosts& costs);
+  bool begins_idle(const ChosenCosts& costs) const;
+  std::vector<HostDelay> last_delays() const;
+
   const SearchRequest& request_;
   PredictionOptions options_;
   TargetCosts costs_;
-  const Job* job_ = nullptr;
+  std::vector<KindJobs> jobs_;  // by kind
+  std::optional<Job> job_;
   ProgramSet set_;
-  bool is_predicted_ = false;  // what is lowered: its programs are in `prediction_`
+  bool is_predicted_ = false;     // what is lowered: its programs are in `prediction_`
+  bool ends_idle_ = false;        // each of its steps
+  std::vector<TimedStep> timed_;  // of the family
   Prediction prediction_;
 };
 

@@ -16,6 +16,12 @@ struct Outcome {
   double tokens_per_s = 0;
   std::int64_t peak_reserved = 0;  // bytes, of the rank that reserves most
 
+  void take_time_of(const Outcome& other) {
+    step_time = other.step_time;
+    step_time_low = other.step_time_low;
+    step_time_high = other.step_time_high;
+    tokens_per_s = other.tokens_per_s;
+  }
   bool has_time() const { return fits && step_time.count() > 0; }
 };
 

@@ -2,6 +2,7 @@
 // or neither (bounds.hpp).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 namespace foreshard::simulator {
 
 enum class PlanPart : std::uint8_t { work, state };
+constexpr std::size_t kPlanParts = 2;
 
 // Whether the part depends on the key. What is not known to leave a part alone belongs to both.
 bool depends_on(PlanPart part, std::string_view key);

@@ -7,32 +7,16 @@
 #include <utility>
 
 #include "simulator/predict/in_parallel.hpp"
-#include "simulator/search/bounds.hpp"
-#include "simulator/search/candidates.hpp"
-#include "simulator/search/evaluation.hpp"
+#include "simulator/search/families.hpp"
 #include "simulator/search/fronts.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-// Up to so many candidates everything is predicted.
-constexpr std::size_t kFewCandidates = 500;
+// Up to so many plans of a space, everything is predicted.
+constexpr std::size_t kFewPlans = 500;
 // Families that are predicted before bounds are compared with what was found.
 constexpr std::size_t kRound = 64;
-
-struct Member {
-  std::size_t plan = 0, target = 0;
-  PlanBound bound;
-  double most_tokens_per_s = std::numeric_limits<double>::infinity();
-  bool is_left_out = false;
-};
-
-// Plans that differ in the allocator's settings alone, on targets of one kind.
-struct Family {
-  std::size_t kind = 0;
-  std::vector<Member> members;  // those of one plan together
-  double least_loss = 0;        // by their bounds
-};
 
 class Search {
  public:
@@ -43,9 +27,12 @@ class Search {
 
   Result<SearchAnswer> run() {
     const auto start = std::chrono::steady_clock::now();
-    find_families();
-    if (families_.empty()) return tl::unexpected(*why_none_);
-    if (!request_.is_exhaustive && answer_.considered > kFewCandidates) bound_families();
+    const bool is_bounded = !request_.is_exhaustive && candidates_.plans() > kFewPlans;
+    Families families = find_families(request_, kinds_, candidates_, is_bounded);
+    if (families.all.empty()) return tl::unexpected(*families.why_none);
+    families_ = std::move(families.all);
+    answer_.considered = families.members;
+    if (is_bounded) sort_families();
     predict_families();
     report();
     answer_.threads = request_.threads;
@@ -57,68 +44,29 @@ class Search {
  private:
   const SearchTarget& target_of(const auto& of) const { return request_.targets[of.target]; }
 
-  void find_families() {
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
-      KindJobs jobs(request_, kinds_[k]);
-      for (std::size_t f = 0; f < candidates_.families(); ++f) find_family(f, k, jobs);
-    }
-  }
-
-  void find_family(std::size_t number, std::size_t kind, KindJobs& jobs) {
-    Family family{kind, {}, 0};
-    for (std::size_t i = 0; i < candidates_.family_size(); ++i) {
-      const std::size_t plan_number = number * candidates_.family_size() + i;
-      const auto plan = candidates_.plan(plan_number, kinds_[kind].gpus);
-      if (!plan) {
-        note_why_none(plan.error());
-        continue;
-      }
-      if (family.members.empty()) {
-        const auto job = jobs.job(*plan);
-        if (!job) return note_why_none(job.error());
-      }
-      for (const std::size_t target : kinds_[kind].targets) {
-        family.members.push_back({plan_number, target, {}});
-      }
-    }
-    if (family.members.empty()) return;
-    answer_.considered += family.members.size();
-    families_.push_back(std::move(family));
-  }
-
-  void note_why_none(const Error& error) {
-    if (!why_none_) why_none_ = error;
-  }
-
   // Those that promise most first.
-  void bound_families() {
-    Bounds bounds(request_, candidates_);
+  void sort_families() {
+    std::vector<std::pair<double, Family>> by_loss;
     for (Family& family : families_) {
-      const TargetKind& kind = kinds_[family.kind];
-      family.least_loss = std::numeric_limits<double>::infinity();
-      for (Member& member : family.members) {
-        const Plan plan = *candidates_.plan(member.plan, kind.gpus);
-        member.bound = bounds.of(member.plan, plan, kind, member.target);
-        const auto tokens =
-            static_cast<double>(plan.tokens() * plan.batch.accumulation * kind.gpus);
-        const auto step_ns = static_cast<double>(std::max<std::int64_t>(1, member.bound.step_ns));
-        member.most_tokens_per_s = tokens / step_ns * 1e9;
-        family.least_loss = std::min(family.least_loss, least_loss(member));
-      }
+      double least = std::numeric_limits<double>::infinity();
+      for (const Member& member : family.members) least = std::min(least, least_loss(member));
+      by_loss.emplace_back(least, std::move(family));
     }
-    std::stable_sort(families_.begin(), families_.end(),
-                     [](const Family& a, const Family& b) { return a.least_loss < b.least_loss; });
+    std::stable_sort(by_loss.begin(), by_loss.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    families_.clear();
+    for (auto& [loss, family] : by_loss) families_.push_back(std::move(family));
   }
 
   double least_loss(const Member& member) const {
-    return loss_of(request_.objective, target_of(member), member.most_tokens_per_s,
+    return loss_of(request_.objective, target_of(member), member.bound.tokens_per_s(),
                    Nanoseconds(member.bound.step_ns));
   }
 
   void predict_families() {
     const auto threads = static_cast<std::size_t>(std::max(1, request_.threads));
     std::vector<Evaluation> evaluations;
-    for (std::size_t t = 0; t < threads; ++t) evaluations.emplace_back(request_);
+    for (std::size_t t = 0; t < threads; ++t) evaluations.emplace_back(request_, kinds_);
     for (std::size_t begin = 0; begin < families_.size(); begin += kRound) {
       const std::size_t count = std::min(kRound, families_.size() - begin);
       std::vector<std::vector<Outcome>> outcomes(count);
@@ -155,7 +103,7 @@ class Search {
   // Whether whatever it reaches leaves it off every list of answers.
   bool is_beaten(const Member& member) const {
     const SearchTarget& target = target_of(member);
-    const double gain = member.most_tokens_per_s;
+    const double gain = member.bound.tokens_per_s();
     const auto usd = usd_per_million_tokens(target, gain);
     if (!is_affordable(usd)) return true;
     const bool is_of_top =
@@ -173,15 +121,12 @@ class Search {
   std::vector<Outcome> predicted(const Family& family, Evaluation& evaluation) const {
     std::vector<Outcome> outcomes;
     const TargetKind& kind = kinds_[family.kind];
-    KindJobs jobs(request_, kind);
-    std::optional<Job> job;
+    bool is_lowered = false;
     for (const Member& member : family.members) {
       if (member.is_left_out) continue;
       const Plan plan = *candidates_.plan(member.plan, kind.gpus);
-      if (!job) {
-        job = *jobs.job(plan);
-        evaluation.lower(*job, member.target);
-      }
+      if (!is_lowered) evaluation.lower(plan, family.kind);
+      is_lowered = true;
       outcomes.push_back(evaluation.predict_on(member.target, plan, member.plan));
     }
     return outcomes;
@@ -237,7 +182,7 @@ class Search {
       FoundPlan plan;
       plan.target = target_of(outcome);
       plan.plan = *candidates_.plan(outcome.plan, plan.target.gpus);
-      plan.values = candidates_.values(outcome.plan, plan.plan);
+      plan.values = candidates_.values(plan.plan);
       plan.step_time = outcome.step_time;
       plan.step_time_low = outcome.step_time_low;
       plan.step_time_high = outcome.step_time_high;
@@ -252,7 +197,6 @@ class Search {
   const SearchRequest& request_;
   std::vector<TargetKind> kinds_;
   Candidates candidates_;
-  std::optional<Error> why_none_;
   std::vector<Family> families_;
   std::vector<Outcome> outcomes_;  // that have a time and are affordable
   Front memory_front_, cost_front_;

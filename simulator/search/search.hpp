@@ -17,7 +17,7 @@
 #include "models/base/units.hpp"
 #include "models/hardware/hardware.hpp"
 #include "models/llama/llama_config.hpp"
-#include "models/plan/plan_setting.hpp"
+#include "models/plan/plan_space.hpp"
 #include "simulator/costs/cost_table.hpp"
 
 namespace foreshard::simulator {

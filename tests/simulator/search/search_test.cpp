@@ -90,6 +90,15 @@ std::vector<Answer> answers_of(const std::vector<FoundPlan>& plans) {
   return answers;
 }
 
+void expect_admissible(const PlanBound& bound, const Prediction& prediction, const Plan& plan) {
+  EXPECT_GT(bound.step_ns, 0);
+  EXPECT_GT(bound.reserved, 0);
+  if (!prediction.fits) return;
+  EXPECT_LE(bound.step_ns, prediction.step_time.count()) << to_toml(plan);
+  EXPECT_GE(bound.tokens_per_s(), prediction.tokens_per_s) << to_toml(plan);
+  EXPECT_LE(bound.reserved, reserved_by(prediction)) << to_toml(plan);
+}
+
 TEST(Search, FindsWhatPredictingEveryPlanFinds) {
   Case test;
   const auto all = by_brute_force(test.request);
@@ -129,19 +138,15 @@ TEST(Search, CutsNothingThatIsAnAnswer) {
 TEST(Search, ItsBoundsAreNeverBeaten) {
   Case test;
   const Candidates candidates(test.request.base, "base", test.request.space, {});
-  Bounds bounds(test.request, candidates);
   for (const TargetKind& kind : target_kinds(test.request)) {
+    Bounds bounds(test.request, kind, candidates);
     for (std::size_t n = 0; n < candidates.plans(); n += 5) {
       const auto plan = candidates.plan(n, kind.gpus);
       if (!plan) continue;
-      for (const std::size_t target : kind.targets) {
-        const Prediction p = predicted(test.request, *plan, test.request.targets[target]);
-        const PlanBound bound = bounds.of(n, *plan, kind, target);
-        EXPECT_GT(bound.step_ns, 0);
-        EXPECT_GT(bound.reserved, 0);
-        if (!p.fits) continue;
-        EXPECT_LE(bound.step_ns, p.step_time.count()) << to_toml(*plan);
-        EXPECT_LE(bound.reserved, reserved_by(p)) << to_toml(*plan);
+      const PlanBounds of_targets = bounds.of(candidates.choices(n), *plan);
+      for (std::size_t t = 0; t < kind.targets.size(); ++t) {
+        const Prediction p = predicted(test.request, *plan, test.request.targets[kind.targets[t]]);
+        expect_admissible(of_targets[t], p, *plan);
       }
     }
   }
