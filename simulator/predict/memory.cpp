@@ -56,11 +56,12 @@ class MemoryWalk final : private AllocatorListener {
   // did: from there on they all do the same, and none reaches higher.
   void run_repetition(const Program& step) {
     const Repetition& r = step.repetition;
-    std::optional<State> before = state();
+    std::optional<State> before = state(r);
     walk(step, r.begin - r.length(), r.begin);
     BufferId made = r.first_buffer - r.buffers();  // by the copy before
     for (std::int32_t copy = 0; copy <= r.more && !result_.failure; ++copy) {
-      std::optional<State> now = state();
+      if (r.begin + copy * r.length() >= end_) break;
+      std::optional<State> now = state(r);
       if (now && now == before && !is_any_in_use(made, r.buffers())) break;
       before = std::move(now);
       if (copy > 0) hand_over(r);
@@ -79,8 +80,9 @@ class MemoryWalk final : private AllocatorListener {
   };
 
   // Nothing where a copy must be walked whatever it finds.
-  std::optional<State> state() const {
-    if (options_.keeps_records || end_ != std::numeric_limits<std::int32_t>::max()) return {};
+  std::optional<State> state(const Repetition& r) const {
+    const bool stops_before_last = end_ < r.end + r.more * r.length();
+    if (options_.keeps_records || stops_before_last) return {};
     auto cache = allocator_.cache();
     if (!cache) return {};
     return State{std::move(*cache), segments_taken_, segments_released_, host_};

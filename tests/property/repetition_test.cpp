@@ -270,6 +270,21 @@ TEST(Repetition, IsOnThePathAsAllItsMicroSteps) {
   EXPECT_GT(left_out, tests::draws(600) / 4);
 }
 
+void expect_equal(const simulator::PeakExplanation& a, const simulator::PeakExplanation& b) {
+  const auto text = [](const simulator::PeakExplanation& p) {
+    std::string all = peak_sentence(p) + "\n" + std::to_string(p.requester);
+    for (const simulator::HeldMemory& held : p.held) {
+      all += "\n" + held.what + " " + std::to_string(held.bytes);
+    }
+    for (const simulator::PoolMemory& pool : p.pools) {
+      all += "\n" + pool.stream + " " + std::to_string(pool.reserved) + " " +
+             std::to_string(pool.allocated) + " " + std::to_string(pool.awaiting_free);
+    }
+    return all;
+  };
+  EXPECT_EQ(text(a), text(b));
+}
+
 void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b) {
   EXPECT_EQ(a.step_time, b.step_time);
   // Sums of rounded numbers, added in another order.
@@ -282,6 +297,8 @@ void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b
   if (a.path) expect_equal(*a.path, *b.path);
   EXPECT_EQ(a.peak.phase + a.peak.unit, b.peak.phase + b.peak.unit);
   EXPECT_EQ(a.peak.by_category, b.peak.by_category);
+  ASSERT_EQ(a.explanation.has_value(), b.explanation.has_value());
+  if (a.explanation) expect_equal(*a.explanation, *b.explanation);
   const auto counts = [](const simulator::SourceCounts& s) {
     return std::tie(s.measured, s.fitted, s.modelled, s.unknown);
   };
@@ -311,7 +328,7 @@ TEST(Repetition, IsPredictedAsAllItsMicroSteps) {
     simulator::PredictionOptions options;
     options.steps = 3;
     options.machine = &*machine;
-    options.wants_path = true;
+    options.wants_path = options.wants_explanation = true;
     const auto unlimited = predict(full, options);
     expect_equal(predict(repeated, options), unlimited);
     options.device_memory =
