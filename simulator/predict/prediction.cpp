@@ -139,10 +139,10 @@ class Predictor {
   }
 
   void report_oom(std::size_t which) {
-    const RankProgram program = unrolled(result_.classes[which].program);
     result_.fits = false;
-    result_.oom = oom_report(program, failure_->step, failure_->instruction, lowest_[which],
-                             {failure_->requested, failure_->allocated, failure_->reserved});
+    result_.oom =
+        oom_report(result_.classes[which].program, failure_->step, failure_->instruction,
+                   lowest_[which], {failure_->requested, failure_->allocated, failure_->reserved});
   }
 
   void report_memory() {
