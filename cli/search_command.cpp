@@ -172,7 +172,7 @@ Result<SearchRequest> Search::load_request() {
   }
   const auto varies = [&](std::string_view key) {
     return std::any_of(request.space.begin(), request.space.end(),
-                       [&](const PlanAxis& axis) { return axis.front().key() == key; });
+                       [&](const PlanAxis& axis) { return sets(axis, key); });
   };
   if (tokens_per_step_ > 0 && varies("batch.accumulation")) {
     return fail(space_, "batch.accumulation",

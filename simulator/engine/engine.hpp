@@ -99,7 +99,9 @@ struct EngineOptions {
   HostCosts host;
   bool shares = false;                          // tasks slow each other down
   std::array<double, kResources> capacities{};  // 0: unlimited
-  bool one_per_class = true;    // a rank stands for its class: it is in every group of its ranks
+  bool one_per_class = true;  // a rank stands for its class: it is in every group of its ranks
+  std::int64_t first_step =
+      0;  // those before it are left out, and it begins at 0 with an idle device
   std::int64_t stop_step = -1;  // simulate up to this instruction only (out of memory); -1: all
   std::int32_t stop_instruction = 0;
 };

@@ -9,6 +9,7 @@
 #include "models/program/oom_report.hpp"
 #include "models/program/unrolled.hpp"
 #include "simulator/predict/chosen_costs.hpp"
+#include "simulator/predict/idle_steps.hpp"
 #include "simulator/predict/step_band.hpp"
 #include "simulator/predict/unknown_costs.hpp"
 
@@ -237,6 +238,10 @@ class Predictor {
       for (const int rank : lowest_) simulate_rank(rank);
     } else {
       for (int rank = 0; rank < set_.ranks(); ++rank) simulate_rank(rank);
+    }
+    const bool is_alone = result_.simulated_ranks.size() == 1 && !engine.shares && !failure_;
+    if (options_.begins_idle && is_alone && is_ready_when_idle(engine.host)) {
+      result_.engine.first_step = engine.first_step = options_.steps;
     }
     result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
   }

@@ -36,6 +36,7 @@ struct PredictionOptions {
   std::optional<std::int64_t> device_memory;  // bytes per rank; nothing: the machine's, or no limit
   bool keeps_memory_records = false;          // what to_trace and memory listings are made of
   bool wants_time = true;                     // false: memory only
+  bool begins_idle = false;                   // the last step (ends_idle): it alone has a timeline
   bool wants_exposure = true;                 // exposed communication, where there is a time
   bool wants_path = false;                    // what the step's time consists of
   bool wants_explanation = false;             // what holds memory at the peak

@@ -93,8 +93,8 @@ void Evaluation::lower(const Plan& plan, std::size_t kind) {
   for (RankClass& of : prediction_.classes) of.costs.counts.clear();
   set_ = lower_all(*job_, costs.model->ranks_per_node(), take_programs(prediction_));
   const RankProgram& program = set_.programs.front();
-  ends_idle_ = set_.programs.size() == 1 &&
-               ends_idle(program.step(options_.steps - 1), program.streams.size());
+  begins_idle_ = set_.programs.size() == 1 &&
+                 ends_idle(program.step(options_.steps - 1), program.streams.size());
   is_predicted_ = false;
   timed_.clear();
 }
@@ -102,6 +102,7 @@ void Evaluation::lower(const Plan& plan, std::size_t kind) {
 Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t number) {
   set_.allocator = allocator_rules(plan);
   options_ = options_of(request_, request_.targets[target]);
+  options_.begins_idle = begins_idle_;
   const ChosenCosts& costs = costs_.of(target, *job_);
   predict_memory(costs);
   Outcome outcome{number, target};
@@ -123,7 +124,7 @@ Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t
   outcome.step_time_low = prediction_.step_time_low;
   outcome.step_time_high = prediction_.step_time_high;
   outcome.tokens_per_s = prediction_.tokens_per_s;
-  if (begins_idle(costs)) timed_.push_back({delays, outcome});
+  if (prediction_.engine.first_step == options_.steps) timed_.push_back({delays, outcome});
   return outcome;
 }
 
@@ -147,10 +148,6 @@ void Evaluation::predict_next(const ChosenCosts& costs) {
                               : predict(set_, std::move(set_.programs), costs, options_,
                                         std::move(prediction_));
   is_predicted_ = true;
-}
-
-bool Evaluation::begins_idle(const ChosenCosts& costs) const {
-  return ends_idle_ && !costs.model->engine().shares && is_ready_when_idle(prediction_.engine.host);
 }
 
 std::vector<HostDelay> Evaluation::last_delays() const {

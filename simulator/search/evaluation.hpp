@@ -73,7 +73,6 @@ class Evaluation {
 
   void predict_next(const ChosenCosts& costs);
   void predict_memory(const ChosenCosts& costs);
-  bool begins_idle(const ChosenCosts& costs) const;
   std::vector<HostDelay> last_delays() const;
 
   const SearchRequest& request_;
@@ -83,7 +82,7 @@ class Evaluation {
   std::optional<Job> job_;
   ProgramSet set_;
   bool is_predicted_ = false;     // what is lowered: its programs are in `prediction_`
-  bool ends_idle_ = false;        // each of its steps
+  bool begins_idle_ = false;      // its last step
   std::vector<TimedStep> timed_;  // of the family
   Prediction prediction_;
 };

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "simulator/predict/in_parallel.hpp"
@@ -27,7 +29,10 @@ class Search {
 
   Result<SearchAnswer> run() {
     const auto start = std::chrono::steady_clock::now();
-    const bool is_bounded = !request_.is_exhaustive && candidates_.plans() > kFewPlans;
+    const std::clock_t work_start = std::clock();
+    const bool is_bounded =
+        request_.bounding == Bounding::always ||
+        (request_.bounding == Bounding::where_many && candidates_.plans() > kFewPlans);
     Families families = find_families(request_, kinds_, candidates_, is_bounded);
     if (families.all.empty()) return tl::unexpected(*families.why_none);
     families_ = std::move(families.all);
@@ -36,6 +41,8 @@ class Search {
     predict_families();
     report();
     answer_.threads = request_.threads;
+    answer_.processor_seconds =
+        static_cast<double>(std::clock() - work_start) / static_cast<double>(CLOCKS_PER_SEC);
     answer_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(answer_);
@@ -154,9 +161,11 @@ class Search {
     return loss_of(request_.objective, target_of(outcome), outcome.tokens_per_s, outcome.step_time);
   }
 
+  // Of equal answers, first what reserves least.
   void report() {
     std::stable_sort(outcomes_.begin(), outcomes_.end(), [](const Outcome& a, const Outcome& b) {
-      return std::pair(a.plan, a.target) < std::pair(b.plan, b.target);
+      return std::tuple(a.peak_reserved, a.plan, a.target) <
+             std::tuple(b.peak_reserved, b.plan, b.target);
     });
     std::vector<Point> memory, cost, best;
     for (std::size_t o = 0; o < outcomes_.size(); ++o) {

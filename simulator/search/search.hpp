@@ -31,6 +31,7 @@ struct SearchTarget {
 };
 
 enum class Objective : std::uint8_t { tokens_per_s, time, cost };
+enum class Bounding : std::uint8_t { where_many, always, never };
 
 struct SearchRequest {
   LlamaConfig model;
@@ -45,7 +46,7 @@ struct SearchRequest {
   std::optional<double> budget_usd;    // for `train_tokens`
   std::optional<double> train_tokens;  // of the whole training
   std::size_t top = 5;
-  bool is_exhaustive = false;  // bounds cut nothing
+  Bounding bounding = Bounding::where_many;  // whether bounds cut
   int threads = 1;
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
@@ -64,16 +65,17 @@ struct FoundPlan {
 struct SearchAnswer {
   // Of candidates: considered = fitting + out of memory + cut by a bound.
   std::size_t considered = 0, fitting = 0, out_of_memory = 0, cut_by_bound = 0;
-  std::size_t over_budget = 0;  // of those that fit
-  std::size_t predicted = 0;    // in full
-  double seconds = 0;           // of the whole search
+  std::size_t over_budget = 0;   // of those that fit
+  std::size_t predicted = 0;     // in full
+  double seconds = 0;            // of the whole search
+  double processor_seconds = 0;  // that its threads worked
   int threads = 1;
   std::vector<FoundPlan> top;          // best first
   std::vector<FoundPlan> pareto;       // most tokens/s against least reserved memory, fastest first
   std::vector<FoundPlan> pareto_cost;  // most tokens/s against least cost, of those with a price
 
   double plans_per_s_per_core() const {
-    return seconds > 0 ? static_cast<double>(predicted) / (seconds * threads) : 0;
+    return processor_seconds > 0 ? static_cast<double>(predicted) / processor_seconds : 0;
   }
 };
 

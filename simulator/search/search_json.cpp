@@ -68,6 +68,7 @@ std::string search_json(const SearchRequest& request, const SearchAnswer& answer
                       {"plans_per_s_per_core", answer.plans_per_s_per_core()},
                       {"threads", answer.threads},
                       {"seconds", answer.seconds},
+                      {"processor_seconds", answer.processor_seconds},
                       {"best", nullptr}};
   if (!answer.top.empty()) out["best"] = found_json(answer.top.front());
   out["top"] = list_json(answer.top);

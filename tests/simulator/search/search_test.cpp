@@ -1,25 +1,29 @@
-// The search against predictions of every candidate, and its bounds against what they bound.
+// The search against predictions of every candidate, by itself each.
 #include "simulator/search/search.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "simulator/predict/prediction.hpp"
-#include "simulator/search/bounds.hpp"
 #include "simulator/search/default_space.hpp"
 #include "simulator/search/fronts.hpp"
 #include "simulator/search/verification.hpp"
+#include "tests/property/random_job.hpp"
+#include "tests/simulator/search/brute_force.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
 constexpr const char* kSpace = R"("batch.micro_batch" = [1, 2, 8]
-"sharding.reshard_after_forward" = ["auto", false]
-"sharding.strategy" = ["full_shard", "hybrid_shard"]
 "offload.parameters" = [false, true]
 "checkpointing.mode" = ["none", "selective", "full"]
 "allocator.expandable_segments" = [false, true]
+sharding = [
+  {},
+  {"sharding.reshard_after_forward" = false},
+  {"sharding.strategy" = "hybrid_shard"},
+  {"sharding.strategy" = "hybrid_shard", "sharding.reshard_after_forward" = false},
+]
 )";
 
 struct Case {
@@ -36,96 +40,86 @@ struct Case {
   }
 };
 
-struct Answer {
-  double tokens_per_s = 0;
-  std::int64_t reserved = 0;
-  bool operator==(const Answer&) const = default;
-};
-
-std::int64_t reserved_by(const Prediction& prediction) {
-  std::int64_t most = 0;
-  for (const RankPeaks& rank : prediction.ranks_memory) most = std::max(most, rank.peaks.reserved);
-  return most;
-}
-
-Prediction predicted(const SearchRequest& request, const Plan& plan, const SearchTarget& target) {
-  const Job job = make_job(request.model, plan, "plan", target.gpus, target.nodes).value();
-  PredictionOptions options;
-  options.machine = target.machine;
-  options.device_memory = request.device_memory;
-  return predict(job, options);
-}
-
-// What every candidate is predicted to reach, each by itself.
-std::vector<Answer> by_brute_force(const SearchRequest& request) {
-  const Candidates candidates(request.base, "base", request.space, request.tokens_per_step);
-  std::vector<Answer> answers;
-  for (const SearchTarget& target : request.targets) {
-    for (std::size_t n = 0; n < candidates.plans(); ++n) {
-      const auto plan = candidates.plan(n, target.gpus);
-      if (!plan) continue;
-      const Prediction prediction = predicted(request, *plan, target);
-      if (prediction.fits) answers.push_back({prediction.tokens_per_s, reserved_by(prediction)});
-    }
-  }
-  return answers;
-}
-
-std::vector<Answer> front_of(const std::vector<Answer>& answers) {
-  std::vector<Answer> front;
-  for (const Answer& a : answers) {
-    const bool is_beaten = std::any_of(answers.begin(), answers.end(), [&](const Answer& b) {
-      return b.tokens_per_s >= a.tokens_per_s && b.reserved <= a.reserved && !(a == b);
-    });
-    if (!is_beaten && std::find(front.begin(), front.end(), a) == front.end()) front.push_back(a);
-  }
-  std::sort(front.begin(), front.end(),
-            [](const Answer& a, const Answer& b) { return a.tokens_per_s > b.tokens_per_s; });
-  return front;
-}
-
-std::vector<Answer> answers_of(const std::vector<FoundPlan>& plans) {
-  std::vector<Answer> answers;
-  for (const FoundPlan& plan : plans) answers.push_back({plan.tokens_per_s, plan.peak_reserved});
-  return answers;
-}
-
-void expect_admissible(const PlanBound& bound, const Prediction& prediction, const Plan& plan) {
-  EXPECT_GT(bound.step_ns, 0);
-  EXPECT_GT(bound.reserved, 0);
-  if (!prediction.fits) return;
-  EXPECT_LE(bound.step_ns, prediction.step_time.count()) << to_toml(plan);
-  EXPECT_GE(bound.tokens_per_s(), prediction.tokens_per_s) << to_toml(plan);
-  EXPECT_LE(bound.reserved, reserved_by(prediction)) << to_toml(plan);
+void expect_what_brute_force_finds(const SearchRequest& request) {
+  const auto all = by_brute_force(request);
+  const auto answer = search(request);
+  ASSERT_TRUE(answer.has_value()) << answer.error().text();
+  EXPECT_EQ(answer->considered, answer->fitting + answer->out_of_memory + answer->cut_by_bound);
+  EXPECT_EQ(answers_of(answer->pareto), front_of(all, &Answer::reserved));
+  EXPECT_EQ(answers_of(answer->pareto_cost).size(), front_of(all, &Answer::usd).size());
+  EXPECT_EQ(answer->top.empty(), all.empty());
+  if (all.empty() || answer->top.empty()) return;
+  const auto best = std::min_element(all.begin(), all.end(), [&](const Answer& a, const Answer& b) {
+    return a.loss(request.objective) < b.loss(request.objective);
+  });
+  const Answer found = answers_of(answer->top).front();
+  EXPECT_EQ(found.loss(request.objective), best->loss(request.objective));
+  EXPECT_TRUE(verify(request, *answer).has_value());
 }
 
 TEST(Search, FindsWhatPredictingEveryPlanFinds) {
   Case test;
-  const auto all = by_brute_force(test.request);
+  expect_what_brute_force_finds(test.request);
   const SearchAnswer answer = search(test.request).value();
-  EXPECT_EQ(answer.considered, 3u * 3 * 2 * 2 * 2 * 3 * 2);
-  EXPECT_EQ(answer.fitting, all.size());
-  EXPECT_LT(answer.fitting, answer.considered);
-  EXPECT_EQ(answers_of(answer.pareto), front_of(all));
-  double best = 0;
-  for (const Answer& a : all) best = std::max(best, a.tokens_per_s);
-  ASSERT_FALSE(answer.top.empty());
-  EXPECT_EQ(answer.top.front().tokens_per_s, best);
-  EXPECT_TRUE(verify(test.request, answer).has_value());
+  // On one node hybrid sharding is full sharding: 36 plans on 16 GPUs, half of those on 8.
+  EXPECT_EQ(answer.considered, 3u * 2 * 3 * 2 * (2 + 2 + 4));
+  EXPECT_EQ(answer.cut_by_bound, 0u) << "there are few plans";
+  EXPECT_GT(answer.out_of_memory, 0u);
+}
+
+// Of a random job: its values and other ones, of some of the keys that matter.
+std::vector<PlanAxis> random_space(tests::JobDrawer& drawer) {
+  const std::vector<std::string> lines = {
+      "\"batch.micro_batch\" = [1, 2, 3]",
+      "\"batch.gradient_sync\" = [\"every\", \"last\"]",
+      "\"sharding.reshard_after_forward\" = [\"auto\", true, false]",
+      "\"checkpointing.mode\" = [\"none\", \"full\"]",
+      "\"prefetch.forward\" = [0, 1, 2]",
+      "\"precision.reduce\" = [\"fp32\", \"bf16\"]",
+      "\"offload.parameters\" = [false, true]",
+      "\"offload.activations\" = [false, true]",
+      "\"allocator.expandable_segments\" = [false, true]",
+      "either = [{}, {\"offload.optimizer\" = true}, {\"optimizer.name\" = \"sgd\"}]"};
+  std::string text;
+  for (const std::string& line : lines) {
+    if (drawer.chance(0.4)) text += line + "\n";
+  }
+  return parse_plan_space(text, "random space").value();
+}
+
+TEST(Search, FindsTheSameInRandomSpacesWithBoundsAndWithout) {
+  const Machine h100 = load_machine("h100-sxm").value(), l4 = load_machine("l40s").value();
+  int searched = 0;
+  for (int draw = 0; draw < tests::draws(40) && !testing::Test::HasFailure(); ++draw) {
+    tests::JobDrawer drawer(70'000 + static_cast<std::uint64_t>(draw));
+    const Job job = drawer.draw();
+    SearchRequest request;
+    request.model = job.model;
+    request.base = job.plan;
+    request.space = random_space(drawer);
+    request.targets = {{&h100, job.ranks, 1, 3}, {&l4, job.ranks, 1, 1}};
+    request.objective = drawer.one_of({Objective::tokens_per_s, Objective::time, Objective::cost});
+    request.device_memory = drawer.one_of<std::int64_t>({4, 24, 1024}) << 20;
+    request.bounding = drawer.one_of({Bounding::always, Bounding::never});
+    if (!search(request)) continue;
+    ++searched;
+    expect_what_brute_force_finds(request);
+  }
+  EXPECT_GT(searched, tests::draws(40) / 2);
 }
 
 TEST(Search, CutsNothingThatIsAnAnswer) {
   for (const Objective objective : {Objective::tokens_per_s, Objective::cost}) {
     Case test;
-    test.request.space = default_space();
     test.request.objective = objective;
     test.request.tokens_per_step = 1 << 18;
     SearchRequest whole = test.request;
-    whole.is_exhaustive = true;
+    test.request.bounding = Bounding::always;
+    whole.bounding = Bounding::never;
     const SearchAnswer cut = search(test.request).value(), all = search(whole).value();
     EXPECT_GT(cut.cut_by_bound, 0u);
     EXPECT_EQ(all.cut_by_bound, 0u);
-    EXPECT_EQ(cut.considered, cut.fitting + cut.out_of_memory + cut.cut_by_bound);
+    EXPECT_EQ(cut.considered, all.considered);
     EXPECT_EQ(answers_of(cut.top), answers_of(all.top));
     EXPECT_EQ(answers_of(cut.pareto), answers_of(all.pareto));
     EXPECT_EQ(answers_of(cut.pareto_cost), answers_of(all.pareto_cost));
@@ -135,25 +129,9 @@ TEST(Search, CutsNothingThatIsAnAnswer) {
   }
 }
 
-TEST(Search, ItsBoundsAreNeverBeaten) {
-  Case test;
-  const Candidates candidates(test.request.base, "base", test.request.space, {});
-  for (const TargetKind& kind : target_kinds(test.request)) {
-    Bounds bounds(test.request, kind, candidates);
-    for (std::size_t n = 0; n < candidates.plans(); n += 5) {
-      const auto plan = candidates.plan(n, kind.gpus);
-      if (!plan) continue;
-      const PlanBounds of_targets = bounds.of(candidates.choices(n), *plan);
-      for (std::size_t t = 0; t < kind.targets.size(); ++t) {
-        const Prediction p = predicted(test.request, *plan, test.request.targets[kind.targets[t]]);
-        expect_admissible(of_targets[t], p, *plan);
-      }
-    }
-  }
-}
-
 TEST(Search, TheNumberOfThreadsChangesNothing) {
   Case test;
+  test.request.bounding = Bounding::always;
   const SearchAnswer one = search(test.request).value();
   test.request.threads = 3;
   const SearchAnswer three = search(test.request).value();
@@ -198,6 +176,23 @@ TEST(ParetoFront, HasWhatNoOtherPointBeats) {
   EXPECT_TRUE(growing.beats(2.5, 3));
   EXPECT_FALSE(growing.beats(2.5, 2));
   EXPECT_FALSE(growing.beats(3, 9));
+}
+
+TEST(ParetoFront, IsTheDefinitionsOnRandomPoints) {
+  tests::JobDrawer drawer(3);
+  for (int draw = 0; draw < 200; ++draw) {
+    std::vector<Point> points;
+    std::vector<Answer> answers;
+    for (std::int64_t n = drawer.integer(0, 30); n > 0; --n) {
+      const auto gain = static_cast<double>(drawer.integer(1, 9));
+      const std::int64_t price = drawer.integer(1, 9);
+      points.push_back({gain, static_cast<double>(price), points.size()});
+      answers.push_back({gain, price, 0, 0});
+    }
+    std::vector<Answer> front;
+    for (const Point& point : pareto_front(points)) front.push_back(answers[point.index]);
+    EXPECT_EQ(front, front_of(answers, &Answer::reserved));
+  }
 }
 
 }  // namespace
