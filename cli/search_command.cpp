@@ -243,13 +243,15 @@ CommandText Search::text() const {
       "Prediction",
       "find the best plan for a model on given machines",
       "Every plan of a space is answered as `foreshard predict` answers it, on every machine and "
-      "number of GPUs. The "
-      "answer has the best plans, those that no other one beats in speed and memory, and those "
-      "that no other one beats in speed and cost.\n\n"
+      "number of GPUs, or is proven by a bound to be worse than others. The answer has the best "
+      "plans, those that no other one beats in speed and memory, and those that no other one "
+      "beats in speed and cost.\n\n"
       "A space is a TOML file with a list of values for each key that varies over the base "
-      "plan: \"batch.micro_batch\" = [1, 2, 4]. Without one, micro-batch, hybrid sharding, "
-      "resharding, the type of reduced gradients, checkpointing and expandable segments vary. "
-      "Combinations that contradict each other, or repeat another one, are left out.",
+      "plan: \"batch.micro_batch\" = [1, 2, 4]. Keys that vary together are a list of tables. "
+      "Without a file, micro-batch, the type of reduced gradients, checkpointing, expandable "
+      "segments and sharding vary in all combinations, and wrapping, prefetching, the "
+      "synchronization of gradients and offloading one at a time. Combinations that contradict "
+      "each other are left out, and so are those whose programs are the same as another one's.",
       {"foreshard search --model llama-3.1-8b --machines h100-sxm,h200 --gpus 8,16,64 "
        "--tokens-per-step 1048576",
        "foreshard search --model llama-3.1-8b --machines h100-sxm --gpus 8 --base plan.toml "

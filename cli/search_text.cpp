@@ -13,17 +13,6 @@ using simulator::FoundPlan;
 using simulator::SearchAnswer;
 using simulator::SearchRequest;
 
-// The keys whose values differ within the list.
-std::set<std::string> keys_that_differ(const std::vector<FoundPlan>& plans) {
-  std::set<std::string> keys;
-  for (const FoundPlan& plan : plans) {
-    for (const auto& [key, value] : plan.values) {
-      if (value != plans.front().values.at(key)) keys.insert(key);
-    }
-  }
-  return keys;
-}
-
 std::string values_of(const FoundPlan& plan, const std::set<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys) {
@@ -33,7 +22,7 @@ std::string values_of(const FoundPlan& plan, const std::set<std::string>& keys) 
 }
 
 std::string table(const std::vector<FoundPlan>& plans) {
-  const std::set<std::string> keys = keys_that_differ(plans);
+  const std::set<std::string> keys = simulator::keys_that_differ(plans);
   profiler::TextTable table({"on", "step", "tokens/s", "reserved", "$/M tokens", "what differs"},
                             {0, 5});
   for (const FoundPlan& plan : plans) {

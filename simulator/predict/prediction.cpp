@@ -172,7 +172,9 @@ class Predictor {
     }
     const PeakMoment& peak = memory_of(highest).peak;
     const RankProgram& program = class_of(highest).program;
-    result_.outside = outside_of(static_cast<std::size_t>(result_.class_of_rank[highest]));
+    if (options_.wants_outside) {
+      result_.outside = outside_of(static_cast<std::size_t>(result_.class_of_rank[highest]));
+    }
     if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
       result_.explanation = explain_peak(program, set_.allocator, memory_options_, peak);
     }

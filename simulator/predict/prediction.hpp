@@ -37,6 +37,7 @@ struct PredictionOptions {
   bool keeps_memory_records = false;          // what to_trace and memory listings are made of
   bool wants_time = true;                     // false: memory only
   bool begins_idle = false;                   // the last step (ends_idle): it alone has a timeline
+  bool wants_outside = true;                  // what is held outside of the allocator
   bool wants_exposure = true;                 // exposed communication, where there is a time
   bool wants_path = false;                    // what the step's time consists of
   bool wants_explanation = false;             // what holds memory at the peak
@@ -104,8 +105,8 @@ struct Prediction {
   std::optional<StepPath> path;  // of the last step, where it was wanted and has a time
   PeakReport peak;
   std::optional<PeakExplanation> explanation;  // of that peak, where it was wanted
-  std::optional<OutsideMemory> outside;        // of the rank of that peak; nothing: unknown
-  std::optional<Remedies> remedies;            // where somebody looked for them
+  std::optional<OutsideMemory> outside;  // of the rank of that peak; nothing: unknown, unwanted
+  std::optional<Remedies> remedies;      // where somebody looked for them
   AllocatorRules allocator;
   std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
   MemoryOptions walk;                    // how memory was walked; without a stop

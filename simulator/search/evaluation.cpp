@@ -32,7 +32,7 @@ PredictionOptions options_of(const SearchRequest& request, const SearchTarget& t
   options.costs = request.costs;
   options.machine = target.machine;
   options.device_memory = request.device_memory;
-  options.wants_exposure = false;
+  options.wants_outside = options.wants_exposure = false;
   return options;
 }
 
@@ -97,14 +97,17 @@ void Evaluation::lower(const Plan& plan, std::size_t kind) {
                  ends_idle(program.step(options_.steps - 1), program.streams.size());
   is_predicted_ = false;
   timed_.clear();
+  capacities_.assign(request_.targets.size(), {});
 }
 
 Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t number) {
   set_.allocator = allocator_rules(plan);
   options_ = options_of(request_, request_.targets[target]);
   options_.begins_idle = begins_idle_;
+  if (capacities_[target]) options_.device_memory = capacities_[target];
   const ChosenCosts& costs = costs_.of(target, *job_);
   predict_memory(costs);
+  capacities_[target] = prediction_.capacity;
   Outcome outcome{number, target};
   outcome.fits = prediction_.fits;
   for (const RankPeaks& rank : prediction_.ranks_memory) {

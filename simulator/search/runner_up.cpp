@@ -23,6 +23,16 @@ std::vector<PlanDifference> differences(const FoundPlan& best, const FoundPlan& 
   return found;
 }
 
+std::set<std::string> keys_that_differ(const std::vector<FoundPlan>& plans) {
+  std::set<std::string> keys;
+  for (const FoundPlan& plan : plans) {
+    for (const auto& [key, value] : plan.values) {
+      if (value != plans.front().values.at(key)) keys.insert(key);
+    }
+  }
+  return keys;
+}
+
 std::string runner_up_text(const SearchAnswer& answer, Objective objective) {
   if (answer.top.size() < 2) return "";
   const FoundPlan &best = answer.top[0], &second = answer.top[1];

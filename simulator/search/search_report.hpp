@@ -1,6 +1,7 @@
 // What a search found, as JSON, as a table and as a plot; and the runner-up beside the best plan.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,11 @@ std::string search_json(const SearchRequest& request, const SearchAnswer& answer
 std::string search_csv(const SearchAnswer& answer);
 
 // The fronts as an SVG picture: tokens/s against reserved memory and, where prices are known, against
-// cost. Plain SVG with a title for each point, which browsers show beside the pointer.
+// cost. Points are numbered and listed below; browsers show all of a point's values beside the pointer.
 std::string search_svg(const SearchAnswer& answer);
+
+// The keys that vary and whose values are not the same in all of these plans.
+std::set<std::string> keys_that_differ(const std::vector<FoundPlan>& plans);
 
 // A key in which two plans differ.
 struct PlanDifference {

@@ -42,7 +42,7 @@ TEST(Bounds, AreNeverBeatenInTheDefaultSpace) {
   const Candidates candidates(request.base, "base", request.space, request.tokens_per_step);
   for (const TargetKind& kind : target_kinds(request)) {
     Bounds bounds(request, kind, candidates);
-    for (std::size_t n = 0; n < candidates.plans(); n += 37) {
+    for (std::size_t n = 0; n < candidates.plans(); n += 61) {
       expect_admissible(request, candidates, n, kind, bounds);
     }
   }
