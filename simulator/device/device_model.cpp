@@ -68,7 +68,9 @@ double DeviceModel::sustained_product_flops(DType type) const {
   if (type == DType::fp16) peak = machine_.fp16_flops;
   if (type == DType::fp8) peak = machine_.fp8_flops;
   if (peak <= 0) peak = machine_.fp32_flops;
-  return peak * sustained_share_;
+  const double share =
+      type == DType::fp8 ? rates_.best_fp8_product.value / rates_.best_product.value : 1;
+  return peak * sustained_share_ * share;
 }
 
 // Short sequences leave little work to each block of queries, and heads below 128 use less of the
