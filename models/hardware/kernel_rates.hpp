@@ -28,8 +28,6 @@ struct KernelRates {
   KernelRate half_rate_forward, half_rate_backward;  // tokens of a sequence at which that halves
   KernelRate memory;                                 // of the memory's bandwidth: streaming kernels
   KernelRate kernel_us;                              // the shortest kernel, in microseconds
-  // Of the host, not the part: what PyTorch takes for an operator and for a hook of FSDP.
-  KernelRate pytorch_launch_us, pytorch_hook_us;
   KernelRate collective_multiprocessors;  // that a collective keeps from other kernels
   KernelRate tile_rows, tile_columns;     // of a product: what one multiprocessor does at a time
 };

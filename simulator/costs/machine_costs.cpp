@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/hardware/host_times.hpp"
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/costs/outside_memory.hpp"
@@ -67,17 +68,9 @@ class MachineCosts final : public CostModel {
     return options;
   }
 
-  // An operator, with its modules and its node of autograd, for each launch; a hook of FSDP for each
-  // range.
-  void run_pytorch(HostCosts& host) const override {
-    const KernelRates& rates = kernel_rates(machine_.generation);
-    const auto set = [&](Kind kind, const KernelRate& us) {
-      host.issue_ns[static_cast<std::size_t>(kind)] = slowed(1000 * us.value);
-    };
-    for (const Kind kind : {Kind::launch, Kind::copy, Kind::collective}) {
-      set(kind, rates.pytorch_launch_us);
-    }
-    set(Kind::range_begin, rates.pytorch_hook_us);
+  std::optional<HostPace> pytorch_host() const override {
+    const double pace = relative_host_time(machine_.id) * device_.factors().factor(Rate::host);
+    return HostPace{pace, pace};
   }
 
   // Orders of magnitude of cudaMalloc and cudaFree of large segments.

@@ -193,7 +193,7 @@ class Predictor {
 
   void simulate_time() {
     EngineOptions engine = costs_->engine();
-    if (!result_.classes[0].program.operators.empty()) costs_->run_pytorch(engine.host);
+    price_pytorch();
     engine.steps = options_.steps;
     if (failure_) {
       engine.stop_step = failure_->step;
@@ -210,6 +210,16 @@ class Predictor {
       for (int rank = 0; rank < set_.ranks(); ++rank) simulate_rank(rank);
     }
     result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
+  }
+
+  // Of programs whose operators are PyTorch's.
+  void price_pytorch() {
+    const std::optional<HostPace> pace = costs_->pytorch_host();
+    if (!pace) return;
+    for (RankClass& rank_class : result_.classes) {
+      if (rank_class.program.operators.empty()) continue;
+      rank_class.issue = pytorch_issue_times(rank_class.program, *pace);
+    }
   }
 
   void report_time() {
@@ -335,7 +345,7 @@ std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
     const RankClass& rank_class =
         prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[rank])];
     ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
-                     prediction.places[r]});
+                     prediction.places[r], rank_class.issue});
   }
   return ranks;
 }

@@ -82,6 +82,7 @@ struct SourceCounts {
 struct RankClass {
   RankProgram program;
   ProgramCosts costs;
+  std::vector<IssueTimes> issue;  // empty: by kind of instruction, as the engine's options have it
   RankMemory memory;
 };
 
