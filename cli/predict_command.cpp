@@ -10,6 +10,7 @@
 #include "models/hardware/device_names.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/fit/narrowing.hpp"
 #include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction_report.hpp"
 #include "simulator/predict/remedies.hpp"
@@ -177,10 +178,13 @@ Result<int> Predict::run() {
   if (auto ok = check_sources(*sources, *job); !ok) return tl::unexpected(ok.error());
   options.costs = sources->costs ? &*sources->costs : nullptr;
   options.machine = sources->machine ? &*sources->machine : nullptr;
-  options.wants_path = options.wants_explanation = true;
+  options.wants_path = options.wants_explanation = options.wants_time_basis = true;
   options.keeps_memory_records =
       !trace_.empty() || !memory_events_.empty() || !memory_snapshot_.empty();
   Prediction prediction = simulator::predict(*job, options);
+  if (explains_ && prediction.time_basis) {
+    prediction.time_basis->narrowing = simulator::find_narrowing(*job, options, prediction);
+  }
   if (explains_ || !prediction.fits) {
     prediction.remedies = simulator::find_remedies(*job, options, traces::cores());
   }
@@ -217,7 +221,8 @@ void Predict::add_to(Options& options) {
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
   options.flag("--explain", explains_,
-               "list all that holds memory at the peak, and the plan changes that save most");
+               "list what the step time rests on and what would narrow its band, all that holds "
+               "memory at the peak, and the plan changes that save most");
   options.output("--trace", trace_, {"TRACE", "write the predicted run as a trace (.fst)"});
   options.output(
       "--memory-events", memory_events_,

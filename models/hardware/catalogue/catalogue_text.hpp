@@ -14,5 +14,6 @@ std::string_view collectives_csv();
 std::string_view host_times_csv();
 std::string_view host_ranges_csv();
 std::string_view hosts_csv();
+std::string_view step_errors_csv();
 
 }  // namespace foreshard
