@@ -389,7 +389,7 @@ Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& fil
   out.recorder_share = std::clamp(traces::number(trace.metadata, "recorder_overhead_fraction", 0),
                                   0.0, kMaxRecording);
   Reader(trace, out).read();
-  if (out.is_accelerator) out.pytorch_host = recorded_host(trace);
+  if (is_named) out.pytorch_host = recorded_host(trace);  // not where the host computes itself
   return out;
 }
 

@@ -176,6 +176,13 @@ TEST(RecordedHosts, AreAsFastAsInTheirShortestRanges) {
   EXPECT_NEAR(recorded_host(trace)->relative_time, quiet, 1e-3 * quiet);
 }
 
+// Without a device the host computes itself.
+TEST(RecordedHosts, DriveADevice) {
+  traces::Trace trace = recorded_ranges("1b_base");
+  trace.metadata.erase("device.0");
+  EXPECT_FALSE(fit({{"run.fst", &trace}}));
+}
+
 TEST(RecordedHosts, AreUnknownWhereNothingThatTellsWasRecorded) {
   traces::Trace trace = recorded_ranges("1b_base");
   trace.events.update_all(
