@@ -36,6 +36,7 @@ class Predictor {
     result_.classes.resize(classes);
     memory_.classes.resize(classes);
     lowest_.assign(classes, -1);
+    outside_.resize(classes);
     for (std::size_t r = 0; r < set_.class_of_rank.size(); ++r) {
       int& lowest = lowest_[static_cast<std::size_t>(set_.class_of_rank[r])];
       if (lowest < 0) lowest = static_cast<int>(r);
@@ -78,8 +79,15 @@ class Predictor {
     if (options_.device_memory) return options_.device_memory;
     const std::int64_t device = costs_->device_bytes();
     if (device <= 0 || !limits_memory_) return {};
-    const auto outside = costs_->outside_allocator(result_.classes[0].program);
+    const auto outside = outside_of(0);
     return std::max<std::int64_t>(0, device - (outside ? outside->bytes() : 0));
+  }
+
+  // The class's memory outside of the allocator, counted once.
+  const std::optional<OutsideMemory>& outside_of(std::size_t which) const {
+    auto& known = outside_[which];
+    if (!known) known = costs_->outside_allocator(result_.classes[which].program);
+    return *known;
   }
 
   // --- memory -----------------------------------------------------------------------------------
@@ -111,10 +119,10 @@ class Predictor {
   }
 
   void report_oom(std::size_t which) {
-    const RankProgram program = unrolled(result_.classes[which].program);
     result_.fits = false;
-    result_.oom = oom_report(program, failure_->step, failure_->instruction, lowest_[which],
-                             {failure_->requested, failure_->allocated, failure_->reserved});
+    result_.oom =
+        oom_report(result_.classes[which].program, failure_->step, failure_->instruction,
+                   lowest_[which], {failure_->requested, failure_->allocated, failure_->reserved});
   }
 
   void report_memory() {
@@ -135,7 +143,7 @@ class Predictor {
     }
     const PeakMoment& peak = memory_of(highest).peak;
     const RankProgram& program = class_of(highest).program;
-    result_.outside = costs_->outside_allocator(program);
+    result_.outside = outside_of(static_cast<std::size_t>(result_.class_of_rank[highest]));
     if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
       result_.explanation = explain_peak(program, set_.allocator, memory_options_, peak);
     }
@@ -340,6 +348,8 @@ class Predictor {
   bool limits_memory_;
   MemoryOptions memory_options_;
   std::vector<int> lowest_;  // rank of each class
+  mutable std::vector<std::optional<std::optional<OutsideMemory>>>
+      outside_;  // of each that was asked
   std::optional<MemoryFailure> failure_;
   std::map<std::string_view, std::int64_t>
       unknown_;        // what has no cost, how often in the last step
