@@ -67,6 +67,7 @@ PeakExplanation explain_peak(const RankProgram& program, const AllocatorRules& r
   found.held = held_memory(full, memory.alive, {request.target, 0, request.phase}, found.requester);
   found.pools = pools_of(full, memory.end);
   for (const PoolMemory& pool : found.pools) found.reserved += pool.reserved;
+  if (found.pools.empty()) found.reserved = found.allocated;
   return found;
 }
 

@@ -77,7 +77,8 @@ std::string prediction_text(const Job& job, const Prediction& p, bool in_full) {
                     static_cast<long long>(p.cost_sources.fitted),
                     static_cast<long long>(p.cost_sources.modelled),
                     static_cast<long long>(p.cost_sources.unknown));
-  return text + memory_text(p, in_full);
+  text += memory_text(p, in_full);
+  return in_full && p.checkpoint ? text + checkpoint_text(*p.checkpoint) : text;
 }
 
 }  // namespace foreshard::simulator
