@@ -19,6 +19,8 @@ struct RateField {
 
 constexpr RateField kRateFields[] = {
     {"best_product", &KernelRates::best_product},
+    {"best_fp8_product", &KernelRates::best_fp8_product},
+    {"fp32_product", &KernelRates::fp32_product},
     {"under_load", &KernelRates::under_load},
     {"rated_watts", &KernelRates::rated_watts},
     {"idle_power", &KernelRates::idle_power},

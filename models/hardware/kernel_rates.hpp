@@ -15,10 +15,12 @@ struct KernelRate {
 };
 
 struct KernelRates {
-  KernelRate best_product;  // of the peak: the best large bf16 product
-  KernelRate under_load;    // of that: while a long run keeps the part at its power limit
-  KernelRate rated_watts;   // of the part that these were read on; 0: not known
-  KernelRate idle_power;    // of that power: what does not go with the clock
+  KernelRate best_product;      // of the peak: the best large bf16 product
+  KernelRate best_fp8_product;  // of the fp8 peak
+  KernelRate fp32_product;      // of the fp32 peak: without TF32, in long runs as in short ones
+  KernelRate under_load;        // of that: while a long run keeps the part at its power limit
+  KernelRate rated_watts;       // of the part that these were read on; 0: not known
+  KernelRate idle_power;        // of that power: what does not go with the clock
   // Of the bf16 peak, counted as flops() counts attention: only what the mask leaves.
   KernelRate flash_forward, flash_backward;
   KernelRate cudnn_forward, cudnn_backward;
