@@ -44,7 +44,8 @@ TEST(MachineCosts, WhatMovesBytesTakesTheMemorysTime) {
 
 TEST(MachineCosts, CopiesTakeTheHostLink) {
   const CostKey copy = collective(Operator::copy_host_to_device, 1'000'000'000, 0);
-  EXPECT_NEAR(ns("v100-sxm2-32", copy), 8000 + 1e9 / (0.85 * 15.75), 1);
+  EXPECT_NEAR(ns("v100-sxm2-32", copy, 1), 8000 + 1e9 / (0.85 * 15.75), 1);
+  EXPECT_NEAR(ns("v100-sxm2-32", copy, 8), 8000 + 2e9 / (0.85 * 15.75), 1);  // pairs share a link
   EXPECT_NEAR(ns("gh200-96", copy, 1), 8000 + 1e9 / (0.85 * 450), 1);
 }
 
