@@ -171,6 +171,9 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
   }
   const Machine* bound = part ? &*part : nullptr;
   table.segments = segment_times(runs);
+  std::vector<RankStepTimes> rank_steps;
+  for (const RunSamples* run : runs) rank_steps.push_back(run->rank_steps);
+  table.variation = rank_variation(rank_steps);
   table.memory_bytes_per_ns = memory_bytes_per_ns;
   for (const int count : threads) {
     ThreadCountCosts regime;

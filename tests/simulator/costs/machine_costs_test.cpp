@@ -38,7 +38,7 @@ TEST(MachineCosts, MatrixProductsReachAShareOfTheBestThatWasMeasured) {
 TEST(MachineCosts, WhatMovesBytesTakesTheMemorysTime) {
   const CostKey cast{Operator::cast, DType::bf16, DType::fp32, DType::bf16, {100'000'000}};
   ASSERT_DOUBLE_EQ(bytes_moved(cast), 6e8);
-  EXPECT_NEAR(ns("mi300x", cast), 1500 + 6e8 / (0.75 * 5300), 1);
+  EXPECT_NEAR(ns("mi300x", cast), 1500 + 6e8 / (0.81 * 5300), 1);
   EXPECT_NEAR(ns("a10g", cast), 1500 + 6e8 / (0.85 * 600), 1);
 }
 
