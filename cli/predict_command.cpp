@@ -26,6 +26,8 @@ namespace {
 
 using simulator::Prediction;
 
+constexpr double kMostStorage = 1e6;  // GB/s
+
 struct Sources {
   std::optional<simulator::CostTable> costs;
   std::optional<Machine> machine;
@@ -52,6 +54,7 @@ class Predict : public Command {
   int rank_ = 0;
   std::string device_ = "cpu", costs_, machine_, trace_, memory_events_, memory_snapshot_;
   std::optional<std::int64_t> device_memory_;
+  double storage_gb_s_ = 0;
 };
 
 Result<Sources> Predict::load_sources() const {
@@ -188,6 +191,8 @@ Result<int> Predict::run() {
   if (explains_ || !prediction.fits) {
     prediction.remedies = simulator::find_remedies(*job, options, traces::cores());
   }
+  prediction.checkpoint =
+      simulator::checkpoint_cost(*job, device ? &*device : nullptr, storage_gb_s_ * 1e9);
   return written(write_answers(*job, prediction));
 }
 
@@ -220,9 +225,12 @@ void Predict::add_to(Options& options) {
                              "one of your own"});
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
+  options.number("--storage-bandwidth", storage_gb_s_, kMostStorage,
+                 {"GB_S", "GB/s of the storage that all hosts write checkpoints to", false,
+                  "each host's own, where the catalogue has it"});
   options.flag("--explain", explains_,
                "list what the step time rests on and what would narrow its band, all that holds "
-               "memory at the peak, and the plan changes that save most");
+               "memory at the peak, the plan changes that save most, and what checkpoints cost");
   options.output("--trace", trace_, {"TRACE", "write the predicted run as a trace (.fst)"});
   options.output(
       "--memory-events", memory_events_,

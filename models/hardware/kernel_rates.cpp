@@ -36,8 +36,6 @@ constexpr RateField kRateFields[] = {
     {"memory", &KernelRates::memory},
     {"kernel_us", &KernelRates::kernel_us},
     {"collective_multiprocessors", &KernelRates::collective_multiprocessors},
-    {"pytorch_launch_us", &KernelRates::pytorch_launch_us},
-    {"pytorch_hook_us", &KernelRates::pytorch_hook_us},
     {"part_variation", &KernelRates::part_variation},
     {"tile_rows", &KernelRates::tile_rows},
     {"tile_columns", &KernelRates::tile_columns},

@@ -30,8 +30,6 @@ struct KernelRates {
   KernelRate half_rate_forward, half_rate_backward;  // tokens of a sequence at which that halves
   KernelRate memory;                                 // of the memory's bandwidth: streaming kernels
   KernelRate kernel_us;                              // the shortest kernel, in microseconds
-  // Of the host, not the part: what PyTorch takes for an operator and for a hook of FSDP.
-  KernelRate pytorch_launch_us, pytorch_hook_us;
   // Standard deviation of the logarithm of what compute-bound kernels take on parts of one kind.
   KernelRate part_variation;
   KernelRate collective_multiprocessors;  // that a collective keeps from other kernels

@@ -23,6 +23,7 @@
 #include "simulator/device/rate_factors.hpp"
 #include "simulator/device/stragglers.hpp"
 #include "simulator/engine/engine.hpp"
+#include "simulator/host/pytorch_host.hpp"
 
 namespace foreshard::simulator {
 
@@ -61,8 +62,8 @@ class CostModel {
 
   // Everything but the steps and the stop: host costs, capacities, how ranks are simulated.
   virtual EngineOptions engine() const = 0;
-  // Changes what launches cost the host to what they cost it in PyTorch, where that is not measured.
-  virtual void run_pytorch(HostCosts&) const {}
+  // How fast a host is that runs PyTorch; nothing: what it takes is part of the device's time.
+  virtual std::optional<HostPace> pytorch_host() const { return {}; }
 
   // Where memory is the host's own there is no driver: what it takes is part of the time of
   // an allocation.

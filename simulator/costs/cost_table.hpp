@@ -83,6 +83,13 @@ constexpr std::array kHostLatencies{&HostCosts::launch_latency_ns, &HostCosts::s
                                     &HostCosts::event_latency_ns, &HostCosts::wait_latency_ns,
                                     &HostCosts::rendezvous_ns};
 
+// The host of recordings of PyTorch.
+struct RecordedHost {
+  double relative_time = 1;  // of the catalogue's host times
+  std::int64_t ranges = 0;   // recorded ones that it rests on
+  bool is_alone = false;     // nothing that was recorded ran on a device
+};
+
 // What the driver of an accelerator takes for a segment of memory, each a median.
 struct SegmentTimes {
   double alloc_ns = 0, free_ns = 0;
@@ -152,6 +159,7 @@ struct CostTable {
   int cores = 1;                   // of the machine; unused for accelerators
   double memory_bytes_per_ns = 0;  // 0: no limit was seen
   SegmentTimes segments;           // of accelerators
+  std::optional<RecordedHost> pytorch_host;  // that drove them
   std::vector<ThreadCountCosts> regimes;
   std::vector<Oversubscription> crowding;
   std::vector<Calibration> calibration;

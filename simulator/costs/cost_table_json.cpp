@@ -240,6 +240,11 @@ std::string to_json(const CostTable& table) {
                               {"steps", table.variation->steps}};
   }
   if (table.rates) json["device_rates"] = to_json(*table.rates);
+  if (const auto& host = table.pytorch_host) {
+    json["pytorch_host"] = {{"relative_time", host->relative_time},
+                            {"ranges", host->ranges},
+                            {"is_alone", host->is_alone}};
+  }
   return json_text(json, 1) + "\n";
 }
 
@@ -305,6 +310,11 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
                        variation.number("between_steps", 0, kMaxVariation),
                        variation.integer("ranks", 2, kMaxRanks),
                        variation.integer("steps", 1, kMaxCount)};
+  }
+  if (reader.has("pytorch_host")) {
+    CostFileReader host = reader.object("pytorch_host");
+    table.pytorch_host = RecordedHost{host.number("relative_time", 1e-3, 1e3),
+                                      host.integer("ranges", 0, kMaxCount), host.truth("is_alone")};
   }
   if (reader.has("device_rates")) table.rates = read_device_rates(reader.object("device_rates"));
   if (!error && table.regimes.empty() && !table.rates)

@@ -4,16 +4,18 @@
 #include <cmath>
 
 #include "models/base/figures.hpp"
+#include "models/hardware/host_times.hpp"
 #include "simulator/costs/cost_model.hpp"
+#include "simulator/costs/host_copies.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/costs/outside_memory.hpp"
+#include "simulator/costs/tpu_costs.hpp"
 #include "simulator/device/device_model.hpp"
 #include "simulator/network/collective_time.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-constexpr double kHostLinkEfficiency = 0.85;
 constexpr double kCopyStartNs = 8000;
 constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main memory
 
@@ -26,8 +28,10 @@ class MachineCosts final : public CostModel {
         network_(machine),
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
                                   : static_cast<int>(machine.gpus_per_node)),
-        link_bytes_per_ns_(
-            (ranks > ranks_per_node_ ? machine.network_bandwidth : machine.link_bandwidth) / 1e9) {
+        is_one_node_(ranks <= ranks_per_node_),
+        host_copy_bytes_per_ns_(host_copy_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))),
+        link_bytes_per_ns_((is_one_node_ ? machine.link_bandwidth : machine.network_bandwidth) /
+                           1e9) {
     const KernelRate& variation = kernel_rates(machine.generation).part_variation;
     slowest_ = slowest_of(ranks, variation.value, variation.spread);
   }
@@ -67,17 +71,9 @@ class MachineCosts final : public CostModel {
     return options;
   }
 
-  // An operator, with its modules and its node of autograd, for each launch; a hook of FSDP for each
-  // range.
-  void run_pytorch(HostCosts& host) const override {
-    const KernelRates& rates = kernel_rates(machine_.generation);
-    const auto set = [&](Kind kind, const KernelRate& us) {
-      host.issue_ns[static_cast<std::size_t>(kind)] = slowed(1000 * us.value);
-    };
-    for (const Kind kind : {Kind::launch, Kind::copy, Kind::collective}) {
-      set(kind, rates.pytorch_launch_us);
-    }
-    set(Kind::range_begin, rates.pytorch_hook_us);
+  std::optional<HostPace> pytorch_host() const override {
+    const double pace = relative_host_time(machine_.id) * device_.factors().factor(Rate::host);
+    return HostPace{pace, pace};
   }
 
   // Orders of magnitude of cudaMalloc and cudaFree of large segments.
@@ -96,9 +92,10 @@ class MachineCosts final : public CostModel {
   }
   std::string basis(Rate rate) const override {
     const std::string sources =
-        rate == Rate::links ? "measured collectives over " + network_.network() +
-                                  " and its like (interconnect.csv), the host link's data sheet"
-                            : sources_of(kernel_rates(machine_.generation), rate);
+        rate == Rate::links
+            ? "measured collectives over " + (is_one_node_ ? machine_.link : network_.network()) +
+                  " and its like (interconnect.csv), the host link's data sheet"
+            : sources_of(kernel_rates(machine_.generation), rate);
     return is_calibrated_ ? "runs that were observed; before them, " + sources : sources;
   }
   SlowestRank slowest_rank() const override { return slowest_; }
@@ -131,8 +128,7 @@ class MachineCosts final : public CostModel {
   double transfer_ns(const CostKey& key, const TaskPlace& place) const {
     if (place.on_host) return bytes_moved(key) / kHostBytesPerNs;
     if (is_host_copy(key.op)) {
-      return kCopyStartNs +
-             payload_bytes(key) / (machine_.host_bandwidth / 1e9 * kHostLinkEfficiency);
+      return kCopyStartNs + payload_bytes(key) / host_copy_bytes_per_ns_;
     }
     if (key.dims[1] <= 1) return device_.kernel_ns(key);  // a copy on the device
     const GroupPlace group{key.dims[1], place.nodes, place.fewest_on_a_node, ranks_per_node_};
@@ -144,15 +140,19 @@ class MachineCosts final : public CostModel {
   bool is_calibrated_;  // by runs
   CollectiveNetwork network_;
   int ranks_per_node_;
+  bool is_one_node_;
   SlowestRank slowest_;
-  double link_bytes_per_ns_;  // of one device, while a collective runs
+  double host_copy_bytes_per_ns_;  // of one device, while all of its host copy
+  double link_bytes_per_ns_;       // of one device, while a collective runs
 };
 
 }  // namespace
 
 std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes,
                                          const RateFactors* factors) {
-  return std::make_unique<MachineCosts>(machine, ranks, nodes, factors);
+  auto costs = std::make_unique<MachineCosts>(machine, ranks, nodes, factors);
+  if (is_tpu(machine)) return tpu_costs(std::move(costs), machine, factors != nullptr);
+  return costs;
 }
 
 }  // namespace foreshard::simulator

@@ -69,7 +69,7 @@ std::string sources_of(const KernelRates& rates, Rate rate) {
     case Rate::product: return joined({rates.best_product, rates.under_load});
     case Rate::attention: return joined({rates.flash_forward, rates.cudnn_forward});
     case Rate::memory: return joined({rates.memory});
-    case Rate::host: return joined({rates.pytorch_launch_us, rates.pytorch_hook_us});
+    case Rate::host: return "parts of PyTorch's steps recorded on a device that does nothing";
     default: return "";
   }
 }

@@ -213,7 +213,7 @@ void hold_out(const Runs& runs, const Speeds& speeds, const CostTable* known, st
 Result<void> check(const std::vector<Run>& runs) {
   if (runs.empty()) return fail("", "", "no recording given; expected at least one .fst file");
   for (const Run& run : runs) {
-    if (run.samples.tasks.empty()) {
+    if (run.samples.tasks.empty() && !run.samples.pytorch_host) {
       return fail(run.samples.file, "",
                   "contains no device work with a cost key; expected a recording of `foreshard "
                   "train`, or of "

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <tuple>
 
 #include "models/base/figures.hpp"
@@ -36,6 +35,7 @@ class Predictor {
     result_.classes.resize(classes);
     memory_.classes.resize(classes);
     lowest_.assign(classes, -1);
+    outside_.resize(classes);
     for (std::size_t r = 0; r < set_.class_of_rank.size(); ++r) {
       int& lowest = lowest_[static_cast<std::size_t>(set_.class_of_rank[r])];
       if (lowest < 0) lowest = static_cast<int>(r);
@@ -78,8 +78,15 @@ class Predictor {
     if (options_.device_memory) return options_.device_memory;
     const std::int64_t device = costs_->device_bytes();
     if (device <= 0 || !limits_memory_) return {};
-    const auto outside = costs_->outside_allocator(result_.classes[0].program);
+    const auto outside = outside_of(0);
     return std::max<std::int64_t>(0, device - (outside ? outside->bytes() : 0));
+  }
+
+  // The class's memory outside of the allocator, counted once.
+  const std::optional<OutsideMemory>& outside_of(std::size_t which) const {
+    auto& known = outside_[which];
+    if (!known) known = costs_->outside_allocator(result_.classes[which].program);
+    return *known;
   }
 
   // --- memory -----------------------------------------------------------------------------------
@@ -111,10 +118,10 @@ class Predictor {
   }
 
   void report_oom(std::size_t which) {
-    const RankProgram program = unrolled(result_.classes[which].program);
     result_.fits = false;
-    result_.oom = oom_report(program, failure_->step, failure_->instruction, lowest_[which],
-                             {failure_->requested, failure_->allocated, failure_->reserved});
+    result_.oom =
+        oom_report(result_.classes[which].program, failure_->step, failure_->instruction,
+                   lowest_[which], {failure_->requested, failure_->allocated, failure_->reserved});
   }
 
   void report_memory() {
@@ -135,7 +142,7 @@ class Predictor {
     }
     const PeakMoment& peak = memory_of(highest).peak;
     const RankProgram& program = class_of(highest).program;
-    result_.outside = costs_->outside_allocator(program);
+    result_.outside = outside_of(static_cast<std::size_t>(result_.class_of_rank[highest]));
     if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
       result_.explanation = explain_peak(program, set_.allocator, memory_options_, peak);
     }
@@ -193,7 +200,7 @@ class Predictor {
 
   void simulate_time() {
     EngineOptions engine = costs_->engine();
-    if (!result_.classes[0].program.operators.empty()) costs_->run_pytorch(engine.host);
+    price_pytorch();
     engine.steps = options_.steps;
     if (failure_) {
       engine.stop_step = failure_->step;
@@ -210,6 +217,16 @@ class Predictor {
       for (int rank = 0; rank < set_.ranks(); ++rank) simulate_rank(rank);
     }
     result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
+  }
+
+  // Of programs whose operators are PyTorch's.
+  void price_pytorch() {
+    const std::optional<HostPace> pace = costs_->pytorch_host();
+    if (!pace) return;
+    for (RankClass& rank_class : result_.classes) {
+      if (rank_class.program.operators.empty()) continue;
+      rank_class.issue = pytorch_issue_times(rank_class.program, *pace);
+    }
   }
 
   void report_time() {
@@ -245,15 +262,10 @@ class Predictor {
 
   void report_band() {
     const RankClass& first = result_.classes[0];
-    const std::int64_t step_ns = result_.step_time.count();
-    const StepSpan span{step_ns, result_.exposed_communication.count()};
+    const StepSpan span{result_.step_time.count(), result_.exposed_communication.count()};
     result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), *costs_, span);
-    const double width = half_width(result_.doubt, costs_->rate_factors());
-    const auto scaled = [&](double factor) {
-      return Nanoseconds(std::llround(static_cast<double>(step_ns) * factor));
-    };
-    result_.step_time_low = scaled(std::exp(-width));
-    result_.step_time_high = scaled(std::exp(width));
+    std::tie(result_.step_time_low, result_.step_time_high) =
+        band_around(result_.step_time, half_width(result_.doubt, costs_->rate_factors()));
   }
 
   // Costs of another precision than the plan's, such as fp32 costs for a bf16 plan, can be faster than
@@ -330,6 +342,8 @@ class Predictor {
   bool limits_memory_;
   MemoryOptions memory_options_;
   std::vector<int> lowest_;  // rank of each class
+  mutable std::vector<std::optional<std::optional<OutsideMemory>>>
+      outside_;  // of each that was asked
   std::optional<MemoryFailure> failure_;
   std::map<std::string_view, std::int64_t>
       unknown_;        // what has no cost, how often in the last step
@@ -346,7 +360,7 @@ std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
     const RankClass& rank_class =
         prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[rank])];
     ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
-                     prediction.places[r]});
+                     prediction.places[r], rank_class.issue});
   }
   return ranks;
 }

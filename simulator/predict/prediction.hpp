@@ -19,6 +19,7 @@
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/engine/critical_path.hpp"
 #include "simulator/engine/engine.hpp"
+#include "simulator/predict/checkpoint.hpp"
 #include "simulator/predict/memory.hpp"
 #include "simulator/predict/peak_explanation.hpp"
 #include "simulator/predict/program_set.hpp"
@@ -85,6 +86,7 @@ struct SourceCounts {
 struct RankClass {
   RankProgram program;
   ProgramCosts costs;
+  std::vector<IssueTimes> issue;  // empty: by kind of instruction, as the engine's options have it
   RankMemory memory;
 };
 
@@ -107,6 +109,7 @@ struct Prediction {
   std::optional<PeakExplanation> explanation;  // of that peak, where it was wanted
   std::optional<OutsideMemory> outside;        // of the rank of that peak; nothing: unknown
   std::optional<Remedies> remedies;            // where somebody looked for them
+  std::optional<CheckpointCost> checkpoint;    // likewise
   AllocatorRules allocator;
   std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
   SourceCounts cost_sources;

@@ -123,6 +123,29 @@ ordered_json remedies_json(const Prediction& p) {
   return out;
 }
 
+ordered_json checkpoint_json(const Prediction& p) {
+  if (!p.checkpoint) return nullptr;
+  const auto& [storage, sharded, full] = *p.checkpoint;
+  const auto if_known = [](const std::optional<std::int64_t>& ns) {
+    return ns ? ordered_json(*ns) : ordered_json();
+  };
+  return {{"storage", storage.empty() ? ordered_json() : ordered_json(storage)},
+          {"bytes", sharded.bytes},
+          {"sharded",
+           {{"writers", sharded.writers},
+            {"rank_bytes", sharded.rank_bytes},
+            {"staging_bytes", sharded.staging_bytes},
+            {"async_blocking_ns", if_known(sharded.blocking_ns)},
+            {"write_ns", if_known(sharded.write_ns)},
+            {"read_ns", if_known(sharded.read_ns)}}},
+          {"full",
+           {{"device_bytes", full.device_bytes},
+            {"host_bytes", full.host_bytes},
+            {"gather_ns", if_known(full.gather_ns)},
+            {"write_ns", if_known(full.write_ns)},
+            {"read_ns", if_known(full.read_ns)}}}};
+}
+
 }  // namespace
 
 std::string prediction_json(const Job& job, const Prediction& p) {
@@ -162,6 +185,7 @@ std::string prediction_json(const Job& job, const Prediction& p) {
   out["needed_reserved_bytes"] =
       p.remedies ? ordered_json(p.remedies->present.peak_reserved) : ordered_json();
   out["remedies"] = remedies_json(p);
+  out["checkpoint"] = checkpoint_json(p);
   out["prediction_ns"] = p.prediction_time.count();
   out["warnings"] = p.warnings;
   return json_text(out, 2);

@@ -90,4 +90,11 @@ double half_width(const StepDoubt& doubt, const RateFactors* factors) {
   return doubt.left_out.quantile * std::sqrt(variance(doubt, factors));
 }
 
+std::pair<Nanoseconds, Nanoseconds> band_around(Nanoseconds step, double half_width) {
+  const auto times = [&](double factor) {
+    return Nanoseconds(std::llround(static_cast<double>(step.count()) * factor));
+  };
+  return {times(std::exp(-half_width)), times(std::exp(half_width))};
+}
+
 }  // namespace foreshard::simulator
