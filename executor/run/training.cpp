@@ -14,6 +14,7 @@
 #include "executor/run/rank_run.hpp"
 #include "executor/run/run_exports.hpp"
 #include "executor/run/tags.hpp"
+#include "models/base/assertion.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::executor {

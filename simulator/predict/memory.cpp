@@ -15,8 +15,11 @@ class MemoryWalk final : private AllocatorListener {
   MemoryWalk(const RankProgram& program, const AllocatorRules& rules, const MemoryOptions& options)
       : program_(program),
         options_(options),
-        segments_(options.capacity.value_or(VirtualSegments::kUnlimited)),
-        allocator_(rules, memory_limit(rules, options.capacity), segments_),
+        is_planned_(program.device.kind == DeviceKind::xla),
+        segments_(is_planned_ ? VirtualSegments::kUnlimited
+                              : options.capacity.value_or(VirtualSegments::kUnlimited)),
+        allocator_(is_planned_ ? AllocatorRules() : rules,
+                   is_planned_ ? std::nullopt : memory_limit(rules, options.capacity), segments_),
         progress_(program.streams.size(), options.gpu_timing),
         blocks_(program.buffers.size(), kNoBlock) {
     allocator_.set_stream_events(&progress_);
@@ -30,11 +33,11 @@ class MemoryWalk final : private AllocatorListener {
     for (step_ = 0; step_ <= last && !result_.failure; ++step_) {
       allocator_.reset_peaks();
       run_step(program_.programs[program_.number_of(step_, options_.steps)]);
-      result_.run.include(allocator_.statistics());
-      if (step_ > 0 && step_ <= options_.steps)
-        result_.steps.emplace_back().include(allocator_.statistics());
+      result_.run.include(statistics());
+      if (step_ > 0 && step_ <= options_.steps) result_.steps.emplace_back().include(statistics());
     }
-    if (options_.keeps_records || options_.lists_alive) result_.end = allocator_.segments();
+    const bool keeps_end = options_.keeps_records || options_.lists_alive;
+    if (keeps_end && !is_planned_) result_.end = allocator_.segments();
     if (options_.lists_alive) list_alive();
     return std::move(result_);
   }
@@ -163,6 +166,12 @@ class MemoryWalk final : private AllocatorListener {
       return false;
     }
     blocks_[static_cast<std::size_t>(i.target)] = allocation->block;
+    if (is_planned_ && options_.capacity &&
+        allocator_.statistics().allocated > *options_.capacity) {
+      const std::int64_t before = allocator_.statistics().allocated - allocation->bytes;
+      result_.failure = {step_, instruction_, buffer.bytes, before, before};
+      return false;
+    }
     if (options_.lists_alive) allocated_in_[static_cast<std::size_t>(i.target)] = i.phase;
     by_category_[static_cast<std::size_t>(buffer.category)] += allocation->bytes;
     const std::int64_t allocated = allocator_.statistics().allocated;
@@ -187,6 +196,13 @@ class MemoryWalk final : private AllocatorListener {
     block = kNoBlock;
   }
 
+  // A plan made ahead holds what lives, and nothing in reserve.
+  AllocatorStatistics statistics() const {
+    AllocatorStatistics now = allocator_.statistics();
+    if (is_planned_) now.peak_reserved = now.peak_active = now.peak_allocated;
+    return now;
+  }
+
   void list_alive() {
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
       if (blocks_[b] == kNoBlock) continue;
@@ -197,6 +213,7 @@ class MemoryWalk final : private AllocatorListener {
 
   // New segments and released ones cost the host time; a release waits for the device.
   void note_delay() {
+    if (is_planned_) return;
     const AllocatorStatistics& now = allocator_.statistics();
     const std::int64_t taken = now.segments_allocated - segments_taken_;
     const std::int64_t released = now.segments_released - segments_released_;
@@ -223,6 +240,7 @@ class MemoryWalk final : private AllocatorListener {
 
   const RankProgram& program_;
   const MemoryOptions& options_;
+  const bool is_planned_;  // by a compiler, ahead of the run
   VirtualSegments segments_;
   CachingAllocator allocator_;
   StreamProgress progress_;

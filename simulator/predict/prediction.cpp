@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <tuple>
 
 #include "models/base/figures.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/program/unrolled.hpp"
 #include "simulator/predict/chosen_costs.hpp"
-#include "simulator/predict/step_band.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -201,7 +201,7 @@ class Predictor {
 
   void simulate_time() {
     EngineOptions engine = costs_->engine();
-    if (!result_.classes[0].program.operators.empty()) costs_->run_pytorch(engine.host);
+    price_pytorch();
     engine.steps = options_.steps;
     if (failure_) {
       engine.stop_step = failure_->step;
@@ -220,6 +220,16 @@ class Predictor {
     result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
   }
 
+  // Of programs whose operators are PyTorch's.
+  void price_pytorch() {
+    const std::optional<HostPace> pace = costs_->pytorch_host();
+    if (!pace) return;
+    for (RankClass& rank_class : result_.classes) {
+      if (rank_class.program.operators.empty()) continue;
+      rank_class.issue = pytorch_issue_times(rank_class.program, *pace);
+    }
+  }
+
   void report_time() {
     const auto last = static_cast<std::size_t>(options_.steps);
     std::int64_t step_ns = 0;
@@ -231,26 +241,37 @@ class Predictor {
       const std::int64_t closing_ns = timeline.step_end_ns.back() - timeline.step_end_ns[last];
       result_.closing_time = std::max(result_.closing_time, Nanoseconds(closing_ns));
     }
-    const auto scaled = [&](double factor) {
-      return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(step_ns) * factor));
-    };
-    const double half_width = band_of_step(result_.classes[0].program, result_.classes[0].costs,
-                                           last_step_counts(), *costs_);
-    result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
-    result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
+    result_.exposed_communication = Nanoseconds(
+        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
+    report_band();
     result_.tokens_per_s = set_.tokens_per_step / static_cast<double>(step_ns) * 1e9;
     const double peak = costs_->peak_flops_per_ns(set_.compute_type) * set_.ranks();
     if (peak > 0) {
       result_.mfu = set_.model_flops_per_step / (static_cast<double>(step_ns) * peak);
       if (result_.mfu > 1) warn_of_mfu();
     }
-    result_.exposed_communication = Nanoseconds(
-        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
     if (options_.wants_path) {
       result_.path =
           step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
     }
+    if (options_.wants_time_basis) {
+      result_.time_basis = time_basis(result_.classes[0].program, result_.classes[0].costs,
+                                      options_.steps, *costs_, result_.doubt);
+    }
+  }
+
+  void report_band() {
+    const RankClass& first = result_.classes[0];
+    const std::int64_t step_ns = result_.step_time.count();
+    const StepSpan span{step_ns, result_.exposed_communication.count()};
+    result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), *costs_, span);
+    const double width = half_width(result_.doubt, costs_->rate_factors());
+    const auto scaled = [&](double factor) {
+      return Nanoseconds(std::llround(static_cast<double>(step_ns) * factor));
+    };
+    result_.step_time_low = scaled(std::exp(-width));
+    result_.step_time_high = scaled(std::exp(width));
   }
 
   // Costs of another precision than the plan's, such as fp32 costs for a bf16 plan, can be faster than
@@ -345,7 +366,7 @@ std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
     const RankClass& rank_class =
         prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[rank])];
     ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
-                     prediction.places[r]});
+                     prediction.places[r], rank_class.issue});
   }
   return ranks;
 }

@@ -22,13 +22,13 @@ struct MeasuredKernel {
   double ns;
 };
 
-CostKey measured_product(const std::string& op, std::array<std::int64_t, 3> d) {
+CostKey measured_product(const std::string& op, DType type, std::array<std::int64_t, 3> d) {
   if (op == "matmul_input_gradient") std::swap(d[1], d[2]);
   if (op == "matmul_weight_gradient") d = {d[1], d[2], d[0]};
-  return {Operator::matmul, DType::bf16, DType::bf16, DType::bf16, {d[0], d[1], d[2]}};
+  return {Operator::matmul, type, type, type, {d[0], d[1], d[2]}};
 }
 
-// Products in bf16, attention by flash and cuDNN, and elementwise kernels that read or write more than
+// Products in bf16 and in fp32 without TF32, attention by flash and cuDNN, and elementwise kernels that read or write more than
 // the cache holds.
 std::vector<MeasuredKernel> measured_kernels() {
   const std::string file =
@@ -38,11 +38,15 @@ std::vector<MeasuredKernel> measured_kernels() {
   std::vector<MeasuredKernel> kernels;
   for (const CsvRow& row : table.rows) {
     const std::string op(table.at(row, "operator")), shape(table.at(row, "shape"));
-    if (table.at(row, "dtype") == "fp32") continue;
+    const std::string_view type = table.at(row, "dtype");
+    const bool is_product = op.starts_with("matmul_") && (type == "bf16" || type == "fp32");
+    if (!is_product && type == "fp32") continue;
     const double ns = 1000 * csv_number(table.at(row, "median_us")).value_or(0);
     std::int64_t a = 0, b = 0, c = 0, d = 0, e = 0;
-    if (op.starts_with("matmul_") && std::sscanf(shape.c_str(), "%ldx%ldx%ld", &a, &b, &c) == 3) {
-      kernels.push_back({measured_product(op, {a, b, c}), "aten::mm", ns});
+    if (is_product && std::sscanf(shape.c_str(), "%ldx%ldx%ld", &a, &b, &c) == 3) {
+      kernels.push_back(
+          {measured_product(op, type == "fp32" ? DType::fp32 : DType::bf16, {a, b, c}), "aten::mm",
+           ns});
     } else if (std::sscanf(shape.c_str(), "b%ld h%ld/%ld s%ld d%ld", &a, &b, &c, &d, &e) == 5 &&
                (op.starts_with("attention_flash") || op.starts_with("attention_cudnn"))) {
       const Operator which =
@@ -72,7 +76,8 @@ TEST(DeviceModel, IsNearWhatWasMeasured) {
   std::map<Rate, std::vector<double>> errors;
   for (const MeasuredKernel& kernel : measured_kernels()) {
     const Rate rate = rate_of(kernel.key.op);
-    const double clock = rate == Rate::product ? cool : 1;
+    const bool is_limited = rate == Rate::product && kernel.key.dtype != DType::fp32;
+    const double clock = is_limited ? cool : 1;
     const double ns = clock * model.kernel_ns(kernel.key, kernel.name);
     errors[rate].push_back(std::abs(std::log(ns / kernel.ns)));
   }
