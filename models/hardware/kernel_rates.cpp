@@ -19,6 +19,7 @@ struct RateField {
 
 constexpr RateField kRateFields[] = {
     {"best_product", &KernelRates::best_product},
+    {"fp8_scaling", &KernelRates::fp8_scaling},
     {"best_fp8_product", &KernelRates::best_fp8_product},
     {"fp32_product", &KernelRates::fp32_product},
     {"under_load", &KernelRates::under_load},
@@ -35,6 +36,7 @@ constexpr RateField kRateFields[] = {
     {"memory", &KernelRates::memory},
     {"kernel_us", &KernelRates::kernel_us},
     {"collective_multiprocessors", &KernelRates::collective_multiprocessors},
+    {"part_variation", &KernelRates::part_variation},
     {"tile_rows", &KernelRates::tile_rows},
     {"tile_columns", &KernelRates::tile_columns},
 };
@@ -43,7 +45,7 @@ using Generations = std::map<std::string, KernelRates, std::less<>>;
 
 // The bundled table is a part of the program, as are its errors: they throw.
 Generations read_generations() {
-  const CsvTable table = parse_csv(kernel_rates_csv(), "kernel_rates.csv").value();
+  static const CsvTable table = parse_csv(kernel_rates_csv(), "kernel_rates.csv").value();
   Generations generations;
   for (const bool is_default : {true, false}) {
     for (const CsvRow& row : table.rows) {
@@ -60,7 +62,8 @@ Generations read_generations() {
         throw std::logic_error("kernel_rates.csv: " + std::string(table.at(row, "rate")));
       }
       found->second.*(field->field) = {csv_number(table.at(row, "value")).value(),
-                                       csv_number(table.at(row, "spread")).value()};
+                                       csv_number(table.at(row, "spread")).value(),
+                                       table.at(row, "source")};
     }
   }
   return generations;

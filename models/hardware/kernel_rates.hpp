@@ -12,12 +12,14 @@ namespace foreshard {
 
 struct KernelRate {
   double value = 0, spread = 0;
+  std::string_view source = {};
 };
 
 struct KernelRates {
   KernelRate best_product;      // of the peak: the best large bf16 product
   KernelRate best_fp8_product;  // of the fp8 peak
   KernelRate fp32_product;      // of the fp32 peak: without TF32, in long runs as in short ones
+  KernelRate fp8_scaling;       // of float8 products, what the way of scaling leaves
   KernelRate under_load;        // of that: while a long run keeps the part at its power limit
   KernelRate rated_watts;       // of the part that these were read on; 0: not known
   KernelRate idle_power;        // of that power: what does not go with the clock
@@ -28,6 +30,8 @@ struct KernelRates {
   KernelRate half_rate_forward, half_rate_backward;  // tokens of a sequence at which that halves
   KernelRate memory;                                 // of the memory's bandwidth: streaming kernels
   KernelRate kernel_us;                              // the shortest kernel, in microseconds
+  // Standard deviation of the logarithm of what compute-bound kernels take on parts of one kind.
+  KernelRate part_variation;
   KernelRate collective_multiprocessors;  // that a collective keeps from other kernels
   KernelRate tile_rows, tile_columns;     // of a product: what one multiprocessor does at a time
 };

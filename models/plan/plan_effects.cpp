@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "models/plan/changed_keys.hpp"
 #include "models/plan/plan_words.hpp"
 
 namespace foreshard {
@@ -16,8 +17,8 @@ struct Effect {
   std::string_view needed;  // what the plan would need for the key to have an effect
 };
 
-bool runs_foreshard(const Plan& p) {
-  return p.operators == OperatorSetName::foreshard;
+bool runs_pytorch(const Plan& p) {
+  return describes_pytorch(p.operators);
 }
 bool is_fsdp2(const Plan& p) {
   return p.runtime == RuntimeName::fsdp2;
@@ -69,7 +70,7 @@ constexpr Effect kEffects[] = {
     {"prefetch.backward", is_fsdp2, kFsdp2},
     {"prefetch.unshard_before_forward", is_fsdp2, kFsdp2},
     {"prefetch.", is_fsdp1, kFsdp1},
-    {"offload.pin_memory", [](const Plan& p) { return !runs_foreshard(p); },
+    {"offload.pin_memory", runs_pytorch,
      "operators that describe PyTorch; Foreshard's own host buffers are pinned always"},
     {"checkpointing.every",
      [](const Plan& p) { return p.checkpointing.mode == CheckpointMode::every; },
@@ -101,8 +102,9 @@ constexpr Effect kEffects[] = {
     {"pytorch.bucket_cap_mb", is_ddp, kDdp},
     {"pytorch.gradient_as_bucket_view", is_ddp, kDdp},
     {"pytorch.static_graph", is_ddp, kDdp},
-    {"pytorch.", [](const Plan& p) { return !runs_foreshard(p); },
-     "operators \"pytorch-eager\" or \"pytorch-compile\""},
+    {"allocator.", [](const Plan& p) { return p.operators != OperatorSetName::xla; },
+     "operators other than \"xla\", which have no caching allocator"},
+    {"pytorch.", runs_pytorch, "operators \"pytorch-eager\" or \"pytorch-compile\""},
 };
 
 const Effect* effect_of(std::string_view key) {
@@ -121,15 +123,13 @@ std::string_view needed_for_effect(const Plan& plan, std::string_view key) {
 
 std::vector<std::string> settings_without_effect(const Plan& plan) {
   std::vector<std::string> found;
-  const std::vector<SpeltKey> defaults = spelt_keys(Plan{}), given = spelt_keys(plan);
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    if (given[k].value == defaults[k].value) continue;
-    const std::string_view needed = needed_for_effect(plan, given[k].name);
+  for (const SpeltKey& key : changed_keys(plan)) {
+    const std::string_view needed = needed_for_effect(plan, key.name);
     if (needed.empty()) continue;
     constexpr std::size_t kShown = 60;
     const std::string value =
-        given[k].value.size() <= kShown ? given[k].value : given[k].value.substr(0, kShown) + "...";
-    found.push_back(given[k].name + " = " + value + " has no effect here; it needs " +
+        key.value.size() <= kShown ? key.value : key.value.substr(0, kShown) + "...";
+    found.push_back(key.name + " = " + value + " has no effect here; it needs " +
                     std::string(needed));
   }
   return found;

@@ -139,7 +139,11 @@ class AcceleratorCosts final : public CostModel {
   std::string data_sheet() const override {
     return machine_ == nullptr || is_host_alone_ ? "" : machine_->data_sheet();
   }
-  double band() const override { return table_.band; }
+  std::string basis(const CostKey& key, const TaskPlace& place) const override {
+    const auto nearest = recorded_.nearest(key, place.on_host);
+    return nearest || machine_ == nullptr ? basis_text(key, nearest) : machine_->basis(key, place);
+  }
+  ErrorSpread errors() const override { return errors_of(table_); }
 
   std::string unknown_device() const override {
     return machine_ == nullptr ? table_.machine_name : "";

@@ -25,6 +25,7 @@
 #include "models/base/error.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/costs/device_rates.hpp"
+#include "simulator/costs/held_out_errors.hpp"
 #include "simulator/engine/engine.hpp"
 
 namespace foreshard::simulator {
@@ -163,12 +164,15 @@ struct CostTable {
   std::vector<Calibration> calibration;
   std::int64_t impossible_keys = 0;  // left out: they took less time than the data sheet allows
   double slowness_spread = 0;  // relative standard deviation of the machine's speed between runs
-  double band = 0.1;           // a step takes predicted x (1 +- band) with a probability of 90 %
+  double band = 0.1;  // a step takes between predicted x exp(-band) and exp(band) with 90 %
   std::optional<DeviceRates> rates;  // learnt from steps whose time alone is known
   double doubt_scale = 1;  // how much further off than they admitted to unsure predictions were
 
   const ThreadCountCosts* regime(int threads) const;
 };
+
+// What predictions by it are off by: its band, which fit_band.hpp made.
+ErrorSpread errors_of(const CostTable& table);
 
 std::string to_json(const CostTable& table);
 

@@ -72,7 +72,9 @@ double DeviceModel::sustained_product_flops(DType type) const {
            std::min(1.0, rates_.fp32_product.value / factors_.factor(Rate::product));
   }
   const double share =
-      type == DType::fp8 ? rates_.best_fp8_product.value / rates_.best_product.value : 1;
+      type == DType::fp8
+          ? rates_.fp8_scaling.value * rates_.best_fp8_product.value / rates_.best_product.value
+          : 1;
   return peak * sustained_share_ * share;
 }
 

@@ -32,6 +32,11 @@ class DeviceModel {
   // apart; "" for Foreshard's own, which are cuDNN's. Not for collectives and copies over the host link.
   double kernel_ns(const CostKey& key, std::string_view name = "") const;
 
+  // Standard deviation of the logarithm of a kernel's time beyond that of its limit's rate.
+  double kernel_error(const CostKey& key) const {
+    return is_matmul(key.op) && key.dtype == DType::fp8 ? rates_.fp8_scaling.spread : 0;
+  }
+
   const RateFactors& factors() const { return factors_; }
 
   // Operations per second of large products in a long run. fp16 as bf16; fp32 as the plan asked for,

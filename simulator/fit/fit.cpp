@@ -205,7 +205,7 @@ void hold_out(const Runs& runs, const Speeds& speeds, const CostTable* known, st
   result.held_out_ns = std::llround(predicted * at_mean_speed);
   // What the costs' own errors add to the table's band.
   const auto high = static_cast<double>(prediction.step_time_high.count());
-  const double half_width = high / predicted - 1;
+  const double half_width = std::log(high / predicted);
   result.held_out_doubt =
       std::sqrt(std::max(0.0, half_width * half_width - table.band * table.band)) / kNinetyPercent;
 }

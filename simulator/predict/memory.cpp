@@ -14,8 +14,11 @@ class MemoryWalk final : private AllocatorListener {
   MemoryWalk(const RankProgram& program, const AllocatorRules& rules, const MemoryOptions& options)
       : program_(program),
         options_(options),
-        segments_(options.capacity.value_or(VirtualSegments::kUnlimited)),
-        allocator_(rules, memory_limit(rules, options.capacity), segments_),
+        is_planned_(program.device.kind == DeviceKind::xla),
+        segments_(is_planned_ ? VirtualSegments::kUnlimited
+                              : options.capacity.value_or(VirtualSegments::kUnlimited)),
+        allocator_(is_planned_ ? AllocatorRules() : rules,
+                   is_planned_ ? std::nullopt : memory_limit(rules, options.capacity), segments_),
         progress_(program.streams.size(), options.gpu_timing),
         blocks_(program.buffers.size(), kNoBlock) {
     allocator_.set_stream_events(&progress_);
@@ -29,11 +32,11 @@ class MemoryWalk final : private AllocatorListener {
     for (step_ = 0; step_ <= last && !result_.failure; ++step_) {
       allocator_.reset_peaks();
       run_step(program_.programs[program_.number_of(step_, options_.steps)]);
-      result_.run.include(allocator_.statistics());
-      if (step_ > 0 && step_ <= options_.steps)
-        result_.steps.emplace_back().include(allocator_.statistics());
+      result_.run.include(statistics());
+      if (step_ > 0 && step_ <= options_.steps) result_.steps.emplace_back().include(statistics());
     }
-    if (options_.keeps_records || options_.lists_alive) result_.end = allocator_.segments();
+    const bool keeps_end = options_.keeps_records || options_.lists_alive;
+    if (keeps_end && !is_planned_) result_.end = allocator_.segments();
     if (options_.lists_alive) list_alive();
     return std::move(result_);
   }
@@ -52,18 +55,23 @@ class MemoryWalk final : private AllocatorListener {
     walk(step, repetition.end, count);
   }
 
-  // The two copies that are written down and those that follow, until one begins as the one before it
-  // did: from there on they all do the same, and none reaches higher.
+  // The two copies that are written down and those that follow. What a copy does follows from the state
+  // that it finds: from the first one on that finds what an earlier one found they all do again what was
+  // done in between, so that whole periods are skipped. None of them reaches higher.
   void run_repetition(const Program& step) {
     const Repetition& r = step.repetition;
-    std::optional<State> before = state();
+    states_.clear();
+    BufferId made = kNone;  // by the copy before
+    period(r, made);
     walk(step, r.begin - r.length(), r.begin);
-    BufferId made = r.first_buffer - r.buffers();  // by the copy before
+    made = r.first_buffer - r.buffers();
     for (std::int32_t copy = 0; copy <= r.more && !result_.failure; ++copy) {
-      std::optional<State> now = state();
-      if (now && now == before && !is_any_in_use(made, r.buffers())) break;
-      before = std::move(now);
-      if (copy > 0) hand_over(r);
+      if (r.begin + copy * r.length() >= end_) break;
+      if (const std::int32_t copies = period(r, made)) {
+        copy += (r.more + 1 - copy) / copies * copies;
+        if (copy > r.more) break;
+      }
+      if (made == r.first_buffer) hand_over(r);
       skipped_ = copy * r.length();
       walk(step, r.begin, r.end);
       made = r.first_buffer;
@@ -71,24 +79,47 @@ class MemoryWalk final : private AllocatorListener {
     skipped_ = r.more * r.length();
   }
 
-  // What a copy of a repetition finds, but for the blocks that are in use.
+  // A block in use that the copy before made, counted from its first buffer.
+  struct HeldBlock {
+    BufferId buffer = kNone;
+    Address address = 0;
+    std::int64_t bytes = 0;
+    bool operator==(const HeldBlock&) const = default;
+  };
+  // What a copy of a repetition finds. All other blocks in use are the same for each.
   struct State {
     std::vector<CachedBlock> cache;
+    std::vector<HeldBlock> held;
     std::int64_t segments_taken = 0, segments_released = 0, host = 0;
     bool operator==(const State&) const = default;
   };
 
-  // Nothing where a copy must be walked whatever it finds.
-  std::optional<State> state() const {
-    if (options_.keeps_records || end_ != std::numeric_limits<std::int32_t>::max()) return {};
-    auto cache = allocator_.cache();
-    if (!cache) return {};
-    return State{std::move(*cache), segments_taken_, segments_released_, host_};
+  // How many copies ago one found what the next one finds; 0: none of the last few did, or copies must be
+  // walked whatever they find. Two batches that outlive their micro-step go round three blocks.
+  std::int32_t period(const Repetition& r, BufferId made) {
+    constexpr std::size_t kLongest = 4;
+    const bool stops_before_last = end_ < r.end + r.more * r.length();
+    auto cache = options_.keeps_records || stops_before_last ? std::nullopt : allocator_.cache();
+    if (!cache) {
+      states_.clear();
+      return 0;
+    }
+    State now{std::move(*cache), held_blocks(r, made), segments_taken_, segments_released_, host_};
+    const auto found = std::find(states_.rbegin(), states_.rend(), now);
+    const auto copies = found == states_.rend() ? 0 : found - states_.rbegin() + 1;
+    states_.push_back(std::move(now));
+    if (states_.size() > kLongest) states_.erase(states_.begin());
+    return static_cast<std::int32_t>(copies);
   }
 
-  bool is_any_in_use(BufferId first, std::int32_t count) const {
-    const auto begin = blocks_.begin() + first;
-    return std::any_of(begin, begin + count, [](BlockId block) { return block != kNoBlock; });
+  std::vector<HeldBlock> held_blocks(const Repetition& r, BufferId made) const {
+    std::vector<HeldBlock> held;
+    for (BufferId n = 0; made != kNone && n < r.buffers(); ++n) {
+      const BlockId block = blocks_[static_cast<std::size_t>(made + n)];
+      if (block == kNoBlock) continue;
+      held.push_back({n, allocator_.address(block), allocator_.bytes(block)});
+    }
+    return held;
   }
 
   // What the copy before made is what the next one finds in its place.
@@ -143,6 +174,12 @@ class MemoryWalk final : private AllocatorListener {
       return false;
     }
     blocks_[static_cast<std::size_t>(i.target)] = allocation->block;
+    if (is_planned_ && options_.capacity &&
+        allocator_.statistics().allocated > *options_.capacity) {
+      const std::int64_t before = allocator_.statistics().allocated - allocation->bytes;
+      result_.failure = {step_, instruction_, buffer.bytes, before, before};
+      return false;
+    }
     if (options_.lists_alive) allocated_in_[static_cast<std::size_t>(i.target)] = i.phase;
     by_category_[static_cast<std::size_t>(buffer.category)] += allocation->bytes;
     const std::int64_t allocated = allocator_.statistics().allocated;
@@ -167,6 +204,13 @@ class MemoryWalk final : private AllocatorListener {
     block = kNoBlock;
   }
 
+  // A plan made ahead holds what lives, and nothing in reserve.
+  AllocatorStatistics statistics() const {
+    AllocatorStatistics now = allocator_.statistics();
+    if (is_planned_) now.peak_reserved = now.peak_active = now.peak_allocated;
+    return now;
+  }
+
   void list_alive() {
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
       if (blocks_[b] == kNoBlock) continue;
@@ -177,6 +221,7 @@ class MemoryWalk final : private AllocatorListener {
 
   // New segments and released ones cost the host time; a release waits for the device.
   void note_delay() {
+    if (is_planned_) return;
     const AllocatorStatistics& now = allocator_.statistics();
     const std::int64_t taken = now.segments_allocated - segments_taken_;
     const std::int64_t released = now.segments_released - segments_released_;
@@ -203,11 +248,13 @@ class MemoryWalk final : private AllocatorListener {
 
   const RankProgram& program_;
   const MemoryOptions& options_;
+  const bool is_planned_;  // by a compiler, ahead of the run
   VirtualSegments segments_;
   CachingAllocator allocator_;
   StreamProgress progress_;
   std::vector<BlockId> blocks_;      // by BufferId
   std::vector<Phase> allocated_in_;  // likewise
+  std::vector<State> states_;        // that the last copies of a repetition found
   RankMemory result_;
   std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};
   std::int64_t step_ = 0, host_ = 0, highest_ = 0;

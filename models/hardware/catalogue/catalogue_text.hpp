@@ -14,5 +14,7 @@ std::string_view collectives_csv();
 std::string_view host_times_csv();
 std::string_view host_ranges_csv();
 std::string_view hosts_csv();
+std::string_view step_errors_csv();
+std::string_view host_links_csv();
 
 }  // namespace foreshard
