@@ -15,7 +15,7 @@ namespace foreshard::simulator {
 namespace {
 
 constexpr double kCopyStartNs = 8000;
-constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main memory
+constexpr double kHostBytesPerNs = 20;  // what a rank's threads move in its node's main memory
 // Beyond what its kernels' rates leave open: how far runs of one plan on one kind of machine differ, and
 // what the model leaves out.
 constexpr double kMachineBand = 0.10;
@@ -31,6 +31,8 @@ class MachineCosts final : public CostModel {
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
                                   : static_cast<int>(machine.gpus_per_node)),
         host_copy_bytes_per_ns_(host_copy_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))),
+        host_work_bytes_per_ns_(
+            host_work_bytes_per_ns(machine, std::min(ranks, ranks_per_node_), kHostBytesPerNs)),
         link_bytes_per_ns_(
             (ranks > ranks_per_node_ ? machine.network_bandwidth : machine.link_bandwidth) / 1e9) {}
 
@@ -110,7 +112,7 @@ class MachineCosts final : public CostModel {
   }
 
   double transfer_ns(const CostKey& key, const TaskPlace& place) const {
-    if (place.on_host) return bytes_moved(key) / kHostBytesPerNs;
+    if (place.on_host) return bytes_moved(key) / host_work_bytes_per_ns_;
     if (is_host_copy(key.op)) {
       return kCopyStartNs + payload_bytes(key) / host_copy_bytes_per_ns_;
     }
@@ -125,6 +127,7 @@ class MachineCosts final : public CostModel {
   CollectiveNetwork network_;
   int ranks_per_node_;
   double host_copy_bytes_per_ns_;  // of one device, while all of its host copy
+  double host_work_bytes_per_ns_;  // of one rank's work on the host
   double link_bytes_per_ns_;       // of one device, while a collective runs
 };
 
