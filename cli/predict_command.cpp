@@ -10,6 +10,7 @@
 #include "models/hardware/device_names.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/fit/narrowing.hpp"
 #include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction_report.hpp"
 #include "simulator/predict/remedies.hpp"
@@ -180,10 +181,13 @@ Result<int> Predict::run() {
   if (auto ok = check_sources(*sources, *job); !ok) return tl::unexpected(ok.error());
   options.costs = sources->costs ? &*sources->costs : nullptr;
   options.machine = sources->machine ? &*sources->machine : nullptr;
-  options.wants_path = options.wants_explanation = true;
+  options.wants_path = options.wants_explanation = options.wants_time_basis = true;
   options.keeps_memory_records =
       !trace_.empty() || !memory_events_.empty() || !memory_snapshot_.empty();
   Prediction prediction = simulator::predict(*job, options);
+  if (explains_ && prediction.time_basis) {
+    prediction.time_basis->narrowing = simulator::find_narrowing(*job, options, prediction);
+  }
   if (explains_ || !prediction.fits) {
     prediction.remedies = simulator::find_remedies(*job, options, traces::cores());
   }
@@ -225,8 +229,8 @@ void Predict::add_to(Options& options) {
                  {"GB_S", "GB/s of the storage that all hosts write checkpoints to", false,
                   "each host's own, where the catalogue has it"});
   options.flag("--explain", explains_,
-               "list all that holds memory at the peak, the plan changes that save most, and what "
-               "checkpoints cost");
+               "list what the step time rests on and what would narrow its band, all that holds "
+               "memory at the peak, the plan changes that save most, and what checkpoints cost");
   options.output("--trace", trace_, {"TRACE", "write the predicted run as a trace (.fst)"});
   options.output(
       "--memory-events", memory_events_,

@@ -14,6 +14,7 @@
 #include "executor/run/rank_run.hpp"
 #include "executor/run/run_exports.hpp"
 #include "executor/run/tags.hpp"
+#include "models/base/assertion.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::executor {
@@ -95,8 +96,8 @@ Result<void> merge_recordings(RunShared& shared) {
 OomReport describe_oom(const RankRun& rank, const OutOfMemoryPoint& point,
                        std::int64_t first_step) {
   const std::int64_t relative = point.step == 0 ? 0 : point.step - first_step + 1;
-  OomReport report =
-      oom_report(rank.program(), relative, point.instruction, point.rank, point.request);
+  OomReport report = oom_report(rank.program(), relative, narrow<std::int32_t>(point.instruction),
+                                point.rank, point.request);
   report.step = point.step;
   return report;
 }

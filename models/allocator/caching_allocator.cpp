@@ -2,6 +2,7 @@
 #include "models/allocator/caching_allocator.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/base/assertion.hpp"
 
@@ -53,17 +54,8 @@ Allocation CachingAllocator::take_cached(const Request& request, FreeBlocks::Pla
   const BlockId id = free[place].block;
   const std::int64_t remaining = block(id).size - request.size;
   if (rules_.splits(request.size, remaining, request.small || request.expands)) {
-    const Block& whole = block(id);
-    const BlockId rest = new_block({.address = whole.address + request.size,
-                                    .order = whole.order + request.size,
-                                    .size = remaining,
-                                    .free_since = lookups_[request.small],
-                                    .range = whole.range,
-                                    .stream = whole.stream,
-                                    .state = State::free,
-                                    .small = whole.small});
-    link_after(rest, id);
-    block(id).size = request.size;
+    const BlockId rest = cut_off(id, request.size);
+    block(rest).free_since = lookups_[request.small];
     free.replace(place, {remaining, block(rest).order, rest});
   } else {
     free.erase(place);
@@ -179,16 +171,37 @@ void CachingAllocator::reset_peaks() {
   statistics_.peak_active = statistics_.active;
 }
 
-BlockId CachingAllocator::new_block(const Block& value) {
-  BlockId id = unused_;
-  if (id == kNoBlock) {
-    id = narrow<BlockId>(blocks_.size());
-    blocks_.push_back(value);
-  } else {
-    unused_ = block(id).next;
-    block(id) = value;
+BlockId CachingAllocator::unused_block() {
+  if (unused_ == kNoBlock) {
+    blocks_.emplace_back();
+    return narrow<BlockId>(blocks_.size()) - 1;
   }
+  return std::exchange(unused_, block(unused_).next);
+}
+
+BlockId CachingAllocator::new_block(const Block& value) {
+  const BlockId id = unused_block();
+  block(id) = value;
   return id;
+}
+
+// What exceeds the first `size` bytes of a free block becomes one of its own.
+BlockId CachingAllocator::cut_off(BlockId id, std::int64_t size) {
+  const BlockId rest_id = unused_block();
+  Block &whole = block(id), &rest = block(rest_id);
+  rest.address = whole.address + size;
+  rest.order = whole.order + size;
+  rest.size = whole.size - size;
+  rest.requested = 0;
+  rest.range = whole.range;
+  rest.pending_events = 0;
+  rest.stream = whole.stream;
+  rest.state = State::free;
+  rest.small = whole.small;
+  rest.used_elsewhere = false;
+  link_after(rest_id, id);
+  whole.size = size;
+  return rest_id;
 }
 
 void CachingAllocator::delete_block(BlockId id) {
@@ -230,24 +243,21 @@ void CachingAllocator::insert_free(BlockId id) {
   pool_of(b).free.insert({b.size, b.order, id});
 }
 
-// Of a block that has become free: one with its free neighbours from now on.
+// Of a block that has become free: one with its free neighbours from now on, in the place of one of them.
 void CachingAllocator::insert_merged(BlockId id) {
   Block& b = block(id);
   FreeBlocks& free = pool_of(b).free;
-  std::optional<FreeBlocks::Entry> part;  // a neighbour, whose place the whole takes
-  for (const BlockId neighbour : {b.previous, b.next}) {
-    if (neighbour == kNoBlock || block(neighbour).state != State::free) continue;
-    if (part) free.erase(free.find(part->size, part->order));
-    part = {block(neighbour).size, block(neighbour).order, neighbour};
-    absorb(id, neighbour);
-  }
+  const auto is_free = [this](BlockId n) { return n != kNoBlock && block(n).state == State::free; };
+  const auto place_of = [&](BlockId n) { return free.find(block(n).size, block(n).order); };
+  const BlockId previous = b.previous, next = b.next;
+  const bool joins_previous = is_free(previous), joins_next = is_free(next);
   b.free_since = lookups_[b.small];
-  const FreeBlocks::Entry whole{b.size, b.order, id};
-  if (part) {
-    free.replace(free.find(part->size, part->order), whole);
-  } else {
-    free.insert(whole);
-  }
+  if (!joins_previous && !joins_next) return free.insert({b.size, b.order, id});
+  if (joins_previous && joins_next) free.erase(place_of(previous));
+  const FreeBlocks::Place place = place_of(joins_next ? next : previous);
+  if (joins_previous) absorb(id, previous);
+  if (joins_next) absorb(id, next);
+  free.replace(place, {b.size, b.order, id});
 }
 
 void CachingAllocator::took(std::int64_t bytes) {

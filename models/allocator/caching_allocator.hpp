@@ -146,7 +146,9 @@ class CachingAllocator {
   bool is_private(int stream) const { return stream >= default_streams_; }
   void apply_pool(Request& request) const;
 
+  BlockId unused_block();
   BlockId new_block(const Block& value);
+  BlockId cut_off(BlockId id, std::int64_t size);
   void delete_block(BlockId id);
   void link_after(BlockId id, BlockId neighbour);
   Address place_in_order(AddressRange range);

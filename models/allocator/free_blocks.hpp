@@ -29,10 +29,10 @@ class FreeBlocks {
     BlockId block = kNoBlock;
   };
 
-  // A place in the order, until the next change.
+  // A place in the order, until the next change. As small as a register, for it is passed on by value.
   struct Place {
-    std::size_t size = 0;   // which of the sizes
-    std::size_t block = 0;  // which of its blocks
+    std::uint32_t size = 0;   // which of the sizes
+    std::uint32_t block = 0;  // which of its blocks
   };
 
   bool is_first(Place place) const { return place.size == 0 && place.block == 0; }
@@ -43,7 +43,7 @@ class FreeBlocks {
   }
   Place previous(Place place) const {
     return place.block > 0 ? Place{place.size, place.block - 1}
-                           : Place{place.size - 1, blocks(place.size - 1).size() - 1};
+                           : Place{place.size - 1, number(blocks(place.size - 1).size()) - 1};
   }
 
   Entry operator[](Place place) const {
@@ -52,12 +52,12 @@ class FreeBlocks {
   }
 
   // The first block of at least this size, or the end.
-  Place lower_bound(std::int64_t size) const { return {find_size(size), 0}; }
+  Place lower_bound(std::int64_t size) const { return {number(find_size(size)), 0}; }
 
   // Where the block of this size and place is.
   Place find(std::int64_t size, Address order) const {
     const std::size_t place = find_size(size);
-    return {place, blocks(place).find(order)};
+    return {number(place), number(blocks(place).find(order))};
   }
 
   // Calls `visit` with every block, in order.
@@ -87,7 +87,7 @@ class FreeBlocks {
   // that occurred once mostly keeps its place.
   void replace(Place place, const Entry& entry) {
     Blocks& list = blocks(place.size);
-    const std::size_t above = place.size + 1;
+    const std::size_t above = std::size_t{place.size} + 1;
     const bool stays = list.size() == 1 &&
                        (place.size == 0 || sizes_[place.size - 1].bytes < entry.size) &&
                        (above == sizes_.size() || entry.size < sizes_[above].bytes);
@@ -100,6 +100,8 @@ class FreeBlocks {
   }
 
  private:
+  static std::uint32_t number(std::size_t n) { return static_cast<std::uint32_t>(n); }
+
   struct Block {
     Address order = 0;
     BlockId id = kNoBlock;

@@ -16,7 +16,7 @@
 namespace foreshard {
 namespace {
 
-using MicroSteps = lowering::TrainingLoop::MicroSteps;
+using lowering::MicroSteps;
 
 // Explicit prefetch is set on decoder blocks; those that are not units cannot be prefetched.
 void warn_of_prefetch(const Job& job, std::vector<std::string>& warnings) {
@@ -91,18 +91,18 @@ std::unique_ptr<lowering::ShardingRuntime> runtime_of(const Job& job, const Rank
 }
 
 // The set-up, the step that creates the optimizer's state, and as many later ones as differ.
-RankProgram lower_pytorch(const Job& job, RankProgram program) {
+RankProgram lower_pytorch(const Job& job, RankProgram program, MicroSteps form) {
   program.closing = 0;
   program.programs.resize(2);
-  reserve_first_step(program, job, MicroSteps::each);
+  reserve_first_step(program, job, form);
   lowering::Emitter emit(program, job.tree);
   const auto runtime = runtime_of(job, program, emit);
   lowering::PyTorchLoop loop(job, program.place, emit, *runtime, lowering::pytorch_operators(job));
   loop.setup(program.programs[0]);
-  loop.step(program.programs[1], 1);
+  loop.step(program.programs[1], 1, form);
   do {
     const auto number = static_cast<int>(program.programs.size());
-    loop.step(program.programs.emplace_back(), number);
+    loop.step(program.programs.emplace_back(), number, form);
   } while (!runtime->repeats());
   warn_of_prefetch(job, program.warnings);
   return program;
@@ -117,7 +117,7 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   program.groups = groups_of(job);
   program.place = place_in(program.groups, rank);
   program.units = unit_layouts(job, program.place);
-  if (describes_pytorch(job.plan.operators)) return lower_pytorch(job, std::move(program));
+  if (describes_pytorch(job.plan.operators)) return lower_pytorch(job, std::move(program), form);
   // The set-up, the step that creates the optimizer's state, any later one, and what follows the last.
   program.closing = run.saves ? 2 : run.exports_weights ? 1 : 0;
   program.programs.resize(3 + program.closing);

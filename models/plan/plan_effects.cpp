@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "models/plan/changed_keys.hpp"
 #include "models/plan/plan_words.hpp"
 
 namespace foreshard {
@@ -122,15 +123,13 @@ std::string_view needed_for_effect(const Plan& plan, std::string_view key) {
 
 std::vector<std::string> settings_without_effect(const Plan& plan) {
   std::vector<std::string> found;
-  const std::vector<SpeltKey> defaults = spelt_keys(Plan{}), given = spelt_keys(plan);
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    if (given[k].value == defaults[k].value) continue;
-    const std::string_view needed = needed_for_effect(plan, given[k].name);
+  for (const SpeltKey& key : changed_keys(plan)) {
+    const std::string_view needed = needed_for_effect(plan, key.name);
     if (needed.empty()) continue;
     constexpr std::size_t kShown = 60;
     const std::string value =
-        given[k].value.size() <= kShown ? given[k].value : given[k].value.substr(0, kShown) + "...";
-    found.push_back(given[k].name + " = " + value + " has no effect here; it needs " +
+        key.value.size() <= kShown ? key.value : key.value.substr(0, kShown) + "...";
+    found.push_back(key.name + " = " + value + " has no effect here; it needs " +
                     std::string(needed));
   }
   return found;

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "models/base/figures.hpp"
-#include "models/plan/plan.hpp"
+#include "models/plan/changed_keys.hpp"
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_words.hpp"
 
@@ -109,6 +109,18 @@ std::vector<SpeltKey> spelt_keys(const Plan& plan) {
                             const auto& /*bounds*/) {
     keys.push_back(
         {std::string(section) + (section.empty() ? "" : ".") + std::string(name), spelt(field)});
+  });
+  return keys;
+}
+
+std::vector<SpeltKey> changed_keys(const Plan& plan) {
+  static const std::vector<SpeltKey> defaults = spelt_keys(Plan{});
+  std::vector<SpeltKey> keys;
+  auto unchanged = defaults.begin();
+  visit_plan_keys(plan, [&](std::string_view, std::string_view, const auto& field, const auto&) {
+    std::string value = spelt(field);
+    if (value != unchanged->value) keys.push_back({unchanged->name, std::move(value)});
+    ++unchanged;
   });
   return keys;
 }

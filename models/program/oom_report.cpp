@@ -8,22 +8,50 @@
 
 namespace foreshard {
 
-std::string_view operator_that_uses(const RankProgram& program, const Program& code,
-                                    std::int64_t allocation) {
-  const auto first = code.instructions.begin() + allocation;
-  const auto user = std::find_if(first, code.instructions.end(), [&](const Instruction& i) {
+namespace {
+
+// The first instruction of [begin, end) that works on the buffer.
+const Instruction* user_of(const Program& code, BufferId buffer, std::int32_t begin,
+                           std::int32_t end) {
+  const auto last = code.instructions.begin() + end;
+  const auto user = std::find_if(code.instructions.begin() + begin, last, [&](const auto& i) {
     if (i.cost_key == kNone) return false;
     const auto operands = code.operands.begin() + i.operands;
-    const auto end = operands + i.reads + i.writes;
-    return std::find(operands, end, first->target) != end;
+    const auto operands_end = operands + i.reads + i.writes;
+    return std::find(operands, operands_end, buffer) != operands_end;
   });
-  return user == code.instructions.end() ? "" : program.operator_name(*user);
+  return user == last ? nullptr : &*user;
 }
 
-OomReport oom_report(const RankProgram& program, std::int64_t step, std::int64_t instruction,
+}  // namespace
+
+// What one copy of a repetition makes for the next one has the numbers there of what the copy before the
+// written one made.
+std::string_view operator_that_uses(const RankProgram& program, const Program& code,
+                                    std::int32_t allocation) {
+  const Repetition& r = code.repetition;
+  const auto [first, copy] = r.written(allocation);
+  const BufferId buffer = code.instructions[static_cast<std::size_t>(first)].target;
+  const auto end = static_cast<std::int32_t>(code.instructions.size());
+  const Instruction* user = nullptr;
+  if (r.begin <= first && first < r.end && copy < r.more) {
+    const bool is_made = buffer >= r.first_buffer;
+    user = user_of(code, buffer, first, r.end);
+    if (user == nullptr) {
+      user = user_of(code, is_made ? buffer - r.buffers() : buffer, r.begin, r.end);
+    }
+    if (user == nullptr && !is_made) user = user_of(code, buffer, r.end, end);
+  } else {
+    user = user_of(code, buffer, first, end);
+  }
+  return user == nullptr ? "" : program.operator_name(*user);
+}
+
+OomReport oom_report(const RankProgram& program, std::int64_t step, std::int32_t instruction,
                      int rank, const OutOfMemory& request) {
   const Program& code = program.step(step);
-  const Instruction& failed = code.instructions[static_cast<std::size_t>(instruction)];
+  const auto number = static_cast<std::size_t>(code.repetition.written(instruction).instruction);
+  const Instruction& failed = code.instructions[number];
   return {step,
           rank,
           instruction,

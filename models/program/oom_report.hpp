@@ -21,14 +21,16 @@ struct OomReport {
   OutOfMemory request;
 };
 
-// `instruction` of the program's step `step` is the alloc that failed. The operator is that of the
-// first launch, collective, copy or host work from there on that has the buffer among its operands.
-OomReport oom_report(const RankProgram& program, std::int64_t step, std::int64_t instruction,
+// `instruction` of the program's step `step`, every copy of a repetition counted, is the alloc that
+// failed. The operator is that of the first launch, collective, copy or host work from there on that has
+// the buffer among its operands.
+OomReport oom_report(const RankProgram& program, std::int64_t step, std::int32_t instruction,
                      int rank, const OutOfMemory& request);
 
-// The operator for which the program's instruction `allocation` takes its buffer; "": none uses it.
+// The operator for which the program's instruction `allocation`, counted likewise, takes its buffer; "":
+// none uses it.
 std::string_view operator_that_uses(const RankProgram& program, const Program& code,
-                                    std::int64_t allocation);
+                                    std::int32_t allocation);
 
 // The JSON object of every answer's `oom`.
 std::string to_json(const OomReport& report);

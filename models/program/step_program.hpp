@@ -148,6 +148,18 @@ struct Repetition {
     const auto number = static_cast<std::int32_t>(instruction);
     return begin <= number && number < end ? 1 + more : 1;
   }
+  // Where an instruction stands that is the `number`-th of the unrolled program, and which copy behind
+  // the one that is written down last it is of; 0 outside of those.
+  struct Written {
+    std::int32_t instruction = 0;
+    std::int32_t copy = 0;
+  };
+  Written written(std::int32_t number) const {
+    if (more == 0 || number < end) return {number, 0};
+    const std::int32_t copy = 1 + (number - end) / length();
+    return copy > more ? Written{number - more * length(), 0}
+                       : Written{number - copy * length(), copy};
+  }
 };
 
 struct Program {

@@ -4,7 +4,8 @@ namespace foreshard::simulator {
 namespace {
 
 // Beyond what the rates leave open: what XLA fuses, and how it schedules.
-constexpr double kCompilerBand = 0.20;
+constexpr double kCompilerDeviation = 0.12;  // relative, of a step
+constexpr double kNormalNineTenths = 1.645;  // standard deviations to each side
 
 bool is_copy_of_flat_buffer(const CostKey& key) {
   switch (key.op) {
@@ -33,8 +34,17 @@ class TpuCosts final : public CostModel {
   std::int64_t device_bytes() const override { return base_->device_bytes(); }
   std::string data_sheet() const override { return base_->data_sheet(); }
   int ranks_per_node() const override { return base_->ranks_per_node(); }
-  double rate_error(const RateVector& shares) const override { return base_->rate_error(shares); }
-  double band() const override { return is_calibrated_ ? base_->band() : kCompilerBand; }
+  const RateFactors* rate_factors() const override { return base_->rate_factors(); }
+  SlowestRank slowest_rank() const override { return base_->slowest_rank(); }
+  std::string basis_of_slowest_rank() const override { return base_->basis_of_slowest_rank(); }
+  std::string basis(const CostKey& key, const TaskPlace& place) const override {
+    return base_->basis(key, place);
+  }
+  std::string basis(Rate rate) const override { return base_->basis(rate); }
+  ErrorSpread errors() const override {
+    if (is_calibrated_) return base_->errors();
+    return {kCompilerDeviation, kNormalNineTenths, "what XLA does with a step, assumed"};
+  }
 
   std::vector<std::string> warnings() const override {
     std::vector<std::string> found{

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "models/hardware/kernel_rates.hpp"
@@ -31,9 +32,14 @@ struct RateFactors {
   double factor(Rate rate) const;
   // Standard deviation of the logarithm of a time that grows so with each of them.
   double error(const RateVector& gradient) const;
+  // Covariance of each of the logarithms with that time's.
+  RateVector along(const RateVector& gradient) const;
   // Takes into account that y = gradient x logarithms, give or take `sigma`.
   void observe(const RateVector& gradient, double y, double sigma);
 };
+
+// Where the catalogue has its rates from, each source once.
+std::string sources_of(const KernelRates& rates, Rate rate);
 
 // Before anything is observed: the catalogue's spreads.
 RateFactors prior_factors(const KernelRates& rates);

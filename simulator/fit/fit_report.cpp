@@ -125,6 +125,11 @@ std::string fit_report(const CostTable& table) {
   if (table.memory_bytes_per_ns > 0) {
     text += formatted("shared memory bandwidth: %.1f GB/s\n", table.memory_bytes_per_ns);
   }
+  if (const auto& host = table.pytorch_host) {
+    text += formatted("host of PyTorch: %.2f times the catalogue's host times, by %lld ranges%s\n",
+                      host->relative_time, static_cast<long long>(host->ranges),
+                      host->is_alone ? "; no work of a device was recorded" : "");
+  }
   for (const Oversubscription& c : table.crowding)
     if (!table.is_accelerator)
       text += formatted(

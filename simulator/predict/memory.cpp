@@ -55,18 +55,23 @@ class MemoryWalk final : private AllocatorListener {
     walk(step, repetition.end, count);
   }
 
-  // The two copies that are written down and those that follow, until one begins as the one before it
-  // did: from there on they all do the same, and none reaches higher.
+  // The two copies that are written down and those that follow. What a copy does follows from the state
+  // that it finds: from the first one on that finds what an earlier one found they all do again what was
+  // done in between, so that whole periods are skipped. None of them reaches higher.
   void run_repetition(const Program& step) {
     const Repetition& r = step.repetition;
-    std::optional<State> before = state();
+    states_.clear();
+    BufferId made = kNone;  // by the copy before
+    period(r, made);
     walk(step, r.begin - r.length(), r.begin);
-    BufferId made = r.first_buffer - r.buffers();  // by the copy before
+    made = r.first_buffer - r.buffers();
     for (std::int32_t copy = 0; copy <= r.more && !result_.failure; ++copy) {
-      std::optional<State> now = state();
-      if (now && now == before && !is_any_in_use(made, r.buffers())) break;
-      before = std::move(now);
-      if (copy > 0) hand_over(r);
+      if (r.begin + copy * r.length() >= end_) break;
+      if (const std::int32_t copies = period(r, made)) {
+        copy += (r.more + 1 - copy) / copies * copies;
+        if (copy > r.more) break;
+      }
+      if (made == r.first_buffer) hand_over(r);
       skipped_ = copy * r.length();
       walk(step, r.begin, r.end);
       made = r.first_buffer;
@@ -74,24 +79,47 @@ class MemoryWalk final : private AllocatorListener {
     skipped_ = r.more * r.length();
   }
 
-  // What a copy of a repetition finds, but for the blocks that are in use.
+  // A block in use that the copy before made, counted from its first buffer.
+  struct HeldBlock {
+    BufferId buffer = kNone;
+    Address address = 0;
+    std::int64_t bytes = 0;
+    bool operator==(const HeldBlock&) const = default;
+  };
+  // What a copy of a repetition finds. All other blocks in use are the same for each.
   struct State {
     std::vector<CachedBlock> cache;
+    std::vector<HeldBlock> held;
     std::int64_t segments_taken = 0, segments_released = 0, host = 0;
     bool operator==(const State&) const = default;
   };
 
-  // Nothing where a copy must be walked whatever it finds.
-  std::optional<State> state() const {
-    if (options_.keeps_records || end_ != std::numeric_limits<std::int32_t>::max()) return {};
-    auto cache = allocator_.cache();
-    if (!cache) return {};
-    return State{std::move(*cache), segments_taken_, segments_released_, host_};
+  // How many copies ago one found what the next one finds; 0: none of the last few did, or copies must be
+  // walked whatever they find. Two batches that outlive their micro-step go round three blocks.
+  std::int32_t period(const Repetition& r, BufferId made) {
+    constexpr std::size_t kLongest = 4;
+    const bool stops_before_last = end_ < r.end + r.more * r.length();
+    auto cache = options_.keeps_records || stops_before_last ? std::nullopt : allocator_.cache();
+    if (!cache) {
+      states_.clear();
+      return 0;
+    }
+    State now{std::move(*cache), held_blocks(r, made), segments_taken_, segments_released_, host_};
+    const auto found = std::find(states_.rbegin(), states_.rend(), now);
+    const auto copies = found == states_.rend() ? 0 : found - states_.rbegin() + 1;
+    states_.push_back(std::move(now));
+    if (states_.size() > kLongest) states_.erase(states_.begin());
+    return static_cast<std::int32_t>(copies);
   }
 
-  bool is_any_in_use(BufferId first, std::int32_t count) const {
-    const auto begin = blocks_.begin() + first;
-    return std::any_of(begin, begin + count, [](BlockId block) { return block != kNoBlock; });
+  std::vector<HeldBlock> held_blocks(const Repetition& r, BufferId made) const {
+    std::vector<HeldBlock> held;
+    for (BufferId n = 0; made != kNone && n < r.buffers(); ++n) {
+      const BlockId block = blocks_[static_cast<std::size_t>(made + n)];
+      if (block == kNoBlock) continue;
+      held.push_back({n, allocator_.address(block), allocator_.bytes(block)});
+    }
+    return held;
   }
 
   // What the copy before made is what the next one finds in its place.
@@ -226,6 +254,7 @@ class MemoryWalk final : private AllocatorListener {
   StreamProgress progress_;
   std::vector<BlockId> blocks_;      // by BufferId
   std::vector<Phase> allocated_in_;  // likewise
+  std::vector<State> states_;        // that the last copies of a repetition found
   RankMemory result_;
   std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};
   std::int64_t step_ = 0, host_ = 0, highest_ = 0;

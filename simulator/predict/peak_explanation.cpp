@@ -6,7 +6,6 @@
 
 #include "models/base/figures.hpp"
 #include "models/program/oom_report.hpp"
-#include "models/program/unrolled.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -33,6 +32,16 @@ std::vector<PoolMemory> pools_of(const RankProgram& program,
   return pools;
 }
 
+// Each copy of a repetition is one of them.
+int micro_steps(const Program& code) {
+  int written = 0;
+  for (std::size_t n = 0; n < code.instructions.size(); ++n) {
+    const auto copies = static_cast<int>(code.repetition.times(n)) - 1;
+    written = std::max(written, code.instructions[n].micro_step + copies + 1);
+  }
+  return written;
+}
+
 }  // namespace
 
 std::int64_t PeakExplanation::unused() const {
@@ -43,29 +52,28 @@ std::int64_t PeakExplanation::unused() const {
 
 PeakExplanation explain_peak(const RankProgram& program, const AllocatorRules& rules,
                              const MemoryOptions& options, const PeakMoment& peak) {
-  const RankProgram full = unrolled(program);
   MemoryOptions until_peak = options;
   until_peak.lists_alive = true;
   until_peak.keeps_records = false;
   until_peak.stop = MemoryFailure{peak.step, peak.instruction, 0, 0, 0};
-  const RankMemory memory = simulate_memory(full, rules, until_peak);
+  const RankMemory memory = simulate_memory(program, rules, until_peak);
 
-  const Program& code = full.programs[full.number_of(peak.step, options.steps)];
-  const Instruction& request = code.instructions[static_cast<std::size_t>(peak.instruction)];
+  const Program& code = program.programs[program.number_of(peak.step, options.steps)];
+  const auto [number, copy] = code.repetition.written(peak.instruction);
+  const Instruction& request = code.instructions[static_cast<std::size_t>(number)];
   PeakExplanation found;
   found.step = peak.step;
-  for (const Instruction& i : code.instructions) {
-    found.micro_steps = std::max(found.micro_steps, i.micro_step + 1);
-  }
+  found.micro_steps = micro_steps(code);
   const bool is_in_micro_step = request.phase != Phase::setup && request.phase != Phase::optimizer;
-  found.micro_step = is_in_micro_step ? request.micro_step + 1 : 0;
+  found.micro_step = is_in_micro_step ? request.micro_step + copy + 1 : 0;
   found.phase = name(request.phase);
-  found.unit = unit_name(full, request.unit);
-  found.operator_name = operator_that_uses(full, code, peak.instruction);
-  found.requested = full.buffers[static_cast<std::size_t>(request.target)].bytes;
+  found.unit = unit_name(program, request.unit);
+  found.operator_name = operator_that_uses(program, code, peak.instruction);
+  found.requested = program.buffers[static_cast<std::size_t>(request.target)].bytes;
   for (const LiveBuffer& live : memory.alive) found.allocated += live.bytes;
-  found.held = held_memory(full, memory.alive, {request.target, 0, request.phase}, found.requester);
-  found.pools = pools_of(full, memory.end);
+  found.held =
+      held_memory(program, memory.alive, {request.target, 0, request.phase}, found.requester);
+  found.pools = pools_of(program, memory.end);
   for (const PoolMemory& pool : found.pools) found.reserved += pool.reserved;
   if (found.pools.empty()) found.reserved = found.allocated;
   return found;

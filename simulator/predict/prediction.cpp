@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <tuple>
 
 #include "models/base/figures.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/program/unrolled.hpp"
 #include "simulator/predict/chosen_costs.hpp"
-#include "simulator/predict/step_band.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -36,6 +36,7 @@ class Predictor {
     result_.classes.resize(classes);
     memory_.classes.resize(classes);
     lowest_.assign(classes, -1);
+    outside_.resize(classes);
     for (std::size_t r = 0; r < set_.class_of_rank.size(); ++r) {
       int& lowest = lowest_[static_cast<std::size_t>(set_.class_of_rank[r])];
       if (lowest < 0) lowest = static_cast<int>(r);
@@ -78,8 +79,15 @@ class Predictor {
     if (options_.device_memory) return options_.device_memory;
     const std::int64_t device = costs_->device_bytes();
     if (device <= 0 || !limits_memory_) return {};
-    const auto outside = costs_->outside_allocator(result_.classes[0].program);
+    const auto outside = outside_of(0);
     return std::max<std::int64_t>(0, device - (outside ? outside->bytes() : 0));
+  }
+
+  // The class's memory outside of the allocator, counted once.
+  const std::optional<OutsideMemory>& outside_of(std::size_t which) const {
+    auto& known = outside_[which];
+    if (!known) known = costs_->outside_allocator(result_.classes[which].program);
+    return *known;
   }
 
   // --- memory -----------------------------------------------------------------------------------
@@ -111,10 +119,10 @@ class Predictor {
   }
 
   void report_oom(std::size_t which) {
-    const RankProgram program = unrolled(result_.classes[which].program);
     result_.fits = false;
-    result_.oom = oom_report(program, failure_->step, failure_->instruction, lowest_[which],
-                             {failure_->requested, failure_->allocated, failure_->reserved});
+    result_.oom =
+        oom_report(result_.classes[which].program, failure_->step, failure_->instruction,
+                   lowest_[which], {failure_->requested, failure_->allocated, failure_->reserved});
   }
 
   void report_memory() {
@@ -135,7 +143,7 @@ class Predictor {
     }
     const PeakMoment& peak = memory_of(highest).peak;
     const RankProgram& program = class_of(highest).program;
-    result_.outside = costs_->outside_allocator(program);
+    result_.outside = outside_of(static_cast<std::size_t>(result_.class_of_rank[highest]));
     if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
       result_.explanation = explain_peak(program, set_.allocator, memory_options_, peak);
     }
@@ -193,7 +201,7 @@ class Predictor {
 
   void simulate_time() {
     EngineOptions engine = costs_->engine();
-    if (!result_.classes[0].program.operators.empty()) costs_->run_pytorch(engine.host);
+    price_pytorch();
     engine.steps = options_.steps;
     if (failure_) {
       engine.stop_step = failure_->step;
@@ -212,6 +220,16 @@ class Predictor {
     result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
   }
 
+  // Of programs whose operators are PyTorch's.
+  void price_pytorch() {
+    const std::optional<HostPace> pace = costs_->pytorch_host();
+    if (!pace) return;
+    for (RankClass& rank_class : result_.classes) {
+      if (rank_class.program.operators.empty()) continue;
+      rank_class.issue = pytorch_issue_times(rank_class.program, *pace);
+    }
+  }
+
   void report_time() {
     const auto last = static_cast<std::size_t>(options_.steps);
     std::int64_t step_ns = 0;
@@ -223,26 +241,37 @@ class Predictor {
       const std::int64_t closing_ns = timeline.step_end_ns.back() - timeline.step_end_ns[last];
       result_.closing_time = std::max(result_.closing_time, Nanoseconds(closing_ns));
     }
-    const auto scaled = [&](double factor) {
-      return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(step_ns) * factor));
-    };
-    const double half_width = band_of_step(result_.classes[0].program, result_.classes[0].costs,
-                                           last_step_counts(), *costs_);
-    result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
-    result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
+    result_.exposed_communication = Nanoseconds(
+        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
+    report_band();
     result_.tokens_per_s = set_.tokens_per_step / static_cast<double>(step_ns) * 1e9;
     const double peak = costs_->peak_flops_per_ns(set_.compute_type) * set_.ranks();
     if (peak > 0) {
       result_.mfu = set_.model_flops_per_step / (static_cast<double>(step_ns) * peak);
       if (result_.mfu > 1) warn_of_mfu();
     }
-    result_.exposed_communication = Nanoseconds(
-        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
     if (options_.wants_path) {
       result_.path =
           step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
     }
+    if (options_.wants_time_basis) {
+      result_.time_basis = time_basis(result_.classes[0].program, result_.classes[0].costs,
+                                      options_.steps, *costs_, result_.doubt);
+    }
+  }
+
+  void report_band() {
+    const RankClass& first = result_.classes[0];
+    const std::int64_t step_ns = result_.step_time.count();
+    const StepSpan span{step_ns, result_.exposed_communication.count()};
+    result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), *costs_, span);
+    const double width = half_width(result_.doubt, costs_->rate_factors());
+    const auto scaled = [&](double factor) {
+      return Nanoseconds(std::llround(static_cast<double>(step_ns) * factor));
+    };
+    result_.step_time_low = scaled(std::exp(-width));
+    result_.step_time_high = scaled(std::exp(width));
   }
 
   // Costs of another precision than the plan's, such as fp32 costs for a bf16 plan, can be faster than
@@ -319,6 +348,8 @@ class Predictor {
   bool limits_memory_;
   MemoryOptions memory_options_;
   std::vector<int> lowest_;  // rank of each class
+  mutable std::vector<std::optional<std::optional<OutsideMemory>>>
+      outside_;  // of each that was asked
   std::optional<MemoryFailure> failure_;
   std::map<std::string_view, std::int64_t>
       unknown_;        // what has no cost, how often in the last step
@@ -335,7 +366,7 @@ std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
     const RankClass& rank_class =
         prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[rank])];
     ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
-                     prediction.places[r]});
+                     prediction.places[r], rank_class.issue});
   }
   return ranks;
 }

@@ -23,6 +23,8 @@
 #include "simulator/predict/memory.hpp"
 #include "simulator/predict/peak_explanation.hpp"
 #include "simulator/predict/program_set.hpp"
+#include "simulator/predict/step_band.hpp"
+#include "simulator/predict/time_basis.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::simulator {
@@ -39,6 +41,7 @@ struct PredictionOptions {
   bool wants_time = true;                     // false: memory only
   bool wants_path = false;                    // what the step's time consists of
   bool wants_explanation = false;             // what holds memory at the peak
+  bool wants_time_basis = false;              // what the step's time rests on
   RunVariant run;                             // what a job's run does besides training
 };
 
@@ -83,6 +86,7 @@ struct SourceCounts {
 struct RankClass {
   RankProgram program;
   ProgramCosts costs;
+  std::vector<IssueTimes> issue;  // empty: by kind of instruction, as the engine's options have it
   RankMemory memory;
 };
 
@@ -98,7 +102,9 @@ struct Prediction {
   Nanoseconds exposed_communication{0};                // of the last step, rank 0
   std::vector<RankPeaks> ranks_memory;
   std::vector<StepPeaks> steps_memory;
-  std::optional<StepPath> path;  // of the last step, where it was wanted and has a time
+  std::optional<StepPath> path;         // of the last step, where it was wanted and has a time
+  StepDoubt doubt;                      // what the band is made of
+  std::optional<TimeBasis> time_basis;  // where it was wanted and the step has a time
   PeakReport peak;
   std::optional<PeakExplanation> explanation;  // of that peak, where it was wanted
   std::optional<OutsideMemory> outside;        // of the rank of that peak; nothing: unknown

@@ -73,6 +73,36 @@ ordered_json peak_json(const Prediction& p) {
   return out;
 }
 
+ordered_json time_basis_json(const Prediction& p) {
+  if (!p.time_basis) return nullptr;
+  const TimeBasis& basis = *p.time_basis;
+  ordered_json out = {{"half_width", basis.half_width},
+                      {"standard_deviations", basis.quantile},
+                      {"doubts", ordered_json::array()},
+                      {"operators", ordered_json::array()},
+                      {"narrowing", nullptr}};
+  for (const DoubtPart& doubt : basis.doubts) {
+    out["doubts"].push_back({{"name", doubt.name},
+                             {"share", doubt.share},
+                             {"standard_deviation", doubt.deviation},
+                             {"variance", doubt.variance},
+                             {"basis", doubt.basis}});
+  }
+  for (const OperatorBasis& op : basis.operators) {
+    out["operators"].push_back({{"name", op.name},
+                                {"source", name(op.source)},
+                                {"count", op.count},
+                                {"time_ns", op.ns},
+                                {"standard_deviation", op.deviation},
+                                {"basis", op.basis}});
+  }
+  if (basis.narrowing) {
+    out["narrowing"] = {{"measurement", basis.narrowing->measurement},
+                        {"half_width", basis.narrowing->half_width}};
+  }
+  return out;
+}
+
 ordered_json outside_json(const Prediction& p) {
   if (!p.outside) return nullptr;
   return {{"context", p.outside->context}, {"libraries", p.outside->libraries},
@@ -151,6 +181,7 @@ std::string prediction_json(const Job& job, const Prediction& p) {
                          {"modelled", p.cost_sources.modelled},
                          {"unknown", p.cost_sources.unknown}};
   add_path(out, p);
+  out["step_time_basis"] = time_basis_json(p);
   out["needed_reserved_bytes"] =
       p.remedies ? ordered_json(p.remedies->present.peak_reserved) : ordered_json();
   out["remedies"] = remedies_json(p);

@@ -19,6 +19,27 @@ Job random_job(tests::JobDrawer& drawer) {
   return job;
 }
 
+// Of PyTorch's operators, on a device with memory for it.
+std::optional<Job> random_pytorch_job(tests::JobDrawer& drawer) {
+  const Job job = random_job(drawer);
+  Plan plan = job.plan;
+  plan.operators =
+      drawer.one_of({OperatorSetName::pytorch_eager, OperatorSetName::pytorch_compile});
+  plan.optimizer.kernel =
+      drawer.one_of({OptimizerKernel::fused, OptimizerKernel::foreach, OptimizerKernel::loop});
+  plan.runtime = drawer.one_of({RuntimeName::fsdp2, RuntimeName::fsdp2, RuntimeName::fsdp2,
+                                RuntimeName::fsdp1, RuntimeName::ddp});
+  const auto made = make_job(job.model, plan, "plan", job.ranks);
+  return made ? std::optional(*made) : std::nullopt;
+}
+
+// Now of Foreshard's operators, now of PyTorch's.
+Job any_random_job(tests::JobDrawer& drawer) {
+  if (drawer.chance(0.6)) return random_job(drawer);
+  const auto job = random_pytorch_job(drawer);
+  return job ? *job : random_job(drawer);
+}
+
 std::string text(const Job& job) {
   return std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan) + to_json(job.model);
 }
@@ -65,6 +86,20 @@ TEST(Repetition, UnrolledIsWhatIsLoweredMicroStepByMicroStep) {
   EXPECT_GT(repeating, tests::draws(400) / 3);
 }
 
+TEST(Repetition, UnrolledIsWhatIsLoweredMicroStepByMicroStepOfPyTorch) {
+  int repeating = 0;
+  for (int draw = 0; draw < tests::draws(600) && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(90'000 + static_cast<std::uint64_t>(draw));
+    const auto job = random_pytorch_job(drawer);
+    if (!job) continue;
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(*job));
+    const RankProgram repeated = lower_repeating(*job, 0);
+    repeating += repeated.programs[2].repetition.more > 0 ? 1 : 0;
+    expect_equal(unrolled(repeated), lower(*job, 0));
+  }
+  EXPECT_GT(repeating, tests::draws(600) / 20);
+}
+
 void expect_equal(const simulator::RankMemory& a, const simulator::RankMemory& b) {
   EXPECT_EQ(a.run, b.run);
   EXPECT_EQ(a.steps, b.steps);
@@ -93,13 +128,13 @@ TEST(Repetition, TakesTheMemoryOfAllItsMicroSteps) {
   int failures = 0, releases = 0;
   for (int draw = 0; draw < tests::draws(400) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(50'000 + static_cast<std::uint64_t>(draw));
-    const Job job = random_job(drawer);
+    const Job job = any_random_job(drawer);
     SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
     const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
     simulator::MemoryOptions options;
     options.steps = 3;
     options.segment_alloc_ns = options.segment_free_ns = 1;
-    const auto& settings = job.plan.allocator;
+    const AllocatorRules settings = allocator_rules(job.plan);
     const simulator::RankMemory unlimited = simulate_memory(full, settings, options);
     expect_equal(simulate_memory(repeated, settings, options), unlimited);
     options.capacity = unlimited.run.reserved * drawer.integer(60, 100) / 100;
@@ -179,7 +214,7 @@ TEST(Repetition, TakesTheTimeOfAllItsMicroSteps) {
   int skipping = 0, skipping_later = 0;
   for (int draw = 0; draw < tests::draws(600) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(60'000 + static_cast<std::uint64_t>(draw));
-    const Job job = random_job(drawer);
+    const Job job = any_random_job(drawer);
     SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
     const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
     const auto costs = random_costs(repeated, drawer);
@@ -270,6 +305,21 @@ TEST(Repetition, IsOnThePathAsAllItsMicroSteps) {
   EXPECT_GT(left_out, tests::draws(600) / 4);
 }
 
+void expect_equal(const simulator::PeakExplanation& a, const simulator::PeakExplanation& b) {
+  const auto text = [](const simulator::PeakExplanation& p) {
+    std::string all = peak_sentence(p) + "\n" + std::to_string(p.requester);
+    for (const simulator::HeldMemory& held : p.held) {
+      all += "\n" + held.what + " " + std::to_string(held.bytes);
+    }
+    for (const simulator::PoolMemory& pool : p.pools) {
+      all += "\n" + pool.stream + " " + std::to_string(pool.reserved) + " " +
+             std::to_string(pool.allocated) + " " + std::to_string(pool.awaiting_free);
+    }
+    return all;
+  };
+  EXPECT_EQ(text(a), text(b));
+}
+
 void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b) {
   EXPECT_EQ(a.step_time, b.step_time);
   // Sums of rounded numbers, added in another order.
@@ -282,6 +332,8 @@ void expect_equal(const simulator::Prediction& a, const simulator::Prediction& b
   if (a.path) expect_equal(*a.path, *b.path);
   EXPECT_EQ(a.peak.phase + a.peak.unit, b.peak.phase + b.peak.unit);
   EXPECT_EQ(a.peak.by_category, b.peak.by_category);
+  ASSERT_EQ(a.explanation.has_value(), b.explanation.has_value());
+  if (a.explanation) expect_equal(*a.explanation, *b.explanation);
   const auto counts = [](const simulator::SourceCounts& s) {
     return std::tie(s.measured, s.fitted, s.modelled, s.unknown);
   };
@@ -302,7 +354,7 @@ TEST(Repetition, IsPredictedAsAllItsMicroSteps) {
   int failures = 0, classes = 0;
   for (int draw = 0; draw < tests::draws(300) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(70'000 + static_cast<std::uint64_t>(draw));
-    const Job job = random_job(drawer);
+    const Job job = any_random_job(drawer);
     SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
     // On nodes of different sizes ranks are of different classes.
     const simulator::ProgramSet repeated = simulator::lower_all(job, drawer.one_of({1, 2, 3, 8}));
@@ -311,7 +363,7 @@ TEST(Repetition, IsPredictedAsAllItsMicroSteps) {
     simulator::PredictionOptions options;
     options.steps = 3;
     options.machine = &*machine;
-    options.wants_path = true;
+    options.wants_path = options.wants_explanation = true;
     const auto unlimited = predict(full, options);
     expect_equal(predict(repeated, options), unlimited);
     options.device_memory =

@@ -107,7 +107,9 @@ class TableBuilder {
 struct Checkpointable {
   std::vector<Slot> attention_outputs, matmul_outputs, second_matmul_outputs;
 
-  std::vector<Slot> kept(const CheckpointPlan& plan) const {
+  // Nothing where no block is checkpointed.
+  std::optional<std::vector<Slot>> kept(const CheckpointPlan& plan) const {
+    if (plan.mode == CheckpointMode::none) return {};
     std::vector<Slot> out;
     if (plan.mode != CheckpointMode::selective) return out;
     const auto add = [&out](const std::vector<Slot>& slots) {

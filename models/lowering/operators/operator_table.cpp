@@ -138,7 +138,7 @@ class Compiler {
 
 }  // namespace
 
-Segment compile(const OperatorTable& table, const std::vector<Slot>& kept) {
+Segment compile(const OperatorTable& table, const std::optional<std::vector<Slot>>& kept) {
   const std::size_t slots = table.slots.size();
   const Nodes all_forward(table.forward.size(), true), all_backward(table.backward.size(), true);
   const auto with = [&](Slots set, std::initializer_list<Slot> more) {
@@ -148,10 +148,6 @@ Segment compile(const OperatorTable& table, const std::vector<Slot>& kept) {
     return set;
   };
   const Slots needed = needed_by_backward(table), none(slots);
-  Slots keeps(slots);
-  for (const Slot slot : kept) keeps[at(slot)] = needed[at(slot)];
-  if (table.input != kNone) keeps[at(table.input)] = needed[at(table.input)];
-
   Segment out;
   out.modules = table.modules;
   out.slots = table.slots;
@@ -163,11 +159,6 @@ Segment compile(const OperatorTable& table, const std::vector<Slot>& kept) {
         .script(table.forward, all_forward, with(handed_on, {table.input, table.output}));
   };
   out.forward = forward(needed);
-  out.checkpointed_forward = forward(keeps);
-  out.recomputation =
-      Compiler(table, with(keeps, {table.input}))
-          .script(table.forward, nodes_to_rerun(table, needed, keeps), with(needed, {table.input}));
-
   // A gradient that backward reads first is given to it; and whatever it writes last lives on. The
   // input's activation dies where backward reads it; one that becomes its own gradient does not.
   Slots read(slots), alive = with(needed, {table.input, table.output});
@@ -193,6 +184,15 @@ Segment compile(const OperatorTable& table, const std::vector<Slot>& kept) {
     if (slot != kNone && !read[at(slot)]) handed_on[at(slot)] = true;
   }
   out.backward = Compiler(table, alive).script(table.backward, all_backward, handed_on);
+  if (!kept) return out;
+
+  Slots keeps(slots);
+  for (const Slot slot : *kept) keeps[at(slot)] = needed[at(slot)];
+  if (table.input != kNone) keeps[at(table.input)] = needed[at(table.input)];
+  out.checkpointed_forward = forward(keeps);
+  out.recomputation =
+      Compiler(table, with(keeps, {table.input}))
+          .script(table.forward, nodes_to_rerun(table, needed, keeps), with(needed, {table.input}));
   out.recomputed_backward =
       Compiler(table, alive).script(table.backward, all_backward, handed_on, true);
   return out;

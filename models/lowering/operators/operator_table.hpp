@@ -30,9 +30,10 @@ struct OperatorTable {
   std::vector<Node> forward, backward;
 };
 
-// The segment of a table. A checkpointed block keeps, besides its input, the slots of `kept` that
-// backward needs, and runs again the operators of forward that make the others. A node that runs
-// again must not write what is kept: operators that work in place have one tensor each.
-Segment compile(const OperatorTable& table, const std::vector<Slot>& kept = {});
+// The segment of a table; without `kept`, of one that is never checkpointed. A checkpointed block keeps,
+// besides its input, the slots of `kept` that backward needs, and runs again the operators of forward
+// that make the others. A node that runs again must not write what is kept: operators that work in place
+// have one tensor each.
+Segment compile(const OperatorTable& table, const std::optional<std::vector<Slot>>& kept = {});
 
 }  // namespace foreshard::lowering

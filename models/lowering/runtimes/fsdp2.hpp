@@ -31,6 +31,7 @@ class Fsdp2 final : public ShardingRuntime {
   void begin_micro_step(bool is_last) override;
   void end_step() override;
   bool ends_differently() const override;
+  bool repeats_micro_steps() const override { return true; }
 
   void unshard_root_before_forward() override;
   void pre_forward(UnitId unit) override;

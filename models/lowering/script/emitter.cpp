@@ -258,12 +258,18 @@ NameId Emitter::range_name(Range range, UnitId of_unit) {
   NameId& name = ranges_[place][static_cast<std::size_t>(range)];
   if (name == kNone) {
     name = narrow<NameId>(program_.name_count());
-    std::string text(kRanges[static_cast<std::size_t>(range)]);
-    if (of_unit != kNone && !program_.units[static_cast<std::size_t>(of_unit)].name.empty()) {
-      const std::string& of = program_.units[static_cast<std::size_t>(of_unit)].name;
-      text += range == Range::backward_prefetch ? " " + of : " (" + of + ")";
-    }
-    program_.own_names.push_back(std::move(text));
+    const std::string_view what = kRanges[static_cast<std::size_t>(range)];
+    const std::string_view of = of_unit == kNone
+                                    ? std::string_view()
+                                    : program_.units[static_cast<std::size_t>(of_unit)].name;
+    std::string& text = program_.own_names.emplace_back();
+    text.reserve(what.size() + of.size() + 3);
+    text += what;
+    if (of.empty()) return name;
+    const bool is_prefetch = range == Range::backward_prefetch;
+    text += is_prefetch ? " " : " (";
+    text += of;
+    if (!is_prefetch) text += ')';
   }
   return name;
 }

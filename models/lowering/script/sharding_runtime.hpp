@@ -53,6 +53,8 @@ class ShardingRuntime {
   virtual void end_step() = 0;
   // Whether the last micro-step of a step does anything that the ones before do not.
   virtual bool ends_differently() const = 0;
+  // Whether from the third on each does what the one before it did, but for such a last one.
+  virtual bool repeats_micro_steps() const { return false; }
   // After a step: whether all later ones do what it did.
   virtual bool repeats() const { return true; }
 

@@ -51,7 +51,7 @@ void PyTorchLoop::allocate_buffers(ModuleId id) {
   }
 }
 
-void PyTorchLoop::step(Program& target, int number) {
+void PyTorchLoop::step(Program& target, int number, MicroSteps form) {
   emit_.begin(target);
   runtime_.begin_step();
   emit_.phase = Phase::forward;
@@ -59,7 +59,8 @@ void PyTorchLoop::step(Program& target, int number) {
   emit_.focus_on_step();
   const auto range = emit_.range(Range::step);
   if (plan_.pytorch.zero_grad == ZeroGrad::none && number > 1) runtime_.zero_gradients();
-  for (int m = 0; m < plan_.batch.accumulation; ++m) micro_step(m);
+  emit_micro_steps(emit_, runtime_, static_cast<int>(plan_.batch.accumulation), form,
+                   [this](int m) { micro_step(m); });
   optimizer_.step();
   runtime_.end_step();
   emit_.focus_on_step();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/lowering/script/pytorch_rules.hpp"
+#include "models/lowering/training/micro_steps.hpp"
 #include "models/lowering/training/model_pass.hpp"
 #include "models/lowering/training/pytorch_optimizer.hpp"
 
@@ -16,7 +17,7 @@ class PyTorchLoop {
 
   void setup(Program& target);
   // Step `number`, counted from 1. Each frees what the one before it left.
-  void step(Program& target, int number);
+  void step(Program& target, int number, MicroSteps form = MicroSteps::each);
 
  private:
   void allocate_buffers(ModuleId module);

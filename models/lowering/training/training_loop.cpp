@@ -11,17 +11,6 @@ TrainingLoop::TrainingLoop(const Job& job, const RankPlace& place, Emitter& emit
       optimizer_(job, place, emit, runtime, buffers_, run),
       pass_(job, emit, runtime, std::move(operators)) {}
 
-// The first micro-step finds no gradients, and the second what the first left; from the third on each
-// does what the one before did, and so does the last where the runtime makes no difference.
-constexpr int kRepeated = 2;
-
-std::vector<int> TrainingLoop::written_micro_steps() const {
-  std::vector<int> numbers{0, 1, kRepeated};
-  if (runtime_.ends_differently())
-    numbers.push_back(static_cast<int>(plan_.batch.accumulation) - 1);
-  return numbers;
-}
-
 void TrainingLoop::step(Program& target, MicroSteps form) {
   emit_.begin(target);
   runtime_.begin_step();
@@ -30,25 +19,11 @@ void TrainingLoop::step(Program& target, MicroSteps form) {
   emit_.micro_step = 0;
   const auto range = emit_.range(Range::step);
   emit_.launch(Stream::compute, key_of(Operator::fill_zero, DType::fp64, 8), {}, {buffers_.loss});
-  micro_steps(form);
+  emit_micro_steps(emit_, runtime_, static_cast<int>(plan_.batch.accumulation), form,
+                   [this](int number) { micro_step(number); });
   optimizer_.step();
   report();
   runtime_.end_step();
-}
-
-void TrainingLoop::micro_steps(MicroSteps form) {
-  const auto count = static_cast<int>(plan_.batch.accumulation);
-  const std::vector<int> written = written_micro_steps();
-  if (form == MicroSteps::each || count <= static_cast<int>(written.size())) {
-    for (int m = 0; m < count; ++m) micro_step(m);
-    return;
-  }
-  for (const int m : written) {
-    if (m == kRepeated) emit_.begin_repetition();
-    micro_step(m);
-    if (m == kRepeated) emit_.end_repetition(count - static_cast<int>(written.size()));
-  }
-  emit_.micro_step = count - 1;
 }
 
 void TrainingLoop::micro_step(int number) {

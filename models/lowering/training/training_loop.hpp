@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/lowering/training/micro_steps.hpp"
 #include "models/lowering/training/model_pass.hpp"
 #include "models/lowering/training/optimizer.hpp"
 #include "models/lowering/training/training_buffers.hpp"
@@ -14,9 +15,6 @@ class TrainingLoop {
   // Of the rank at `place`. The runtime emits through `emit` as well.
   TrainingLoop(const Job& job, const RankPlace& place, Emitter& emit, ShardingRuntime& runtime,
                OperatorSet operators, const RunVariant& run);
-
-  // How a step's micro-steps are written down: one by one, or as a repetition where there is one.
-  enum class MicroSteps : std::uint8_t { each, repeated };
 
   void setup(Program& target);
   void step(Program& target, MicroSteps form = MicroSteps::each);
@@ -30,9 +28,7 @@ class TrainingLoop {
   void keep_on_host(Program& target, const BuffersOf& buffers_of);
   void allocate_buffers();
   void initialize_shards();
-  void micro_steps(MicroSteps form);
   void micro_step(int number);
-  std::vector<int> written_micro_steps() const;
   void load_batch(int number);
   void report();
 

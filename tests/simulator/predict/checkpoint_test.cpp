@@ -16,7 +16,7 @@ std::int64_t elements_of(const Job& job) {
   return sum;
 }
 
-Job job_of(const std::string& plan, int ranks, int nodes = 0) {
+Job checkpointed_job(const std::string& plan, int ranks, int nodes = 0) {
   return *make_job(tests::small_llama({64, 160, 3, 4, 2, 300}), *parse_plan(plan, "plan"), "plan",
                    ranks, nodes);
 }
@@ -31,7 +31,7 @@ TEST(Checkpoint, HoldsEveryElementOnceInItsTypes) {
       {"[sharding]\nstrategy = \"hybrid_shard\"\nshard_group = 3\n", 12}};
   for (const auto& [plan, bytes_of_an_element] : plans) {
     for (const int ranks : {3, 6}) {
-      const Job job = job_of(plan, ranks);
+      const Job job = checkpointed_job(plan, ranks);
       const CheckpointCost cost = checkpoint_cost(job, nullptr);
       EXPECT_EQ(cost.sharded.bytes, bytes_of_an_element * elements_of(job)) << plan;
       EXPECT_EQ(cost.full.host_bytes, cost.sharded.bytes) << plan;
