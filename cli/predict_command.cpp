@@ -10,6 +10,7 @@
 #include "models/hardware/device_names.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/fit/narrowing.hpp"
 #include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction_report.hpp"
 #include "simulator/predict/remedies.hpp"
@@ -24,6 +25,8 @@ namespace foreshard::cli {
 namespace {
 
 using simulator::Prediction;
+
+constexpr double kMostStorage = 1e6;  // GB/s
 
 struct Sources {
   std::optional<simulator::CostTable> costs;
@@ -51,6 +54,7 @@ class Predict : public Command {
   int rank_ = 0;
   std::string device_ = "cpu", costs_, machine_, trace_, memory_events_, memory_snapshot_;
   std::optional<std::int64_t> device_memory_;
+  double storage_gb_s_ = 0;
 };
 
 Result<Sources> Predict::load_sources() const {
@@ -177,13 +181,18 @@ Result<int> Predict::run() {
   if (auto ok = check_sources(*sources, *job); !ok) return tl::unexpected(ok.error());
   options.costs = sources->costs ? &*sources->costs : nullptr;
   options.machine = sources->machine ? &*sources->machine : nullptr;
-  options.wants_path = options.wants_explanation = true;
+  options.wants_path = options.wants_explanation = options.wants_time_basis = true;
   options.keeps_memory_records =
       !trace_.empty() || !memory_events_.empty() || !memory_snapshot_.empty();
   Prediction prediction = simulator::predict(*job, options);
+  if (explains_ && prediction.time_basis) {
+    prediction.time_basis->narrowing = simulator::find_narrowing(*job, options, prediction);
+  }
   if (explains_ || !prediction.fits) {
     prediction.remedies = simulator::find_remedies(*job, options, traces::cores());
   }
+  prediction.checkpoint =
+      simulator::checkpoint_cost(*job, device ? &*device : nullptr, storage_gb_s_ * 1e9);
   return written(write_answers(*job, prediction));
 }
 
@@ -216,8 +225,12 @@ void Predict::add_to(Options& options) {
                              "one of your own"});
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
+  options.number("--storage-bandwidth", storage_gb_s_, kMostStorage,
+                 {"GB_S", "GB/s of the storage that all hosts write checkpoints to", false,
+                  "each host's own, where the catalogue has it"});
   options.flag("--explain", explains_,
-               "list all that holds memory at the peak, and the plan changes that save most");
+               "list what the step time rests on and what would narrow its band, all that holds "
+               "memory at the peak, the plan changes that save most, and what checkpoints cost");
   options.output("--trace", trace_, {"TRACE", "write the predicted run as a trace (.fst)"});
   options.output(
       "--memory-events", memory_events_,

@@ -129,7 +129,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   if (!job) return tl::unexpected(job.error());
   if (job->plan.operators != OperatorSetName::foreshard) {
     return fail(job_.plan, "operators",
-                "describe PyTorch, for predictions; expected \"foreshard\", which can be run");
+                "are described for predictions; expected \"foreshard\", which can be run");
   }
   TrainingOptions options;
   options.steps = steps_;

@@ -82,7 +82,7 @@ std::vector<GpuMemory> gpus_memory(const Metadata& metadata) {
 }
 
 Metadata device_metadata(const DeviceTraits& device) {
-  if (device.kind == DeviceKind::cpu) return {};
+  if (device.kind != DeviceKind::cuda) return {};
   return {{"compute_capability", std::to_string(device.compute_capability)},
           {"multiprocessors", std::to_string(device.multiprocessors)},
           {"matmul_workspace_bytes", std::to_string(device.matmul_workspace.count)},

@@ -31,8 +31,8 @@ void AllocatorRules::round_to_power2_divisions(const Divisions& divisions) {
 AllocatorRules allocator_rules(const Plan& plan) {
   constexpr PyTorchVersion kOldestFirst{2, 15};
   AllocatorRules rules = plan.allocator;
-  rules.oldest_segment_first = plan.operators != OperatorSetName::foreshard &&
-                               nearest_described(plan.pytorch.version) >= kOldestFirst;
+  rules.oldest_segment_first =
+      describes_pytorch(plan.operators) && nearest_described(plan.pytorch.version) >= kOldestFirst;
   return rules;
 }
 

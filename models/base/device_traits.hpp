@@ -8,7 +8,8 @@
 
 namespace foreshard {
 
-enum class DeviceKind : std::uint8_t { cpu, cuda };
+// xla: the step is one compiled program, whose memory is planned ahead; others have an allocator.
+enum class DeviceKind : std::uint8_t { cpu, cuda, xla };
 
 struct DeviceTraits {
   DeviceKind kind = DeviceKind::cpu;

@@ -75,6 +75,10 @@ double Machine::peak_flops(DType type) const {
   return type == DType::bf16 && bf16_flops > 0 ? bf16_flops : fp32_flops;
 }
 
+bool is_tpu(const Machine& machine) {
+  return machine.generation.starts_with("TPU");
+}
+
 const std::vector<Machine>& bundled_machines() {
   static const std::vector<Machine> machines = [] {
     std::vector<Machine> all = parse_catalogue(hardware_csv(), "hardware.csv").value();

@@ -57,6 +57,9 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
+// Whether its generation is one of Google's TPUs, whose programs XLA compiles.
+bool is_tpu(const Machine& machine);
+
 // A measured collective or copy, or a link's specification, from catalogue/interconnect.csv.
 struct InterconnectFact {
   std::string kind;     // spec | measured

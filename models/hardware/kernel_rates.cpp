@@ -19,6 +19,9 @@ struct RateField {
 
 constexpr RateField kRateFields[] = {
     {"best_product", &KernelRates::best_product},
+    {"fp8_scaling", &KernelRates::fp8_scaling},
+    {"best_fp8_product", &KernelRates::best_fp8_product},
+    {"fp32_product", &KernelRates::fp32_product},
     {"under_load", &KernelRates::under_load},
     {"rated_watts", &KernelRates::rated_watts},
     {"idle_power", &KernelRates::idle_power},
@@ -33,8 +36,7 @@ constexpr RateField kRateFields[] = {
     {"memory", &KernelRates::memory},
     {"kernel_us", &KernelRates::kernel_us},
     {"collective_multiprocessors", &KernelRates::collective_multiprocessors},
-    {"pytorch_launch_us", &KernelRates::pytorch_launch_us},
-    {"pytorch_hook_us", &KernelRates::pytorch_hook_us},
+    {"part_variation", &KernelRates::part_variation},
     {"tile_rows", &KernelRates::tile_rows},
     {"tile_columns", &KernelRates::tile_columns},
 };
@@ -43,7 +45,7 @@ using Generations = std::map<std::string, KernelRates, std::less<>>;
 
 // The bundled table is a part of the program, as are its errors: they throw.
 Generations read_generations() {
-  const CsvTable table = parse_csv(kernel_rates_csv(), "kernel_rates.csv").value();
+  static const CsvTable table = parse_csv(kernel_rates_csv(), "kernel_rates.csv").value();
   Generations generations;
   for (const bool is_default : {true, false}) {
     for (const CsvRow& row : table.rows) {
@@ -60,7 +62,8 @@ Generations read_generations() {
         throw std::logic_error("kernel_rates.csv: " + std::string(table.at(row, "rate")));
       }
       found->second.*(field->field) = {csv_number(table.at(row, "value")).value(),
-                                       csv_number(table.at(row, "spread")).value()};
+                                       csv_number(table.at(row, "spread")).value(),
+                                       table.at(row, "source")};
     }
   }
   return generations;
@@ -74,17 +77,19 @@ const KernelRates& kernel_rates(std::string_view generation) {
   return (found != generations.end() ? found : generations.find("any"))->second;
 }
 
-double share_of_streaming(std::string_view kernel) {
-  static const auto shares = [] {
-    std::map<std::string, double, std::less<>> result;
+MemoryKernel memory_kernel(std::string_view name) {
+  static const auto kernels = [] {
+    std::map<std::string, MemoryKernel, std::less<>> result;
     const CsvTable table = parse_csv(memory_kernels_csv(), "memory_kernels.csv").value();
     for (const CsvRow& row : table.rows) {
-      result.emplace(table.at(row, "kernel"), csv_number(table.at(row, "share")).value());
+      const auto limit = csv_number(table.at(row, "gb_s_per_multiprocessor"));
+      result.emplace(table.at(row, "kernel"),
+                     MemoryKernel{csv_number(table.at(row, "share")).value(), limit.value_or(0)});
     }
     return result;
   }();
-  const auto found = shares.find(kernel);
-  return found == shares.end() ? 1 : found->second;
+  const auto found = kernels.find(name);
+  return found == kernels.end() ? MemoryKernel{} : found->second;
 }
 
 }  // namespace foreshard

@@ -12,13 +12,17 @@ namespace foreshard {
 
 struct KernelRate {
   double value = 0, spread = 0;
+  std::string_view source = {};
 };
 
 struct KernelRates {
-  KernelRate best_product;  // of the peak: the best large bf16 product
-  KernelRate under_load;    // of that: while a long run keeps the part at its power limit
-  KernelRate rated_watts;   // of the part that these were read on; 0: not known
-  KernelRate idle_power;    // of that power: what does not go with the clock
+  KernelRate best_product;      // of the peak: the best large bf16 product
+  KernelRate best_fp8_product;  // of the fp8 peak
+  KernelRate fp32_product;      // of the fp32 peak: without TF32, in long runs as in short ones
+  KernelRate fp8_scaling;       // of float8 products, what the way of scaling leaves
+  KernelRate under_load;        // of that: while a long run keeps the part at its power limit
+  KernelRate rated_watts;       // of the part that these were read on; 0: not known
+  KernelRate idle_power;        // of that power: what does not go with the clock
   // Of the bf16 peak, counted as flops() counts attention: only what the mask leaves.
   KernelRate flash_forward, flash_backward;
   KernelRate cudnn_forward, cudnn_backward;
@@ -26,16 +30,23 @@ struct KernelRates {
   KernelRate half_rate_forward, half_rate_backward;  // tokens of a sequence at which that halves
   KernelRate memory;                                 // of the memory's bandwidth: streaming kernels
   KernelRate kernel_us;                              // the shortest kernel, in microseconds
-  // Of the host, not the part: what PyTorch takes for an operator and for a hook of FSDP.
-  KernelRate pytorch_launch_us, pytorch_hook_us;
+  // Standard deviation of the logarithm of what compute-bound kernels take on parts of one kind.
+  KernelRate part_variation;
   KernelRate collective_multiprocessors;  // that a collective keeps from other kernels
   KernelRate tile_rows, tile_columns;     // of a product: what one multiprocessor does at a time
 };
 
 const KernelRates& kernel_rates(std::string_view generation);
 
-// Of a streaming kernel's rate, what one of that name reaches (catalogue/memory_kernels.csv): an
-// operator's or the framework's name, or "widening" for casts to a type of twice the size. 1 for others.
-double share_of_streaming(std::string_view kernel);
+// A kernel that is slower than streaming. Some reach a share of whatever bandwidth there is; what others
+// have in flight limits them on any part, to so many bytes per nanosecond of each multiprocessor.
+struct MemoryKernel {
+  double share = 1;
+  double bytes_per_ns = 0;  // of a multiprocessor; 0: no limit of its own
+};
+
+// By an operator's or the framework's name, or "widening" for casts to a type of twice the size
+// (catalogue/memory_kernels.csv); one that is not there streams.
+MemoryKernel memory_kernel(std::string_view name);
 
 }  // namespace foreshard

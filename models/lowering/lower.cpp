@@ -117,8 +117,7 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   program.groups = groups_of(job);
   program.place = place_in(program.groups, rank);
   program.units = unit_layouts(job, program.place);
-  if (job.plan.operators != OperatorSetName::foreshard)
-    return lower_pytorch(job, std::move(program), form);
+  if (describes_pytorch(job.plan.operators)) return lower_pytorch(job, std::move(program), form);
   // The set-up, the step that creates the optimizer's state, any later one, and what follows the last.
   program.closing = run.saves ? 2 : run.exports_weights ? 1 : 0;
   program.programs.resize(3 + program.closing);

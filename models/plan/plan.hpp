@@ -17,7 +17,13 @@
 
 namespace foreshard {
 
-enum class OperatorSetName : std::uint8_t { foreshard, pytorch_eager, pytorch_compile };
+enum class OperatorSetName : std::uint8_t { foreshard, pytorch_eager, pytorch_compile, xla };
+
+constexpr bool describes_pytorch(OperatorSetName operators) {
+  return operators == OperatorSetName::pytorch_eager ||
+         operators == OperatorSetName::pytorch_compile;
+}
+
 enum class RuntimeName : std::uint8_t { fsdp2, fsdp1, ddp };
 enum class When : std::uint8_t { every, last };
 

@@ -17,8 +17,8 @@ struct Effect {
   std::string_view needed;  // what the plan would need for the key to have an effect
 };
 
-bool runs_foreshard(const Plan& p) {
-  return p.operators == OperatorSetName::foreshard;
+bool runs_pytorch(const Plan& p) {
+  return describes_pytorch(p.operators);
 }
 bool is_fsdp2(const Plan& p) {
   return p.runtime == RuntimeName::fsdp2;
@@ -70,7 +70,7 @@ constexpr Effect kEffects[] = {
     {"prefetch.backward", is_fsdp2, kFsdp2},
     {"prefetch.unshard_before_forward", is_fsdp2, kFsdp2},
     {"prefetch.", is_fsdp1, kFsdp1},
-    {"offload.pin_memory", [](const Plan& p) { return !runs_foreshard(p); },
+    {"offload.pin_memory", runs_pytorch,
      "operators that describe PyTorch; Foreshard's own host buffers are pinned always"},
     {"checkpointing.every",
      [](const Plan& p) { return p.checkpointing.mode == CheckpointMode::every; },
@@ -102,8 +102,9 @@ constexpr Effect kEffects[] = {
     {"pytorch.bucket_cap_mb", is_ddp, kDdp},
     {"pytorch.gradient_as_bucket_view", is_ddp, kDdp},
     {"pytorch.static_graph", is_ddp, kDdp},
-    {"pytorch.", [](const Plan& p) { return !runs_foreshard(p); },
-     "operators \"pytorch-eager\" or \"pytorch-compile\""},
+    {"allocator.", [](const Plan& p) { return p.operators != OperatorSetName::xla; },
+     "operators other than \"xla\", which have no caching allocator"},
+    {"pytorch.", runs_pytorch, "operators \"pytorch-eager\" or \"pytorch-compile\""},
 };
 
 const Effect* effect_of(std::string_view key) {

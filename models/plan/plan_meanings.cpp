@@ -26,7 +26,9 @@ constexpr Meaning kSections[] = {
 };
 
 constexpr Meaning kMeanings[] = {
-    {"operators", "Set of operators: Foreshard's own, or those that PyTorch runs."},
+    {"operators",
+     "Set of operators: Foreshard's own, those that PyTorch runs, or XLA's (TPUs, whatever this "
+     "says)."},
     {"runtime", "Data-parallel runtime, as in PyTorch."},
 
     {"batch.micro_batch", "Sequences per rank and micro-step."},

@@ -25,7 +25,7 @@ Result<Plan> parse_plan(std::string_view text, const std::string& file) {
   ValueReader reader(root, file);
   visit_plan_keys(plan, reader);
   if (reader.error()) return tl::unexpected(*reader.error());
-  if (plan.operators != OperatorSetName::foreshard && !reader.find("optimizer", "kernel")) {
+  if (describes_pytorch(plan.operators) && !reader.find("optimizer", "kernel")) {
     plan.optimizer.kernel = OptimizerKernel::foreach;
   }
   if (const std::optional<BrokenRule> broken = broken_rule(plan)) {

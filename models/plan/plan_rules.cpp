@@ -53,11 +53,10 @@ std::optional<BrokenRule> broken_rule(const Plan& plan) {
                                                std::to_string(kMaxTokens)};
   }
   if (auto broken = broken_sharding_rule(plan.sharding)) return broken;
-  if (plan.operators == OperatorSetName::foreshard &&
-      plan.optimizer.kernel != OptimizerKernel::fused) {
+  if (!describes_pytorch(plan.operators) && plan.optimizer.kernel != OptimizerKernel::fused) {
     return BrokenRule{"optimizer.kernel", "is " + quoted(word(plan.optimizer.kernel)) +
-                                              ", but operators \"foreshard\" have only the fused "
-                                              "one; expected \"fused\""};
+                                              ", but operators " + quoted(word(plan.operators)) +
+                                              " have only the fused one; expected \"fused\""};
   }
   if (plan.checkpointing.save_matmul && plan.checkpointing.save_every_second_matmul) {
     return BrokenRule{"checkpointing.save",

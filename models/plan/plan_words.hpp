@@ -14,8 +14,8 @@ template <typename E>
 inline constexpr std::array<std::string_view, 0> kWords{};
 
 template <>
-inline constexpr std::array<std::string_view, 3> kWords<OperatorSetName>{
-    "foreshard", "pytorch-eager", "pytorch-compile"};
+inline constexpr std::array<std::string_view, 4> kWords<OperatorSetName>{
+    "foreshard", "pytorch-eager", "pytorch-compile", "xla"};
 template <>
 inline constexpr std::array<std::string_view, 3> kWords<RuntimeName>{"fsdp2", "fsdp1", "ddp"};
 template <>

@@ -145,7 +145,7 @@ class Node {
   void read(Group& group) const { read_number(group); }
   void read(DeviceKind& kind) const {
     read_number(kind);
-    if (kind > DeviceKind::cuda) wrong("is not a kind of device; expected 0 or 1");
+    if (kind > DeviceKind::xla) wrong("is not a kind of device; expected 0, 1 or 2");
   }
   void read(StreamRole& role) const { read_word(role, static_cast<int>(StreamRole::kCount)); }
   void read(Phase& phase) const { read_word(phase, static_cast<int>(Phase::kCount)); }

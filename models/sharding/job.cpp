@@ -8,6 +8,7 @@
 #include "models/sharding/program_size.hpp"
 #include "models/sharding/pytorch_device.hpp"
 #include "models/sharding/pytorch_support.hpp"
+#include "models/sharding/xla_device.hpp"
 
 namespace foreshard {
 namespace {
@@ -109,7 +110,7 @@ Result<void> check_sharded_units(const Job& job, const std::string& file) {
 
 // PyTorch's operators are torchtitan's where the plan does not say.
 bool is_torchtitan(const Plan& plan) {
-  if (!plan.pytorch.implementation) return plan.operators != OperatorSetName::foreshard;
+  if (!plan.pytorch.implementation) return describes_pytorch(plan.operators);
   return plan.pytorch.implementation == Implementation::torchtitan;
 }
 
@@ -133,7 +134,7 @@ Result<void> check_model(const LlamaConfig& model, const Plan& plan, const std::
                 '"' + std::string(word(operators)) + "\" have no " + missing + ", which model '" +
                     model.name + "' has; expected " + expected);
   };
-  const bool is_ours = operators == OperatorSetName::foreshard;
+  const bool is_ours = !describes_pytorch(operators);
   if (!is_ours && model.has_query_key_norms() && is_torchtitan(plan)) {
     return fail(file, "pytorch.implementation",
                 "torchtitan's blocks have no norms of queries and keys, which model '" +
@@ -153,11 +154,11 @@ Result<void> check_model(const LlamaConfig& model, const Plan& plan, const std::
 Result<void> check_runtime(const Plan& plan, const std::string& file) {
   if (plan.runtime == RuntimeName::fsdp2) return {};
   const std::string runtime(plan.runtime == RuntimeName::fsdp1 ? "\"fsdp1\"" : "\"ddp\"");
-  if (plan.operators == OperatorSetName::foreshard) {
+  if (!describes_pytorch(plan.operators)) {
     return fail(file, "runtime",
-                "is " + runtime +
-                    ", but operators \"foreshard\" have only \"fsdp2\"; expected "
-                    "\"fsdp2\", or operators \"pytorch-eager\"");
+                "is " + runtime + ", but operators \"" + std::string(word(plan.operators)) +
+                    "\" have only \"fsdp2\"; expected \"fsdp2\", or operators "
+                    "\"pytorch-eager\"");
   }
   const auto unsupported = [&](bool is_set, const std::string& field) -> Result<void> {
     if (!is_set) return {};
@@ -181,6 +182,7 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
 
 DeviceTraits device_of(const Plan& plan, const Machine* machine, const DeviceTraits& own) {
   if (plan.operators == OperatorSetName::foreshard) return own;
+  if (plan.operators == OperatorSetName::xla) return xla_device();
   return pytorch_device(machine == nullptr ? default_pytorch_machine() : *machine, plan.pytorch);
 }
 
@@ -193,8 +195,8 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_pytorch_support(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);
-  if (plan.operators != OperatorSetName::foreshard && plan.allocator.expandable_segments &&
-      job.machine && !has_expandable_segments(*job.machine, plan.pytorch)) {
+  if (describes_pytorch(plan.operators) && plan.allocator.expandable_segments && job.machine &&
+      !has_expandable_segments(*job.machine, plan.pytorch)) {
     job.plan.allocator.expandable_segments = false;
     job.warnings.push_back(
         "allocator.expandable_segments: PyTorch " + to_string(plan.pytorch.version) +
@@ -254,8 +256,11 @@ int shard_group_size(const Job& job) {
   return job.ranks / job.nodes;
 }
 
-Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
+Result<Job> make_job(const LlamaConfig& model, const Plan& given, const std::string& plan_file,
                      int ranks, int nodes, const Machine* machine, const DeviceTraits& own_device) {
+  const auto checked_plan = with_operators_of(machine, given, plan_file);
+  if (!checked_plan) return tl::unexpected(checked_plan.error());
+  const Plan& plan = *checked_plan;
   return checked({model,
                   with_llama_classes(plan, model),
                   ranks,
@@ -270,8 +275,10 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::stri
 }
 
 Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_file) {
-  const Plan plan = with_llama_classes(given, job.model);
   const Machine* const machine = job.machine ? &*job.machine : nullptr;
+  const auto checked_plan = with_operators_of(machine, given, plan_file);
+  if (!checked_plan) return tl::unexpected(checked_plan.error());
+  const Plan plan = with_llama_classes(*checked_plan, job.model);
   if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
     return make_job(job.model, plan, plan_file, job.ranks, job.nodes, machine, job.own_device);
   }

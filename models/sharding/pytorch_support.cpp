@@ -5,7 +5,7 @@
 namespace foreshard {
 
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
-  if (plan.operators == OperatorSetName::foreshard) return {};
+  if (!describes_pytorch(plan.operators)) return {};
   const std::string operators = '"' + std::string(word(plan.operators)) + '"';
   const auto refuse = [&](bool is_set, const char* field, const std::string& value,
                           const std::string& expected) -> Result<void> {
@@ -31,7 +31,7 @@ Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
 
 std::vector<std::string> pytorch_approximations(const Plan& plan) {
   std::vector<std::string> found;
-  if (plan.operators == OperatorSetName::foreshard) return found;
+  if (!describes_pytorch(plan.operators)) return found;
   const PyTorchVersion version = plan.pytorch.version, described = nearest_described(version);
   if (described != version) {
     found.push_back("pytorch.version: PyTorch " + to_string(version) +

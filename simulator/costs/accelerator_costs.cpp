@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "models/base/figures.hpp"
 #include "models/hardware/device_names.hpp"
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/data_sheet.hpp"
@@ -54,17 +55,25 @@ class AcceleratorCosts final : public CostModel {
         host_(table_.regimes.front().host),
         samples_(table_.regimes.front().host_samples),
         part_(fastest_machine()),
+        is_host_alone_(machine == nullptr && table_.pytorch_host && table_.pytorch_host->is_alone),
         ranks_per_node_(nodes > 0 ? ranks / nodes : 0) {
+    if (const auto& variation = table_.variation) {
+      const double doubt = 1 / std::sqrt(2.0 * static_cast<double>(variation->ranks - 1));
+      slowest_ =
+          slowest_of(ranks, std::hypot(variation->between_ranks, variation->between_steps), doubt);
+    }
     const auto recorded = machine_reported_as(table_.machine_name);
     if (machine == nullptr && recorded) machine = &*recorded;
     if (machine == nullptr) return;
     part_ = *machine;
     machine_ =
         machine_costs(*machine, ranks, nodes, table_.rates ? &table_.rates->factors : nullptr);
-    if (recorded && recorded->name != machine->name) other_device_ = machine->name;
+    const bool has_kernels = !table_.pytorch_host || !table_.pytorch_host->is_alone;
+    if (recorded && recorded->name != machine->name && has_kernels) other_device_ = machine->name;
   }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
+    if (is_host_alone_ && !place.on_host) return {0, {}, CostSource::measured};
     CostEstimate found = unbounded(key, place);
     found.error *= table_.doubt_scale;
     const bool is_estimate =
@@ -78,6 +87,7 @@ class AcceleratorCosts final : public CostModel {
   // What enough samples of the recordings carry is theirs, the rest the data sheet's.
   EngineOptions engine() const override {
     EngineOptions options;
+    if (is_host_alone_) return options;
     if (machine_ == nullptr) {
       options.host = host_;
       options.host.uses_core = false;
@@ -105,8 +115,16 @@ class AcceleratorCosts final : public CostModel {
     return options;
   }
 
+  std::optional<HostPace> pytorch_host() const override {
+    if (const auto& host = table_.pytorch_host) {
+      return HostPace{host->relative_time, is_host_alone_ ? 0 : host->relative_time};
+    }
+    return machine_ == nullptr ? std::nullopt : machine_->pytorch_host();
+  }
+
   // Calls to free are rare; without any they are taken to last as long as those that allocate.
   SegmentCosts segments() const override {
+    if (is_host_alone_) return {0, 0, CostSource::measured};
     const SegmentTimes& seen = table_.segments;
     if (seen.allocs == 0) return machine_ == nullptr ? SegmentCosts{} : machine_->segments();
     return {std::llround(seen.alloc_ns),
@@ -116,7 +134,7 @@ class AcceleratorCosts final : public CostModel {
     return machine_ == nullptr ? best_recorded(type) : machine_->peak_flops_per_ns(type);
   }
   std::int64_t device_bytes() const override {
-    return machine_ == nullptr ? 0 : machine_->device_bytes();
+    return machine_ == nullptr || is_host_alone_ ? 0 : machine_->device_bytes();
   }
   std::optional<OutsideMemory> outside_allocator(const RankProgram& program) const override {
     return machine_ == nullptr ? std::nullopt : machine_->outside_allocator(program);
@@ -125,15 +143,30 @@ class AcceleratorCosts final : public CostModel {
     return machine_ == nullptr ? ranks_per_node_ : machine_->ranks_per_node();
   }
   std::string data_sheet() const override {
-    return machine_ == nullptr ? "" : machine_->data_sheet();
+    return machine_ == nullptr || is_host_alone_ ? "" : machine_->data_sheet();
   }
-  double band() const override { return table_.band; }
+  std::string basis(const CostKey& key, const TaskPlace& place) const override {
+    const auto nearest = recorded_.nearest(key, place.on_host);
+    return nearest || machine_ == nullptr ? basis_text(key, nearest) : machine_->basis(key, place);
+  }
+  SlowestRank slowest_rank() const override { return slowest_; }
+  std::string basis_of_slowest_rank() const override {
+    return formatted("the slowest rank computes %.1f %% longer than the median one: recordings of ",
+                     100 * (slowest_.factor - 1)) +
+           plural(table_.variation->ranks, "rank") + ", " + plural(table_.variation->steps, "step");
+  }
+  ErrorSpread errors() const override { return errors_of(table_); }
 
   std::string unknown_device() const override {
     return machine_ == nullptr ? table_.machine_name : "";
   }
 
   std::vector<std::string> warnings() const override {
+    if (is_host_alone_) {
+      return {
+          "the recordings show no work of a device: times are the host's alone; name the "
+          "device with --machine"};
+    }
     if (other_device_.empty()) return {};
     return {"the recordings are of " + table_.machine_name + ", not of " + other_device_ +
             "; their costs are used unchanged"};
@@ -146,11 +179,12 @@ class AcceleratorCosts final : public CostModel {
     const bool is_credible = known && known->is_carried &&
                              (known->source != CostSource::measured || place.on_host ||
                               !is_impossible(known->ns, key, part_, place.nodes));
-    if (is_credible) return {known->ns, {}, known->source, known->error};
+    const double slowest = is_arithmetic(key.op) && !place.on_host ? slowest_.factor : 1;
+    if (is_credible) return {known->ns * slowest, {}, known->source, known->error};
     if (const auto relative = place.on_host ? std::nullopt : relative_of(key)) {
       const auto found = recorded_.ask(relative->key, place);
       if (found && found->is_carried) {
-        return {found->ns * relative->factor,
+        return {found->ns * relative->factor * slowest,
                 {},
                 CostSource::modelled,
                 std::max(found->error, kRelativeError)};
@@ -183,8 +217,10 @@ class AcceleratorCosts final : public CostModel {
   HostSamples samples_;
   Machine part_;                        // what bounds the estimates
   std::unique_ptr<CostModel> machine_;  // null for devices that the catalogue lacks
-  std::string other_device_;            // that of the machine, where it is not the recorded one
-  int ranks_per_node_;                  // as given by the user; 0: unknown
+  SlowestRank slowest_;
+  std::string other_device_;  // that of the machine, where it is not the recorded one
+  bool is_host_alone_;        // of a device that does nothing
+  int ranks_per_node_;        // as given by the user; 0: unknown
 };
 
 }  // namespace

@@ -70,4 +70,20 @@ ProgramCosts program_costs_again(const RankProgram& program, const CostModel& mo
   return result;
 }
 
+double work_ns(const RankProgram& program, const ProgramCosts& costs, std::int64_t steps) {
+  const auto work_of = [&](const std::vector<std::int64_t>& counts) {
+    double sum = 0;
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      sum += static_cast<double>(costs.costs[c].ns) * static_cast<double>(counts[c]);
+    }
+    return sum;
+  };
+  double sum = 0;
+  for (const auto& counts : costs.counts) sum += work_of(counts);
+  const std::size_t steps_end = costs.counts.size() - program.closing;
+  const auto repeats = steps + 1 - static_cast<std::int64_t>(steps_end);
+  return sum + static_cast<double>(std::max<std::int64_t>(0, repeats)) *
+                   work_of(costs.counts[steps_end - 1]);
+}
+
 }  // namespace foreshard::simulator

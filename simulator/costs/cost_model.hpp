@@ -18,9 +18,12 @@
 #include "models/program/operators.hpp"
 #include "models/program/step_program.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/costs/held_out_errors.hpp"
 #include "simulator/costs/outside_memory.hpp"
 #include "simulator/device/rate_factors.hpp"
+#include "simulator/device/stragglers.hpp"
 #include "simulator/engine/engine.hpp"
+#include "simulator/host/pytorch_host.hpp"
 
 namespace foreshard::simulator {
 
@@ -28,9 +31,9 @@ struct CostEstimate {
   double ns = 0;
   std::array<float, kResources> uses{};
   CostSource source = CostSource::unknown;
-  double error = 0;      // standard deviation, relative, beyond what the model's band covers
+  double error = 0;      // standard deviation, relative, beyond what the model's errors() cover
   double contended = 1;  // TaskCost::contended
-  // The limit of a data sheet that it rests on; its error is that of rate_error.
+  // The limit of a data sheet that it rests on; the error includes that of its factor.
   Rate rate = Rate::kCount;
 };
 
@@ -59,8 +62,8 @@ class CostModel {
 
   // Everything but the steps and the stop: host costs, capacities, how ranks are simulated.
   virtual EngineOptions engine() const = 0;
-  // Changes what launches cost the host to what they cost it in PyTorch, where that is not measured.
-  virtual void run_pytorch(HostCosts&) const {}
+  // How fast a host is that runs PyTorch; nothing: what it takes is part of the device's time.
+  virtual std::optional<HostPace> pytorch_host() const { return {}; }
 
   // Where memory is the host's own there is no driver: what it takes is part of the time of
   // an allocation.
@@ -79,12 +82,20 @@ class CostModel {
   virtual std::string data_sheet() const { return ""; }
   virtual int ranks_per_node() const = 0;
 
-  // Relative standard deviation of a step of which those shares rest on the data sheet's limits.
-  virtual double rate_error(const RateVector&) const { return 0; }
+  // How well the limits of the data sheet are known; nullptr: no cost rests on them.
+  virtual const RateFactors* rate_factors() const { return nullptr; }
 
-  // A step all of whose costs were measured takes predicted x (1 +- band) with a probability of
-  // 90 %; estimates that are less sure widen that.
-  virtual double band() const = 0;
+  // What steps are off by though all of their costs were known; costs that are not add to it.
+  virtual ErrorSpread errors() const = 0;
+
+  // By how much the slowest of the ranks lengthens what computes; the costs include it.
+  virtual SlowestRank slowest_rank() const { return {}; }
+  // In words, what that rests on.
+  virtual std::string basis_of_slowest_rank() const { return ""; }
+
+  // In words, what a cost rests on, and what the times rest on that one limit decides.
+  virtual std::string basis(const CostKey&, const TaskPlace&) const { return ""; }
+  virtual std::string basis(Rate) const { return ""; }
 
   // Warnings about these costs, such as that they are of other settings.
   virtual std::vector<std::string> warnings() const { return {}; }
@@ -108,6 +119,10 @@ ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
 // The same with other costs of the same program at hand, of which it takes over how often each is paid.
 ProgramCosts program_costs_again(const RankProgram& program, const CostModel& model,
                                  ProgramCosts before);
+
+// Everything that a run of so many steps pays for, set-up and closing programs counted, one after the
+// other.
+double work_ns(const RankProgram& program, const ProgramCosts& costs, std::int64_t steps);
 
 // Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
 // as `train` sets them by default. For accelerators: `nodes` 0: as few as hold them;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/base/figures.hpp"
+#include "models/base/statistics.hpp"
 #include "simulator/costs/key_facts.hpp"
 
 namespace foreshard::simulator {
@@ -29,6 +31,14 @@ const ThreadCountCosts* CostTable::regime(int threads) const {
     if (r.threads == threads) return &r;
   }
   return nullptr;
+}
+
+ErrorSpread errors_of(const CostTable& table) {
+  const auto held_out = std::count_if(table.calibration.begin(), table.calibration.end(),
+                                      [](const Calibration& run) { return run.held_out_ns > 0; });
+  return {table.band / kNinetyPercent, kNinetyPercent,
+          held_out > 0 ? "errors of " + plural(held_out, "recording") + " left out of the fit"
+                       : "assumed: no recording was left out of the fit"};
 }
 
 }  // namespace foreshard::simulator

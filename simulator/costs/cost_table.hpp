@@ -25,6 +25,8 @@
 #include "models/base/error.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/costs/device_rates.hpp"
+#include "simulator/costs/held_out_errors.hpp"
+#include "simulator/costs/rank_variation.hpp"
 #include "simulator/engine/engine.hpp"
 
 namespace foreshard::simulator {
@@ -80,6 +82,13 @@ double fitted_ns(const CollectiveFit& fit, const CostKey& key);
 constexpr std::array kHostLatencies{&HostCosts::launch_latency_ns, &HostCosts::stream_gap_ns,
                                     &HostCosts::event_latency_ns, &HostCosts::wait_latency_ns,
                                     &HostCosts::rendezvous_ns};
+
+// The host of recordings of PyTorch.
+struct RecordedHost {
+  double relative_time = 1;  // of the catalogue's host times
+  std::int64_t ranges = 0;   // recorded ones that it rests on
+  bool is_alone = false;     // nothing that was recorded ran on a device
+};
 
 // What the driver of an accelerator takes for a segment of memory, each a median.
 struct SegmentTimes {
@@ -150,17 +159,22 @@ struct CostTable {
   int cores = 1;                   // of the machine; unused for accelerators
   double memory_bytes_per_ns = 0;  // 0: no limit was seen
   SegmentTimes segments;           // of accelerators
+  std::optional<RecordedHost> pytorch_host;  // that drove them
   std::vector<ThreadCountCosts> regimes;
   std::vector<Oversubscription> crowding;
   std::vector<Calibration> calibration;
   std::int64_t impossible_keys = 0;  // left out: they took less time than the data sheet allows
   double slowness_spread = 0;  // relative standard deviation of the machine's speed between runs
-  double band = 0.1;           // a step takes predicted x (1 +- band) with a probability of 90 %
-  std::optional<DeviceRates> rates;  // learnt from steps whose time alone is known
+  double band = 0.1;  // a step takes between predicted x exp(-band) and exp(band) with 90 %
+  std::optional<RankVariation> variation;  // of accelerators: where several ranks were recorded
+  std::optional<DeviceRates> rates;        // learnt from steps whose time alone is known
   double doubt_scale = 1;  // how much further off than they admitted to unsure predictions were
 
   const ThreadCountCosts* regime(int threads) const;
 };
+
+// What predictions by it are off by: its band, which fit_band.hpp made.
+ErrorSpread errors_of(const CostTable& table);
 
 std::string to_json(const CostTable& table);
 

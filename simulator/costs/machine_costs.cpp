@@ -3,22 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/base/figures.hpp"
+#include "models/hardware/host_times.hpp"
 #include "simulator/costs/cost_model.hpp"
+#include "simulator/costs/host_copies.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/costs/outside_memory.hpp"
+#include "simulator/costs/tpu_costs.hpp"
 #include "simulator/device/device_model.hpp"
 #include "simulator/network/collective_time.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-constexpr double kHostLinkEfficiency = 0.85;
 constexpr double kCopyStartNs = 8000;
-constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main memory
-// Beyond what its kernels' rates leave open: how far runs of one plan on one kind of machine differ, and
-// what the model leaves out.
-constexpr double kMachineBand = 0.10;
-constexpr double kCalibratedBand = 0.06;  // of the machine whose runs taught its rates
+constexpr double kHostBytesPerNs = 20;  // what a rank's threads move in its node's main memory
 
 class MachineCosts final : public CostModel {
  public:
@@ -29,21 +28,28 @@ class MachineCosts final : public CostModel {
         network_(machine),
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
                                   : static_cast<int>(machine.gpus_per_node)),
-        link_bytes_per_ns_(
-            (ranks > ranks_per_node_ ? machine.network_bandwidth : machine.link_bandwidth) / 1e9) {}
+        is_one_node_(ranks <= ranks_per_node_),
+        host_copy_bytes_per_ns_(host_copy_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))),
+        host_work_bytes_per_ns_(
+            host_work_bytes_per_ns(machine, std::min(ranks, ranks_per_node_), kHostBytesPerNs)),
+        link_bytes_per_ns_((is_one_node_ ? machine.link_bandwidth : machine.network_bandwidth) /
+                           1e9) {
+    const KernelRate& variation = kernel_rates(machine.generation).part_variation;
+    slowest_ = slowest_of(ranks, variation.value, variation.spread);
+  }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
     CostEstimate found;
     found.source = is_calibrated_ ? CostSource::fitted : CostSource::modelled;
-    found.rate = place.on_host ? Rate::host : rate_of(key.op);
-    RateVector alone{};
-    alone[static_cast<std::size_t>(found.rate)] = 1;
-    found.error = rate_error(alone);
+    found.rate = rate_at(key, place);
+    found.error = device_.factors().deviation(found.rate);
     if (is_transfer(key.op) || place.on_host) {
       found.ns = device_.factors().factor(found.rate) * transfer_ns(key, place);
       return found;
     }
     found.ns = device_.kernel_ns(key, place.name);
+    found.error = std::hypot(found.error, device_.kernel_error(key));
+    if (is_arithmetic(key.op)) found.ns *= slowest_.factor;
     found.contended = device_.beside_collective(key.op, link_bytes_per_ns_);
     return found;
   }
@@ -67,17 +73,9 @@ class MachineCosts final : public CostModel {
     return options;
   }
 
-  // An operator, with its modules and its node of autograd, for each launch; a hook of FSDP for each
-  // range.
-  void run_pytorch(HostCosts& host) const override {
-    const KernelRates& rates = kernel_rates(machine_.generation);
-    const auto set = [&](Kind kind, const KernelRate& us) {
-      host.issue_ns[static_cast<std::size_t>(kind)] = slowed(1000 * us.value);
-    };
-    for (const Kind kind : {Kind::launch, Kind::copy, Kind::collective}) {
-      set(kind, rates.pytorch_launch_us);
-    }
-    set(Kind::range_begin, rates.pytorch_hook_us);
+  std::optional<HostPace> pytorch_host() const override {
+    const double pace = relative_host_time(machine_.id) * device_.factors().factor(Rate::host);
+    return HostPace{pace, pace};
   }
 
   // Orders of magnitude of cudaMalloc and cudaFree of large segments.
@@ -90,9 +88,27 @@ class MachineCosts final : public CostModel {
   }
   std::string data_sheet() const override { return machine_.name; }
   int ranks_per_node() const override { return ranks_per_node_; }
-  double band() const override { return is_calibrated_ ? kCalibratedBand : kMachineBand; }
-  double rate_error(const RateVector& shares) const override {
-    return device_.factors().error(shares);
+  std::string basis(const CostKey& key, const TaskPlace& place) const override {
+    return "the catalogue's rate: " +
+           std::string(kRateNames[static_cast<std::size_t>(rate_at(key, place))]);
+  }
+  std::string basis(Rate rate) const override {
+    const std::string sources =
+        rate == Rate::links
+            ? "measured collectives over " + (is_one_node_ ? machine_.link : network_.network()) +
+                  " and its like (interconnect.csv), the host link's data sheet"
+            : sources_of(kernel_rates(machine_.generation), rate);
+    return is_calibrated_ ? "runs that were observed; before them, " + sources : sources;
+  }
+  SlowestRank slowest_rank() const override { return slowest_; }
+  std::string basis_of_slowest_rank() const override {
+    return formatted("the slowest rank computes %.1f %% longer than the median one: ",
+                     100 * (slowest_.factor - 1)) +
+           std::string(kernel_rates(machine_.generation).part_variation.source);
+  }
+  const RateFactors* rate_factors() const override { return &device_.factors(); }
+  ErrorSpread errors() const override {
+    return held_out_spread(is_calibrated_ ? CostWay::observed : CostWay::catalogue);
   }
 
   std::vector<std::string> warnings() const override {
@@ -102,16 +118,19 @@ class MachineCosts final : public CostModel {
   }
 
  private:
+  static Rate rate_at(const CostKey& key, const TaskPlace& place) {
+    return place.on_host ? Rate::host : rate_of(key.op);
+  }
+
   // The host's time for what takes it `ns` by the catalogue.
   std::int64_t slowed(double ns) const {
     return std::llround(ns * device_.factors().factor(Rate::host));
   }
 
   double transfer_ns(const CostKey& key, const TaskPlace& place) const {
-    if (place.on_host) return bytes_moved(key) / kHostBytesPerNs;
+    if (place.on_host) return bytes_moved(key) / host_work_bytes_per_ns_;
     if (is_host_copy(key.op)) {
-      return kCopyStartNs +
-             payload_bytes(key) / (machine_.host_bandwidth / 1e9 * kHostLinkEfficiency);
+      return kCopyStartNs + payload_bytes(key) / host_copy_bytes_per_ns_;
     }
     if (key.dims[1] <= 1) return device_.kernel_ns(key);  // a copy on the device
     const GroupPlace group{key.dims[1], place.nodes, place.fewest_on_a_node, ranks_per_node_};
@@ -123,14 +142,20 @@ class MachineCosts final : public CostModel {
   bool is_calibrated_;  // by runs
   CollectiveNetwork network_;
   int ranks_per_node_;
-  double link_bytes_per_ns_;  // of one device, while a collective runs
+  bool is_one_node_;
+  SlowestRank slowest_;
+  double host_copy_bytes_per_ns_;  // of one device, while all of its host copy
+  double host_work_bytes_per_ns_;  // of one rank's work on the host
+  double link_bytes_per_ns_;       // of one device, while a collective runs
 };
 
 }  // namespace
 
 std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes,
                                          const RateFactors* factors) {
-  return std::make_unique<MachineCosts>(machine, ranks, nodes, factors);
+  auto costs = std::make_unique<MachineCosts>(machine, ranks, nodes, factors);
+  if (is_tpu(machine)) return tpu_costs(std::move(costs), machine, factors != nullptr);
+  return costs;
 }
 
 }  // namespace foreshard::simulator

@@ -3,6 +3,7 @@
 // recording, and are marked "modelled".
 #include <algorithm>
 
+#include "models/base/statistics.hpp"
 #include "simulator/costs/cost_model.hpp"
 
 namespace foreshard::simulator {
@@ -13,7 +14,7 @@ constexpr double kBytesPerNsAndCore = 6;
 constexpr double kBytesPerNs = 20;  // of the whole machine
 constexpr double kOverheadNs = 2000;
 constexpr double kCollectiveOverheadNs = 30'000;
-constexpr double kProcessorBand = 0.6;
+constexpr double kProcessorError = 0.36;  // standard deviation, relative
 
 class ProcessorCosts final : public CostModel {
  public:
@@ -55,7 +56,9 @@ class ProcessorCosts final : public CostModel {
     return kFlopsPerNsAndCore * cores_per_rank(cores_, ranks_);
   }
   int ranks_per_node() const override { return 0; }
-  double band() const override { return kProcessorBand; }
+  ErrorSpread errors() const override {
+    return {kProcessorError, kNinetyPercent, "assumed: no recording of this machine"};
+  }
 
   std::vector<std::string> warnings() const override {
     return {

@@ -93,7 +93,15 @@ class TableCosts final : public CostModel {
   }
 
   int ranks_per_node() const override { return 0; }
-  double band() const override { return table_.band; }
+  std::string basis(const CostKey& key, const TaskPlace& place) const override {
+    std::optional<NearestMeasurement> best;
+    for (const ThreadCountEstimates& regime : regimes_) {
+      const auto there = regime.nearest(key, place.on_host);
+      if (there && (!best || there->doublings < best->doublings)) best = there;
+    }
+    return basis_text(key, best);
+  }
+  ErrorSpread errors() const override { return errors_of(table_); }
 
   std::vector<std::string> warnings() const override {
     std::vector<std::string> result;

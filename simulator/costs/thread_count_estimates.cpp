@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "models/base/figures.hpp"
 #include "simulator/costs/key_facts.hpp"
 
 namespace foreshard::simulator {
@@ -152,6 +153,28 @@ std::optional<ThreadCountEstimate> ThreadCountEstimates::ask(const CostKey& key,
         std::min(fit->ns, fit->start_ns + std::exp2(reach_of(*fit->range)) * work_ns);
   }
   return answer;
+}
+
+std::optional<NearestMeasurement> ThreadCountEstimates::nearest(const CostKey& key,
+                                                                bool on_host) const {
+  std::optional<NearestMeasurement> best;
+  for (const auto& [seen, cost] : regime_.measured_where(on_host)) {
+    if (seen.op != key.op || cost.ns <= 0) continue;
+    const double away = distance(seen, key);
+    // Equally near ones must not depend on the hash table's order.
+    const bool is_nearer = !best || std::tie(away, seen.dtype, seen.dims) <
+                                        std::tie(best->doublings, best->key.dtype, best->key.dims);
+    if (is_nearer) best = NearestMeasurement{seen, cost.count, away};
+  }
+  return best;
+}
+
+std::string basis_text(const CostKey& key, const std::optional<NearestMeasurement>& nearest) {
+  if (!nearest) return "nothing of its kind was measured";
+  const std::string seen = "measured " + plural(nearest->count, "time");
+  if (nearest->key == key) return seen;
+  return "nearest " + text(nearest->key) + ", " + to_fixed(nearest->doublings, 1) +
+         " doublings away, " + seen;
 }
 
 }  // namespace foreshard::simulator

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "simulator/costs/cost_model.hpp"
@@ -30,6 +31,13 @@ struct ThreadCountEstimate {
   double at_least_ns = 0;  // what the most work that the samples carry would take
 };
 
+// The measured cost key that is nearest to another one of its operator.
+struct NearestMeasurement {
+  CostKey key;
+  std::int64_t count = 0;  // how often it was seen
+  double doublings = 0;    // of the dimensions that differ, summed
+};
+
 // Of a collective's fit: which group it has to be of.
 enum class GroupMatch : std::uint8_t { exact, nearest };
 
@@ -43,6 +51,9 @@ class ThreadCountEstimates {
   // was in this group, over as many nodes; with `nearest`, in any group on one node.
   std::optional<ThreadCountEstimate> ask(const CostKey& key, const TaskPlace& place,
                                          GroupMatch match = GroupMatch::exact) const;
+
+  // Of the same place; nothing where the operator was not measured there.
+  std::optional<NearestMeasurement> nearest(const CostKey& key, bool on_host) const;
 
   // By the fit alone, however far away; near measured keys it leans on what it misses of them.
   std::optional<double> fitted(const CostKey& key, const TaskPlace& place,
@@ -67,5 +78,8 @@ class ThreadCountEstimates {
   const ThreadCountCosts& regime_;
   std::vector<Miss> misses_;
 };
+
+// In words: what the cost of a key rests on whose nearest measurement this is.
+std::string basis_text(const CostKey& key, const std::optional<NearestMeasurement>& nearest);
 
 }  // namespace foreshard::simulator

@@ -67,8 +67,15 @@ double DeviceModel::sustained_product_flops(DType type) const {
   double peak = machine_.peak_flops(type);
   if (type == DType::fp16) peak = machine_.fp16_flops;
   if (type == DType::fp8) peak = machine_.fp8_flops;
-  if (peak <= 0) peak = machine_.fp32_flops;
-  return peak * sustained_share_;
+  if (type == DType::fp32 || peak <= 0) {
+    return machine_.fp32_flops *
+           std::min(1.0, rates_.fp32_product.value / factors_.factor(Rate::product));
+  }
+  const double share =
+      type == DType::fp8
+          ? rates_.fp8_scaling.value * rates_.best_fp8_product.value / rates_.best_product.value
+          : 1;
+  return peak * sustained_share_ * share;
 }
 
 // Short sequences leave little work to each block of queries, and heads below 128 use less of the
@@ -88,7 +95,10 @@ double DeviceModel::attention_flops(const CostKey& key, std::string_view name) c
   const double heads =
       std::min(1.0, std::pow(static_cast<double>(key.dims[4]) / 128, is_flash ? 0.2 : 0.5));
   const double share = std::min(1.0, rate.value / factors_.factor(Rate::attention));
-  return machine_.peak_flops(key.dtype) * share * heads * sequence / (sequence + half_rate);
+  // Memory-efficient kernels make an fp32 product of three in TF32.
+  const bool is_in_thirds = is_efficient && key.dtype == DType::fp32 && machine_.tf32_flops > 0;
+  const double peak = is_in_thirds ? machine_.tf32_flops / 3 : machine_.peak_flops(key.dtype);
+  return peak * share * heads * sequence / (sequence + half_rate);
 }
 
 double DeviceModel::kernel_ns(const CostKey& key, std::string_view name) const {
@@ -102,8 +112,15 @@ double DeviceModel::kernel_ns(const CostKey& key, std::string_view name) const {
     }
     case Rate::attention:
       return start + joined(1e9 * flops(key) / attention_flops(key, name), memory);
-    default: return start + memory / share_of_streaming(kernel_name(key, name));
+    default: return start + memory_ns(memory_kernel(kernel_name(key, name)), bytes_moved(key));
   }
+}
+
+double DeviceModel::memory_ns(const MemoryKernel& kernel, double bytes) const {
+  const double streamed = bytes / bytes_per_ns_ / kernel.share;
+  if (kernel.bytes_per_ns <= 0) return streamed;
+  const double own = bytes / (kernel.bytes_per_ns * multiprocessors_);
+  return joined(streamed, own * factors_.factor(Rate::memory));
 }
 
 double DeviceModel::beside_collective(Operator op, double link_bytes_per_ns) const {

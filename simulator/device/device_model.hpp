@@ -5,7 +5,7 @@
 //
 //   products    of sustained_product_flops(), tile by tile (matrix_product.hpp)
 //   attention   a share of the peak by its kernels' family, less for short sequences and small heads
-//   all else    none: the memory's bandwidth decides
+//   all else    none: the memory's bandwidth decides, or what the kernel has in flight
 //
 // A part has a sustained state beside its peak. A long run of large products ends at the power limit,
 // not at the highest clock. Dynamic power is proportional to clock x voltage^2: it grows as the clock's
@@ -32,6 +32,11 @@ class DeviceModel {
   // apart; "" for Foreshard's own, which are cuDNN's. Not for collectives and copies over the host link.
   double kernel_ns(const CostKey& key, std::string_view name = "") const;
 
+  // Standard deviation of the logarithm of a kernel's time beyond that of its limit's rate.
+  double kernel_error(const CostKey& key) const {
+    return is_matmul(key.op) && key.dtype == DType::fp8 ? rates_.fp8_scaling.spread : 0;
+  }
+
   const RateFactors& factors() const { return factors_; }
 
   // Operations per second of large products in a long run. fp16 as bf16; fp32 as the plan asked for,
@@ -45,6 +50,7 @@ class DeviceModel {
   double beside_collective(Operator op, double link_bytes_per_ns) const;
 
  private:
+  double memory_ns(const MemoryKernel& kernel, double bytes) const;
   double attention_flops(const CostKey& key, std::string_view name) const;
 
   Machine machine_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <numeric>
 
 namespace foreshard::simulator {
@@ -13,12 +14,6 @@ constexpr double kLinksSpread = 0.20, kHostSpread = 0.40;
 
 double dot(const RateVector& a, const RateVector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-RateVector product(const std::array<RateVector, kRates>& matrix, const RateVector& vector) {
-  RateVector result{};
-  for (std::size_t i = 0; i < kRates; ++i) result[i] = dot(matrix[i], vector);
-  return result;
 }
 
 }  // namespace
@@ -33,19 +28,49 @@ double RateFactors::factor(Rate rate) const {
   return std::exp(logarithm[static_cast<std::size_t>(rate)]);
 }
 
+double RateFactors::deviation(Rate rate) const {
+  const auto r = static_cast<std::size_t>(rate);
+  return std::sqrt(covariance[r][r]);
+}
+
+RateVector RateFactors::along(const RateVector& gradient) const {
+  RateVector result{};
+  for (std::size_t i = 0; i < kRates; ++i) result[i] = dot(covariance[i], gradient);
+  return result;
+}
+
 double RateFactors::error(const RateVector& gradient) const {
-  return std::sqrt(std::max(0.0, dot(gradient, product(covariance, gradient))));
+  return std::sqrt(std::max(0.0, dot(gradient, along(gradient))));
 }
 
 // The Kalman filter's update: the mean and covariance of a normal distribution after one more linear
 // observation with noise.
 void RateFactors::observe(const RateVector& gradient, double y, double sigma) {
-  const RateVector along = product(covariance, gradient);
-  const double variance = dot(gradient, along) + sigma * sigma;
+  const RateVector of_rates = along(gradient);
+  const double variance = dot(gradient, of_rates) + sigma * sigma;
   const double surprise = y - dot(gradient, logarithm);
   for (std::size_t i = 0; i < kRates; ++i) {
-    logarithm[i] += along[i] / variance * surprise;
-    for (std::size_t j = 0; j < kRates; ++j) covariance[i][j] -= along[i] * along[j] / variance;
+    logarithm[i] += of_rates[i] / variance * surprise;
+    for (std::size_t j = 0; j < kRates; ++j)
+      covariance[i][j] -= of_rates[i] * of_rates[j] / variance;
+  }
+}
+
+std::string sources_of(const KernelRates& rates, Rate rate) {
+  const auto joined = [](std::initializer_list<KernelRate> of) {
+    std::string text;
+    for (const KernelRate& one : of) {
+      if (text.find(one.source) != std::string::npos) continue;
+      text += (text.empty() ? "" : "; ") + std::string(one.source);
+    }
+    return text;
+  };
+  switch (rate) {
+    case Rate::product: return joined({rates.best_product, rates.under_load});
+    case Rate::attention: return joined({rates.flash_forward, rates.cudnn_forward});
+    case Rate::memory: return joined({rates.memory});
+    case Rate::host: return "parts of PyTorch's steps recorded on a device that does nothing";
+    default: return "";
   }
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "models/hardware/kernel_rates.hpp"
@@ -29,11 +30,17 @@ struct RateFactors {
   std::array<RateVector, kRates> covariance{};  // of the logarithms
 
   double factor(Rate rate) const;
+  double deviation(Rate rate) const;  // standard deviation of that factor's logarithm
   // Standard deviation of the logarithm of a time that grows so with each of them.
   double error(const RateVector& gradient) const;
+  // Covariance of each of the logarithms with that time's.
+  RateVector along(const RateVector& gradient) const;
   // Takes into account that y = gradient x logarithms, give or take `sigma`.
   void observe(const RateVector& gradient, double y, double sigma);
 };
+
+// Where the catalogue has its rates from, each source once.
+std::string sources_of(const KernelRates& rates, Rate rate);
 
 // Before anything is observed: the catalogue's spreads.
 RateFactors prior_factors(const KernelRates& rates);

@@ -80,17 +80,25 @@ constexpr std::size_t cost_index(const Instruction& i, std::size_t places) {
   return static_cast<std::size_t>(i.cost_key) * places + place;
 }
 
+// Host nanoseconds of each of a program's instructions.
+using IssueTimes = std::vector<std::int64_t>;
+
 // A rank and its programs. The ranks of a simulation have as many closing programs each.
 struct SimulatedRank {
   const RankProgram* program = nullptr;
-  std::span<const TaskCost> costs;    // by cost_index, with the places of the program
-  std::span<const HostDelay> delays;  // by step, then instruction
-  RankPlace place;                    // of this rank; the program may be that of its class
+  std::span<const TaskCost> costs;      // by cost_index, with the places of the program
+  std::span<const HostDelay> delays;    // by step, then instruction
+  RankPlace place;                      // of this rank; the program may be that of its class
+  std::span<const IssueTimes> issue{};  // by program; empty: those of HostCosts, by kind
 
   std::size_t streams() const { return program->streams.size(); }
   // What it runs in that step, of so many, behind which the closing programs count on.
   const Program& program_of(std::int64_t step, std::int64_t steps) const {
     return program->programs[program->number_of(step, steps)];
+  }
+  // Of that program's instructions; nullptr: by their kinds.
+  const std::int64_t* issue_of(std::int64_t step, std::int64_t steps) const {
+    return issue.empty() ? nullptr : issue[program->number_of(step, steps)].data();
   }
 };
 
@@ -105,6 +113,14 @@ struct EngineOptions {
   std::int64_t stop_step = -1;  // simulate up to this instruction only (out of memory); -1: all
   std::int32_t stop_instruction = 0;
 };
+
+// What a rank's host pays for the `n`-th instruction of a step.
+inline std::int64_t issue_ns(const SimulatedRank& rank, std::int64_t step, std::size_t n,
+                             const EngineOptions& options) {
+  if (const std::int64_t* times = rank.issue_of(step, options.steps)) return times[n];
+  const Instruction& i = rank.program_of(step, options.steps).instructions[n];
+  return options.host.issue_ns[static_cast<std::size_t>(i.kind)];
+}
 
 // Closing programs counted.
 inline std::int64_t last_simulated_step(const SimulatedRank& rank, const EngineOptions& options) {

@@ -70,11 +70,10 @@ class SharedEngine {
 
   void begin_instruction(std::size_t r) {
     Rank& rank = ranks_[r];
-    const Instruction& i = rank.program->instructions[rank.pc];
     rank.timeline.spans[rank.span].issue = now();
     rank.host = Rank::Host::issuing;
     rank.delay_ns = 0;
-    std::int64_t ns = options_.host.issue_ns[static_cast<std::size_t>(i.kind)];
+    std::int64_t ns = issue_ns(*rank.input, rank.step, rank.pc, options_);
     if (const HostDelay* const delay = rank.take_delay()) {
       if (delay->drains) {
         rank.host = Rank::Host::draining;

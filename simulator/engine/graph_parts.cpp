@@ -29,6 +29,7 @@ class RankBuilder {
         stream_(rank.streams(), kNobody),
         passed_(rank.streams()),
         awaited_(rank.streams()) {
+    parts_.expect(spans_.size());
     end_ = timeline.step_end_ns[static_cast<std::size_t>(step)];
     host_since_ = spans_.size() == 0 ? end_ : spans_[0].issue;
     add_earlier_work();
@@ -245,11 +246,10 @@ class RankBuilder {
   }
 
   void wait_for_device(std::int32_t number, const Span& span, std::int64_t issued) {
-    const auto kind =
-        static_cast<std::size_t>(program_.instructions[static_cast<std::size_t>(number)].kind);
+    const std::int64_t issue = issue_ns(rank_, step_, static_cast<std::size_t>(number), options_);
     const std::int64_t idle = std::max(span.issue, issued - rank_.delays[delay_ - 1].ns);
     const bool waits = *std::max_element(passed_.begin(), passed_.end()) >= idle;
-    host_until(waits ? std::min(idle, span.issue + options_.host.issue_ns[kind]) : idle, number);
+    host_until(waits ? std::min(idle, span.issue + issue) : idle, number);
     add_host(idle, issued, number);
     for (std::size_t s = 0; s < stream_.size(); ++s) {
       parts_.order(stream_[s], host_, 0);

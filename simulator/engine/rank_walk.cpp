@@ -65,6 +65,7 @@ void RankWalk::pass_collective(std::int64_t start, std::int64_t end) {
 void RankWalk::enter_step() {
   program_ = &rank_.program_of(step_, options_.steps);
   begin_ = program_->instructions.data();
+  issue_times_ = rank_.issue_of(step_, options_.steps);
   events_.assign(static_cast<std::size_t>(program_->events), kUnrecorded);
   copies_ = skipped_ = 0;
   is_last_stretch_ = program_->repetition.more == 0;
@@ -124,10 +125,15 @@ void RankWalk::pay_delay(std::int32_t instruction) {
   host_ += delay.ns;
 }
 
+std::int64_t RankWalk::issue_ns(const Instruction& i) const {
+  return issue_times_ == nullptr ? options_.host.issue_ns[static_cast<std::size_t>(i.kind)]
+                                 : issue_times_[&i - begin_];
+}
+
 // Carries out one instruction; true when it is a collective, which is then only prepared.
 bool RankWalk::issue(const Instruction& i) {
   issued_ = host_;
-  host_ += options_.host.issue_ns[static_cast<std::size_t>(i.kind)];
+  host_ += issue_ns(i);
   if (delay_ < rank_.delays.size())
     pay_delay(static_cast<std::int32_t>(current_ - begin_) + skipped_);
   Span span{issued_, issued_, host_};

@@ -51,6 +51,7 @@ class RankWalk {
   bool enter_next_stretch();
   // Used in rank_walk.cpp alone, once for each instruction.
   inline bool issue(const Instruction& i);
+  inline std::int64_t issue_ns(const Instruction& i) const;
   inline void pay_delay(std::int32_t instruction);
   inline std::int64_t stream_start(std::size_t stream);
   inline void finish_task(std::size_t stream, std::int64_t end);
@@ -72,8 +73,9 @@ class RankWalk {
   std::vector<StreamTimes> streams_;
   CollectivesUnderWay collectives_;
   std::vector<std::int64_t> events_;
-  const Program* program_ = nullptr;    // of the step
-  const Instruction* begin_ = nullptr;  // of the program
+  const Program* program_ = nullptr;           // of the step
+  const Instruction* begin_ = nullptr;         // of the program
+  const std::int64_t* issue_times_ = nullptr;  // of its instructions; nullptr: by kind
   const Instruction* current_ = nullptr;
   const Instruction* end_ = nullptr;  // of the stretch at hand
   std::size_t delay_ = 0;

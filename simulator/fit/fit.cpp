@@ -205,7 +205,7 @@ void hold_out(const Runs& runs, const Speeds& speeds, const CostTable* known, st
   result.held_out_ns = std::llround(predicted * at_mean_speed);
   // What the costs' own errors add to the table's band.
   const auto high = static_cast<double>(prediction.step_time_high.count());
-  const double half_width = high / predicted - 1;
+  const double half_width = std::log(high / predicted);
   result.held_out_doubt =
       std::sqrt(std::max(0.0, half_width * half_width - table.band * table.band)) / kNinetyPercent;
 }
@@ -213,7 +213,7 @@ void hold_out(const Runs& runs, const Speeds& speeds, const CostTable* known, st
 Result<void> check(const std::vector<Run>& runs) {
   if (runs.empty()) return fail("", "", "no recording given; expected at least one .fst file");
   for (const Run& run : runs) {
-    if (run.samples.tasks.empty()) {
+    if (run.samples.tasks.empty() && !run.samples.pytorch_host) {
       return fail(run.samples.file, "",
                   "contains no device work with a cost key; expected a recording of `foreshard "
                   "train`, or of "
@@ -331,7 +331,7 @@ Result<FitResult> fit(const std::vector<Recording>& recordings, const KnownCosts
     if (is_comparable(run)) {
       c.fitted_ns = replay(run, result.table).step_time.count();
       if (runs.size() > 1) hold_out(runs, speeds, table, r, c);
-    } else {
+    } else if (!samples.tasks.empty()) {
       result.warnings.push_back(samples.file +
                                 ": could not be simulated, so it is not used to estimate "
                                 "the error of predictions");

@@ -82,8 +82,8 @@ BandCheck check_band(const CostTable& table) {
     const double doubt = student_95(1000) * band.doubt_scale * run.held_out_doubt;
     const double half_width = std::hypot(band.half_width, doubt);
     ++check.tried;
-    const auto measured = static_cast<double>(run.measured_ns);
-    const double error = measured / static_cast<double>(run.held_out_ns) - 1;
+    const double error =
+        std::log(static_cast<double>(run.measured_ns) / static_cast<double>(run.held_out_ns));
     check.inside += std::abs(error) <= half_width ? 1 : 0;
   }
   return check;

@@ -14,7 +14,7 @@
 namespace foreshard::simulator {
 
 struct Band {
-  double half_width = 0;   // relative, at 90 %, of a step whose costs are sure
+  double half_width = 0;   // of the logarithm, at 90 %, of a step whose costs are sure
   double doubt_scale = 1;  // what unsure costs' own errors have to be multiplied by; never below 1
   int errors = 0;          // held-out errors they rest on
 };

@@ -14,6 +14,7 @@
 #include "simulator/fit/meetings.hpp"
 #include "simulator/fit/memory_traffic.hpp"
 #include "simulator/fit/operator_pieces.hpp"
+#include "simulator/fit/recorded_host.hpp"
 #include "traces/metadata.hpp"
 #include "traces/processors.hpp"
 
@@ -84,7 +85,10 @@ class Reader {
       }
     }
     read_meetings();
-    if (out_.is_accelerator) out_.segments = segment_samples(trace_);
+    if (out_.is_accelerator) {
+      out_.segments = segment_samples(trace_);
+      out_.rank_steps = rank_step_times(trace_);
+    }
     read_steps();
   }
 
@@ -388,6 +392,7 @@ Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& fil
   out.recorder_share = std::clamp(traces::number(trace.metadata, "recorder_overhead_fraction", 0),
                                   0.0, kMaxRecording);
   Reader(trace, out).read();
+  if (is_named) out.pytorch_host = recorded_host(trace);  // not where the host computes itself
   return out;
 }
 

@@ -9,7 +9,8 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr std::string_view kPcie = "PCIe", kNvlink = "NVLink", kUnknownNetwork = "RDMA";
+constexpr std::string_view kPcie = "PCIe", kNvlink = "NVLink", kUnknownNetwork = "RDMA",
+                           kBetweenSlices = "DCN";
 
 double passes(Operator op) {
   return op == Operator::all_reduce ? 2 : 1;
@@ -57,6 +58,7 @@ CollectiveNetwork::CollectiveNetwork(const Machine& machine, double node_bandwid
     : nccl_(nccl_system(machine)),
       links_(terms.of(machine.link, kNvlink)),
       pcie_(terms.of(kPcie, kPcie)),
+      torus_(Torus::of(machine)),
       launch_us_(terms.launch_us),
       filling_bytes_(terms.filling_bytes),
       link_gb_s_(machine.link_bandwidth / 1e9),
@@ -65,7 +67,7 @@ CollectiveNetwork::CollectiveNetwork(const Machine& machine, double node_bandwid
       gpus_per_node_(machine.gpus_per_node),
       has_bridges_(has_bridges(machine)) {
   if (node_bandwidth > 0) nccl_.node_nic_gb_s = node_gb_s_ = node_bandwidth / 1e9;
-  network_ = technology_of(machine, node_gb_s_ * 1e9, terms);
+  network_ = torus_ ? kBetweenSlices : technology_of(machine, node_gb_s_ * 1e9, terms);
   cards_ = terms.of(network_, kUnknownNetwork);
   const auto sharp =
       terms.technologies.find(machine.link.substr(0, machine.link.find(' ')) + " SHARP");
@@ -104,6 +106,7 @@ bool CollectiveNetwork::chooses(Algorithm algorithm, Operator op, const GroupPla
 }
 
 std::vector<Algorithm> CollectiveNetwork::algorithms(Operator op, const GroupPlace& place) const {
+  if (torus_) return {Algorithm::torus};
   const bool is_sum = op == Operator::all_reduce, is_spread = place.nodes > 1;
   const bool has_switches = switches_.has_value() && place.fewest() > 2;
   std::vector<Algorithm> all{Algorithm::ring};
@@ -114,8 +117,30 @@ std::vector<Algorithm> CollectiveNetwork::algorithms(Operator op, const GroupPla
   return all;
 }
 
+// Chips of one slice over their links, slices over the network, to which every chip brings its share.
+CollectiveNetwork::Law CollectiveNetwork::torus_law(Operator op, const GroupPlace& place) const {
+  const auto here = static_cast<double>(place.fewest()), slices = static_cast<double>(place.nodes);
+  Law law;
+  law.start_us = links_.startup_us +
+                 links_.hop_us * passes(op) * static_cast<double>(torus_->hops(place.fewest()));
+  if (here > 1) {
+    const double links = static_cast<double>(torus_->corner_links(place.fewest()));
+    law.us_per_byte =
+        passes(op) * (here - 1) / here / (links_.efficiency * links * torus_->link_gb_s());
+  }
+  if (place.nodes > 1) {
+    const double own = node_gb_s_ / static_cast<double>(gpus_per_node_);
+    law.start_us += cards_.startup_us + cards_.hop_us * (slices - 1);
+    law.us_per_byte = std::max(
+        law.us_per_byte, passes(op) * (slices - 1) / slices / (cards_.efficiency * own * here));
+  }
+  law.us_per_byte /= 1000;
+  return law;
+}
+
 CollectiveNetwork::Law CollectiveNetwork::law(Algorithm algorithm, Operator op,
                                               const GroupPlace& place) const {
+  if (algorithm == Algorithm::torus) return torus_law(op, place);
   const auto ranks = static_cast<double>(place.ranks), nodes = static_cast<double>(place.nodes);
   const double here = std::ceil(ranks / nodes), doublings = std::log2(nodes);
   const bool is_spread = place.nodes > 1, is_inside = place.ranks > place.nodes;
@@ -154,6 +179,7 @@ CollectiveNetwork::Law CollectiveNetwork::law(Algorithm algorithm, Operator op,
       network_hops = doublings;
       law.us_per_byte = sent / (tuning::kPatShare * between);
       break;
+    case Algorithm::torus: break;  // torus_law
   }
   law.start_us += launch_us_ + links.terms.hop_us * hops;
   law.pipeline_us += links.terms.pipeline_us * hops;
@@ -185,6 +211,12 @@ CollectiveTime CollectiveNetwork::time(Operator op, double bytes, const GroupPla
   }
   CollectiveTime time;
   time.ns = 1000 * us;
+  if (torus_) {
+    time.choice = {Algorithm::torus, Protocol::simple,
+                   static_cast<int>(torus_->corner_links(place.fewest()))};
+    time.memory_bytes = memory_bytes(Algorithm::torus, op, bytes, static_cast<double>(place.ranks));
+    return time;
+  }
   time.choice = nccl_choice(nccl_, op, bytes, place.ranks, place.nodes, candidates);
   time.memory_bytes =
       memory_bytes(time.choice.algorithm, op, bytes, static_cast<double>(place.ranks));

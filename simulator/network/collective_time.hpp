@@ -9,7 +9,8 @@
 // what each of them takes is a term of the link's or the network's technology
 // (collective_terms.hpp). The time is the shortest among the algorithms that NCCL takes on the
 // machine, so more bytes never take less; algorithm, protocol and channels are NCCL's own choice
-// (nccl_planner.hpp).
+// (nccl_planner.hpp). TPUs have one algorithm, over all axes of their slice (torus.hpp); channels are
+// the links that it keeps busy.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 
 #include "simulator/network/collective_terms.hpp"
 #include "simulator/network/nccl_planner.hpp"
+#include "simulator/network/torus.hpp"
 
 namespace foreshard::simulator {
 
@@ -69,6 +71,7 @@ class CollectiveNetwork {
   };
 
   Law law(Algorithm algorithm, Operator op, const GroupPlace& place) const;
+  Law torus_law(Operator op, const GroupPlace& place) const;
   Inside inside(const GroupPlace& place) const;
   double network_gb_s(const GroupPlace& place) const;
   bool chooses(Algorithm algorithm, Operator op, const GroupPlace& place) const;
@@ -77,6 +80,7 @@ class CollectiveNetwork {
   std::string network_;
   LinkTerms links_, pcie_, cards_;
   std::optional<LinkTerms> switches_;  // that reduce
+  std::optional<Torus> torus_;         // in place of all of NCCL's algorithms
   double launch_us_ = 0, filling_bytes_ = 0;
   double link_gb_s_ = 0, host_gb_s_ = 0, node_gb_s_ = 0;
   std::int64_t gpus_per_node_ = 1;

@@ -20,8 +20,8 @@ namespace foreshard::simulator {
 
 enum class GpuGeneration : std::uint8_t { volta, ampere, hopper, blackwell };
 
-// As NCCL_ALGO and NCCL_PROTO name them.
-enum class Algorithm : std::uint8_t { ring, tree, nvls, nvls_tree, pat };
+// As NCCL_ALGO and NCCL_PROTO name them; torus is not NCCL's but that of TPUs (torus.hpp).
+enum class Algorithm : std::uint8_t { ring, tree, nvls, nvls_tree, pat, torus };
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 std::string_view name_of(Algorithm algorithm);
 std::string_view name_of(Protocol protocol);

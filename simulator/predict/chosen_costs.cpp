@@ -33,7 +33,7 @@ std::string mismatch(const Job& job, const CostTable& costs) {
 
 ChosenCosts chosen_costs(const Job& job, const PredictionOptions& options) {
   const bool is_named = options.costs != nullptr || options.machine != nullptr;
-  const bool is_pytorch = job.plan.operators != OperatorSetName::foreshard;
+  const bool is_pytorch = describes_pytorch(job.plan.operators);
   const Machine& machine = job.machine ? *job.machine : default_pytorch_machine();
   ChosenCosts chosen = is_named || !is_pytorch
                            ? chosen_costs(job.ranks, job.nodes, options)

@@ -2,8 +2,10 @@
 //
 // Nothing here depends on time. The allocator is called by the host thread alone, in the order of
 // the program, and its decisions depend on nothing but that order; so peaks, failures and addresses
-// come out exactly as in a run. The one exception are frees that record_stream defers, of which two
-// bounds are told (stream_progress.hpp). What time the allocator costs is passed on as delays of the host.
+// come out exactly as in a run. Memory that a compiler plans ahead (DeviceKind::xla) is what lives
+// at a time, all of which is reserved and nothing else. The one exception are frees that
+// record_stream defers, of which two bounds are told (stream_progress.hpp). What time the allocator
+// costs is passed on as delays of the host.
 #pragma once
 
 #include <array>
@@ -62,7 +64,7 @@ struct RankMemory {
   std::vector<HostDelay> delays;
   // Only on request:
   std::vector<MemoryRecord> records;
-  std::vector<SegmentState> end;  // what is reserved where the walk ends
+  std::vector<SegmentState> end;  // what is reserved where the walk ends; none of planned memory
   std::vector<LiveBuffer> alive;  // what holds memory there
 };
 

@@ -63,6 +63,7 @@ std::string outside_sentence(const OutsideMemory& outside, std::int64_t reserved
 }
 
 std::string pool_table(const PeakExplanation& peak) {
+  if (peak.pools.empty()) return "";
   std::string text = "\n" + row("pools then, by stream", "reserved", "unused");
   for (const PoolMemory& pool : peak.pools) {
     text += row(pool.stream, binary_bytes(pool.reserved), percent(pool.unused(), pool.reserved));

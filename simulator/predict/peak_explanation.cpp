@@ -75,6 +75,7 @@ PeakExplanation explain_peak(const RankProgram& program, const AllocatorRules& r
       held_memory(program, memory.alive, {request.target, 0, request.phase}, found.requester);
   found.pools = pools_of(program, memory.end);
   for (const PoolMemory& pool : found.pools) found.reserved += pool.reserved;
+  if (found.pools.empty()) found.reserved = found.allocated;
   return found;
 }
 

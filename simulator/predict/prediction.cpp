@@ -10,7 +10,6 @@
 #include "models/program/unrolled.hpp"
 #include "simulator/predict/chosen_costs.hpp"
 #include "simulator/predict/idle_steps.hpp"
-#include "simulator/predict/step_band.hpp"
 #include "simulator/predict/unknown_costs.hpp"
 
 namespace foreshard::simulator {
@@ -200,25 +199,11 @@ class Predictor {
     std::vector<double> ranks(result_.classes.size());
     for (const int c : result_.class_of_rank) ++ranks[static_cast<std::size_t>(c)];
     double sum = 0;
-    for (std::size_t c = 0; c < ranks.size(); ++c) sum += ranks[c] * work_ns(result_.classes[c]);
+    for (std::size_t c = 0; c < ranks.size(); ++c) {
+      const RankClass& of = result_.classes[c];
+      sum += ranks[c] * work_ns(of.program, of.costs, options_.steps);
+    }
     return sum;
-  }
-
-  double work_ns(const RankClass& rank_class) const {
-    const ProgramCosts& costs = rank_class.costs;
-    const auto work_of = [&](const std::vector<std::int64_t>& counts) {
-      double sum = 0;
-      for (std::size_t c = 0; c < counts.size(); ++c) {
-        sum += static_cast<double>(costs.costs[c].ns) * static_cast<double>(counts[c]);
-      }
-      return sum;
-    };
-    double sum = 0;
-    for (const auto& counts : costs.counts) sum += work_of(counts);
-    const std::size_t steps_end = costs.counts.size() - rank_class.program.closing;
-    const auto repeats = options_.steps + 1 - static_cast<std::int64_t>(steps_end);
-    return sum + static_cast<double>(std::max<std::int64_t>(0, repeats)) *
-                     work_of(costs.counts[steps_end - 1]);
   }
 
   // Costs that make a run last forever are somebody's mistake, and no time follows from them.
@@ -232,7 +217,7 @@ class Predictor {
 
   void simulate_time() {
     EngineOptions engine = costs_.engine();
-    if (!result_.classes[0].program.operators.empty()) costs_.run_pytorch(engine.host);
+    price_pytorch();
     engine.steps = options_.steps;
     if (failure_) {
       engine.stop_step = failure_->step;
@@ -255,6 +240,16 @@ class Predictor {
     result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
   }
 
+  // Of programs whose operators are PyTorch's.
+  void price_pytorch() {
+    const std::optional<HostPace> pace = costs_.pytorch_host();
+    if (!pace) return;
+    for (RankClass& rank_class : result_.classes) {
+      if (rank_class.program.operators.empty()) continue;
+      rank_class.issue = pytorch_issue_times(rank_class.program, *pace);
+    }
+  }
+
   void report_time() {
     const auto last = static_cast<std::size_t>(options_.steps);
     std::int64_t step_ns = 0;
@@ -266,28 +261,32 @@ class Predictor {
       const std::int64_t closing_ns = timeline.step_end_ns.back() - timeline.step_end_ns[last];
       result_.closing_time = std::max(result_.closing_time, Nanoseconds(closing_ns));
     }
-    const auto scaled = [&](double factor) {
-      return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(step_ns) * factor));
-    };
-    const double half_width = band_of_step(result_.classes[0].program, result_.classes[0].costs,
-                                           last_step_counts(), costs_);
-    result_.step_time_low = scaled(std::max(0.0, 1 - half_width));
-    result_.step_time_high = scaled(1 + half_width);
     if (step_ns <= 0) return;
+    result_.exposed_communication = Nanoseconds(
+        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
+    report_band();
     result_.tokens_per_s = set_.tokens_per_step / static_cast<double>(step_ns) * 1e9;
     const double peak = costs_.peak_flops_per_ns(set_.compute_type) * set_.ranks();
     if (peak > 0) {
       result_.mfu = set_.model_flops_per_step / (static_cast<double>(step_ns) * peak);
       if (result_.mfu > 1) warn_of_mfu();
     }
-    if (options_.wants_exposure) {
-      result_.exposed_communication = Nanoseconds(exposed_communication_ns(
-          result_.classes[0].program, result_.timelines[0], options_.steps));
-    }
     if (options_.wants_path) {
       result_.path =
           step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
     }
+    if (options_.wants_time_basis) {
+      result_.time_basis = time_basis(result_.classes[0].program, result_.classes[0].costs,
+                                      options_.steps, costs_, result_.doubt);
+    }
+  }
+
+  void report_band() {
+    const RankClass& first = result_.classes[0];
+    const StepSpan span{result_.step_time.count(), result_.exposed_communication.count()};
+    result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), costs_, span);
+    std::tie(result_.step_time_low, result_.step_time_high) =
+        band_around(result_.step_time, half_width(result_.doubt, costs_.rate_factors()));
   }
 
   // Costs of another precision than the plan's, such as fp32 costs for a bf16 plan, can be faster than

@@ -19,9 +19,12 @@
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/engine/critical_path.hpp"
 #include "simulator/engine/engine.hpp"
+#include "simulator/predict/checkpoint.hpp"
 #include "simulator/predict/memory.hpp"
 #include "simulator/predict/peak_explanation.hpp"
 #include "simulator/predict/program_set.hpp"
+#include "simulator/predict/step_band.hpp"
+#include "simulator/predict/time_basis.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::simulator {
@@ -38,9 +41,9 @@ struct PredictionOptions {
   bool wants_time = true;                     // false: memory only
   bool begins_idle = false;                   // the last step (ends_idle): it alone has a timeline
   bool wants_outside = true;                  // what is held outside of the allocator
-  bool wants_exposure = true;                 // exposed communication, where there is a time
   bool wants_path = false;                    // what the step's time consists of
   bool wants_explanation = false;             // what holds memory at the peak
+  bool wants_time_basis = false;              // what the step's time rests on
   RunVariant run;                             // what a job's run does besides training
 };
 
@@ -87,6 +90,7 @@ struct SourceCounts {
 struct RankClass {
   RankProgram program;
   ProgramCosts costs;
+  std::vector<IssueTimes> issue;  // empty: by kind of instruction, as the engine's options have it
   RankMemory memory;
 };
 
@@ -102,11 +106,14 @@ struct Prediction {
   Nanoseconds exposed_communication{0};                // of the last step, rank 0
   std::vector<RankPeaks> ranks_memory;
   std::vector<StepPeaks> steps_memory;
-  std::optional<StepPath> path;  // of the last step, where it was wanted and has a time
+  std::optional<StepPath> path;         // of the last step, where it was wanted and has a time
+  StepDoubt doubt;                      // what the band is made of
+  std::optional<TimeBasis> time_basis;  // where it was wanted and the step has a time
   PeakReport peak;
   std::optional<PeakExplanation> explanation;  // of that peak, where it was wanted
-  std::optional<OutsideMemory> outside;  // of the rank of that peak; nothing: unknown, unwanted
-  std::optional<Remedies> remedies;      // where somebody looked for them
+  std::optional<OutsideMemory> outside;      // of the rank of that peak; nothing: unknown, unwanted
+  std::optional<Remedies> remedies;          // where somebody looked for them
+  std::optional<CheckpointCost> checkpoint;  // likewise
   AllocatorRules allocator;
   std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
   MemoryOptions walk;                    // how memory was walked; without a stop

@@ -73,6 +73,36 @@ ordered_json peak_json(const Prediction& p) {
   return out;
 }
 
+ordered_json time_basis_json(const Prediction& p) {
+  if (!p.time_basis) return nullptr;
+  const TimeBasis& basis = *p.time_basis;
+  ordered_json out = {{"half_width", basis.half_width},
+                      {"standard_deviations", basis.quantile},
+                      {"doubts", ordered_json::array()},
+                      {"operators", ordered_json::array()},
+                      {"narrowing", nullptr}};
+  for (const DoubtPart& doubt : basis.doubts) {
+    out["doubts"].push_back({{"name", doubt.name},
+                             {"share", doubt.share},
+                             {"standard_deviation", doubt.deviation},
+                             {"variance", doubt.variance},
+                             {"basis", doubt.basis}});
+  }
+  for (const OperatorBasis& op : basis.operators) {
+    out["operators"].push_back({{"name", op.name},
+                                {"source", name(op.source)},
+                                {"count", op.count},
+                                {"time_ns", op.ns},
+                                {"standard_deviation", op.deviation},
+                                {"basis", op.basis}});
+  }
+  if (basis.narrowing) {
+    out["narrowing"] = {{"measurement", basis.narrowing->measurement},
+                        {"half_width", basis.narrowing->half_width}};
+  }
+  return out;
+}
+
 ordered_json outside_json(const Prediction& p) {
   if (!p.outside) return nullptr;
   return {{"context", p.outside->context}, {"libraries", p.outside->libraries},
@@ -91,6 +121,29 @@ ordered_json remedies_json(const Prediction& p) {
     if (remedy.step_time) out.back()["step_time_ns"] = remedy.step_time->count();
   }
   return out;
+}
+
+ordered_json checkpoint_json(const Prediction& p) {
+  if (!p.checkpoint) return nullptr;
+  const auto& [storage, sharded, full] = *p.checkpoint;
+  const auto if_known = [](const std::optional<std::int64_t>& ns) {
+    return ns ? ordered_json(*ns) : ordered_json();
+  };
+  return {{"storage", storage.empty() ? ordered_json() : ordered_json(storage)},
+          {"bytes", sharded.bytes},
+          {"sharded",
+           {{"writers", sharded.writers},
+            {"rank_bytes", sharded.rank_bytes},
+            {"staging_bytes", sharded.staging_bytes},
+            {"async_blocking_ns", if_known(sharded.blocking_ns)},
+            {"write_ns", if_known(sharded.write_ns)},
+            {"read_ns", if_known(sharded.read_ns)}}},
+          {"full",
+           {{"device_bytes", full.device_bytes},
+            {"host_bytes", full.host_bytes},
+            {"gather_ns", if_known(full.gather_ns)},
+            {"write_ns", if_known(full.write_ns)},
+            {"read_ns", if_known(full.read_ns)}}}};
 }
 
 }  // namespace
@@ -128,9 +181,11 @@ std::string prediction_json(const Job& job, const Prediction& p) {
                          {"modelled", p.cost_sources.modelled},
                          {"unknown", p.cost_sources.unknown}};
   add_path(out, p);
+  out["step_time_basis"] = time_basis_json(p);
   out["needed_reserved_bytes"] =
       p.remedies ? ordered_json(p.remedies->present.peak_reserved) : ordered_json();
   out["remedies"] = remedies_json(p);
+  out["checkpoint"] = checkpoint_json(p);
   out["prediction_ns"] = p.prediction_time.count();
   out["warnings"] = p.warnings;
   return json_text(out, 2);

@@ -1,6 +1,7 @@
 #include "models/base/figures.hpp"
 #include "simulator/predict/memory_text.hpp"
 #include "simulator/predict/prediction_report.hpp"
+#include "simulator/predict/time_basis_text.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -77,7 +78,9 @@ std::string prediction_text(const Job& job, const Prediction& p, bool in_full) {
                     static_cast<long long>(p.cost_sources.fitted),
                     static_cast<long long>(p.cost_sources.modelled),
                     static_cast<long long>(p.cost_sources.unknown));
-  return text + memory_text(p, in_full);
+  if (in_full && p.time_basis) text += time_basis_text(*p.time_basis);
+  text += memory_text(p, in_full);
+  return in_full && p.checkpoint ? text + checkpoint_text(*p.checkpoint) : text;
 }
 
 }  // namespace foreshard::simulator

@@ -9,7 +9,7 @@ std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
     const RankClass& rank_class =
         prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[rank])];
     ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
-                     prediction.places[r]});
+                     prediction.places[r], rank_class.issue});
   }
   return ranks;
 }

@@ -1,46 +1,100 @@
 #include "simulator/predict/step_band.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
-
-#include "models/base/statistics.hpp"
+#include <numeric>
 
 namespace foreshard::simulator {
 namespace {
 
-// The one that stands for those of the same code.
+double& at(RateVector& rates, Rate rate) {
+  return rates[static_cast<std::size_t>(rate)];
+}
+
+// `work`: nanoseconds by limit, without collectives; `copies`: those over the host link among them.
+RateVector shares_of_step(RateVector work, double copies, const StepSpan& span) {
+  const auto step = static_cast<double>(span.step_ns);
+  const auto exposed = static_cast<double>(span.exposed_communication_ns);
+  const double on_host = at(work, Rate::host);
+  at(work, Rate::host) = at(work, Rate::links) = 0;
+  const double kernels = std::accumulate(work.begin(), work.end(), 0.0);
+  // Kernels of several streams may run at once.
+  const double fit = kernels > 0 ? std::min(1.0, (step - exposed) / kernels) : 0;
+  for (double& ns : work) ns *= fit / step;
+  const double rest = std::max(0.0, step - exposed - kernels * fit);
+  const double waited = std::min(rest, copies + on_host);
+  const double of_copies = copies > 0 ? waited * copies / (copies + on_host) : 0;
+  at(work, Rate::links) = (exposed + of_copies) / step;
+  at(work, Rate::host) = (rest - of_copies) / step;
+  return work;
+}
+
+// What a cost is off by beyond the limit that it rests on.
+double own_error(const ProgramCosts& costs, std::size_t c, const CostModel& model) {
+  const double error = costs.errors[c];
+  if (costs.rates[c] == Rate::kCount || model.rate_factors() == nullptr) return error;
+  const double shared = model.rate_factors()->deviation(costs.rates[c]);
+  return error > shared ? std::sqrt(error * error - shared * shared) : 0;
+}
+
+}  // namespace
+
 Operator family_of(Operator op) {
   if (is_matmul(op)) return Operator::matmul;
   return is_attention(op) ? Operator::attention : op;
 }
 
-}  // namespace
-
-double band_of_step(const RankProgram& program, const ProgramCosts& costs,
-                    const std::vector<std::int64_t>& counts, const CostModel& model) {
-  std::array<double, static_cast<std::size_t>(Operator::kCount)> unsure{};
-  RateVector rates{};
-  double total = 0;
+StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
+                        const std::vector<std::int64_t>& counts, const CostModel& model,
+                        const StepSpan& span) {
+  StepDoubt doubt;
+  doubt.left_out = model.errors();
+  RateVector work{};
+  double total = 0, copies = 0;
+  bool has_rates = false;
   const std::size_t places = cost_places(program.place);
   for (std::size_t c = 0; c < counts.size(); ++c) {
+    if (counts[c] == 0) continue;
     const double ns = static_cast<double>(costs.costs[c].ns) * static_cast<double>(counts[c]);
     total += ns;
-    if (costs.rates[c] != Rate::kCount) {
-      rates[static_cast<std::size_t>(costs.rates[c])] += ns;
-      continue;
-    }
     const Operator op = program.cost_keys[c / places].op;
-    unsure[static_cast<std::size_t>(family_of(op))] += ns * costs.errors[c];
+    const auto family = static_cast<std::size_t>(family_of(op));
+    doubt.work[family] += ns;
+    doubt.operators[family] += ns * own_error(costs, c, model);
+    if (costs.rates[c] == Rate::kCount) continue;
+    has_rates = true;
+    if (is_host_copy(op)) copies += ns;
+    if (!is_collective(op)) at(work, costs.rates[c]) += ns;
   }
-  if (total <= 0) return model.band();
-  for (double& share : rates) share /= total;
-  const double of_rates = kNinetyPercent * model.rate_error(rates);
-  double squares = model.band() * model.band() + of_rates * of_rates;
-  for (const double part : unsure) {
-    const double share = kNinetyPercent * part / total;
-    squares += share * share;
+  if (total <= 0) return doubt;
+  for (double& share : doubt.work) share /= total;
+  for (double& deviation : doubt.operators) deviation /= total;
+  const auto share = [&](Operator op) { return doubt.work[static_cast<std::size_t>(op)]; };
+  doubt.slowest_rank =
+      model.slowest_rank().deviation * (share(Operator::matmul) + share(Operator::attention));
+  if (has_rates && span.step_ns > 0 && model.rate_factors() != nullptr) {
+    doubt.rates = shares_of_step(work, copies, span);
   }
-  return std::sqrt(squares);
+  return doubt;
+}
+
+double variance(const StepDoubt& doubt, const RateFactors* factors) {
+  double sum =
+      doubt.left_out.deviation * doubt.left_out.deviation + doubt.slowest_rank * doubt.slowest_rank;
+  for (const double deviation : doubt.operators) sum += deviation * deviation;
+  const double of_rates = factors == nullptr ? 0 : factors->error(doubt.rates);
+  return sum + of_rates * of_rates;
+}
+
+double half_width(const StepDoubt& doubt, const RateFactors* factors) {
+  return doubt.left_out.quantile * std::sqrt(variance(doubt, factors));
+}
+
+std::pair<Nanoseconds, Nanoseconds> band_around(Nanoseconds step, double half_width) {
+  const auto times = [&](double factor) {
+    return Nanoseconds(std::llround(static_cast<double>(step.count()) * factor));
+  };
+  return {times(std::exp(-half_width)), times(std::exp(half_width))};
 }
 
 }  // namespace foreshard::simulator

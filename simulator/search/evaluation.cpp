@@ -32,7 +32,7 @@ PredictionOptions options_of(const SearchRequest& request, const SearchTarget& t
   options.costs = request.costs;
   options.machine = target.machine;
   options.device_memory = request.device_memory;
-  options.wants_outside = options.wants_exposure = false;
+  options.wants_outside = false;
   return options;
 }
 

@@ -10,7 +10,7 @@ Fsdp2::Fsdp2(const Job& job, const RankProgram& program, Emitter& emit)
       plan_(job.plan),
       program_(program),
       emit_(emit),
-      is_pytorch_(job.plan.operators != OperatorSetName::foreshard),
+      is_pytorch_(describes_pytorch(job.plan.operators)),
       rules_(is_pytorch_ ? pytorch_rules(job.plan.pytorch) : PyTorchRules{}),
       states_(job.units.size()),
       unit_of_layer_(static_cast<std::size_t>(job.model.layers), kNone),

@@ -87,7 +87,7 @@ class PlanDrawer {
 inline void remove_contradictions(Plan& plan) {
   ShardingPlan& sharding = plan.sharding;
   plan.batch.micro_batch = std::min(plan.batch.micro_batch, kMaxTokens / plan.batch.sequence);
-  if (plan.operators == OperatorSetName::foreshard) plan.optimizer.kernel = OptimizerKernel::fused;
+  if (!describes_pytorch(plan.operators)) plan.optimizer.kernel = OptimizerKernel::fused;
   if (plan.checkpointing.save_matmul) plan.checkpointing.save_every_second_matmul = false;
   if (sharding.strategy != Strategy::full_shard && sharding.strategy != Strategy::hybrid_shard) {
     sharding.reshard_after_forward = {};

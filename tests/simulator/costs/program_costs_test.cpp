@@ -22,7 +22,7 @@ class ByPlace final : public CostModel {
   EngineOptions engine() const override { return {}; }
   double peak_flops_per_ns(DType) const override { return 1; }
   int ranks_per_node() const override { return 4; }
-  double band() const override { return 0; }
+  ErrorSpread errors() const override { return {}; }
 };
 
 TEST(ProgramCosts, OneKeyHasACostForEachPlace) {
@@ -56,7 +56,7 @@ class Endless final : public CostModel {
   EngineOptions engine() const override { return {}; }
   double peak_flops_per_ns(DType) const override { return 1; }
   int ranks_per_node() const override { return 0; }
-  double band() const override { return 0; }
+  ErrorSpread errors() const override { return {}; }
 };
 
 TEST(ProgramCosts, NoneIsLongerThanForever) {

@@ -98,9 +98,9 @@ TEST(KernelRates, EveryGenerationOfTheCatalogueHasPlausibleOnes) {
   for (const Machine& machine : bundled_machines()) {
     const KernelRates& rates = kernel_rates(machine.generation);
     for (const KernelRate& share :
-         {rates.best_product, rates.under_load, rates.idle_power, rates.flash_forward,
-          rates.flash_backward, rates.cudnn_forward, rates.cudnn_backward, rates.efficient_forward,
-          rates.efficient_backward, rates.memory}) {
+         {rates.best_product, rates.best_fp8_product, rates.fp32_product, rates.under_load,
+          rates.idle_power, rates.flash_forward, rates.flash_backward, rates.cudnn_forward,
+          rates.cudnn_backward, rates.efficient_forward, rates.efficient_backward, rates.memory}) {
       EXPECT_GT(share.value, 0.05) << machine.id;
       EXPECT_LT(share.value, 1) << machine.id;
       EXPECT_GT(share.spread, 0) << machine.id;

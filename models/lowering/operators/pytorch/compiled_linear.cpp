@@ -16,7 +16,8 @@ Slot CompiledLinear::narrowed(Slot x, Scale scale, bool by_column) {
   if (cast != kNone) return cast;
   cast = w_.tensor(w_.bytes(x) / w_.z.e);
   if (!is_by_tensor) {
-    fused("triton_red_fused__to_copy_abs_amax_clamp_mul", {x}, {cast});
+    const Slots read = by_column ? Slots{x, x} : Slots{x};
+    fused("triton_red_fused__to_copy_abs_amax_clamp_mul", read, {cast});
     return cast;
   }
   if (scale == Scale::to_compute && !is_fused(x)) {

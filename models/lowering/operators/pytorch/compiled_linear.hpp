@@ -4,7 +4,8 @@
 // In float8 both factors of every product are cast first: an activation and its gradient once a graph,
 // a weight at each product. Scaled by tensor, the largest number comes first (from the kernel that makes
 // the activation, where that one is fused; forward's are kept), then a kernel that casts. Scaled by row,
-// one kernel does both, but the factors of a weight's gradient are scaled by column and cast once more.
+// one kernel does both, but the factors of a weight's gradient are scaled by column and cast once more,
+// read twice: a row is still in the caches when its largest number is known, a column is not.
 #pragma once
 
 #include <map>

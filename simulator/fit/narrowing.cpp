@@ -1,0 +1,68 @@
+#include "simulator/fit/narrowing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "models/hardware/kernel_rates.hpp"
+#include "simulator/fit/fit_band.hpp"
+#include "simulator/predict/rate_sensitivity.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// The run itself, of which somebody reads the throughput.
+Narrowing by_observed_run(const Job& job, const Machine& machine, const PredictionOptions& options,
+                          const StepDoubt& doubt) {
+  const bool is_corrected = options.costs != nullptr;
+  RateFactors factors = is_corrected ? options.costs->rates->factors
+                                     : prior_factors(kernel_rates(machine.generation));
+  const RateVector gradient = rate_sensitivity(job, machine, factors).gradient;
+  const double unsurprising =
+      std::inner_product(gradient.begin(), gradient.end(), factors.logarithm.begin(), 0.0);
+  factors.observe(gradient, unsurprising, kObservedDeviation);
+  StepDoubt after = doubt;
+  after.left_out = held_out_spread(CostWay::observed);
+  return {is_corrected ? "the throughput of this run beside those that were observed "
+                         "(foreshard fit --observed)"
+                       : "the throughput of one run of this plan on this machine (foreshard fit "
+                         "--observed)",
+          half_width(after, &factors)};
+}
+
+// A recording of the plan: all of its costs are measured then.
+Narrowing by_recording(const StepDoubt& doubt) {
+  StepDoubt after = doubt;
+  after.operators = {};
+  return {"a recording of this plan on this machine (foreshard fit)", half_width(after, nullptr)};
+}
+
+// Of the machine at hand, of which nothing is known.
+Narrowing by_calibration() {
+  return {"costs of this machine (foreshard calibrate)", band_of(CostTable()).half_width};
+}
+
+}  // namespace
+
+std::optional<Narrowing> find_narrowing(const Job& job, const PredictionOptions& options,
+                                        const Prediction& prediction) {
+  const StepDoubt& doubt = prediction.doubt;
+  const double present = std::log(static_cast<double>(prediction.step_time_high.count()) /
+                                  static_cast<double>(prediction.step_time.count()));
+  const bool rests_on_rates =
+      std::any_of(doubt.rates.begin(), doubt.rates.end(), [](double share) { return share > 0; });
+  std::optional<Narrowing> best;
+  if (rests_on_rates) {
+    const Machine* machine = options.machine;
+    if (machine == nullptr && job.machine) machine = &*job.machine;
+    if (machine == nullptr) return {};
+    best = by_observed_run(job, *machine, options, doubt);
+  } else {
+    best = options.costs != nullptr ? by_recording(doubt) : by_calibration();
+  }
+  constexpr double kWorthwhile = 0.001;
+  if (best->half_width > present - kWorthwhile) return {};
+  return best;
+}
+
+}  // namespace foreshard::simulator

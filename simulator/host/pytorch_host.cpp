@@ -1,0 +1,187 @@
+#include "simulator/host/pytorch_host.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/hardware/host_times.hpp"
+#include "simulator/host/checkpointed_layers.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// How a launch comes about: the optimizer's are calls over FSDP2's distributed tensors, or over plain ones.
+enum class Way : std::uint8_t { forward, backward, optimizer, tensors, compiled, kCount };
+constexpr std::array<std::string_view, static_cast<std::size_t>(Way::kCount)> kWayNames{
+    "forward", "backward", "optimizer", "tensors", "compiled"};
+
+// "FSDP::pre_forward (model.layers.0)" and "FSDP::backward_prefetch for model.layers.0" without the unit.
+std::string_view without_unit(std::string_view range) {
+  return range.substr(0, std::min(range.find(" ("), range.find(" for")));
+}
+
+bool is_generated(std::string_view op) {
+  return op.starts_with("triton_");
+}
+
+class HostPricer {
+ public:
+  HostPricer(const RankProgram& program, const HostPace& pace)
+      : program_(program),
+        pace_(pace),
+        is_distributed_(std::any_of(program.own_names.begin(), program.own_names.end(),
+                                    [](const std::string& n) { return n.starts_with("FSDP::"); })),
+        ranges_(program.name_count()) {
+    for (auto& launches : launches_) launches.resize(kOwn + program.operators.size());
+    for (std::size_t c = 0; c < allocations_.size(); ++c) {
+      const std::string_view category = name(static_cast<Category>(c));
+      allocations_[c] = call(host_time("alloc", kAnyPhase, category), 0);
+      frees_[c] = call(host_time("free", kAnyPhase, category), 0);
+    }
+    for (int k = 0; k < kKinds; ++k) {
+      const HostTime time = host_time(name(static_cast<Kind>(k)), kAnyPhase, kAnyPhase);
+      kinds_[static_cast<std::size_t>(k)] = call(time, 0);
+    }
+    for (const bool again : {false, true}) {
+      for (const bool selective : {false, true}) {
+        hooks_[again ? 1 : 0][selective ? 1 : 0] =
+            call(host_time("checkpoint", again ? "recompute" : "forward",
+                           selective ? "selective" : "full"),
+                 0);
+      }
+    }
+    for (const Way way : {Way::forward, Way::backward}) {
+      regions_[static_cast<std::size_t>(way)] =
+          call(host_time("region", kWayNames[static_cast<std::size_t>(way)], kAnyPhase), 0);
+    }
+  }
+
+  IssueTimes times(const Program& step) {
+    checkpointed_ = checkpointed_layers(program_, step);
+    find_compiled_layers(step);
+    in_region_ = {};
+    IssueTimes times;
+    times.reserve(step.instructions.size());
+    for (const Instruction& i : step.instructions) times.push_back(std::llround(ns(i)));
+    return times;
+  }
+
+ private:
+  static constexpr std::string_view kAnyPhase = "any";
+  static constexpr auto kOwn = static_cast<std::size_t>(Operator::kCount);
+
+  Way way_of(Phase phase) const {
+    switch (phase) {
+      case Phase::backward: return Way::backward;
+      case Phase::optimizer:
+      case Phase::report: return is_distributed_ ? Way::optimizer : Way::tensors;
+      default: return Way::forward;
+    }
+  }
+
+  double call(const HostTime& time, int tensors) const {
+    return 1000 * (pace_.framework * (time.us + time.per_tensor_us * tensors) +
+                   pace_.driver * time.driver_us);
+  }
+
+  double ns(const Instruction& i) {
+    switch (i.kind) {
+      case Kind::launch: return launch_ns(i);
+      case Kind::alloc: return allocations_[category_of(i)];
+      case Kind::free: return frees_[category_of(i)];
+      case Kind::range_begin: return range_ns(i.target);
+      default: return kinds_[static_cast<std::size_t>(i.kind)];
+    }
+  }
+
+  std::size_t category_of(const Instruction& i) const {
+    return static_cast<std::size_t>(program_.buffers[static_cast<std::size_t>(i.target)].category);
+  }
+
+  double range_ns(NameId id) {
+    auto& range = ranges_[static_cast<std::size_t>(id)];
+    if (!range) {
+      range = call(host_time("range", kAnyPhase, without_unit(program_.name(id))), 0);
+    }
+    return *range;
+  }
+
+  double launch_ns(const Instruction& i) {
+    const std::int32_t layer = layer_of(program_, i);
+    const bool is_model = is_of_model(program_, i);
+    const bool is_compiled = is_model && compiled_.has(layer);
+    const auto way =
+        is_compiled || is_generated(program_.operator_name(i)) ? Way::compiled : way_of(i.phase);
+    double ns = call(time_of(way, i), i.reads + i.writes);
+    if (is_compiled) {
+      const Region region{layer, i.phase, i.micro_step};
+      if (!(in_region_ == region)) ns += regions_[static_cast<std::size_t>(way_of(i.phase))];
+      in_region_ = region;
+    } else if (is_model && checkpointed_.has(layer)) {
+      const bool again = i.phase == Phase::recompute;
+      if (again || i.phase == Phase::forward) {
+        ns += hooks_[again ? 1 : 0][checkpointed_.is_selective ? 1 : 0];
+      }
+    }
+    return ns;
+  }
+
+  const HostTime& time_of(Way way, const Instruction& i) {
+    const CostKey& key = program_.cost_keys[static_cast<std::size_t>(i.cost_key)];
+    const std::size_t op =
+        i.op != kNone ? kOwn + static_cast<std::size_t>(i.op) : static_cast<std::size_t>(key.op);
+    auto& time = launches_[static_cast<std::size_t>(way)][op];
+    if (!time) {
+      // PyTorch has no kernel of its own for chunks that one rank keeps.
+      const bool is_alone = key.op == Operator::reduce_scatter_copy_in && key.dims[1] <= 1;
+      time = host_time("launch", kWayNames[static_cast<std::size_t>(way)],
+                       is_alone ? "reduce_scatter_copy_in alone" : program_.operator_name(i));
+    }
+    return *time;
+  }
+
+  void find_compiled_layers(const Program& step) {
+    compiled_ = {};
+    for (const Instruction& i : step.instructions) {
+      if (i.kind != Kind::launch || !is_generated(program_.operator_name(i))) continue;
+      const std::int32_t layer = layer_of(program_, i);
+      if (layer < 0) continue;
+      const auto wanted = static_cast<std::size_t>(layer) + 1;
+      if (compiled_.layers.size() < wanted) compiled_.layers.resize(wanted);
+      compiled_.layers[wanted - 1] = true;
+    }
+  }
+
+  struct Region {
+    std::int32_t layer = kNone;
+    Phase phase = Phase::setup;
+    std::int16_t micro_step = 0;
+    bool operator==(const Region&) const = default;
+  };
+
+  const RankProgram& program_;
+  const HostPace pace_;
+  const bool is_distributed_;  // its parameters are
+  std::array<std::vector<std::optional<HostTime>>, kWayNames.size()> launches_;  // by operator
+  std::vector<std::optional<double>> ranges_;                                    // by name
+  std::array<double, static_cast<std::size_t>(Category::kCount)> allocations_{}, frees_{};
+  std::array<double, static_cast<std::size_t>(kKinds)> kinds_{};
+  std::array<std::array<double, 2>, 2> hooks_{};  // forward and again; full and selective
+  std::array<double, kWayNames.size()> regions_{};
+  CheckpointedLayers checkpointed_, compiled_;
+  Region in_region_;
+};
+
+}  // namespace
+
+std::vector<IssueTimes> pytorch_issue_times(const RankProgram& program, const HostPace& pace) {
+  HostPricer pricer(program, pace);
+  std::vector<IssueTimes> times;
+  for (const Program& step : program.programs) times.push_back(pricer.times(step));
+  return times;
+}
+
+}  // namespace foreshard::simulator

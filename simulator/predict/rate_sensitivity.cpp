@@ -1,0 +1,36 @@
+#include "simulator/predict/rate_sensitivity.hpp"
+
+#include <cmath>
+
+#include "simulator/predict/prediction.hpp"
+
+namespace foreshard::simulator {
+
+double log_step_time(const Job& job, const Machine& machine, const RateFactors& factors) {
+  constexpr std::int64_t kNoLimit = std::int64_t{1} << 50;
+  CostTable table;
+  table.machine_name = machine.name;
+  table.is_accelerator = true;
+  table.rates = DeviceRates{machine.id, factors, {}};
+  PredictionOptions options;
+  options.costs = &table;
+  options.machine = &machine;
+  options.device_memory = kNoLimit;  // the run is known to have fitted
+  return std::log(static_cast<double>(predict(job, options).step_time.count()));
+}
+
+RateSensitivity rate_sensitivity(const Job& job, const Machine& machine,
+                                 const RateFactors& factors) {
+  constexpr double kDifference = 0.05;
+  RateSensitivity result;
+  result.log_ns = log_step_time(job, machine, factors);
+  if (!std::isfinite(result.log_ns)) return result;
+  for (std::size_t i = 0; i < kRates; ++i) {
+    RateFactors moved = factors;
+    moved.logarithm[i] += kDifference;
+    result.gradient[i] = (log_step_time(job, machine, moved) - result.log_ns) / kDifference;
+  }
+  return result;
+}
+
+}  // namespace foreshard::simulator

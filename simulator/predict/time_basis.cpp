@@ -1,0 +1,102 @@
+#include "simulator/predict/time_basis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace foreshard::simulator {
+namespace {
+
+// What is told apart in the list of operators, with its costs by their index.
+struct OperatorCosts {
+  OperatorBasis all;
+  std::map<std::size_t, std::int64_t> ns;  // by cost_index
+};
+
+TaskPlace place_of(const RankProgram& program, const Instruction& i, const CostModel& model) {
+  if (i.kind != Kind::collective) return {i.kind == Kind::host_compute};
+  const auto& group = program.place.groups[static_cast<std::size_t>(i.group)];
+  return {false, nodes_of(group, model.ranks_per_node()),
+          fewest_on_a_node(group, model.ranks_per_node())};
+}
+
+std::vector<OperatorBasis> operators_of(const RankProgram& program, const ProgramCosts& costs,
+                                        const Program& step, const CostModel& model) {
+  const std::size_t places = cost_places(program.place);
+  std::map<std::pair<std::string_view, CostSource>, OperatorCosts> found;
+  std::map<std::size_t, const Instruction*> payers;  // one for each cost
+  for (std::size_t n = 0; n < step.instructions.size(); ++n) {
+    const Instruction& i = step.instructions[n];
+    if (i.cost_key == kNone) continue;
+    const std::size_t c = cost_index(i, places);
+    OperatorCosts& of = found[{program.operator_name(i), costs.sources[c]}];
+    const std::int64_t times = step.repetition.times(n), ns = times * costs.costs[c].ns;
+    of.all.count += times;
+    of.all.ns += ns;
+    of.all.deviation += static_cast<double>(ns) * costs.errors[c];
+    of.ns[c] += ns;
+    payers.emplace(c, &i);
+  }
+  std::vector<OperatorBasis> operators;
+  for (auto& [key, of] : found) {
+    const auto longest = std::max_element(of.ns.begin(), of.ns.end(),
+                                          [](auto& a, auto& b) { return a.second < b.second; });
+    const Instruction& payer = *payers.at(longest->first);
+    of.all.name = key.first;
+    of.all.source = key.second;
+    if (of.all.ns > 0) of.all.deviation /= static_cast<double>(of.all.ns);
+    of.all.basis = model.basis(program.cost_keys[static_cast<std::size_t>(payer.cost_key)],
+                               place_of(program, payer, model));
+    operators.push_back(std::move(of.all));
+  }
+  std::sort(operators.begin(), operators.end(), [](const auto& a, const auto& b) {
+    return std::tie(b.ns, a.name, a.source) < std::tie(a.ns, b.name, b.source);
+  });
+  return operators;
+}
+
+std::vector<DoubtPart> doubts_of(const StepDoubt& doubt, const CostModel& model) {
+  std::vector<DoubtPart> parts;
+  const double rest = doubt.left_out.deviation;
+  parts.push_back({"(left out)", 1, rest, rest * rest, doubt.left_out.basis});
+  if (const RateFactors* factors = model.rate_factors()) {
+    const RateVector along = factors->along(doubt.rates);
+    for (std::size_t r = 0; r < kRates; ++r) {
+      if (doubt.rates[r] <= 0) continue;
+      parts.push_back({std::string(kRateNames[r]), doubt.rates[r],
+                       factors->deviation(static_cast<Rate>(r)), doubt.rates[r] * along[r],
+                       model.basis(static_cast<Rate>(r))});
+    }
+  }
+  if (doubt.slowest_rank > 0) {
+    const double deviation = model.slowest_rank().deviation;
+    parts.push_back({"(slowest rank)", doubt.slowest_rank / deviation, deviation,
+                     doubt.slowest_rank * doubt.slowest_rank, model.basis_of_slowest_rank()});
+  }
+  for (std::size_t op = 0; op < kOperators; ++op) {
+    const double deviation = doubt.operators[op];
+    if (deviation <= 0) continue;
+    parts.push_back({std::string(name(static_cast<Operator>(op))), doubt.work[op],
+                     deviation / doubt.work[op], deviation * deviation,
+                     "estimates of costs that were not measured"});
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const DoubtPart& a, const DoubtPart& b) { return a.variance > b.variance; });
+  return parts;
+}
+
+}  // namespace
+
+TimeBasis time_basis(const RankProgram& program, const ProgramCosts& costs, std::int64_t step,
+                     const CostModel& model, const StepDoubt& doubt) {
+  TimeBasis basis;
+  basis.operators = operators_of(program, costs, program.step(step), model);
+  basis.doubts = doubts_of(doubt, model);
+  basis.half_width = half_width(doubt, model.rate_factors());
+  basis.quantile = doubt.left_out.quantile;
+  return basis;
+}
+
+}  // namespace foreshard::simulator

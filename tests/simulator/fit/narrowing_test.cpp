@@ -1,0 +1,75 @@
+// What --explain promises of a measurement is what happens once it is made.
+#include "simulator/fit/narrowing.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "simulator/fit/observed_runs.hpp"
+#include "tests/simulator/predict/h100.hpp"
+#include "tests/small_llama.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+Job trained_job(int ranks) {
+  Plan plan;
+  plan.operators = OperatorSetName::pytorch_eager;
+  plan.optimizer.kernel = OptimizerKernel::foreach;
+  plan.batch.micro_batch = 8;
+  return make_job(tests::small_llama({1024, 2816, 4, 8, 4, 8000}), plan, "plan", ranks, 1, &h100())
+      .value();
+}
+
+double log_width(const Prediction& p) {
+  return std::log(static_cast<double>(p.step_time_high.count()) /
+                  static_cast<double>(p.step_time.count()));
+}
+
+PredictionOptions on_h100(const CostTable* costs = nullptr) {
+  PredictionOptions options;
+  options.costs = costs;
+  options.machine = &h100();
+  return options;
+}
+
+TEST(Narrowing, AnObservedRunDoesWhatWasPromisedOfIt) {
+  for (const int ranks : {1, 8}) {
+    const Job job = trained_job(ranks);
+    CostTable table;
+    table.machine_name = h100().name;
+    table.is_accelerator = true;
+    std::vector<ObservedRun> runs;
+    // The run as it was predicted, then once more.
+    for (int round = 0; round < 2; ++round) {
+      const PredictionOptions options = on_h100(table.rates ? &table : nullptr);
+      const Prediction before = predict(job, options);
+      const auto promised = find_narrowing(job, options, before);
+      ASSERT_TRUE(promised || round > 0);
+      if (!promised) break;
+      EXPECT_LT(promised->half_width, log_width(before));
+      runs.push_back({"plan.toml", job, before.step_time});
+      table.rates = fit_observed(runs, h100(), "h100-sxm").value();
+      EXPECT_NEAR(log_width(predict(job, on_h100(&table))), promised->half_width, 2e-3) << ranks;
+    }
+  }
+}
+
+TEST(Narrowing, ARecordingLeavesWhatNoCostExplains) {
+  const Job job = make_job(tests::small_llama({128, 256, 2, 4, 2, 512}), Plan(), "plan", 1).value();
+  CostTable table;
+  table.machine_name = "a processor";
+  table.regimes.emplace_back();
+  table.cores = 1;
+  table.band = 0.08;
+  PredictionOptions options;
+  options.costs = &table;
+  const Prediction before = predict(job, options);  // nothing was measured: all is estimated
+  const auto promised = find_narrowing(job, options, before);
+  ASSERT_TRUE(promised);
+  EXPECT_NEAR(promised->half_width, 0.08, 1e-9);
+  EXPECT_GT(log_width(before), 0.2);
+}
+
+}  // namespace
+}  // namespace foreshard::simulator

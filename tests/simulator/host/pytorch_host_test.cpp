@@ -1,0 +1,205 @@
+// The host of PyTorch: what recordings of it teach, and steps that wait for it.
+#include "simulator/host/pytorch_host.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "models/base/csv.hpp"
+#include "models/base/text_file.hpp"
+#include "simulator/fit/fit.hpp"
+#include "simulator/fit/recorded_host.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "simulator/predict/program_set.hpp"
+#include "tests/simulator/host/recorded_hosts.hpp"
+#include "tests/simulator/predict/h100.hpp"
+#include "traces/import.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kShared = FORESHARD_SOURCE_DIR "/../shared/";
+constexpr const char* kRecorded[] = {"1b_base", "1b_ac_full", "1b_hf"};
+
+double predicted_ms(const Job& job, const CostTable& table, const Machine* machine = nullptr) {
+  PredictionOptions options;
+  options.costs = &table;
+  options.machine = machine;
+  options.device_memory = std::int64_t{1} << 50;
+  return static_cast<double>(predict(job, options).step_time.count()) / 1e6;
+}
+
+// A host as fast as the catalogue's, with nothing to drive.
+CostTable host_alone(double relative_time = 1) {
+  CostTable table;
+  table.machine_name = "NVIDIA H100 80GB HBM3";
+  table.is_accelerator = true;
+  table.regimes.emplace_back();
+  table.pytorch_host = RecordedHost{relative_time, 1, true};
+  return table;
+}
+
+CostTable learnt_from(const traces::Trace& trace, const std::string& file) {
+  const auto fitted = fit({{file, &trace}});
+  EXPECT_TRUE(fitted) << fitted.error().text();
+  return fitted->table;
+}
+
+double recorded_ms(const std::string& id) {
+  for (const RecordedStep& step : recorded_steps()) {
+    if (step.id == id) return step.ms;
+  }
+  ADD_FAILURE() << id;
+  return 0;
+}
+
+void expect_others(const CostTable& table, const std::string& from) {
+  for (const std::string other : kRecorded) {
+    if (other == from) continue;
+    const double ms = recorded_ms(other);
+    EXPECT_NEAR(predicted_ms(recorded_job(other), table), ms, 0.1 * ms) << from << " -> " << other;
+  }
+}
+
+TEST(PyTorchHost, FromOneRecordedHostTheStepsOfOthers) {
+  for (const std::string from : kRecorded) {
+    const CostTable table = learnt_from(recorded_ranges(from), from);
+    EXPECT_TRUE(table.pytorch_host->is_alone);
+    expect_others(table, from);
+  }
+}
+
+TEST(PyTorchHost, FromOneRecordingOfPyTorchTheOthers) {
+  const std::string folder = kShared + "traces/kineto/pytorch211_null_device/";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder;
+  for (const std::string from : kRecorded) {
+    const std::string file = folder + from + ".json.gz";
+    const auto traces = traces::import_kineto({file});
+    ASSERT_TRUE(traces) << traces.error().text();
+    expect_others(learnt_from(traces->front(), file), from);
+  }
+}
+
+// The catalogue's times were learnt from these, and must go on to explain them.
+TEST(PyTorchHost, KnowsTheStepsThatWereRecorded) {
+  const std::string folder = kShared + "reference/pytorch/memory/";
+  const std::string index = folder + "plans/index.csv";
+  if (!fs::exists(index)) GTEST_SKIP() << "no " << index;
+  const CsvTable cases = parse_csv(read_text_file(index, "a table", kMiB).value(), index).value();
+  double sum = 0;
+  int count = 0;
+  for (const CsvRow& row : cases.rows) {
+    const std::string id(cases.at(row, "id"));
+    const auto steps = recorded_steps();
+    const auto step = std::find_if(steps.begin(), steps.end(),
+                                   [&](const RecordedStep& of) { return of.id == id; });
+    if (step == steps.end()) continue;
+    const std::string file = folder + "plans/" + id + ".toml";
+    const Plan plan = parse_plan(read_text_file(file, "a plan", kMiB).value(), file).value();
+    const auto model = load_llama_config(folder + "configs/" + std::string(cases.at(row, "model")));
+    const int ranks = std::stoi(std::string(cases.at(row, "ranks")));
+    const Job job = make_job(*model, plan, file, ranks, 0, &h100()).value();
+    const double error = predicted_ms(job, host_alone()) / step->ms - 1;
+    EXPECT_LT(std::abs(error), plan.runtime == RuntimeName::fsdp2 ? 0.2 : 0.35) << id << error;
+    sum += std::abs(error);
+    ++count;
+  }
+  EXPECT_EQ(count, std::ssize(recorded_steps()));
+  EXPECT_LT(sum / count, 0.07);
+}
+
+TEST(PyTorchHost, TakesAsManyTimesAsLongAsItIsSlower) {
+  const Job job = recorded_job("1b_base");
+  const double once = predicted_ms(job, host_alone());
+  EXPECT_NEAR(predicted_ms(job, host_alone(1.7)), 1.7 * once, 1e-3 * once);
+}
+
+// Where the device is the slower of both the host's time does not show.
+TEST(PyTorchHost, OnlyAStepThatWaitsForItIsAsLongAsItTakes) {
+  const auto ms = [](double relative_time, std::int64_t micro_batch) {
+    Job job = recorded_job("1b_base");
+    job.plan.batch.micro_batch = micro_batch;
+    return predicted_ms(job, host_alone(relative_time), &h100());
+  };
+  EXPECT_GT(ms(4, 1), 1.8 * ms(2, 1));
+  EXPECT_LT(ms(0.5, 16), 1.02 * ms(0.25, 16));
+}
+
+std::int64_t host_ns(const Job& job) {
+  const ProgramSet set = lower_all(job, 8);
+  const RankProgram& program = set.programs.front();
+  const auto times = pytorch_issue_times(program, {1, 0});
+  const IssueTimes& steady = times[program.number_of(2)];
+  EXPECT_EQ(steady.size(), program.step(2).instructions.size());
+  return std::accumulate(steady.begin(), steady.end(), std::int64_t{0});
+}
+
+// What PyTorch launches decides: recomputation, an operator for each parameter, none for each.
+TEST(PyTorchHost, CountsWhatIsLaunched) {
+  const Job base = recorded_job("1b_base");
+  const auto with = [&](auto change) {
+    Job job = base;
+    change(job.plan);
+    return host_ns(job);
+  };
+  const std::int64_t ns = host_ns(base);
+  const auto loop = with([](Plan& p) { p.optimizer.kernel = OptimizerKernel::loop; });
+  const auto fused = with([](Plan& p) { p.optimizer.kernel = OptimizerKernel::fused; });
+  EXPECT_GT(loop, ns);
+  EXPECT_LT(fused, ns);
+  EXPECT_LT(with([](Plan& p) { p.optimizer.clip_grad_norm = 0; }), ns);
+  EXPECT_LT(
+      with([](Plan& p) { p.sharding.reshard_after_forward.kind = ReshardAfterForward::Kind::no; }),
+      ns);
+  const auto full = with([](Plan& p) { p.checkpointing.mode = CheckpointMode::full; });
+  const auto every = with([](Plan& p) {
+    p.checkpointing.mode = CheckpointMode::every;
+    p.checkpointing.every = 2;
+  });
+  EXPECT_NEAR(static_cast<double>(every - ns), 0.5 * static_cast<double>(full - ns),
+              0.01 * static_cast<double>(full));
+}
+
+// A host that was disturbed most of the time is recorded as fast as it is.
+TEST(RecordedHosts, AreAsFastAsInTheirShortestRanges) {
+  traces::Trace trace = recorded_ranges("1b_base");
+  const double quiet = recorded_host(trace)->relative_time;
+  int n = 0;
+  trace.events.update_all([&](traces::Event& event) {
+    if (n++ % 3 != 0) event.end_ns += 5 * (event.end_ns - event.start_ns);
+  });
+  EXPECT_NEAR(recorded_host(trace)->relative_time, quiet, 1e-3 * quiet);
+}
+
+TEST(RecordedHosts, AreReportedWithoutCostsOfTheirDevice) {
+  const traces::Trace trace = recorded_ranges("1b_hf");
+  const auto fitted = fit({{"run.fst", &trace}});
+  ASSERT_TRUE(fitted);
+  EXPECT_TRUE(fitted->warnings.empty()) << fitted->warnings.front();
+  const std::string report = fit_report(fitted->table);
+  EXPECT_NE(report.find("host of PyTorch: 0.9"), std::string::npos) << report;
+  EXPECT_EQ(report.find("cost keys"), std::string::npos) << report;
+}
+
+// Without a device the host computes itself.
+TEST(RecordedHosts, DriveADevice) {
+  traces::Trace trace = recorded_ranges("1b_base");
+  trace.metadata.erase("device.0");
+  EXPECT_FALSE(fit({{"run.fst", &trace}}));
+}
+
+TEST(RecordedHosts, AreUnknownWhereNothingThatTellsWasRecorded) {
+  traces::Trace trace = recorded_ranges("1b_base");
+  trace.events.update_all(
+      [&](traces::Event& event) { event.name = trace.strings.intern("aten::mm"); });
+  EXPECT_FALSE(recorded_host(trace));
+  EXPECT_FALSE(fit({{"run.fst", &trace}}));
+}
+
+}  // namespace
+}  // namespace foreshard::simulator
