@@ -262,9 +262,7 @@ class Predictor {
       result_.closing_time = std::max(result_.closing_time, Nanoseconds(closing_ns));
     }
     if (step_ns <= 0) return;
-    result_.exposed_communication = Nanoseconds(
-        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
-    report_band();
+    if (options_.wants_band) report_band();
     result_.tokens_per_s = set_.tokens_per_step / static_cast<double>(step_ns) * 1e9;
     const double peak = costs_.peak_flops_per_ns(set_.compute_type) * set_.ranks();
     if (peak > 0) {
@@ -283,6 +281,8 @@ class Predictor {
 
   void report_band() {
     const RankClass& first = result_.classes[0];
+    result_.exposed_communication =
+        Nanoseconds(exposed_communication_ns(first.program, result_.timelines[0], options_.steps));
     const StepSpan span{result_.step_time.count(), result_.exposed_communication.count()};
     result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), costs_, span);
     std::tie(result_.step_time_low, result_.step_time_high) =

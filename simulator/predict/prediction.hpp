@@ -40,6 +40,7 @@ struct PredictionOptions {
   bool keeps_memory_records = false;          // what to_trace and memory listings are made of
   bool wants_time = true;                     // false: memory only
   bool begins_idle = false;                   // the last step (ends_idle): it alone has a timeline
+  bool wants_band = true;                     // and exposed communication, on which it rests
   bool wants_outside = true;                  // what is held outside of the allocator
   bool wants_path = false;                    // what the step's time consists of
   bool wants_explanation = false;             // what holds memory at the peak

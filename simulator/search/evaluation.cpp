@@ -32,7 +32,7 @@ PredictionOptions options_of(const SearchRequest& request, const SearchTarget& t
   options.costs = request.costs;
   options.machine = target.machine;
   options.device_memory = request.device_memory;
-  options.wants_outside = false;
+  options.wants_outside = options.wants_band = false;
   return options;
 }
 
@@ -124,8 +124,6 @@ Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t
   }
   predict_next(costs);
   outcome.step_time = prediction_.step_time;
-  outcome.step_time_low = prediction_.step_time_low;
-  outcome.step_time_high = prediction_.step_time_high;
   outcome.tokens_per_s = prediction_.tokens_per_s;
   if (prediction_.engine.first_step == options_.steps) timed_.push_back({delays, outcome});
   return outcome;

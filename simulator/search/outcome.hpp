@@ -12,14 +12,12 @@ struct Outcome {
   std::size_t plan = 0;    // its number among the candidates
   std::size_t target = 0;  // index into the request's
   bool fits = true;
-  Nanoseconds step_time{0}, step_time_low{0}, step_time_high{0};  // 0: unknown
+  Nanoseconds step_time{0};  // 0: unknown
   double tokens_per_s = 0;
   std::int64_t peak_reserved = 0;  // bytes, of the rank that reserves most
 
   void take_time_of(const Outcome& other) {
     step_time = other.step_time;
-    step_time_low = other.step_time_low;
-    step_time_high = other.step_time_high;
     tokens_per_s = other.tokens_per_s;
   }
   bool has_time() const { return fits && step_time.count() > 0; }

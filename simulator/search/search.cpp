@@ -11,6 +11,7 @@
 #include "simulator/predict/in_parallel.hpp"
 #include "simulator/search/families.hpp"
 #include "simulator/search/fronts.hpp"
+#include "simulator/search/verification.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -40,6 +41,7 @@ class Search {
     if (is_bounded) sort_families();
     predict_families();
     report();
+    add_bands(request_, answer_);
     answer_.threads = request_.threads;
     answer_.processor_seconds =
         static_cast<double>(std::clock() - work_start) / static_cast<double>(CLOCKS_PER_SEC);
@@ -193,8 +195,6 @@ class Search {
       plan.plan = *candidates_.plan(outcome.plan, plan.target.gpus);
       plan.values = candidates_.values(plan.plan);
       plan.step_time = outcome.step_time;
-      plan.step_time_low = outcome.step_time_low;
-      plan.step_time_high = outcome.step_time_high;
       plan.tokens_per_s = outcome.tokens_per_s;
       plan.peak_reserved = outcome.peak_reserved;
       plan.usd_per_million_tokens = usd_per_million_tokens(plan.target, outcome.tokens_per_s);

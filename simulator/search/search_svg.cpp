@@ -65,6 +65,8 @@ std::string text_at(double x, double y, const char* attributes, const std::strin
 
 class Panel {
  public:
+  Panel(const Panel&) = delete;  // its points are pointed to
+  Panel(Panel&&) = default;
   Panel(std::string title, std::string x_name, std::vector<Dot> dots)
       : title_(std::move(title)),
         x_name_(std::move(x_name)),
@@ -151,7 +153,7 @@ class Panel {
     return title;
   }
 
-  // Of each numbered point where it runs, what it reaches, and what not all points have.
+  // Of each numbered point where it runs, what it reaches, and what it has that the one before has not.
   void write_list() {
     std::vector<FoundPlan> plans;
     for (const Dot& dot : dots_) plans.push_back(*dot.plan);
@@ -165,6 +167,7 @@ class Panel {
       list_.push_back({n + 1, numbered_[n], line});
       line.clear();
       for (const std::string& key : keys) {
+        if (n > 0 && numbered_[n - 1]->plan->values.at(key) == plan.values.at(key)) continue;
         const std::string entry = key + " = " + plan.values.at(key);
         if (!line.empty() && line.size() + entry.size() > kLineLetters) {
           list_.push_back({0, nullptr, line + ","});
