@@ -17,7 +17,8 @@ sharding = [
 ]
 variant = [
   {},
-  {"wrap.policy" = "modules", "wrap.modules" = ["model.embed_tokens", ["model.norm", "lm_head"], "model.layers.*"]},
+  {"wrap.policy" = "modules", "wrap.modules" = [
+    "model.embed_tokens", ["model.norm", "lm_head"], "model.layers.*"]},
   {"prefetch.forward" = 2, "prefetch.backward" = 2},
   {"batch.gradient_sync" = "last"},
   {"offload.activations" = true},
