@@ -130,6 +130,7 @@ std::string fit_report(const CostTable& table) {
     text += formatted("host of PyTorch: %.2f times the catalogue's host times, by %lld ranges%s\n",
                       host->relative_time, static_cast<long long>(host->ranges),
                       host->is_alone ? "; no work of a device was recorded" : "");
+    if (host->is_alone) return text;
   }
   for (const Oversubscription& c : table.crowding)
     if (!table.is_accelerator)
