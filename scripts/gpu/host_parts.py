@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import re
+import sys
 import time
 
 import memory_reference
@@ -53,16 +54,18 @@ def time_parts(case, one_step, out):
         one_step()
         clock.begin("")
         if step >= WARM_UP_STEPS:
-            steps.append(clock.ms)
+            steps.append(dict(clock.ms))
     return {part: sorted(step[part] for step in steps)[STEPS // 8] for part in steps[0]}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     memory_reference.add_arguments(parser)
-    options = parser.parse_args()
+    options, arguments = parser.parse_args(), sys.argv
     reference = memory_reference.load(options.reference, options.null)
-    reference.rerun_with_null_cuda()
+    if options.null:
+        sys.argv = arguments
+        reference.rerun_with_null_cuda()
     reference.time_steps = time_parts
     reference.CONFIG_FOLDERS.append(os.path.join(options.reference, "configs"))
     os.makedirs(options.out, exist_ok=True)
