@@ -77,17 +77,19 @@ const KernelRates& kernel_rates(std::string_view generation) {
   return (found != generations.end() ? found : generations.find("any"))->second;
 }
 
-double share_of_streaming(std::string_view kernel) {
-  static const auto shares = [] {
-    std::map<std::string, double, std::less<>> result;
+MemoryKernel memory_kernel(std::string_view name) {
+  static const auto kernels = [] {
+    std::map<std::string, MemoryKernel, std::less<>> result;
     const CsvTable table = parse_csv(memory_kernels_csv(), "memory_kernels.csv").value();
     for (const CsvRow& row : table.rows) {
-      result.emplace(table.at(row, "kernel"), csv_number(table.at(row, "share")).value());
+      const auto limit = csv_number(table.at(row, "gb_s_per_multiprocessor"));
+      result.emplace(table.at(row, "kernel"),
+                     MemoryKernel{csv_number(table.at(row, "share")).value(), limit.value_or(0)});
     }
     return result;
   }();
-  const auto found = shares.find(kernel);
-  return found == shares.end() ? 1 : found->second;
+  const auto found = kernels.find(name);
+  return found == kernels.end() ? MemoryKernel{} : found->second;
 }
 
 }  // namespace foreshard

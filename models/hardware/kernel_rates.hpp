@@ -38,8 +38,15 @@ struct KernelRates {
 
 const KernelRates& kernel_rates(std::string_view generation);
 
-// Of a streaming kernel's rate, what one of that name reaches (catalogue/memory_kernels.csv): an
-// operator's or the framework's name, or "widening" for casts to a type of twice the size. 1 for others.
-double share_of_streaming(std::string_view kernel);
+// A kernel that is slower than streaming. Some reach a share of whatever bandwidth there is; what others
+// have in flight limits them on any part, to so many bytes per nanosecond of each multiprocessor.
+struct MemoryKernel {
+  double share = 1;
+  double bytes_per_ns = 0;  // of a multiprocessor; 0: no limit of its own
+};
+
+// By an operator's or the framework's name, or "widening" for casts to a type of twice the size
+// (catalogue/memory_kernels.csv); one that is not there streams.
+MemoryKernel memory_kernel(std::string_view name);
 
 }  // namespace foreshard

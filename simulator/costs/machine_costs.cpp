@@ -17,7 +17,7 @@ namespace foreshard::simulator {
 namespace {
 
 constexpr double kCopyStartNs = 8000;
-constexpr double kHostBytesPerNs = 20;  // a rank's share of its node's main memory
+constexpr double kHostBytesPerNs = 20;  // what a rank's threads move in its node's main memory
 
 class MachineCosts final : public CostModel {
  public:
@@ -30,6 +30,8 @@ class MachineCosts final : public CostModel {
                                   : static_cast<int>(machine.gpus_per_node)),
         is_one_node_(ranks <= ranks_per_node_),
         host_copy_bytes_per_ns_(host_copy_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))),
+        host_work_bytes_per_ns_(
+            host_work_bytes_per_ns(machine, std::min(ranks, ranks_per_node_), kHostBytesPerNs)),
         link_bytes_per_ns_((is_one_node_ ? machine.link_bandwidth : machine.network_bandwidth) /
                            1e9) {
     const KernelRate& variation = kernel_rates(machine.generation).part_variation;
@@ -40,12 +42,13 @@ class MachineCosts final : public CostModel {
     CostEstimate found;
     found.source = is_calibrated_ ? CostSource::fitted : CostSource::modelled;
     found.rate = rate_at(key, place);
+    found.error = device_.factors().deviation(found.rate);
     if (is_transfer(key.op) || place.on_host) {
       found.ns = device_.factors().factor(found.rate) * transfer_ns(key, place);
       return found;
     }
     found.ns = device_.kernel_ns(key, place.name);
-    found.error = device_.kernel_error(key);
+    found.error = std::hypot(found.error, device_.kernel_error(key));
     if (is_arithmetic(key.op)) found.ns *= slowest_.factor;
     found.contended = device_.beside_collective(key.op, link_bytes_per_ns_);
     return found;
@@ -125,7 +128,7 @@ class MachineCosts final : public CostModel {
   }
 
   double transfer_ns(const CostKey& key, const TaskPlace& place) const {
-    if (place.on_host) return bytes_moved(key) / kHostBytesPerNs;
+    if (place.on_host) return bytes_moved(key) / host_work_bytes_per_ns_;
     if (is_host_copy(key.op)) {
       return kCopyStartNs + payload_bytes(key) / host_copy_bytes_per_ns_;
     }
@@ -142,6 +145,7 @@ class MachineCosts final : public CostModel {
   bool is_one_node_;
   SlowestRank slowest_;
   double host_copy_bytes_per_ns_;  // of one device, while all of its host copy
+  double host_work_bytes_per_ns_;  // of one rank's work on the host
   double link_bytes_per_ns_;       // of one device, while a collective runs
 };
 

@@ -112,8 +112,15 @@ double DeviceModel::kernel_ns(const CostKey& key, std::string_view name) const {
     }
     case Rate::attention:
       return start + joined(1e9 * flops(key) / attention_flops(key, name), memory);
-    default: return start + memory / share_of_streaming(kernel_name(key, name));
+    default: return start + memory_ns(memory_kernel(kernel_name(key, name)), bytes_moved(key));
   }
+}
+
+double DeviceModel::memory_ns(const MemoryKernel& kernel, double bytes) const {
+  const double streamed = bytes / bytes_per_ns_ / kernel.share;
+  if (kernel.bytes_per_ns <= 0) return streamed;
+  const double own = bytes / (kernel.bytes_per_ns * multiprocessors_);
+  return joined(streamed, own * factors_.factor(Rate::memory));
 }
 
 double DeviceModel::beside_collective(Operator op, double link_bytes_per_ns) const {

@@ -5,7 +5,7 @@
 //
 //   products    of sustained_product_flops(), tile by tile (matrix_product.hpp)
 //   attention   a share of the peak by its kernels' family, less for short sequences and small heads
-//   all else    none: the memory's bandwidth decides
+//   all else    none: the memory's bandwidth decides, or what the kernel has in flight
 //
 // A part has a sustained state beside its peak. A long run of large products ends at the power limit,
 // not at the highest clock. Dynamic power is proportional to clock x voltage^2: it grows as the clock's
@@ -50,6 +50,7 @@ class DeviceModel {
   double beside_collective(Operator op, double link_bytes_per_ns) const;
 
  private:
+  double memory_ns(const MemoryKernel& kernel, double bytes) const;
   double attention_flops(const CostKey& key, std::string_view name) const;
 
   Machine machine_;

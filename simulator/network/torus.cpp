@@ -1,6 +1,9 @@
 #include "simulator/network/torus.hpp"
 
 #include <algorithm>
+#include <bit>
+
+#include "models/base/units.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -39,7 +42,14 @@ std::optional<Torus> Torus::of(const Machine& machine) {
 }
 
 std::vector<std::int64_t> Torus::axes(std::int64_t chips) const {
-  return nearest_factors(chips, dimensions_);
+  constexpr std::int64_t kCube = kCubeSide * kCubeSide * kCubeSide;
+  if (dimensions_ == 3 && chips > kCube / 2) {
+    std::vector<std::int64_t> axes = nearest_factors(ceil_divide(chips, kCube), 3);
+    for (std::int64_t& axis : axes) axis *= kCubeSide;
+    return axes;
+  }
+  const auto rented = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(chips)));
+  return nearest_factors(rented, dimensions_);
 }
 
 bool Torus::is_ring(std::int64_t axis, const std::vector<std::int64_t>& all) const {

@@ -23,8 +23,9 @@ class Torus {
   // Of a machine whose links are ICI's; nothing: others.
   static std::optional<Torus> of(const Machine& machine);
 
-  // The axes of a slice with so many chips, ascending: of all products the one nearest to a cube or
-  // a square, as the shapes that can be rented are.
+  // The axes, ascending, of the smallest slice that can be rented and has so many chips: a power of
+  // two of them, from 64 on in three dimensions a number of cubes, as near to a square or a cube as
+  // their factors allow.
   std::vector<std::int64_t> axes(std::int64_t chips) const;
 
   // Links of a chip at a corner of the slice.

@@ -2,9 +2,10 @@
 //
 // Nothing here depends on time. The allocator is called by the host thread alone, in the order of
 // the program, and its decisions depend on nothing but that order; so peaks, failures and addresses
-// come out exactly as in a run. Memory that a compiler plans ahead (DeviceKind::xla) is what lives at
-// a time, all of which is reserved and nothing else. The one exception are frees that record_stream defers, of which two
-// bounds are told (stream_progress.hpp). What time the allocator costs is passed on as delays of the host.
+// come out exactly as in a run. Memory that a compiler plans ahead (DeviceKind::xla) is what lives
+// at a time, all of which is reserved and nothing else. The one exception are frees that
+// record_stream defers, of which two bounds are told (stream_progress.hpp). What time the allocator
+// costs is passed on as delays of the host.
 #pragma once
 
 #include <array>

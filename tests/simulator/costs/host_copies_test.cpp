@@ -52,6 +52,19 @@ TEST(HostCopies, DevicesBehindOneSwitchShareItsLink) {
   EXPECT_EQ(host_links_of(*load_machine("ND96isr_H100_v5")).uplinks, 8);
 }
 
+TEST(HostCopies, WorkOfTheHostStaysWithinItsMemory) {
+  const Machine v100 = *load_machine("v100-sxm2-32"), h100 = *load_machine("h100-sxm");
+  EXPECT_EQ(host_work_bytes_per_ns(v100, 1, 20), 20);
+  EXPECT_DOUBLE_EQ(host_work_bytes_per_ns(v100, 8, 20), 0.8 * 153.6 / 8);
+  EXPECT_EQ(host_work_bytes_per_ns(h100, 8, 20), 20);
+  for (const Machine& machine : bundled_machines()) {
+    const double memory = host_links_of(machine).memory_bandwidth / 1e9;
+    for (int ranks = 1; ranks <= 8 && memory > 0; ++ranks) {
+      EXPECT_LE(ranks * host_work_bytes_per_ns(machine, ranks, 20), memory) << machine.id;
+    }
+  }
+}
+
 // As many as a host holds, whatever the number of ranks.
 TEST(HostCopies, OtherHostsDoNotSlowThisOne) {
   const Machine a100 = *load_machine("a100-sxm-80");

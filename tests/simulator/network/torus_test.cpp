@@ -25,15 +25,16 @@ TEST(Torus, HasTheShapesThatCanBeRented) {
       {32, {4, 8}}, {64, {8, 8}}, {128, {8, 16}}, {256, {16, 16}}};
   for (const auto& [chips, axes] : shapes_of_v5e) EXPECT_EQ(flat.axes(chips), axes);
   const std::vector<std::pair<std::int64_t, Axes>> shapes_of_v5p = {
-      {4, {1, 2, 2}},      {8, {2, 2, 2}},      {32, {2, 4, 4}},  {64, {4, 4, 4}},
-      {128, {4, 4, 8}},    {256, {4, 8, 8}},    {512, {8, 8, 8}}, {1024, {8, 8, 16}},
-      {2048, {8, 16, 16}}, {4096, {16, 16, 16}}};
+      {4, {1, 2, 2}},      {8, {2, 2, 2}},       {32, {2, 4, 4}},   {64, {4, 4, 4}},
+      {128, {4, 4, 8}},    {256, {4, 8, 8}},     {512, {8, 8, 8}},  {1024, {8, 8, 16}},
+      {2048, {8, 16, 16}}, {4096, {16, 16, 16}}, {192, {4, 4, 12}}, {6144, {16, 16, 24}},
+      {48, {4, 4, 4}},     {6, {2, 2, 2}}};
   for (const auto& [chips, axes] : shapes_of_v5p) EXPECT_EQ(cubic.axes(chips), axes);
   EXPECT_FALSE(Torus::of(*load_machine("h100-sxm")));
 }
 
-// The grid as a graph: a chip's links are its neighbours along each axis, and the one at the other end
-// where the axis is closed; an axis of two has one link.
+// The grid as a graph: a chip's links are its neighbours along each axis, and the one at the other
+// end where the axis is closed; an axis of two has one link.
 TEST(Torus, CornersHaveTheFewestLinksOfTheGrid) {
   for (const std::string machine : {"tpu-v4", "tpu-v6e"}) {
     const Torus torus = torus_of(machine);
@@ -71,6 +72,21 @@ TEST(Torus, GathersAtTheBandwidthOfAllAxes) {
   // Half a cube has no closed axes.
   EXPECT_GT(network.time(Operator::all_gather, bytes, {32, 1}).ns, 1.8 * ns);
   EXPECT_NEAR(network.time(Operator::all_reduce, bytes, {64, 1}).ns, 2 * ns, 0.01 * ns);
+}
+
+// So that a larger slice never has less bandwidth at its corners.
+TEST(Torus, LargerSlicesHaveNoFewerLinks) {
+  for (const char* machine : {"tpu-v5e", "tpu-v5p"}) {
+    const Torus torus = torus_of(machine);
+    std::int64_t before = 0;
+    for (std::int64_t chips = 1; chips <= 256; ++chips) {
+      const auto axes = torus.axes(chips);
+      EXPECT_GE(std::accumulate(axes.begin(), axes.end(), std::int64_t{1}, std::multiplies<>()),
+                chips);
+      EXPECT_GE(torus.corner_links(chips), before) << machine << " of " << chips;
+      before = torus.corner_links(chips);
+    }
+  }
 }
 
 TEST(Torus, MoreBytesAndMoreSlicesTakeLonger) {
