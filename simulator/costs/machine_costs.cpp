@@ -21,9 +21,11 @@ constexpr double kHostBytesPerNs = 20;  // what a rank's threads move in its nod
 
 class MachineCosts final : public CostModel {
  public:
-  MachineCosts(const Machine& machine, int ranks, int nodes, const RateFactors* factors)
+  MachineCosts(const Machine& machine, int ranks, int nodes, const RateFactors* factors,
+               std::optional<HostPace> host)
       : machine_(machine),
         device_(machine, factors),
+        host_(host),
         is_calibrated_(factors != nullptr),
         network_(machine),
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
@@ -74,6 +76,7 @@ class MachineCosts final : public CostModel {
   }
 
   std::optional<HostPace> pytorch_host() const override {
+    if (host_) return host_;
     const double pace = relative_host_time(machine_.id) * device_.factors().factor(Rate::host);
     return HostPace{pace, pace};
   }
@@ -144,7 +147,8 @@ class MachineCosts final : public CostModel {
 
   Machine machine_;
   DeviceModel device_;
-  bool is_calibrated_;  // by runs
+  std::optional<HostPace> host_;  // as it was recorded
+  bool is_calibrated_;            // by runs
   CollectiveNetwork network_;
   int ranks_per_node_;
   bool is_one_node_;
@@ -157,8 +161,8 @@ class MachineCosts final : public CostModel {
 }  // namespace
 
 std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes,
-                                         const RateFactors* factors) {
-  auto costs = std::make_unique<MachineCosts>(machine, ranks, nodes, factors);
+                                         const RateFactors* factors, std::optional<HostPace> host) {
+  auto costs = std::make_unique<MachineCosts>(machine, ranks, nodes, factors, host);
   if (is_tpu(machine)) return tpu_costs(std::move(costs), machine, factors != nullptr);
   return costs;
 }
