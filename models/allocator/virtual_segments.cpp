@@ -53,8 +53,9 @@ std::optional<Address> DescendingAddresses::next(std::int64_t bytes) {
 }
 
 void DescendingAddresses::take(Address next, std::int64_t bytes) {
-  next_ = std::min(next_, next);
-  taken_.insert(find(next), {next, rounded(bytes)});
+  const bool is_lowest = next < next_;
+  taken_.insert(is_lowest ? taken_.end() : find(next), {next, rounded(bytes)});
+  if (is_lowest) next_ = next;
 }
 
 void DescendingAddresses::give_back(Address address) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "models/base/figures.hpp"
 #include "models/hardware/device_names.hpp"
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/data_sheet.hpp"
@@ -56,6 +57,11 @@ class AcceleratorCosts final : public CostModel {
         part_(fastest_machine()),
         is_host_alone_(machine == nullptr && table_.pytorch_host && table_.pytorch_host->is_alone),
         ranks_per_node_(nodes > 0 ? ranks / nodes : 0) {
+    if (const auto& variation = table_.variation) {
+      const double doubt = 1 / std::sqrt(2.0 * static_cast<double>(variation->ranks - 1));
+      slowest_ =
+          slowest_of(ranks, std::hypot(variation->between_ranks, variation->between_steps), doubt);
+    }
     const auto recorded = machine_reported_as(table_.machine_name);
     if (machine == nullptr && recorded) machine = &*recorded;
     if (machine == nullptr) return;
@@ -143,6 +149,12 @@ class AcceleratorCosts final : public CostModel {
     const auto nearest = recorded_.nearest(key, place.on_host);
     return nearest || machine_ == nullptr ? basis_text(key, nearest) : machine_->basis(key, place);
   }
+  SlowestRank slowest_rank() const override { return slowest_; }
+  std::string basis_of_slowest_rank() const override {
+    return formatted("the slowest rank computes %.1f %% longer than the median one: recordings of ",
+                     100 * (slowest_.factor - 1)) +
+           plural(table_.variation->ranks, "rank") + ", " + plural(table_.variation->steps, "step");
+  }
   ErrorSpread errors() const override { return errors_of(table_); }
 
   std::string unknown_device() const override {
@@ -167,11 +179,12 @@ class AcceleratorCosts final : public CostModel {
     const bool is_credible = known && known->is_carried &&
                              (known->source != CostSource::measured || place.on_host ||
                               !is_impossible(known->ns, key, part_, place.nodes));
-    if (is_credible) return {known->ns, {}, known->source, known->error};
+    const double slowest = is_arithmetic(key.op) && !place.on_host ? slowest_.factor : 1;
+    if (is_credible) return {known->ns * slowest, {}, known->source, known->error};
     if (const auto relative = place.on_host ? std::nullopt : relative_of(key)) {
       const auto found = recorded_.ask(relative->key, place);
       if (found && found->is_carried) {
-        return {found->ns * relative->factor,
+        return {found->ns * relative->factor * slowest,
                 {},
                 CostSource::modelled,
                 std::max(found->error, kRelativeError)};
@@ -204,9 +217,10 @@ class AcceleratorCosts final : public CostModel {
   HostSamples samples_;
   Machine part_;                        // what bounds the estimates
   std::unique_ptr<CostModel> machine_;  // null for devices that the catalogue lacks
-  std::string other_device_;            // that of the machine, where it is not the recorded one
-  bool is_host_alone_;                  // of a device that does nothing
-  int ranks_per_node_;                  // as given by the user; 0: unknown
+  SlowestRank slowest_;
+  std::string other_device_;  // that of the machine, where it is not the recorded one
+  bool is_host_alone_;        // of a device that does nothing
+  int ranks_per_node_;        // as given by the user; 0: unknown
 };
 
 }  // namespace

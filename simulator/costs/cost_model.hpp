@@ -31,9 +31,9 @@ struct CostEstimate {
   double ns = 0;
   std::array<float, kResources> uses{};
   CostSource source = CostSource::unknown;
-  double error = 0;      // standard deviation, relative, beyond what its rate and the model admit
+  double error = 0;      // standard deviation, relative, beyond what the model's errors() cover
   double contended = 1;  // TaskCost::contended
-  // The limit of a data sheet that it rests on; rate_factors() says how sure that is.
+  // The limit of a data sheet that it rests on; the error includes that of its factor.
   Rate rate = Rate::kCount;
 };
 

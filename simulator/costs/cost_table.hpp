@@ -26,6 +26,7 @@
 #include "models/program/operators.hpp"
 #include "simulator/costs/device_rates.hpp"
 #include "simulator/costs/held_out_errors.hpp"
+#include "simulator/costs/rank_variation.hpp"
 #include "simulator/engine/engine.hpp"
 
 namespace foreshard::simulator {
@@ -165,7 +166,8 @@ struct CostTable {
   std::int64_t impossible_keys = 0;  // left out: they took less time than the data sheet allows
   double slowness_spread = 0;  // relative standard deviation of the machine's speed between runs
   double band = 0.1;  // a step takes between predicted x exp(-band) and exp(band) with 90 %
-  std::optional<DeviceRates> rates;  // learnt from steps whose time alone is known
+  std::optional<RankVariation> variation;  // of accelerators: where several ranks were recorded
+  std::optional<DeviceRates> rates;        // learnt from steps whose time alone is known
   double doubt_scale = 1;  // how much further off than they admitted to unsure predictions were
 
   const ThreadCountCosts* regime(int threads) const;

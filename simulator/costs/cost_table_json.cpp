@@ -233,6 +233,12 @@ std::string to_json(const CostTable& table) {
             {"regimes", regimes},
             {"crowding", crowding},
             {"calibration", calibration}};
+  if (table.variation) {
+    json["rank_variation"] = {{"between_ranks", table.variation->between_ranks},
+                              {"between_steps", table.variation->between_steps},
+                              {"ranks", table.variation->ranks},
+                              {"steps", table.variation->steps}};
+  }
   if (table.rates) json["device_rates"] = to_json(*table.rates);
   if (const auto& host = table.pytorch_host) {
     json["pytorch_host"] = {{"relative_time", host->relative_time},
@@ -297,6 +303,14 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
     c.held_out_doubt = item.number("held_out_doubt", 0, 1e3);
     table.calibration.push_back(c);
   });
+  if (reader.has("rank_variation")) {
+    constexpr double kMaxVariation = 3;  // a factor of twenty between ranks
+    CostFileReader variation = reader.object("rank_variation");
+    table.variation = {variation.number("between_ranks", 0, kMaxVariation),
+                       variation.number("between_steps", 0, kMaxVariation),
+                       variation.integer("ranks", 2, kMaxRanks),
+                       variation.integer("steps", 1, kMaxCount)};
+  }
   if (reader.has("pytorch_host")) {
     CostFileReader host = reader.object("pytorch_host");
     table.pytorch_host = RecordedHost{host.number("relative_time", 1e-3, 1e3),

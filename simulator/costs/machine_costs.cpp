@@ -42,12 +42,13 @@ class MachineCosts final : public CostModel {
     CostEstimate found;
     found.source = is_calibrated_ ? CostSource::fitted : CostSource::modelled;
     found.rate = rate_at(key, place);
+    found.error = device_.factors().deviation(found.rate);
     if (is_transfer(key.op) || place.on_host) {
       found.ns = device_.factors().factor(found.rate) * transfer_ns(key, place);
       return found;
     }
     found.ns = device_.kernel_ns(key, place.name);
-    found.error = device_.kernel_error(key);
+    found.error = std::hypot(found.error, device_.kernel_error(key));
     if (is_arithmetic(key.op)) found.ns *= slowest_.factor;
     found.contended = device_.beside_collective(key.op, link_bytes_per_ns_);
     return found;

@@ -28,6 +28,11 @@ double RateFactors::factor(Rate rate) const {
   return std::exp(logarithm[static_cast<std::size_t>(rate)]);
 }
 
+double RateFactors::deviation(Rate rate) const {
+  const auto r = static_cast<std::size_t>(rate);
+  return std::sqrt(covariance[r][r]);
+}
+
 RateVector RateFactors::along(const RateVector& gradient) const {
   RateVector result{};
   for (std::size_t i = 0; i < kRates; ++i) result[i] = dot(covariance[i], gradient);

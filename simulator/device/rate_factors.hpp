@@ -30,6 +30,7 @@ struct RateFactors {
   std::array<RateVector, kRates> covariance{};  // of the logarithms
 
   double factor(Rate rate) const;
+  double deviation(Rate rate) const;  // standard deviation of that factor's logarithm
   // Standard deviation of the logarithm of a time that grows so with each of them.
   double error(const RateVector& gradient) const;
   // Covariance of each of the logarithms with that time's.

@@ -29,6 +29,7 @@ class RankBuilder {
         stream_(rank.streams(), kNobody),
         passed_(rank.streams()),
         awaited_(rank.streams()) {
+    parts_.expect(spans_.size());
     end_ = timeline.step_end_ns[static_cast<std::size_t>(step)];
     host_since_ = spans_.size() == 0 ? end_ : spans_[0].issue;
     add_earlier_work();

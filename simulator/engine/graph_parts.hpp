@@ -41,6 +41,13 @@ struct GraphParts {
   std::vector<std::int64_t> latencies;  // of the edges
   LeftOutCopies left_out;               // where there is but one rank
 
+  // Before the instructions of a rank come, of which most have a node and about two edges.
+  void expect(std::size_t instructions) {
+    nodes.reserve(nodes.size() + instructions);
+    edges.reserve(edges.size() + 2 * instructions);
+    latencies.reserve(latencies.size() + 2 * instructions);
+  }
+
   std::int64_t add(const TaskNode& node) {
     nodes.push_back(node);
     return static_cast<std::int64_t>(nodes.size()) - 1;

@@ -331,7 +331,7 @@ Result<FitResult> fit(const std::vector<Recording>& recordings, const KnownCosts
     if (is_comparable(run)) {
       c.fitted_ns = replay(run, result.table).step_time.count();
       if (runs.size() > 1) hold_out(runs, speeds, table, r, c);
-    } else {
+    } else if (!samples.tasks.empty()) {
       result.warnings.push_back(samples.file +
                                 ": could not be simulated, so it is not used to estimate "
                                 "the error of predictions");

@@ -1,5 +1,6 @@
 // The text of `fit --report`.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -95,8 +96,8 @@ void add_recordings(std::string& text, const CostTable& table) {
         100 * table.slowness_spread);
   }
   text += formatted(
-      "error band: with a probability of 90 %% a step is within +- %.1f %% of its prediction%s\n",
-      table.band * 100,
+      "error band: with a probability of 90 %% a step takes up to %.1f %% more or as many times less than predicted%s\n",
+      100 * std::expm1(table.band),
       is_checked ? "" : " (assumed: no recorded step could be predicted to check it)");
   const BandCheck check = check_band(table);
   if (check.tried > 0) {
@@ -129,6 +130,7 @@ std::string fit_report(const CostTable& table) {
     text += formatted("host of PyTorch: %.2f times the catalogue's host times, by %lld ranges%s\n",
                       host->relative_time, static_cast<long long>(host->ranges),
                       host->is_alone ? "; no work of a device was recorded" : "");
+    if (host->is_alone) return text;
   }
   for (const Oversubscription& c : table.crowding)
     if (!table.is_accelerator)
@@ -136,6 +138,13 @@ std::string fit_report(const CostTable& table) {
           "%s with %s each: tasks take %.2f times as long as alone%s\n",
           plural(c.ranks, "rank").c_str(), plural(c.threads, "thread").c_str(), c.factor,
           c.is_beyond_belief() ? formatted(", and whole steps %.2f times", c.missed).c_str() : "");
+  if (const auto& variation = table.variation) {
+    text += formatted(
+        "%s compute the same within %.1f %% of each other, and %.1f %% more from step to step "
+        "(standard deviations, %s)\n",
+        plural(variation->ranks, "rank").c_str(), 100 * variation->between_ranks,
+        100 * variation->between_steps, plural(variation->steps, "step").c_str());
+  }
   const auto machine =
       table.is_accelerator ? machine_reported_as(table.machine_name) : std::nullopt;
   for (const ThreadCountCosts& regime : table.regimes) {

@@ -85,7 +85,10 @@ class Reader {
       }
     }
     read_meetings();
-    if (out_.is_accelerator) out_.segments = segment_samples(trace_);
+    if (out_.is_accelerator) {
+      out_.segments = segment_samples(trace_);
+      out_.rank_steps = rank_step_times(trace_);
+    }
     read_steps();
   }
 

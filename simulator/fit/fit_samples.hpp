@@ -13,6 +13,7 @@
 #include "models/program/operators.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/engine/engine.hpp"
+#include "simulator/fit/rank_variation.hpp"
 #include "simulator/fit/segment_samples.hpp"
 #include "traces/trace.hpp"
 
@@ -49,6 +50,7 @@ struct RunSamples {
   // Durations by kind of instruction, and what latencies were seen, all in nanoseconds.
   std::array<std::vector<double>, static_cast<std::size_t>(kKinds)> issue;
   SegmentSamples segments;
+  RankStepTimes rank_steps;  // of accelerators
   std::optional<RecordedHost> pytorch_host;
   std::vector<double> launch_latency, stream_gap, event_latency, wait_latency, rendezvous;
 };

@@ -172,6 +172,9 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
   }
   const Machine* bound = part ? &*part : nullptr;
   table.segments = segment_times(runs);
+  std::vector<RankStepTimes> rank_steps;
+  for (const RunSamples* run : runs) rank_steps.push_back(run->rank_steps);
+  table.variation = rank_variation(rank_steps);
   table.pytorch_host = host_of_all(runs);
   if (!table.pytorch_host && known != nullptr) table.pytorch_host = known->pytorch_host;
   table.memory_bytes_per_ns = memory_bytes_per_ns;

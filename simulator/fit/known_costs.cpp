@@ -63,6 +63,7 @@ bool contains(const KnownCosts& known, const RunSamples& samples) {
 void add_measured(const CostTable& known, CostTable& table) {
   table.impossible_keys += known.impossible_keys;
   if (table.segments.allocs == 0) table.segments = known.segments;
+  if (!table.variation) table.variation = known.variation;
   for (const ThreadCountCosts& regime : known.regimes) {
     const auto same = std::find_if(
         table.regimes.begin(), table.regimes.end(),

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "models/allocator/virtual_segments.hpp"
+#include "simulator/predict/copy_memory.hpp"
 #include "simulator/predict/stream_progress.hpp"
 
 namespace foreshard::simulator {
@@ -55,12 +56,11 @@ class MemoryWalk final : private AllocatorListener {
     walk(step, repetition.end, count);
   }
 
-  // The two copies that are written down and those that follow. What a copy does follows from the state
-  // that it finds: from the first one on that finds what an earlier one found they all do again what was
-  // done in between, so that whole periods are skipped. None of them reaches higher.
+  // The two copies that are written down and those that follow, of which whole periods are skipped.
   void run_repetition(const Program& step) {
     const Repetition& r = step.repetition;
-    states_.clear();
+    found_.forget();
+    find_shared_buffers(step);
     BufferId made = kNone;  // by the copy before
     period(r, made);
     walk(step, r.begin - r.length(), r.begin);
@@ -79,47 +79,39 @@ class MemoryWalk final : private AllocatorListener {
     skipped_ = r.more * r.length();
   }
 
-  // A block in use that the copy before made, counted from its first buffer.
-  struct HeldBlock {
-    BufferId buffer = kNone;
-    Address address = 0;
-    std::int64_t bytes = 0;
-    bool operator==(const HeldBlock&) const = default;
-  };
-  // What a copy of a repetition finds. All other blocks in use are the same for each.
-  struct State {
-    std::vector<CachedBlock> cache;
-    std::vector<HeldBlock> held;
-    std::int64_t segments_taken = 0, segments_released = 0, host = 0;
-    bool operator==(const State&) const = default;
-  };
-
-  // How many copies ago one found what the next one finds; 0: none of the last few did, or copies must be
-  // walked whatever they find. Two batches that outlive their micro-step go round three blocks.
+  // 0 also where copies must be walked whatever they find.
   std::int32_t period(const Repetition& r, BufferId made) {
-    constexpr std::size_t kLongest = 4;
     const bool stops_before_last = end_ < r.end + r.more * r.length();
     auto cache = options_.keeps_records || stops_before_last ? std::nullopt : allocator_.cache();
     if (!cache) {
-      states_.clear();
+      found_.forget();
       return 0;
     }
-    State now{std::move(*cache), held_blocks(r, made), segments_taken_, segments_released_, host_};
-    const auto found = std::find(states_.rbegin(), states_.rend(), now);
-    const auto copies = found == states_.rend() ? 0 : found - states_.rbegin() + 1;
-    states_.push_back(std::move(now));
-    if (states_.size() > kLongest) states_.erase(states_.begin());
-    return static_cast<std::int32_t>(copies);
+    return found_.period(
+        {std::move(*cache), held_blocks(r, made), segments_taken_, segments_released_, host_});
   }
 
   std::vector<HeldBlock> held_blocks(const Repetition& r, BufferId made) const {
     std::vector<HeldBlock> held;
-    for (BufferId n = 0; made != kNone && n < r.buffers(); ++n) {
-      const BlockId block = blocks_[static_cast<std::size_t>(made + n)];
-      if (block == kNoBlock) continue;
-      held.push_back({n, allocator_.address(block), allocator_.bytes(block)});
-    }
+    const auto add = [&](BufferId place, BufferId buffer) {
+      const BlockId block = blocks_[static_cast<std::size_t>(buffer)];
+      if (block == kNoBlock) return;
+      held.push_back({place, allocator_.address(block), allocator_.bytes(block)});
+    };
+    for (const BufferId buffer : shared_) add(-1 - buffer, buffer);
+    for (BufferId n = 0; made != kNone && n < r.buffers(); ++n) add(n, made + n);
     return held;
+  }
+
+  // Those that a copy allocates or frees, but none makes.
+  void find_shared_buffers(const Program& step) {
+    const Repetition& r = step.repetition;
+    shared_.clear();
+    for (std::int32_t n = r.begin; n < r.end; ++n) {
+      const Instruction& i = step.instructions[static_cast<std::size_t>(n)];
+      const bool changes = i.kind == Kind::alloc || i.kind == Kind::free;
+      if (changes && i.target < r.first_buffer - r.buffers()) shared_.push_back(i.target);
+    }
   }
 
   // What the copy before made is what the next one finds in its place.
@@ -254,7 +246,8 @@ class MemoryWalk final : private AllocatorListener {
   StreamProgress progress_;
   std::vector<BlockId> blocks_;      // by BufferId
   std::vector<Phase> allocated_in_;  // likewise
-  std::vector<State> states_;        // that the last copies of a repetition found
+  FoundMemories found_;              // by the copies of a repetition
+  std::vector<BufferId> shared_;     // by them
   RankMemory result_;
   std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};
   std::int64_t step_ = 0, host_ = 0, highest_ = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <tuple>
 
 #include "models/base/figures.hpp"
@@ -263,15 +262,10 @@ class Predictor {
 
   void report_band() {
     const RankClass& first = result_.classes[0];
-    const std::int64_t step_ns = result_.step_time.count();
-    const StepSpan span{step_ns, result_.exposed_communication.count()};
+    const StepSpan span{result_.step_time.count(), result_.exposed_communication.count()};
     result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), *costs_, span);
-    const double width = half_width(result_.doubt, costs_->rate_factors());
-    const auto scaled = [&](double factor) {
-      return Nanoseconds(std::llround(static_cast<double>(step_ns) * factor));
-    };
-    result_.step_time_low = scaled(std::exp(-width));
-    result_.step_time_high = scaled(std::exp(width));
+    std::tie(result_.step_time_low, result_.step_time_high) =
+        band_around(result_.step_time, half_width(result_.doubt, costs_->rate_factors()));
   }
 
   // Costs of another precision than the plan's, such as fp32 costs for a bf16 plan, can be faster than

@@ -29,6 +29,14 @@ RateVector shares_of_step(RateVector work, double copies, const StepSpan& span) 
   return work;
 }
 
+// What a cost is off by beyond the limit that it rests on.
+double own_error(const ProgramCosts& costs, std::size_t c, const CostModel& model) {
+  const double error = costs.errors[c];
+  if (costs.rates[c] == Rate::kCount || model.rate_factors() == nullptr) return error;
+  const double shared = model.rate_factors()->deviation(costs.rates[c]);
+  return error > shared ? std::sqrt(error * error - shared * shared) : 0;
+}
+
 }  // namespace
 
 Operator family_of(Operator op) {
@@ -52,7 +60,7 @@ StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
     const Operator op = program.cost_keys[c / places].op;
     const auto family = static_cast<std::size_t>(family_of(op));
     doubt.work[family] += ns;
-    doubt.operators[family] += ns * costs.errors[c];
+    doubt.operators[family] += ns * own_error(costs, c, model);
     if (costs.rates[c] == Rate::kCount) continue;
     has_rates = true;
     if (is_host_copy(op)) copies += ns;
@@ -80,6 +88,13 @@ double variance(const StepDoubt& doubt, const RateFactors* factors) {
 
 double half_width(const StepDoubt& doubt, const RateFactors* factors) {
   return doubt.left_out.quantile * std::sqrt(variance(doubt, factors));
+}
+
+std::pair<Nanoseconds, Nanoseconds> band_around(Nanoseconds step, double half_width) {
+  const auto times = [&](double factor) {
+    return Nanoseconds(std::llround(static_cast<double>(step.count()) * factor));
+  };
+  return {times(std::exp(-half_width)), times(std::exp(half_width))};
 }
 
 }  // namespace foreshard::simulator

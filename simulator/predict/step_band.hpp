@@ -8,9 +8,10 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "models/base/units.hpp"
 #include "models/program/step_program.hpp"
 #include "simulator/costs/cost_model.hpp"
 
@@ -46,6 +47,9 @@ double variance(const StepDoubt& doubt, const RateFactors* factors);
 
 // The w of the head: 90 % lie within exp(-w) and exp(w) of the prediction.
 double half_width(const StepDoubt& doubt, const RateFactors* factors);
+
+// The times between which 90 % lie.
+std::pair<Nanoseconds, Nanoseconds> band_around(Nanoseconds step, double half_width);
 
 // Operators of the same code have the same.
 Operator family_of(Operator op);

@@ -9,10 +9,6 @@
 namespace foreshard::simulator {
 namespace {
 
-double deviation_of(const RateFactors& factors, std::size_t rate) {
-  return std::sqrt(factors.covariance[rate][rate]);
-}
-
 // What is told apart in the list of operators, with its costs by their index.
 struct OperatorCosts {
   OperatorBasis all;
@@ -29,7 +25,6 @@ TaskPlace place_of(const RankProgram& program, const Instruction& i, const CostM
 std::vector<OperatorBasis> operators_of(const RankProgram& program, const ProgramCosts& costs,
                                         const Program& step, const CostModel& model) {
   const std::size_t places = cost_places(program.place);
-  const RateFactors* factors = model.rate_factors();
   std::map<std::pair<std::string_view, CostSource>, OperatorCosts> found;
   std::map<std::size_t, const Instruction*> payers;  // one for each cost
   for (std::size_t n = 0; n < step.instructions.size(); ++n) {
@@ -38,12 +33,9 @@ std::vector<OperatorBasis> operators_of(const RankProgram& program, const Progra
     const std::size_t c = cost_index(i, places);
     OperatorCosts& of = found[{program.operator_name(i), costs.sources[c]}];
     const std::int64_t times = step.repetition.times(n), ns = times * costs.costs[c].ns;
-    const bool has_rate = costs.rates[c] != Rate::kCount && factors != nullptr;
-    const double of_rate =
-        has_rate ? deviation_of(*factors, static_cast<std::size_t>(costs.rates[c])) : 0;
     of.all.count += times;
     of.all.ns += ns;
-    of.all.deviation += static_cast<double>(ns) * std::hypot(of_rate, costs.errors[c]);
+    of.all.deviation += static_cast<double>(ns) * costs.errors[c];
     of.ns[c] += ns;
     payers.emplace(c, &i);
   }
@@ -73,8 +65,9 @@ std::vector<DoubtPart> doubts_of(const StepDoubt& doubt, const CostModel& model)
     const RateVector along = factors->along(doubt.rates);
     for (std::size_t r = 0; r < kRates; ++r) {
       if (doubt.rates[r] <= 0) continue;
-      parts.push_back({std::string(kRateNames[r]), doubt.rates[r], deviation_of(*factors, r),
-                       doubt.rates[r] * along[r], model.basis(static_cast<Rate>(r))});
+      parts.push_back({std::string(kRateNames[r]), doubt.rates[r],
+                       factors->deviation(static_cast<Rate>(r)), doubt.rates[r] * along[r],
+                       model.basis(static_cast<Rate>(r))});
     }
   }
   if (doubt.slowest_rank > 0) {

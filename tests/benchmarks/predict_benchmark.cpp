@@ -2,7 +2,8 @@
 // of the prediction before. One iteration of `replan` is one plan of a model whose tree is there; 64
 // different ones in turn, nothing else remembered in between. `replan-all` makes all 64 on two threads,
 // and `predict-once` a prediction in memory of its own. `predict-accumulation` has so many micro-steps,
-// `predict-layers` so many blocks, on a device without a limit.
+// `predict-explained` the critical path and what holds memory as well, `predict-layers` so many blocks, on
+// a device without a limit.
 #include <cstdlib>
 #include <iostream>
 #include <vector>
@@ -51,10 +52,18 @@ void predict_pytorch(benchmark::State& state, const std::string& model, int rank
   predict_job(state, must(load_llama_config(model)), plan, ranks);
 }
 
-void predict_accumulation(benchmark::State& state) {
+void predict_accumulation(benchmark::State& state, const Plan& base, bool explains) {
+  Plan plan = base;
+  plan.batch = {1, 2048, state.range(0), When::every, When::every};
+  PredictionOptions options;
+  options.wants_path = options.wants_explanation = explains;
+  predict_job(state, must(load_llama_config("llama-3.1-8b")), plan, 8, options);
+}
+
+Plan eager_plan() {
   Plan plan;
-  plan.batch.accumulation = state.range(0);
-  predict_job(state, must(load_llama_config("llama-3.1-8b")), plan, 8);
+  plan.operators = OperatorSetName::pytorch_eager;
+  return plan;
 }
 
 void predict_layers(benchmark::State& state) {
@@ -132,11 +141,22 @@ BENCHMARK_CAPTURE(predict_pytorch, 8b, std::string("llama-3.1-8b"), 8)
 BENCHMARK_CAPTURE(predict_pytorch, 70b, std::string("llama-3.1-70b"), 64)
     ->Name("predict-pytorch/llama-3.1-70b/64")
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(predict_accumulation)
+BENCHMARK_CAPTURE(predict_accumulation, 8b, Plan(), false)
     ->Name("predict-accumulation/llama-3.1-8b/8")
     ->Unit(benchmark::kMillisecond)
     ->Arg(1)
     ->Arg(16);
+BENCHMARK_CAPTURE(predict_accumulation, explained, Plan(), true)
+    ->Name("predict-explained/llama-3.1-8b/8")
+    ->Unit(benchmark::kMillisecond)
+    ->Arg(1)
+    ->Arg(16);
+BENCHMARK_CAPTURE(predict_accumulation, pytorch, eager_plan(), false)
+    ->Name("predict-accumulation-pytorch/llama-3.1-8b/8")
+    ->Unit(benchmark::kMillisecond)
+    ->Arg(1)
+    ->Arg(16)
+    ->Arg(64);
 BENCHMARK(predict_layers)
     ->Name("predict-layers/8")
     ->Unit(benchmark::kMillisecond)

@@ -149,6 +149,8 @@ void Fsdp2::copy_out(UnitId unit) {
   const DType type = plan_.precision.param;
   const std::int64_t shard_ranks = group(Group::shard).size;
   std::vector<BufferId> targets, temporaries;
+  targets.reserve(layout(unit).parameters.size());
+  s.unsharded.reserve(layout(unit).parameters.size());
   for (const ParameterShard& p : layout(unit).parameters) {
     const Emitter::BufferSpec spec = {shard_ranks * p.padded * item_size(type),
                                       Category::unsharded_parameters, Role::unsharded,

@@ -71,8 +71,8 @@ constexpr std::string_view kRanges[] = {"step",
 static_assert(std::size(kRanges) == static_cast<std::size_t>(Range::kCount));
 
 bool do_the_same(const Instruction& a, const Instruction& b) {
-  return std::tie(a.kind, a.stream, a.phase, a.group, a.unit, a.module, a.cost_key, a.reads,
-                  a.writes) == std::tie(b.kind, b.stream, b.phase, b.group, b.unit, b.module,
+  return std::tie(a.kind, a.stream, a.phase, a.group, a.op, a.unit, a.module, a.cost_key, a.reads,
+                  a.writes) == std::tie(b.kind, b.stream, b.phase, b.group, b.op, b.unit, b.module,
                                         b.cost_key, b.reads, b.writes);
 }
 

@@ -44,7 +44,8 @@ std::vector<BufferId> PyTorchClipping::norms_of(const std::vector<OptimizedParam
   const std::vector<BufferId> scratch = norm_scratch(items);
   std::vector<BufferId> made, norms, zeros;
   for (const OptimizedParameter& item : items) {
-    made.push_back(tensors_.make("aten::_foreach_norm", element_, {item.gradient}));
+    made.push_back(tensors_.make_of_part("aten::_foreach_norm", element_, item.gradient,
+                                         item.local * element_));
   }
   for (const OptimizedParameter& item : items) {
     if (item.local == 0) zeros.push_back(tensors_.make("aten::zeros", element_, {}));
@@ -195,11 +196,7 @@ void PyTorchClipping::multiply(const std::vector<OptimizerTensors>& tensors, Buf
   for (const OptimizerTensors& unit : tensors) {
     if (unit.gradient == kNone) continue;
     const std::int64_t bytes = unit.local * element_;
-    emit_.launch(
-        Stream::compute,
-        emit_.intern(
-            {Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {bytes, bytes}}),
-        emit_.intern_operator("aten::_foreach_mul_"), {&factor, 1}, {&unit.gradient, 1});
+    tensors_.update("aten::_foreach_mul_", {&factor, 1}, bytes, {&unit.gradient, 1}, bytes);
   }
 }
 

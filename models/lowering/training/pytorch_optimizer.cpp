@@ -1,8 +1,25 @@
 #include "models/lowering/training/pytorch_optimizer.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace foreshard::lowering {
+namespace {
+
+// What torch.optim's _multi_tensor_adamw reads and writes of each element, call by call, besides the
+// square roots: the weights' decay, the moments, the denominator, the step.
+struct ForeachPass {
+  std::string_view op;
+  std::int64_t reads, writes;
+};
+constexpr ForeachPass kForeachAdamw[] = {
+    {"aten::_foreach_mul_", 1, 1},     {"aten::_foreach_lerp_", 2, 1},
+    {"aten::_foreach_mul_", 1, 1},     {"aten::_foreach_addcmul_", 2, 1},
+    {"aten::_foreach_div_", 1, 1},     {"aten::_foreach_add_", 1, 1},
+    {"aten::_foreach_addcdiv_", 3, 1},
+};
+
+}  // namespace
 
 PyTorchOptimizer::PyTorchOptimizer(const Job& job, const RankPlace& place, Emitter& emit,
                                    ShardingRuntime& runtime)
@@ -94,9 +111,11 @@ void PyTorchOptimizer::update(const std::vector<OptimizedParameter>& items) {
   const bool is_adamw = plan_.optimizer.name == OptimizerName::adamw;
   std::vector<BufferId> roots;
   BufferId before = kNone;
-  if (is_adamw && plan_.optimizer.kernel == OptimizerKernel::foreach) {
-    for (const OptimizedParameter& item : items) {
-      roots.push_back(tensors_.make("aten::_foreach_sqrt", item.local * element, {}));
+  const bool is_in_passes = is_adamw && plan_.optimizer.kernel == OptimizerKernel::foreach;
+  if (is_in_passes) {
+    for (std::size_t n = 0; n < items.size(); ++n) {
+      const BufferId exp_avg_sq = states_[2 * n + 1];
+      roots.push_back(tensors_.make("aten::_foreach_sqrt", items[n].local * element, {exp_avg_sq}));
     }
   } else if (is_adamw && plan_.optimizer.kernel == OptimizerKernel::loop) {
     for (const OptimizedParameter& item : items) {
@@ -107,6 +126,10 @@ void PyTorchOptimizer::update(const std::vector<OptimizedParameter>& items) {
     }
   }
   for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
+    if (is_in_passes) {
+      update_in_passes(unit);
+      continue;
+    }
     const BufferId reads[] = {unit.gradient};
     emit_.launch(
         Stream::compute,
@@ -116,6 +139,14 @@ void PyTorchOptimizer::update(const std::vector<OptimizedParameter>& items) {
   }
   tensors_.free_reversed(roots);
   tensors_.free({before});
+}
+
+void PyTorchOptimizer::update_in_passes(const OptimizerTensors& unit) {
+  const std::int64_t bytes = unit.local * item_size(plan_.precision.storage);
+  for (const ForeachPass& pass : kForeachAdamw) {
+    tensors_.update(pass.op, {&unit.gradient, 1}, pass.reads * bytes, unit.shards,
+                    pass.writes * bytes);
+  }
 }
 
 }  // namespace foreshard::lowering

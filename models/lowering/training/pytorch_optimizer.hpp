@@ -23,6 +23,7 @@ class PyTorchOptimizer {
   void step_on_host();
   void create_states(const std::vector<OptimizedParameter>& items);
   void update(const std::vector<OptimizedParameter>& items);
+  void update_in_passes(const OptimizerTensors& unit);
 
   const Plan& plan_;
   Emitter& emit_;

@@ -16,11 +16,23 @@ BufferId PyTorchTensors::make(std::string_view op, std::int64_t bytes,
     read += emit_.buffer(buffer).bytes;
     operands.push_back(buffer);
   }
+  update(op, operands, read, {&out, 1}, bytes);
+  return out;
+}
+
+BufferId PyTorchTensors::make_of_part(std::string_view op, std::int64_t bytes, BufferId of,
+                                      std::int64_t read) {
+  const BufferId out = empty(bytes);
+  update(op, {&of, 1}, read, {&out, 1}, bytes);
+  return out;
+}
+
+void PyTorchTensors::update(std::string_view op, Emitter::Buffers reads, std::int64_t read,
+                            Emitter::Buffers writes, std::int64_t written) {
   const DType fp32 = DType::fp32;
   emit_.launch(Stream::compute,
-               emit_.intern({Operator::memory_bound, fp32, fp32, fp32, {read, bytes}}),
-               emit_.intern_operator(op), operands, {&out, 1});
-  return out;
+               emit_.intern({Operator::memory_bound, fp32, fp32, fp32, {read, written}}),
+               emit_.intern_operator(op), reads, writes);
 }
 
 void PyTorchTensors::free(std::initializer_list<BufferId> tensors) {

@@ -17,6 +17,11 @@ class PyTorchTensors {
   BufferId empty(std::int64_t bytes);
   // What `op` makes of `reads`; those that are kNone are not there.
   BufferId make(std::string_view op, std::int64_t bytes, std::initializer_list<BufferId> reads);
+  // The same of so many bytes of a buffer.
+  BufferId make_of_part(std::string_view op, std::int64_t bytes, BufferId of, std::int64_t read);
+  // Changes `written` bytes of buffers, of which and of `reads` it reads so many.
+  void update(std::string_view op, Emitter::Buffers reads, std::int64_t read,
+              Emitter::Buffers writes, std::int64_t written);
   void free(std::initializer_list<BufferId> tensors);
   void free_reversed(const std::vector<BufferId>& tensors);
 

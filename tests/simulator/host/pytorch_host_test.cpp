@@ -176,6 +176,16 @@ TEST(RecordedHosts, AreAsFastAsInTheirShortestRanges) {
   EXPECT_NEAR(recorded_host(trace)->relative_time, quiet, 1e-3 * quiet);
 }
 
+TEST(RecordedHosts, AreReportedWithoutCostsOfTheirDevice) {
+  const traces::Trace trace = recorded_ranges("1b_hf");
+  const auto fitted = fit({{"run.fst", &trace}});
+  ASSERT_TRUE(fitted);
+  EXPECT_TRUE(fitted->warnings.empty()) << fitted->warnings.front();
+  const std::string report = fit_report(fitted->table);
+  EXPECT_NE(report.find("host of PyTorch: 0.9"), std::string::npos) << report;
+  EXPECT_EQ(report.find("cost keys"), std::string::npos) << report;
+}
+
 // Without a device the host computes itself.
 TEST(RecordedHosts, DriveADevice) {
   traces::Trace trace = recorded_ranges("1b_base");
