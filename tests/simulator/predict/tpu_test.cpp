@@ -111,6 +111,21 @@ TEST(Tpu, MemoryIsWhatLives) {
   EXPECT_EQ(short_of_memory.oom->request.reserved, short_of_memory.oom->request.allocated);
 }
 
+// Gradients that are reduced in another type are cast, which costs their bytes and no more.
+TEST(Tpu, FlatBuffersCostNothingButCasts) {
+  const auto costs = machine_costs(*load_machine("tpu-v5p"), 64, 1);
+  const auto ns = [&](Operator op, DType to, DType from) {
+    return costs->estimate({op, to, from, to, {1'000'000, 64}}, {}).ns;
+  };
+  for (const Operator op : {Operator::all_gather_copy_in, Operator::all_gather_copy_out,
+                            Operator::reduce_scatter_copy_in}) {
+    EXPECT_EQ(ns(op, DType::bf16, DType::bf16), 0);
+  }
+  const double cast = ns(Operator::reduce_scatter_copy_in, DType::fp32, DType::bf16);
+  EXPECT_GT(cast, 64e6 * 6 / 2765);
+  EXPECT_LT(cast, 2 * 64e6 * 6 / 2765);
+}
+
 TEST(Tpu, RunsXlasOperatorsAndNoOthers) {
   const Machine tpu = *load_machine("tpu-v4"), gpu = *load_machine("h100-sxm");
   const LlamaConfig model = *load_llama_config("llama-2-7b");
