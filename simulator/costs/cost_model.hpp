@@ -112,9 +112,17 @@ struct ProgramCosts {
   std::vector<double> errors;
   std::vector<Rate> rates;                        // kCount: on none
   std::vector<std::vector<std::int64_t>> counts;  // by program: how often each is paid
+  std::vector<std::int32_t> operators;            // RankProgram::operators of the first to pay it
 };
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
                            ProgramCosts memory = {});
+// The same with other costs of the same program at hand, of which it takes over how often each is paid.
+ProgramCosts program_costs_again(const RankProgram& program, const CostModel& model,
+                                 ProgramCosts before);
+
+// Everything that a run of so many steps pays for, set-up and closing programs counted, one after the
+// other.
+double work_ns(const RankProgram& program, const ProgramCosts& costs, std::int64_t steps);
 
 // Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
 // as `train` sets them by default. For accelerators: `nodes` 0: as few as hold them;
