@@ -96,7 +96,8 @@ void add_recordings(std::string& text, const CostTable& table) {
         100 * table.slowness_spread);
   }
   text += formatted(
-      "error band: with a probability of 90 %% a step takes up to %.1f %% more or as many times less than predicted%s\n",
+      "error band: with a probability of 90 %% a step takes up to %.1f %% more or as many times "
+      "less than predicted%s\n",
       100 * std::expm1(table.band),
       is_checked ? "" : " (assumed: no recorded step could be predicted to check it)");
   const BandCheck check = check_band(table);

@@ -1,5 +1,5 @@
-// How a step's time depends on the limits of its machine, by simulating it with each of them moved a
-// little: what an observation of that time says about them.
+// How a step's time depends on the limits of its machine, by simulating it with each of them moved
+// a little: what an observation of that time says about them.
 #pragma once
 
 #include "models/hardware/hardware.hpp"
@@ -8,9 +8,9 @@
 
 namespace foreshard::simulator {
 
-// What runs of one configuration on one kind of machine differ by, and the simulation of one that was
-// observed: standard deviation of the logarithm. Published figures of one configuration differ by 2
-// to 9 %.
+// What runs of one configuration on one kind of machine differ by, and the simulation of one that
+// was observed: standard deviation of the logarithm. Published figures of one configuration differ
+// by 2 to 9 %.
 constexpr double kObservedDeviation = 0.035;
 
 struct RateSensitivity {

@@ -1,9 +1,9 @@
 // How sure the time of a predicted step is, and what makes it unsure.
 //
-// What rests on one limit of a data sheet is wrong together, and so are other estimates of kernels that are
-// the same code, as all matrix products are, or attention and its backward; all else is wrong
-// independently. The errors are those of logarithms: a step that is predicted to take t takes between
-// t exp(-w) and t exp(w) with 90 %.
+// What rests on one limit of a data sheet is wrong together, and so are other estimates of kernels
+// that are the same code, as all matrix products are, or attention and its backward; all else is
+// wrong independently. The errors are those of logarithms: a step that is predicted to take t takes
+// between t exp(-w) and t exp(w) with 90 %.
 #pragma once
 
 #include <array>
@@ -34,15 +34,15 @@ struct StepSpan {
   std::int64_t step_ns = 0, exposed_communication_ns = 0;
 };
 
-// Of a step that pays `counts` times each of the costs. A limit's share is the time of the kernels that it
-// decides; of the links', what they keep waiting. The rest of the step is what copies over the host link
-// and the host's own work take, and after these what the host's launches are late by.
+// Of a step that pays `counts` times each of the costs. A limit's share is the time of the kernels
+// that it decides; of the links', what they keep waiting. The rest of the step is what copies over
+// the host link and the host's own work take, and after these what the host's launches are late by.
 StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
                         const std::vector<std::int64_t>& counts, const CostModel& model,
                         const StepSpan& span);
 
-// Of the logarithm of the step's time. `factors`: those of the model that the doubt is of, or of one
-// that knows more; nullptr: nothing rests on them.
+// Of the logarithm of the step's time. `factors`: those of the model that the doubt is of, or of
+// one that knows more; nullptr: nothing rests on them.
 double variance(const StepDoubt& doubt, const RateFactors* factors);
 
 // The w of the head: 90 % lie within exp(-w) and exp(w) of the prediction.

@@ -1,5 +1,5 @@
-// The bands of predictions from held-out errors: what conformal prediction promises, and what the bundled
-// errors hold when each source is left out in turn.
+// The bands of predictions from held-out errors: what conformal prediction promises, and what the
+// bundled errors hold when each source is left out in turn.
 #include "simulator/costs/held_out_errors.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ double width(const ErrorSpread& spread, double admitted) {
   return spread.quantile * std::hypot(spread.deviation, admitted);
 }
 
-// Errors with long tails, of runs whose costs admit to different deviations: one more like them lies
-// inside as often as promised, though nothing is known of the distribution.
+// Errors with long tails, of runs whose costs admit to different deviations: one more like them
+// lies inside as often as promised, though nothing is known of the distribution.
 TEST(HeldOutErrors, HoldTheirShareOfWhatComesNext) {
   std::mt19937_64 random(11);
   std::student_t_distribution<double> tailed(3);

@@ -15,8 +15,8 @@ namespace {
 const CostKey kPlanted = key(Operator::matmul, {1024, 1024, 1024});
 const CostKey kMovedBeside = key(Operator::memory_bound, {1 << 20, 1 << 20}, DType::fp32);
 
-// Ranks that take `between_ranks` and `between_steps` more or less than a common part that changes from
-// step to step; what moves bytes varies a lot and says nothing.
+// Ranks that take `between_ranks` and `between_steps` more or less than a common part that changes
+// from step to step; what moves bytes varies a lot and says nothing.
 traces::Trace planted(int ranks, int steps, double between_ranks, double between_steps,
                       std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -56,7 +56,8 @@ TEST(RankVariation, IsWhatWasPlanted) {
   EXPECT_EQ(found.steps, 40);
 }
 
-// One recording of 8 ranks says little, a hundred of them are right on average: nothing is counted twice.
+// One recording of 8 ranks says little, a hundred of them are right on average: nothing is counted
+// twice.
 TEST(RankVariation, RecordingsArePooled) {
   std::vector<RankStepTimes> recordings;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -94,8 +95,8 @@ TEST(RankVariation, StepsOfOtherWorkAreLeftOut) {
   }
 }
 
-// What was fitted is what predictions wait for: products of more ranks take longer by the expected largest
-// factor, what was measured of one rank stays.
+// What was fitted is what predictions wait for: products of more ranks take longer by the expected
+// largest factor, what was measured of one rank stays.
 TEST(RankVariation, PredictionsWaitForTheSlowest) {
   CostTable table;
   table.machine_name = "a device of nobody";
