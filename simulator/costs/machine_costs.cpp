@@ -108,7 +108,12 @@ class MachineCosts final : public CostModel {
   }
   const RateFactors* rate_factors() const override { return &device_.factors(); }
   ErrorSpread errors() const override {
-    return held_out_spread(is_calibrated_ ? CostWay::observed : CostWay::catalogue);
+    if (is_calibrated_) return held_out_spread(CostWay::observed);
+    ErrorSpread spread = held_out_spread(CostWay::catalogue);
+    const KernelRate& unverified = kernel_rates(machine_.generation).unverified;
+    spread.unverified = unverified.value;
+    spread.unverified_basis = unverified.source;
+    return spread;
   }
 
   std::vector<std::string> warnings() const override {

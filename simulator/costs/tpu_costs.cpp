@@ -3,10 +3,6 @@
 namespace foreshard::simulator {
 namespace {
 
-// Beyond what the rates leave open: what XLA fuses, and how it schedules.
-constexpr double kCompilerDeviation = 0.12;  // relative, of a step
-constexpr double kNormalNineTenths = 1.645;  // standard deviations to each side
-
 // A cast in either direction moves the same bytes; that GPUs' kernels widen more slowly than they
 // narrow is no fact about XLA's.
 CostKey narrowing_cast(DType a, DType b, std::int64_t elements) {
@@ -53,10 +49,7 @@ class TpuCosts final : public CostModel {
     return base_->basis(key, place);
   }
   std::string basis(Rate rate) const override { return base_->basis(rate); }
-  ErrorSpread errors() const override {
-    if (is_calibrated_) return base_->errors();
-    return {kCompilerDeviation, kNormalNineTenths, "what XLA does with a step, assumed"};
-  }
+  ErrorSpread errors() const override { return base_->errors(); }
 
   std::vector<std::string> warnings() const override {
     std::vector<std::string> found{
