@@ -63,6 +63,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "models/hardware", "models/program"}},
     {"simulator/predict",
      {"simulator/costs", "traces/allocator", "models/hardware", "models/lowering"}},
+    {"simulator/search",
+     {"simulator/costs", "simulator/predict", "models/hardware", "models/lowering"}},
     {"simulator/fit", {"simulator/predict", "traces", "models/hardware", "models/lowering"}},
     {"simulator/whatif", {"simulator/fit", "traces", "models/hardware", "models/program"}},
     {"simulator/calibrate", {"simulator/fit", "traces", "models/sharding"}},
@@ -124,9 +126,9 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "models/plan/foreign"}},
     {"cli",
      {"cli/common", "executor/cuda", "executor/run", "simulator/calibrate", "simulator/fit",
-      "simulator/whatif", "profiler/injection", "profiler/record", "profiler/replay",
-      "traces/kineto", "traces/nsys", "traces/open", "traces/query", "traces/snapshot",
-      "models/hardware", "models/lowering", "models/plan/foreign"}},
+      "simulator/search", "simulator/whatif", "profiler/injection", "profiler/record",
+      "profiler/replay", "traces/kineto", "traces/nsys", "traces/open", "traces/query",
+      "traces/snapshot", "models/hardware", "models/lowering", "models/plan/foreign"}},
 };
 
 struct ThirdParty {

@@ -36,6 +36,7 @@ constexpr RateField kRateFields[] = {
     {"memory", &KernelRates::memory},
     {"kernel_us", &KernelRates::kernel_us},
     {"collective_multiprocessors", &KernelRates::collective_multiprocessors},
+    {"unverified", &KernelRates::unverified},
     {"part_variation", &KernelRates::part_variation},
     {"tile_rows", &KernelRates::tile_rows},
     {"tile_columns", &KernelRates::tile_columns},

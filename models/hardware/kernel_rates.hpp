@@ -32,6 +32,9 @@ struct KernelRates {
   KernelRate kernel_us;                              // the shortest kernel, in microseconds
   // Standard deviation of the logarithm of what compute-bound kernels take on parts of one kind.
   KernelRate part_variation;
+  // Relative standard deviation of steps beyond what the rates leave open, where no step on such a part
+  // was compared with its prediction; 0: some were.
+  KernelRate unverified;
   KernelRate collective_multiprocessors;  // that a collective keeps from other kernels
   KernelRate tile_rows, tile_columns;     // of a product: what one multiprocessor does at a time
 };

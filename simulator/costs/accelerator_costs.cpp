@@ -55,7 +55,7 @@ class AcceleratorCosts final : public CostModel {
         host_(table_.regimes.front().host),
         samples_(table_.regimes.front().host_samples),
         part_(fastest_machine()),
-        is_host_alone_(machine == nullptr && table_.pytorch_host && table_.pytorch_host->is_alone),
+        is_host_alone_(table_.pytorch_host && table_.pytorch_host->is_alone),
         ranks_per_node_(nodes > 0 ? ranks / nodes : 0) {
     if (const auto& variation = table_.variation) {
       const double doubt = 1 / std::sqrt(2.0 * static_cast<double>(variation->ranks - 1));
@@ -68,8 +68,7 @@ class AcceleratorCosts final : public CostModel {
     part_ = *machine;
     machine_ =
         machine_costs(*machine, ranks, nodes, table_.rates ? &table_.rates->factors : nullptr);
-    const bool has_kernels = !table_.pytorch_host || !table_.pytorch_host->is_alone;
-    if (recorded && recorded->name != machine->name && has_kernels) other_device_ = machine->name;
+    if (recorded && recorded->name != machine->name) other_device_ = machine->name;
   }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
@@ -131,6 +130,7 @@ class AcceleratorCosts final : public CostModel {
             std::llround(seen.frees > 0 ? seen.free_ns : seen.alloc_ns), CostSource::measured};
   }
   double peak_flops_per_ns(DType type) const override {
+    if (is_host_alone_) return 0;
     return machine_ == nullptr ? best_recorded(type) : machine_->peak_flops_per_ns(type);
   }
   std::int64_t device_bytes() const override {
@@ -231,6 +231,10 @@ std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nod
     const Machine observed =
         machine != nullptr ? *machine : load_machine(table.rates->machine).value();
     return machine_costs(observed, ranks, nodes, &table.rates->factors);
+  }
+  if (machine != nullptr && table.pytorch_host && table.pytorch_host->is_alone) {
+    const double pace = table.pytorch_host->relative_time;
+    return machine_costs(*machine, ranks, nodes, nullptr, HostPace{pace, pace});
   }
   return std::make_unique<AcceleratorCosts>(std::move(table), ranks, nodes, machine);
 }

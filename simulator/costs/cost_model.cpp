@@ -5,47 +5,85 @@
 #include <utility>
 
 namespace foreshard::simulator {
+namespace {
 
-ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
-                           ProgramCosts memory) {
-  std::vector<TaskPlace> groups;
-  for (const RankPlace::Membership& group : program.place.groups) {
-    groups.push_back({false, nodes_of(group, model.ranks_per_node()),
-                      fewest_on_a_node(group, model.ranks_per_node())});
-  }
+void count_payments(ProgramCosts& costs, const RankProgram& program) {
   const std::size_t places = cost_places(program.place);
   const std::size_t count = program.cost_keys.size() * places;
-  ProgramCosts result = std::move(memory);
-  result.costs.assign(count, {});
-  result.sources.assign(count, CostSource::unknown);
-  result.errors.assign(count, 0);
-  result.rates.assign(count, Rate::kCount);
-  std::vector<bool> is_known(count);
-  result.counts.resize(program.programs.size());
+  costs.operators.assign(count, kNone);
+  costs.counts.resize(program.programs.size());
   for (std::size_t p = 0; p < program.programs.size(); ++p) {
     const Program& step = program.programs[p];
-    std::vector<std::int64_t>& counts = result.counts[p];
+    std::vector<std::int64_t>& counts = costs.counts[p];
     counts.assign(count, 0);
     for (std::size_t n = 0; n < step.instructions.size(); ++n) {
       const Instruction& i = step.instructions[n];
       if (i.cost_key == kNone) continue;
       const std::size_t at = cost_index(i, places);
       counts[at] += step.repetition.times(n);
-      if (is_known[at]) continue;
-      is_known[at] = true;
-      TaskPlace place{i.kind == Kind::host_compute};
-      if (i.kind == Kind::collective) place = groups[static_cast<std::size_t>(i.group)];
-      if (i.op != kNone) place.name = program.operator_name(i);
-      const CostEstimate estimate =
-          model.estimate(program.cost_keys[static_cast<std::size_t>(i.cost_key)], place);
-      result.costs[at] = {std::llround(std::min(estimate.ns, kForeverNs)), estimate.uses,
-                          static_cast<float>(estimate.contended)};
-      result.sources[at] = estimate.source;
-      result.errors[at] = estimate.error;
-      result.rates[at] = estimate.rate;
+      if (costs.operators[at] == kNone) costs.operators[at] = i.op;
     }
   }
+}
+
+bool is_paid(const ProgramCosts& costs, std::size_t at) {
+  return std::any_of(costs.counts.begin(), costs.counts.end(),
+                     [at](const auto& counts) { return counts[at] > 0; });
+}
+
+}  // namespace
+
+ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
+                           ProgramCosts memory) {
+  count_payments(memory, program);
+  return program_costs_again(program, model, std::move(memory));
+}
+
+ProgramCosts program_costs_again(const RankProgram& program, const CostModel& model,
+                                 ProgramCosts before) {
+  const std::size_t places = cost_places(program.place);
+  ProgramCosts result = std::move(before);
+  const std::size_t count = result.operators.size();
+  result.costs.assign(count, {});
+  result.sources.assign(count, CostSource::unknown);
+  result.errors.assign(count, 0);
+  result.rates.assign(count, Rate::kCount);
+  for (std::size_t at = 0; at < count; ++at) {
+    if (!is_paid(result, at)) continue;
+    const std::size_t where = at % places;
+    TaskPlace place{where == kHostPlace};
+    if (where >= kFirstGroupPlace) {
+      const RankPlace::Membership& group = program.place.groups[where - kFirstGroupPlace];
+      place = {false, nodes_of(group, model.ranks_per_node()),
+               fewest_on_a_node(group, model.ranks_per_node())};
+    }
+    if (result.operators[at] != kNone) {
+      place.name = program.operators[static_cast<std::size_t>(result.operators[at])].name;
+    }
+    const CostEstimate estimate = model.estimate(program.cost_keys[at / places], place);
+    result.costs[at] = {std::llround(std::min(estimate.ns, kForeverNs)), estimate.uses,
+                        static_cast<float>(estimate.contended)};
+    result.sources[at] = estimate.source;
+    result.errors[at] = estimate.error;
+    result.rates[at] = estimate.rate;
+  }
   return result;
+}
+
+double work_ns(const RankProgram& program, const ProgramCosts& costs, std::int64_t steps) {
+  const auto work_of = [&](const std::vector<std::int64_t>& counts) {
+    double sum = 0;
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      sum += static_cast<double>(costs.costs[c].ns) * static_cast<double>(counts[c]);
+    }
+    return sum;
+  };
+  double sum = 0;
+  for (const auto& counts : costs.counts) sum += work_of(counts);
+  const std::size_t steps_end = costs.counts.size() - program.closing;
+  const auto repeats = steps + 1 - static_cast<std::int64_t>(steps_end);
+  return sum + static_cast<double>(std::max<std::int64_t>(0, repeats)) *
+                   work_of(costs.counts[steps_end - 1]);
 }
 
 }  // namespace foreshard::simulator

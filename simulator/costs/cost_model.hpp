@@ -112,9 +112,17 @@ struct ProgramCosts {
   std::vector<double> errors;
   std::vector<Rate> rates;                        // kCount: on none
   std::vector<std::vector<std::int64_t>> counts;  // by program: how often each is paid
+  std::vector<std::int32_t> operators;            // RankProgram::operators of the first to pay it
 };
 ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
                            ProgramCosts memory = {});
+// The same with other costs of the same program at hand, of which it takes over how often each is paid.
+ProgramCosts program_costs_again(const RankProgram& program, const CostModel& model,
+                                 ProgramCosts before);
+
+// Everything that a run of so many steps pays for, set-up and closing programs counted, one after the
+// other.
+double work_ns(const RankProgram& program, const ProgramCosts& costs, std::int64_t steps);
 
 // Costs by a fitted table, for a run of so many ranks. Threads per rank: cores / ranks, at least 1,
 // as `train` sets them by default. For accelerators: `nodes` 0: as few as hold them;
@@ -128,9 +136,10 @@ std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nod
                                              const Machine* machine);
 
 // A machine of the catalogue, with so many of its devices; `nodes` 0: as few as hold them. `factors`:
-// what runs have taught about it.
+// what runs have taught about it; `host`: how fast a recording showed its host to be.
 std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes,
-                                         const RateFactors* factors = nullptr);
+                                         const RateFactors* factors = nullptr,
+                                         std::optional<HostPace> host = {});
 
 // This machine when nothing is known about it but its number of cores.
 std::unique_ptr<CostModel> processor_costs(int cores, int ranks);

@@ -62,19 +62,38 @@ std::vector<HeldOutError> with_known_settings(std::vector<HeldOutError> errors) 
   return errors;
 }
 
+std::vector<HeldOutError> by_others(std::vector<HeldOutError> errors, std::string_view source) {
+  std::erase_if(errors, [&](const HeldOutError& error) { return error.source == source; });
+  return errors;
+}
+
+// The finite-sample quantile of split conformal prediction.
+double quantile(const std::vector<HeldOutError>& errors, double deviation) {
+  std::vector<double> sorted = scores(errors, deviation);
+  std::sort(sorted.begin(), sorted.end());
+  const auto n = static_cast<double>(sorted.size());
+  const auto rank = static_cast<std::size_t>(std::min(n, std::ceil(kCoverage * (n + 1))));
+  return sorted[rank - 1];
+}
+
 }  // namespace
 
 ErrorSpread spread_of(const std::vector<HeldOutError>& errors) {
   const std::vector<HeldOutError> known = with_known_settings(errors);
-  ErrorSpread spread;
-  spread.deviation = left_out(known);
-  std::vector<double> sorted = scores(known, spread.deviation);
-  std::sort(sorted.begin(), sorted.end());
-  const auto n = static_cast<double>(sorted.size());
-  const auto rank = static_cast<std::size_t>(std::min(n, std::ceil(kCoverage * (n + 1))));
-  spread.quantile = sorted[rank - 1];
   std::set<std::string_view> sources;
   for (const HeldOutError& error : known) sources.insert(error.source);
+  ErrorSpread spread;
+  spread.deviation = left_out(known);
+  if (sources.size() < 2) {
+    spread.quantile = quantile(known, spread.deviation);
+  } else {
+    for (const std::string_view source : sources) {
+      const std::vector<HeldOutError> others = by_others(known, source);
+      const auto runs = static_cast<double>(known.size() - others.size());
+      spread.quantile += quantile(others, spread.deviation) * runs;
+    }
+    spread.quantile /= static_cast<double>(known.size());
+  }
   spread.basis = "errors of " + plural(static_cast<std::int64_t>(known.size()), "run") + " by " +
                  plural(static_cast<std::int64_t>(sources.size()), "source") +
                  " from which nothing was learnt";

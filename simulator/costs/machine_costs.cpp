@@ -21,9 +21,11 @@ constexpr double kHostBytesPerNs = 20;  // what a rank's threads move in its nod
 
 class MachineCosts final : public CostModel {
  public:
-  MachineCosts(const Machine& machine, int ranks, int nodes, const RateFactors* factors)
+  MachineCosts(const Machine& machine, int ranks, int nodes, const RateFactors* factors,
+               std::optional<HostPace> host)
       : machine_(machine),
         device_(machine, factors),
+        host_(host),
         is_calibrated_(factors != nullptr),
         network_(machine),
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
@@ -74,6 +76,7 @@ class MachineCosts final : public CostModel {
   }
 
   std::optional<HostPace> pytorch_host() const override {
+    if (host_) return host_;
     const double pace = relative_host_time(machine_.id) * device_.factors().factor(Rate::host);
     return HostPace{pace, pace};
   }
@@ -108,7 +111,12 @@ class MachineCosts final : public CostModel {
   }
   const RateFactors* rate_factors() const override { return &device_.factors(); }
   ErrorSpread errors() const override {
-    return held_out_spread(is_calibrated_ ? CostWay::observed : CostWay::catalogue);
+    if (is_calibrated_) return held_out_spread(CostWay::observed);
+    ErrorSpread spread = held_out_spread(CostWay::catalogue);
+    const KernelRate& unverified = kernel_rates(machine_.generation).unverified;
+    spread.unverified = unverified.value;
+    spread.unverified_basis = unverified.source;
+    return spread;
   }
 
   std::vector<std::string> warnings() const override {
@@ -139,7 +147,8 @@ class MachineCosts final : public CostModel {
 
   Machine machine_;
   DeviceModel device_;
-  bool is_calibrated_;  // by runs
+  std::optional<HostPace> host_;  // as it was recorded
+  bool is_calibrated_;            // by runs
   CollectiveNetwork network_;
   int ranks_per_node_;
   bool is_one_node_;
@@ -152,8 +161,8 @@ class MachineCosts final : public CostModel {
 }  // namespace
 
 std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes,
-                                         const RateFactors* factors) {
-  auto costs = std::make_unique<MachineCosts>(machine, ranks, nodes, factors);
+                                         const RateFactors* factors, std::optional<HostPace> host) {
+  auto costs = std::make_unique<MachineCosts>(machine, ranks, nodes, factors, host);
   if (is_tpu(machine)) return tpu_costs(std::move(costs), machine, factors != nullptr);
   return costs;
 }

@@ -61,18 +61,21 @@ struct HostDelay {
   std::int32_t instruction = 0;
   std::int64_t ns = 0;
   bool drains = false;  // the device is idle before it returns, as cudaFree makes it
+  bool operator==(const HostDelay&) const = default;
 };
 
 // Costs of a key, by where the work is done: on a stream, by the host itself, or by a collective of
 // one of the groups, whose ranks may be spread over more nodes than those of another.
+constexpr std::size_t kHostPlace = 1, kFirstGroupPlace = 2;
 constexpr std::size_t cost_places(const RankPlace& place) {
-  return 2 + place.groups.size();
+  return kFirstGroupPlace + place.groups.size();
 }
 
 // Where an instruction's cost stands in a list with so many places for each cost key.
 constexpr std::size_t cost_index(const Instruction& i, std::size_t places) {
-  const std::size_t place = i.kind == Kind::collective     ? 2 + static_cast<std::size_t>(i.group)
-                            : i.kind == Kind::host_compute ? 1
+  const std::size_t place = i.kind == Kind::collective
+                                ? kFirstGroupPlace + static_cast<std::size_t>(i.group)
+                            : i.kind == Kind::host_compute ? kHostPlace
                                                            : 0;
   return static_cast<std::size_t>(i.cost_key) * places + place;
 }
@@ -104,7 +107,9 @@ struct EngineOptions {
   HostCosts host;
   bool shares = false;                          // tasks slow each other down
   std::array<double, kResources> capacities{};  // 0: unlimited
-  bool one_per_class = true;    // a rank stands for its class: it is in every group of its ranks
+  bool one_per_class = true;  // a rank stands for its class: it is in every group of its ranks
+  std::int64_t first_step =
+      0;  // those before it are left out, and it begins at 0 with an idle device
   std::int64_t stop_step = -1;  // simulate up to this instruction only (out of memory); -1: all
   std::int32_t stop_instruction = 0;
 };

@@ -17,15 +17,17 @@ RankWalk::RankWalk(const SimulatedRank& rank, const EngineOptions& options, Rank
       alone_(alone),
       timeline_(std::move(memory)),
       cost_places_(cost_places(rank.program->place)),
-      streams_(rank.streams()) {
+      streams_(rank.streams()),
+      step_(options.first_step) {
   std::size_t spans = 0;
-  for (std::int64_t s = 0; s <= last_step(); ++s)
+  for (std::int64_t s = step_; s <= last_step(); ++s)
     spans += rank.program_of(s, options.steps).instructions.size();
   timeline_.spans.clear();
   timeline_.spans.reserve(spans);
-  timeline_.first_span.assign(1, 0);
-  timeline_.step_end_ns.clear();
+  timeline_.first_span.assign(static_cast<std::size_t>(step_) + 1, 0);
+  timeline_.step_end_ns.assign(static_cast<std::size_t>(step_), 0);
   timeline_.repeated.clear();
+  while (delay_ < rank.delays.size() && rank.delays[delay_].step < step_) ++delay_;
   enter_step();
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,10 +22,6 @@ std::string_view without_unit(std::string_view range) {
   return range.substr(0, std::min(range.find(" ("), range.find(" for")));
 }
 
-bool is_generated(std::string_view op) {
-  return op.starts_with("triton_");
-}
-
 class HostPricer {
  public:
   HostPricer(const RankProgram& program, const HostPace& pace)
@@ -35,6 +30,10 @@ class HostPricer {
         is_distributed_(std::any_of(program.own_names.begin(), program.own_names.end(),
                                     [](const std::string& n) { return n.starts_with("FSDP::"); })),
         ranges_(program.name_count()) {
+    for (const OperatorInfo& op : program.operators) {
+      is_generated_.push_back(op.name.starts_with("triton_"));
+      is_compiled_ = is_compiled_ || is_generated_.back();
+    }
     for (auto& launches : launches_) launches.resize(kOwn + program.operators.size());
     for (std::size_t c = 0; c < allocations_.size(); ++c) {
       const std::string_view category = name(static_cast<Category>(c));
@@ -65,7 +64,8 @@ class HostPricer {
     in_region_ = {};
     IssueTimes times;
     times.reserve(step.instructions.size());
-    for (const Instruction& i : step.instructions) times.push_back(std::llround(ns(i)));
+    for (const Instruction& i : step.instructions)
+      times.push_back(static_cast<std::int64_t>(ns(i) + 0.5));
     return times;
   }
 
@@ -97,6 +97,10 @@ class HostPricer {
     }
   }
 
+  bool is_generated(const Instruction& i) const {
+    return i.op != kNone && is_generated_[static_cast<std::size_t>(i.op)];
+  }
+
   std::size_t category_of(const Instruction& i) const {
     return static_cast<std::size_t>(program_.buffers[static_cast<std::size_t>(i.target)].category);
   }
@@ -113,8 +117,7 @@ class HostPricer {
     const std::int32_t layer = layer_of(program_, i);
     const bool is_model = is_of_model(program_, i);
     const bool is_compiled = is_model && compiled_.has(layer);
-    const auto way =
-        is_compiled || is_generated(program_.operator_name(i)) ? Way::compiled : way_of(i.phase);
+    const auto way = is_compiled || is_generated(i) ? Way::compiled : way_of(i.phase);
     double ns = call(time_of(way, i), i.reads + i.writes);
     if (is_compiled) {
       const Region region{layer, i.phase, i.micro_step};
@@ -145,8 +148,9 @@ class HostPricer {
 
   void find_compiled_layers(const Program& step) {
     compiled_ = {};
+    if (!is_compiled_) return;
     for (const Instruction& i : step.instructions) {
-      if (i.kind != Kind::launch || !is_generated(program_.operator_name(i))) continue;
+      if (i.kind != Kind::launch || !is_generated(i)) continue;
       const std::int32_t layer = layer_of(program_, i);
       if (layer < 0) continue;
       const auto wanted = static_cast<std::size_t>(layer) + 1;
@@ -164,7 +168,9 @@ class HostPricer {
 
   const RankProgram& program_;
   const HostPace pace_;
-  const bool is_distributed_;  // its parameters are
+  std::vector<bool> is_generated_;  // by OperatorId: Inductor's kernels
+  bool is_compiled_ = false;        // where there are any
+  const bool is_distributed_;       // its parameters are
   std::array<std::vector<std::optional<HostTime>>, kWayNames.size()> launches_;  // by operator
   std::vector<std::optional<double>> ranges_;                                    // by name
   std::array<double, static_cast<std::size_t>(Category::kCount)> allocations_{}, frees_{};

@@ -120,21 +120,16 @@ std::int64_t checkpoint_bytes(const Job& job, int rank) {
 
 CheckpointCost checkpoint_cost(const Job& job, const Machine* machine, double shared_bandwidth) {
   CheckpointCost cost;
-  cost.sharded.writers = shard_group_size(job);
   const RankPlace first = place_of(job, 0);
-  const RankPlace::Membership& group = first[Group::shard];
   const std::vector<std::int64_t> elements = element_bytes(job.plan);
   const std::int64_t widest = *std::max_element(elements.begin(), elements.end());
-  std::int64_t largest_unit = 0;
   for (const UnitLayout& unit : unit_layouts(job, first)) {
-    largest_unit = std::max(largest_unit, unit.padded * group.size * widest);
+    cost.sharded.bytes += unit.numel * sum_of(elements);
+    cost.full.device_bytes =
+        std::max(cost.full.device_bytes, unit.padded * first[Group::shard].size * widest);
   }
-  for (int w = 0; w < cost.sharded.writers; ++w) {
-    const std::int64_t bytes = checkpoint_bytes(job, group.first_rank + w * group.stride);
-    cost.sharded.bytes += bytes;
-    cost.sharded.rank_bytes = std::max(cost.sharded.rank_bytes, bytes);
-  }
-  cost.full.device_bytes = largest_unit;
+  cost.sharded.writers = shard_group_size(job);
+  cost.sharded.rank_bytes = checkpoint_bytes(job, 0);  // the first rank's shards are the largest
   cost.full.host_bytes = cost.sharded.bytes;
   if (machine != nullptr) CheckpointEstimate(job, *machine, shared_bandwidth).complete(cost);
   return cost;

@@ -264,4 +264,23 @@ RankMemory simulate_memory(const RankProgram& program, const AllocatorRules& rul
   return MemoryWalk(program, rules, options).run();
 }
 
+bool walks_alike(const RankMemory& memory, const AllocatorRules& rules,
+                 const MemoryOptions& options, const MemoryOptions& other) {
+  const bool is_asked_alike =
+      options.steps == other.steps && options.keeps_records == other.keeps_records &&
+      options.lists_alive == other.lists_alive && options.gpu_timing == other.gpu_timing &&
+      options.segment_alloc_ns == other.segment_alloc_ns &&
+      options.segment_free_ns == other.segment_free_ns;
+  if (!is_asked_alike || memory.failure || options.stop || other.stop) return false;
+  if (options.capacity == other.capacity) return true;
+  if (memory_limit(rules, options.capacity) || memory_limit(rules, other.capacity)) return false;
+  // A range of addresses has room for more than its device holds, unless parts of it are given back.
+  const bool has_released = std::any_of(memory.delays.begin(), memory.delays.end(),
+                                        [](const HostDelay& delay) { return delay.drains; });
+  if (rules.expandable_segments && has_released) return false;
+  const std::int64_t limit = options.capacity.value_or(VirtualSegments::kUnlimited);
+  const std::int64_t lower = other.capacity.value_or(VirtualSegments::kUnlimited);
+  return lower <= limit && memory.run.reserved <= lower;
+}
+
 }  // namespace foreshard::simulator

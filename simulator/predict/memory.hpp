@@ -77,10 +77,15 @@ struct MemoryOptions {
   bool lists_alive = false;
   GpuTiming gpu_timing = GpuTiming::ready;
   // The walk goes on up to and with this instruction, for another rank failed there.
-  std::optional<MemoryFailure> stop;
+  std::optional<MemoryFailure> stop = {};
 };
 
 RankMemory simulate_memory(const RankProgram& program, const AllocatorRules& rules,
                            const MemoryOptions& options);
+
+// Whether `memory`, the end of a walk under `options`, is that of a walk by the same rules under `other`
+// too: a capacity that is never reached changes nothing.
+bool walks_alike(const RankMemory& memory, const AllocatorRules& rules,
+                 const MemoryOptions& options, const MemoryOptions& other);
 
 }  // namespace foreshard::simulator

@@ -9,6 +9,8 @@
 #include "models/program/oom_report.hpp"
 #include "models/program/unrolled.hpp"
 #include "simulator/predict/chosen_costs.hpp"
+#include "simulator/predict/idle_steps.hpp"
+#include "simulator/predict/unknown_costs.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -19,15 +21,25 @@ bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
 
 class Predictor {
  public:
-  Predictor(ProgramSet set, ChosenCosts costs, const PredictionOptions& options, Prediction memory)
-      : set_(std::move(set)),
+  Predictor(const ProgramSet& set, std::vector<RankProgram> programs, const ChosenCosts& costs,
+            const PredictionOptions& options, Prediction memory)
+      : set_(set),
+        programs_(std::move(programs)),
         options_(options),
-        costs_(std::move(costs.model)),
+        costs_(*costs.model),
         limits_memory_(costs.limits_memory),
         memory_(std::move(memory)) {}
 
+  // Of the programs that `before` predicted, which are the set's.
+  Predictor(const ProgramSet& set, const ChosenCosts& costs, const PredictionOptions& options,
+            Prediction before)
+      : Predictor(set, {}, costs, options, std::move(before)) {
+    is_again_ = true;
+    programs_ = take_programs(memory_);
+  }
+
   Prediction run() {
-    const std::size_t classes = set_.programs.size();
+    const std::size_t classes = programs_.size();
     result_.class_of_rank = set_.class_of_rank;
     result_.warnings = set_.warnings;
     result_.allocator = set_.allocator;
@@ -41,7 +53,7 @@ class Predictor {
       if (lowest < 0) lowest = static_cast<int>(r);
     }
     for (std::size_t c = 0; c < classes; ++c) {
-      RankProgram& program = set_.programs[c];
+      RankProgram& program = programs_[c];
       result_.classes[c].program =
           wants_every_instruction() ? unrolled(program) : std::move(program);
     }
@@ -50,8 +62,9 @@ class Predictor {
     if (options_.wants_time) {
       for (std::size_t c = 0; c < lowest_.size(); ++c) {
         RankClass& rank_class = result_.classes[c];
-        rank_class.costs =
-            program_costs(rank_class.program, *costs_, std::move(memory_.classes[c].costs));
+        ProgramCosts& before = memory_.classes[c].costs;
+        const auto make = is_again_ && !before.counts.empty() ? program_costs_again : program_costs;
+        rank_class.costs = make(rank_class.program, costs_, std::move(before));
       }
       if (longest_ns() >= kForeverNs) forget_costs();
       count_sources();
@@ -61,9 +74,11 @@ class Predictor {
         simulate_time();
         report_time();
       }
-      if (result_.cost_sources.unknown > 0) warn_of_unknown_costs();
-      result_.data_sheet = costs_->data_sheet();
-      const auto warnings = costs_->warnings();
+      if (result_.cost_sources.unknown > 0) {
+        result_.warnings.push_back(unknown_costs_text(unknown_, costs_.unknown_device()));
+      }
+      result_.data_sheet = costs_.data_sheet();
+      const auto warnings = costs_.warnings();
       result_.warnings.insert(result_.warnings.end(), warnings.begin(), warnings.end());
     }
     return std::move(result_);
@@ -71,12 +86,12 @@ class Predictor {
 
  private:
   bool wants_every_instruction() const {
-    return options_.keeps_memory_records || costs_->engine().shares;
+    return options_.keeps_memory_records || costs_.engine().shares;
   }
 
-  std::optional<std::int64_t> capacity() const {
+  std::optional<std::int64_t> capacity() {
     if (options_.device_memory) return options_.device_memory;
-    const std::int64_t device = costs_->device_bytes();
+    const std::int64_t device = costs_.device_bytes();
     if (device <= 0 || !limits_memory_) return {};
     const auto outside = outside_of(0);
     return std::max<std::int64_t>(0, device - (outside ? outside->bytes() : 0));
@@ -85,7 +100,7 @@ class Predictor {
   // The class's memory outside of the allocator, counted once.
   const std::optional<OutsideMemory>& outside_of(std::size_t which) const {
     auto& known = outside_[which];
-    if (!known) known = costs_->outside_allocator(result_.classes[which].program);
+    if (!known) known = costs_.outside_allocator(result_.classes[which].program);
     return *known;
   }
 
@@ -95,10 +110,12 @@ class Predictor {
     MemoryOptions& memory = memory_options_;
     memory.steps = options_.steps;
     memory.capacity = result_.capacity = capacity();
-    memory.segment_alloc_ns = costs_->segments().alloc_ns;
-    memory.segment_free_ns = costs_->segments().free_ns;
+    memory.segment_alloc_ns = costs_.segments().alloc_ns;
+    memory.segment_free_ns = costs_.segments().free_ns;
     memory.keeps_records = options_.keeps_memory_records;
     memory.gpu_timing = set_.gpu_timing;
+    result_.walk = memory;
+    if (take_over_memories()) return;
     // Once a class has failed, the others go on to the same point and no further. The lowest ranks
     // have the largest shards, so that the first class is rarely walked a second time.
     std::size_t first_to_fail = 0;
@@ -115,6 +132,18 @@ class Predictor {
       first_to_fail = c;
     }
     if (failure_) report_oom(first_to_fail);
+  }
+
+  // Where the prediction before was of these programs and walks them alike.
+  bool take_over_memories() {
+    if (!is_again_ || !memory_.fits || !(memory_.allocator == set_.allocator)) return false;
+    for (const RankClass& before : memory_.classes) {
+      if (!walks_alike(before.memory, set_.allocator, memory_.walk, memory_options_)) return false;
+    }
+    for (std::size_t c = 0; c < result_.classes.size(); ++c) {
+      result_.classes[c].memory = std::move(memory_.classes[c].memory);
+    }
+    return true;
   }
 
   void report_oom(std::size_t which) {
@@ -142,7 +171,9 @@ class Predictor {
     }
     const PeakMoment& peak = memory_of(highest).peak;
     const RankProgram& program = class_of(highest).program;
-    result_.outside = outside_of(static_cast<std::size_t>(result_.class_of_rank[highest]));
+    if (options_.wants_outside) {
+      result_.outside = outside_of(static_cast<std::size_t>(result_.class_of_rank[highest]));
+    }
     if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
       result_.explanation = explain_peak(program, set_.allocator, memory_options_, peak);
     }
@@ -168,25 +199,11 @@ class Predictor {
     std::vector<double> ranks(result_.classes.size());
     for (const int c : result_.class_of_rank) ++ranks[static_cast<std::size_t>(c)];
     double sum = 0;
-    for (std::size_t c = 0; c < ranks.size(); ++c) sum += ranks[c] * work_ns(result_.classes[c]);
+    for (std::size_t c = 0; c < ranks.size(); ++c) {
+      const RankClass& of = result_.classes[c];
+      sum += ranks[c] * work_ns(of.program, of.costs, options_.steps);
+    }
     return sum;
-  }
-
-  double work_ns(const RankClass& rank_class) const {
-    const ProgramCosts& costs = rank_class.costs;
-    const auto work_of = [&](const std::vector<std::int64_t>& counts) {
-      double sum = 0;
-      for (std::size_t c = 0; c < counts.size(); ++c) {
-        sum += static_cast<double>(costs.costs[c].ns) * static_cast<double>(counts[c]);
-      }
-      return sum;
-    };
-    double sum = 0;
-    for (const auto& counts : costs.counts) sum += work_of(counts);
-    const std::size_t steps_end = costs.counts.size() - rank_class.program.closing;
-    const auto repeats = options_.steps + 1 - static_cast<std::int64_t>(steps_end);
-    return sum + static_cast<double>(std::max<std::int64_t>(0, repeats)) *
-                     work_of(costs.counts[steps_end - 1]);
   }
 
   // Costs that make a run last forever are somebody's mistake, and no time follows from them.
@@ -199,7 +216,7 @@ class Predictor {
   }
 
   void simulate_time() {
-    EngineOptions engine = costs_->engine();
+    EngineOptions engine = costs_.engine();
     price_pytorch();
     engine.steps = options_.steps;
     if (failure_) {
@@ -216,12 +233,16 @@ class Predictor {
     } else {
       for (int rank = 0; rank < set_.ranks(); ++rank) simulate_rank(rank);
     }
+    const bool is_alone = result_.simulated_ranks.size() == 1 && !engine.shares && !failure_;
+    if (options_.begins_idle && is_alone && is_ready_when_idle(engine.host)) {
+      result_.engine.first_step = engine.first_step = options_.steps;
+    }
     result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
   }
 
   // Of programs whose operators are PyTorch's.
   void price_pytorch() {
-    const std::optional<HostPace> pace = costs_->pytorch_host();
+    const std::optional<HostPace> pace = costs_.pytorch_host();
     if (!pace) return;
     for (RankClass& rank_class : result_.classes) {
       if (rank_class.program.operators.empty()) continue;
@@ -241,11 +262,9 @@ class Predictor {
       result_.closing_time = std::max(result_.closing_time, Nanoseconds(closing_ns));
     }
     if (step_ns <= 0) return;
-    result_.exposed_communication = Nanoseconds(
-        exposed_communication_ns(result_.classes[0].program, result_.timelines[0], options_.steps));
-    report_band();
+    if (options_.wants_band) report_band();
     result_.tokens_per_s = set_.tokens_per_step / static_cast<double>(step_ns) * 1e9;
-    const double peak = costs_->peak_flops_per_ns(set_.compute_type) * set_.ranks();
+    const double peak = costs_.peak_flops_per_ns(set_.compute_type) * set_.ranks();
     if (peak > 0) {
       result_.mfu = set_.model_flops_per_step / (static_cast<double>(step_ns) * peak);
       if (result_.mfu > 1) warn_of_mfu();
@@ -256,16 +275,18 @@ class Predictor {
     }
     if (options_.wants_time_basis) {
       result_.time_basis = time_basis(result_.classes[0].program, result_.classes[0].costs,
-                                      options_.steps, *costs_, result_.doubt);
+                                      options_.steps, costs_, result_.doubt);
     }
   }
 
   void report_band() {
     const RankClass& first = result_.classes[0];
+    result_.exposed_communication =
+        Nanoseconds(exposed_communication_ns(first.program, result_.timelines[0], options_.steps));
     const StepSpan span{result_.step_time.count(), result_.exposed_communication.count()};
-    result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), *costs_, span);
+    result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), costs_, span);
     std::tie(result_.step_time_low, result_.step_time_high) =
-        band_around(result_.step_time, half_width(result_.doubt, costs_->rate_factors()));
+        band_around(result_.step_time, half_width(result_.doubt, costs_.rate_factors()));
   }
 
   // Costs of another precision than the plan's, such as fp32 costs for a bf16 plan, can be faster than
@@ -295,8 +316,10 @@ class Predictor {
       counts[static_cast<std::size_t>(source)] += paid[c];
       has_unknown |= source == CostSource::unknown;
     }
-    if (has_unknown) count_unknown_operators();
-    const CostSource segments = costs_->segments().source;
+    if (has_unknown) {
+      unknown_ = unknown_operators(first.program, first.costs, options_.steps);
+    }
+    const CostSource segments = costs_.segments().source;
     for (const HostDelay& delay : first.memory.delays) {
       if (delay.step != options_.steps) continue;
       ++counts[static_cast<std::size_t>(segments)];
@@ -307,72 +330,38 @@ class Predictor {
                             count(CostSource::modelled), count(CostSource::unknown)};
   }
 
-  // By the names of operators, of which several can have one cost.
-  void count_unknown_operators() {
-    const RankClass& first = result_.classes[0];
-    const Program& step = first.program.step(options_.steps);
-    const std::size_t places = cost_places(first.program.place);
-    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
-      const Instruction& i = step.instructions[n];
-      if (i.cost_key == kNone) continue;
-      if (first.costs.sources[cost_index(i, places)] != CostSource::unknown) continue;
-      unknown_[first.program.operator_name(i)] += step.repetition.times(n);
-    }
-  }
-
-  void warn_of_unknown_costs() {
-    std::string text = "no step time: the costs of";
-    for (const auto& [what, count] : unknown_) {
-      text += (text.ends_with(" of") ? " " : ", ") + std::string(what) + " (" +
-              std::to_string(count) + " in a step)";
-    }
-    text += " are unknown";
-    const std::string device = costs_->unknown_device();
-    if (!device.empty()) {
-      text += ", for the recordings do not show them and the catalogue has no \"" + device +
-              "\"; name the machine that comes nearest with --machine, a line of your own with "
-              "FILE.csv:id, or fit recordings that show them";
-    }
-    result_.warnings.push_back(text);
-  }
-
-  ProgramSet set_;
+  const ProgramSet& set_;
+  std::vector<RankProgram> programs_;  // of the set
   const PredictionOptions& options_;
-  std::unique_ptr<CostModel> costs_;
+  const CostModel& costs_;
   bool limits_memory_;
+  bool is_again_ = false;
   MemoryOptions memory_options_;
   std::vector<int> lowest_;  // rank of each class
   mutable std::vector<std::optional<std::optional<OutsideMemory>>>
       outside_;  // of each that was asked
   std::optional<MemoryFailure> failure_;
-  std::map<std::string_view, std::int64_t>
-      unknown_;        // what has no cost, how often in the last step
+  UnknownCosts unknown_;
   Prediction memory_;  // what it holds is moved into the result
   Prediction result_;
 };
 
 }  // namespace
 
-std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
-  std::vector<SimulatedRank> ranks;
-  for (std::size_t r = 0; r < prediction.simulated_ranks.size(); ++r) {
-    const auto rank = static_cast<std::size_t>(prediction.simulated_ranks[r]);
-    const RankClass& rank_class =
-        prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[rank])];
-    ranks.push_back({&rank_class.program, rank_class.costs.costs, rank_class.memory.delays,
-                     prediction.places[r], rank_class.issue});
-  }
-  return ranks;
+std::vector<RankProgram> take_programs(Prediction& prediction) {
+  std::vector<RankProgram> programs;
+  for (RankClass& of : prediction.classes) programs.push_back(std::move(of.program));
+  return programs;
 }
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Prediction predict(ProgramSet set, ChosenCosts costs, const PredictionOptions& options,
+Prediction predict(ProgramSet set, const ChosenCosts& costs, const PredictionOptions& options,
                    Prediction memory, Clock::time_point start) {
-  Prediction prediction =
-      Predictor(std::move(set), std::move(costs), options, std::move(memory)).run();
+  std::vector<RankProgram> programs = std::move(set.programs);
+  Prediction prediction = predict(set, std::move(programs), costs, options, std::move(memory));
   prediction.prediction_time = std::chrono::duration_cast<Nanoseconds>(Clock::now() - start);
   return prediction;
 }
@@ -381,18 +370,27 @@ Prediction predict(ProgramSet set, ChosenCosts costs, const PredictionOptions& o
 
 Prediction predict(ProgramSet set, const PredictionOptions& options, Prediction memory) {
   const auto start = Clock::now();
-  auto costs = chosen_costs(set.ranks(), set.nodes, options);
-  return predict(std::move(set), std::move(costs), options, std::move(memory), start);
+  const auto costs = chosen_costs(set.ranks(), set.nodes, options);
+  return predict(std::move(set), costs, options, std::move(memory), start);
 }
 
 Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory) {
   const auto start = Clock::now();
-  auto costs = chosen_costs(job, options);
-  std::vector<RankProgram> reused;
-  for (RankClass& of : memory.classes) reused.push_back(std::move(of.program));
-  ProgramSet set = lower_all(job, costs.model->ranks_per_node(), std::move(reused), options.run);
+  const auto costs = chosen_costs(job, options);
+  ProgramSet set =
+      lower_all(job, costs.model->ranks_per_node(), take_programs(memory), options.run);
   if (!costs.assumption.empty()) set.warnings.push_back(costs.assumption);
-  return predict(std::move(set), std::move(costs), options, std::move(memory), start);
+  return predict(std::move(set), costs, options, std::move(memory), start);
+}
+
+Prediction predict(const ProgramSet& set, std::vector<RankProgram> programs,
+                   const ChosenCosts& costs, const PredictionOptions& options, Prediction memory) {
+  return Predictor(set, std::move(programs), costs, options, std::move(memory)).run();
+}
+
+Prediction predict_again(const ProgramSet& set, const ChosenCosts& costs,
+                         const PredictionOptions& options, Prediction before) {
+  return Predictor(set, costs, options, std::move(before)).run();
 }
 
 }  // namespace foreshard::simulator

@@ -39,11 +39,16 @@ struct PredictionOptions {
   std::optional<std::int64_t> device_memory;  // bytes per rank; nothing: the machine's, or no limit
   bool keeps_memory_records = false;          // what to_trace and memory listings are made of
   bool wants_time = true;                     // false: memory only
+  bool begins_idle = false;                   // the last step (ends_idle): it alone has a timeline
+  bool wants_band = true;                     // and exposed communication, on which it rests
+  bool wants_outside = true;                  // what is held outside of the allocator
   bool wants_path = false;                    // what the step's time consists of
   bool wants_explanation = false;             // what holds memory at the peak
   bool wants_time_basis = false;              // what the step's time rests on
   RunVariant run;                             // what a job's run does besides training
 };
+
+struct ChosenCosts;  // chosen_costs.hpp
 
 struct RankPeaks {
   int rank = 0;
@@ -107,11 +112,12 @@ struct Prediction {
   std::optional<TimeBasis> time_basis;  // where it was wanted and the step has a time
   PeakReport peak;
   std::optional<PeakExplanation> explanation;  // of that peak, where it was wanted
-  std::optional<OutsideMemory> outside;        // of the rank of that peak; nothing: unknown
-  std::optional<Remedies> remedies;            // where somebody looked for them
-  std::optional<CheckpointCost> checkpoint;    // likewise
+  std::optional<OutsideMemory> outside;      // of the rank of that peak; nothing: unknown, unwanted
+  std::optional<Remedies> remedies;          // where somebody looked for them
+  std::optional<CheckpointCost> checkpoint;  // likewise
   AllocatorRules allocator;
   std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
+  MemoryOptions walk;                    // how memory was walked; without a stop
   SourceCounts cost_sources;
   std::string data_sheet;  // the machine whose data sheet answers what no recording does; "": none
   Nanoseconds prediction_time{0};  // from the parsed inputs to this answer
@@ -131,6 +137,19 @@ struct Prediction {
 // wanted, whose memory this one takes over.
 Prediction predict(ProgramSet set, const PredictionOptions& options, Prediction memory = {});
 Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory = {});
+
+// What a search needs, which asks of many plans on many machines. The first: `programs` are those of
+// `set`, whose own list they were moved out of; costs are at hand, so `options` names none. The second:
+// those that `before` predicted, of the same set but for the allocator's rules, with other costs. They are
+// not lowered again, and their memory is walked again only where it could be another one.
+Prediction predict(const ProgramSet& set, std::vector<RankProgram> programs,
+                   const ChosenCosts& costs, const PredictionOptions& options,
+                   Prediction memory = {});
+Prediction predict_again(const ProgramSet& set, const ChosenCosts& costs,
+                         const PredictionOptions& options, Prediction before);
+
+// The programs of a prediction that is no longer wanted.
+std::vector<RankProgram> take_programs(Prediction& prediction);
 
 // The ranks of a prediction as the engine saw them, for a TaskGraph.
 std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction);

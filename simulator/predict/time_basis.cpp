@@ -92,6 +92,11 @@ std::vector<DoubtPart> doubts_of(const StepDoubt& doubt, const CostModel& model)
                        model.basis(static_cast<Rate>(r))});
     }
   }
+  const ErrorSpread& left_out = doubt.left_out;
+  if (left_out.unverified > 0) {
+    parts.push_back({"(unverified part)", 1, left_out.unverified,
+                     left_out.unverified * left_out.unverified, left_out.unverified_basis});
+  }
   if (doubt.slowest_rank > 0) {
     const double deviation = model.slowest_rank().deviation;
     parts.push_back({"(slowest rank)", doubt.slowest_rank / deviation, deviation,

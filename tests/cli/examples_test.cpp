@@ -32,6 +32,16 @@ TEST(Examples, ArePlansWithoutWarnings) {
   EXPECT_GE(examples, 5);
 }
 
+TEST(Examples, SearchTheSpaceWithThePrices) {
+  const std::string folder = FORESHARD_SOURCE_DIR "/examples/";
+  const auto answer = Workplace().run_json(
+      {"search", "--model", "llama-3.2-1b", "--base", folder + "default.toml", "--space",
+       folder + "search/space.toml", "--prices", folder + "search/prices.csv", "--machines",
+       "h100-sxm,a100-sxm-80", "--gpus", "8", "--objective", "cost"});
+  EXPECT_EQ(answer["plans_considered"], 3 * 2 * 2 * 3 * 2 * 2);
+  EXPECT_GT(answer["best"]["cost_per_million_tokens"].get<double>(), 0);
+}
+
 // The commands of the fenced blocks, in order; a line that ends with a backslash goes on.
 std::vector<std::vector<std::string>> readme_commands() {
   std::ifstream readme(FORESHARD_SOURCE_DIR "/README.md");
@@ -52,9 +62,10 @@ std::vector<std::vector<std::string>> readme_commands() {
 }
 
 TEST(Examples, ReadmeCommandsNameShippedOrWrittenFiles) {
-  const std::set<std::string> kWrites{"-o",    "--trace",    "--save",
-                                      "--csv", "--perfetto", "--export-weights"};
-  const std::set<std::string> kReads{"--plan", "--costs", "--init", "--data"};
+  const std::set<std::string> kWrites{"-o",    "--trace",    "--save",          "--csv",
+                                      "--svg", "--perfetto", "--export-weights"};
+  const std::set<std::string> kReads{"--plan", "--costs", "--init",  "--data",
+                                     "--base", "--space", "--prices"};
   const std::set<std::string> kFirstIsFile{"inspect", "compare", "query",
                                            "export",  "replay",  "fit"};
   std::set<std::string> written;

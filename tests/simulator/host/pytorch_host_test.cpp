@@ -119,6 +119,23 @@ TEST(PyTorchHost, TakesAsManyTimesAsLongAsItIsSlower) {
   EXPECT_NEAR(predicted_ms(job, host_alone(1.7)), 1.7 * once, 1e-3 * once);
 }
 
+// A device that is named is the catalogue's, as surely as without a recording.
+TEST(PyTorchHost, DrivesTheDeviceThatIsNamed) {
+  PredictionOptions options;
+  options.machine = &h100();
+  Job job = recorded_job("1b_base");
+  job.plan.batch.micro_batch = 8;
+  options.device_memory = std::int64_t{1} << 50;
+  const Prediction catalogue = predict(job, options);
+  const CostTable table = host_alone(0.5);
+  options.costs = &table;
+  const Prediction driven = predict(job, options);
+  const auto ns = [](Nanoseconds time) { return static_cast<double>(time.count()); };
+  EXPECT_NEAR(ns(driven.step_time), ns(catalogue.step_time), 0.05 * ns(catalogue.step_time));
+  EXPECT_NEAR(ns(driven.step_time_high) / ns(driven.step_time),
+              ns(catalogue.step_time_high) / ns(catalogue.step_time), 0.02);
+}
+
 // Where the device is the slower of both the host's time does not show.
 TEST(PyTorchHost, OnlyAStepThatWaitsForItIsAsLongAsItTakes) {
   const auto ms = [](double relative_time, std::int64_t micro_batch) {

@@ -2,7 +2,7 @@
 #include "simulator/network/torus.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <numeric>
 
 #include <gtest/gtest.h>

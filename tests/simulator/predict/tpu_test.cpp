@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "models/base/csv.hpp"
+#include "models/base/figures.hpp"
 #include "models/hardware/csv_numbers.hpp"
 #include "models/llama/llama_config.hpp"
 #include "simulator/predict/prediction.hpp"
@@ -110,6 +111,21 @@ TEST(Tpu, MemoryIsWhatLives) {
   EXPECT_EQ(short_of_memory.oom->request.reserved, short_of_memory.oom->request.allocated);
 }
 
+// Gradients that are reduced in another type are cast, which costs their bytes and no more.
+TEST(Tpu, FlatBuffersCostNothingButCasts) {
+  const auto costs = machine_costs(*load_machine("tpu-v5p"), 64, 1);
+  const auto ns = [&](Operator op, DType to, DType from) {
+    return costs->estimate({op, to, from, to, {1'000'000, 64}}, {}).ns;
+  };
+  for (const Operator op : {Operator::all_gather_copy_in, Operator::all_gather_copy_out,
+                            Operator::reduce_scatter_copy_in}) {
+    EXPECT_EQ(ns(op, DType::bf16, DType::bf16), 0);
+  }
+  const double cast = ns(Operator::reduce_scatter_copy_in, DType::fp32, DType::bf16);
+  EXPECT_GT(cast, 64e6 * 6 / 2765);
+  EXPECT_LT(cast, 2 * 64e6 * 6 / 2765);
+}
+
 TEST(Tpu, RunsXlasOperatorsAndNoOthers) {
   const Machine tpu = *load_machine("tpu-v4"), gpu = *load_machine("h100-sxm");
   const LlamaConfig model = *load_llama_config("llama-2-7b");
@@ -188,7 +204,7 @@ std::vector<PublishedTpuRun> published_tpu_runs() {
   return runs;
 }
 
-// The table of docs/costs.md is what this prints.
+// With --gtest_output=xml:FILE the file holds the table of docs/costs.md.
 TEST(Tpu, AgreesWithPublishedThroughputs) {
   std::vector<double> errors;
   int inside = 0;
@@ -200,8 +216,8 @@ TEST(Tpu, AgreesWithPublishedThroughputs) {
     inside += step_ns >= static_cast<double>(p.step_time_low.count()) &&
               step_ns <= static_cast<double>(p.step_time_high.count());
     errors.push_back(std::abs(error));
-    std::printf("| %s | %.0f | %.0f | %+.1f %% |\n", run.id.c_str(), run.tokens_per_s_per_chip,
-                predicted, 100 * error);
+    RecordProperty(run.id, formatted("%.0f | %.0f | %+.1f %%", run.tokens_per_s_per_chip, predicted,
+                                     100 * error));
     EXPECT_LT(std::abs(error), 0.3) << run.id;
   }
   ASSERT_GE(errors.size(), 20u);

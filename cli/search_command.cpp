@@ -1,0 +1,317 @@
+// foreshard search: the best plan for a model, of a space of plans, on machines and sizes to choose from.
+#include <algorithm>
+#include <charconv>
+#include <ostream>
+
+#include "cli/commands.hpp"
+#include "cli/common/output.hpp"
+#include "cli/common/progress.hpp"
+#include "cli/search_text.hpp"
+#include "models/plan/foreign/foreign_plans.hpp"
+#include "models/plan/plan_words.hpp"
+#include "simulator/search/default_space.hpp"
+#include "simulator/search/prices.hpp"
+#include "simulator/search/search_report.hpp"
+#include "simulator/search/verification.hpp"
+#include "traces/processors.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+using simulator::SearchAnswer;
+using simulator::SearchRequest;
+using simulator::SearchTarget;
+
+constexpr std::int64_t kMaxRanks = 1'000'000;
+
+class Search : public Command {
+ public:
+  CommandText text() const override;
+  void add_to(Options& options) override;
+  Result<int> run() override;
+
+ private:
+  Result<void> check_options() const;
+  Result<SearchRequest> load_request();
+  Result<Plan> load_base() const;
+  Result<std::vector<int>> sizes() const;
+  Result<void> load_machines();
+  Result<std::vector<SearchTarget>> targets() const;
+  Result<void> write_answers(const SearchRequest& request, const SearchAnswer& answer) const;
+
+  JsonOutput json_;
+  std::string model_, machines_, gpus_ = "8", base_, space_, operators_, costs_, prices_, csv_,
+                                 svg_;
+  std::string objective_ = "tokens_per_s";
+  std::optional<int> nodes_;
+  std::optional<std::int64_t> device_memory_;
+  std::int64_t tokens_per_step_ = 0;
+  double budget_ = 0, train_tokens_ = 0;
+  int top_ = 5;
+  bool verifies_ = false, is_quiet_ = false;
+  std::vector<Machine> loaded_machines_;
+  std::optional<simulator::CostTable> loaded_costs_;
+  simulator::Prices loaded_prices_;
+};
+
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+Result<std::vector<int>> Search::sizes() const {
+  std::vector<int> sizes;
+  for (const std::string& part : parts_of(gpus_)) {
+    int size = 0;
+    const auto read = std::from_chars(part.data(), part.data() + part.size(), size);
+    const bool is_number = read.ec == std::errc() && read.ptr == part.data() + part.size();
+    if (!is_number || size < 1 || size > kMaxRanks) {
+      return fail("", "--gpus",
+                  "has '" + part + "'; expected numbers of GPUs with commas, such as 8,16,64");
+    }
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+Result<void> Search::load_machines() {
+  if (machines_.empty()) return {};
+  for (const std::string& part : parts_of(machines_)) {
+    auto machine = load_machine(part);
+    if (!machine) return tl::unexpected(machine.error());
+    const bool is_there =
+        std::any_of(loaded_machines_.begin(), loaded_machines_.end(),
+                    [&](const Machine& other) { return other.id == machine->id; });
+    if (!is_there) loaded_machines_.push_back(std::move(*machine));
+  }
+  return {};
+}
+
+// The fewest nodes over which so many GPUs are spread evenly.
+int fewest_nodes(int gpus, const Machine& machine) {
+  int nodes = 1;
+  while (gpus % nodes != 0 || gpus / nodes > machine.gpus_per_node) ++nodes;
+  return nodes;
+}
+
+Result<std::vector<SearchTarget>> Search::targets() const {
+  const auto all_sizes = sizes();
+  if (!all_sizes) return tl::unexpected(all_sizes.error());
+  std::vector<SearchTarget> found;
+  std::string why;
+  for (const int gpus : *all_sizes) {
+    if (nodes_ && gpus % *nodes_ != 0) {
+      why = std::to_string(gpus) + " GPUs cannot be spread evenly over " + std::to_string(*nodes_) +
+            " nodes";
+      continue;
+    }
+    if (loaded_machines_.empty()) found.push_back({nullptr, gpus, nodes_.value_or(0), 0});
+    for (const Machine& machine : loaded_machines_) {
+      if (nodes_ && gpus / *nodes_ > machine.gpus_per_node) {
+        why = std::to_string(gpus) + " GPUs on " + std::to_string(*nodes_) +
+              " nodes are more than " + std::to_string(machine.gpus_per_node) + " on a node of " +
+              machine.id;
+        continue;
+      }
+      found.push_back({&machine, gpus, nodes_.value_or(fewest_nodes(gpus, machine)),
+                       simulator::price_of(machine, loaded_prices_).usd_per_hour});
+    }
+  }
+  if (found.empty())
+    return fail("", "--nodes", why + "; expected a number of nodes that holds them");
+  return found;
+}
+
+Result<Plan> Search::load_base() const {
+  auto loaded = base_.empty() ? Result<ConvertedPlan>(ConvertedPlan()) : read_any_plan(base_);
+  if (!loaded) return tl::unexpected(loaded.error());
+  if (loaded->is_foreign()) warn(base_ + ": " + conversion_summary(*loaded));
+  Plan plan = loaded->plan;
+  if (operators_.empty()) return plan;
+  // PyTorch's own default, where no file says otherwise.
+  if (base_.empty() && operators_ != word(OperatorSetName::foreshard)) {
+    plan.optimizer.kernel = OptimizerKernel::foreach;
+  }
+  for (std::size_t n = 0; n < kWords<OperatorSetName>.size(); ++n) {
+    if (kWords<OperatorSetName>[n] == operators_) plan.operators = static_cast<OperatorSetName>(n);
+  }
+  return plan;
+}
+
+Result<void> Search::check_options() const {
+  if (auto ok = check_output(csv_, "--csv"); !ok) return ok;
+  if (auto ok = check_output(svg_, "--svg"); !ok) return ok;
+  if (budget_ > 0 && train_tokens_ <= 0) {
+    return fail("", "--budget",
+                "says nothing about a step; expected --train-tokens beside it, the tokens that the "
+                "money has to be enough for");
+  }
+  return json_.check();
+}
+
+Result<SearchRequest> Search::load_request() {
+  SearchRequest request;
+  auto model = load_llama_config(model_);
+  if (!model) return tl::unexpected(model.error());
+  request.model = std::move(*model);
+  auto base = load_base();
+  if (!base) return tl::unexpected(base.error());
+  request.base = std::move(*base);
+  request.base_file = base_.empty() ? "default plan" : base_;
+  if (space_.empty()) {
+    request.space = simulator::default_space();
+  } else {
+    auto space = load_plan_space(space_);
+    if (!space) return tl::unexpected(space.error());
+    request.space = std::move(*space);
+  }
+  const auto varies = [&](std::string_view key) {
+    return std::any_of(request.space.begin(), request.space.end(),
+                       [&](const PlanAxis& axis) { return sets(axis, key); });
+  };
+  if (tokens_per_step_ > 0 && varies("batch.accumulation")) {
+    return fail(space_, "batch.accumulation",
+                "varies, but --tokens-per-step decides it; expected one of the two");
+  }
+  if (!costs_.empty()) {
+    auto costs = simulator::load_cost_table(costs_);
+    if (!costs) return tl::unexpected(costs.error());
+    loaded_costs_ = std::move(*costs);
+    request.costs = &*loaded_costs_;
+  }
+  if (!prices_.empty()) {
+    auto prices = simulator::load_prices(prices_);
+    if (!prices) return tl::unexpected(prices.error());
+    loaded_prices_ = std::move(*prices);
+  }
+  if (auto ok = load_machines(); !ok) return tl::unexpected(ok.error());
+  auto all_targets = targets();
+  if (!all_targets) return tl::unexpected(all_targets.error());
+  request.targets = std::move(*all_targets);
+  const bool has_price = std::any_of(request.targets.begin(), request.targets.end(),
+                                     [](const SearchTarget& t) { return t.usd_per_hour > 0; });
+  if (!has_price && (budget_ > 0 || objective_ == "cost")) {
+    return fail("", budget_ > 0 ? "--budget" : "--objective",
+                "needs a price, and the catalogue has none of these machines; expected --prices");
+  }
+  request.device_memory = device_memory_;
+  if (tokens_per_step_ > 0) request.tokens_per_step = tokens_per_step_;
+  request.objective = objective_ == "cost"   ? simulator::Objective::cost
+                      : objective_ == "time" ? simulator::Objective::time
+                                             : simulator::Objective::tokens_per_s;
+  if (budget_ > 0) request.budget_usd = budget_;
+  if (train_tokens_ > 0) request.train_tokens = train_tokens_;
+  request.top = static_cast<std::size_t>(top_);
+  request.threads = traces::cores();
+  return request;
+}
+
+Result<void> Search::write_answers(const SearchRequest& request, const SearchAnswer& answer) const {
+  const auto write = [](const std::string& path, const char* option, const std::string& text) {
+    if (path.empty()) return Result<void>();
+    return write_output(path, option, [&](std::ostream& out) { out << text; });
+  };
+  if (auto ok = write(csv_, "--csv", simulator::search_csv(answer)); !ok) return ok;
+  if (auto ok = write(svg_, "--svg", simulator::search_svg(answer)); !ok) return ok;
+  return json_.answer(simulator::search_json(request, answer), search_text(request, answer));
+}
+
+Result<int> Search::run() {
+  if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
+  auto request = load_request();
+  if (!request) return tl::unexpected(request.error());
+  Progress progress(100, is_quiet_ || json_.is_standard_output());
+  request->progress = [&](std::size_t done, std::size_t all) {
+    progress.at(static_cast<std::int64_t>(100 * done / all), "searching");
+  };
+  auto answer = simulator::search(*request);
+  if (!answer) return tl::unexpected(answer.error());
+  if (verifies_) {
+    if (auto ok = simulator::verify(*request, *answer); !ok) return written(ok);
+  }
+  return written(write_answers(*request, *answer));
+}
+
+CommandText Search::text() const {
+  return {
+      "search",
+      "Prediction",
+      "find the best plan for a model on given machines",
+      "Every plan of a space is answered as `foreshard predict` answers it, on every machine and "
+      "number of GPUs, or is proven by a bound to be worse than others. The answer has the best "
+      "plans, those that no other one beats in speed and memory, and those that no other one "
+      "beats in speed and cost.\n\n"
+      "A space is a TOML file with a list of values for each key that varies over the base "
+      "plan: \"batch.micro_batch\" = [1, 2, 4]. Keys that vary together are a list of tables. "
+      "Without a file, micro-batch, the type of reduced gradients, checkpointing, expandable "
+      "segments and sharding vary in all combinations, and wrapping, prefetching, the "
+      "synchronization of gradients and offloading one at a time. Combinations that contradict "
+      "each other are left out, and so are those whose programs are the same as another one's.",
+      {"foreshard search --model llama-3.1-8b --machines h100-sxm,h200 --gpus 8,16,64 "
+       "--tokens-per-step 1048576",
+       "foreshard search --model llama-3.1-8b --machines h100-sxm --gpus 8 --base plan.toml "
+       "--space space.toml --csv found.csv --svg front.svg",
+       "foreshard search --model llama-3.1-70b --machines p5.48xlarge,p5en.48xlarge --gpus 64,128 "
+       "--objective cost --train-tokens 1e11 --budget 200000"}};
+}
+
+void Search::add_to(Options& options) {
+  options.model(model_);
+  options.text(
+      "--machines", machines_,
+      {"MACHINES",
+       "machines to choose from, with commas: names that `foreshard list machines` prints, "
+       "or FILE.csv:ID",
+       false, "that of the costs, or this one"});
+  options.text("--gpus", gpus_,
+               {"GPUS", "numbers of GPUs to choose from, with commas", false, gpus_});
+  options.whole_number("--nodes", nodes_, {1, kMaxRanks},
+                       {"NODES", "number of nodes that the GPUs are spread over evenly", false,
+                        "the fewest that hold them"});
+  options.input("--base", base_,
+                {"PLAN", "plan that the space varies", false,
+                 "each key's own default, see `foreshard plan --defaults`"});
+  options.input("--space", space_,
+                {"SPACE", "space of plans (TOML)", false, "all that moves memory and time"});
+  options.whole_number("--tokens-per-step", tokens_per_step_, {1, std::int64_t{1} << 50},
+                       {"TOKENS",
+                        "tokens of an optimizer step, of all GPUs together: accumulation is what "
+                        "makes it so",
+                        false, "as many as the plan has"});
+  options.choice(
+      "--objective", objective_, {"tokens_per_s", "time", "cost"},
+      {"OBJECTIVE", "what is best: most tokens/s, the shortest step, or the least cost"});
+  options.choice("--operators", operators_, {"foreshard", "pytorch-eager", "pytorch-compile"},
+                 {"OPERATORS", "operators of the plans", false, "those of the base plan"});
+  options.input("--costs", costs_, {"COSTS", "cost file that `foreshard fit` wrote"});
+  options.size("--device-memory", device_memory_,
+               {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
+  options.input(
+      "--prices", prices_,
+      {"PRICES", "CSV file with the columns machine and usd_per_hour, the price of one GPU's hour",
+       false, "the catalogue's"});
+  options.number("--train-tokens", train_tokens_, 1e18,
+                 {"TOKENS", "tokens of the whole training, for its time and cost", false, "none"});
+  options.number("--budget", budget_, 1e15,
+                 {"USD", "US dollars that the whole training may cost", false, "no limit"});
+  options.whole_number("--top", top_, {1, 1000}, {"TOP", "how many of the best plans to list"});
+  options.flag("--verify", verifies_,
+               "predict the answers again, each by itself and from its plan file");
+  options.quiet(is_quiet_);
+  options.output("--csv", csv_, {"FILE", "write the best plans and the fronts as a table"});
+  options.output("--svg", svg_, {"FILE", "write the fronts as a picture"});
+  json_.add_to(options);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_search() {
+  return std::make_unique<Search>();
+}
+
+}  // namespace foreshard::cli

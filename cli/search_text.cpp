@@ -1,0 +1,88 @@
+#include "cli/search_text.hpp"
+
+#include <set>
+
+#include "models/base/figures.hpp"
+#include "profiler/report/format.hpp"
+#include "simulator/search/search_report.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+using simulator::FoundPlan;
+using simulator::SearchAnswer;
+using simulator::SearchRequest;
+
+std::string values_of(const FoundPlan& plan, const std::set<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) {
+    text += (text.empty() ? "" : ", ") + key + " = " + plan.values.at(key);
+  }
+  return text;
+}
+
+std::string table(const std::vector<FoundPlan>& plans) {
+  const std::set<std::string> keys = simulator::keys_that_differ(plans);
+  profiler::TextTable table({"on", "step", "tokens/s", "reserved", "$/M tokens", "what differs"},
+                            {0, 5});
+  for (const FoundPlan& plan : plans) {
+    table.add({simulator::target_name(plan.target), duration(plan.step_time.count()),
+               formatted("%.0f", plan.tokens_per_s), binary_bytes(plan.peak_reserved),
+               plan.usd_per_million_tokens ? formatted("%.3f", *plan.usd_per_million_tokens) : "-",
+               values_of(plan, keys)});
+  }
+  return table.text();
+}
+
+std::string counts(const SearchAnswer& answer) {
+  const auto number = [](std::size_t n) { return with_thousands(static_cast<std::int64_t>(n)); };
+  return number(answer.considered) + " plans considered in " +
+         formatted("%.2f s: ", answer.seconds) + number(answer.fitting) + " fit, " +
+         number(answer.out_of_memory) + " run out of memory, " + number(answer.cut_by_bound) +
+         " are proven to be worse than others without a prediction" +
+         (answer.over_budget > 0 ? "; " + number(answer.over_budget) + " are over budget" : "") +
+         ".\n" +
+         formatted("%.0f plans predicted a second and core.\n", answer.plans_per_s_per_core());
+}
+
+std::string training(const SearchRequest& request, const FoundPlan& best) {
+  if (!request.train_tokens) return "";
+  std::string text = formatted("%.3g tokens take it %.1f hours", *request.train_tokens,
+                               *request.train_tokens / best.tokens_per_s / 3600);
+  if (best.usd_per_million_tokens) {
+    text += formatted(" and %.0f US dollars",
+                      *best.usd_per_million_tokens * *request.train_tokens / 1e6);
+  }
+  return text + ".\n";
+}
+
+}  // namespace
+
+std::string search_text(const SearchRequest& request, const SearchAnswer& answer) {
+  if (answer.top.empty()) {
+    return counts(answer) + (answer.over_budget > 0 ? "No plan that fits is within the budget.\n"
+                             : answer.fitting > 0   ? "The step times are unknown.\n"
+                                                    : "No plan fits.\n");
+  }
+  const FoundPlan& best = answer.top.front();
+  std::string text = counts(answer);
+  text += formatted(
+      "\nThe best plan for %s is on %s: a step takes %s (90 %%: %s to %s), %.0f tokens/s, "
+      "%s reserved.\n",
+      request.model.name.c_str(), simulator::target_name(best.target).c_str(),
+      duration(best.step_time.count()).c_str(), duration(best.step_time_low.count()).c_str(),
+      duration(best.step_time_high.count()).c_str(), best.tokens_per_s,
+      binary_bytes(best.peak_reserved).c_str());
+  for (const auto& [key, value] : best.values) text += "  " + key + " = " + value + "\n";
+  text += training(request, best);
+  const std::string runner_up = simulator::runner_up_text(answer, request.objective);
+  if (!runner_up.empty()) text += profiler::wrap(runner_up) + "\n";
+  text += "\nBest plans:\n" + table(answer.top);
+  text += "\nMost tokens/s for the memory:\n" + table(answer.pareto);
+  if (!answer.pareto_cost.empty()) {
+    text += "\nMost tokens/s for the money:\n" + table(answer.pareto_cost);
+  }
+  return text;
+}
+
+}  // namespace foreshard::cli

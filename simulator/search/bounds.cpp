@@ -1,0 +1,153 @@
+#include "simulator/search/bounds.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "models/allocator/allocator_rules.hpp"
+#include "models/lowering/lower.hpp"
+#include "simulator/costs/key_facts.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// What each request takes at least, whatever the allocator's settings.
+std::int64_t least_block(const Buffer& buffer) {
+  if (buffer.on_host || buffer.bytes <= 0) return 0;
+  return round_up(buffer.bytes, AllocatorRules::kMinBlock);
+}
+
+// The most bytes of activations that are held at once.
+std::int64_t most_activations(const RankProgram& program, const Program& step) {
+  std::int64_t held = 0, most = 0;
+  for (const Instruction& i : step.instructions) {
+    if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
+    const Buffer& buffer = program.buffers[static_cast<std::size_t>(i.target)];
+    if (buffer.category != Category::activations) continue;
+    held += i.kind == Kind::alloc ? least_block(buffer) : -least_block(buffer);
+    most = std::max(most, held);
+  }
+  return most;
+}
+
+// Bytes that the first step leaves and the steps after it keep; without activations.
+std::int64_t kept_bytes(const RankProgram& program) {
+  std::vector<bool> is_held(program.buffers.size());
+  const auto walk = [&](const Program& step, bool allocates) {
+    for (const Instruction& i : step.instructions) {
+      if (i.kind == Kind::free) is_held[static_cast<std::size_t>(i.target)] = false;
+      if (i.kind == Kind::alloc && allocates) is_held[static_cast<std::size_t>(i.target)] = true;
+    }
+  };
+  walk(program.programs[0], true);
+  walk(program.programs[1], true);
+  for (std::size_t p = 2; p < program.programs.size() - program.closing; ++p) {
+    walk(program.programs[p], false);
+  }
+  std::int64_t bytes = 0;
+  for (std::size_t b = 0; b < is_held.size(); ++b) {
+    const Buffer& buffer = program.buffers[b];
+    if (is_held[b] && buffer.persistent && buffer.category != Category::activations)
+      bytes += least_block(buffer);
+  }
+  return bytes;
+}
+
+bool is_on_compute_stream(const Instruction& i) {
+  return i.kind == Kind::launch && i.stream == Stream::compute && i.cost_key != kNone;
+}
+
+// The choice as far as the part depends on it.
+std::string text_of(PlanPart part, const PlanChoice& choice) {
+  std::string text;
+  for (const PlanSetting& setting : choice) {
+    if (depends_on(part, setting.key())) text += setting.key() + '=' + setting.value() + '\n';
+  }
+  return text;
+}
+
+// By choice: the first that is the same to the part.
+std::vector<std::size_t> same_choices(PlanPart part, const PlanAxis& axis) {
+  std::map<std::string, std::size_t> first;
+  std::vector<std::size_t> same;
+  for (std::size_t c = 0; c < axis.choices.size(); ++c) {
+    same.push_back(first.try_emplace(text_of(part, axis.choices[c]), c).first->second);
+  }
+  return same;
+}
+
+}  // namespace
+
+Bounds::Bounds(const SearchRequest& request, const TargetKind& kind, const Candidates& candidates)
+    : request_(request), kind_(kind), costs_(request) {
+  for (const PlanPart part : {PlanPart::work, PlanPart::state}) {
+    for (const PlanAxis& axis : candidates.axes()) {
+      same_choice_[static_cast<std::size_t>(part)].push_back(same_choices(part, axis));
+    }
+  }
+}
+
+PlanBounds Bounds::of(const std::vector<std::size_t>& choices, const Plan& plan) {
+  const PartBounds& works = part(PlanPart::work, choices, plan);
+  const PartBounds& states = part(PlanPart::state, choices, plan);
+  PlanBounds bounds(kind_.targets.size());
+  for (std::size_t t = 0; t < bounds.size(); ++t) {
+    const PartBound work = works.empty() ? PartBound() : works[t];
+    const PartBound state = states.empty() ? PartBound() : states[t];
+    bounds[t] = {
+        std::max(plan.batch.accumulation * work.stream_ns + state.stream_ns, state.communicator_ns),
+        work.bytes + state.bytes,
+        static_cast<double>(plan.tokens() * plan.batch.accumulation * kind_.gpus)};
+  }
+  return bounds;
+}
+
+// What the plan's part is bounded by on each target, which it has in common with other plans.
+const Bounds::PartBounds& Bounds::part(PlanPart part, const std::vector<std::size_t>& choices,
+                                       const Plan& plan) {
+  const bool is_work = part == PlanPart::work;
+  const auto& same_choice = same_choice_[static_cast<std::size_t>(part)];
+  std::vector<std::size_t> common;
+  for (std::size_t a = 0; a < choices.size(); ++a) common.push_back(same_choice[a][choices[a]]);
+  if (!is_work) common.push_back(static_cast<std::size_t>(plan.batch.accumulation));
+  const auto [found, is_new] =
+      parts_[static_cast<std::size_t>(part)].try_emplace(std::move(common));
+  PartBounds& bounds = found->second;
+  if (!is_new) return bounds;
+  const auto job = make_job(request_.model, alone(part, plan), request_.base_file, kind_.gpus,
+                            kind_.nodes, kind_.machine);
+  if (!job) return bounds;
+  program_ = lower_repeating(*job, 0, {}, std::move(program_));
+  const std::int64_t bytes =
+      is_work ? most_activations(program_, program_.step(2)) : kept_bytes(program_);
+  for (const std::size_t target : kind_.targets) {
+    bounds.push_back(priced(part, *job, target));
+    bounds.back().bytes = bytes;
+  }
+  return bounds;
+}
+
+Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t target) {
+  PartBound bound;
+  const RankProgram& program = program_;
+  const ProgramCosts costs = program_costs(program, *costs_.of(target, job).model);
+  const std::size_t places = cost_places(program.place);
+  std::vector<std::int64_t> of_group(program.place.groups.size());
+  const Program& step = program.step(2);
+  for (std::size_t n = 0; n < step.instructions.size(); ++n) {
+    const Instruction& i = step.instructions[n];
+    if (i.cost_key == kNone) continue;
+    const std::int64_t ns = costs.costs[cost_index(i, places)].ns * step.repetition.times(n);
+    if (i.kind == Kind::collective) of_group[static_cast<std::size_t>(i.group)] += ns;
+    if (!is_on_compute_stream(i)) continue;
+    const bool counts =
+        part == PlanPart::work
+            ? is_arithmetic(program.cost_keys[static_cast<std::size_t>(i.cost_key)].op)
+            : i.phase == Phase::optimizer;
+    if (counts) bound.stream_ns += ns;
+  }
+  bound.communicator_ns = *std::max_element(of_group.begin(), of_group.end());
+  return bound;
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,71 @@
+// Bounds of what a plan can reach, without its own prediction: no step is shorter and no rank reserves
+// less. A candidate whose bound is beaten need not be predicted.
+//
+// A plan has two parts that do not know of each other. Its work: which kernels a micro-step launches for
+// the model's own arithmetic, and which activations it keeps until backward. Its state: how parameters,
+// gradients and optimizer states are sharded, gathered and updated. Each part is lowered once, with the
+// other part's keys at neutral values, for all plans that have it in common. Then
+//
+//   step time  >=  micro-steps x the work's arithmetic + the optimizer's kernels,  all on one stream
+//   step time  >=  the collectives of any one communicator, which run one after the other
+//   memory     >=  what the state holds throughout a step + the work's most activations
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "models/program/step_program.hpp"
+#include "simulator/search/candidates.hpp"
+#include "simulator/search/evaluation.hpp"
+#include "simulator/search/plan_parts.hpp"
+
+namespace foreshard::simulator {
+
+struct PlanBound {
+  std::int64_t step_ns = 0;
+  std::int64_t reserved = 0;                                // bytes, of the rank that reserves most
+  double tokens = std::numeric_limits<double>::infinity();  // of a step, of all ranks together
+
+  double tokens_per_s() const {
+    return tokens / static_cast<double>(std::max<std::int64_t>(1, step_ns)) * 1e9;
+  }
+};
+
+// By the targets of a kind.
+using PlanBounds = std::vector<PlanBound>;
+
+// Bounds of the plans of a space on targets of one kind.
+class Bounds {
+ public:
+  Bounds(const SearchRequest& request, const TargetKind& kind, const Candidates& candidates);
+
+  // Of a plan that is a candidate, of these choices; nothing bounds one whose parts cannot be lowered alone.
+  PlanBounds of(const std::vector<std::size_t>& choices, const Plan& plan);
+
+ private:
+  // Of a part that was lowered, on one target.
+  struct PartBound {
+    std::int64_t bytes = 0;
+    std::int64_t stream_ns = 0;        // of the compute stream
+    std::int64_t communicator_ns = 0;  // of the busiest one
+  };
+  using PartBounds = std::vector<PartBound>;  // by target; empty: the part is no job by itself
+
+  const PartBounds& part(PlanPart part, const std::vector<std::size_t>& choices, const Plan& plan);
+  PartBound priced(PlanPart part, const Job& job, std::size_t target);
+
+  const SearchRequest& request_;
+  const TargetKind& kind_;
+  TargetCosts costs_;
+  // By part, axis and choice: the first choice that is the same to the part.
+  std::array<std::vector<std::vector<std::size_t>>, kPlanParts> same_choice_;
+  std::array<std::map<std::vector<std::size_t>, PartBounds>, kPlanParts> parts_;
+  RankProgram program_;  // the last part's, whose memory the next one takes over
+};
+
+}  // namespace foreshard::simulator

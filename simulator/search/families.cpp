@@ -1,0 +1,85 @@
+#include "simulator/search/families.hpp"
+
+#include <iterator>
+#include <unordered_set>
+#include <utility>
+
+#include "simulator/predict/in_parallel.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// The families on the targets of one kind.
+class KindFamilies {
+ public:
+  KindFamilies(const SearchRequest& request, const std::vector<TargetKind>& kinds,
+               std::size_t number, const Candidates& candidates)
+      : kind_(kinds[number]),
+        number_(number),
+        candidates_(candidates),
+        jobs_(request, kind_),
+        bounds_(request, kind_, candidates) {}
+
+  Families find(bool is_bounded) {
+    for (std::size_t f = 0; f < candidates_.families(); ++f) find_family(f, is_bounded);
+    return std::move(found_);
+  }
+
+ private:
+  void find_family(std::size_t family_number, bool is_bounded) {
+    Family family{number_, {}};
+    PlanBounds bounds;
+    for (std::size_t i = 0; i < candidates_.family_size(); ++i) {
+      const std::size_t plan_number = family_number * candidates_.family_size() + i;
+      const auto plan = candidates_.plan(plan_number, kind_.gpus);
+      if (!plan) {
+        note(plan.error());
+        continue;
+      }
+      if (family.members.empty()) {
+        if (!keys_.insert(program_key(*plan, kind_.gpus, kind_.nodes)).second) return;
+        const auto job = jobs_.job(*plan);
+        if (!job) return note(job.error());
+        if (is_bounded) bounds = bounds_.of(candidates_.choices(plan_number), *plan);
+      }
+      for (std::size_t t = 0; t < kind_.targets.size(); ++t) {
+        family.members.push_back(
+            {plan_number, kind_.targets[t], is_bounded ? bounds[t] : PlanBound{}});
+      }
+    }
+    if (family.members.empty()) return;
+    found_.members += family.members.size();
+    found_.all.push_back(std::move(family));
+  }
+
+  void note(const Error& error) {
+    if (!found_.why_none) found_.why_none = error;
+  }
+
+  const TargetKind& kind_;
+  std::size_t number_;
+  const Candidates& candidates_;
+  KindJobs jobs_;
+  Bounds bounds_;
+  std::unordered_set<std::string> keys_;  // of the programs there are
+  Families found_;
+};
+
+}  // namespace
+
+Families find_families(const SearchRequest& request, const std::vector<TargetKind>& kinds,
+                       const Candidates& candidates, bool is_bounded) {
+  std::vector<Families> of_kind(kinds.size());
+  in_parallel(kinds.size(), request.threads, [&](std::size_t k, std::size_t) {
+    of_kind[k] = KindFamilies(request, kinds, k, candidates).find(is_bounded);
+  });
+  Families found;
+  for (Families& of : of_kind) {
+    found.members += of.members;
+    if (!found.why_none) found.why_none = std::move(of.why_none);
+    std::move(of.all.begin(), of.all.end(), std::back_inserter(found.all));
+  }
+  return found;
+}
+
+}  // namespace foreshard::simulator

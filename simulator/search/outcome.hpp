@@ -1,0 +1,26 @@
+// What the search keeps of each candidate that it has predicted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "models/base/units.hpp"
+
+namespace foreshard::simulator {
+
+struct Outcome {
+  std::size_t plan = 0;    // its number among the candidates
+  std::size_t target = 0;  // index into the request's
+  bool fits = true;
+  Nanoseconds step_time{0};  // 0: unknown
+  double tokens_per_s = 0;
+  std::int64_t peak_reserved = 0;  // bytes, of the rank that reserves most
+
+  void take_time_of(const Outcome& other) {
+    step_time = other.step_time;
+    tokens_per_s = other.tokens_per_s;
+  }
+  bool has_time() const { return fits && step_time.count() > 0; }
+};
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,222 @@
+#include "simulator/search/search.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "simulator/predict/in_parallel.hpp"
+#include "simulator/search/families.hpp"
+#include "simulator/search/fronts.hpp"
+#include "simulator/search/verification.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+// Up to so many plans of a space, everything is predicted.
+constexpr std::size_t kFewPlans = 500;
+// Families that are predicted before bounds are compared with what was found.
+constexpr std::size_t kRound = 64;
+
+class Search {
+ public:
+  explicit Search(const SearchRequest& request)
+      : request_(request),
+        kinds_(target_kinds(request)),
+        candidates_(request.base, request.base_file, request.space, request.tokens_per_step) {}
+
+  Result<SearchAnswer> run() {
+    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t work_start = std::clock();
+    const bool is_bounded =
+        request_.bounding == Bounding::always ||
+        (request_.bounding == Bounding::where_many && candidates_.plans() > kFewPlans);
+    Families families = find_families(request_, kinds_, candidates_, is_bounded);
+    if (families.all.empty()) return tl::unexpected(*families.why_none);
+    families_ = std::move(families.all);
+    answer_.considered = families.members;
+    if (is_bounded) sort_families();
+    predict_families();
+    report();
+    add_bands(request_, answer_);
+    answer_.threads = request_.threads;
+    answer_.processor_seconds =
+        static_cast<double>(std::clock() - work_start) / static_cast<double>(CLOCKS_PER_SEC);
+    answer_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(answer_);
+  }
+
+ private:
+  const SearchTarget& target_of(const auto& of) const { return request_.targets[of.target]; }
+
+  // Those that promise most first.
+  void sort_families() {
+    std::vector<std::pair<double, Family>> by_loss;
+    for (Family& family : families_) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const Member& member : family.members) least = std::min(least, least_loss(member));
+      by_loss.emplace_back(least, std::move(family));
+    }
+    std::stable_sort(by_loss.begin(), by_loss.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    families_.clear();
+    for (auto& [loss, family] : by_loss) families_.push_back(std::move(family));
+  }
+
+  double least_loss(const Member& member) const {
+    return loss_of(request_.objective, target_of(member), member.bound.tokens_per_s(),
+                   Nanoseconds(member.bound.step_ns));
+  }
+
+  void predict_families() {
+    const auto threads = static_cast<std::size_t>(std::max(1, request_.threads));
+    std::vector<Evaluation> evaluations;
+    for (std::size_t t = 0; t < threads; ++t) evaluations.emplace_back(request_, kinds_);
+    for (std::size_t begin = 0; begin < families_.size(); begin += kRound) {
+      const std::size_t count = std::min(kRound, families_.size() - begin);
+      std::vector<std::vector<Outcome>> outcomes(count);
+      for (std::size_t n = 0; n < count; ++n) cut(families_[begin + n]);
+      in_parallel(count, request_.threads, [&](std::size_t n, std::size_t thread) {
+        outcomes[n] = predicted(families_[begin + n], evaluations[thread]);
+      });
+      for (const auto& of_family : outcomes) {
+        for (const Outcome& outcome : of_family) take(outcome);
+      }
+      if (request_.progress) request_.progress(begin + count, families_.size());
+    }
+  }
+
+  // Leaves out what its bound proves to be no answer.
+  void cut(Family& family) {
+    for (Member& member : family.members) {
+      if (member.bound.reserved > device_memory(member)) {
+        ++answer_.out_of_memory;
+        member.is_left_out = true;
+      } else if (is_beaten(member)) {
+        ++answer_.cut_by_bound;
+        member.is_left_out = true;
+      }
+    }
+  }
+
+  std::int64_t device_memory(const Member& member) const {
+    if (request_.device_memory) return *request_.device_memory;
+    const Machine* const machine = target_of(member).machine;
+    return machine == nullptr ? std::numeric_limits<std::int64_t>::max() : machine->memory.count;
+  }
+
+  // Whether whatever it reaches leaves it off every list of answers.
+  bool is_beaten(const Member& member) const {
+    const SearchTarget& target = target_of(member);
+    const double gain = member.bound.tokens_per_s();
+    const auto usd = usd_per_million_tokens(target, gain);
+    if (!is_affordable(usd)) return true;
+    const bool is_of_top =
+        best_losses_.size() < request_.top || best_losses_.back() >= least_loss(member);
+    return !is_of_top && memory_front_.beats(gain, static_cast<double>(member.bound.reserved)) &&
+           (!usd || cost_front_.beats(gain, *usd));
+  }
+
+  bool is_affordable(std::optional<double> usd_per_million) const {
+    if (!request_.budget_usd || !request_.train_tokens) return true;
+    return usd_per_million &&
+           *usd_per_million * *request_.train_tokens / 1e6 <= *request_.budget_usd;
+  }
+
+  std::vector<Outcome> predicted(const Family& family, Evaluation& evaluation) const {
+    std::vector<Outcome> outcomes;
+    const TargetKind& kind = kinds_[family.kind];
+    bool is_lowered = false;
+    for (const Member& member : family.members) {
+      if (member.is_left_out) continue;
+      const Plan plan = *candidates_.plan(member.plan, kind.gpus);
+      if (!is_lowered) evaluation.lower(plan, family.kind);
+      is_lowered = true;
+      outcomes.push_back(evaluation.predict_on(member.target, plan, member.plan));
+    }
+    return outcomes;
+  }
+
+  void take(const Outcome& outcome) {
+    ++answer_.predicted;
+    ++(outcome.fits ? answer_.fitting : answer_.out_of_memory);
+    if (!outcome.has_time()) return;
+    const SearchTarget& target = target_of(outcome);
+    const auto usd = usd_per_million_tokens(target, outcome.tokens_per_s);
+    if (!is_affordable(usd)) {
+      ++answer_.over_budget;
+      return;
+    }
+    outcomes_.push_back(outcome);
+    memory_front_.add(outcome.tokens_per_s, static_cast<double>(outcome.peak_reserved));
+    if (usd) cost_front_.add(outcome.tokens_per_s, *usd);
+    best_losses_.insert(std::upper_bound(best_losses_.begin(), best_losses_.end(), loss(outcome)),
+                        loss(outcome));
+    if (best_losses_.size() > request_.top) best_losses_.pop_back();
+  }
+
+  double loss(const Outcome& outcome) const {
+    return loss_of(request_.objective, target_of(outcome), outcome.tokens_per_s, outcome.step_time);
+  }
+
+  // Of equal answers, first what reserves least.
+  void report() {
+    std::stable_sort(outcomes_.begin(), outcomes_.end(), [](const Outcome& a, const Outcome& b) {
+      return std::tuple(a.peak_reserved, a.plan, a.target) <
+             std::tuple(b.peak_reserved, b.plan, b.target);
+    });
+    std::vector<Point> memory, cost, best;
+    for (std::size_t o = 0; o < outcomes_.size(); ++o) {
+      const Outcome& outcome = outcomes_[o];
+      memory.push_back({outcome.tokens_per_s, static_cast<double>(outcome.peak_reserved), o});
+      const auto usd = usd_per_million_tokens(target_of(outcome), outcome.tokens_per_s);
+      if (usd) cost.push_back({outcome.tokens_per_s, *usd, o});
+      best.push_back({-loss(outcome), static_cast<double>(outcome.peak_reserved), o});
+    }
+    std::stable_sort(best.begin(), best.end(), [](const Point& a, const Point& b) {
+      return std::pair(-a.gain, a.price) < std::pair(-b.gain, b.price);
+    });
+    if (best.size() > request_.top) best.resize(request_.top);
+    answer_.top = found(best);
+    answer_.pareto = found(pareto_front(std::move(memory)));
+    answer_.pareto_cost = found(pareto_front(std::move(cost)));
+  }
+
+  std::vector<FoundPlan> found(const std::vector<Point>& points) const {
+    std::vector<FoundPlan> plans;
+    for (const Point& point : points) {
+      const Outcome& outcome = outcomes_[point.index];
+      FoundPlan plan;
+      plan.target = target_of(outcome);
+      plan.plan = *candidates_.plan(outcome.plan, plan.target.gpus);
+      plan.values = candidates_.values(plan.plan);
+      plan.step_time = outcome.step_time;
+      plan.tokens_per_s = outcome.tokens_per_s;
+      plan.peak_reserved = outcome.peak_reserved;
+      plan.usd_per_million_tokens = usd_per_million_tokens(plan.target, outcome.tokens_per_s);
+      plans.push_back(std::move(plan));
+    }
+    return plans;
+  }
+
+  const SearchRequest& request_;
+  std::vector<TargetKind> kinds_;
+  Candidates candidates_;
+  std::vector<Family> families_;
+  std::vector<Outcome> outcomes_;  // that have a time and are affordable
+  Front memory_front_, cost_front_;
+  std::vector<double> best_losses_;  // of the top, least first
+  SearchAnswer answer_;
+};
+
+}  // namespace
+
+Result<SearchAnswer> search(const SearchRequest& request) {
+  return Search(request).run();
+}
+
+}  // namespace foreshard::simulator

@@ -1,0 +1,86 @@
+// The search for the best plan: of a space of plans, on one machine or several, at one size or several.
+//
+// A candidate is a plan on a target: so many GPUs of a machine. Every candidate is answered as `predict`
+// answers it; programs, and memory walks, are shared by the targets for which they are the same. Where
+// there are many candidates, those that bounds prove to be no answer are not predicted (bounds.hpp): they
+// run out of memory, or another plan is faster, takes no more memory and costs no more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/hardware/hardware.hpp"
+#include "models/llama/llama_config.hpp"
+#include "models/plan/plan_space.hpp"
+#include "simulator/costs/cost_table.hpp"
+
+namespace foreshard::simulator {
+
+// Machines that a plan may run on.
+struct SearchTarget {
+  const Machine* machine = nullptr;  // null: that of the costs, or this one
+  int gpus = 1;
+  int nodes = 0;            // over which they are spread evenly; 0: unknown
+  double usd_per_hour = 0;  // of one GPU; 0: unknown
+};
+
+enum class Objective : std::uint8_t { tokens_per_s, time, cost };
+enum class Bounding : std::uint8_t { where_many, always, never };
+
+struct SearchRequest {
+  LlamaConfig model;
+  Plan base;
+  std::string base_file;        // used in messages only
+  std::vector<PlanAxis> space;  // what varies over `base`
+  std::vector<SearchTarget> targets;
+  const CostTable* costs = nullptr;
+  std::optional<std::int64_t> device_memory;    // bytes per GPU; nothing: the machine's
+  std::optional<std::int64_t> tokens_per_step;  // accumulation is what makes it so
+  Objective objective = Objective::tokens_per_s;
+  std::optional<double> budget_usd;    // for `train_tokens`
+  std::optional<double> train_tokens;  // of the whole training
+  std::size_t top = 5;
+  Bounding bounding = Bounding::where_many;  // whether bounds cut
+  int threads = 1;
+  std::function<void(std::size_t done, std::size_t all)> progress;
+};
+
+// A candidate and what is predicted of it.
+struct FoundPlan {
+  Plan plan;
+  std::map<std::string, std::string> values;  // of the keys that vary, as a plan file spells them
+  SearchTarget target;
+  Nanoseconds step_time{0}, step_time_low{0}, step_time_high{0};
+  double tokens_per_s = 0;
+  std::int64_t peak_reserved = 0;                // bytes, of the rank that reserves most
+  std::optional<double> usd_per_million_tokens;  // where the price is known
+};
+
+struct SearchAnswer {
+  // Of candidates: considered = fitting + out of memory + cut by a bound.
+  std::size_t considered = 0, fitting = 0, out_of_memory = 0, cut_by_bound = 0;
+  std::size_t over_budget = 0;   // of those that fit
+  std::size_t predicted = 0;     // in full
+  double seconds = 0;            // of the whole search
+  double processor_seconds = 0;  // that its threads worked
+  int threads = 1;
+  std::vector<FoundPlan> top;          // best first
+  std::vector<FoundPlan> pareto;       // most tokens/s against least reserved memory, fastest first
+  std::vector<FoundPlan> pareto_cost;  // most tokens/s against least cost, of those with a price
+
+  double plans_per_s_per_core() const {
+    return processor_seconds > 0 ? static_cast<double>(predicted) / processor_seconds : 0;
+  }
+};
+
+// An error where no combination of the space's values is a plan for any target: why the first is none.
+// The answer does not depend on the number of threads, but for `seconds`.
+Result<SearchAnswer> search(const SearchRequest& request);
+
+}  // namespace foreshard::simulator

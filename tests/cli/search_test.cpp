@@ -1,0 +1,206 @@
+// `foreshard search`: its answers agree with `predict`, its files with its answers; bad spaces, prices
+// and sizes are named.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program_runner.hpp"
+
+namespace foreshard::cli_tests {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSpace = R"("batch.micro_batch" = [1, 2]
+"checkpointing.mode" = ["none", "full"]
+)";
+
+// Of the small Llama, on two H100 where `more` does not say otherwise.
+std::vector<std::string> search(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"search", "--model", "model", "--base", "plan.toml"};
+  for (const auto& [option, value] : {std::pair{"--machines", "h100-sxm"}, {"--gpus", "2"}}) {
+    if (std::find(more.begin(), more.end(), option) != more.end()) continue;
+    arguments.insert(arguments.end(), {option, value});
+  }
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(Search, ItsPlanFilePredictsWhatItSays) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const json answer = place.run_json(search({"--space", "space.toml", "--verify"}));
+  EXPECT_EQ(answer["plans_considered"], 4);
+  EXPECT_EQ(answer["plans_fitting"], 4);
+  const json& best = answer["best"];
+  EXPECT_EQ(best["values"]["checkpointing.mode"], "none");
+  place.write("best.toml", best["plan"]);
+  const json prediction = place.run_json({"predict", "--model", "model", "--plan", "best.toml",
+                                          "--ranks", "2", "--nodes", "1", "--machine", "h100-sxm"});
+  EXPECT_EQ(prediction["step_time_ns"], best["step_time_ns"]);
+  EXPECT_EQ(prediction["tokens_per_s"], best["tokens_per_s"]);
+  EXPECT_EQ(prediction["ranks_memory"][0]["peak_reserved_bytes"], best["peak_reserved_bytes"]);
+}
+
+TEST(Search, WritesATableAndAPicture) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const json answer =
+      place.run_json(search({"--space", "space.toml", "--csv", "f.csv", "--svg", "f.svg"}));
+  const std::size_t plans =
+      answer["top"].size() + answer["pareto"].size() + answer["pareto_cost"].size();
+  const std::string table = place.read("f.csv"), picture = place.read("f.svg");
+  EXPECT_EQ(lines_of(table), 1 + plans);
+  EXPECT_NE(table.find("\"checkpointing.mode\""), std::string::npos);
+  EXPECT_NE(table.find("top,1,\"h100-sxm\",2,1,"), std::string::npos) << table;
+  EXPECT_TRUE(picture.starts_with("<svg "));
+  EXPECT_NE(picture.find("checkpointing.mode = "), std::string::npos);
+}
+
+TEST(Search, PricesAreOnesOwnOrTheCatalogues) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  place.write("prices.csv", "machine,usd_per_hour\nh100-sxm,7.2\n");
+  const std::vector<std::string> own{"--space",        "space.toml", "--prices",    "prices.csv",
+                                     "--train-tokens", "1e9",        "--objective", "cost"};
+  const json answer = place.run_json(search(own));
+  const json& best = answer["best"];
+  const double tokens_per_s = best["tokens_per_s"];
+  const double usd = 2 * 7.2 / 3600 / tokens_per_s * 1e6;
+  EXPECT_NEAR(best["cost_per_million_tokens"].get<double>(), usd, 1e-9 * usd);
+  EXPECT_NEAR(answer["training"]["usd"].get<double>(), 1e3 * usd, 1e-6 * usd);
+  EXPECT_NEAR(answer["training"]["hours"].get<double>(), 1e9 / tokens_per_s / 3600, 1e-9);
+
+  std::vector<std::string> limited = own;
+  limited.insert(limited.end(), {"--budget", std::to_string(1e3 * usd * 0.9)});
+  const json nothing = place.run_json(search(limited));
+  EXPECT_TRUE(nothing["best"].is_null());
+  EXPECT_EQ(nothing["plans_over_budget"], 4);
+
+  const json catalogue = place.run_json(search({"--space", "space.toml"}));
+  EXPECT_TRUE(catalogue["best"]["cost_per_million_tokens"].is_number());
+}
+
+TEST(Search, SaysThatNoPlanFits) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const json answer = place.run_json(search({"--space", "space.toml", "--device-memory", "1MiB"}));
+  EXPECT_TRUE(answer["best"].is_null());
+  EXPECT_EQ(answer["plans_out_of_memory"], 4);
+  EXPECT_TRUE(answer["pareto"].empty());
+  const Outcome words = place.run(search({"--space", "space.toml", "--device-memory", "1MiB",
+                                          "--svg", "none.svg", "--csv", "none.csv"}));
+  EXPECT_EQ(words.status, 0);
+  EXPECT_NE(words.out.find("No plan fits."), std::string::npos) << words.out;
+  EXPECT_EQ(lines_of(place.read("none.csv")), 1u);
+}
+
+TEST(Search, TheTokensOfAStepDecideTheAccumulation) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  place.write("plan.toml", "[batch]\nsequence = 64\n");
+  const json answer =
+      place.run_json(search({"--space", "space.toml", "--tokens-per-step", "1024", "--top", "9"}));
+  ASSERT_EQ(answer["top"].size(), 4u);
+  for (const json& plan : answer["top"]) {
+    const int micro_batch = plan["values"]["batch.micro_batch"];
+    EXPECT_EQ(plan["values"]["batch.accumulation"], 1024 / (micro_batch * 64 * 2));
+  }
+}
+
+struct BadSearch {
+  std::string name, space;
+  std::vector<std::string> options, words;  // all of which the message has
+
+  friend std::ostream& operator<<(std::ostream& out, const BadSearch& c) { return out << c.name; }
+};
+
+class RefusedSearch : public testing::TestWithParam<BadSearch> {};
+
+TEST_P(RefusedSearch, IsNamed) {
+  const BadSearch& bad = GetParam();
+  const Workplace place;
+  place.write("space.toml", bad.space);
+  std::vector<std::string> options{"--space", "space.toml"};
+  options.insert(options.end(), bad.options.begin(), bad.options.end());
+  place.write("prices.csv", "machine,usd_per_hour\nh100-sxm,free\n");
+  const auto before = place.files();
+  const Outcome outcome = place.run(search(options));
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_TRUE(outcome.err.starts_with("foreshard: error: ")) << outcome.err;
+  for (const std::string& word : bad.words) {
+    EXPECT_NE(outcome.err.find(word), std::string::npos) << word << " in: " << outcome.err;
+  }
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(place.files(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Spaces, RefusedSearch,
+    testing::Values(
+        BadSearch{"UnknownKey",
+                  "\"batch.micro_bach\" = [1]\n",
+                  {},
+                  {"space.toml:1", "batch.micro_bach", "batch.micro_batch"}},
+        BadSearch{"Section",
+                  "[batch]\nmicro_batch = [1]\n",
+                  {},
+                  {"space.toml:1", "batch", "whole name in quotes"}},
+        BadSearch{"WrongType",
+                  "\"batch.micro_batch\" = [1, \"two\"]\n",
+                  {},
+                  {"space.toml", "batch.micro_batch", "two", "expected"}},
+        BadSearch{"OutOfRange",
+                  "\"batch.micro_batch\" = [0]\n",
+                  {},
+                  {"space.toml", "batch.micro_batch", "0", "expected"}},
+        BadSearch{"WrongWord",
+                  "\"checkpointing.mode\" = [\"none\", \"half\"]\n",
+                  {},
+                  {"space.toml", "checkpointing.mode", "half", "selective"}},
+        BadSearch{"NoList",
+                  "\"batch.micro_batch\" = 1\n",
+                  {},
+                  {"space.toml:1", "batch.micro_batch", "expected a list"}},
+        BadSearch{"EmptyList",
+                  "\"batch.micro_batch\" = []\n",
+                  {},
+                  {"space.toml:1", "batch.micro_batch", "expected a list"}},
+        BadSearch{"Twice",
+                  "\"batch.micro_batch\" = [2, 2]\n",
+                  {},
+                  {"space.toml:1", "batch.micro_batch", "2 twice"}},
+        BadSearch{"NoToml", "\"batch.micro_batch\" = [1\n", {}, {"space.toml", "expected"}},
+        BadSearch{"Contradiction",
+                  "\"sharding.strategy\" = [\"shard_grad_op\"]\n"
+                  "\"sharding.reshard_after_forward\" = [true]\n",
+                  {},
+                  {"reshard_after_forward", "shard_grad_op"}},
+        BadSearch{"AccumulationTwice",
+                  "\"batch.accumulation\" = [1, 2]\n",
+                  {"--tokens-per-step", "4096"},
+                  {"batch.accumulation", "--tokens-per-step"}},
+        BadSearch{"NoAccumulation", kSpace, {"--tokens-per-step", "7"}, {"--tokens-per-step", "7"}},
+        BadSearch{"UnknownMachine", kSpace, {"--machines", "h100-smx"}, {"h100-smx", "h100-sxm"}},
+        BadSearch{"NoSize", kSpace, {"--gpus", "8,many"}, {"--gpus", "many"}},
+        BadSearch{"ZeroGpus", kSpace, {"--gpus", "0"}, {"--gpus", "0"}},
+        BadSearch{"TooFewNodes", kSpace, {"--gpus", "16", "--nodes", "1"}, {"--nodes", "16"}},
+        BadSearch{"BudgetForNothing", kSpace, {"--budget", "10"}, {"--budget", "--train-tokens"}},
+        BadSearch{"BadPrice",
+                  kSpace,
+                  {"--prices", "prices.csv"},
+                  {"prices.csv:2", "usd_per_hour", "free"}},
+        BadSearch{"NoPrices", kSpace, {"--prices", "missing.csv"}, {"missing.csv"}},
+        BadSearch{"Objective", kSpace, {"--objective", "fun"}, {"--objective", "fun", "cost"}}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace foreshard::cli_tests

@@ -1,0 +1,117 @@
+// What the search leaves out: bounds against what they bound, steps that begin idle against whole runs,
+// plans with one key against each other's programs.
+#include "simulator/search/bounds.hpp"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "models/lowering/lower.hpp"
+#include "simulator/predict/idle_steps.hpp"
+#include "simulator/search/default_space.hpp"
+#include "tests/property/random_job.hpp"
+#include "tests/simulator/search/brute_force.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+void expect_admissible(const SearchRequest& request, const Candidates& candidates,
+                       std::size_t number, const TargetKind& kind, Bounds& bounds) {
+  const auto plan = candidates.plan(number, kind.gpus);
+  if (!plan) return;
+  const PlanBounds of_targets = bounds.of(candidates.choices(number), *plan);
+  for (std::size_t t = 0; t < kind.targets.size(); ++t) {
+    const PlanBound& bound = of_targets[t];
+    const auto p = predicted(request, *plan, request.targets[kind.targets[t]]);
+    if (!p || !p->fits) continue;
+    EXPECT_GT(bound.step_ns, 0);
+    EXPECT_LE(bound.step_ns, p->step_time.count()) << to_toml(*plan);
+    EXPECT_GE(bound.tokens_per_s(), p->tokens_per_s) << to_toml(*plan);
+    EXPECT_GT(bound.reserved, 0);
+    EXPECT_LE(bound.reserved, reserved_by(*p)) << to_toml(*plan);
+  }
+}
+
+TEST(Bounds, AreNeverBeatenInTheDefaultSpace) {
+  const Machine h100 = load_machine("h100-sxm").value(), mi300x = load_machine("mi300x").value();
+  SearchRequest request;
+  request.model = load_llama_config("llama-3.2-1b").value();
+  request.space = default_space();
+  request.tokens_per_step = 1 << 18;
+  request.targets = {{&h100, 8, 1, 4}, {&mi300x, 8, 1, 2}, {&h100, 32, 4, 4}};
+  const Candidates candidates(request.base, "base", request.space, request.tokens_per_step);
+  for (const TargetKind& kind : target_kinds(request)) {
+    Bounds bounds(request, kind, candidates);
+    for (std::size_t n = 0; n < candidates.plans(); n += 61) {
+      expect_admissible(request, candidates, n, kind, bounds);
+    }
+  }
+}
+
+TEST(Bounds, AreNeverBeatenByRandomPlans) {
+  const Machine machines[] = {load_machine("h100-sxm").value(), load_machine("l40s").value(),
+                              load_machine("a100-sxm-40").value()};
+  for (int draw = 0; draw < tests::draws(150) && !testing::Test::HasFailure(); ++draw) {
+    tests::JobDrawer drawer(80'000 + static_cast<std::uint64_t>(draw));
+    const Job job = drawer.draw();
+    SearchRequest request;
+    request.model = job.model;
+    request.base = job.plan;
+    for (const Machine& machine : machines) {
+      request.targets.push_back({&machine, job.ranks, 1, 0});
+    }
+    const Candidates candidates(request.base, "random", {}, {});
+    for (const TargetKind& kind : target_kinds(request)) {
+      Bounds bounds(request, kind, candidates);
+      expect_admissible(request, candidates, 0, kind, bounds);
+    }
+  }
+}
+
+TEST(IdleSteps, TakeTheSameTimeWhateverCameBefore) {
+  const Machine machine = load_machine("h100-sxm").value();
+  int idle = 0, busy = 0;
+  for (int draw = 0; draw < tests::draws(150) && !testing::Test::HasFailure(); ++draw) {
+    tests::JobDrawer drawer(90'000 + static_cast<std::uint64_t>(draw));
+    const Job job = drawer.draw();
+    const RankProgram program = lower_repeating(job, 0);
+    PredictionOptions options;
+    options.machine = &machine;
+    const Prediction whole = predict(job, options);
+    ASSERT_TRUE(is_ready_when_idle(whole.engine.host));
+    options.begins_idle = ends_idle(program.step(1), program.streams.size());
+    ++(options.begins_idle ? idle : busy);
+    const Prediction last = predict(job, options);
+    EXPECT_EQ(last.step_time, whole.step_time) << to_toml(job.plan);
+    EXPECT_EQ(last.exposed_communication, whole.exposed_communication) << to_toml(job.plan);
+  }
+  EXPECT_GT(idle, 0);
+}
+
+TEST(ProgramKey, IsThatOfEqualPrograms) {
+  const std::string space = R"("batch.accumulation" = [1, 2]
+"batch.gradient_sync" = ["every", "last"]
+"sharding.strategy" = ["full_shard", "shard_grad_op", "hybrid_shard", "hybrid_shard_zero2"]
+"sharding.shard_group" = [0, 4, 8, 16]
+"sharding.reshard_after_forward" = ["auto", true, false, 1, 4, 16]
+"checkpointing.mode" = ["none", "full"]
+"checkpointing.fraction" = [1.0, 0.5]
+)";
+  const LlamaConfig model = load_llama_config("llama-small-14m").value();
+  const Candidates candidates({}, "base", parse_plan_space(space, "space").value(), {});
+  std::map<std::string, std::uint64_t> hashes;
+  std::size_t plans = 0;
+  for (std::size_t n = 0; n < candidates.plans(); ++n) {
+    const auto plan = candidates.plan(n, 16);
+    const auto job = plan ? make_job(model, *plan, "plan", 16, 2) : tl::unexpected(plan.error());
+    if (!job) continue;
+    ++plans;
+    const std::uint64_t hash = program_hash(lower(*job, 0));
+    const auto [known, is_new] = hashes.try_emplace(program_key(*plan, 16, 2), hash);
+    EXPECT_EQ(known->second, hash) << to_toml(*plan);
+  }
+  EXPECT_LT(hashes.size(), plans / 2);
+}
+
+}  // namespace
+}  // namespace foreshard::simulator

@@ -1,0 +1,199 @@
+// The search against predictions of every candidate, by itself each.
+#include "simulator/search/search.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "simulator/search/default_space.hpp"
+#include "simulator/search/fronts.hpp"
+#include "simulator/search/verification.hpp"
+#include "tests/property/random_job.hpp"
+#include "tests/simulator/search/brute_force.hpp"
+
+namespace foreshard::simulator {
+namespace {
+
+constexpr const char* kSpace = R"("batch.micro_batch" = [1, 2, 8]
+"offload.parameters" = [false, true]
+"checkpointing.mode" = ["none", "selective", "full"]
+"allocator.expandable_segments" = [false, true]
+sharding = [
+  {},
+  {"sharding.reshard_after_forward" = false},
+  {"sharding.strategy" = "hybrid_shard"},
+  {"sharding.strategy" = "hybrid_shard", "sharding.reshard_after_forward" = false},
+]
+)";
+
+struct Case {
+  Machine h100 = load_machine("h100-sxm").value(), a100 = load_machine("a100-sxm-40").value();
+  SearchRequest request;
+
+  Case() {
+    request.model = load_llama_config("llama-3.2-1b").value();
+    request.base.batch.sequence = 2048;
+    request.base_file = "base";
+    request.device_memory = 16 * kGiB.count;
+    request.space = parse_plan_space(kSpace, "space").value();
+    request.targets = {{&h100, 8, 1, 4}, {&a100, 8, 1, 2}, {&h100, 16, 2, 4}};
+  }
+};
+
+void expect_what_brute_force_finds(const SearchRequest& request) {
+  const auto all = by_brute_force(request);
+  const auto answer = search(request);
+  ASSERT_TRUE(answer.has_value()) << answer.error().text();
+  EXPECT_EQ(answer->considered, answer->fitting + answer->out_of_memory + answer->cut_by_bound);
+  EXPECT_EQ(answers_of(answer->pareto), front_of(all, &Answer::reserved));
+  EXPECT_EQ(answers_of(answer->pareto_cost).size(), front_of(all, &Answer::usd).size());
+  EXPECT_EQ(answer->top.empty(), all.empty());
+  if (all.empty() || answer->top.empty()) return;
+  const auto best = std::min_element(all.begin(), all.end(), [&](const Answer& a, const Answer& b) {
+    return a.loss(request.objective) < b.loss(request.objective);
+  });
+  const Answer found = answers_of(answer->top).front();
+  EXPECT_EQ(found.loss(request.objective), best->loss(request.objective));
+  EXPECT_TRUE(verify(request, *answer).has_value());
+}
+
+TEST(Search, FindsWhatPredictingEveryPlanFinds) {
+  Case test;
+  expect_what_brute_force_finds(test.request);
+  const SearchAnswer answer = search(test.request).value();
+  // On one node hybrid sharding is full sharding: 36 plans on 16 GPUs, half of those on 8.
+  EXPECT_EQ(answer.considered, 3u * 2 * 3 * 2 * (2 + 2 + 4));
+  EXPECT_EQ(answer.cut_by_bound, 0u) << "there are few plans";
+  EXPECT_GT(answer.out_of_memory, 0u);
+}
+
+// Of a random job: its values and other ones, of some of the keys that matter.
+std::vector<PlanAxis> random_space(tests::JobDrawer& drawer) {
+  const std::vector<std::string> lines = {
+      "\"batch.micro_batch\" = [1, 2, 3]",
+      "\"batch.gradient_sync\" = [\"every\", \"last\"]",
+      "\"sharding.reshard_after_forward\" = [\"auto\", true, false]",
+      "\"checkpointing.mode\" = [\"none\", \"full\"]",
+      "\"prefetch.forward\" = [0, 1, 2]",
+      "\"precision.reduce\" = [\"fp32\", \"bf16\"]",
+      "\"offload.parameters\" = [false, true]",
+      "\"offload.activations\" = [false, true]",
+      "\"allocator.expandable_segments\" = [false, true]",
+      "either = [{}, {\"offload.optimizer\" = true}, {\"optimizer.name\" = \"sgd\"}]"};
+  std::string text;
+  for (const std::string& line : lines) {
+    if (drawer.chance(0.4)) text += line + "\n";
+  }
+  return parse_plan_space(text, "random space").value();
+}
+
+TEST(Search, FindsTheSameInRandomSpacesWithBoundsAndWithout) {
+  const Machine h100 = load_machine("h100-sxm").value(), l4 = load_machine("l40s").value();
+  int searched = 0;
+  for (int draw = 0; draw < tests::draws(40) && !testing::Test::HasFailure(); ++draw) {
+    tests::JobDrawer drawer(70'000 + static_cast<std::uint64_t>(draw));
+    const Job job = drawer.draw();
+    SearchRequest request;
+    request.model = job.model;
+    request.base = job.plan;
+    request.space = random_space(drawer);
+    request.targets = {{&h100, job.ranks, 1, 3}, {&l4, job.ranks, 1, 1}};
+    request.objective = drawer.one_of({Objective::tokens_per_s, Objective::time, Objective::cost});
+    request.device_memory = drawer.one_of<std::int64_t>({4, 24, 1024}) << 20;
+    request.bounding = drawer.one_of({Bounding::always, Bounding::never});
+    if (!search(request)) continue;
+    ++searched;
+    expect_what_brute_force_finds(request);
+  }
+  EXPECT_GT(searched, tests::draws(40) / 2);
+}
+
+TEST(Search, CutsNothingThatIsAnAnswer) {
+  for (const Objective objective : {Objective::tokens_per_s, Objective::cost}) {
+    Case test;
+    test.request.objective = objective;
+    test.request.tokens_per_step = 1 << 18;
+    SearchRequest whole = test.request;
+    test.request.bounding = Bounding::always;
+    whole.bounding = Bounding::never;
+    const SearchAnswer cut = search(test.request).value(), all = search(whole).value();
+    EXPECT_GT(cut.cut_by_bound, 0u);
+    EXPECT_EQ(all.cut_by_bound, 0u);
+    EXPECT_EQ(cut.considered, all.considered);
+    EXPECT_EQ(answers_of(cut.top), answers_of(all.top));
+    EXPECT_EQ(answers_of(cut.pareto), answers_of(all.pareto));
+    EXPECT_EQ(answers_of(cut.pareto_cost), answers_of(all.pareto_cost));
+    for (std::size_t n = 0; n < cut.pareto.size(); ++n) {
+      EXPECT_EQ(cut.pareto[n].plan, all.pareto[n].plan);
+    }
+  }
+}
+
+TEST(Search, TheNumberOfThreadsChangesNothing) {
+  Case test;
+  test.request.bounding = Bounding::always;
+  const SearchAnswer one = search(test.request).value();
+  test.request.threads = 3;
+  const SearchAnswer three = search(test.request).value();
+  EXPECT_EQ(answers_of(one.top), answers_of(three.top));
+  EXPECT_EQ(answers_of(one.pareto), answers_of(three.pareto));
+  EXPECT_EQ(one.predicted, three.predicted);
+}
+
+TEST(Search, ABudgetLeavesOutWhatCostsMore) {
+  Case test;
+  test.request.train_tokens = 1e9;
+  const SearchAnswer all = search(test.request).value();
+  const double dearest = *all.pareto_cost.front().usd_per_million_tokens * 1e3;
+  test.request.budget_usd = dearest * 0.99;
+  const SearchAnswer some = search(test.request).value();
+  EXPECT_GT(some.over_budget, 0u);
+  for (const FoundPlan& plan : some.top) {
+    EXPECT_LE(*plan.usd_per_million_tokens * 1e3, *test.request.budget_usd);
+  }
+}
+
+TEST(Search, TellsWhyNoCombinationIsAPlan) {
+  Case test;
+  test.request.space =
+      parse_plan_space(
+          "\"sharding.shard_group\" = [3]\n\"sharding.strategy\" = [\"hybrid_shard\"]\n", "space")
+          .value();
+  const auto answer = search(test.request);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().field, "sharding.shard_group");
+}
+
+TEST(ParetoFront, HasWhatNoOtherPointBeats) {
+  const auto front = pareto_front({{1, 1, 0}, {3, 3, 1}, {2, 3, 2}, {3, 3, 3}, {2, 2, 4}});
+  ASSERT_EQ(front.size(), 3u);
+  EXPECT_EQ(front[0].index, 1u);
+  EXPECT_EQ(front[1].index, 4u);
+  EXPECT_EQ(front[2].index, 0u);
+  Front growing;
+  growing.add(2, 2);
+  growing.add(3, 3);
+  EXPECT_TRUE(growing.beats(2.5, 3));
+  EXPECT_FALSE(growing.beats(2.5, 2));
+  EXPECT_FALSE(growing.beats(3, 9));
+}
+
+TEST(ParetoFront, IsTheDefinitionsOnRandomPoints) {
+  tests::JobDrawer drawer(3);
+  for (int draw = 0; draw < 200; ++draw) {
+    std::vector<Point> points;
+    std::vector<Answer> answers;
+    for (std::int64_t n = drawer.integer(0, 30); n > 0; --n) {
+      const auto gain = static_cast<double>(drawer.integer(1, 9));
+      const std::int64_t price = drawer.integer(1, 9);
+      points.push_back({gain, static_cast<double>(price), points.size()});
+      answers.push_back({gain, price, 0, 0});
+    }
+    std::vector<Answer> front;
+    for (const Point& point : pareto_front(points)) front.push_back(answers[point.index]);
+    EXPECT_EQ(front, front_of(answers, &Answer::reserved));
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::simulator
