@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace foreshard::simulator {
@@ -22,22 +23,43 @@ TaskPlace place_of(const RankProgram& program, const Instruction& i, const CostM
           fewest_on_a_node(group, model.ranks_per_node())};
 }
 
-std::vector<OperatorBasis> operators_of(const RankProgram& program, const ProgramCosts& costs,
-                                        const Program& step, const CostModel& model) {
-  const std::size_t places = cost_places(program.place);
-  std::map<std::pair<std::string_view, CostSource>, OperatorCosts> found;
-  std::map<std::size_t, const Instruction*> payers;  // one for each cost
+// What one operator pays for one cost in a step.
+struct Payment {
+  const Instruction* by = nullptr;  // one of those that pay it
+  std::size_t cost = 0;
+  std::int64_t times = 0;
+};
+
+// In the order of their first instructions.
+std::vector<Payment> payments(const Program& step, std::size_t places) {
+  std::vector<Payment> all;
+  std::unordered_map<std::uint64_t, std::size_t> numbers;  // by operator and cost
   for (std::size_t n = 0; n < step.instructions.size(); ++n) {
     const Instruction& i = step.instructions[n];
     if (i.cost_key == kNone) continue;
-    const std::size_t c = cost_index(i, places);
-    OperatorCosts& of = found[{program.operator_name(i), costs.sources[c]}];
-    const std::int64_t times = step.repetition.times(n), ns = times * costs.costs[c].ns;
-    of.all.count += times;
+    const std::size_t cost = cost_index(i, places);
+    const std::uint64_t key =
+        static_cast<std::uint64_t>(cost) * kMaxOperators + static_cast<std::uint64_t>(i.op - kNone);
+    const auto [found, is_new] = numbers.try_emplace(key, all.size());
+    if (is_new) all.push_back({&i, cost, 0});
+    all[found->second].times += step.repetition.times(n);
+  }
+  return all;
+}
+
+std::vector<OperatorBasis> operators_of(const RankProgram& program, const ProgramCosts& costs,
+                                        const Program& step, const CostModel& model) {
+  std::map<std::pair<std::string_view, CostSource>, OperatorCosts> found;
+  std::map<std::size_t, const Instruction*> payers;  // one for each cost
+  for (const Payment& paid : payments(step, cost_places(program.place))) {
+    const std::size_t c = paid.cost;
+    OperatorCosts& of = found[{program.operator_name(*paid.by), costs.sources[c]}];
+    const std::int64_t ns = paid.times * costs.costs[c].ns;
+    of.all.count += paid.times;
     of.all.ns += ns;
     of.all.deviation += static_cast<double>(ns) * costs.errors[c];
     of.ns[c] += ns;
-    payers.emplace(c, &i);
+    payers.emplace(c, paid.by);
   }
   std::vector<OperatorBasis> operators;
   for (auto& [key, of] : found) {
