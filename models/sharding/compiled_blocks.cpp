@@ -34,10 +34,17 @@ Result<void> check_compiled_blocks(const Job& job, const std::string& plan_file)
   }
   const bool is_wide = item_size(plan.precision.param) == 4;
   const bool is_grouped = job.model.heads != job.model.kv_heads && !plan.pytorch.repeat_kv;
-  if (plan.pytorch.attention == AttentionBackend::math || (is_wide && is_grouped)) {
+  // Memory-efficient attention takes as many key heads as query heads, until PyTorch 2.14.
+  const bool is_efficient = plan.pytorch.attention == AttentionBackend::efficient;
+  const bool is_refused = is_efficient && nearest_described(plan.pytorch.version).minor < 14;
+  if (is_grouped && (is_wide || is_refused)) {
     return refuse("pytorch.attention", "takes the math path",
                   is_wide ? "precision.param \"bf16\" or pytorch.repeat_kv = true"
-                          : "\"flash\", \"efficient\" or \"cudnn\"");
+                          : "\"flash\", \"cudnn\" or pytorch.repeat_kv = true");
+  }
+  if (plan.pytorch.attention == AttentionBackend::math) {
+    return refuse("pytorch.attention", "takes the math path",
+                  "\"flash\", \"efficient\" or \"cudnn\"");
   }
   if (std::any_of(job.units.begin(), job.units.end(),
                   [&](const Unit& unit) { return is_inside_block(job, unit); })) {

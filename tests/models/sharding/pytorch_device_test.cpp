@@ -106,6 +106,19 @@ TEST(PyTorchSupport, BlocksThatAreCompiledOtherwiseAreRefused) {
   plan.pytorch.attention = AttentionBackend::math;
   EXPECT_EQ(refusal(plan), "plan.toml: pytorch.attention: takes the math path" + undescribed +
                                "\"flash\", \"efficient\" or \"cudnn\"" + otherwise);
+  // Memory-efficient attention of grouped queries is the math path's before 2.14.
+  plan = compiled;
+  plan.pytorch.attention = AttentionBackend::efficient;
+  plan.pytorch.version = {2, 11};
+  const auto grouped = [&] {
+    return make_job(tests::small_llama({8, 16, 4, 2, 1, 20}), plan, "plan.toml", 2, 0, nullptr);
+  };
+  ASSERT_FALSE(grouped());
+  EXPECT_EQ(grouped().error().text(),
+            "plan.toml: pytorch.attention: takes the math path" + undescribed +
+                "\"flash\", \"cudnn\" or pytorch.repeat_kv = true" + otherwise);
+  plan.pytorch.repeat_kv = true;
+  EXPECT_TRUE(grouped());
   plan = compiled;
   plan.wrap.policy = WrapPolicy::modules;
   plan.wrap.modules = {WrapGroup{{"model.layers.*.mlp"}, false}};
