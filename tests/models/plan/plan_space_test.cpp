@@ -38,6 +38,7 @@ TEST(PlanSpace, HasKeysThatVaryTogether) {
 
 TEST(PlanSpace, EveryKeyCanVary) {
   for (const SpeltKey& key : spelt_keys(Plan{})) {
+    if (key.value.empty()) continue;  // one that has no value unless it is set
     const auto space = parse_plan_space("\"" + key.name + "\" = [" + key.value + "]\n", "f");
     ASSERT_TRUE(space.has_value()) << key.name << ": " << space.error().text();
     Plan plan;
