@@ -11,8 +11,7 @@ namespace foreshard {
 struct HostTime {
   double us = 0;             // of the call
   double per_tensor_us = 0;  // more for each tensor that it reads or writes
-  double driver_us =
-      0;  // more where a device is driven: its driver, and libraries that choose kernels
+  double driver_us = 0;      // more where a device is driven, by its driver and choosing kernels
 };
 
 // `what` is a kind of instruction, or "checkpoint": what saved tensors' hooks add to a launch. A line for

@@ -5,6 +5,7 @@
 
 #include "models/base/nearest_names.hpp"
 #include "models/plan/plan_keys.hpp"
+#include "models/plan/plan_screen.hpp"
 #include "models/plan/plan_toml.hpp"
 
 namespace foreshard {
@@ -50,6 +51,19 @@ std::string advice(const std::string& section, const std::string& name) {
 }
 
 }  // namespace
+
+Result<toml::table> parse_screened(std::string_view text, const std::string& file,
+                                   const std::string& expected) {
+  const Result<std::string> screened = screened_plan(text, file);
+  if (!screened) return tl::unexpected(screened.error());
+  toml::parse_result parsed = toml::parse(*screened, file);
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
+    return fail(with_line(file, error.source()), "",
+                std::string(error.description()) + "; expected " + expected);
+  }
+  return std::move(parsed).table();
+}
 
 std::string shown(const toml::node& node) {
   std::string text;

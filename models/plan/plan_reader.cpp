@@ -3,22 +3,15 @@
 #include "models/base/text_file.hpp"
 #include "models/plan/plan.hpp"
 #include "models/plan/plan_rules.hpp"
-#include "models/plan/plan_screen.hpp"
 #include "models/plan/plan_toml.hpp"
 #include "models/plan/plan_values.hpp"
 
 namespace foreshard {
 
 Result<Plan> parse_plan(std::string_view text, const std::string& file) {
-  const Result<std::string> screened = screened_plan(text, file);
-  if (!screened) return tl::unexpected(screened.error());
-  const toml::parse_result parsed = toml::parse(*screened, file);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return fail(with_line(file, error.source()), "",
-                std::string(error.description()) + "; expected a plan in TOML");
-  }
-  const toml::table& root = parsed.table();
+  const Result<toml::table> parsed = parse_screened(text, file, "a plan in TOML");
+  if (!parsed) return tl::unexpected(parsed.error());
+  const toml::table& root = *parsed;
   if (const std::optional<Error> error = unknown_name(root, file)) return tl::unexpected(*error);
 
   Plan plan;

@@ -6,7 +6,6 @@
 
 #include "models/base/nearest_names.hpp"
 #include "models/base/text_file.hpp"
-#include "models/plan/plan_screen.hpp"
 #include "models/plan/plan_toml.hpp"
 #include "models/plan/plan_values.hpp"
 
@@ -155,16 +154,10 @@ bool sets(const PlanAxis& axis, std::string_view key) {
 }
 
 Result<std::vector<PlanAxis>> parse_plan_space(std::string_view text, const std::string& file) {
-  const Result<std::string> screened = screened_plan(text, file);
-  if (!screened) return tl::unexpected(screened.error());
-  const toml::parse_result parsed = toml::parse(*screened, file);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return fail(with_line(file, error.source()), "",
-                std::string(error.description()) +
-                    "; expected lines such as \"batch.micro_batch\" = [1, 2, 4]");
-  }
-  return SpaceReader(file).read(parsed.table());
+  const Result<toml::table> table =
+      parse_screened(text, file, "lines such as \"batch.micro_batch\" = [1, 2, 4]");
+  if (!table) return tl::unexpected(table.error());
+  return SpaceReader(file).read(*table);
 }
 
 Result<std::vector<PlanAxis>> load_plan_space(const std::string& path) {

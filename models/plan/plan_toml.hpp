@@ -21,6 +21,10 @@ inline std::string with_line(const std::string& file, const toml::source_region&
   return where.begin.line == 0 ? file : file + ':' + std::to_string(where.begin.line);
 }
 
+// What is screened (plan_screen.hpp) and parsed. `expected` ends the error about what is no TOML.
+Result<toml::table> parse_screened(std::string_view text, const std::string& file,
+                                   const std::string& expected);
+
 // "a, b or c".
 std::string joined(const auto& words) {
   std::string text;
