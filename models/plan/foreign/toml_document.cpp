@@ -1,12 +1,9 @@
 // parse_toml_document: the library's tree, which screened_plan keeps small and shallow, copied into
 // ours. Letters beyond ASCII, which the library must not see, stand in descriptions only.
-#define TOML_EXCEPTIONS 0
 #include <algorithm>
 
-#include <toml++/toml.h>
-
 #include "models/plan/foreign/document.hpp"
-#include "models/plan/plan_screen.hpp"
+#include "models/plan/plan_toml.hpp"
 
 namespace foreshard::foreign {
 namespace {
@@ -44,17 +41,11 @@ Result<Value> parse_toml_document(std::string_view text, const std::string& file
   std::replace_if(
       ascii.begin(), ascii.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; },
       '?');
-  const Result<std::string> screened = screened_plan(ascii, file);
-  if (!screened) return tl::unexpected(screened.error());
-  const toml::parse_result parsed = toml::parse(*screened, file);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return fail(at_line(file, static_cast<int>(error.source().begin.line)), "",
-                std::string(error.description()) + "; expected a plan in TOML");
-  }
+  const Result<toml::table> parsed = parse_screened(ascii, file, "a plan in TOML");
+  if (!parsed) return tl::unexpected(parsed.error());
   DocumentBuilder builder;
   try {
-    copy(parsed.table(), builder);
+    copy(*parsed, builder);
   } catch (const BadDocument& bad) {
     return fail(at_line(file, bad.line), "", std::string(bad.what()) + "; expected a plan in TOML");
   }
