@@ -12,7 +12,12 @@ using Action = AllocatorEvent::Action;
 
 CachingAllocator::CachingAllocator(const AllocatorRules& rules, std::optional<std::int64_t> limit,
                                    SegmentSource& source)
-    : rules_(rules), limit_(limit), source_(source) {}
+    : rules_(rules),
+      limit_(limit),
+      collects_garbage_(limit && rules.garbage_collection_threshold > 0.0),
+      source_(source) {
+  blocks_.reserve(kBlocks);
+}
 
 tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate(std::int64_t bytes, int stream) {
   if (bytes <= 0) return Allocation{};
@@ -23,15 +28,28 @@ tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate(std::int64_t by
   request.expands = rules_.expandable_segments;
   if (is_private(stream)) apply_pool(request);
   ensure_stream(stream);
-  if (const auto place = best_fit(request)) return take_cached(request, *place);
-  return allocate_new(request);
+  FreeBlocks& free = pool(stream, request.small).free;
+  const FreeBlocks::Place place = best_fit(request, free);
+  const BlockId id = free.is_end(place) ? allocate_new(request) : take_cached(request, free, place);
+  if (id == kNoBlock) return tl::unexpected(fail_request(request));
+
+  Block& b = block(id);
+  b.state = State::allocated;
+  b.requested = bytes;
+  statistics_.allocated += b.size;
+  statistics_.active += b.size;
+  statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
+  statistics_.peak_active = std::max(statistics_.peak_active, statistics_.active);
+  ++statistics_.allocations;
+  if (listener_) notify(Action::alloc, id);
+  return Allocation{id, b.address, b.size};
 }
 
-std::optional<FreeBlocks::Place> CachingAllocator::best_fit(const Request& request) {
-  if (collects_garbage() && !is_private(request.stream)) ++lookups_[request.small];
-  const FreeBlocks& free = pool(request.stream, request.small).free;
+// The end where there is none.
+FreeBlocks::Place CachingAllocator::best_fit(const Request& request, const FreeBlocks& free) {
+  if (collects_garbage_ && !is_private(request.stream)) ++lookups_[request.small];
   FreeBlocks::Place place = free.lower_bound(request.size);
-  if (free.is_end(place)) return std::nullopt;
+  if (free.is_end(place)) return place;
   if (request.expands) {
     // A block at the end of the mapped part counts with what it could grow by: prefer a later block
     // that wastes less of it.
@@ -45,35 +63,19 @@ std::optional<FreeBlocks::Place> CachingAllocator::best_fit(const Request& reque
       place = free.next(place);
     }
   }
-  if (!rules_.may_serve(request.size, free[place].size)) return std::nullopt;
-  return place;
+  return rules_.may_serve(request.size, free[place].size) ? place : free.end();
 }
 
-Allocation CachingAllocator::take_cached(const Request& request, FreeBlocks::Place place) {
-  FreeBlocks& free = pool(request.stream, request.small).free;
-  const BlockId id = free[place].block;
-  const std::int64_t remaining = block(id).size - request.size;
-  if (rules_.splits(request.size, remaining, request.small || request.expands)) {
+BlockId CachingAllocator::take_cached(const Request& request, FreeBlocks& free,
+                                      FreeBlocks::Place place) {
+  const auto [size, id] = free[place];
+  if (is_split(request, size)) {
     const BlockId rest = cut_off(id, request.size);
-    block(rest).free_since = lookups_[request.small];
-    free.replace(place, {remaining, block(rest).order, rest});
+    free.replace(place, size - request.size, block(rest).order, rest);
   } else {
     free.erase(place);
   }
-  return hand_out(id, request);
-}
-
-Allocation CachingAllocator::hand_out(BlockId id, const Request& request) {
-  Block& b = block(id);
-  b.state = State::allocated;
-  b.requested = request.bytes;
-  statistics_.allocated += b.size;
-  statistics_.active += b.size;
-  statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
-  statistics_.peak_active = std::max(statistics_.peak_active, statistics_.active);
-  ++statistics_.allocations;
-  if (listener_) notify(Action::alloc, id);
-  return {id, b.address, b.size};
+  return id;
 }
 
 void CachingAllocator::free(BlockId id) {
@@ -193,6 +195,7 @@ BlockId CachingAllocator::cut_off(BlockId id, std::int64_t size) {
   rest.order = whole.order + size;
   rest.size = whole.size - size;
   rest.requested = 0;
+  rest.free_since = lookups_[whole.small];
   rest.range = whole.range;
   rest.pending_events = 0;
   rest.stream = whole.stream;
@@ -240,7 +243,7 @@ void CachingAllocator::absorb(BlockId id, BlockId neighbour) {
 void CachingAllocator::insert_free(BlockId id) {
   Block& b = block(id);
   b.free_since = lookups_[b.small];
-  pool_of(b).free.insert({b.size, b.order, id});
+  pool_of(b).free.insert(b.size, b.order, id);
 }
 
 // Of a block that has become free: one with its free neighbours from now on, in the place of one of them.
@@ -252,12 +255,12 @@ void CachingAllocator::insert_merged(BlockId id) {
   const BlockId previous = b.previous, next = b.next;
   const bool joins_previous = is_free(previous), joins_next = is_free(next);
   b.free_since = lookups_[b.small];
-  if (!joins_previous && !joins_next) return free.insert({b.size, b.order, id});
+  if (!joins_previous && !joins_next) return free.insert(b.size, b.order, id);
   if (joins_previous && joins_next) free.erase(place_of(previous));
   const FreeBlocks::Place place = place_of(joins_next ? next : previous);
   if (joins_previous) absorb(id, previous);
   if (joins_next) absorb(id, next);
-  free.replace(place, {b.size, b.order, id});
+  free.replace(place, b.size, b.order, id);
 }
 
 void CachingAllocator::took(std::int64_t bytes) {

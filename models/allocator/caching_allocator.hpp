@@ -95,7 +95,7 @@ class CachingAllocator {
  private:
   enum class State : std::uint8_t { free, unmapped, allocated, awaiting_free, unused };
 
-  struct Block {
+  struct alignas(64) Block {
     Address address = 0;
     Address order = 0;  // where it stands among free blocks of its size
     std::int64_t size = 0;
@@ -133,6 +133,7 @@ class CachingAllocator {
     std::optional<std::int64_t> event = std::nullopt;
   };
 
+  static constexpr std::size_t kBlocks = 1024;  // room from the start, as a training step has
   static constexpr int kAllStreams = std::numeric_limits<int>::max();
 
   static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -140,8 +141,9 @@ class CachingAllocator {
   Pool& pool(int stream, bool small) { return pools_[index(2 * stream + (small ? 1 : 0))]; }
   Pool& pool_of(const Block& b) { return pool(b.stream, b.small); }
   void ensure_stream(int stream) {
-    const std::size_t pools = index(2 * (stream + 1));
-    if (pools_.size() < pools) pools_.resize(pools);
+    if (stream < streams_) return;
+    streams_ = stream + 1;
+    pools_.resize(index(2 * streams_));
   }
   bool is_private(int stream) const { return stream >= default_streams_; }
   void apply_pool(Request& request) const;
@@ -161,13 +163,14 @@ class CachingAllocator {
   void insert_unmapped(BlockId id);
   void erase_unmapped(BlockId id);
   void absorb(BlockId id, BlockId neighbour);
-  bool collects_garbage() const { return limit_ && rules_.garbage_collection_threshold > 0.0; }
 
   // The request's path: a cached block, else new memory, else new memory after a release.
-  std::optional<FreeBlocks::Place> best_fit(const Request& request);
-  Allocation take_cached(const Request& request, FreeBlocks::Place place);
-  tl::expected<Allocation, OutOfMemory> allocate_new(const Request& request);
-  Allocation hand_out(BlockId id, const Request& request);
+  FreeBlocks::Place best_fit(const Request& request, const FreeBlocks& free);
+  BlockId take_cached(const Request& request, FreeBlocks& free, FreeBlocks::Place place);
+  BlockId allocate_new(const Request& request);
+  bool is_split(const Request& request, std::int64_t size) const {
+    return rules_.splits(request.size, size - request.size, request.small || request.expands);
+  }
   BlockId new_memory(const Request& request);
   BlockId new_segment(const Request& request);
   OutOfMemory fail_request(const Request& request);
@@ -201,15 +204,17 @@ class CachingAllocator {
   void notify(AllocatorEvent::Action action, BlockId id);
   void notify_segment(AllocatorEvent::Action action, int stream, AddressRange range);
 
-  AllocatorRules rules_;
-  std::optional<std::int64_t> limit_;
+  const AllocatorRules rules_;
+  const std::optional<std::int64_t> limit_;
+  const bool collects_garbage_;
   SegmentSource& source_;
   AllocatorListener* listener_ = nullptr;
   StreamEvents* stream_events_ = nullptr;
 
   std::vector<Block> blocks_;
   BlockId unused_ = kNoBlock;  // head of the list of unused entries of blocks_
-  std::vector<Pool> pools_;
+  std::vector<Pool> pools_;    // large and small of each stream
+  int streams_ = 0;            // that have pools
   std::vector<PrivatePool> private_pools_;
   std::vector<std::size_t> released_pools_;
   int default_streams_ = kAllStreams;      // of the default pool, before those of private ones

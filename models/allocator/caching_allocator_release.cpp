@@ -8,8 +8,8 @@ namespace foreshard {
 
 using Action = AllocatorEvent::Action;
 
-tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate_new(const Request& request) {
-  if (collects_garbage()) collect_garbage();
+BlockId CachingAllocator::allocate_new(const Request& request) {
+  if (collects_garbage_) collect_garbage();
   BlockId id = new_memory(request);
   if (id == kNoBlock && release_oversize(request)) id = new_memory(request);
   if (id == kNoBlock && request.releases_cache) {
@@ -17,9 +17,8 @@ tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate_new(const Reque
     ++statistics_.retries;
     id = new_memory(request);
   }
-  if (id == kNoBlock) return tl::unexpected(fail_request(request));
-  const Block& b = block(id);
-  return take_cached(request, pool(request.stream, request.small).free.find(b.size, b.order));
+  if (id != kNoBlock && is_split(request, block(id).size)) insert_free(cut_off(id, request.size));
+  return id;
 }
 
 OutOfMemory CachingAllocator::fail_request(const Request& request) {
@@ -28,11 +27,14 @@ OutOfMemory CachingAllocator::fail_request(const Request& request) {
   return {request.bytes, statistics_.allocated, statistics_.reserved};
 }
 
-// A free block of new memory that holds the request, or kNoBlock.
+// A block of new memory that holds the request and is in no pool, or kNoBlock.
 BlockId CachingAllocator::new_memory(const Request& request) {
   const std::int64_t segment = AllocatorRules::segment_size(request.size);
   if (limit_ && statistics_.reserved + segment > *limit_) return kNoBlock;
-  return request.expands ? expand(request) : new_segment(request);
+  if (!request.expands) return new_segment(request);
+  const BlockId id = expand(request);
+  if (id != kNoBlock) erase_free(block(id));
+  return id;
 }
 
 BlockId CachingAllocator::new_segment(const Request& request) {
@@ -41,14 +43,12 @@ BlockId CachingAllocator::new_segment(const Request& request) {
   if (!address) return kNoBlock;
   took(bytes);
   notify_segment(Action::segment_alloc, request.stream, {*address, bytes});
-  const BlockId id = new_block({.address = *address,
-                                .order = place_in_order({*address, bytes}),
-                                .size = bytes,
-                                .stream = narrow<std::int16_t>(request.stream),
-                                .state = State::free,
-                                .small = request.small});
-  insert_free(id);
-  return id;
+  return new_block({.address = *address,
+                    .order = place_in_order({*address, bytes}),
+                    .size = bytes,
+                    .stream = narrow<std::int16_t>(request.stream),
+                    .state = State::free,
+                    .small = request.small});
 }
 
 // Among free blocks of one size the lowest address comes first, or the oldest segment.

@@ -83,7 +83,7 @@ std::vector<SegmentState> CachingAllocator::segments() const {
 }
 
 std::optional<std::vector<CachedBlock>> CachingAllocator::cache() const {
-  if (collects_garbage() || !pending_.empty() || !stream_uses_.empty()) return std::nullopt;
+  if (collects_garbage_ || !pending_.empty() || !stream_uses_.empty()) return std::nullopt;
   std::vector<CachedBlock> result;
   for (std::size_t p = 0; p < pools_.size(); ++p) {
     pools_[p].free.for_each([&](BlockId id) {

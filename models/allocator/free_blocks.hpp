@@ -2,11 +2,12 @@
 // order in which PyTorch searches (best fit) and releases them. The place is the block's address, so
 // that among equals the lowest address is first, or where it would lie were segments laid by age.
 //
-// A list of blocks for each size that occurs, the first place first. A training step frees blocks of
-// few sizes, some hundred of ten, so that the block that fits best is the first of a list that a short
-// search finds. Taking it moves nothing, nor does adding one at either end, where a model's layers free
-// theirs one after the other. Sizes that occur once each, thousands in the worst real histories, move as
-// a sorted array does: 16 bytes a size.
+// A table of the sizes that occur, each with its first block, and a list of the further ones. A training
+// step frees blocks of few sizes, some hundred of ten, so that the block that fits best is the first of a
+// size that a short search finds; what splits leave and merges make is mostly alone of its size. Taking
+// the first of several moves one, and adding one before or behind the others moves none, where a model's
+// layers free theirs one after the other. Sizes that occur once each, thousands in the worst real
+// histories, move as a sorted array does: 32 bytes a size.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,6 @@ class FreeBlocks {
  public:
   struct Entry {
     std::int64_t size = 0;
-    Address order = 0;
     BlockId block = kNoBlock;
   };
 
@@ -38,26 +38,30 @@ class FreeBlocks {
   bool is_first(Place place) const { return place.size == 0 && place.block == 0; }
   bool is_end(Place place) const { return place.size == sizes_.size(); }
   Place next(Place place) const {
-    const bool is_last_of_size = place.block + 1 == blocks(place.size).size();
+    const bool is_last_of_size = place.block + 1 == count(sizes_[place.size]);
     return is_last_of_size ? Place{place.size + 1, 0} : Place{place.size, place.block + 1};
   }
   Place previous(Place place) const {
     return place.block > 0 ? Place{place.size, place.block - 1}
-                           : Place{place.size - 1, number(blocks(place.size - 1).size()) - 1};
+                           : Place{place.size - 1, count(sizes_[place.size - 1]) - 1};
   }
 
   Entry operator[](Place place) const {
-    const Block& found = blocks(place.size)[place.block];
-    return {sizes_[place.size].bytes, found.order, found.id};
+    const Size& size = sizes_[place.size];
+    if (place.block == 0) return {size.bytes, size.block};
+    return {size.bytes, lists_[size.others][place.block - 1].id};
   }
 
+  Place end() const { return {number(sizes_.size()), 0}; }
   // The first block of at least this size, or the end.
   Place lower_bound(std::int64_t size) const { return {number(find_size(size)), 0}; }
 
   // Where the block of this size and place is.
-  Place find(std::int64_t size, Address order) const {
-    const std::size_t place = find_size(size);
-    return {number(place), number(blocks(place).find(order))};
+  Place find(std::int64_t bytes, Address order) const {
+    const std::size_t place = find_size(bytes);
+    const Size& size = sizes_[place];
+    if (size.order == order) return {number(place), 0};
+    return {number(place), number(lists_[size.others].find(order)) + 1};
   }
 
   // Calls `visit` with every block, in order.
@@ -68,46 +72,80 @@ class FreeBlocks {
     }
   }
 
-  void insert(const Entry& entry) {
-    const std::size_t place = find_size(entry.size);
-    if (place == sizes_.size() || sizes_[place].bytes != entry.size) add_size(place, entry.size);
-    blocks(place).insert({entry.order, entry.block});
+  void insert(std::int64_t bytes, Address order, BlockId block) {
+    const std::size_t place = find_size(bytes);
+    if (place == sizes_.size() || sizes_[place].bytes != bytes) {
+      sizes_.emplace_back();
+      return move(sizes_.size() - 1, place).set(bytes, order, block);
+    }
+    Size& size = sizes_[place];
+    if (size.others == kNoList) size.others = empty_list();
+    Blocks& others = lists_[size.others];
+    if (order > size.order) return others.insert(order, block);
+    others.insert(size.order, size.block);
+    size.set(bytes, order, block);
   }
 
   void erase(Place place) {
-    Blocks& list = blocks(place.size);
-    list.erase(place.block);
-    if (list.size() > 0) return;
-    const auto emptied = sizes_.begin() + static_cast<std::ptrdiff_t>(place.size);
-    unused_lists_.push_back(emptied->list);
-    sizes_.erase(emptied);
+    Size& size = sizes_[place.size];
+    if (size.others == kNoList) {
+      sizes_.erase(sizes_.begin() + static_cast<std::ptrdiff_t>(place.size));
+      return;
+    }
+    Blocks& others = lists_[size.others];
+    if (place.block == 0) size.set(size.bytes, others[0].order, others[0].id);
+    others.erase(place.block == 0 ? 0 : place.block - 1);
+    if (others.size() > 0) return;
+    unused_lists_.push_back(size.others);
+    size.others = kNoList;
   }
 
-  // Puts an entry in the place of one: what a split leaves, or what a block has become part of. A size
-  // that occurred once mostly keeps its place.
-  void replace(Place place, const Entry& entry) {
-    Blocks& list = blocks(place.size);
-    const std::size_t above = std::size_t{place.size} + 1;
-    const bool stays = list.size() == 1 &&
-                       (place.size == 0 || sizes_[place.size - 1].bytes < entry.size) &&
-                       (above == sizes_.size() || entry.size < sizes_[above].bytes);
-    if (!stays) {
-      erase(place);
-      return insert(entry);
+  // Puts a block in the place of another: what a split leaves, or what a block has become part of. If
+  // both are alone of their size, only what lies between the two moves, which is mostly nothing.
+  void replace(Place place, std::int64_t bytes, Address order, BlockId block) {
+    const std::size_t above = find_size(bytes);
+    const bool is_new_size = above == sizes_.size() || sizes_[above].bytes != bytes;
+    if (is_new_size && sizes_[place.size].others == kNoList) {
+      const std::size_t place_of_size = above > place.size ? above - 1 : above;
+      return move(place.size, place_of_size).set(bytes, order, block);
     }
-    sizes_[place.size].bytes = entry.size;
-    list[0] = {entry.order, entry.block};
+    erase(place);
+    insert(bytes, order, block);
   }
 
  private:
   static std::uint32_t number(std::size_t n) { return static_cast<std::uint32_t>(n); }
+
+  static constexpr std::uint32_t kNoList = ~std::uint32_t{0};
+
+  // With its first block.
+  struct Size {
+    std::int64_t bytes = 0;
+    Address order = 0;
+    BlockId block = kNoBlock;
+    std::uint32_t others = kNoList;  // a list of at least one
+
+    void set(std::int64_t new_bytes, Address new_order, BlockId new_block) {
+      bytes = new_bytes;
+      order = new_order;
+      block = new_block;
+    }
+  };
+
+  // A size that is alone in its place goes to another, and those in between make room.
+  Size& move(std::size_t from, std::size_t to) {
+    for (; from < to; ++from) sizes_[from] = sizes_[from + 1];
+    for (; from > to; --from) sizes_[from] = sizes_[from - 1];
+    sizes_[to].others = kNoList;
+    return sizes_[to];
+  }
 
   struct Block {
     Address order = 0;
     BlockId id = kNoBlock;
   };
 
-  // Those of one size, ascending; places before the first are left for blocks to come.
+  // Those of one size behind its first, ascending; places before them are left for blocks to come.
   class Blocks {
    public:
     std::size_t size() const { return all_.size() - first_; }
@@ -121,17 +159,19 @@ class FreeBlocks {
                                               [order](const Block& b) { return b.order < order; });
       return static_cast<std::size_t>(found - first);
     }
-    void insert(const Block& block) {
-      const std::size_t at = find(block.order);
-      if (at > 0) {
-        all_.insert(all_.begin() + static_cast<std::ptrdiff_t>(first_ + at), block);
-        return;
+    void insert(Address order, BlockId block) {
+      if (size() > 0 && all_.back().order < order) {
+        all_.push_back({order, block});
+      } else if (size() == 0 || order < all_[first_].order) {
+        if (first_ == 0) {
+          first_ = size() + 1;
+          all_.insert(all_.begin(), first_, {});
+        }
+        all_[--first_] = {order, block};
+      } else {
+        const auto at = static_cast<std::ptrdiff_t>(first_ + find(order));
+        all_.insert(all_.begin() + at, {order, block});
       }
-      if (first_ == 0) {
-        first_ = size() + 1;
-        all_.insert(all_.begin(), first_, {});
-      }
-      all_[--first_] = block;
     }
     void erase(std::size_t at) {
       if (at > 0) {
@@ -149,13 +189,9 @@ class FreeBlocks {
     std::size_t first_ = 0;
   };
 
-  struct Size {
-    std::int64_t bytes = 0;
-    std::uint32_t list = 0;
-  };
-
-  Blocks& blocks(std::size_t size) { return lists_[sizes_[size].list]; }
-  const Blocks& blocks(std::size_t size) const { return lists_[sizes_[size].list]; }
+  std::uint32_t count(const Size& size) const {
+    return size.others == kNoList ? 1 : 1 + number(lists_[size.others].size());
+  }
 
   // The place of a size, or where it would be.
   std::size_t find_size(std::int64_t bytes) const {
@@ -164,14 +200,14 @@ class FreeBlocks {
     return static_cast<std::size_t>(found - sizes_.begin());
   }
 
-  void add_size(std::size_t place, std::int64_t bytes) {
+  std::uint32_t empty_list() {
     if (unused_lists_.empty()) {
-      unused_lists_.push_back(static_cast<std::uint32_t>(lists_.size()));
       lists_.emplace_back();
+      return number(lists_.size()) - 1;
     }
-    sizes_.insert(sizes_.begin() + static_cast<std::ptrdiff_t>(place),
-                  {bytes, unused_lists_.back()});
+    const std::uint32_t list = unused_lists_.back();
     unused_lists_.pop_back();
+    return list;
   }
 
   std::vector<Size> sizes_;  // ascending

@@ -33,6 +33,7 @@ class MemoryWalk final : private AllocatorListener {
     for (step_ = 0; step_ <= last && !result_.failure; ++step_) {
       allocator_.reset_peaks();
       run_step(program_.programs[program_.number_of(step_, options_.steps)]);
+      note_peak();
       result_.run.include(statistics());
       if (step_ > 0 && step_ <= options_.steps) result_.steps.emplace_back().include(statistics());
     }
@@ -135,19 +136,22 @@ class MemoryWalk final : private AllocatorListener {
       switch (i.kind) {
         case Kind::alloc:
           if (!allocate(i)) return;
+          note_delay();
           break;
         case Kind::free: free(i); break;
         case Kind::record_stream:
           allocator_.record_stream(blocks_[static_cast<std::size_t>(i.target)],
                                    static_cast<int>(i.stream));
           break;
-        case Kind::empty_cache: allocator_.empty_cache(); break;
-        case Kind::record_event: progress_.record(i.target, i.stream); continue;
-        case Kind::wait_event: progress_.wait(i.stream, i.target); continue;
-        case Kind::host_wait: progress_.host_wait(i.target); continue;
-        default: continue;
+        case Kind::empty_cache:
+          allocator_.empty_cache();
+          note_delay();
+          break;
+        case Kind::record_event: progress_.record(i.target, i.stream); break;
+        case Kind::wait_event: progress_.wait(i.stream, i.target); break;
+        case Kind::host_wait: progress_.host_wait(i.target); break;
+        default: break;
       }
-      note_delay();
     }
   }
 
@@ -177,9 +181,21 @@ class MemoryWalk final : private AllocatorListener {
     const std::int64_t allocated = allocator_.statistics().allocated;
     if (allocated > highest_) {
       highest_ = allocated;
-      result_.peak = {step_, instruction_, i.phase, i.unit, by_category_};
+      peak_ = &i;
+      result_.peak.instruction = instruction_;
     }
     return true;
+  }
+
+  // Of requests that follow one another only the last can be the peak: what it consists of is noted
+  // before it ends.
+  void note_peak() {
+    if (peak_ == nullptr) return;
+    result_.peak.step = step_;
+    result_.peak.phase = peak_->phase;
+    result_.peak.unit = peak_->unit;
+    result_.peak.by_category = by_category_;
+    peak_ = nullptr;
   }
 
   void free(const Instruction& i) {
@@ -191,6 +207,7 @@ class MemoryWalk final : private AllocatorListener {
     }
     BlockId& block = blocks_[static_cast<std::size_t>(i.target)];
     if (block == kNoBlock) return;
+    note_peak();
     by_category_[static_cast<std::size_t>(buffer.category)] -= allocator_.bytes(block);
     allocator_.free(block);
     block = kNoBlock;
@@ -250,6 +267,7 @@ class MemoryWalk final : private AllocatorListener {
   std::vector<BufferId> shared_;     // by them
   RankMemory result_;
   std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};
+  const Instruction* peak_ = nullptr;  // that reached it, while it lasts
   std::int64_t step_ = 0, host_ = 0, highest_ = 0;
   std::int64_t segments_taken_ = 0, segments_released_ = 0;
   std::int32_t instruction_ = 0;
