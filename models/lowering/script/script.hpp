@@ -11,6 +11,7 @@
 // (script_runner.hpp) fills with buffers for each place in the model at which the segment stands.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -78,9 +79,18 @@ struct Operand {
 
 // A kernel on the compute stream.
 struct Launch {
+  using Operands = std::span<const Operand>;
+  // `called`: the name of an operator that is not of our own, such as "aten::mul".
+  Launch(const CostKey& of, Operands read, Operands written, std::string_view called = {})
+      : key(of), operands(read.begin(), read.end()), reads(read.size()), name(called) {
+    operands.insert(operands.end(), written.begin(), written.end());
+  }
+  Operands writes() const { return Operands(operands).subspan(reads); }
+
   CostKey key;
-  std::vector<Operand> reads, writes;
-  std::string_view name{};   // of an operator that is not of our own, such as "aten::mul"
+  std::vector<Operand> operands;  // those that it reads, then those that it writes
+  std::size_t reads;
+  std::string_view name;
   CostKeyId key_id = kNone;  // these two are filled when the script is bound to an emitter
   OperatorId op = kNone;
 };

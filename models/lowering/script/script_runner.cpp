@@ -86,11 +86,8 @@ BufferId ScriptRunner::resolve(const Frame& frame, const Operand& operand) const
 }
 
 void ScriptRunner::launch(const Frame& frame, const Launch& launch) {
-  reads_.clear();
-  writes_.clear();
-  for (const Operand& o : launch.reads) reads_.push_back(resolve(frame, o));
-  for (const Operand& o : launch.writes) writes_.push_back(resolve(frame, o));
-  emit_.launch(Stream::compute, launch.key_id, launch.op, reads_, writes_);
+  emit_.launch(Stream::compute, launch.key_id, launch.op, Launch::Operands(launch.operands),
+               launch.reads, [&](const Operand& operand) { return resolve(frame, operand); });
 }
 
 void ScriptRunner::allocate_workspace(Shared which) {

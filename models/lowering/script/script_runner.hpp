@@ -53,7 +53,6 @@ class ScriptRunner {
   const Job& job_;
   Emitter& emit_;
   ShardingRuntime& runtime_;
-  std::vector<BufferId> reads_, writes_;  // of the launch at hand, kept to save allocations
 };
 
 }  // namespace foreshard::lowering

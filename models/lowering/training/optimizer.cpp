@@ -37,7 +37,7 @@ Optimizer::Optimizer(const Job& job, const RankPlace& place, Emitter& emit,
       states_(job.units.size()) {}
 
 void Optimizer::step() {
-  emit_.phase = Phase::optimizer;
+  emit_.set_phase(Phase::optimizer);
   emit_.focus_on_step();
   const auto range = emit_.range(Range::optimizer);
   const std::vector<OptimizerTensors> all = runtime_.optimizer_tensors();

@@ -82,11 +82,12 @@ class Scripts : public testing::Test {
     return static_cast<Slot>(segment_.slots.size() - 1);
   }
   static Launch kernel(Operator op, std::vector<Slot> reads, std::vector<Slot> writes) {
-    Launch launch;
-    launch.key = {op, DType::fp32, DType::fp32, DType::fp32, {1}};
-    for (const Slot s : reads) launch.reads.push_back(Operand::of(s));
-    for (const Slot s : writes) launch.writes.push_back(Operand::of(s));
-    return launch;
+    const auto operands = [](const std::vector<Slot>& slots) {
+      std::vector<Operand> out;
+      for (const Slot s : slots) out.push_back(Operand::of(s));
+      return out;
+    };
+    return {{op, DType::fp32, DType::fp32, DType::fp32, {1}}, operands(reads), operands(writes)};
   }
 
   // "+SIZE" and "-SIZE" for allocations and frees, the operator's name for launches, "hook" for hooks.
@@ -128,7 +129,7 @@ class Scripts : public testing::Test {
   Emitter emit_{program_, job_.tree};
   RecordingRuntime runtime_{emit_};
   HookTable hooks_{job_};
-  HookWalk walk_{job_, hooks_, emit_, runtime_};
+  HookWalk walk_{hooks_, emit_, runtime_};
   ScriptRunner runner_{job_, emit_, runtime_};
   Segment segment_;
   Placement place_;
@@ -250,7 +251,7 @@ TEST(OperatorTable, ManyTensorsHaveNumbersOfTheirOwn) {
 std::vector<bool> written_by(const Segment& segment, const Script& script) {
   std::vector<bool> written(segment.slots.size());
   for (const Launch& launch : script.launches) {
-    for (const Operand& o : launch.writes) {
+    for (const Operand& o : launch.writes()) {
       if (o.kind == Operand::Kind::slot) written[static_cast<std::size_t>(o.slot)] = true;
     }
   }
