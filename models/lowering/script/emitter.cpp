@@ -82,13 +82,17 @@ std::string_view name(Role role) {
 }
 
 Emitter::Emitter(RankProgram& program, const ModuleTree& tree)
-    : program_(program), parameters_begin_(narrow<NameId>(tree.modules.size())) {
+    : program_(program),
+      keys_(256, kNone),  // any power of two
+      parameters_begin_(narrow<NameId>(tree.modules.size())) {
   constexpr auto kCommon = static_cast<std::size_t>(Role::flat_gradient);
   program_.tree = tree;
+  spare_names_.swap(program_.own_names);
+  last_keys_.fill(kNone);
   roles_.fill(kNone);
   std::iota(roles_.begin(), roles_.begin() + kCommon, narrow<NameId>(program_.name_count()));
+  program_.own_names.reserve(spare_names_.size());
   program_.own_names.assign(std::begin(kRoles), std::begin(kRoles) + kCommon);
-  last_keys_.fill(kNone);
   focus_on_step();
 }
 
@@ -118,20 +122,49 @@ void Emitter::end_repetition(int more) {
   repetition.end_event = target_->events;
 }
 
-// Mostly the operator's last one again: units are alike.
 CostKeyId Emitter::intern(const CostKey& key) {
-  CostKeyId& last = last_keys_[static_cast<std::size_t>(key.op)];
-  if (last != kNone && this->key(last) == key) return last;
-  const auto [found, added] = keys_.try_emplace(key, narrow<CostKeyId>(program_.cost_keys.size()));
-  if (added) program_.cost_keys.push_back(key);
-  return last = found->second;
+  CostKeyId& last = last_keys_[static_cast<std::size_t>(key.op)];  // units are alike
+  if (last == kNone || this->key(last) != key) last = found_or_added(key);
+  return last;
+}
+
+CostKeyId Emitter::found_or_added(const CostKey& key) {
+  CostKeyId& id = place_of(key);
+  if (id != kNone) return id;
+  const CostKeyId added = id = narrow<CostKeyId>(program_.cost_keys.size());
+  program_.cost_keys.push_back(key);
+  if (2 * program_.cost_keys.size() > keys_.size()) {
+    keys_.assign(2 * keys_.size(), kNone);
+    for (std::size_t k = 0; k < program_.cost_keys.size(); ++k) {
+      place_of(program_.cost_keys[k]) = static_cast<CostKeyId>(k);
+    }
+  }
+  return added;
+}
+
+// Where the key's number stands in the table, or belongs.
+CostKeyId& Emitter::place_of(const CostKey& key) {
+  std::size_t place = CostKeyHash{}(key) & (keys_.size() - 1);
+  while (keys_[place] != kNone && this->key(keys_[place]) != key) {
+    place = (place + 1) & (keys_.size() - 1);
+  }
+  return keys_[place];
 }
 
 // Programs that do not use the later ones have the names, and the hash, that they had without them.
 NameId Emitter::add_role(Role role) {
   NameId& name = roles_[static_cast<std::size_t>(role)];
   name = narrow<NameId>(program_.name_count());
-  program_.own_names.emplace_back(kRoles[static_cast<std::size_t>(role)]);
+  add_name() = kRoles[static_cast<std::size_t>(role)];
+  return name;
+}
+
+std::string& Emitter::add_name() {
+  std::string& name = program_.own_names.emplace_back();
+  if (spare_names_.empty()) return name;
+  name.swap(spare_names_.back());
+  spare_names_.pop_back();
+  name.clear();
   return name;
 }
 
@@ -199,7 +232,7 @@ NameId Emitter::range_name(Range range, UnitId of_unit) {
     const std::string_view of = of_unit == kNone
                                     ? std::string_view()
                                     : program_.units[static_cast<std::size_t>(of_unit)].name;
-    std::string& text = program_.own_names.emplace_back();
+    std::string& text = add_name();
     text.reserve(what.size() + of.size() + 3);
     text += what;
     if (of.empty()) return name;

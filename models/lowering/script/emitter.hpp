@@ -4,7 +4,6 @@
 
 #include <array>
 #include <initializer_list>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -173,12 +172,13 @@ class Emitter {
     launch(stream, intern(key), Buffers(reads.begin(), reads.size()),
            Buffers(writes.begin(), writes.size()), aux);
   }
-  // Of operands for which `buffer_of` finds the buffers: so many `reads`, then writes.
-  template <typename Operand, typename BufferOf>
-  void launch(Stream stream, CostKeyId key, OperatorId op, std::span<const Operand> operands,
-              std::size_t reads, const BufferOf& buffer_of) {
-    append_work(Kind::launch, stream, key, reads, operands.size() - reads).op = op;
-    for (const Operand& operand : operands) target_->operands.push_back(buffer_of(operand));
+  // Of operands for which `buffer_of` finds the buffers.
+  template <typename Operands, typename BufferOf>
+  void launch(Stream stream, CostKeyId key, OperatorId op, const Operands& reads,
+              const Operands& writes, const BufferOf& buffer_of) {
+    append_work(Kind::launch, stream, key, reads.size(), writes.size()).op = op;
+    for (const auto& operand : reads) target_->operands.push_back(buffer_of(operand));
+    for (const auto& operand : writes) target_->operands.push_back(buffer_of(operand));
   }
   void host_compute(const CostKey& key, Buffers reads, Buffers writes, int aux = 0);
   // Reductions sum, or average over the group.
@@ -242,16 +242,20 @@ class Emitter {
     return name == kNone ? add_role(role) : name;
   }
   NameId add_role(Role role);
+  std::string& add_name();
+  CostKeyId found_or_added(const CostKey& key);
+  CostKeyId& place_of(const CostKey& key);
 
   RankProgram& program_;
   Program* target_ = nullptr;
   ProgramPosition begin_;             // of the target
   std::vector<ProgramStretch> once_;  // of the target: what is in no later step
   Instruction next_;                  // what all that follow have in common
-  std::unordered_map<CostKey, CostKeyId, CostKeyHash> keys_;
+  std::vector<CostKeyId> keys_;       // a table of hashes, at most half full; kNone: free
   std::array<CostKeyId, static_cast<std::size_t>(Operator::kCount)> last_keys_;  // by operator
   using RangeNames = std::array<NameId, static_cast<std::size_t>(Range::kCount)>;
   std::vector<RangeNames> ranges_;  // of no unit, of unit 0, of unit 1, ...; kNone: not used yet
+  std::vector<std::string> spare_names_;  // of the program before, whose memory new ones take over
   NameId parameters_begin_;
   std::array<NameId, static_cast<std::size_t>(Role::kCount)> roles_;  // kNone: not used yet
 };

@@ -46,7 +46,13 @@ bool HookWalk::contains(ModuleId above, ModuleId module) const {
 }
 
 void HookWalk::enter(ModuleId module) {
-  if (!open_.empty() && open_.back() == module) return focus(module);
+  if (open_.size() > bottom_ && parent(open_.back()) == parent(module)) {
+    if (open_.back() == module) return focus(module);
+    leave_innermost();  // mostly it is the next one beside
+    open_.push_back(module);
+    entered(module);
+    return focus(module);
+  }
   while (open_.size() > bottom_ && !contains(open_.back(), module)) leave_innermost();
   const ModuleId from = open_.empty() ? kNone : open_.back();
   const std::size_t first = open_.size();

@@ -46,7 +46,7 @@ class ScriptRunner {
  private:
   void allocate(Frame& frame, Slot slot);
   void allocate_workspace(Shared which);
-  void launch(const Frame& frame, const Launch& launch);
+  void launch(const Frame& frame, const Script& script, const Launch& launch);
   BufferId resolve(const Frame& frame, const Operand& operand) const;
   ParameterId parameter(const Frame& frame, const ParameterRef& ref) const;
 
