@@ -53,6 +53,7 @@ RankProgram emptied(RankProgram memory) {
   program.streams = std::move(memory.streams);
   program.cost_keys = std::move(memory.cost_keys);
   program.cost_keys.clear();
+  program.own_names = std::move(memory.own_names);  // the emitter's, to write over
   return program;
 }
 

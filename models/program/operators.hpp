@@ -131,7 +131,14 @@ struct CostKey {
   DType dtype3 = DType::fp32;
   std::array<std::int64_t, 5> dims{};
 
-  bool operator==(const CostKey&) const = default;
+  // One by one: a key that is looked up was just written so, and a wide load would wait for that.
+  bool operator==(const CostKey& other) const {
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d] != other.dims[d]) return false;
+    }
+    return op == other.op && dtype == other.dtype && dtype2 == other.dtype2 &&
+           dtype3 == other.dtype3;
+  }
 };
 
 struct CostKeyHash {

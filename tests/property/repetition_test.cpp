@@ -100,6 +100,18 @@ TEST(Repetition, UnrolledIsWhatIsLoweredMicroStepByMicroStepOfPyTorch) {
   EXPECT_GT(repeating, tests::draws(600) / 20);
 }
 
+// Of other units, operators and names, and longer or shorter.
+TEST(Repetition, IsTheSameInTheMemoryOfAnotherProgram) {
+  RankProgram before;
+  for (int draw = 0; draw < tests::draws(300) && !HasFailure(); ++draw) {
+    tests::JobDrawer drawer(120'000 + static_cast<std::uint64_t>(draw));
+    const Job job = any_random_job(drawer);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    before = lower_repeating(job, 0, {}, std::move(before));
+    expect_equal(before, lower_repeating(job, 0));
+  }
+}
+
 void expect_equal(const simulator::RankMemory& a, const simulator::RankMemory& b) {
   EXPECT_EQ(a.run, b.run);
   EXPECT_EQ(a.steps, b.steps);

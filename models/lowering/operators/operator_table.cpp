@@ -90,6 +90,9 @@ class Compiler {
       if (runs[n]) for_each_slot(nodes[n], [&](std::size_t slot) { last_use[slot] = n; });
     }
     Script out;
+    out.launches.reserve(nodes.size());
+    out.actions.reserve(6 * nodes.size());  // mostly fewer, as the next
+    out.operands.reserve(6 * nodes.size());
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       if (!runs[n]) continue;
       const Node& node = nodes[n];
@@ -113,7 +116,7 @@ class Compiler {
       out.add(Action::Kind::allocate, o.slot);
       alive_[at(o.slot)] = true;
     }
-    out.launch({node.key, node.reads, node.writes});
+    out.launch(node.key, node.reads, node.writes);
     for (const Operand& o : node.writes) {
       if (is_slot(o) && table_.slots[at(o.slot)].role == Role::scratch) {
         end(out, at(o.slot), Action::Kind::free);

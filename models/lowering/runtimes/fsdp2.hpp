@@ -175,6 +175,7 @@ class Fsdp2 final : public ShardingRuntime {
   };
   std::vector<ParameterPlace> places_;  // by ParameterId
   std::vector<UnitId> post_forward_order_;
+  std::vector<BufferId> copied_out_;  // of the unit at hand, kept to save allocations
   Pending all_gather_state_, reduce_scatter_state_;
   bool is_last_micro_step_ = true;
   bool has_run_forward_ = false;

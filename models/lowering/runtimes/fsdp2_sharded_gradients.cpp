@@ -83,6 +83,7 @@ void Fsdp2::copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream)
 
 std::vector<OptimizerTensors> Fsdp2::optimizer_tensors() const {
   std::vector<OptimizerTensors> out;
+  out.reserve(states_.size());
   for (std::size_t u = 0; u < states_.size(); ++u) {
     const UnitLayout& shape = program_.units[u];
     if (shape.parameters.empty()) continue;

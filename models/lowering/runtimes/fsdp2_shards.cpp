@@ -8,6 +8,7 @@ void Fsdp2::allocate_shards(const ModuleBuffers& buffers_of) {
   if (is_pytorch_) return allocate_as_pytorch(buffers_of);
   for (std::size_t u = 0; u < job_.units.size(); ++u) {
     focus(static_cast<UnitId>(u));
+    held_[u].shards.reserve(program_.units[u].parameters.size());
     for (const ParameterShard& p : program_.units[u].parameters) {
       held_[u].shards.push_back(allocate_shard(p, p.padded));
     }

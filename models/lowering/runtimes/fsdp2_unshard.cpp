@@ -148,8 +148,9 @@ void Fsdp2::copy_out(UnitId unit) {
   UnitState& s = at(unit);
   const DType type = plan_.precision.param;
   const std::int64_t shard_ranks = group(Group::shard).size;
-  std::vector<BufferId> targets, temporaries;
-  targets.reserve(layout(unit).parameters.size());
+  std::vector<BufferId> temporaries;
+  std::vector<BufferId>& targets = copied_out_;
+  targets.clear();
   s.unsharded.reserve(layout(unit).parameters.size());
   for (const ParameterShard& p : layout(unit).parameters) {
     const Emitter::BufferSpec spec = {shard_ranks * p.padded * item_size(type),

@@ -1,9 +1,8 @@
 #include "models/lowering/script/emitter.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
-
-#include "models/base/assertion.hpp"
 
 namespace foreshard::lowering {
 namespace {
@@ -83,11 +82,18 @@ std::string_view name(Role role) {
 }
 
 Emitter::Emitter(RankProgram& program, const ModuleTree& tree)
-    : program_(program), parameters_begin_(narrow<NameId>(tree.modules.size())) {
+    : program_(program),
+      keys_(256, kNone),  // any power of two
+      parameters_begin_(narrow<NameId>(tree.modules.size())) {
+  constexpr auto kCommon = static_cast<std::size_t>(Role::flat_gradient);
   program_.tree = tree;
-  roles_begin_ = narrow<NameId>(program_.name_count());
-  other_roles_.fill(kNone);
-  program_.own_names.assign(std::begin(kRoles), std::begin(kRoles) + kCommonRoles);
+  spare_names_.swap(program_.own_names);
+  last_keys_.fill(kNone);
+  roles_.fill(kNone);
+  std::iota(roles_.begin(), roles_.begin() + kCommon, narrow<NameId>(program_.name_count()));
+  program_.own_names.reserve(spare_names_.size());
+  program_.own_names.assign(std::begin(kRoles), std::begin(kRoles) + kCommon);
+  focus_on_step();
 }
 
 void Emitter::begin(Program& target) {
@@ -116,73 +122,59 @@ void Emitter::end_repetition(int more) {
   repetition.end_event = target_->events;
 }
 
-BufferId Emitter::declare(const BufferSpec& spec) {
-  Buffer buffer;
-  buffer.bytes = spec.bytes;
-  buffer.on_host = spec.on_host;
-  buffer.persistent = spec.persistent;
-  buffer.pool = spec.pool;
-  buffer.category = spec.category;
-  buffer.unit = unit_;
-  buffer.owner = spec.owner == kNone ? module_name(module_) : spec.owner;
-  buffer.role = role_name(spec.role);
-  program_.buffers.push_back(buffer);
-  return narrow<BufferId>(program_.buffers.size() - 1);
-}
-
-BufferId Emitter::allocate(const BufferSpec& spec) {
-  const BufferId buffer = declare(spec);
-  allocate(buffer);
-  return buffer;
-}
-
-void Emitter::allocate(BufferId buffer) {
-  const Buffer& wanted = program_.buffers[static_cast<std::size_t>(buffer)];
-  if (wanted.bytes > 0) append(Kind::alloc, wanted.pool, buffer);
-}
-
-void Emitter::free(BufferId buffer) {
-  const Buffer& freed = program_.buffers[static_cast<std::size_t>(buffer)];
-  if (freed.bytes > 0) append(Kind::free, freed.pool, buffer);
-}
-
 CostKeyId Emitter::intern(const CostKey& key) {
-  const auto [found, added] = keys_.try_emplace(key, narrow<CostKeyId>(program_.cost_keys.size()));
-  if (added) program_.cost_keys.push_back(key);
-  return found->second;
+  CostKeyId& last = last_keys_[static_cast<std::size_t>(key.op)];  // units are alike
+  if (last == kNone || this->key(last) != key) last = found_or_added(key);
+  return last;
 }
 
-// Programs that do not use the others have the names, and the hash, that they had without them.
-NameId Emitter::role_name(Role role) {
-  const auto number = static_cast<std::size_t>(role);
-  if (number < kCommonRoles) return roles_begin_ + static_cast<NameId>(number);
-  NameId& name = other_roles_[number - kCommonRoles];
-  if (name == kNone) {
-    name = narrow<NameId>(program_.name_count());
-    program_.own_names.emplace_back(kRoles[number]);
+CostKeyId Emitter::found_or_added(const CostKey& key) {
+  CostKeyId& id = place_of(key);
+  if (id != kNone) return id;
+  const CostKeyId added = id = narrow<CostKeyId>(program_.cost_keys.size());
+  program_.cost_keys.push_back(key);
+  if (2 * program_.cost_keys.size() > keys_.size()) {
+    keys_.assign(2 * keys_.size(), kNone);
+    for (std::size_t k = 0; k < program_.cost_keys.size(); ++k) {
+      place_of(program_.cost_keys[k]) = static_cast<CostKeyId>(k);
+    }
   }
+  return added;
+}
+
+// Where the key's number stands in the table, or belongs.
+CostKeyId& Emitter::place_of(const CostKey& key) {
+  std::size_t place = CostKeyHash{}(key) & (keys_.size() - 1);
+  while (keys_[place] != kNone && this->key(keys_[place]) != key) {
+    place = (place + 1) & (keys_.size() - 1);
+  }
+  return keys_[place];
+}
+
+// Programs that do not use the later ones have the names, and the hash, that they had without them.
+NameId Emitter::add_role(Role role) {
+  NameId& name = roles_[static_cast<std::size_t>(role)];
+  name = narrow<NameId>(program_.name_count());
+  add_name() = kRoles[static_cast<std::size_t>(role)];
   return name;
 }
 
-Instruction& Emitter::append(Kind kind, Stream stream, std::int32_t target) {
-  Instruction out;
-  out.kind = kind;
-  out.stream = stream;
-  out.phase = phase;
-  out.micro_step = narrow<std::int16_t>(micro_step);
-  out.unit = unit_;
-  out.target = target;
-  out.module = module_;
-  return target_->instructions.emplace_back(out);
+std::string& Emitter::add_name() {
+  std::string& name = program_.own_names.emplace_back();
+  if (spare_names_.empty()) return name;
+  name.swap(spare_names_.back());
+  spare_names_.pop_back();
+  name.clear();
+  return name;
 }
 
-void Emitter::set_operands(Instruction& instruction, Buffers reads, Buffers writes) {
+Instruction& Emitter::append_work(Kind kind, Stream stream, CostKeyId key, Buffers reads,
+                                  Buffers writes) {
   auto& operands = target_->operands;
-  instruction.operands = narrow<std::int32_t>(operands.size());
-  instruction.reads = narrow<std::int32_t>(reads.size());
-  instruction.writes = narrow<std::int32_t>(writes.size());
-  operands.insert(operands.end(), reads.begin(), reads.end());
-  operands.insert(operands.end(), writes.begin(), writes.end());
+  Instruction& out = append_work(kind, stream, key, reads.size(), writes.size());
+  for (const BufferId read : reads) operands.push_back(read);
+  for (const BufferId write : writes) operands.push_back(write);
+  return out;
 }
 
 OperatorId Emitter::intern_operator(std::string_view name) {
@@ -195,52 +187,30 @@ OperatorId Emitter::intern_operator(std::string_view name) {
   return narrow<OperatorId>(operators.size() - 1);
 }
 
-void Emitter::launch(Stream stream, CostKeyId key, OperatorId op, Buffers reads, Buffers writes,
-                     int aux) {
-  Instruction& out = append(Kind::launch, stream);
-  out.op = op;
-  out.cost_key = key;
-  out.aux = aux;
-  set_operands(out, reads, writes);
+void Emitter::launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux) {
+  append_work(Kind::launch, stream, key, reads, writes).aux = aux;
+}
+
+void Emitter::launch(Stream stream, CostKeyId key, OperatorId op, Buffers reads, Buffers writes) {
+  append_work(Kind::launch, stream, key, reads, writes).op = op;
 }
 
 void Emitter::host_compute(const CostKey& key, Buffers reads, Buffers writes, int aux) {
-  const CostKeyId id = intern(key);
-  Instruction& out = append(Kind::host_compute, Stream::compute);
-  out.cost_key = id;
-  out.aux = aux;
-  set_operands(out, reads, writes);
+  append_work(Kind::host_compute, Stream::compute, intern(key), reads, writes).aux = aux;
 }
 
 void Emitter::collective(Stream stream, Group group, const CostKey& key, BufferId input,
                          BufferId output, bool averages) {
-  const CostKeyId id = intern(key);
-  Instruction& out = append(Kind::collective, stream);
+  Instruction& out =
+      append_work(Kind::collective, stream, intern(key), Buffers(&input, 1), Buffers(&output, 1));
   out.group = group;
   out.aux = averages ? 1 : 0;
-  out.cost_key = id;
-  set_operands(out, Buffers(&input, 1), Buffers(&output, 1));
 }
 
 void Emitter::copy(Stream stream, Operator direction, std::int64_t bytes, BufferId from,
                    BufferId to) {
-  const CostKeyId id = intern({direction, DType::fp32, DType::fp32, DType::fp32, {bytes}});
-  Instruction& out = append(Kind::copy, stream);
-  out.cost_key = id;
-  set_operands(out, Buffers(&from, 1), Buffers(&to, 1));
-}
-
-EventId Emitter::record(Stream stream) {
-  append(Kind::record_event, stream, target_->events);
-  return target_->events++;
-}
-
-void Emitter::wait(Stream stream, EventId event) {
-  append(Kind::wait_event, stream, event);
-}
-
-void Emitter::host_wait(EventId event) {
-  append(Kind::host_wait, Stream::compute, event);
+  const CostKeyId key = intern({direction, DType::fp32, DType::fp32, DType::fp32, {bytes}});
+  append_work(Kind::copy, stream, key, Buffers(&from, 1), Buffers(&to, 1));
 }
 
 void Emitter::record_stream(BufferId buffer, Stream stream) {
@@ -262,7 +232,7 @@ NameId Emitter::range_name(Range range, UnitId of_unit) {
     const std::string_view of = of_unit == kNone
                                     ? std::string_view()
                                     : program_.units[static_cast<std::size_t>(of_unit)].name;
-    std::string& text = program_.own_names.emplace_back();
+    std::string& text = add_name();
     text.reserve(what.size() + of.size() + 3);
     text += what;
     if (of.empty()) return name;

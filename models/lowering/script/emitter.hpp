@@ -4,10 +4,10 @@
 
 #include <array>
 #include <initializer_list>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "models/base/assertion.hpp"
 #include "models/lowering/script/later_step.hpp"
 #include "models/program/step_program.hpp"
 
@@ -111,16 +111,18 @@ class Emitter {
   void begin_repetition();
   void end_repetition(int more);
 
-  Phase phase = Phase::setup;
-  int micro_step = 0;
-  // What follows belongs to this unit and module.
+  // What follows belongs to this phase and micro-step.
+  void set_phase(Phase phase) { next_.phase = phase; }
+  void set_micro_step(int number) { next_.micro_step = narrow<std::int16_t>(number); }
+  Phase phase() const { return next_.phase; }
+  // And to this unit and module.
   void focus(UnitId unit, ModuleId module) {
-    unit_ = unit;
-    module_ = module;
+    next_.unit = unit;
+    next_.module = module;
   }
   // What follows belongs to the step as a whole.
   void focus_on_step() { focus(kNone, 0); }
-  UnitId unit() const { return unit_; }
+  UnitId unit() const { return next_.unit; }
 
   struct BufferSpec {
     std::int64_t bytes;
@@ -131,12 +133,25 @@ class Emitter {
     bool on_host = false;
     bool persistent = false;
   };
-  BufferId declare(const BufferSpec& spec);
+  BufferId declare(const BufferSpec& spec) {
+    const NameId owner = spec.owner == kNone ? module_name(next_.module) : spec.owner;
+    program_.buffers.push_back({spec.bytes, spec.on_host, spec.persistent, spec.pool, spec.category,
+                                next_.unit, owner, role_name(spec.role)});
+    return narrow<BufferId>(program_.buffers.size() - 1);
+  }
   const Buffer& buffer(BufferId id) const { return program_.buffers[static_cast<std::size_t>(id)]; }
-  BufferId allocate(const BufferSpec& spec);
+  BufferId allocate(const BufferSpec& spec) {
+    const BufferId buffer = declare(spec);
+    if (spec.bytes > 0) append(Kind::alloc, spec.pool, buffer);
+    return buffer;
+  }
   // One that was declared, or freed since: a step may free what the one before it allocated.
-  void allocate(BufferId buffer);
-  void free(BufferId buffer);
+  void allocate(BufferId id) {
+    if (buffer(id).bytes > 0) append(Kind::alloc, buffer(id).pool, id);
+  }
+  void free(BufferId id) {
+    if (buffer(id).bytes > 0) append(Kind::free, buffer(id).pool, id);
+  }
 
   CostKeyId intern(const CostKey& key);
   const CostKey& key(CostKeyId id) const {
@@ -147,11 +162,8 @@ class Emitter {
   OperatorId intern_operator(std::string_view name);
 
   using Buffers = std::span<const BufferId>;
-  void launch(Stream stream, CostKeyId key, OperatorId op, Buffers reads, Buffers writes,
-              int aux = 0);
-  void launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux = 0) {
-    launch(stream, key, kNone, reads, writes, aux);
-  }
+  void launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux = 0);
+  void launch(Stream stream, CostKeyId key, OperatorId op, Buffers reads, Buffers writes);
   void launch(Stream stream, const CostKey& key, Buffers reads, Buffers writes, int aux = 0) {
     launch(stream, intern(key), reads, writes, aux);
   }
@@ -160,15 +172,26 @@ class Emitter {
     launch(stream, intern(key), Buffers(reads.begin(), reads.size()),
            Buffers(writes.begin(), writes.size()), aux);
   }
+  // Of operands for which `buffer_of` finds the buffers.
+  template <typename Operands, typename BufferOf>
+  void launch(Stream stream, CostKeyId key, OperatorId op, const Operands& reads,
+              const Operands& writes, const BufferOf& buffer_of) {
+    append_work(Kind::launch, stream, key, reads.size(), writes.size()).op = op;
+    for (const auto& operand : reads) target_->operands.push_back(buffer_of(operand));
+    for (const auto& operand : writes) target_->operands.push_back(buffer_of(operand));
+  }
   void host_compute(const CostKey& key, Buffers reads, Buffers writes, int aux = 0);
   // Reductions sum, or average over the group.
   void collective(Stream stream, Group group, const CostKey& key, BufferId input, BufferId output,
                   bool averages = false);
   void copy(Stream stream, Operator direction, std::int64_t bytes, BufferId from, BufferId to);
 
-  EventId record(Stream stream);
-  void wait(Stream stream, EventId event);
-  void host_wait(EventId event);
+  EventId record(Stream stream) {
+    append(Kind::record_event, stream, target_->events);
+    return target_->events++;
+  }
+  void wait(Stream stream, EventId event) { append(Kind::wait_event, stream, event); }
+  void host_wait(EventId event) { append(Kind::host_wait, Stream::compute, event); }
   // The allocator keeps a buffer, once it is freed, until `stream` has passed the free.
   void record_stream(BufferId buffer, Stream stream);
   // `stream` waits for all that has been issued on `other` so far.
@@ -195,23 +218,46 @@ class Emitter {
   ProgramPosition position() const {
     return {target_->instructions.size(), target_->operands.size(), program_.buffers.size()};
   }
-  Instruction& append(Kind kind, Stream stream, std::int32_t target = kNone);
-  void set_operands(Instruction& instruction, Buffers reads, Buffers writes);
+  Instruction& append(Kind kind, Stream stream, std::int32_t target = kNone) {
+    Instruction& out = target_->instructions.emplace_back(next_);
+    out.kind = kind;
+    out.stream = stream;
+    out.target = target;
+    return out;
+  }
+  // Whose operands are to follow.
+  Instruction& append_work(Kind kind, Stream stream, CostKeyId key, std::size_t reads,
+                           std::size_t writes) {
+    Instruction& out = append(kind, stream);
+    out.cost_key = key;
+    out.operands = narrow<std::int32_t>(target_->operands.size());
+    out.reads = narrow<std::int32_t>(reads);
+    out.writes = narrow<std::int32_t>(writes);
+    return out;
+  }
+  Instruction& append_work(Kind kind, Stream stream, CostKeyId key, Buffers reads, Buffers writes);
   NameId range_name(Range range, UnitId of_unit);
-  NameId role_name(Role role);
+  NameId role_name(Role role) {
+    const NameId name = roles_[static_cast<std::size_t>(role)];
+    return name == kNone ? add_role(role) : name;
+  }
+  NameId add_role(Role role);
+  std::string& add_name();
+  CostKeyId found_or_added(const CostKey& key);
+  CostKeyId& place_of(const CostKey& key);
 
   RankProgram& program_;
   Program* target_ = nullptr;
   ProgramPosition begin_;             // of the target
   std::vector<ProgramStretch> once_;  // of the target: what is in no later step
-  UnitId unit_ = kNone;
-  ModuleId module_ = 0;
-  std::unordered_map<CostKey, CostKeyId, CostKeyHash> keys_;
+  Instruction next_;                  // what all that follow have in common
+  std::vector<CostKeyId> keys_;       // a table of hashes, at most half full; kNone: free
+  std::array<CostKeyId, static_cast<std::size_t>(Operator::kCount)> last_keys_;  // by operator
   using RangeNames = std::array<NameId, static_cast<std::size_t>(Range::kCount)>;
   std::vector<RangeNames> ranges_;  // of no unit, of unit 0, of unit 1, ...; kNone: not used yet
-  NameId parameters_begin_, roles_begin_ = 0;
-  static constexpr auto kCommonRoles = static_cast<std::size_t>(Role::flat_gradient);
-  std::array<NameId, static_cast<std::size_t>(Role::kCount) - kCommonRoles> other_roles_;
+  std::vector<std::string> spare_names_;  // of the program before, whose memory new ones take over
+  NameId parameters_begin_;
+  std::array<NameId, static_cast<std::size_t>(Role::kCount)> roles_;  // kNone: not used yet
 };
 
 }  // namespace foreshard::lowering

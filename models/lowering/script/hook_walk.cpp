@@ -8,6 +8,7 @@ HookTable::HookTable(const Job& job)
     : unit_of(job.tree.modules.size(), kNone),
       manager_of(job.tree.modules.size(), 0),
       units(job.units.size()) {
+  for (const Module& module : job.tree.modules) parent_of.push_back(module.parent);
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     for (const ModuleId m : job.units[u].modules) {
       const ModuleKind kind = job.tree.modules[static_cast<std::size_t>(m)].kind;
@@ -19,21 +20,20 @@ HookTable::HookTable(const Job& job)
     }
   }
   for (std::size_t m = 1; m < unit_of.size(); ++m) {
-    manager_of[m] = unit_of[m] != kNone
-                        ? unit_of[m]
-                        : manager_of[static_cast<std::size_t>(job.tree.modules[m].parent)];
+    manager_of[m] =
+        unit_of[m] != kNone ? unit_of[m] : manager_of[static_cast<std::size_t>(parent_of[m])];
   }
 }
 
-HookWalk::HookWalk(const Job& job, const HookTable& hooks, Emitter& emit, ShardingRuntime& runtime)
-    : job_(job), hooks_(hooks), emit_(emit), runtime_(runtime), counts_(job.units.size()) {}
+HookWalk::HookWalk(const HookTable& hooks, Emitter& emit, ShardingRuntime& runtime)
+    : hooks_(hooks), emit_(emit), runtime_(runtime), counts_(hooks.units.size()) {}
 
 void HookWalk::begin(Mode mode, ModuleId base) {
   mode_ = mode;
   for (const UnitId unit : touched_) counts_[static_cast<std::size_t>(unit)] = {};
   touched_.clear();
   open_.clear();
-  for (ModuleId m = base; m != kNone; m = job_.tree.modules[static_cast<std::size_t>(m)].parent) {
+  for (ModuleId m = base; m != kNone; m = parent(m)) {
     open_.push_back(m);
   }
   std::reverse(open_.begin(), open_.end());
@@ -41,22 +41,28 @@ void HookWalk::begin(Mode mode, ModuleId base) {
 }
 
 bool HookWalk::contains(ModuleId above, ModuleId module) const {
-  while (module > above) module = job_.tree.modules[static_cast<std::size_t>(module)].parent;
+  while (module > above) module = parent(module);
   return module == above;
 }
 
 void HookWalk::enter(ModuleId module) {
+  if (open_.size() > bottom_ && parent(open_.back()) == parent(module)) {
+    if (open_.back() == module) return focus(module);
+    leave_innermost();  // mostly it is the next one beside
+    open_.push_back(module);
+    entered(module);
+    return focus(module);
+  }
   while (open_.size() > bottom_ && !contains(open_.back(), module)) leave_innermost();
   const ModuleId from = open_.empty() ? kNone : open_.back();
-  if (from != module) {
-    const std::size_t first = open_.size();
-    for (ModuleId m = module; m != from;
-         m = job_.tree.modules[static_cast<std::size_t>(m)].parent) {
-      open_.push_back(m);
-    }
-    std::reverse(open_.begin() + static_cast<std::ptrdiff_t>(first), open_.end());
-    for (std::size_t at = first; at < open_.size(); ++at) entered(open_[at]);
+  const std::size_t first = open_.size();
+  for (ModuleId m = module; m != from; m = parent(m)) {
+    open_.push_back(m);
   }
+  if (open_.size() > first + 1) {
+    std::reverse(open_.begin() + static_cast<std::ptrdiff_t>(first), open_.end());
+  }
+  for (std::size_t at = first; at < open_.size(); ++at) entered(open_[at]);
   focus(module);
 }
 

@@ -21,8 +21,9 @@ class HookTable {
     // comes back from the rotary embedding; such units wait for the final callback.
     bool has_input_gradient = true;
   };
-  std::vector<UnitId> unit_of;     // by module: the unit whose hooks stand on it
-  std::vector<UnitId> manager_of;  // by module: the unit that manages its parameters
+  std::vector<ModuleId> parent_of;  // by module
+  std::vector<UnitId> unit_of;      // by module: the unit whose hooks stand on it
+  std::vector<UnitId> manager_of;   // by module: the unit that manages its parameters
   std::vector<UnitHooks> units;
 };
 
@@ -30,7 +31,7 @@ class HookWalk {
  public:
   enum class Mode : std::uint8_t { forward, backward, recompute };
 
-  HookWalk(const Job& job, const HookTable& hooks, Emitter& emit, ShardingRuntime& runtime);
+  HookWalk(const HookTable& hooks, Emitter& emit, ShardingRuntime& runtime);
 
   // Starts below `base`, whose own hooks the walk leaves alone (recompute), or at the root.
   void begin(Mode mode, ModuleId base = kNone);
@@ -44,9 +45,11 @@ class HookWalk {
   void entered(ModuleId module);
   void focus(ModuleId module);
   void leave_innermost();
+  ModuleId parent(ModuleId module) const {
+    return hooks_.parent_of[static_cast<std::size_t>(module)];
+  }
   bool contains(ModuleId above, ModuleId module) const;
 
-  const Job& job_;
   const HookTable& hooks_;
   Emitter& emit_;
   ShardingRuntime& runtime_;

@@ -27,32 +27,32 @@ class LaterStep {
 
   // Goes on to `end` with what is done again, or with what is not.
   void repeat(const ProgramPosition& end) {
-    for (std::size_t b = reached_.buffers; b < end.buffers; ++b) {
-      number_.push_back(narrow<BufferId>(program_.buffers.size()));
-      program_.buffers.push_back(program_.buffers[b]);
-    }
-    const auto operands =
-        std::span(first_.operands).subspan(reached_.operands, end.operands - reached_.operands);
-    for (const BufferId operand : operands) next_.operands.push_back(renumbered(operand));
-    const auto instructions =
-        std::span(first_.instructions)
-            .subspan(reached_.instructions, end.instructions - reached_.instructions);
-    const auto added = static_cast<std::ptrdiff_t>(next_.instructions.size());
-    next_.instructions.insert(next_.instructions.end(), instructions.begin(), instructions.end());
-    for (auto i = next_.instructions.begin() + added; i != next_.instructions.end(); ++i) {
-      i->operands -= i->cost_key != kNone ? left_out_ : 0;
-      const bool is_buffer = targets_buffer(i->kind);
+    auto& buffers = program_.buffers;
+    const std::size_t declared = buffers.size();
+    number_to(end, narrow<BufferId>(declared));
+    const auto number = [numbers = number_.data()](BufferId buffer) { return numbers[buffer]; };
+    buffers.resize(declared + end.buffers - reached_.buffers);
+    std::copy(&buffers[reached_.buffers], &buffers[end.buffers], &buffers[declared]);
+    const std::size_t named = next_.operands.size();
+    next_.operands.resize(named + end.operands - reached_.operands);
+    std::transform(first_.operands.begin() + at(reached_.operands),
+                   first_.operands.begin() + at(end.operands), next_.operands.begin() + at(named),
+                   number);
+    const std::size_t added = next_.instructions.size();
+    next_.instructions.insert(next_.instructions.end(),
+                              first_.instructions.begin() + at(reached_.instructions),
+                              first_.instructions.begin() + at(end.instructions));
+    for (Instruction& i : std::span(next_.instructions).subspan(added)) {
+      i.operands -= i.cost_key != kNone ? left_out_ : 0;
       // Looked up in any case: which kind follows which is not to be predicted.
-      const BufferId buffer = renumbered(is_buffer ? i->target : 0);
-      i->target = is_buffer ? buffer : i->target;
+      const std::int32_t is_buffer = targets_buffer(i.kind) ? -1 : 0;
+      i.target = (number(i.target & is_buffer) & is_buffer) | (i.target & ~is_buffer);
     }
     reached_ = end;
   }
   void leave_out(const ProgramPosition& end) {
     first_left_out_ = std::min(first_left_out_, reached_.instructions);
-    for (std::size_t b = reached_.buffers; b < end.buffers; ++b) {
-      number_.push_back(narrow<BufferId>(b));
-    }
+    number_to(end, narrow<BufferId>(reached_.buffers));
     left_out_ += narrow<std::int32_t>(end.operands - reached_.operands);
     reached_ = end;
   }
@@ -67,7 +67,14 @@ class LaterStep {
   }
 
  private:
+  static std::ptrdiff_t at(std::size_t position) { return static_cast<std::ptrdiff_t>(position); }
   BufferId renumbered(BufferId buffer) const { return number_[static_cast<std::size_t>(buffer)]; }
+
+  // Numbers the first step's buffers up to there, counting from `from`.
+  void number_to(const ProgramPosition& end, BufferId from) {
+    number_.resize(end.buffers);
+    std::iota(number_.begin() + at(reached_.buffers), number_.end(), from);
+  }
 
   RankProgram& program_;
   const Program& first_;

@@ -11,6 +11,7 @@
 // (script_runner.hpp) fills with buffers for each place in the model at which the segment stands.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -79,8 +80,10 @@ struct Operand {
 // A kernel on the compute stream.
 struct Launch {
   CostKey key;
-  std::vector<Operand> reads, writes;
-  std::string_view name{};   // of an operator that is not of our own, such as "aten::mul"
+  std::string_view name;     // of an operator that is not of our own, such as "aten::mul"
+  std::size_t operands = 0;  // the first of them in Script::operands
+  std::size_t reads = 0;     // operands are reads, then writes
+  std::size_t writes = 0;
   CostKeyId key_id = kNone;  // these two are filled when the script is bound to an emitter
   OperatorId op = kNone;
 };
@@ -107,13 +110,25 @@ struct Action {
 struct Script {
   std::vector<Action> actions;
   std::vector<Launch> launches;
+  std::vector<Operand> operands;
+
+  using Operands = std::span<const Operand>;
+  Operands reads(const Launch& of) const { return all(of).first(of.reads); }
+  Operands writes(const Launch& of) const { return all(of).subspan(of.reads); }
 
   void add(Action::Kind kind, std::int32_t index, Shared shared = Shared::workspace) {
     actions.push_back({kind, shared, index});
   }
-  void launch(Launch launch) {
+  void launch(const CostKey& key, Operands reads, Operands writes, std::string_view name = {}) {
     add(Action::Kind::launch, static_cast<std::int32_t>(launches.size()));
-    launches.push_back(std::move(launch));
+    launches.push_back({key, name, operands.size(), reads.size(), writes.size()});
+    operands.insert(operands.end(), reads.begin(), reads.end());
+    operands.insert(operands.end(), writes.begin(), writes.end());
+  }
+
+ private:
+  Operands all(const Launch& of) const {
+    return Operands(operands).subspan(of.operands, of.reads + of.writes);
   }
 };
 

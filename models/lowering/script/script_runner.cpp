@@ -70,27 +70,25 @@ void ScriptRunner::allocate(Frame& frame, Slot slot) {
 }
 
 BufferId ScriptRunner::resolve(const Frame& frame, const Operand& operand) const {
-  BufferId buffer = kNone;
   switch (operand.kind) {
-    case Operand::Kind::slot: buffer = frame.live[at(operand.slot)]; break;
-    case Operand::Kind::parameter:
-      buffer = runtime_.parameter(parameter(frame, operand.parameter));
-      break;
-    case Operand::Kind::gradient:
-      buffer = runtime_.gradient(parameter(frame, operand.parameter));
-      break;
-    case Operand::Kind::shared: buffer = shared[static_cast<std::size_t>(operand.shared)]; break;
+    case Operand::Kind::slot: break;
+    case Operand::Kind::parameter: return runtime_.parameter(parameter(frame, operand.parameter));
+    case Operand::Kind::gradient: return runtime_.gradient(parameter(frame, operand.parameter));
+    case Operand::Kind::shared: return shared[static_cast<std::size_t>(operand.shared)];
   }
-  FORESHARD_ASSERT(buffer != kNone, "a script launches an operator on a tensor that is not there");
-  return buffer;
+  return frame.live[at(operand.slot)];
 }
 
-void ScriptRunner::launch(const Frame& frame, const Launch& launch) {
-  reads_.clear();
-  writes_.clear();
-  for (const Operand& o : launch.reads) reads_.push_back(resolve(frame, o));
-  for (const Operand& o : launch.writes) writes_.push_back(resolve(frame, o));
-  emit_.launch(Stream::compute, launch.key_id, launch.op, reads_, writes_);
+void ScriptRunner::launch(const Frame& frame, const Script& script, const Launch& launch) {
+  const auto buffer_of = [&](const Operand& operand) {
+    const bool is_slot = operand.kind == Operand::Kind::slot;  // as most are
+    const BufferId buffer = is_slot ? frame.live[at(operand.slot)] : resolve(frame, operand);
+    FORESHARD_ASSERT(buffer != kNone,
+                     "a script launches an operator on a tensor that is not there");
+    return buffer;
+  };
+  emit_.launch(Stream::compute, launch.key_id, launch.op, script.reads(launch),
+               script.writes(launch), buffer_of);
 }
 
 void ScriptRunner::allocate_workspace(Shared which) {
@@ -111,7 +109,7 @@ void ScriptRunner::run(Frame& frame, const Script& script, HookWalk& walk,
       case Action::Kind::leave: walk.leave(frame.place->modules[at(action.index)]); break;
       case Action::Kind::allocate: allocate(frame, action.index); break;
       case Action::Kind::free: emit_.free(frame.take(action.index)); break;
-      case Action::Kind::launch: launch(frame, script.launches[at(action.index)]); break;
+      case Action::Kind::launch: launch(frame, script, script.launches[at(action.index)]); break;
       case Action::Kind::gradient_ready: {
         const ParameterRef& owner = frame.segment->slots[at(action.index)].parameter;
         runtime_.gradient_ready(parameter(frame, owner), frame.take(action.index));

@@ -46,14 +46,13 @@ class ScriptRunner {
  private:
   void allocate(Frame& frame, Slot slot);
   void allocate_workspace(Shared which);
-  void launch(const Frame& frame, const Launch& launch);
+  void launch(const Frame& frame, const Script& script, const Launch& launch);
   BufferId resolve(const Frame& frame, const Operand& operand) const;
   ParameterId parameter(const Frame& frame, const ParameterRef& ref) const;
 
   const Job& job_;
   Emitter& emit_;
   ShardingRuntime& runtime_;
-  std::vector<BufferId> reads_, writes_;  // of the launch at hand, kept to save allocations
 };
 
 }  // namespace foreshard::lowering

@@ -17,8 +17,8 @@ void TrainingLoop::keep_states(Program& target) {
 template <typename BuffersOf>
 void TrainingLoop::keep_on_host(Program& target, const BuffersOf& buffers_of) {
   emit_.begin(target);
-  emit_.phase = Phase::report;
-  emit_.micro_step = 0;
+  emit_.set_phase(Phase::report);
+  emit_.set_micro_step(0);
   for (const OptimizerTensors& t : runtime_.optimizer_tensors()) {
     emit_.focus(t.unit, job_.units[static_cast<std::size_t>(t.unit)].modules[0]);
     Staging(emit_, buffers_of(t), true).copy_to_host();

@@ -18,7 +18,7 @@ void emit_micro_steps(Emitter& emit, const ShardingRuntime& runtime, int count, 
     micro_step(m);
     if (m == kRepeated) emit.end_repetition(more);
   }
-  emit.micro_step = count - 1;
+  emit.set_micro_step(count - 1);
 }
 
 }  // namespace foreshard::lowering

@@ -8,8 +8,8 @@ ModelPass::ModelPass(const Job& job, Emitter& emit, ShardingRuntime& runtime, Op
       runtime_(runtime),
       operators_(std::move(operators)),
       hooks_(job),
-      walk_(job, hooks_, emit, runtime),
-      recompute_walk_(job, hooks_, emit, runtime),
+      walk_(hooks_, emit, runtime),
+      recompute_walk_(hooks_, emit, runtime),
       runner_(job, emit, runtime) {
   for (Segment* segment : {&operators_.embedding, &operators_.head, &operators_.loss}) {
     ScriptRunner::bind(*segment, emit_);
@@ -96,14 +96,15 @@ void ModelPass::forward() {
 }
 
 void ModelPass::loss(const Script& script) {
-  const Phase before = std::exchange(emit_.phase, Phase::loss);
+  const Phase before = emit_.phase();
+  emit_.set_phase(Phase::loss);
   runner_.run(loss_, script, walk_);
-  emit_.phase = before;
+  emit_.set_phase(before);
 }
 
 void ModelPass::backward() {
   if (!operators_.loss_in_model) loss(operators_.loss.backward);
-  emit_.phase = Phase::backward;
+  emit_.set_phase(Phase::backward);
   const auto range = emit_.range(Range::backward);
   walk_.begin(HookWalk::Mode::backward);
   if (operators_.loss_in_model) loss(operators_.loss.backward);
@@ -134,14 +135,14 @@ void ModelPass::backward() {
 }
 
 void ModelPass::recompute(Frame& block) {
-  emit_.phase = Phase::recompute;
+  emit_.set_phase(Phase::recompute);
   {
     const auto range = emit_.range(Range::recompute);
     recompute_walk_.begin(HookWalk::Mode::recompute, block.place->base);
     runner_.run(block, block.segment->recomputation, recompute_walk_);
     recompute_walk_.finish();
   }
-  emit_.phase = Phase::backward;
+  emit_.set_phase(Phase::backward);
 }
 
 }  // namespace foreshard::lowering

@@ -37,7 +37,7 @@ Optimizer::Optimizer(const Job& job, const RankPlace& place, Emitter& emit,
       states_(job.units.size()) {}
 
 void Optimizer::step() {
-  emit_.phase = Phase::optimizer;
+  emit_.set_phase(Phase::optimizer);
   emit_.focus_on_step();
   const auto range = emit_.range(Range::optimizer);
   const std::vector<OptimizerTensors> all = runtime_.optimizer_tensors();
@@ -57,26 +57,26 @@ void Optimizer::step() {
 }
 
 void Optimizer::create_states(const OptimizerTensors& tensors) {
-  States& states = states_[static_cast<std::size_t>(tensors.unit)];
-  if (!states.exp_avg.empty()) return;
+  std::vector<BufferId>& states = states_[static_cast<std::size_t>(tensors.unit)];
+  if (!states.empty()) return;
   const auto once = emit_.only_once();
   const DType type = plan_.precision.optimizer_state;
   const bool on_host = optimizes_on_host(plan_);
-  states.exp_avg.reserve(tensors.parameters.size());
-  states.exp_avg_sq.reserve(tensors.parameters.size());
-  for (const ParameterShard& p : tensors.parameters) {
+  const std::size_t parameters = tensors.parameters.size();
+  states.resize(2 * parameters);
+  for (std::size_t i = 0; i < parameters; ++i) {
+    const ParameterShard& p = tensors.parameters[i];
+    const std::int64_t bytes = p.local * item_size(type);
     for (const Role role : {Role::exp_avg, Role::exp_avg_sq}) {
-      const std::int64_t bytes = p.local * item_size(type);
-      const BufferId state =
-          emit_.allocate({bytes, Category::optimizer_states, role,
-                          emit_.parameter_name(p.parameter), Stream::compute, on_host, true});
-      (role == Role::exp_avg ? states.exp_avg : states.exp_avg_sq).push_back(state);
+      BufferId& state = states[role == Role::exp_avg ? i : parameters + i];
+      state = emit_.allocate({bytes, Category::optimizer_states, role,
+                              emit_.parameter_name(p.parameter), Stream::compute, on_host, true});
       if (bytes == 0 || run_.resumes) continue;
       const CostKey zero = key_of(Operator::fill_zero, type, bytes);
       if (on_host) {
         emit_.host_compute(zero, {}, {&state, 1});
       } else {
-        emit_.launch(Stream::compute, zero, {}, {state});
+        emit_.launch(Stream::compute, emit_.intern(zero), {}, {&state, 1});
       }
     }
   }
@@ -92,13 +92,6 @@ void Optimizer::restore_states(const OptimizerTensors& tensors) {
   staging.free();
 }
 
-std::vector<BufferId> Optimizer::states(UnitId unit) const {
-  const States& states = states_[static_cast<std::size_t>(unit)];
-  std::vector<BufferId> all = states.exp_avg;
-  all.insert(all.end(), states.exp_avg_sq.begin(), states.exp_avg_sq.end());
-  return all;
-}
-
 void Optimizer::update(const OptimizerTensors& tensors) {
   const DType storage = plan_.precision.storage;
   const bool is_adamw = plan_.optimizer.name == OptimizerName::adamw;
@@ -108,9 +101,10 @@ void Optimizer::update(const OptimizerTensors& tensors) {
                     is_adamw ? plan_.precision.optimizer_state : storage,
                     {tensors.local}};
   const bool has_masters = !tensors.master_shards.empty();
-  const auto updated = tensors.updated();
-  std::vector<BufferId> writes(updated.begin(), updated.end());
-  const std::vector<BufferId> states_of_unit = states(tensors.unit);
+  const auto updated = tensors.updated(), states_of_unit = states(tensors.unit);
+  std::vector<BufferId> writes;
+  writes.reserve(updated.size() + states_of_unit.size());
+  writes.insert(writes.end(), updated.begin(), updated.end());
   writes.insert(writes.end(), states_of_unit.begin(), states_of_unit.end());
   if (!optimizes_on_host(plan_)) {
     const BufferId reads[] = {tensors.gradient, buffers_.clip};

@@ -21,13 +21,11 @@ class Optimizer {
   void step();
 
   // Of a unit, in the order in which the update takes them; nothing before the first step.
-  std::vector<BufferId> states(UnitId unit) const;
+  std::span<const BufferId> states(UnitId unit) const {
+    return states_[static_cast<std::size_t>(unit)];
+  }
 
  private:
-  struct States {
-    std::vector<BufferId> exp_avg, exp_avg_sq;
-  };
-
   void create_states(const OptimizerTensors& tensors);
   void restore_states(const OptimizerTensors& tensors);
   void update(const OptimizerTensors& tensors);
@@ -39,7 +37,8 @@ class Optimizer {
   ShardingRuntime& runtime_;
   const TrainingBuffers& buffers_;
   const RunVariant run_;
-  std::vector<States> states_;  // by unit
+  // By unit: exp_avg of its parameters, then exp_avg_sq.
+  std::vector<std::vector<BufferId>> states_;
 };
 
 }  // namespace foreshard::lowering

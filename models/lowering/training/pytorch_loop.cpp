@@ -19,7 +19,7 @@ PyTorchLoop::PyTorchLoop(const Job& job, const RankPlace& place, Emitter& emit,
 
 void PyTorchLoop::setup(Program& target) {
   emit_.begin(target);
-  emit_.phase = Phase::setup;
+  emit_.set_phase(Phase::setup);
   emit_.focus_on_step();
   // Seen in recordings, where CUDA starts under FSDP2; which operator it is they do not show.
   if (rules_.starts_with_temporaries && plan_.runtime == RuntimeName::fsdp2 &&
@@ -54,8 +54,8 @@ void PyTorchLoop::allocate_buffers(ModuleId id) {
 void PyTorchLoop::step(Program& target, int number, MicroSteps form) {
   emit_.begin(target);
   runtime_.begin_step();
-  emit_.phase = Phase::forward;
-  emit_.micro_step = 0;
+  emit_.set_phase(Phase::forward);
+  emit_.set_micro_step(0);
   emit_.focus_on_step();
   const auto range = emit_.range(Range::step);
   if (plan_.pytorch.zero_grad == ZeroGrad::none && number > 1) runtime_.zero_gradients();
@@ -67,14 +67,14 @@ void PyTorchLoop::step(Program& target, int number, MicroSteps form) {
   for (const Shared input : {Shared::tokens, Shared::targets}) {
     emit_.free(std::exchange(pass_[input], kNone));
   }
-  emit_.phase = Phase::report;
+  emit_.set_phase(Phase::report);
   emit_.host_wait(emit_.record(Stream::compute));  // the host reads the loss
 }
 
 void PyTorchLoop::micro_step(int number) {
-  emit_.micro_step = number;
+  emit_.set_micro_step(number);
   emit_.focus_on_step();
-  emit_.phase = Phase::forward;
+  emit_.set_phase(Phase::forward);
   runtime_.begin_micro_step(number + 1 == plan_.batch.accumulation);
   load_batch();
   pass_.forward();

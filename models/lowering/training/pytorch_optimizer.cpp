@@ -53,7 +53,7 @@ std::vector<OptimizedParameter> PyTorchOptimizer::items(
 }
 
 void PyTorchOptimizer::step() {
-  emit_.phase = Phase::optimizer;
+  emit_.set_phase(Phase::optimizer);
   emit_.focus_on_step();
   const auto range = emit_.range(Range::optimizer);
   const bool clips = plan_.optimizer.clip_grad_norm > 0;

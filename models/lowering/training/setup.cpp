@@ -6,7 +6,7 @@ namespace foreshard::lowering {
 
 void TrainingLoop::setup(Program& target) {
   emit_.begin(target);
-  emit_.phase = Phase::setup;
+  emit_.set_phase(Phase::setup);
   emit_.focus_on_step();
   allocate_buffers();
   runtime_.allocate_shards([](ModuleId) {});

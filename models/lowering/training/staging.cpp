@@ -4,6 +4,7 @@ namespace foreshard::lowering {
 
 Staging::Staging(Emitter& emit, std::span<const BufferId> buffers, bool persistent)
     : emit_(emit), buffers_(buffers.begin(), buffers.end()) {
+  host_.reserve(buffers_.size());
   for (const BufferId id : buffers_) {
     const Buffer buffer = emit_.buffer(id);
     host_.push_back(buffer.on_host

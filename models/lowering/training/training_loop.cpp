@@ -15,8 +15,8 @@ void TrainingLoop::step(Program& target, MicroSteps form) {
   emit_.begin(target);
   runtime_.begin_step();
   emit_.focus_on_step();
-  emit_.phase = Phase::forward;
-  emit_.micro_step = 0;
+  emit_.set_phase(Phase::forward);
+  emit_.set_micro_step(0);
   const auto range = emit_.range(Range::step);
   emit_.launch(Stream::compute, key_of(Operator::fill_zero, DType::fp64, 8), {}, {buffers_.loss});
   emit_micro_steps(emit_, runtime_, static_cast<int>(plan_.batch.accumulation), form,
@@ -27,9 +27,9 @@ void TrainingLoop::step(Program& target, MicroSteps form) {
 }
 
 void TrainingLoop::micro_step(int number) {
-  emit_.micro_step = number;
+  emit_.set_micro_step(number);
   emit_.focus_on_step();
-  emit_.phase = Phase::forward;
+  emit_.set_phase(Phase::forward);
   runtime_.begin_micro_step(number + 1 == plan_.batch.accumulation);
   load_batch(number);
   pass_.forward();
@@ -52,7 +52,7 @@ void TrainingLoop::load_batch(int number) {
 }
 
 void TrainingLoop::report() {
-  emit_.phase = Phase::report;
+  emit_.set_phase(Phase::report);
   emit_.focus_on_step();
   if (job_.ranks > 1) {
     emit_.collective(Stream::compute, Group::world,

@@ -81,12 +81,15 @@ class Scripts : public testing::Test {
     segment_.slots.push_back({bytes, Category::temporaries, Role::activation, {}});
     return static_cast<Slot>(segment_.slots.size() - 1);
   }
-  static Launch kernel(Operator op, std::vector<Slot> reads, std::vector<Slot> writes) {
-    Launch launch;
-    launch.key = {op, DType::fp32, DType::fp32, DType::fp32, {1}};
-    for (const Slot s : reads) launch.reads.push_back(Operand::of(s));
-    for (const Slot s : writes) launch.writes.push_back(Operand::of(s));
-    return launch;
+  static void launch(Script& script, Operator op, const std::vector<Slot>& reads,
+                     const std::vector<Slot>& writes) {
+    const auto operands = [](const std::vector<Slot>& slots) {
+      std::vector<Operand> out;
+      for (const Slot s : slots) out.push_back(Operand::of(s));
+      return out;
+    };
+    script.launch({op, DType::fp32, DType::fp32, DType::fp32, {1}}, operands(reads),
+                  operands(writes));
   }
 
   // "+SIZE" and "-SIZE" for allocations and frees, the operator's name for launches, "hook" for hooks.
@@ -128,7 +131,7 @@ class Scripts : public testing::Test {
   Emitter emit_{program_, job_.tree};
   RecordingRuntime runtime_{emit_};
   HookTable hooks_{job_};
-  HookWalk walk_{job_, hooks_, emit_, runtime_};
+  HookWalk walk_{hooks_, emit_, runtime_};
   ScriptRunner runner_{job_, emit_, runtime_};
   Segment segment_;
   Placement place_;
@@ -144,9 +147,9 @@ TEST_F(Scripts, AnOperatorOfPyTorchWithInterleavedTemporaries) {
              second = slot(40), sum = slot(50);
   given_ = {{x, 1}};
   Script rope;
-  const auto makes = [&](Slot made, Operator op, std::vector<Slot> from) {
+  const auto makes = [&](Slot made, Operator op, const std::vector<Slot>& from) {
     rope.add(allocate, made);
-    rope.launch(kernel(op, std::move(from), {made}));
+    launch(rope, op, from, {made});
   };
   rope.add(enter, 0);
   makes(product, Operator::rope, {x});
@@ -176,11 +179,11 @@ TEST_F(Scripts, AGradientIsSummedInAThirdBuffer) {
   Script backward;
   backward.add(enter, 0);
   backward.add(allocate, from_up);
-  backward.launch(kernel(Operator::matmul_input_gradient, {}, {from_up}));
+  launch(backward, Operator::matmul_input_gradient, {}, {from_up});
   backward.add(allocate, weight);
-  backward.launch(kernel(Operator::matmul_weight_gradient, {}, {weight}));
+  launch(backward, Operator::matmul_weight_gradient, {}, {weight});
   backward.add(allocate, sum);
-  backward.launch(kernel(Operator::add, {from_gate, from_up}, {sum}));
+  launch(backward, Operator::add, {from_gate, from_up}, {sum});
   backward.add(free, from_up);
   backward.add(free, from_gate);
   backward.add(gradient_ready, weight);
@@ -203,7 +206,7 @@ TEST_F(Scripts, AFreeFollowsTheHookOfTheModuleThatIsLeft) {
   given_ = {{input, 7}};
   Script script;
   script.add(enter, 0);
-  script.launch(kernel(Operator::add, {input}, {input}));
+  launch(script, Operator::add, {input}, {input});
   script.add(leave, 0);
   script.add(free, input);
   script.add(enter, 1);
@@ -250,7 +253,7 @@ TEST(OperatorTable, ManyTensorsHaveNumbersOfTheirOwn) {
 std::vector<bool> written_by(const Segment& segment, const Script& script) {
   std::vector<bool> written(segment.slots.size());
   for (const Launch& launch : script.launches) {
-    for (const Operand& o : launch.writes) {
+    for (const Operand& o : script.writes(launch)) {
       if (o.kind == Operand::Kind::slot) written[static_cast<std::size_t>(o.slot)] = true;
     }
   }

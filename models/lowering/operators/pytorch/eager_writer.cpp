@@ -50,9 +50,9 @@ Slot EagerWriter::gradient(std::int32_t module, std::int64_t elements, int param
   return add({of(elements), Category::unsharded_gradients, Role::gradient, {module, parameter}});
 }
 
-void EagerWriter::launch(const CostKey& key, std::string_view op, std::vector<Operand> reads,
-                         std::vector<Operand> writes) {
-  script_->launch({key, std::move(reads), std::move(writes), op});
+void EagerWriter::launch(const CostKey& key, std::string_view op, const std::vector<Operand>& reads,
+                         const std::vector<Operand>& writes) {
+  script_->launch(key, reads, writes, op);
 }
 
 void EagerWriter::launch_memory_bound(std::string_view op, Reads reads, Slot write) {

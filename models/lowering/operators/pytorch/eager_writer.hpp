@@ -76,8 +76,8 @@ class EagerWriter {
   }
 
   // One of our own operators with its cost key.
-  void launch(const CostKey& key, std::string_view op, std::vector<Operand> reads,
-              std::vector<Operand> writes);
+  void launch(const CostKey& key, std::string_view op, const std::vector<Operand>& reads,
+              const std::vector<Operand>& writes);
   CostKey key(Operator op, std::array<std::int64_t, 5> dims) const {
     return {op, type, type, type, dims};
   }
