@@ -77,6 +77,8 @@ class CachingAllocator {
   Address address(BlockId block) const { return blocks_[index(block)].address; }
   std::int64_t bytes(BlockId block) const { return blocks_[index(block)].size; }
 
+  // Of freed blocks whose free has not completed yet, those of one stream.
+  std::int64_t bytes_awaiting_free(int stream) const;
   // What is reserved now, ordered by address.
   std::vector<SegmentState> segments() const;
   // What requests to come depend on besides the blocks in use and the segments: where equal, with no

@@ -53,6 +53,17 @@ bool share_range(const SegmentState& first, const SegmentState& second) {
 
 }  // namespace
 
+std::int64_t CachingAllocator::bytes_awaiting_free(int stream) const {
+  std::int64_t bytes = 0;
+  BlockId before = kNoBlock;  // the events of one block follow one another
+  for (const PendingFree& pending : pending_) {
+    const Block& b = blocks_[index(pending.block)];
+    if (pending.block != before && b.stream == stream) bytes += b.size;
+    before = pending.block;
+  }
+  return bytes;
+}
+
 std::vector<SegmentState> CachingAllocator::segments() const {
   std::vector<SegmentState> result;
   const auto starts_segment = [this](const Block& b) {

@@ -46,8 +46,11 @@ class CsvReader {
     return true;
   }
 
+  static bool ends_plain_field(char c) { return c == ',' || c == '\r' || c == '\n' || c == '"'; }
+
   Recorded<std::string> plain_field() {
-    const std::size_t end = std::min(text_.find_first_of(",\r\n\"", at_), text_.size());
+    std::size_t end = at_;
+    while (end < text_.size() && !ends_plain_field(text_[end])) ++end;
     std::string field(text_.substr(at_, end - at_));
     at_ = end;
     if (next_is('"')) return because("has a quote inside a field that does not start with one");
@@ -57,17 +60,19 @@ class CsvReader {
   Recorded<std::string> quoted_field() {
     std::string field;
     ++at_;
-    while (!is_at_end()) {
-      const char c = text_[at_++];
-      if (c == '"' && !take('"')) {
-        const bool ends = is_at_end() || next_is(',') || next_is('\r') || next_is('\n');
-        if (!ends) return because("has text after a closing quote");
-        return field;
-      }
-      if (c == '\n') ++line_;
-      field += c;
+    for (;;) {
+      const std::size_t quote = text_.find('"', at_);
+      if (quote == std::string_view::npos) return because("has a quote that is never closed");
+      const std::string_view stretch = text_.substr(at_, quote - at_);
+      line_ += static_cast<int>(std::count(stretch.begin(), stretch.end(), '\n'));
+      field += stretch;
+      at_ = quote + 1;
+      if (!take('"')) break;
+      field += '"';
     }
-    return because("has a quote that is never closed");
+    const bool ends = is_at_end() || next_is(',') || next_is('\r') || next_is('\n');
+    if (!ends) return because("has text after a closing quote");
+    return field;
   }
 
   std::string_view text_;

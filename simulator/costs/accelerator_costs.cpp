@@ -136,8 +136,9 @@ class AcceleratorCosts final : public CostModel {
   std::int64_t device_bytes() const override {
     return machine_ == nullptr || is_host_alone_ ? 0 : machine_->device_bytes();
   }
-  std::optional<OutsideMemory> outside_allocator(const RankProgram& program) const override {
-    return machine_ == nullptr ? std::nullopt : machine_->outside_allocator(program);
+  std::optional<OutsideMemory> outside_allocator(const RankProgram& program,
+                                                 const ProgramCosts& counted) const override {
+    return machine_ == nullptr ? std::nullopt : machine_->outside_allocator(program, counted);
   }
   int ranks_per_node() const override {
     return machine_ == nullptr ? ranks_per_node_ : machine_->ranks_per_node();

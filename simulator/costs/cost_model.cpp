@@ -2,29 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace foreshard::simulator {
 namespace {
-
-void count_payments(ProgramCosts& costs, const RankProgram& program) {
-  const std::size_t places = cost_places(program.place);
-  const std::size_t count = program.cost_keys.size() * places;
-  costs.operators.assign(count, kNone);
-  costs.counts.resize(program.programs.size());
-  for (std::size_t p = 0; p < program.programs.size(); ++p) {
-    const Program& step = program.programs[p];
-    std::vector<std::int64_t>& counts = costs.counts[p];
-    counts.assign(count, 0);
-    for (std::size_t n = 0; n < step.instructions.size(); ++n) {
-      const Instruction& i = step.instructions[n];
-      if (i.cost_key == kNone) continue;
-      const std::size_t at = cost_index(i, places);
-      counts[at] += step.repetition.times(n);
-      if (costs.operators[at] == kNone) costs.operators[at] = i.op;
-    }
-  }
-}
 
 bool is_paid(const ProgramCosts& costs, std::size_t at) {
   return std::any_of(costs.counts.begin(), costs.counts.end(),
@@ -33,16 +15,37 @@ bool is_paid(const ProgramCosts& costs, std::size_t at) {
 
 }  // namespace
 
-ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
-                           ProgramCosts memory) {
-  count_payments(memory, program);
-  return program_costs_again(program, model, std::move(memory));
+ProgramCosts counted_costs(const RankProgram& program, ProgramCosts memory) {
+  ProgramCosts costs = std::move(memory);
+  const std::size_t places = cost_places(program.place);
+  const std::size_t count = program.cost_keys.size() * places;
+  costs.operators.assign(count, kNone);
+  costs.counts.resize(program.programs.size());
+  for (std::size_t p = 0; p < program.programs.size(); ++p) {
+    const Program& step = program.programs[p];
+    std::vector<std::int64_t>& counts = costs.counts[p];
+    counts.assign(count, 0);
+    const auto count_stretch = [&](std::size_t begin, std::size_t end, std::int64_t times) {
+      for (const Instruction& i : std::span(step.instructions).subspan(begin, end - begin)) {
+        if (i.cost_key == kNone) continue;
+        const std::size_t at = cost_index(i, places);
+        counts[at] += times;
+        if (costs.operators[at] == kNone) costs.operators[at] = i.op;
+      }
+    };
+    const auto begin = static_cast<std::size_t>(step.repetition.begin);
+    const auto end = static_cast<std::size_t>(step.repetition.end);
+    count_stretch(0, begin, 1);
+    count_stretch(begin, end, 1 + step.repetition.more);
+    count_stretch(end, step.instructions.size(), 1);
+  }
+  return costs;
 }
 
-ProgramCosts program_costs_again(const RankProgram& program, const CostModel& model,
-                                 ProgramCosts before) {
+ProgramCosts priced_costs(const RankProgram& program, const CostModel& model,
+                          ProgramCosts counted) {
   const std::size_t places = cost_places(program.place);
-  ProgramCosts result = std::move(before);
+  ProgramCosts result = std::move(counted);
   const std::size_t count = result.operators.size();
   result.costs.assign(count, {});
   result.sources.assign(count, CostSource::unknown);

@@ -74,8 +74,12 @@ class CostModel {
 
   // Bytes of one rank's device where the machine has a limit; 0: unlimited.
   virtual std::int64_t device_bytes() const { return 0; }
-  // What of those the allocator never gets, for a rank that runs this program; nothing: unknown.
-  virtual std::optional<OutsideMemory> outside_allocator(const RankProgram&) const { return {}; }
+  // What of those the allocator never gets, for a rank that runs this program, of which it is counted
+  // how often it pays each cost; nothing: unknown.
+  virtual std::optional<OutsideMemory> outside_allocator(const RankProgram&,
+                                                         const ProgramCosts&) const {
+    return {};
+  }
   // The device that has no data sheet here, so that what was not measured is unknown; "": none.
   virtual std::string unknown_device() const { return ""; }
   // The machine whose data sheet answers what nothing else does; "": none of the catalogue.
@@ -114,11 +118,10 @@ struct ProgramCosts {
   std::vector<std::vector<std::int64_t>> counts;  // by program: how often each is paid
   std::vector<std::int32_t> operators;            // RankProgram::operators of the first to pay it
 };
-ProgramCosts program_costs(const RankProgram& program, const CostModel& model,
-                           ProgramCosts memory = {});
-// The same with other costs of the same program at hand, of which it takes over how often each is paid.
-ProgramCosts program_costs_again(const RankProgram& program, const CostModel& model,
-                                 ProgramCosts before);
+// The last two alone, which follow from the program.
+ProgramCosts counted_costs(const RankProgram& program, ProgramCosts memory = {});
+// All of them, of a program whose costs are counted.
+ProgramCosts priced_costs(const RankProgram& program, const CostModel& model, ProgramCosts counted);
 
 // Everything that a run of so many steps pays for, set-up and closing programs counted, one after the
 // other.

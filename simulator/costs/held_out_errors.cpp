@@ -106,10 +106,12 @@ const std::vector<HeldOutError>& held_out_errors(CostWay way) {
 }
 
 const ErrorSpread& held_out_spread(CostWay way) {
-  static const std::array<ErrorSpread, kWays> spreads{
-      spread_of(held_out_errors(CostWay::catalogue)),
-      spread_of(held_out_errors(CostWay::observed))};
-  return spreads[static_cast<std::size_t>(way)];
+  if (way == CostWay::observed) {
+    static const ErrorSpread observed = spread_of(held_out_errors(CostWay::observed));
+    return observed;
+  }
+  static const ErrorSpread catalogue = spread_of(held_out_errors(CostWay::catalogue));
+  return catalogue;
 }
 
 }  // namespace foreshard::simulator

@@ -86,8 +86,9 @@ class MachineCosts final : public CostModel {
 
   double peak_flops_per_ns(DType type) const override { return machine_.peak_flops(type) / 1e9; }
   std::int64_t device_bytes() const override { return machine_.memory.count; }
-  std::optional<OutsideMemory> outside_allocator(const RankProgram& program) const override {
-    return outside_memory(network_.nccl(), program, ranks_per_node_);
+  std::optional<OutsideMemory> outside_allocator(const RankProgram& program,
+                                                 const ProgramCosts& counted) const override {
+    return outside_memory(network_.nccl(), program, counted, ranks_per_node_);
   }
   std::string data_sheet() const override { return machine_.name; }
   int ranks_per_node() const override { return ranks_per_node_; }

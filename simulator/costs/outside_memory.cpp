@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "simulator/costs/cost_model.hpp"
+
 namespace foreshard::simulator {
 namespace {
 
@@ -17,16 +19,17 @@ struct Communicator {
   bool reduces_all = false;
 };
 
-std::vector<Communicator> communicators(const RankProgram& program) {
+std::vector<Communicator> communicators(const RankProgram& program, const ProgramCosts& counted) {
   std::map<std::tuple<int, int, int>, Communicator> found;  // by first rank, stride, ranks
-  for (const Program& step : program.programs) {
-    for (const Instruction& i : step.instructions) {
-      if (i.kind != Kind::collective) continue;
-      const auto& group = program.place[i.group];
+  const std::size_t places = cost_places(program.place);
+  for (const std::vector<std::int64_t>& counts : counted.counts) {
+    for (std::size_t at = 0; at < counts.size(); ++at) {
+      const std::size_t place = at % places;
+      if (counts[at] == 0 || place < kFirstGroupPlace) continue;
+      const auto& group = program.place.groups[place - kFirstGroupPlace];
       Communicator& use = found[{group.first_rank, group.stride, group.size}];
       use.group = &group;
-      const Operator op = program.cost_keys[static_cast<std::size_t>(i.cost_key)].op;
-      use.reduces_all = use.reduces_all || op == Operator::all_reduce;
+      use.reduces_all |= program.cost_keys[at / places].op == Operator::all_reduce;
     }
   }
   std::vector<Communicator> all;
@@ -46,14 +49,14 @@ Connections connections(const NcclSystem& system, std::int64_t ranks, std::int64
 }
 
 OutsideMemory outside_memory(const NcclSystem& system, const RankProgram& program,
-                             int ranks_per_node) {
+                             const ProgramCosts& counted, int ranks_per_node) {
   OutsideMemory outside;
   outside.context = kMeasuredContext;
   outside.libraries = program.device.kind == DeviceKind::cuda ? kMeasuredLibraries : 0;
   const std::int64_t local = outside.context + outside.libraries;
   outside.low = local - local / 4;
   outside.high = local + local / 4;
-  const auto all = communicators(program);
+  const auto all = communicators(program, counted);
   if (all.empty()) return outside;
   outside.nccl = kNcclKernels;
   outside.low += kNcclKernels;

@@ -24,6 +24,8 @@ struct OutsideMemory {
   std::int64_t bytes() const { return context + libraries + nccl; }
 };
 
+struct ProgramCosts;  // cost_model.hpp
+
 // Buffers of one communicator. NCCL keeps, for each channel and pattern of connections, a receiving
 // side of 10 MiB (one buffer for each of its three protocols) and a sending side of 2 MiB: rings for
 // all collectives, trees where there are all-reduces. Switches that reduce take a buffer of 1 MiB for
@@ -34,9 +36,9 @@ struct Connections {
 Connections connections(const NcclSystem& system, std::int64_t ranks, std::int64_t nodes,
                         bool reduces_all);
 
-// Of a rank that runs this program. Groups of the same ranks have one communicator, as the process
-// groups of a device mesh.
+// Of a rank that runs this program, of which it is counted how often it pays each cost. Groups of the
+// same ranks have one communicator, as the process groups of a device mesh.
 OutsideMemory outside_memory(const NcclSystem& system, const RankProgram& program,
-                             int ranks_per_node);
+                             const ProgramCosts& counted, int ranks_per_node);
 
 }  // namespace foreshard::simulator

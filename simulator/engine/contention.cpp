@@ -34,7 +34,7 @@ std::int64_t CollectivesUnderWay::end_of_task(std::int64_t start, std::int64_t n
     left -= beside / factor;
     now = i.end;
   }
-  return now + std::llround(left);
+  return now == start ? start + ns : now + std::llround(left);
 }
 
 void CollectivesUnderWay::shift(std::int64_t ns) {

@@ -21,7 +21,10 @@ class PathReader {
   PathReader(std::span<const SimulatedRank> ranks, std::span<const RankTimeline> timelines,
              std::int64_t step, const EngineOptions& options)
       : ranks_(ranks), timelines_(timelines), step_(step), graph_(ranks, timelines, step, options) {
-    for (const SimulatedRank& rank : ranks) work_.emplace_back(*rank.program);
+    for (const SimulatedRank& rank : ranks) {
+      work_.emplace_back(*rank.program);
+      programs_.push_back(&rank.program->step(step));
+    }
   }
 
   StepPath read() {
@@ -35,7 +38,7 @@ class PathReader {
   using Sums = std::map<Key, Sum>;
 
   const Instruction& instruction_of(const TaskNode& node) const {
-    const Program& program = ranks_[static_cast<std::size_t>(node.rank)].program->step(step_);
+    const Program& program = *programs_[static_cast<std::size_t>(node.rank)];
     return program.instructions[static_cast<std::size_t>(node.instruction)];
   }
 
@@ -59,12 +62,12 @@ class PathReader {
     return parts;
   }
 
-  // A stretch of a node that lies on the path.
-  void add(const TaskNode& node, std::int64_t ns) {
+  // A stretch of a node that lies on the path so many times.
+  void add(const TaskNode& node, std::int64_t ns, std::int64_t times) {
     const EventKind kind = kind_of(node);
-    if (kind == EventKind::host) return host_.add(ns);
-    work_of(node).add(instruction_of(node), kind, ns);
-    if (kind == EventKind::communication) result_.communication_ns += ns;
+    if (kind == EventKind::host) return host_.add(ns, times);
+    work_of(node).add(instruction_of(node), kind, ns, times);
+    if (kind == EventKind::communication) result_.communication_ns += times * ns;
   }
 
   void read_path() {
@@ -74,14 +77,16 @@ class PathReader {
     const auto& ends = timelines_[static_cast<std::size_t>(last.rank)].step_end_ns;
     const std::int64_t begin = step == 0 ? 0 : ends[step - 1];
     std::int64_t at = begin;
-    for (const PathNode& place : graph_.critical_path()) {
-      const TaskNode node = graph_.at(place);
+    const CriticalPath path = graph_.critical_path();
+    for (std::size_t n = 0; n < path.nodes.size(); ++n) {
+      const TaskNode node = graph_.at(path.nodes[n]);
       // Another rank's step may have begun earlier; what it did before this one's is not of the step.
-      if (node.end <= at) continue;
-      if (node.start > at) waiting_.add(node.start - at);
-      const std::int64_t start = std::max(node.start, at);
-      if (node.end > start) add(node, node.end - start);
-      at = node.end;
+      if (node.end > at) {
+        if (node.start > at) waiting_.add(node.start - at, path.times(n));
+        const std::int64_t start = std::max(node.start, at);
+        if (node.end > start) add(node, node.end - start, path.times(n));
+      }
+      at = std::max(at, n + 1 == path.end ? graph_.at(path.last_of(n)).end : node.end);
     }
     result_.length_ns = at - begin;
     Sums operators, units;
@@ -130,8 +135,9 @@ class PathReader {
   std::span<const RankTimeline> timelines_;
   std::int64_t step_;
   TaskGraph graph_;
-  std::vector<WorkTable> work_;  // by rank
-  Sum host_, waiting_;           // on the path
+  std::vector<const Program*> programs_;  // of the step, by rank
+  std::vector<WorkTable> work_;           // likewise
+  Sum host_, waiting_;                    // on the path
   StepPath result_;
 };
 

@@ -22,12 +22,14 @@ struct PathPart {
   std::string_view kind;  // name(traces::EventKind), or "waiting"
   std::int64_t count = 0;
   std::int64_t ns = 0;
+  bool operator==(const PathPart&) const = default;
 };
 
 // The least of all work of that name in the step.
 struct Slack {
   std::string name;
   std::int64_t ns = 0;
+  bool operator==(const Slack&) const = default;
 };
 
 struct StepPath {
@@ -36,6 +38,7 @@ struct StepPath {
   std::vector<PathPart> units;        // the work of units among them, longest first
   std::int64_t communication_ns = 0;  // collectives among them
   std::vector<Slack> slack;  // least first; collectives and copies by unit, other work by operator
+  bool operator==(const StepPath&) const = default;
 };
 
 // Of the rank whose step takes longest. `timelines[r]` is that of `ranks[r]`, as simulate() returned

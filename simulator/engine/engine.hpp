@@ -179,6 +179,13 @@ constexpr bool runs_on_stream(Kind kind) {
   return kind == Kind::launch || kind == Kind::collective || kind == Kind::copy;
 }
 
+// Whether an instruction takes the host its issue time and does nothing else that has a time.
+constexpr bool takes_issue_time_only(Kind kind) {
+  const bool uses_events =
+      kind == Kind::record_event || kind == Kind::wait_event || kind == Kind::host_wait;
+  return !runs_on_stream(kind) && !uses_events && kind != Kind::host_compute;
+}
+
 // A number for the communicator that `group` is for the rank at `place`: equal on its members. Groups
 // of all ranks stand in the same rows.
 std::int64_t communicator_id(const RankPlace& place, Group group, bool one_per_class);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "simulator/engine/step_spans.hpp"
 
@@ -59,7 +60,7 @@ class RankBuilder {
  private:
   // An event as the streams that wait for it see it: what it is the end of, and when that was over.
   struct Reached {
-    std::vector<std::int64_t> tasks;
+    std::size_t first = 0, count = 0;  // of `tasks_`
     std::int64_t time = -1;
   };
   struct Awaited {
@@ -92,6 +93,10 @@ class RankBuilder {
     std::copy(recorded, recorded + r.events(), recorded - r.events());
   }
 
+  std::span<const std::int64_t> tasks_of(const Reached& event) const {
+    return std::span(tasks_).subspan(event.first, event.count);
+  }
+
   void pass_left_out() {
     const LeftOutCopies& left_out = parts_.left_out;
     const std::int64_t work = left_out.count * left_out.stream_ns;
@@ -104,7 +109,8 @@ class RankBuilder {
       if (moves) passed_[s] += work;
     }
     for (Reached& event : reached_) {
-      const bool moves = std::any_of(event.tasks.begin(), event.tasks.end(),
+      const auto tasks = tasks_of(event);
+      const bool moves = std::any_of(tasks.begin(), tasks.end(),
                                      [&](std::int64_t task) { return parts_.left_out.has(task); });
       if (moves) event.time += work;
     }
@@ -155,22 +161,23 @@ class RankBuilder {
   void add(std::size_t i) {
     const auto number = static_cast<std::int32_t>(spans_.instruction(i));
     const Instruction& instruction = program_.instructions[static_cast<std::size_t>(number)];
-    const Span span = spans_[i];
+    if (takes_issue_time_only(instruction.kind) && !has_delays()) return;
+    const Span& span = spans_[i];
     const auto s = static_cast<std::size_t>(instruction.stream);
     const std::int64_t issued = issue_end(i);
     if (drains(spans_.full_number(i))) wait_for_device(number, span, issued);
     switch (instruction.kind) {
       case Kind::record_event: {
         Reached& event = reached_[static_cast<std::size_t>(instruction.target)];
-        event.tasks.assign(1, stream_[s]);
-        for (const Awaited& awaited : awaited_[s]) event.tasks.push_back(awaited.task);
-        event.time = passed_[s];
+        event = {tasks_.size(), 1 + awaited_[s].size(), passed_[s]};
+        tasks_.push_back(stream_[s]);
+        for (const Awaited& awaited : awaited_[s]) tasks_.push_back(awaited.task);
         return;
       }
       case Kind::wait_event: {
         const Reached& event = reached_[static_cast<std::size_t>(instruction.target)];
         const bool waits = event.time > passed_[s];
-        for (const std::int64_t task : event.tasks) {
+        for (const std::int64_t task : tasks_of(event)) {
           awaited_[s].push_back({task, waits ? options_.host.event_latency_ns : 0});
         }
         passed_[s] = std::max(passed_[s], event.time);
@@ -181,7 +188,7 @@ class RankBuilder {
         const bool waits = span.end > span.start;
         add_host(span.end, span.end, number);
         for (const std::int64_t task :
-             reached_[static_cast<std::size_t>(instruction.target)].tasks) {
+             tasks_of(reached_[static_cast<std::size_t>(instruction.target)])) {
           parts_.order(task, host_, waits ? options_.host.wait_latency_ns : 0);
         }
         return;
@@ -236,11 +243,16 @@ class RankBuilder {
     return communicator.meetings[ordinal];
   }
 
+  // In the rest of the step.
+  bool has_delays() const {
+    return delay_ < rank_.delays.size() && rank_.delays[delay_].step == step_;
+  }
+
   // Whether the allocator made the host wait for an idle device at this instruction.
   bool drains(std::int64_t instruction) {
-    if (delay_ == rank_.delays.size()) return false;
+    if (!has_delays()) return false;
     const HostDelay& delay = rank_.delays[delay_];
-    if (delay.step != step_ || delay.instruction != instruction) return false;
+    if (delay.instruction != instruction) return false;
     ++delay_;
     return delay.drains;
   }
@@ -267,6 +279,7 @@ class RankBuilder {
   const EngineOptions& options_;
   std::int32_t index_;
   std::vector<Reached> reached_;      // by event
+  std::vector<std::int64_t> tasks_;   // of the events, in the order in which they are recorded
   std::vector<std::int64_t> stream_;  // last task of each
   std::vector<std::int64_t> passed_;  // of each, as the engine counts it
   // What a stream was told to wait for and has not started a task after yet.

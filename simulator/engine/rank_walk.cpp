@@ -40,11 +40,14 @@ RankTimeline RankWalk::take() {
 void RankWalk::advance() {
   while (step_ <= last_step()) {
     do {
-      for (; current_ < end_; ++current_) {
+      for (;;) {
+        issue_host_only();
+        if (current_ >= end_) break;
         if (issue(*current_)) {
           at_collective_ = true;
           return;
         }
+        ++current_;
       }
     } while (enter_next_stretch());
     timeline_.step_end_ns.push_back(host_);
@@ -128,6 +131,26 @@ void RankWalk::pay_delay(std::int32_t instruction) {
 std::int64_t RankWalk::issue_ns(const Instruction& i) const {
   return issue_times_ == nullptr ? options_.host.issue_ns[static_cast<std::size_t>(i.kind)]
                                  : issue_times_[&i - begin_];
+}
+
+// Where the host is next kept by the allocator, or the stretch ends.
+const Instruction* RankWalk::next_delay() const {
+  if (delay_ == rank_.delays.size() || rank_.delays[delay_].step != step_) return end_;
+  return std::min(end_, begin_ + (rank_.delays[delay_].instruction - skipped_));
+}
+
+// Instructions that take issue time and nothing else, from the one at hand to the first of another kind.
+void RankWalk::issue_host_only() {
+  const Instruction* const stop = next_delay();
+  const Instruction* i = current_;
+  std::int64_t now = host_;
+  for (; i < stop && takes_issue_time_only(i->kind); ++i) {
+    const std::int64_t issued = now;
+    now += issue_ns(*i);
+    timeline_.spans.push_back({issued, issued, now});
+  }
+  current_ = i;
+  host_ = now;
 }
 
 // Carries out one instruction; true when it is a collective, which is then only prepared.

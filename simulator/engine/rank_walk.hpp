@@ -49,6 +49,8 @@ class RankWalk {
   void enter_step();
   void enter(std::size_t begin, std::size_t end);
   bool enter_next_stretch();
+  const Instruction* next_delay() const;
+  void issue_host_only();
   // Used in rank_walk.cpp alone, once for each instruction.
   inline bool issue(const Instruction& i);
   inline std::int64_t issue_ns(const Instruction& i) const;

@@ -18,28 +18,30 @@ StepSpans::StepSpans(const RankTimeline& timeline, const Program& program, std::
   if (repeated == timeline.repeated.end()) return;
   count_ = repeated->count;
   copies_begin_ = repeated->first - begin + count_;
-  kept_ = std::min(kept, repeated->times);
-  left_out_ = repeated->times - kept_;
+  left_out_ = std::max<std::int64_t>(0, repeated->times - kept);
   host_ns_ = repeated->host_ns;
   stream_ns_ = repeated->stream_ns;
+  for (std::int64_t copy = left_out_ + 1; copy <= repeated->times; ++copy) {
+    for (std::size_t n = 0; n < count_; ++n) kept_.push_back(copied(n, copy));
+  }
 }
 
 std::size_t StepSpans::instruction_behind(std::size_t n) const {
   const auto end = static_cast<std::size_t>(program_.repetition.end);
+  const auto length = static_cast<std::size_t>(program_.repetition.length());
   const std::size_t further = size() - program_.instructions.size();
   if (n >= end + further) return n - further;
-  const auto length = static_cast<std::size_t>(program_.repetition.length());
-  return end - length + (n - end) % length;
+  while (n >= end) n -= length;
+  return n;
 }
 
-Span StepSpans::copied(std::size_t n) const {
-  const std::size_t kept = n - copies_begin_;
-  const std::size_t in_copy = kept % count_;
-  const auto copy = left_out_ + 1 + static_cast<std::int64_t>(kept / count_);
+// Of the copy that follows so far behind the one that stands for all.
+Span StepSpans::copied(std::size_t in_copy, std::int64_t copy) const {
   const Span& span = plain_[copies_begin_ - count_ + in_copy];
-  const Kind kind = program_.instructions[instruction(n)].kind;
+  const auto begin = static_cast<std::size_t>(program_.repetition.begin);
   const std::int64_t host = copy * host_ns_;
-  const std::int64_t work = runs_on_stream(kind) ? copy * stream_ns_ : host;
+  const std::int64_t work =
+      runs_on_stream(program_.instructions[begin + in_copy].kind) ? copy * stream_ns_ : host;
   return {span.issue + host, span.start + work, span.end + work};
 }
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "simulator/engine/engine.hpp"
 
@@ -19,11 +21,11 @@ class StepSpans {
   StepSpans(const RankTimeline& timeline, const Program& program, std::size_t step,
             std::int64_t kept);
 
-  std::size_t size() const { return plain_.size() + static_cast<std::size_t>(kept_) * count_; }
-  Span operator[](std::size_t n) const {
+  std::size_t size() const { return plain_.size() + kept_.size(); }
+  const Span& operator[](std::size_t n) const {
     if (n < copies_begin_) return plain_[n];
-    if (n >= copies_end()) return plain_[n - (copies_end() - copies_begin_)];
-    return copied(n);
+    if (n >= copies_end()) return plain_[n - kept_.size()];
+    return kept_[n - copies_begin_];
   }
   // As it is written down.
   std::size_t instruction(std::size_t n) const {
@@ -40,9 +42,7 @@ class StepSpans {
   // The kept copies, which follow on those that are left out, and how many spans each has; behind
   // everything where nothing repeats.
   std::size_t copies_begin() const { return copies_begin_; }
-  std::size_t copies_end() const {
-    return copies_begin_ + static_cast<std::size_t>(kept_) * count_;
-  }
+  std::size_t copies_end() const { return copies_begin_ + kept_.size(); }
   std::size_t copy_length() const { return count_; }
   // How far the host's times and those of the streams lie apart from copy to copy.
   std::int64_t host_ns() const { return host_ns_; }
@@ -50,13 +50,14 @@ class StepSpans {
 
  private:
   std::size_t instruction_behind(std::size_t n) const;
-  Span copied(std::size_t n) const;
+  Span copied(std::size_t in_copy, std::int64_t copy) const;
 
   const Program& program_;
   std::span<const Span> plain_;   // without the copies that are kept
   std::size_t written_once_ = 0;  // behind it numbers of instructions and spans differ
   std::size_t copies_begin_ = 0, count_ = 0;
-  std::int64_t kept_ = 0, left_out_ = 0;
+  std::vector<Span> kept_;
+  std::int64_t left_out_ = 0;
   std::int64_t host_ns_ = 0, stream_ns_ = 0;
 };
 

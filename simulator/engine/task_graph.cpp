@@ -32,16 +32,6 @@ struct TaskGraph::Graph {
     return place;
   }
 
-  // A path that comes to two copies at the same node goes through all before them as through these.
-  void repeat(std::vector<PathNode>& path, std::size_t entered) const {
-    const std::size_t length = path.size() - 1 - entered;
-    const auto more = static_cast<std::size_t>(left_out.count - path.back().copies_back);
-    for (std::size_t n = 0; n < more * length; ++n) {
-      const PathNode before = path[path.size() - length];
-      path.push_back({before.node, before.copies_back + 1});
-    }
-  }
-
   std::vector<Vertex> in_order() const {  // throws boost::not_a_dag
     std::vector<Vertex> order;
     order.reserve(nodes.size());
@@ -107,11 +97,12 @@ bool TaskGraph::has_cycle() const {
   }
 }
 
-std::vector<PathNode> TaskGraph::critical_path() const {
+CriticalPath TaskGraph::critical_path() const {
   const auto& nodes = graph_->nodes;
   const Dependencies& all = graph_->dependencies;
-  std::vector<PathNode> path{{graph_->last, 0}};
-  std::size_t entered = 0;  // where the path comes to the copy at hand, from its end
+  CriticalPath result;
+  std::vector<PathNode> path{{graph_->last, 0}};  // last to first
+  std::size_t entered = 0, left = 0;  // where it comes to the copy at hand, and leaves it
   for (;;) {
     const auto [first, end] = boost::in_edges(static_cast<Vertex>(path.back().node), all);
     if (first == end) break;
@@ -123,11 +114,20 @@ std::vector<PathNode> TaskGraph::critical_path() const {
     const std::int64_t copy = path.back().copies_back;
     path.push_back(graph_->in_its_copy(boost::source(*latest, all), path.back()));
     if (path.back().copies_back <= copy) continue;
-    if (entered > 0 && path[entered].node == path.back().node) graph_->repeat(path, entered);
+    // A path that comes to two copies at the same node goes through all before them as through these.
+    if (entered > 0 && path[entered].node == path.back().node) {
+      result.more = graph_->left_out.count - path.back().copies_back;
+      for (std::size_t n = entered + 1; n < path.size(); ++n) path[n].copies_back += result.more;
+      result.begin = entered + 1;
+      left = path.size();
+    }
     entered = path.size() - 1;
   }
+  result.end = path.size() - result.begin;
+  result.begin = path.size() - left;
   std::reverse(path.begin(), path.end());
-  return path;
+  result.nodes = std::move(path);
+  return result;
 }
 
 TaskNode TaskGraph::at(const PathNode& place) const {

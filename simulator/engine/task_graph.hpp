@@ -47,6 +47,19 @@ struct PathNode {
   bool operator==(const PathNode&) const = default;
 };
 
+// Nodes first to last. The copies that are left out may go the same way one after the other: `nodes` then
+// have the first of them, in [begin, end), and `more` follow it there.
+struct CriticalPath {
+  std::vector<PathNode> nodes;
+  std::size_t begin = 0, end = 0;
+  std::int64_t more = 0;
+
+  std::int64_t times(std::size_t n) const { return begin <= n && n < end ? 1 + more : 1; }
+  PathNode last_of(std::size_t n) const {
+    return {nodes[n].node, nodes[n].copies_back + 1 - times(n)};
+  }
+};
+
 class TaskGraph {
  public:
   // `timelines[r]` is that of `ranks[r]`, as simulate() returned it with these options.
@@ -67,10 +80,10 @@ class TaskGraph {
   // A cycle would be a step that can never finish.
   bool has_cycle() const;
 
-  // First to last: from the end of the longest step always back to the one that
-  // let the node start when it did. They and the latencies between them follow on each other without
-  // a gap; the first starts with the step, or stands for what an earlier step left running.
-  std::vector<PathNode> critical_path() const;
+  // From the end of the longest step always back to the one that let the node start when it did. They
+  // and the latencies between them follow on each other without a gap; the first starts with the step,
+  // or stands for what an earlier step left running.
+  CriticalPath critical_path() const;
   // The node with the times of its copy.
   TaskNode at(const PathNode& place) const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -16,9 +17,9 @@ namespace foreshard::simulator {
 struct Sum {
   std::int64_t count = 0, ns = 0;
 
-  void add(std::int64_t more_ns) {
-    ++count;
-    ns += more_ns;
+  void add(std::int64_t more_ns, std::int64_t times = 1) {
+    count += times;
+    ns += times * more_ns;
   }
 };
 
@@ -28,19 +29,23 @@ class WorkTable {
       : program_(program),
         columns_(program.units.size() + 1),
         operators_((kOurOperators + program.operators.size()) * kEventKinds),
-        units_(program.units.size()) {}
+        units_(program.units.size()),
+        least_(kOurOperators + program.operators.size(), kNever) {}
 
-  void add(const Instruction& i, traces::EventKind kind, std::int64_t ns) {
-    operators_[operator_number(i) * kEventKinds + static_cast<std::size_t>(kind)].add(ns);
-    if (i.unit != kNone) units_[static_cast<std::size_t>(i.unit)].add(ns);
+  void add(const Instruction& i, traces::EventKind kind, std::int64_t ns, std::int64_t times) {
+    operators_[operator_number(i) * kEventKinds + static_cast<std::size_t>(kind)].add(ns, times);
+    if (i.unit != kNone) units_[static_cast<std::size_t>(i.unit)].add(ns, times);
   }
 
   void add_slack(const Instruction& i, traces::EventKind kind, std::int64_t ns) {
-    const bool by_unit =
-        kind == traces::EventKind::communication || kind == traces::EventKind::memory;
-    const std::size_t column = by_unit ? static_cast<std::size_t>(i.unit + 1) : 0;
-    const auto [least, is_new] = least_.try_emplace(operator_number(i) * columns_ + column, ns);
-    if (!is_new) least->second = std::min(least->second, ns);
+    const std::size_t op = operator_number(i);
+    if (kind == traces::EventKind::communication || kind == traces::EventKind::memory) {
+      const auto column = static_cast<std::size_t>(i.unit + 1);
+      const auto [least, is_new] = least_of_units_.try_emplace(op * columns_ + column, ns);
+      if (!is_new) least->second = std::min(least->second, ns);
+    } else {
+      least_[op] = std::min(least_[op], ns);
+    }
   }
 
   // visit(name, kind, sum)
@@ -62,7 +67,10 @@ class WorkTable {
   // visit(operator, unit, least slack), in no order
   template <typename Visit>
   void each_slack(const Visit& visit) const {
-    for (const auto& [n, ns] : least_) {
+    for (std::size_t op = 0; op < least_.size(); ++op) {
+      if (least_[op] != kNever) visit(operator_name(op), std::string_view(), least_[op]);
+    }
+    for (const auto& [n, ns] : least_of_units_) {
       const auto unit = static_cast<UnitId>(n % columns_) - 1;
       visit(operator_name(n / columns_), unit_name(program_, unit), ns);
     }
@@ -81,11 +89,14 @@ class WorkTable {
   static constexpr auto kEventKinds = static_cast<std::size_t>(traces::EventKind::kCount);
   static constexpr auto kOurOperators = static_cast<std::size_t>(Operator::kCount);
 
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
   const RankProgram& program_;
-  std::size_t columns_;         // of `least_`: no unit, then the units
+  std::size_t columns_;         // of `least_of_units_`: no unit, then the units
   std::vector<Sum> operators_;  // by operator and kind
   std::vector<Sum> units_;
-  std::unordered_map<std::size_t, std::int64_t> least_;
+  std::vector<std::int64_t> least_;  // slack, by operator
+  std::unordered_map<std::size_t, std::int64_t> least_of_units_;
 };
 
 }  // namespace foreshard::simulator

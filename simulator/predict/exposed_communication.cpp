@@ -13,6 +13,22 @@ namespace {
 
 using traces::Interval;
 
+// What of the first no interval of the second covers; both are disjoint and ordered.
+std::vector<Interval> uncovered(const std::vector<Interval>& intervals,
+                                const std::vector<Interval>& covers) {
+  std::vector<Interval> result;
+  auto cover = covers.begin();
+  for (Interval left : intervals) {
+    while (cover != covers.end() && cover->end_ns <= left.start_ns) ++cover;
+    for (auto c = cover; c != covers.end() && c->start_ns < left.end_ns; ++c) {
+      if (c->start_ns > left.start_ns) result.push_back({left.start_ns, c->start_ns});
+      left.start_ns = std::max(left.start_ns, c->end_ns);
+    }
+    if (left.start_ns < left.end_ns) result.push_back(left);
+  }
+  return result;
+}
+
 // What runs in stretches of a step's spans. Kernels of the compute stream need no sorting; those of the
 // others are few.
 class Activity {
@@ -22,8 +38,8 @@ class Activity {
     compute_.reserve(spans.size());
   }
 
-  // The spans [begin, end); returns from when to when any of them runs: from after everything else to
-  // before it where none does.
+  // The spans [begin, end), which follow those added before; returns from when to when any of them
+  // runs: from after everything else to before it where none does.
   Interval add(std::size_t begin, std::size_t end) {
     Interval hull{std::numeric_limits<std::int64_t>::max() / 2, 0};
     for (std::size_t s = begin; s < end; ++s) {
@@ -38,14 +54,8 @@ class Activity {
   }
 
   std::int64_t exposed_ns() && {
-    compute_ = united(std::move(compute_));
-    others_ = united(std::move(others_));
-    std::vector<Interval> kernels(compute_.size() + others_.size());
-    std::merge(compute_.begin(), compute_.end(), others_.begin(), others_.end(), kernels.begin(),
-               [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
-    kernels = united(std::move(kernels));
-    communication_ = united(std::move(communication_));
-    return length(communication_) - overlap(communication_, kernels);
+    const auto without_compute = uncovered(united(std::move(communication_)), compute_);
+    return length(uncovered(without_compute, united(std::move(others_))));
   }
 
  private:

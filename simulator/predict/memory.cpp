@@ -24,7 +24,7 @@ class MemoryWalk final : private AllocatorListener {
         blocks_(program.buffers.size(), kNoBlock) {
     allocator_.set_stream_events(&progress_);
     if (options.keeps_records) allocator_.set_listener(this);
-    if (options.lists_alive) allocated_in_.resize(program.buffers.size());
+    if (options.lists_peak) peak_.emplace(allocator_, program.streams.size());
   }
 
   RankMemory run() {
@@ -36,10 +36,10 @@ class MemoryWalk final : private AllocatorListener {
       note_peak();
       result_.run.include(statistics());
       if (step_ > 0 && step_ <= options_.steps) result_.steps.emplace_back().include(statistics());
+      if (peak_) peak_->end_step();
     }
-    const bool keeps_end = options_.keeps_records || options_.lists_alive;
-    if (keeps_end && !is_planned_) result_.end = allocator_.segments();
-    if (options_.lists_alive) list_alive();
+    if (options_.keeps_records && !is_planned_) result_.end = allocator_.segments();
+    if (peak_) result_.at_peak = peak_->take();
     return std::move(result_);
   }
 
@@ -119,10 +119,6 @@ class MemoryWalk final : private AllocatorListener {
   void hand_over(const Repetition& r) {
     const auto made = blocks_.begin() + r.first_buffer;
     std::copy(made, made + r.buffers(), made - r.buffers());
-    if (options_.lists_alive) {
-      const auto phases = allocated_in_.begin() + r.first_buffer;
-      std::copy(phases, phases + r.buffers(), phases - r.buffers());
-    }
     std::fill(made, made + r.buffers(), kNoBlock);
   }
 
@@ -170,19 +166,20 @@ class MemoryWalk final : private AllocatorListener {
       return false;
     }
     blocks_[static_cast<std::size_t>(i.target)] = allocation->block;
+    if (peak_ && allocation->block != kNoBlock) peak_->allocated(i, buffer, *allocation);
     if (is_planned_ && options_.capacity &&
         allocator_.statistics().allocated > *options_.capacity) {
       const std::int64_t before = allocator_.statistics().allocated - allocation->bytes;
       result_.failure = {step_, instruction_, buffer.bytes, before, before};
       return false;
     }
-    if (options_.lists_alive) allocated_in_[static_cast<std::size_t>(i.target)] = i.phase;
     by_category_[static_cast<std::size_t>(buffer.category)] += allocation->bytes;
     const std::int64_t allocated = allocator_.statistics().allocated;
     if (allocated > highest_) {
       highest_ = allocated;
-      peak_ = &i;
+      highest_request_ = &i;
       result_.peak.instruction = instruction_;
+      if (peak_) peak_->note_peak();
     }
     return true;
   }
@@ -190,12 +187,12 @@ class MemoryWalk final : private AllocatorListener {
   // Of requests that follow one another only the last can be the peak: what it consists of is noted
   // before it ends.
   void note_peak() {
-    if (peak_ == nullptr) return;
+    if (highest_request_ == nullptr) return;
     result_.peak.step = step_;
-    result_.peak.phase = peak_->phase;
-    result_.peak.unit = peak_->unit;
+    result_.peak.phase = highest_request_->phase;
+    result_.peak.unit = highest_request_->unit;
     result_.peak.by_category = by_category_;
-    peak_ = nullptr;
+    highest_request_ = nullptr;
   }
 
   void free(const Instruction& i) {
@@ -209,6 +206,7 @@ class MemoryWalk final : private AllocatorListener {
     if (block == kNoBlock) return;
     note_peak();
     by_category_[static_cast<std::size_t>(buffer.category)] -= allocator_.bytes(block);
+    if (peak_) peak_->freed(block);
     allocator_.free(block);
     block = kNoBlock;
   }
@@ -218,14 +216,6 @@ class MemoryWalk final : private AllocatorListener {
     AllocatorStatistics now = allocator_.statistics();
     if (is_planned_) now.peak_reserved = now.peak_active = now.peak_allocated;
     return now;
-  }
-
-  void list_alive() {
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      if (blocks_[b] == kNoBlock) continue;
-      result_.alive.push_back(
-          {static_cast<BufferId>(b), allocator_.bytes(blocks_[b]), allocated_in_[b]});
-    }
   }
 
   // New segments and released ones cost the host time; a release waits for the device.
@@ -261,13 +251,13 @@ class MemoryWalk final : private AllocatorListener {
   VirtualSegments segments_;
   CachingAllocator allocator_;
   StreamProgress progress_;
-  std::vector<BlockId> blocks_;      // by BufferId
-  std::vector<Phase> allocated_in_;  // likewise
-  FoundMemories found_;              // by the copies of a repetition
-  std::vector<BufferId> shared_;     // by them
+  std::vector<BlockId> blocks_;   // by BufferId
+  FoundMemories found_;           // by the copies of a repetition
+  std::vector<BufferId> shared_;  // by them
+  std::optional<PeakRecorder> peak_;
   RankMemory result_;
   std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};
-  const Instruction* peak_ = nullptr;  // that reached it, while it lasts
+  const Instruction* highest_request_ = nullptr;  // that reached the peak, while it lasts
   std::int64_t step_ = 0, host_ = 0, highest_ = 0;
   std::int64_t segments_taken_ = 0, segments_released_ = 0;
   std::int32_t instruction_ = 0;
@@ -286,7 +276,7 @@ bool walks_alike(const RankMemory& memory, const AllocatorRules& rules,
                  const MemoryOptions& options, const MemoryOptions& other) {
   const bool is_asked_alike =
       options.steps == other.steps && options.keeps_records == other.keeps_records &&
-      options.lists_alive == other.lists_alive && options.gpu_timing == other.gpu_timing &&
+      options.lists_peak == other.lists_peak && options.gpu_timing == other.gpu_timing &&
       options.segment_alloc_ns == other.segment_alloc_ns &&
       options.segment_free_ns == other.segment_free_ns;
   if (!is_asked_alike || memory.failure || options.stop || other.stop) return false;

@@ -18,6 +18,7 @@
 #include "models/plan/pytorch_plan.hpp"
 #include "models/program/step_program.hpp"
 #include "simulator/engine/engine.hpp"
+#include "simulator/predict/memory_at_peak.hpp"
 
 namespace foreshard::simulator {
 
@@ -48,13 +49,6 @@ struct MemoryRecord {
   AllocatorEvent event;  // of the host: alloc and free_completed, without an address
 };
 
-// A buffer of the device that holds memory, and in which phase it was allocated.
-struct LiveBuffer {
-  BufferId buffer = kNone;
-  std::int64_t bytes = 0;  // of its block
-  Phase allocated_in = Phase::setup;
-};
-
 struct RankMemory {
   MemoryPeaks run;                 // from the set-up on
   std::int64_t peak_host = 0;      // likewise
@@ -65,7 +59,7 @@ struct RankMemory {
   // Only on request:
   std::vector<MemoryRecord> records;
   std::vector<SegmentState> end;  // what is reserved where the walk ends; none of planned memory
-  std::vector<LiveBuffer> alive;  // what holds memory there
+  MemoryAtPeak at_peak;
 };
 
 struct MemoryOptions {
@@ -74,7 +68,7 @@ struct MemoryOptions {
   std::int64_t segment_alloc_ns = 0;     // what the driver takes, for the delays
   std::int64_t segment_free_ns = 0;
   bool keeps_records = false;
-  bool lists_alive = false;
+  bool lists_peak = false;
   GpuTiming gpu_timing = GpuTiming::ready;
   // The walk goes on up to and with this instruction, for another rank failed there.
   std::optional<MemoryFailure> stop = {};

@@ -1,7 +1,6 @@
 #include "simulator/predict/peak_explanation.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "models/base/figures.hpp"
@@ -10,21 +9,13 @@
 namespace foreshard::simulator {
 namespace {
 
-std::vector<PoolMemory> pools_of(const RankProgram& program,
-                                 const std::vector<SegmentState>& segments) {
-  std::map<int, PoolMemory> by_stream;
-  for (const SegmentState& segment : segments) {
-    PoolMemory& pool = by_stream[segment.stream];
-    pool.reserved += segment.bytes;
-    for (const SegmentState::Part& part : segment.blocks) {
-      if (part.use == SegmentState::Use::allocated) pool.allocated += part.bytes;
-      if (part.use == SegmentState::Use::awaiting_free) pool.awaiting_free += part.bytes;
-    }
-  }
+// What is planned ahead has none.
+std::vector<PoolMemory> pools_of(const RankProgram& program, const MemoryAtPeak& memory) {
   std::vector<PoolMemory> pools;
-  for (auto& [stream, pool] : by_stream) {
-    pool.stream = program.name(static_cast<Stream>(stream));
-    pools.push_back(std::move(pool));
+  if (program.device.kind == DeviceKind::xla) return pools;
+  for (std::size_t s = 0; s < memory.streams.size(); ++s) {
+    if (memory.streams[s].reserved == 0) continue;
+    pools.push_back({memory.streams[s], program.name(static_cast<Stream>(s))});
   }
   std::stable_sort(pools.begin(), pools.end(), [](const PoolMemory& a, const PoolMemory& b) {
     return a.unused() > b.unused();
@@ -50,15 +41,11 @@ std::int64_t PeakExplanation::unused() const {
       [](std::int64_t sum, const PoolMemory& pool) { return sum + pool.unused(); });
 }
 
-PeakExplanation explain_peak(const RankProgram& program, const AllocatorRules& rules,
-                             const MemoryOptions& options, const PeakMoment& peak) {
-  MemoryOptions until_peak = options;
-  until_peak.lists_alive = true;
-  until_peak.keeps_records = false;
-  until_peak.stop = MemoryFailure{peak.step, peak.instruction, 0, 0, 0};
-  const RankMemory memory = simulate_memory(program, rules, until_peak);
-
-  const Program& code = program.programs[program.number_of(peak.step, options.steps)];
+PeakExplanation explain_peak(const RankProgram& program, const RankMemory& memory,
+                             std::int64_t steps) {
+  const PeakMoment& peak = memory.peak;
+  const MemoryAtPeak& held = memory.at_peak;
+  const Program& code = program.programs[program.number_of(peak.step, steps)];
   const auto [number, copy] = code.repetition.written(peak.instruction);
   const Instruction& request = code.instructions[static_cast<std::size_t>(number)];
   PeakExplanation found;
@@ -70,10 +57,10 @@ PeakExplanation explain_peak(const RankProgram& program, const AllocatorRules& r
   found.unit = unit_name(program, request.unit);
   found.operator_name = operator_that_uses(program, code, peak.instruction);
   found.requested = program.buffers[static_cast<std::size_t>(request.target)].bytes;
-  for (const LiveBuffer& live : memory.alive) found.allocated += live.bytes;
+  for (const LiveBuffer& live : held.alive) found.allocated += live.bytes;
   found.held =
-      held_memory(program, memory.alive, {request.target, 0, request.phase}, found.requester);
-  found.pools = pools_of(program, memory.end);
+      held_memory(program, held.alive, {request.target, 0, request.phase}, found.requester);
+  found.pools = pools_of(program, held);
   for (const PoolMemory& pool : found.pools) found.reserved += pool.reserved;
   if (found.pools.empty()) found.reserved = found.allocated;
   return found;

@@ -12,14 +12,8 @@
 
 namespace foreshard::simulator {
 
-// The memory that the allocator keeps for one stream.
-struct PoolMemory {
+struct PoolMemory : StreamMemory {
   std::string stream;
-  std::int64_t reserved = 0;
-  std::int64_t allocated = 0;
-  std::int64_t awaiting_free = 0;  // freed, but another stream has not passed its last use yet
-
-  std::int64_t unused() const { return reserved - allocated - awaiting_free; }
 };
 
 struct PeakExplanation {
@@ -35,9 +29,9 @@ struct PeakExplanation {
   std::int64_t unused() const;
 };
 
-// `options` are those that the peak was found with.
-PeakExplanation explain_peak(const RankProgram& program, const AllocatorRules& rules,
-                             const MemoryOptions& options, const PeakMoment& peak);
+// `memory`: of so many steps of the program, with the list of its peak.
+PeakExplanation explain_peak(const RankProgram& program, const RankMemory& memory,
+                             std::int64_t steps);
 
 // One sentence: where, at what, and what is alive beside it.
 std::string peak_sentence(const PeakExplanation& peak);

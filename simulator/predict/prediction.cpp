@@ -8,8 +8,8 @@
 #include "models/base/figures.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/program/unrolled.hpp"
+#include "simulator/engine/idle_steps.hpp"
 #include "simulator/predict/chosen_costs.hpp"
-#include "simulator/predict/idle_steps.hpp"
 #include "simulator/predict/unknown_costs.hpp"
 
 namespace foreshard::simulator {
@@ -44,6 +44,7 @@ class Predictor {
     result_.warnings = set_.warnings;
     result_.allocator = set_.allocator;
     result_.engine.steps = options_.steps;
+    if (is_again_) result_.begins_idle = memory_.begins_idle;
     result_.classes.resize(classes);
     memory_.classes.resize(classes);
     lowest_.assign(classes, -1);
@@ -54,17 +55,16 @@ class Predictor {
     }
     for (std::size_t c = 0; c < classes; ++c) {
       RankProgram& program = programs_[c];
-      result_.classes[c].program =
-          wants_every_instruction() ? unrolled(program) : std::move(program);
+      RankClass& of = result_.classes[c];
+      of.program = wants_every_instruction() ? unrolled(program) : std::move(program);
+      of.costs = std::move(memory_.classes[c].costs);
+      if (!is_again_) of.costs = counted_costs(of.program, std::move(of.costs));
     }
     simulate_memories();
     report_memory();
     if (options_.wants_time) {
-      for (std::size_t c = 0; c < lowest_.size(); ++c) {
-        RankClass& rank_class = result_.classes[c];
-        ProgramCosts& before = memory_.classes[c].costs;
-        const auto make = is_again_ && !before.counts.empty() ? program_costs_again : program_costs;
-        rank_class.costs = make(rank_class.program, costs_, std::move(before));
+      for (RankClass& of : result_.classes) {
+        of.costs = priced_costs(of.program, costs_, std::move(of.costs));
       }
       if (longest_ns() >= kForeverNs) forget_costs();
       count_sources();
@@ -74,12 +74,10 @@ class Predictor {
         simulate_time();
         report_time();
       }
-      if (result_.cost_sources.unknown > 0) {
+      if (result_.cost_sources.unknown > 0)
         result_.warnings.push_back(unknown_costs_text(unknown_, costs_.unknown_device()));
-      }
       result_.data_sheet = costs_.data_sheet();
-      const auto warnings = costs_.warnings();
-      result_.warnings.insert(result_.warnings.end(), warnings.begin(), warnings.end());
+      for (const std::string& warning : costs_.warnings()) result_.warnings.push_back(warning);
     }
     return std::move(result_);
   }
@@ -100,7 +98,8 @@ class Predictor {
   // The class's memory outside of the allocator, counted once.
   const std::optional<OutsideMemory>& outside_of(std::size_t which) const {
     auto& known = outside_[which];
-    if (!known) known = costs_.outside_allocator(result_.classes[which].program);
+    const RankClass& of = result_.classes[which];
+    if (!known) known = costs_.outside_allocator(of.program, of.costs);
     return *known;
   }
 
@@ -113,6 +112,7 @@ class Predictor {
     memory.segment_alloc_ns = costs_.segments().alloc_ns;
     memory.segment_free_ns = costs_.segments().free_ns;
     memory.keeps_records = options_.keeps_memory_records;
+    memory.lists_peak = options_.wants_explanation;
     memory.gpu_timing = set_.gpu_timing;
     result_.walk = memory;
     if (take_over_memories()) return;
@@ -175,7 +175,7 @@ class Predictor {
       result_.outside = outside_of(static_cast<std::size_t>(result_.class_of_rank[highest]));
     }
     if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
-      result_.explanation = explain_peak(program, set_.allocator, memory_options_, peak);
+      result_.explanation = explain_peak(program, memory_of(highest), options_.steps);
     }
     result_.peak.rank = static_cast<int>(highest);
     result_.peak.phase = name(peak.phase);
@@ -233,11 +233,21 @@ class Predictor {
     } else {
       for (int rank = 0; rank < set_.ranks(); ++rank) simulate_rank(rank);
     }
-    const bool is_alone = result_.simulated_ranks.size() == 1 && !engine.shares && !failure_;
-    if (options_.begins_idle && is_alone && is_ready_when_idle(engine.host)) {
+    if (needs_last_step_only(engine)) {
       result_.engine.first_step = engine.first_step = options_.steps;
     }
     result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
+  }
+
+  // Whether the last step takes the same time whatever came before.
+  bool needs_last_step_only(const EngineOptions& engine) {
+    const bool is_alone = result_.simulated_ranks.size() == 1 && !engine.shares && !failure_;
+    if (!is_alone || options_.keeps_memory_records || !is_ready_when_idle(engine.host))
+      return false;
+    const RankProgram& program = result_.classes.front().program;
+    if (!result_.begins_idle)
+      result_.begins_idle = ends_idle(program.step(options_.steps - 1), program.streams.size());
+    return *result_.begins_idle;
   }
 
   // Of programs whose operators are PyTorch's.
@@ -347,12 +357,6 @@ class Predictor {
 };
 
 }  // namespace
-
-std::vector<RankProgram> take_programs(Prediction& prediction) {
-  std::vector<RankProgram> programs;
-  for (RankClass& of : prediction.classes) programs.push_back(std::move(of.program));
-  return programs;
-}
 
 namespace {
 

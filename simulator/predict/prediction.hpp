@@ -37,15 +37,15 @@ struct PredictionOptions {
   const CostTable* costs = nullptr;
   const Machine* machine = nullptr;
   std::optional<std::int64_t> device_memory;  // bytes per rank; nothing: the machine's, or no limit
-  bool keeps_memory_records = false;          // what to_trace and memory listings are made of
-  bool wants_time = true;                     // false: memory only
-  bool begins_idle = false;                   // the last step (ends_idle): it alone has a timeline
-  bool wants_band = true;                     // and exposed communication, on which it rests
-  bool wants_outside = true;                  // what is held outside of the allocator
-  bool wants_path = false;                    // what the step's time consists of
-  bool wants_explanation = false;             // what holds memory at the peak
-  bool wants_time_basis = false;              // what the step's time rests on
-  RunVariant run;                             // what a job's run does besides training
+  // What to_trace and memory listings are made of, timelines of all steps among it.
+  bool keeps_memory_records = false;
+  bool wants_time = true;          // false: memory only
+  bool wants_band = true;          // and exposed communication, on which it rests
+  bool wants_outside = true;       // what is held outside of the allocator
+  bool wants_path = false;         // what the step's time consists of
+  bool wants_explanation = false;  // what holds memory at the peak
+  bool wants_time_basis = false;   // what the step's time rests on
+  RunVariant run;                  // what a job's run does besides training
 };
 
 struct ChosenCosts;  // chosen_costs.hpp
@@ -126,11 +126,14 @@ struct Prediction {
   // What all of it was made from. Programs and timelines write equal micro-steps down once, unless
   // memory records were wanted or tasks slow each other down: `unrolled` gives them all.
   std::vector<RankClass> classes;
-  std::vector<int> class_of_rank;       // index into `classes`
-  std::vector<int> simulated_ranks;     // the ranks that have a timeline
-  std::vector<RankPlace> places;        // of those
-  EngineOptions engine;                 // how they were simulated
-  std::vector<RankTimeline> timelines;  // of those; empty without time
+  std::vector<int> class_of_rank;    // index into `classes`
+  std::vector<int> simulated_ranks;  // the ranks that have a timeline
+  std::vector<RankPlace> places;     // of those
+  EngineOptions engine;              // how they were simulated
+  std::optional<bool> begins_idle;   // the last step, where that was of use (idle_steps.hpp)
+  // Of those; empty without time. Of the last step and what follows where that begins with an idle
+  // device and records are not kept.
+  std::vector<RankTimeline> timelines;
 };
 
 // Of programs, and of the job that is lowered to them first. `memory`: a prediction that is no longer

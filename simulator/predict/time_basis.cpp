@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace foreshard::simulator {
@@ -23,26 +23,32 @@ TaskPlace place_of(const RankProgram& program, const Instruction& i, const CostM
           fewest_on_a_node(group, model.ranks_per_node())};
 }
 
+constexpr auto kNoPayment = std::numeric_limits<std::size_t>::max();
+
 // What one operator pays for one cost in a step.
 struct Payment {
   const Instruction* by = nullptr;  // one of those that pay it
   std::size_t cost = 0;
   std::int64_t times = 0;
+  std::size_t next = kNoPayment;  // of the same cost, by another operator
 };
 
-// In the order of their first instructions.
-std::vector<Payment> payments(const Program& step, std::size_t places) {
+// In the order of their first instructions. `costs`: how many there are.
+std::vector<Payment> payments(const Program& step, std::size_t places, std::size_t costs) {
   std::vector<Payment> all;
-  std::unordered_map<std::uint64_t, std::size_t> numbers;  // by operator and cost
+  std::vector<std::size_t> last(costs, kNoPayment);  // of each cost
   for (std::size_t n = 0; n < step.instructions.size(); ++n) {
     const Instruction& i = step.instructions[n];
     if (i.cost_key == kNone) continue;
     const std::size_t cost = cost_index(i, places);
-    const std::uint64_t key =
-        static_cast<std::uint64_t>(cost) * kMaxOperators + static_cast<std::uint64_t>(i.op - kNone);
-    const auto [found, is_new] = numbers.try_emplace(key, all.size());
-    if (is_new) all.push_back({&i, cost, 0});
-    all[found->second].times += step.repetition.times(n);
+    std::size_t found = last[cost];
+    while (found != kNoPayment && all[found].by->op != i.op) found = all[found].next;
+    if (found == kNoPayment) {
+      found = all.size();
+      all.push_back({&i, cost, 0, last[cost]});
+      last[cost] = found;
+    }
+    all[found].times += step.repetition.times(n);
   }
   return all;
 }
@@ -51,7 +57,7 @@ std::vector<OperatorBasis> operators_of(const RankProgram& program, const Progra
                                         const Program& step, const CostModel& model) {
   std::map<std::pair<std::string_view, CostSource>, OperatorCosts> found;
   std::map<std::size_t, const Instruction*> payers;  // one for each cost
-  for (const Payment& paid : payments(step, cost_places(program.place))) {
+  for (const Payment& paid : payments(step, cost_places(program.place), costs.costs.size())) {
     const std::size_t c = paid.cost;
     OperatorCosts& of = found[{program.operator_name(*paid.by), costs.sources[c]}];
     const std::int64_t ns = paid.times * costs.costs[c].ns;

@@ -130,7 +130,8 @@ const Bounds::PartBounds& Bounds::part(PlanPart part, const std::vector<std::siz
 Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t target) {
   PartBound bound;
   const RankProgram& program = program_;
-  const ProgramCosts costs = program_costs(program, *costs_.of(target, job).model);
+  const ProgramCosts costs =
+      priced_costs(program, *costs_.of(target, job).model, counted_costs(program));
   const std::size_t places = cost_places(program.place);
   std::vector<std::int64_t> of_group(program.place.groups.size());
   const Program& step = program.step(2);

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "models/sharding/pytorch_device.hpp"
-#include "simulator/predict/idle_steps.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -90,11 +89,7 @@ Evaluation::Evaluation(const SearchRequest& request, const std::vector<TargetKin
 void Evaluation::lower(const Plan& plan, std::size_t kind) {
   job_ = *jobs_[kind].job(plan);
   const ChosenCosts& costs = costs_.of(jobs_[kind].kind().targets.front(), *job_);
-  for (RankClass& of : prediction_.classes) of.costs.counts.clear();
   set_ = lower_all(*job_, costs.model->ranks_per_node(), take_programs(prediction_));
-  const RankProgram& program = set_.programs.front();
-  begins_idle_ = set_.programs.size() == 1 &&
-                 ends_idle(program.step(options_.steps - 1), program.streams.size());
   is_predicted_ = false;
   timed_.clear();
   capacities_.assign(request_.targets.size(), {});
@@ -103,7 +98,6 @@ void Evaluation::lower(const Plan& plan, std::size_t kind) {
 Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t number) {
   set_.allocator = allocator_rules(plan);
   options_ = options_of(request_, request_.targets[target]);
-  options_.begins_idle = begins_idle_;
   if (capacities_[target]) options_.device_memory = capacities_[target];
   const ChosenCosts& costs = costs_.of(target, *job_);
   predict_memory(costs);
@@ -131,16 +125,10 @@ Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t
 
 // Keeps what only times use, for the next prediction that has one.
 void Evaluation::predict_memory(const ChosenCosts& costs) {
-  std::vector<ProgramCosts> program_costs;
-  for (RankClass& of : prediction_.classes) program_costs.push_back(std::move(of.costs));
   std::vector<RankTimeline> timelines = std::move(prediction_.timelines);
   options_.wants_time = false;
   predict_next(costs);
   options_.wants_time = true;
-  program_costs.resize(prediction_.classes.size());
-  for (std::size_t c = 0; c < program_costs.size(); ++c) {
-    prediction_.classes[c].costs = std::move(program_costs[c]);
-  }
   prediction_.timelines = std::move(timelines);
 }
 

@@ -82,7 +82,6 @@ class Evaluation {
   std::optional<Job> job_;
   ProgramSet set_;
   bool is_predicted_ = false;     // what is lowered: its programs are in `prediction_`
-  bool begins_idle_ = false;      // its last step
   std::vector<TimedStep> timed_;  // of the family
   std::vector<std::optional<std::int64_t>> capacities_;  // by target: of its ranks' allocators
   Prediction prediction_;

@@ -189,7 +189,7 @@ void engine_only(benchmark::State& state, bool shares) {
   const Job job = job_of("llama-3.1-8b", Plan{}, 8);
   const RankProgram program = lower(job, 0);
   const auto model = machine_costs(must(load_machine("h100-sxm")), 8, 1);
-  const ProgramCosts costs = program_costs(program, *model);
+  const ProgramCosts costs = priced_costs(program, *model, counted_costs(program));
   EngineOptions options = model->engine();
   options.shares = shares;
   const std::vector<SimulatedRank> ranks{{&program, costs.costs, {}, program.place}};

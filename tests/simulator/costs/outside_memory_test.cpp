@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "simulator/costs/cost_model.hpp"
 #include "tests/simulator/predict/h100.hpp"
 #include "tests/simulator/small_program.hpp"
 
@@ -21,9 +22,9 @@ TEST(OutsideMemory, IsWhatAProcessWithOneCommunicatorTakes) {
   SmallProgram p;
   p.program.device.kind = DeviceKind::cuda;
   const NcclSystem nccl = nccl_system(h100());
-  const OutsideMemory alone = outside_memory(nccl, p.program, 8);
+  const OutsideMemory alone = outside_memory(nccl, p.program, counted_costs(p.program), 8);
   p.collective(kGather, 1);
-  const OutsideMemory together = outside_memory(nccl, p.program, 8);
+  const OutsideMemory together = outside_memory(nccl, p.program, counted_costs(p.program), 8);
   for (const char* device : {"h100", "h200"}) {
     const auto values = measured(device);
     const auto bytes = [&](const char* state) { return values[state].get<std::int64_t>(); };

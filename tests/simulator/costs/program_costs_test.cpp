@@ -38,7 +38,7 @@ TEST(ProgramCosts, OneKeyHasACostForEachPlace) {
   instructions[1].cost_key = instructions[0].cost_key;
   instructions[3].cost_key = instructions[2].cost_key;
 
-  const ProgramCosts costs = program_costs(p.program, ByPlace());
+  const ProgramCosts costs = priced_costs(p.program, ByPlace(), counted_costs(p.program));
   const auto ns = [&](std::size_t i) {
     return costs.costs[cost_index(instructions[i], cost_places(p.program.place))].ns;
   };
@@ -62,7 +62,8 @@ class Endless final : public CostModel {
 TEST(ProgramCosts, NoneIsLongerThanForever) {
   SmallProgram p;
   p.launch(Stream::compute, 0);
-  EXPECT_EQ(program_costs(p.program, Endless()).costs[0].ns, 1'000'000'000'000'000'000);
+  EXPECT_EQ(priced_costs(p.program, Endless(), counted_costs(p.program)).costs[0].ns,
+            1'000'000'000'000'000'000);
 }
 
 TEST(ProgramCosts, NodesOfAGroupAreThoseItsRanksStandOn) {

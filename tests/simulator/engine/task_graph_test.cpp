@@ -34,7 +34,8 @@ struct Simulated {
 
 std::vector<std::int32_t> device_instructions(const TaskGraph& graph) {
   std::vector<std::int32_t> result;
-  for (const PathNode& place : graph.critical_path()) {
+  const CriticalPath path = graph.critical_path();
+  for (const PathNode& place : path.nodes) {
     const TaskNode node = graph.at(place);
     if (!node.on_host) result.push_back(node.instruction);
   }
@@ -73,7 +74,7 @@ TEST(TaskGraph, PassesThroughCollectivesToTheRankThatCameLast) {
   b.launch(kGather, 80).collective(kGather, 20).record(kGather, 0).host_wait(0);
   const Simulated simulated({a, b});
   const TaskGraph graph = simulated.graph();
-  const auto path = graph.critical_path();
+  const auto path = graph.critical_path().nodes;
   const bool passes_rank_1 = std::any_of(path.begin(), path.end(), [&](const PathNode& place) {
     return graph.at(place).rank == 1 && graph.at(place).end == 80;
   });
@@ -88,7 +89,7 @@ TEST(TaskGraph, SeesTheHostWhenItIsTheBottleneck) {
   p.launch(kCompute, 10).record(kCompute, 0).host_wait(0).host_compute(500);
   const Simulated simulated({p});
   const TaskGraph graph = simulated.graph();
-  const auto path = graph.critical_path();
+  const auto path = graph.critical_path().nodes;
   EXPECT_TRUE(std::any_of(path.begin(), path.end(), [&](const PathNode& place) {
     return graph.at(place).on_host && graph.at(place).instruction == 3;
   }));
@@ -98,7 +99,7 @@ TEST(TaskGraph, SeesTheHostWhenItIsTheBottleneck) {
 TEST(TaskGraph, OfAnEmptyStepIsItsEnd) {
   const Simulated simulated({SmallProgram()});
   const TaskGraph graph = simulated.graph();
-  EXPECT_EQ(graph.critical_path(), std::vector<PathNode>{PathNode{}});
+  EXPECT_EQ(graph.critical_path().nodes, std::vector<PathNode>{PathNode{}});
   EXPECT_EQ(graph.nodes()[0].end, 0);
 }
 
@@ -216,7 +217,7 @@ TEST(TaskGraph, WhatIsIssuedAtOnceWaitsForItsStep) {
   const auto timelines = simulate(ranks, options);
   const TaskGraph graph(ranks, timelines, 2, options);
   EXPECT_TRUE(is_explained(graph));
-  EXPECT_EQ(graph.at(graph.critical_path().front()).end, 130);
+  EXPECT_EQ(graph.at(graph.critical_path().nodes.front()).end, 130);
 }
 
 RC_GTEST_PROP(TaskGraphs, TheLongestPathIsTheStep, ()) {
@@ -227,7 +228,7 @@ RC_GTEST_PROP(TaskGraphs, TheLongestPathIsTheStep, ()) {
   RC_ASSERT(graph.nodes()[graph.last()].end == step);
   RC_ASSERT(BruteForce(graph).end_of(graph.last()) == step);
   // The path is one without gaps: durations and the latencies of edges that are there.
-  const auto path = graph.critical_path();
+  const auto path = graph.critical_path().nodes;
   std::int64_t length = graph.at(path.front()).end;
   for (std::size_t i = 1; i < path.size(); ++i) {
     std::int64_t latency = -1;

@@ -168,7 +168,7 @@ TEST(Prediction, WhatTheAllocatorNeverSeesDependsOnMachineAndGroups) {
   const auto outside = [&](const char* machine, int ranks, int nodes) {
     const RankProgram program = lower(job_of(small_model(), plan, ranks), 0);
     return machine_costs(*load_machine(machine), ranks, nodes)
-               ->outside_allocator(program)
+               ->outside_allocator(program, counted_costs(program))
                ->bytes() >>
            20;
   };

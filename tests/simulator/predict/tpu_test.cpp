@@ -94,10 +94,15 @@ TEST(Tpu, MemoryIsWhatLives) {
     EXPECT_GE(step.peaks.allocated, 12 * elements);
   }
   MemoryOptions memory;
-  memory.lists_alive = true;
+  memory.keeps_records = true;
   const RankMemory rank = simulate_memory(p.classes[0].program, p.allocator, memory);
   std::int64_t alive = 0;
-  for (const LiveBuffer& buffer : rank.alive) alive += buffer.bytes;
+  for (const MemoryRecord& record : rank.records) {
+    const AllocatorEvent& event = record.event;
+    if (record.on_host) continue;
+    if (event.action == AllocatorEvent::Action::alloc) alive += event.bytes;
+    if (event.action == AllocatorEvent::Action::free_requested) alive -= event.bytes;
+  }
   EXPECT_GE(alive, 12 * elements);
   EXPECT_LT(static_cast<double>(alive), 12.1 * static_cast<double>(elements));
 

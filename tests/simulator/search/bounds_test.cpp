@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "models/lowering/lower.hpp"
-#include "simulator/predict/idle_steps.hpp"
+#include "simulator/engine/idle_steps.hpp"
 #include "simulator/search/default_space.hpp"
 #include "tests/property/random_job.hpp"
 #include "tests/simulator/search/brute_force.hpp"
@@ -74,16 +74,16 @@ TEST(IdleSteps, TakeTheSameTimeWhateverCameBefore) {
   for (int draw = 0; draw < tests::draws(150) && !testing::Test::HasFailure(); ++draw) {
     tests::JobDrawer drawer(90'000 + static_cast<std::uint64_t>(draw));
     const Job job = drawer.draw();
-    const RankProgram program = lower_repeating(job, 0);
     PredictionOptions options;
     options.machine = &machine;
-    const Prediction whole = predict(job, options);
-    ASSERT_TRUE(is_ready_when_idle(whole.engine.host));
-    options.begins_idle = ends_idle(program.step(1), program.streams.size());
-    ++(options.begins_idle ? idle : busy);
+    options.wants_path = true;
     const Prediction last = predict(job, options);
+    ++(last.engine.first_step == options.steps ? idle : busy);
+    options.keeps_memory_records = true;
+    const Prediction whole = predict(job, options);
     EXPECT_EQ(last.step_time, whole.step_time) << to_toml(job.plan);
     EXPECT_EQ(last.exposed_communication, whole.exposed_communication) << to_toml(job.plan);
+    EXPECT_TRUE(last.path == whole.path) << to_toml(job.plan);
   }
   EXPECT_GT(idle, 0);
 }

@@ -2,6 +2,12 @@
 
 namespace foreshard::simulator {
 
+std::vector<RankProgram> take_programs(Prediction& prediction) {
+  std::vector<RankProgram> programs;
+  for (RankClass& of : prediction.classes) programs.push_back(std::move(of.program));
+  return programs;
+}
+
 std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction) {
   std::vector<SimulatedRank> ranks;
   for (std::size_t r = 0; r < prediction.simulated_ranks.size(); ++r) {
