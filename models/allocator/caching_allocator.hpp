@@ -99,9 +99,9 @@ class CachingAllocator {
 
   struct alignas(64) Block {
     Address address = 0;
-    Address order = 0;  // where it stands among free blocks of its size
     std::int64_t size = 0;
     std::int64_t requested = 0;
+    Address order = 0;            // where it stands among free blocks of its size
     std::int64_t free_since = 0;  // lookups of its pool when it became free, for its age
     BlockId previous = kNoBlock, next = kNoBlock;
     std::int32_t range = -1;  // the expandable segment's, or -1

@@ -50,8 +50,8 @@ BlockId CachingAllocator::find_expandable(const Request& request) {
   if (!range) return kNoBlock;
   ranges_.push_back(*range);
   const BlockId id = new_block({.address = range->address,
-                                .order = place_in_order(*range),
                                 .size = range->bytes,
+                                .order = place_in_order(*range),
                                 .range = narrow<std::int32_t>(ranges_.size()) - 1,
                                 .stream = narrow<std::int16_t>(request.stream),
                                 .state = State::unmapped,
@@ -70,8 +70,8 @@ bool CachingAllocator::map_front(BlockId id, std::int64_t bytes) {
   erase_unmapped(id);
   if (mapped < whole.size) {
     const BlockId rest = new_block({.address = whole.address + mapped,
-                                    .order = whole.order + mapped,
                                     .size = whole.size - mapped,
+                                    .order = whole.order + mapped,
                                     .range = whole.range,
                                     .stream = whole.stream,
                                     .state = State::unmapped,

@@ -44,8 +44,8 @@ BlockId CachingAllocator::new_segment(const Request& request) {
   took(bytes);
   notify_segment(Action::segment_alloc, request.stream, {*address, bytes});
   return new_block({.address = *address,
-                    .order = place_in_order({*address, bytes}),
                     .size = bytes,
+                    .order = place_in_order({*address, bytes}),
                     .stream = narrow<std::int16_t>(request.stream),
                     .state = State::free,
                     .small = request.small});

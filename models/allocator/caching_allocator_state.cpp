@@ -158,9 +158,9 @@ BlockId CachingAllocator::load_blocks(const SegmentState& segment, std::int32_t 
   statistics_.reserved += segment.bytes;
   for (const auto& part : segment.blocks) {
     const BlockId id = new_block({.address = part.address,
-                                  .order = place_in_order({part.address, part.bytes}),
                                   .size = part.bytes,
                                   .requested = part.requested,
+                                  .order = place_in_order({part.address, part.bytes}),
                                   .range = range,
                                   .stream = narrow<std::int16_t>(segment.stream),
                                   .small = segment.small});
@@ -189,8 +189,8 @@ BlockId CachingAllocator::load_blocks(const SegmentState& segment, std::int32_t 
 BlockId CachingAllocator::load_unmapped(const SegmentState& segment, AddressRange stretch,
                                         BlockId previous) {
   const BlockId id = new_block({.address = stretch.address,
-                                .order = place_in_order(stretch),
                                 .size = stretch.bytes,
+                                .order = place_in_order(stretch),
                                 .range = narrow<std::int32_t>(ranges_.size()) - 1,
                                 .stream = narrow<std::int16_t>(segment.stream),
                                 .state = State::unmapped,
