@@ -26,11 +26,14 @@ std::optional<simulator::PeakExplanation> explanation_of(const MemorySource& sou
   if (number >= prediction.class_of_rank.size()) return std::nullopt;
   const auto& of_rank =
       prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[number])];
-  simulator::MemoryOptions options;
-  options.steps = prediction.engine.steps;
-  options.capacity = prediction.capacity;
-  return simulator::explain_peak(of_rank.program, prediction.allocator, options,
-                                 of_rank.memory.peak);
+  const simulator::PeakMoment& peak = of_rank.memory.peak;
+  simulator::MemoryOptions options = prediction.walk;
+  options.keeps_records = false;
+  options.lists_peak = true;
+  options.stop = simulator::MemoryFailure{peak.step, peak.instruction, 0, 0, 0};
+  return simulator::explain_peak(of_rank.program,
+                                 simulate_memory(of_rank.program, prediction.allocator, options),
+                                 options.steps);
 }
 
 }  // namespace

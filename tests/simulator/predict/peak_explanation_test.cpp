@@ -1,6 +1,7 @@
 // What is said about a peak, against a replay of the allocator's own records and against a real run.
 #include "simulator/predict/peak_explanation.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -38,21 +39,52 @@ std::int64_t bytes_held(const PeakExplanation& peak, const std::string& what) {
   return sum;
 }
 
-// The highest sum of allocated blocks in the records, and the request that reaches it first.
+// The highest sum of allocated blocks in the records, the request that reaches it first, and what the
+// allocator keeps for each stream then.
 struct Highest {
   std::int64_t bytes = 0, requested = 0, step = 0;
+  std::map<int, StreamMemory> streams;
 };
 Highest highest(const RankMemory& memory) {
+  using Action = AllocatorEvent::Action;
   Highest found;
+  std::map<int, StreamMemory> streams;
   std::int64_t now = 0;
   for (const MemoryRecord& r : memory.records) {
     if (r.on_host) continue;
-    if (r.event.action == AllocatorEvent::Action::free_requested) now -= r.event.bytes;
-    if (r.event.action != AllocatorEvent::Action::alloc) continue;
+    StreamMemory& stream = streams[r.event.stream];
+    const auto is = [&](Action a, Action b) { return r.event.action == a || r.event.action == b; };
+    if (is(Action::segment_alloc, Action::segment_map)) stream.reserved += r.event.bytes;
+    if (is(Action::segment_free, Action::segment_unmap)) stream.reserved -= r.event.bytes;
+    if (r.event.action == Action::free_completed) stream.awaiting_free -= r.event.bytes;
+    if (r.event.action == Action::free_requested) {
+      now -= r.event.bytes;
+      stream.allocated -= r.event.bytes;
+      stream.awaiting_free += r.event.bytes;
+    }
+    if (r.event.action != Action::alloc) continue;
     now += r.event.bytes;
-    if (now > found.bytes) found = {now, r.event.requested, r.step};
+    stream.allocated += r.event.bytes;
+    if (now > found.bytes) found = {now, r.event.requested, r.step, streams};
   }
   return found;
+}
+
+void expect_pools(const std::vector<PoolMemory>& pools, const RankProgram& program,
+                  const std::map<int, StreamMemory>& expected) {
+  std::size_t reserved = 0;
+  for (const auto& [number, stream] : expected) {
+    if (stream.reserved == 0) continue;
+    ++reserved;
+    const std::string& name = program.name(static_cast<Stream>(number));
+    const auto pool = std::find_if(pools.begin(), pools.end(),
+                                   [&](const PoolMemory& p) { return p.stream == name; });
+    ASSERT_NE(pool, pools.end()) << name;
+    EXPECT_EQ(pool->reserved, stream.reserved) << name;
+    EXPECT_EQ(pool->allocated, stream.allocated) << name;
+    EXPECT_EQ(pool->awaiting_free, stream.awaiting_free) << name;
+  }
+  EXPECT_EQ(pools.size(), reserved);
 }
 
 TEST(PeakExplanation, AgreesWithTheAllocatorsRecords) {
@@ -61,7 +93,12 @@ TEST(PeakExplanation, AgreesWithTheAllocatorsRecords) {
                               p.runtime = RuntimeName::ddp;
                               p.precision.param = p.precision.storage;
                             },
+                            +[](Plan& p) {
+                              p.runtime = RuntimeName::fsdp1;
+                              p.pytorch.gpu_timing = GpuTiming::late;
+                            },
                             +[](Plan& p) { p.checkpointing.mode = CheckpointMode::full; },
+                            +[](Plan& p) { p.allocator.expandable_segments = true; },
                             +[](Plan& p) { p.operators = OperatorSetName::foreshard; }}) {
     const Job job = eager_job(change);
     const Prediction p = explained(job);
@@ -71,16 +108,14 @@ TEST(PeakExplanation, AgreesWithTheAllocatorsRecords) {
     options.keeps_memory_records = true;
     const Prediction recorded = predict(job, options);
     const auto rank = static_cast<std::size_t>(p.peak.rank);
-    const Highest expected =
-        highest(recorded.classes[static_cast<std::size_t>(recorded.class_of_rank[rank])].memory);
+    const RankClass& of = recorded.classes[static_cast<std::size_t>(recorded.class_of_rank[rank])];
+    const Highest expected = highest(of.memory);
     EXPECT_EQ(peak.allocated, expected.bytes);
     EXPECT_EQ(peak.requested, expected.requested);
     EXPECT_EQ(peak.step, expected.step);
     EXPECT_EQ(peak.allocated, recorded.ranks_memory[rank].peaks.allocated);
     EXPECT_EQ(bytes_held(peak, ""), peak.allocated);
-    std::int64_t in_pools = 0;
-    for (const PoolMemory& pool : peak.pools) in_pools += pool.allocated;
-    EXPECT_EQ(in_pools, peak.allocated);
+    expect_pools(peak.pools, of.program, expected.streams);
     EXPECT_LE(peak.allocated + peak.unused(), peak.reserved);
   }
 }
