@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "models/allocator/virtual_segments.hpp"
 #include "simulator/predict/copy_memory.hpp"
@@ -61,7 +63,7 @@ class MemoryWalk final : private AllocatorListener {
   void run_repetition(const Program& step) {
     const Repetition& r = step.repetition;
     found_.forget();
-    find_shared_buffers(step);
+    find_changed_buffers(step);
     BufferId made = kNone;  // by the copy before
     period(r, made);
     walk(step, r.begin - r.length(), r.begin);
@@ -72,11 +74,12 @@ class MemoryWalk final : private AllocatorListener {
         copy += (r.more + 1 - copy) / copies * copies;
         if (copy > r.more) break;
       }
-      if (made == r.first_buffer) hand_over(r);
+      if (made == r.first_buffer) hand_over(made, made - r.buffers(), r.buffers());
       skipped_ = copy * r.length();
       walk(step, r.begin, r.end);
       made = r.first_buffer;
     }
+    if (made != r.first_buffer) hand_over(made, r.first_buffer, r.buffers());
     skipped_ = r.more * r.length();
   }
 
@@ -100,26 +103,40 @@ class MemoryWalk final : private AllocatorListener {
       held.push_back({place, allocator_.address(block), allocator_.bytes(block)});
     };
     for (const BufferId buffer : shared_) add(-1 - buffer, buffer);
-    for (BufferId n = 0; made != kNone && n < r.buffers(); ++n) add(n, made + n);
+    if (made == kNone) {
+      for (const auto& [place, buffer] : first_) add(place, buffer);
+    } else {
+      for (BufferId n = 0; n < r.buffers(); ++n) add(n, made + n);
+    }
     return held;
   }
 
-  // Those that a copy allocates or frees, but none makes.
-  void find_shared_buffers(const Program& step) {
+  // What a copy allocates or frees of others' buffers: those that are the same in every copy, and, in
+  // the place of what the copy before makes, those that the first copy finds there.
+  void find_changed_buffers(const Program& step) {
     const Repetition& r = step.repetition;
+    const BufferId first_made = r.first_buffer - r.buffers();
     shared_.clear();
+    first_.clear();
     for (std::int32_t n = r.begin; n < r.end; ++n) {
       const Instruction& i = step.instructions[static_cast<std::size_t>(n)];
-      const bool changes = i.kind == Kind::alloc || i.kind == Kind::free;
-      if (changes && i.target < r.first_buffer - r.buffers()) shared_.push_back(i.target);
+      if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
+      if (i.target < first_made) {
+        shared_.push_back(i.target);
+      } else if (i.target < r.first_buffer) {
+        const auto in_first = static_cast<std::size_t>(n - r.length());
+        first_.emplace_back(i.target - first_made, step.instructions[in_first].target);
+      }
     }
+    std::sort(first_.begin(), first_.end());
+    first_.erase(std::unique(first_.begin(), first_.end()), first_.end());
   }
 
-  // What the copy before made is what the next one finds in its place.
-  void hand_over(const Repetition& r) {
-    const auto made = blocks_.begin() + r.first_buffer;
-    std::copy(made, made + r.buffers(), made - r.buffers());
-    std::fill(made, made + r.buffers(), kNoBlock);
+  // What one copy made stands where the next one, or what follows, finds it.
+  void hand_over(BufferId from, BufferId to, BufferId count) {
+    const auto made = blocks_.begin() + from;
+    std::copy(made, made + count, blocks_.begin() + to);
+    std::fill(made, made + count, kNoBlock);
   }
 
   // Instructions [begin, end) of the program as it is written down.
@@ -251,9 +268,10 @@ class MemoryWalk final : private AllocatorListener {
   VirtualSegments segments_;
   CachingAllocator allocator_;
   StreamProgress progress_;
-  std::vector<BlockId> blocks_;   // by BufferId
-  FoundMemories found_;           // by the copies of a repetition
-  std::vector<BufferId> shared_;  // by them
+  std::vector<BlockId> blocks_;                       // by BufferId
+  FoundMemories found_;                               // by the copies of a repetition
+  std::vector<BufferId> shared_;                      // by them
+  std::vector<std::pair<BufferId, BufferId>> first_;  // place among what a copy makes, and buffer
   std::optional<PeakRecorder> peak_;
   RankMemory result_;
   std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};
