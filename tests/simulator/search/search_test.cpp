@@ -67,6 +67,16 @@ TEST(Search, FindsWhatPredictingEveryPlanFinds) {
   EXPECT_GT(answer.out_of_memory, 0u);
 }
 
+// What XLA compiles has no caching allocator, so a plan's memory on TPUs says nothing about GPUs.
+TEST(Search, FindsOnTpusAndGpusTogetherWhatItFindsOnEach) {
+  Case test;
+  const Machine tpu = load_machine("tpu-v5p").value();
+  test.request.device_memory.reset();
+  test.request.base.operators = OperatorSetName::foreshard;
+  test.request.targets = {{&tpu, 8, 1, 2}, {&test.h100, 8, 1, 4}};
+  expect_what_brute_force_finds(test.request);
+}
+
 // Of a random job: its values and other ones, of some of the keys that matter.
 std::vector<PlanAxis> random_space(tests::JobDrawer& drawer) {
   const std::vector<std::string> lines = {
