@@ -74,11 +74,14 @@ std::string contradiction(const ObservedStep& step, const std::string& machine_i
 
 std::string observed_report(const DeviceRates& rates) {
   std::string text = "observed on " + rates.machine + ":\n";
-  text += formatted("  %-32s %-16s %5s %12s %12s %12s\n", "plan", "model", "ranks", "measured s",
-                    "catalogue", "fitted");
+  std::size_t longest = 4;
+  for (const ObservedStep& step : rates.observed) longest = std::max(longest, step.plan.size());
+  const auto width = static_cast<int>(longest);
+  text += formatted("  %-*s %-16s %5s %12s %12s %12s\n", width, "plan", "model", "ranks",
+                    "measured s", "catalogue", "fitted");
   for (const ObservedStep& step : rates.observed) {
     const auto measured = static_cast<double>(step.measured_ns);
-    text += formatted("  %-32s %-16s %5d %12.4f %+10.1f %% %+10.1f %%\n", step.plan.c_str(),
+    text += formatted("  %-*s %-16s %5d %12.4f %+10.1f %% %+10.1f %%\n", width, step.plan.c_str(),
                       step.model.c_str(), step.ranks, measured / 1e9,
                       100 * (static_cast<double>(step.catalogue_ns) / measured - 1),
                       100 * (static_cast<double>(step.fitted_ns) / measured - 1));
