@@ -1,5 +1,5 @@
-// What step times rest on, where a command takes both a cost file and a machine: whether the two speak
-// of the same thing.
+// What step times rest on, where a command takes both a cost file and a machine: whether the two
+// speak of the same thing.
 #pragma once
 
 #include <string>

@@ -39,8 +39,8 @@ TEST(FitObserved, PredictsTheThroughputThatItWasGiven) {
   }
 }
 
-// A figure of one GPU taken for that of all eight is doubted, and so is what is learnt from it; one that
-// no rates of the machine come near is refused.
+// A figure of one GPU taken for that of all eight is doubted, and so is what is learnt from it; one
+// that no rates of the machine come near is refused.
 TEST(FitObserved, DoubtsAFigureThatTheMachineHardlyReaches) {
   const Workplace place;
   place.write("plan.toml", "[batch]\nmicro_batch = 4\nsequence = 4096\n");

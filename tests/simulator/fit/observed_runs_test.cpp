@@ -95,7 +95,8 @@ TEST(ObservedRuns, NoneLeaveTheCatalogueAsItIs) {
   EXPECT_EQ(predicted(job, *learnt).step_time, predict(job, catalogue).step_time);
 }
 
-// They correct the catalogue, which answers for Foreshard's operators whatever device they are made for.
+// They correct the catalogue, which answers for Foreshard's operators whatever device those are
+// made for.
 TEST(ObservedRuns, SayNoMoreAboutTheOperatorsThanTheCatalogueDoes) {
   EXPECT_TRUE(predicted(llama_1b(2, 4096, 8), with_products(1)).warnings.empty());
 }
