@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/common/cost_sources.hpp"
 #include "cli/common/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/units.hpp"
@@ -37,6 +38,7 @@ class Collective : public Command {
   struct Answer {
     CollectiveTime time;
     CostSource source = CostSource::modelled;
+    std::string network;  // technology between the nodes; "": there is one node
   };
 
   Result<Machine> machine(const std::optional<simulator::CostTable>& costs) const;
@@ -118,6 +120,11 @@ Result<Collective::Answer> Collective::answer() const {
   }
   const auto machine = this->machine(costs);
   if (!machine) return tl::unexpected(machine.error());
+  if (costs) {
+    if (auto ok = check_costs_are_of(*machine, *costs, costs_); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
   const auto place = this->place(*machine);
   if (!place) return tl::unexpected(place.error());
   const Operator op = operator_of(kind_);
@@ -125,7 +132,9 @@ Result<Collective::Answer> Collective::answer() const {
   const auto forced = this->forced(network, op, *place);
   if (!forced) return tl::unexpected(forced.error());
 
-  Answer answer{network.time(op, static_cast<double>(*bytes_), *place, *forced)};
+  Answer answer;
+  answer.time = network.time(op, static_cast<double>(*bytes_), *place, *forced);
+  if (place->nodes > 1) answer.network = network.network();
   if (!costs || *forced) return answer;
   const auto recorded =
       simulator::table_costs(std::move(*costs), ranks_, static_cast<int>(place->nodes), &*machine);
@@ -141,23 +150,26 @@ Result<Collective::Answer> Collective::answer() const {
 }
 
 Result<void> Collective::write(const Answer& answer) const {
-  const auto& [time, source] = answer;
+  const auto& [time, source, network] = answer;
   const auto ns = std::llround(time.ns);
   const double bus = simulator::bus_gb_s(operator_of(kind_), static_cast<double>(*bytes_), ranks_,
                                          static_cast<double>(ns));
   const std::string algorithm(name_of(time.choice.algorithm));
   const std::string protocol(name_of(time.choice.protocol));
-  const nlohmann::ordered_json json{{"time_ns", ns},
-                                    {"bus_gb_s", bus},
-                                    {"algorithm", algorithm},
-                                    {"protocol", protocol},
-                                    {"channels", time.choice.channels},
-                                    {"memory_bytes", std::llround(time.memory_bytes)},
-                                    {"source", name(source)}};
+  nlohmann::ordered_json json{{"time_ns", ns},
+                              {"bus_gb_s", bus},
+                              {"algorithm", algorithm},
+                              {"protocol", protocol},
+                              {"channels", time.choice.channels},
+                              {"memory_bytes", std::llround(time.memory_bytes)},
+                              {"source", name(source)},
+                              {"network", nullptr}};
+  if (!network.empty()) json["network"] = network;
   if (auto ok = json_.write(json); !ok || json_.is_standard_output()) return ok;
   return show(duration(ns) + ", " + to_fixed(bus, 1) + " GB/s of bus bandwidth (" +
               std::string(name(source)) + ")\n" + algorithm + ", " + protocol + ", " +
-              plural(time.choice.channels, "channel") + "\n");
+              plural(time.choice.channels, "channel") +
+              (network.empty() ? "" : "; " + network + " between nodes") + "\n");
 }
 
 Result<int> Collective::run() {
@@ -196,9 +208,11 @@ void Collective::add_to(Options& options) {
                         "hosts that the ranks are spread over evenly; NVLink domains where those "
                         "span hosts",
                         false, "as many ranks per node as the machine holds"});
-  options.number(
-      "--network", network_gb_s_, kMostNetwork,
-      {"GB_S", "GB/s that all network cards of a node move one way", false, "that of the machine"});
+  options.number("--network", network_gb_s_, kMostNetwork,
+                 {"GB_S",
+                  "GB/s that all network cards of a node move one way; a machine of the catalogue "
+                  "with that says their technology",
+                  false, "that of the machine"});
   options.choice("--algorithm", algorithm_, {"ring", "tree", "nvls", "nvlstree", "pat"},
                  {"ALGORITHM", "algorithm, as NCCL_ALGO forces one", false, "NCCL's own choice"});
   options.input("--costs", costs_, {"COSTS", "cost file that `foreshard fit` wrote"});

@@ -11,6 +11,7 @@
 #include "models/base/figures.hpp"
 #include "simulator/fit/fit.hpp"
 #include "simulator/fit/observed_runs.hpp"
+#include "simulator/predict/prediction.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -103,15 +104,19 @@ Result<simulator::CostTable> Fit::fit_recordings() const {
 void warn_of_surprises(const simulator::DeviceRates& rates) {
   constexpr double kExplained = 0.10;
   for (const simulator::ObservedStep& step : rates.observed) {
-    const double error =
-        static_cast<double>(step.fitted_ns) / static_cast<double>(step.measured_ns) - 1;
-    if (std::abs(error) <= kExplained) continue;
-    warn(
-        formatted("%s: a step of %s is %.0f %% %s than %s is believed to take; is the figure the "
-                  "tokens per second of all ranks (/gpu: of one), and the plan the run's?",
-                  step.plan.c_str(), duration(step.measured_ns).c_str(), 100 * std::abs(error),
-                  error < 0 ? "more" : "less", rates.machine.c_str()));
+    if (std::abs(step.over_fitted() - 1) <= kExplained) continue;
+    warn(step.plan + ": " + simulator::contradiction(step, rates.machine));
   }
+}
+
+// Whoever trained with such a plan had another one, or another machine.
+void warn_where_memory_lacks(const simulator::ObservedRun& run, const Machine& machine) {
+  simulator::PredictionOptions options;
+  options.machine = &machine;
+  options.wants_time = false;
+  if (simulator::predict(run.job, options).fits) return;
+  warn(run.plan + ": the run does not fit into the memory of " + machine.id +
+       "; are the plan, the model and the ranks those of the run?");
 }
 
 Result<simulator::DeviceRates> Fit::fit_throughputs(const Machine& machine) const {
@@ -119,6 +124,7 @@ Result<simulator::DeviceRates> Fit::fit_throughputs(const Machine& machine) cons
   for (const std::string& text : observed_) {
     auto run = observed_run(text, runs_, machine);
     if (!run) return tl::unexpected(run.error());
+    warn_where_memory_lacks(*run, machine);
     runs.push_back(std::move(*run));
   }
   auto rates = simulator::fit_observed(runs, machine, machine_);

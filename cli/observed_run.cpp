@@ -1,6 +1,7 @@
 #include "cli/observed_run.hpp"
 
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -15,7 +16,10 @@ template <typename Number>
 std::optional<Number> number_in(std::string_view text) {
   Number number{};
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !(number > 0)) return {};
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !(number > 0) ||
+      number > std::numeric_limits<Number>::max()) {
+    return {};
+  }
   return number;
 }
 
@@ -32,6 +36,7 @@ Result<void> read_job(std::string_view& text, JobOptions& job) {
   if (!ranks || !nodes) {
     return fail("", "--observed", "\"" + std::string(size) + "\" are no ranks; " + kForm);
   }
+  if (at == 0) return fail("", "--observed", "has no model before '@'; " + std::string(kForm));
   job.model = text.substr(0, at);
   job.ranks = *ranks;
   job.nodes = *nodes > 0 ? nodes : std::nullopt;
@@ -57,6 +62,7 @@ Result<simulator::ObservedRun> observed_run(const std::string& given, const JobO
                 "\"" + std::string(figure) + "\" is no number of tokens per second; " + kForm);
   }
   options.plan = text.substr(0, equals);
+  if (options.plan.empty()) return fail("", "--observed", given + " has no plan; " + kForm);
   if (options.model.empty() || options.ranks < 1) {
     return fail("", options.model.empty() ? "--model" : "--ranks",
                 "is missing for " + given + "; expected it, or MODEL@RANKS: before the plan");

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "cli/commands.hpp"
+#include "cli/common/cost_sources.hpp"
 #include "cli/common/job_options.hpp"
 #include "cli/common/output.hpp"
 #include "cli/gpus.hpp"
@@ -92,26 +93,11 @@ Result<void> check_nodes(const Job& job, const Machine& machine) {
                   std::to_string(ceil_divide(job.ranks, machine.gpus_per_node)) + " nodes");
 }
 
-// The id behind FILE.csv:ID.
-std::string machine_id_of(const simulator::CostTable& costs) {
-  const std::string& name = costs.rates->machine;
-  const std::size_t extension = name.rfind(".csv:");
-  return extension == std::string::npos ? name : name.substr(extension + 5);
-}
-
 // The recordings and the machine speak of the same kind of thing, and the job fits onto it.
 Result<void> Predict::check_sources(const Sources& sources, const Job& job) const {
-  if (sources.costs && sources.machine && !sources.costs->is_accelerator) {
-    return fail(costs_, "machine.name",
-                "holds costs of a processor (" + sources.costs->machine_name +
-                    "), which --machine " + machine_ +
-                    " cannot add to; expected costs of an accelerator, or no --machine");
-  }
-  if (sources.costs && sources.costs->rates &&
-      sources.machine->id != machine_id_of(*sources.costs)) {
-    return fail(costs_, "device_rates.machine",
-                "holds steps observed on " + sources.costs->rates->machine +
-                    "; expected --machine to be that one, or to be left out");
+  if (sources.costs && sources.machine) {
+    auto ok = check_costs_are_of(*sources.machine, *sources.costs, costs_);
+    if (!ok) return ok;
   }
   const std::optional<Machine> device = device_of(sources);
   return device ? check_nodes(job, *device) : Result<void>();

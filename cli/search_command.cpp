@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <charconv>
 #include <ostream>
+#include <set>
 
 #include "cli/commands.hpp"
+#include "cli/common/cost_sources.hpp"
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/search_text.hpp"
+#include "models/base/figures.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
 #include "models/plan/plan_words.hpp"
 #include "simulator/search/default_space.hpp"
@@ -36,6 +39,8 @@ class Search : public Command {
   Result<Plan> load_base() const;
   Result<std::vector<int>> sizes() const;
   Result<void> load_machines();
+  Result<void> load_costs();
+  Result<void> load_prices();
   Result<std::vector<SearchTarget>> targets() const;
   Result<void> write_answers(const SearchRequest& request, const SearchAnswer& answer) const;
 
@@ -79,15 +84,67 @@ Result<std::vector<int>> Search::sizes() const {
   return sizes;
 }
 
+// Those that were named, or else the one that the costs' runs were observed on.
 Result<void> Search::load_machines() {
-  if (machines_.empty()) return {};
-  for (const std::string& part : parts_of(machines_)) {
-    auto machine = load_machine(part);
+  std::string names = machines_;
+  if (names.empty() && loaded_costs_ && loaded_costs_->rates) names = loaded_costs_->rates->machine;
+  if (names.empty()) return {};
+  std::set<std::string> loaded;
+  for (const std::string& name : parts_of(names)) {
+    if (name.empty()) {
+      return fail("", "--machines", "has ''; expected names with commas, such as h100-sxm,h200");
+    }
+    if (!loaded.insert(name).second) continue;
+    auto machine = load_machine(name);
     if (!machine) return tl::unexpected(machine.error());
     const bool is_there =
         std::any_of(loaded_machines_.begin(), loaded_machines_.end(),
                     [&](const Machine& other) { return other.id == machine->id; });
-    if (!is_there) loaded_machines_.push_back(std::move(*machine));
+    if (is_there) {
+      return fail("", "--machines",
+                  "has two machines named " + machine->id + "; expected a name for each");
+    }
+    if (loaded_costs_) {
+      auto ok = check_costs_are_of(*machine, *loaded_costs_, costs_);
+      if (!ok) return ok;
+    }
+    loaded_machines_.push_back(std::move(*machine));
+  }
+  return {};
+}
+
+Result<void> Search::load_costs() {
+  if (costs_.empty()) return {};
+  auto costs = simulator::load_cost_table(costs_);
+  if (!costs) return tl::unexpected(costs.error());
+  loaded_costs_ = std::move(*costs);
+  return {};
+}
+
+// Machines without a price of their own have the catalogue's, and the user is told.
+Result<void> Search::load_prices() {
+  if (prices_.empty()) return {};
+  auto prices = simulator::load_prices(prices_);
+  if (!prices) return tl::unexpected(prices.error());
+  loaded_prices_ = std::move(*prices);
+  for (const auto& [name, price] : loaded_prices_) {
+    const bool is_there =
+        std::any_of(loaded_machines_.begin(), loaded_machines_.end(),
+                    [&, &id = name](const Machine& machine) { return machine.id == id; });
+    if (!is_there && !load_machine(name)) {
+      return fail(prices_, "machine",
+                  "'" + name +
+                      "' is no machine of this search or of the catalogue; expected a "
+                      "name that `foreshard list machines` prints, or one of --machines");
+    }
+  }
+  for (const Machine& machine : loaded_machines_) {
+    if (loaded_prices_.contains(machine.id)) continue;
+    const simulator::Price price = simulator::price_of(machine, {});
+    warn(prices_ + " has no price of " + machine.id + "; " +
+         (price.usd_per_hour > 0 ? formatted("the catalogue's counts, %.2f US dollars (%s)",
+                                             price.usd_per_hour, price.source.c_str())
+                                 : std::string("its plans have no cost")));
   }
   return {};
 }
@@ -178,18 +235,10 @@ Result<SearchRequest> Search::load_request() {
     return fail(space_, "batch.accumulation",
                 "varies, but --tokens-per-step decides it; expected one of the two");
   }
-  if (!costs_.empty()) {
-    auto costs = simulator::load_cost_table(costs_);
-    if (!costs) return tl::unexpected(costs.error());
-    loaded_costs_ = std::move(*costs);
-    request.costs = &*loaded_costs_;
-  }
-  if (!prices_.empty()) {
-    auto prices = simulator::load_prices(prices_);
-    if (!prices) return tl::unexpected(prices.error());
-    loaded_prices_ = std::move(*prices);
-  }
+  if (auto ok = load_costs(); !ok) return tl::unexpected(ok.error());
+  request.costs = loaded_costs_ ? &*loaded_costs_ : nullptr;
   if (auto ok = load_machines(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = load_prices(); !ok) return tl::unexpected(ok.error());
   auto all_targets = targets();
   if (!all_targets) return tl::unexpected(all_targets.error());
   request.targets = std::move(*all_targets);
@@ -218,7 +267,11 @@ Result<void> Search::write_answers(const SearchRequest& request, const SearchAns
   };
   if (auto ok = write(csv_, "--csv", simulator::search_csv(answer)); !ok) return ok;
   if (auto ok = write(svg_, "--svg", simulator::search_svg(answer)); !ok) return ok;
-  return json_.answer(simulator::search_json(request, answer), search_text(request, answer));
+  const auto done =
+      json_.answer(simulator::search_json(request, answer), search_text(request, answer));
+  if (!done || json_.is_standard_output()) return done;
+  for (const std::string& warning : answer.warnings) warn(warning);
+  return {};
 }
 
 Result<int> Search::run() {

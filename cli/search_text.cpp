@@ -36,11 +36,11 @@ std::string table(const std::vector<FoundPlan>& plans) {
 
 std::string counts(const SearchAnswer& answer) {
   const auto number = [](std::size_t n) { return with_thousands(static_cast<std::int64_t>(n)); };
-  return number(answer.considered) + " plans considered in " +
-         formatted("%.2f s: ", answer.seconds) + number(answer.fitting) + " fit, " +
-         number(answer.out_of_memory) + " run out of memory, " + number(answer.cut_by_bound) +
-         " are proven to be worse than others without a prediction" +
-         (answer.over_budget > 0 ? "; " + number(answer.over_budget) + " are over budget" : "") +
+  return number(answer.considered) + (answer.considered == 1 ? " plan" : " plans") +
+         formatted(" considered in %.2f s: ", answer.seconds) + number(answer.fitting) +
+         " within memory, " + number(answer.out_of_memory) + " out of memory, " +
+         number(answer.cut_by_bound) + " proven to be worse than others without a prediction" +
+         (answer.over_budget > 0 ? "; " + number(answer.over_budget) + " over budget" : "") +
          ".\n" +
          formatted("%.0f plans predicted a second and core.\n", answer.plans_per_s_per_core());
 }

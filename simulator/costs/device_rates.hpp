@@ -17,6 +17,10 @@ struct ObservedStep {
   std::int64_t measured_ns = 0;
   std::int64_t catalogue_ns = 0;  // as the catalogue's rates have it
   std::int64_t fitted_ns = 0;     // with the factors
+
+  double over_fitted() const {
+    return static_cast<double>(measured_ns) / static_cast<double>(fitted_ns);
+  }
 };
 
 struct DeviceRates {

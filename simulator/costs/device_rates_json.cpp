@@ -29,7 +29,10 @@ nlohmann::json to_json(const DeviceRates& rates) {
                         {"catalogue_ns", step.catalogue_ns},
                         {"fitted_ns", step.fitted_ns}});
   }
-  return {{"machine", rates.machine}, {"factors", factors}, {"observed", observed}};
+  return {{"machine", rates.machine},
+          {"factors", factors},
+          {"unexplained", rates.factors.unexplained},
+          {"observed", observed}};
 }
 
 DeviceRates read_device_rates(CostFileReader reader) {
@@ -48,6 +51,9 @@ DeviceRates read_device_rates(CostFileReader reader) {
     }
     row.wrong("rate", "is not a rate; expected product, attention, memory, links or host");
   });
+  if (reader.has("unexplained")) {
+    rates.factors.unexplained = reader.number("unexplained", 0, kMaxLogarithm);
+  }
   reader.list("observed", [&](CostFileReader& item) {
     ObservedStep step;
     step.plan = item.word("plan");

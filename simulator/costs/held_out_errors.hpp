@@ -27,8 +27,8 @@ struct ErrorSpread {
   double quantile = 0;
   std::string basis;  // what they were read from, in words
   // What comes on top for a part unlike those of the runs: a standard deviation, and why.
-  double unverified = 0;
-  std::string unverified_basis{};
+  double beyond = 0;
+  std::string beyond_name{}, beyond_basis{};
 };
 
 // How the costs of a step are known.

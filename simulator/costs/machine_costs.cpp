@@ -112,18 +112,29 @@ class MachineCosts final : public CostModel {
   }
   const RateFactors* rate_factors() const override { return &device_.factors(); }
   ErrorSpread errors() const override {
-    if (is_calibrated_) return held_out_spread(CostWay::observed);
-    ErrorSpread spread = held_out_spread(CostWay::catalogue);
-    const KernelRate& unverified = kernel_rates(machine_.generation).unverified;
-    spread.unverified = unverified.value;
-    spread.unverified_basis = unverified.source;
+    ErrorSpread spread = held_out_spread(is_calibrated_ ? CostWay::observed : CostWay::catalogue);
+    if (is_calibrated_) {
+      spread.beyond = device_.factors().unexplained;
+      spread.beyond_name = "(contradiction)";
+      spread.beyond_basis = "what the observed runs differ by from any rates of the machine";
+    } else {
+      const KernelRate& unverified = kernel_rates(machine_.generation).unverified;
+      spread.beyond = unverified.value;
+      spread.beyond_name = "(unverified part)";
+      spread.beyond_basis = unverified.source;
+    }
     return spread;
   }
 
   std::vector<std::string> warnings() const override {
     if (is_calibrated_) return {};
-    return {"times are modelled from the data sheet of " + machine_.name +
-            "; no recording of this machine was used"};
+    std::vector<std::string> all{"times are modelled from the data sheet of " + machine_.name +
+                                 (host_ ? "; of recordings, only the host's times were used"
+                                        : "; no recording of this machine was used")};
+    if (machine_.bf16_flops <= 0) {
+      all.push_back(machine_.name + " has no rate for bf16: such products take as long as in fp32");
+    }
+    return all;
   }
 
  private:

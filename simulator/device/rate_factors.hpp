@@ -28,6 +28,9 @@ using RateVector = std::array<double, kRates>;
 struct RateFactors {
   RateVector logarithm{};                       // of the factors on times
   std::array<RateVector, kRates> covariance{};  // of the logarithms
+  // Standard deviation of the logarithm of a step's time that observed runs show and no factors
+  // explain.
+  double unexplained = 0;
 
   double factor(Rate rate) const;
   double deviation(Rate rate) const;  // standard deviation of that factor's logarithm

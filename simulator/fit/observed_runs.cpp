@@ -1,5 +1,6 @@
 #include "simulator/fit/observed_runs.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -11,6 +12,16 @@ namespace foreshard::simulator {
 namespace {
 
 constexpr int kRounds = 3;
+constexpr double kMostUnexplained = 2;  // factor between an observed step and the fitted one
+
+// What the steps differ by from the fitted ones, beyond what runs usually do.
+double unexplained(const std::vector<ObservedStep>& steps) {
+  if (steps.empty()) return 0;
+  double squares = 0;
+  for (const ObservedStep& step : steps) squares += std::pow(std::log(step.over_fitted()), 2);
+  const double usual = kObservedDeviation * kObservedDeviation;
+  return std::sqrt(std::max(0.0, squares / static_cast<double>(steps.size()) - usual));
+}
 
 }  // namespace
 
@@ -44,18 +55,35 @@ Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Mac
     };
     rates.observed.push_back({run.plan, run.job.model.name, run.job.ranks, run.step_time.count(),
                               ns(prior), ns(rates.factors)});
+    const double factor = rates.observed.back().over_fitted();
+    if (factor > kMostUnexplained || factor < 1 / kMostUnexplained) {
+      return fail(run.plan, "--observed", contradiction(rates.observed.back(), machine_id));
+    }
   }
+  rates.factors.unexplained = unexplained(rates.observed);
   return rates;
+}
+
+std::string contradiction(const ObservedStep& step, const std::string& machine_id) {
+  return formatted(
+      "a step of %s of %s is %.2g times as long as %s takes by all that is known; is the figure "
+      "the tokens per second of all ranks (/gpu: of one), and the plan the run's?",
+      duration(step.measured_ns).c_str(), step.model.c_str(), step.over_fitted(),
+      machine_id.c_str());
 }
 
 std::string observed_report(const DeviceRates& rates) {
   std::string text = "observed on " + rates.machine + ":\n";
-  text += formatted("  %-48s %5s %12s %12s %12s\n", "plan", "ranks", "measured s", "catalogue",
-                    "fitted");
+  std::size_t longest = 4;
+  for (const ObservedStep& step : rates.observed) longest = std::max(longest, step.plan.size());
+  const auto width = static_cast<int>(longest);
+  text += formatted("  %-*s %-16s %5s %12s %12s %12s\n", width, "plan", "model", "ranks",
+                    "measured s", "catalogue", "fitted");
   for (const ObservedStep& step : rates.observed) {
     const auto measured = static_cast<double>(step.measured_ns);
-    text += formatted("  %-48s %5d %12.4f %+10.1f %% %+10.1f %%\n", step.plan.c_str(), step.ranks,
-                      measured / 1e9, 100 * (static_cast<double>(step.catalogue_ns) / measured - 1),
+    text += formatted("  %-*s %-16s %5d %12.4f %+10.1f %% %+10.1f %%\n", width, step.plan.c_str(),
+                      step.model.c_str(), step.ranks, measured / 1e9,
+                      100 * (static_cast<double>(step.catalogue_ns) / measured - 1),
                       100 * (static_cast<double>(step.fitted_ns) / measured - 1));
   }
   text += "  times relative to the catalogue's rates, with standard deviations:";

@@ -5,7 +5,9 @@
 // observation of the logarithm of its step's time, which is linearised by simulating the step with each
 // factor a little larger, at the catalogue's factors first and then at what was found. The result is
 // the most likely factors and what the runs leave open. Far from the runs - a plan in which another
-// limit decides - the answer goes back to the catalogue's and its band widens.
+// limit decides - the answer goes back to the catalogue's and its band widens. What the runs then
+// still differ by from the fit, because they contradict each other or what the machine can reach,
+// widens the band of all that rests on them.
 #pragma once
 
 #include <string>
@@ -25,9 +27,15 @@ struct ObservedRun {
   Nanoseconds step_time{0};
 };
 
-// `machine_id` is what load_machine takes. An error names the run that has no predicted time.
+// `machine_id` is what load_machine takes. An error names the run that has no predicted time, or one
+// whose time no rates of the machine come near: half or twice as long as with the most likely
+// factors.
 Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Machine& machine,
                                  const std::string& machine_id);
+
+// That a step's time is not what the machine is known to take, and what may be wrong with the
+// figure.
+std::string contradiction(const ObservedStep& step, const std::string& machine_id);
 
 // The runs with their times as the catalogue and the factors have them, and the factors with their
 // standard deviations.

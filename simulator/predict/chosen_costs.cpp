@@ -38,7 +38,8 @@ ChosenCosts chosen_costs(const Job& job, const PredictionOptions& options) {
   ChosenCosts chosen = is_named || !is_pytorch
                            ? chosen_costs(job.ranks, job.nodes, options)
                            : ChosenCosts{machine_costs(machine, job.ranks, job.nodes), false, ""};
-  if (!is_pytorch && options.costs != nullptr) chosen.assumption = mismatch(job, *options.costs);
+  const bool has_recordings = options.costs != nullptr && !options.costs->regimes.empty();
+  if (!is_pytorch && has_recordings) chosen.assumption = mismatch(job, *options.costs);
   if (!is_pytorch || job.machine) return chosen;
   chosen.assumption =
       is_named

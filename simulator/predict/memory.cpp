@@ -12,6 +12,12 @@
 namespace foreshard::simulator {
 namespace {
 
+bool is_of_segment(AllocatorEvent::Action action) {
+  using enum AllocatorEvent::Action;
+  return action == segment_alloc || action == segment_free || action == segment_map ||
+         action == segment_unmap;
+}
+
 class MemoryWalk final : private AllocatorListener {
  public:
   MemoryWalk(const RankProgram& program, const AllocatorRules& rules, const MemoryOptions& options)
@@ -250,6 +256,7 @@ class MemoryWalk final : private AllocatorListener {
   }
 
   void on_event(const AllocatorEvent& event) override {
+    if (is_planned_ && is_of_segment(event.action)) return;
     result_.records.push_back({static_cast<std::int32_t>(step_), instruction_, false, event});
   }
 

@@ -80,7 +80,7 @@ StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
 
 double variance(const StepDoubt& doubt, const RateFactors* factors) {
   double sum = doubt.left_out.deviation * doubt.left_out.deviation +
-               doubt.left_out.unverified * doubt.left_out.unverified +
+               doubt.left_out.beyond * doubt.left_out.beyond +
                doubt.slowest_rank * doubt.slowest_rank;
   for (const double deviation : doubt.operators) sum += deviation * deviation;
   const double of_rates = factors == nullptr ? 0 : factors->error(doubt.rates);

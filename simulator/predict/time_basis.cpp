@@ -99,9 +99,9 @@ std::vector<DoubtPart> doubts_of(const StepDoubt& doubt, const CostModel& model)
     }
   }
   const ErrorSpread& left_out = doubt.left_out;
-  if (left_out.unverified > 0) {
-    parts.push_back({"(unverified part)", 1, left_out.unverified,
-                     left_out.unverified * left_out.unverified, left_out.unverified_basis});
+  if (left_out.beyond > 0) {
+    parts.push_back({left_out.beyond_name, 1, left_out.beyond, left_out.beyond * left_out.beyond,
+                     left_out.beyond_basis});
   }
   if (doubt.slowest_rank > 0) {
     const double deviation = model.slowest_rank().deviation;

@@ -18,9 +18,11 @@ std::int64_t memory_of(const SearchTarget& target) {
   return target.machine == nullptr ? 0 : target.machine->memory.count;
 }
 
+// XLA's programs and their memory are others than those of GPUs.
 bool are_of_one_kind(const SearchTarget& a, const SearchTarget& b, bool devices_count) {
   if (a.gpus != b.gpus || a.nodes != b.nodes) return false;
   if (a.machine == nullptr || b.machine == nullptr) return a.machine == b.machine;
+  if (is_tpu(*a.machine) != is_tpu(*b.machine)) return false;
   if (a.nodes == 0 && a.machine->gpus_per_node != b.machine->gpus_per_node) return false;
   return !devices_count || (a.machine->compute_capability == b.machine->compute_capability &&
                             pytorch_device(*a.machine, {}) == pytorch_device(*b.machine, {}));

@@ -1,6 +1,7 @@
 #include "simulator/search/families.hpp"
 
 #include <iterator>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
@@ -22,6 +23,7 @@ class KindFamilies {
 
   Families find(bool is_bounded) {
     for (std::size_t f = 0; f < candidates_.families(); ++f) find_family(f, is_bounded);
+    if (found_.all.empty() && why_not_) found_.without_plans = {{number_, *why_not_}};
     return std::move(found_);
   }
 
@@ -53,7 +55,7 @@ class KindFamilies {
   }
 
   void note(const Error& error) {
-    if (!found_.why_none) found_.why_none = error;
+    if (!why_not_) why_not_ = error;
   }
 
   const TargetKind& kind_;
@@ -62,6 +64,7 @@ class KindFamilies {
   KindJobs jobs_;
   Bounds bounds_;
   std::unordered_set<std::string> keys_;  // of the programs there are
+  std::optional<Error> why_not_;          // the first combination that is no candidate
   Families found_;
 };
 
@@ -76,8 +79,9 @@ Families find_families(const SearchRequest& request, const std::vector<TargetKin
   Families found;
   for (Families& of : of_kind) {
     found.members += of.members;
-    if (!found.why_none) found.why_none = std::move(of.why_none);
     std::move(of.all.begin(), of.all.end(), std::back_inserter(found.all));
+    std::move(of.without_plans.begin(), of.without_plans.end(),
+              std::back_inserter(found.without_plans));
   }
   return found;
 }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "simulator/search/bounds.hpp"
@@ -27,10 +26,16 @@ struct Family {
   std::vector<Member> members;  // those of one plan together
 };
 
+// Targets on which no plan of the space can run.
+struct KindWithoutPlans {
+  std::size_t kind = 0;
+  Error why;  // of the first combination
+};
+
 struct Families {
   std::vector<Family> all;
   std::size_t members = 0;
-  std::optional<Error> why_none;  // why the first combination that is no candidate is none
+  std::vector<KindWithoutPlans> without_plans;
 };
 
 // All that the model, the plan's rules and the ranks allow, but what has the same programs as an earlier

@@ -23,7 +23,10 @@ Result<Prices> parse_prices(std::string_view csv, const std::string& file) {
                   "is '" + std::string(text) +
                       "'; expected the price of a GPU's hour in US dollars, a number above 0");
     }
-    prices[machine] = *price;
+    if (!prices.emplace(machine, *price).second) {
+      return fail(file + ":" + std::to_string(row.line), "machine",
+                  "'" + machine + "' has a price already; expected one of each machine");
+    }
   }
   return prices;
 }

@@ -41,8 +41,14 @@ std::string runner_up_text(const SearchAnswer& answer, Objective objective) {
   };
   const double more = loss(second) / loss(best) - 1;
   const char* const what = objective == Objective::cost ? "dearer" : "slower";
-  std::string text = "The runner-up is " + (more > 0 ? formatted("%.2g %% %s", 100 * more, what)
-                                                     : std::string("as good by the objective"));
+  std::string text = "The runner-up ";
+  if (std::isinf(more)) {
+    text += "has no known price";
+  } else if (more > 0) {
+    text += "is " + formatted(more < 1 ? "%.2g %% %s" : "%.0f %% %s", 100 * more, what);
+  } else {
+    text += "is as good by the objective";
+  }
   const std::int64_t bytes = second.peak_reserved - best.peak_reserved;
   if (bytes != 0) {
     text += " and reserves " + binary_bytes(std::abs(bytes)) + (bytes > 0 ? " more" : " less");

@@ -11,6 +11,7 @@
 #include "simulator/predict/in_parallel.hpp"
 #include "simulator/search/families.hpp"
 #include "simulator/search/fronts.hpp"
+#include "simulator/search/search_report.hpp"
 #include "simulator/search/verification.hpp"
 
 namespace foreshard::simulator {
@@ -35,7 +36,8 @@ class Search {
         request_.bounding == Bounding::always ||
         (request_.bounding == Bounding::where_many && candidates_.plans() > kFewPlans);
     Families families = find_families(request_, kinds_, candidates_, is_bounded);
-    if (families.all.empty()) return tl::unexpected(*families.why_none);
+    if (families.all.empty()) return tl::unexpected(families.without_plans.front().why);
+    warn_of(families.without_plans);
     families_ = std::move(families.all);
     answer_.considered = families.members;
     if (is_bounded) sort_families();
@@ -51,6 +53,15 @@ class Search {
   }
 
  private:
+  void warn_of(const std::vector<KindWithoutPlans>& without_plans) {
+    for (const auto& [kind, why] : without_plans) {
+      for (const std::size_t target : kinds_[kind].targets) {
+        answer_.warnings.push_back("no plan of the space is one for " +
+                                   target_name(request_.targets[target]) + ": " + why.text());
+      }
+    }
+  }
+
   const SearchTarget& target_of(const auto& of) const { return request_.targets[of.target]; }
 
   // Those that promise most first.
@@ -163,44 +174,43 @@ class Search {
     return loss_of(request_.objective, target_of(outcome), outcome.tokens_per_s, outcome.step_time);
   }
 
-  // Of equal answers, first what reserves least.
+  // Of equal answers, among them those whose loss is not known, first the fastest and then what
+  // reserves least.
   void report() {
     std::stable_sort(outcomes_.begin(), outcomes_.end(), [](const Outcome& a, const Outcome& b) {
       return std::tuple(a.peak_reserved, a.plan, a.target) <
              std::tuple(b.peak_reserved, b.plan, b.target);
     });
-    std::vector<Point> memory, cost, best;
+    std::vector<Point> memory, cost;
+    std::vector<std::tuple<double, double, std::size_t>> best;
     for (std::size_t o = 0; o < outcomes_.size(); ++o) {
       const Outcome& outcome = outcomes_[o];
       memory.push_back({outcome.tokens_per_s, static_cast<double>(outcome.peak_reserved), o});
       const auto usd = usd_per_million_tokens(target_of(outcome), outcome.tokens_per_s);
       if (usd) cost.push_back({outcome.tokens_per_s, *usd, o});
-      best.push_back({-loss(outcome), static_cast<double>(outcome.peak_reserved), o});
+      best.emplace_back(loss(outcome), -outcome.tokens_per_s, o);
     }
-    std::stable_sort(best.begin(), best.end(), [](const Point& a, const Point& b) {
-      return std::pair(-a.gain, a.price) < std::pair(-b.gain, b.price);
-    });
+    std::sort(best.begin(), best.end());
     if (best.size() > request_.top) best.resize(request_.top);
-    answer_.top = found(best);
-    answer_.pareto = found(pareto_front(std::move(memory)));
-    answer_.pareto_cost = found(pareto_front(std::move(cost)));
+    for (const auto& [loss, speed, o] : best) answer_.top.push_back(found(outcomes_[o]));
+    for (const Point& point : pareto_front(std::move(memory))) {
+      answer_.pareto.push_back(found(outcomes_[point.index]));
+    }
+    for (const Point& point : pareto_front(std::move(cost))) {
+      answer_.pareto_cost.push_back(found(outcomes_[point.index]));
+    }
   }
 
-  std::vector<FoundPlan> found(const std::vector<Point>& points) const {
-    std::vector<FoundPlan> plans;
-    for (const Point& point : points) {
-      const Outcome& outcome = outcomes_[point.index];
-      FoundPlan plan;
-      plan.target = target_of(outcome);
-      plan.plan = *candidates_.plan(outcome.plan, plan.target.gpus);
-      plan.values = candidates_.values(plan.plan);
-      plan.step_time = outcome.step_time;
-      plan.tokens_per_s = outcome.tokens_per_s;
-      plan.peak_reserved = outcome.peak_reserved;
-      plan.usd_per_million_tokens = usd_per_million_tokens(plan.target, outcome.tokens_per_s);
-      plans.push_back(std::move(plan));
-    }
-    return plans;
+  FoundPlan found(const Outcome& outcome) const {
+    FoundPlan plan;
+    plan.target = target_of(outcome);
+    plan.plan = *candidates_.plan(outcome.plan, plan.target.gpus);
+    plan.values = candidates_.values(plan.plan);
+    plan.step_time = outcome.step_time;
+    plan.tokens_per_s = outcome.tokens_per_s;
+    plan.peak_reserved = outcome.peak_reserved;
+    plan.usd_per_million_tokens = usd_per_million_tokens(plan.target, outcome.tokens_per_s);
+    return plan;
   }
 
   const SearchRequest& request_;

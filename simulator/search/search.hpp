@@ -73,6 +73,7 @@ struct SearchAnswer {
   std::vector<FoundPlan> top;          // best first
   std::vector<FoundPlan> pareto;       // most tokens/s against least reserved memory, fastest first
   std::vector<FoundPlan> pareto_cost;  // most tokens/s against least cost, of those with a price
+  std::vector<std::string> warnings;   // targets on which no plan of the space can run, and why
 
   double plans_per_s_per_core() const {
     return processor_seconds > 0 ? static_cast<double>(predicted) / processor_seconds : 0;

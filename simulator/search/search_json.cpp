@@ -76,6 +76,7 @@ std::string search_json(const SearchRequest& request, const SearchAnswer& answer
   out["pareto"] = list_json(answer.pareto);
   out["pareto_cost"] = list_json(answer.pareto_cost);
   out["training"] = training_json(request, answer);
+  out["warnings"] = answer.warnings;
   return json_text(out, 2);
 }
 

@@ -67,10 +67,13 @@ class Panel {
  public:
   Panel(const Panel&) = delete;  // its points are pointed to
   Panel(Panel&&) = default;
-  Panel(std::string title, std::string x_name, std::vector<Dot> dots)
+  // `targets`: names in the order of their colours.
+  Panel(std::string title, std::string x_name, std::vector<Dot> dots,
+        const std::vector<std::string>& targets)
       : title_(std::move(title)),
         x_name_(std::move(x_name)),
         dots_(std::move(dots)),
+        targets_(targets),
         x_(values(&Dot::x)),
         y_(values(&Dot::y)) {
     for (const Dot& dot : dots_) {
@@ -136,13 +139,8 @@ class Panel {
   }
 
   const char* colour(const Dot& dot) const {
-    std::vector<std::string> targets;
-    for (const Dot& other : dots_) {
-      const std::string name = target_name(other.plan->target);
-      if (std::find(targets.begin(), targets.end(), name) == targets.end()) targets.push_back(name);
-    }
-    const auto at = std::find(targets.begin(), targets.end(), target_name(dot.plan->target));
-    return kColours[static_cast<std::size_t>(at - targets.begin()) % std::size(kColours)];
+    const auto at = std::find(targets_.begin(), targets_.end(), target_name(dot.plan->target));
+    return kColours[static_cast<std::size_t>(at - targets_.begin()) % std::size(kColours)];
   }
 
   static std::string title_of(const FoundPlan& plan) {
@@ -158,6 +156,8 @@ class Panel {
     std::vector<FoundPlan> plans;
     for (const Dot& dot : dots_) plans.push_back(*dot.plan);
     const auto keys = keys_that_differ(plans);
+    if (!keys.empty())
+      list_.push_back({0, nullptr, "Each plan with what differs from the one above:"});
     for (std::size_t n = 0; n < numbered_.size(); ++n) {
       const FoundPlan& plan = *numbered_[n]->plan;
       std::string line = target_name(plan.target) + ", " +
@@ -204,6 +204,7 @@ class Panel {
 
   std::string title_, x_name_;
   std::vector<Dot> dots_;  // from left to right, as a front rises
+  std::vector<std::string> targets_;
   Axis x_, y_;
   std::vector<const Dot*> numbered_;
   std::vector<Line> list_;
@@ -213,6 +214,18 @@ constexpr const char* kStyle =
     "<style>text{font:12px sans-serif;fill:#444}.title{font-size:16px;font-weight:bold;fill:#111}"
     ".name{fill:#111}.number,.plan{font-weight:bold;fill:#111}.values{font-size:11px}"
     ".grid{stroke:#e4e4e4}.front{stroke:#888;stroke-width:1.5;fill:none}</style>\n";
+
+// Of both fronts, each once.
+std::vector<std::string> target_names(const SearchAnswer& answer) {
+  std::vector<std::string> names;
+  for (const auto* front : {&answer.pareto, &answer.pareto_cost}) {
+    for (const FoundPlan& plan : *front) {
+      const std::string name = target_name(plan.target);
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -225,13 +238,15 @@ std::string search_svg(const SearchAnswer& answer) {
   for (auto plan = answer.pareto_cost.rbegin(); plan != answer.pareto_cost.rend(); ++plan) {
     cost.push_back({*plan->usd_per_million_tokens, plan->tokens_per_s, &*plan});
   }
+  const std::vector<std::string> targets = target_names(answer);
   std::vector<Panel> panels;
   if (!memory.empty()) {
     panels.emplace_back("Speed and memory", "peak reserved memory of a GPU (GiB)",
-                        std::move(memory));
+                        std::move(memory), targets);
   }
   if (!cost.empty()) {
-    panels.emplace_back("Speed and cost", "US dollars for a million tokens", std::move(cost));
+    panels.emplace_back("Speed and cost", "US dollars for a million tokens", std::move(cost),
+                        targets);
   }
   const double width = kPanelWidth * static_cast<double>(std::max<std::size_t>(1, panels.size()));
   double height = panels.empty() ? kTop + kAxis : 0;
@@ -242,7 +257,11 @@ std::string search_svg(const SearchAnswer& answer) {
       width, height, width, height);
   svg += kStyle;
   svg += "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-  if (panels.empty()) svg += text_at(kLeft, kTop, "class=\"title\"", "No plan fits");
+  if (panels.empty()) {
+    svg +=
+        text_at(kLeft, kTop, "class=\"title\"",
+                answer.over_budget > 0 ? "No plan that fits is within the budget" : "No plan fits");
+  }
   for (std::size_t p = 0; p < panels.size(); ++p) {
     svg += panels[p].svg(kPanelWidth * static_cast<double>(p));
   }

@@ -33,5 +33,19 @@ TEST(Collective, IsAnsweredAsNcclTestsCountsIt) {
   EXPECT_GT(slow["time_ns"], ask({"--machine", "h200", "--ranks", "16"})["time_ns"]);
 }
 
+// The network's technology follows from the machine and --network, and decides what hops take.
+TEST(Collective, NamesTheNetworkThatItTakesTheNodesToHave) {
+  const Workplace place;
+  const auto network = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"collective", "--kind", "all_gather", "--bytes", "1MiB", "--ranks", "16"});
+    return place.run_json(more)["network"];
+  };
+  EXPECT_EQ(network({"--machine", "p5.48xlarge"}), "EFA");
+  EXPECT_EQ(network({"--machine", "h100-sxm", "--network", "100"}), "TCPX");
+  EXPECT_EQ(network({"--machine", "h100-sxm", "--network", "99"}), "RDMA");
+  EXPECT_TRUE(network({"--machine", "gb200"}).is_null());
+}
+
 }  // namespace
 }  // namespace foreshard::cli_tests

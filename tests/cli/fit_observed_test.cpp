@@ -37,11 +37,55 @@ TEST(FitObserved, PredictsTheThroughputThatItWasGiven) {
         taught.at("step_time_high_ns").get<double>() / taught.at("step_time_ns").get<double>(),
         1.15);
   }
-  const Outcome named = place.run({"fit", "--machine", "h100-sxm", "--observed",
-                                   "llama-3.2-1b@8x1:plan.toml=1000", "-o", "named.json"});
-  EXPECT_EQ(named.status, 0) << named.err;
-  EXPECT_NE(named.err.find("/gpu"), std::string::npos)
-      << "a hundredth of what it can be: " << named.err;
+}
+
+// A figure of one GPU taken for that of all eight is doubted, and so is what is learnt from it; one
+// that no rates of the machine come near is refused.
+TEST(FitObserved, DoubtsAFigureThatTheMachineHardlyReaches) {
+  const Workplace place;
+  place.write("plan.toml", "[batch]\nmicro_batch = 4\nsequence = 4096\n");
+  const auto fit = [&](const std::string& figure) {
+    return place.run({"fit", "--machine", "h100-sxm", "--observed",
+                      "llama-3.2-1b@8x1:plan.toml=" + figure, "-o", "costs.json"});
+  };
+  const double of_all =
+      place.run_json(with_model({"predict", "--plan", "plan.toml", "--machine", "h100-sxm"}))
+          .at("tokens_per_s");
+  const Outcome doubted = fit(std::to_string(of_all / 8));
+  EXPECT_EQ(doubted.status, 0) << doubted.err;
+  EXPECT_NE(doubted.err.find("/gpu"), std::string::npos) << doubted.err;
+  const json taught =
+      place.run_json(with_model({"predict", "--plan", "plan.toml", "--costs", "costs.json"}));
+  const double low = taught.at("step_time_low_ns"), time = taught.at("step_time_ns");
+  EXPECT_GT(time / low, 1.3);
+  for (const double factor : {1e-4, 1e3}) {
+    const Outcome refused = fit(std::to_string(factor * of_all));
+    EXPECT_EQ(refused.status, 2) << factor;
+    EXPECT_NE(refused.err.find("/gpu"), std::string::npos) << refused.err;
+  }
+}
+
+TEST(FitObserved, SaysHowFarAFigureIsFromWhatTheMachineTakes) {
+  const Workplace place;
+  place.write("plan.toml", "[batch]\nmicro_batch = 4\nsequence = 4096\n");
+  const double of_all =
+      place.run_json(with_model({"predict", "--plan", "plan.toml", "--machine", "h100-sxm"}))
+          .at("tokens_per_s");
+  const std::string run = "llama-3.2-1b@8x1:plan.toml=";
+  const Outcome contradicting =
+      place.run({"fit", "--machine", "h100-sxm", "--observed", run + std::to_string(of_all),
+                 "--observed", run + std::to_string(of_all / 2), "-o", "costs.json", "--report"});
+  ASSERT_EQ(contradicting.status, 0) << contradicting.err;
+  EXPECT_NE(contradicting.err.find("times as long"), std::string::npos) << contradicting.err;
+  EXPECT_NE(contradicting.out.find("llama-3.2-1b"), std::string::npos) << contradicting.out;
+}
+
+TEST(FitObserved, WarnsOfARunThatWouldNotHaveFitted) {
+  const Workplace place;
+  place.write("plan.toml", "[batch]\nmicro_batch = 64\nsequence = 8192\n");
+  const Outcome fitted = place.run({"fit", "--machine", "l4", "--observed",
+                                    "llama-3.2-1b@8x1:plan.toml=20000", "-o", "costs.json"});
+  EXPECT_NE(fitted.err.find("does not fit"), std::string::npos) << fitted.err;
 }
 
 TEST(FitObserved, SaysWhatIsWrong) {
@@ -63,6 +107,10 @@ TEST(FitObserved, SaysWhatIsWrong) {
   refused({"--machine", "h100-sxm", "--observed", "plan.toml=1000"}, "--model");
   refused({"--machine", "h100-sxm", "--observed", "llama-3.2-1b@many:plan.toml=1000"}, "many");
   refused({"--machine", "h100-sxm", "--observed", "llama-3.2-1b@8:none.toml=1000"}, "none.toml");
+  refused({"--machine", "h100-sxm", "--observed", "llama-3.2-1b@8:=1000"}, "no plan");
+  refused({"--machine", "h100-sxm", "--model", "llama-3.2-1b", "--observed", "@8:plan.toml=1000"},
+          "no model");
+  refused({"--machine", "h100-sxm", "--observed", "llama-3.2-1b@8:plan.toml=inf"}, "inf");
 }
 
 }  // namespace

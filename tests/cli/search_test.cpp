@@ -89,6 +89,65 @@ TEST(Search, PricesAreOnesOwnOrTheCatalogues) {
   EXPECT_TRUE(catalogue["best"]["cost_per_million_tokens"].is_number());
 }
 
+TEST(Search, PricesThatCannotBeMeantAreRefused) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const auto error_of = [&](const std::string& prices) {
+    place.write("prices.csv", "machine,usd_per_hour\n" + prices);
+    const Outcome outcome = place.run(search({"--space", "space.toml", "--prices", "prices.csv"}));
+    EXPECT_EQ(outcome.status, 2) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_NE(error_of("h100-sxm,2\nh100-sxm,3\n").find("prices.csv:3: machine: "),
+            std::string::npos);
+  EXPECT_NE(error_of("h100,2\n").find("'h100' is no machine"), std::string::npos);
+}
+
+TEST(Search, SaysWhichMachinesHaveNoPriceOfOnesOwn) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  place.write("prices.csv", "machine,usd_per_hour\nh100-sxm,2\n");
+  const Outcome outcome = place.run(search(
+      {"--space", "space.toml", "--machines", "h100-sxm,a100-sxm-80", "--prices", "prices.csv"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("has no price of a100-sxm-80"), std::string::npos) << outcome.err;
+}
+
+TEST(Search, CostsOfRunsAnswerForTheirMachineAlone) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const double tokens_per_s =
+      place.run_json({"predict", "--model", "model", "--plan", "plan.toml", "--ranks", "2",
+                      "--machine", "h100-sxm"})["tokens_per_s"];
+  const Outcome fitted =
+      place.run({"fit", "--machine", "h100-sxm", "--observed",
+                 "model@2:plan.toml=" + std::to_string(0.9 * tokens_per_s), "-o", "costs.json"});
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  const std::vector<std::string> with_costs{"--space", "space.toml", "--costs", "costs.json"};
+  std::vector<std::string> others = with_costs;
+  others.insert(others.end(), {"--machines", "h100-sxm,h200"});
+  const Outcome refused = place.run(search(others));
+  EXPECT_EQ(refused.status, 2) << refused.out;
+  EXPECT_NE(refused.err.find("observed on h100-sxm"), std::string::npos) << refused.err;
+
+  const json named = place.run_json(search(with_costs));
+  const json unnamed =
+      place.run_json({"search", "--model", "model", "--base", "plan.toml", "--space", "space.toml",
+                      "--costs", "costs.json", "--gpus", "2"});
+  EXPECT_EQ(unnamed["best"]["machine"], "h100-sxm");
+  EXPECT_EQ(unnamed["best"]["step_time_ns"], named["best"]["step_time_ns"]);
+}
+
+TEST(Search, SaysWhereNoPlanIsACandidate) {
+  const Workplace place;
+  place.write("space.toml", "\"checkpointing.mode\" = [\"none\"]\n");
+  const Outcome outcome = place.run(search(
+      {"--space", "space.toml", "--machines", "tpu-v5p,h100-sxm", "--operators", "pytorch-eager"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("no plan of the space is one for tpu-v5p x 2"), std::string::npos)
+      << outcome.err;
+}
+
 TEST(Search, SaysThatNoPlanFits) {
   const Workplace place;
   place.write("space.toml", kSpace);

@@ -1,4 +1,6 @@
 // Times from data sheets, by hand, on machines of several vendors and sizes.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "simulator/costs/cost_model.hpp"
@@ -33,6 +35,17 @@ TEST(MachineCosts, MatrixProductsReachAShareOfTheBestThatWasMeasured) {
   expect_near_rate("mi300x", 0.88 * 668.4e3);
   expect_near_rate("l40s", 0.85 * 0.70 * 362e3);           // nobody measured it
   expect_near_rate("v100-sxm2-32", 0.85 * 0.72 * 15.7e3);  // no bf16 units: fp32's rate
+}
+
+TEST(MachineCosts, WhoeverNamesAPartWithoutBf16IsTold) {
+  const auto warns = [](const char* machine) {
+    const auto all = machine_costs(*load_machine(machine), 8, 1)->warnings();
+    return std::any_of(all.begin(), all.end(), [](const std::string& warning) {
+      return warning.find("no rate for bf16") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(warns("v100-sxm2-32"));
+  EXPECT_FALSE(warns("a100-sxm-80"));
 }
 
 TEST(MachineCosts, WhatMovesBytesTakesTheMemorysTime) {

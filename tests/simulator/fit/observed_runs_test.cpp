@@ -70,6 +70,22 @@ TEST(ObservedRuns, TeachWhatOtherPlansTake) {
   }
 }
 
+// Two figures of one run, 40 % apart: the answer lies between them, and admits to most of it.
+TEST(ObservedRuns, ThatContradictEachOtherWidenTheBand) {
+  const Job job = llama_1b(4, 4096, 8);
+  const auto ns = static_cast<double>(predicted(job, with_products(1)).step_time.count());
+  const auto run = [&](double factor) {
+    return ObservedRun{"plan.toml", job, Nanoseconds(std::llround(factor * ns))};
+  };
+  const auto agreeing = fit_observed({run(1), run(1)}, h100(), "h100-sxm");
+  const auto contradicting = fit_observed({run(1), run(1.4)}, h100(), "h100-sxm");
+  ASSERT_TRUE(agreeing && contradicting);
+  const Prediction sure = predicted(job, *agreeing), unsure = predicted(job, *contradicting);
+  EXPECT_GT(half_width(unsure), 2 * half_width(sure));
+  EXPECT_LT(static_cast<double>(unsure.step_time_low.count()), ns);
+  EXPECT_GT(static_cast<double>(unsure.step_time_high.count()), 1.35 * ns);
+}
+
 TEST(ObservedRuns, NoneLeaveTheCatalogueAsItIs) {
   const auto learnt = fit_observed({}, h100(), "h100-sxm");
   ASSERT_TRUE(learnt);
@@ -79,11 +95,18 @@ TEST(ObservedRuns, NoneLeaveTheCatalogueAsItIs) {
   EXPECT_EQ(predicted(job, *learnt).step_time, predict(job, catalogue).step_time);
 }
 
+// They correct the catalogue, which answers for Foreshard's operators whatever device those are
+// made for.
+TEST(ObservedRuns, SayNoMoreAboutTheOperatorsThanTheCatalogueDoes) {
+  EXPECT_TRUE(predicted(llama_1b(2, 4096, 8), with_products(1)).warnings.empty());
+}
+
 TEST(ObservedRuns, AreKeptInACostFile) {
   CostTable table;
   table.machine_name = h100().name;
   table.is_accelerator = true;
   table.rates = with_products(1.3);
+  table.rates->factors.unexplained = 0.2;
   table.rates->observed.push_back({"a.toml", "llama", 8, 1'500, 1'000, 1'400});
   const auto read = parse_cost_table(to_json(table), "costs.json");
   ASSERT_TRUE(read) << read.error().text();

@@ -74,6 +74,17 @@ TEST(PyTorchHost, FromOneRecordedHostTheStepsOfOthers) {
   }
 }
 
+TEST(PyTorchHost, OfARecordedHostBesideADataSheetTheReaderIsTold) {
+  const CostTable table = learnt_from(recorded_ranges("1b_base"), "1b_base");
+  PredictionOptions options;
+  options.costs = &table;
+  options.machine = &h100();
+  const Prediction p = predict(recorded_job("1b_base"), options);
+  ASSERT_FALSE(p.warnings.empty());
+  EXPECT_NE(p.warnings.front().find("only the host's times"), std::string::npos)
+      << p.warnings.front();
+}
+
 TEST(PyTorchHost, FromOneRecordingOfPyTorchTheOthers) {
   const std::string folder = kShared + "traces/kineto/pytorch211_null_device/";
   if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder;

@@ -48,6 +48,24 @@ TEST(Tpu, StepsRestOnTheCatalogueAloneAndSaySo) {
   EXPECT_EQ(p.cost_sources.measured + p.cost_sources.fitted + p.cost_sources.unknown, 0);
 }
 
+// There is no caching allocator that would reserve any.
+TEST(Tpu, TracesHaveNoSegments) {
+  const Machine machine = *load_machine("tpu-v5e");
+  const auto job =
+      make_job(*load_llama_config("llama-tiny-3m"), Plan(), "plan", 4, 1, &machine).value();
+  PredictionOptions options;
+  options.machine = &machine;
+  options.keeps_memory_records = true;
+  const traces::Trace trace = to_trace(job, predict(job, options), "test");
+  const auto count = [&](traces::MemoryAction action) {
+    return std::count_if(trace.memory.begin(), trace.memory.end(),
+                         [&](const traces::MemoryEvent& event) { return event.action == action; });
+  };
+  EXPECT_GT(count(traces::MemoryAction::alloc), 0);
+  EXPECT_EQ(count(traces::MemoryAction::segment_alloc), 0);
+  EXPECT_EQ(count(traces::MemoryAction::segment_free), 0);
+}
+
 TEST(Tpu, MoreChipsDoNotMakeFewerTokens) {
   const LlamaConfig model = *load_llama_config("llama-2-7b");
   for (const char* id : kTpus) {

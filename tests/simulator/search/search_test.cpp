@@ -2,11 +2,15 @@
 #include "simulator/search/search.hpp"
 
 #include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "simulator/search/default_space.hpp"
 #include "simulator/search/fronts.hpp"
+#include "simulator/search/search_report.hpp"
 #include "simulator/search/verification.hpp"
 #include "tests/property/random_job.hpp"
 #include "tests/simulator/search/brute_force.hpp"
@@ -65,6 +69,16 @@ TEST(Search, FindsWhatPredictingEveryPlanFinds) {
   EXPECT_EQ(answer.considered, 3u * 2 * 3 * 2 * (2 + 2 + 4));
   EXPECT_EQ(answer.cut_by_bound, 0u) << "there are few plans";
   EXPECT_GT(answer.out_of_memory, 0u);
+}
+
+// What XLA compiles has no caching allocator, so a plan's memory on TPUs says nothing about GPUs.
+TEST(Search, FindsOnTpusAndGpusTogetherWhatItFindsOnEach) {
+  Case test;
+  const Machine tpu = load_machine("tpu-v5p").value();
+  test.request.device_memory.reset();
+  test.request.base.operators = OperatorSetName::foreshard;
+  test.request.targets = {{&tpu, 8, 1, 2}, {&test.h100, 8, 1, 4}};
+  expect_what_brute_force_finds(test.request);
 }
 
 // Of a random job: its values and other ones, of some of the keys that matter.
@@ -127,6 +141,29 @@ TEST(Search, CutsNothingThatIsAnAnswer) {
       EXPECT_EQ(cut.pareto[n].plan, all.pareto[n].plan);
     }
   }
+}
+
+TEST(Search, ThePictureHasOneColourForEachMachineAndSize) {
+  const Case test;
+  const auto on = [&](std::size_t target, double tokens_per_s, std::int64_t reserved) {
+    FoundPlan plan;
+    plan.target = test.request.targets[target];
+    plan.tokens_per_s = tokens_per_s;
+    plan.peak_reserved = reserved;
+    plan.usd_per_million_tokens = tokens_per_s / 1000;
+    return plan;
+  };
+  SearchAnswer answer;
+  answer.pareto = {on(0, 200, 2 * kGiB.count), on(1, 100, kGiB.count)};
+  answer.pareto_cost = {on(0, 200, 2 * kGiB.count)};
+  const std::string svg = search_svg(answer);
+  std::map<std::string, std::set<std::string>> colours;
+  const std::regex dot("fill=\"(#[0-9a-f]+)\"><title>([^:]+):");
+  for (std::sregex_iterator found(svg.begin(), svg.end(), dot), end; found != end; ++found) {
+    colours[(*found)[2]].insert((*found)[1]);
+  }
+  ASSERT_EQ(colours.size(), 2u) << svg;
+  for (const auto& [target, of_target] : colours) EXPECT_EQ(of_target.size(), 1u) << target;
 }
 
 TEST(Search, TheNumberOfThreadsChangesNothing) {
