@@ -22,7 +22,7 @@ void expect_near_steps(const executor::TrainingResult& a, const executor::Traini
 }
 
 TEST(CudaAgreement, MemoryIsThePredictedAndNumbersAreTheCpus) {
-  for (int draw = 0; draw < draws(6) && !HasFailure(); ++draw) {
+  for (int draw = 0; draw < draws(4) && !HasFailure(); ++draw) {
     JobDrawer drawer(40'000 + static_cast<std::uint64_t>(draw));
     const Job job = drawn(drawer);
     SCOPED_TRACE(std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan) + to_json(job.model));
@@ -44,7 +44,7 @@ TEST(CudaAgreement, MemoryIsThePredictedAndNumbersAreTheCpus) {
 
 TEST(CudaAgreement, MemoryRunsOutWherePredicted) {
   int failures = 0;
-  for (int draw = 0; draw < draws(6) && !HasFailure(); ++draw) {
+  for (int draw = 0; draw < draws(4) && !HasFailure(); ++draw) {
     JobDrawer drawer(50'000 + static_cast<std::uint64_t>(draw));
     const Job job = drawn(drawer);
     std::int64_t peak = 0;

@@ -57,7 +57,7 @@ executor::DeviceFactory any_device(int draw) {
 
 TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonAndCheckpointingChangeNothing) {
   const std::uint64_t first_seed = 1;
-  for (int draw = 0; draw < tests::draws(120) && !HasFailure(); ++draw) {
+  for (int draw = 0; draw < tests::draws(60) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(first_seed + static_cast<std::uint64_t>(draw));
     const Job job = drawer.draw();
     SCOPED_TRACE("seed " + std::to_string(first_seed + static_cast<std::uint64_t>(draw)) + ", " +

@@ -1,16 +1,10 @@
 #include "tests/property/random_job.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "models/sharding/job.hpp"
 
 namespace foreshard::tests {
-
-int draws(int fallback) {
-  const char* wanted = std::getenv("FORESHARD_PROPERTY_DRAWS");
-  return wanted == nullptr ? fallback : std::atoi(wanted);
-}
 
 LlamaConfig JobDrawer::model() {
   LlamaConfig c;

@@ -7,6 +7,7 @@
 
 #include "models/program/step_program.hpp"
 #include "models/sharding/job.hpp"
+#include "tests/draws.hpp"
 
 namespace foreshard::tests {
 
@@ -33,8 +34,5 @@ class JobDrawer {
 
   std::mt19937_64 random_;
 };
-
-// How many draws a property makes: FORESHARD_PROPERTY_DRAWS, or the number given.
-int draws(int fallback);
 
 }  // namespace foreshard::tests

@@ -9,9 +9,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-class Events : public nlohmann::json_sax<Json> {
+class JsonEvents : public nlohmann::json_sax<Json> {
  public:
-  Events(DocumentBuilder& builder, std::string_view text) : builder_(builder), text_(text) {}
+  JsonEvents(DocumentBuilder& builder, std::string_view text) : builder_(builder), text_(text) {}
 
   bool null() override { return scalar({}); }
   bool boolean(bool value) override { return scalar(Value::of(value)); }
@@ -65,7 +65,7 @@ class Events : public nlohmann::json_sax<Json> {
 
 Result<Value> parse_json_document(std::string_view text, const std::string& file) {
   DocumentBuilder builder;
-  Events events(builder, text);
+  JsonEvents events(builder, text);
   constexpr bool kToTheEnd = true, kSkipComments = true;
   try {
     Json::sax_parse(text, &events, Json::input_format_t::json, kToTheEnd, kSkipComments);

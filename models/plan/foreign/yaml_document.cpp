@@ -52,9 +52,9 @@ Value plain(const std::string& text) {
   return Value::of(text);
 }
 
-class Events : public YAML::EventHandler {
+class YamlEvents : public YAML::EventHandler {
  public:
-  explicit Events(DocumentBuilder& builder) : builder_(builder) {}
+  explicit YamlEvents(DocumentBuilder& builder) : builder_(builder) {}
 
   void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
   void OnDocumentEnd() override {}
@@ -120,7 +120,7 @@ Result<Value> parse_yaml_document(std::string_view text, const std::string& file
   if (text.size() > kMaxBytes) return fail(file, "", "is larger than 256 KiB" + kExpected);
   std::istringstream stream{std::string(text)};
   DocumentBuilder builder;
-  Events events(builder);
+  YamlEvents events(builder);
   try {
     YAML::Parser parser(stream);
     parser.HandleNextDocument(events);

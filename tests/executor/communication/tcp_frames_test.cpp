@@ -8,6 +8,7 @@
 
 #include "executor/communication/tcp_incoming.hpp"
 #include "executor/communication/tcp_outgoing.hpp"
+#include "tests/draws.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -90,7 +91,8 @@ TEST(TcpFrames, WhatCannotBeIsNoFrame) {
 // arrives whole and in the order of its channel.
 TEST(TcpFrames, MessagesArriveWholeAndInOrder) {
   constexpr std::size_t kLongest = 6 * kTcpEager;
-  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+  const auto seeds = static_cast<std::uint32_t>(tests::draws(40));
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
     Wire wire;

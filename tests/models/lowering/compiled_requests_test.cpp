@@ -16,7 +16,7 @@ namespace {
 
 const std::filesystem::path kRecorded =
     std::filesystem::path(FORESHARD_SOURCE_DIR) / "tests/golden/compiled_requests";
-constexpr int kRanks = 8, kStep = 3;
+constexpr int kRanks = 8, kLastStep = 3;
 
 struct CompiledStep {
   std::map<std::int64_t, int> requests;  // by bytes
@@ -45,7 +45,7 @@ CompiledStep recorded(const std::string& name) {
 CompiledStep predicted(const RankProgram& program) {
   CompiledStep result;
   std::int64_t alive = 0;
-  for (int step = 0; step <= kStep; ++step) {
+  for (int step = 0; step <= kLastStep; ++step) {
     result = {{}, alive};
     for (const Instruction& i : program.step(step).instructions) {
       if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
@@ -101,7 +101,7 @@ TEST(Float8, TakesTheProductsOfBlocksOnly) {
       const auto job = make_job(*model, *plan, name, kRanks);
       ASSERT_TRUE(job) << job.error().text();
       const RankProgram program = lower(*job, 0);
-      EXPECT_EQ(float8_products(program.step(kStep), program), 2 * 7 * 3 + recomputed);
+      EXPECT_EQ(float8_products(program.step(kLastStep), program), 2 * 7 * 3 + recomputed);
       EXPECT_EQ(tests::broken_laws(program), std::vector<std::string>());
     }
   }

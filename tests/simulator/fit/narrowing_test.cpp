@@ -1,12 +1,11 @@
 // What --explain promises of a measurement is what happens once it is made.
 #include "simulator/fit/narrowing.hpp"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
 
 #include "simulator/fit/observed_runs.hpp"
 #include "tests/simulator/predict/h100.hpp"
+#include "tests/simulator/predict/log_width.hpp"
 #include "tests/small_llama.hpp"
 
 namespace foreshard::simulator {
@@ -19,11 +18,6 @@ Job trained_job(int ranks) {
   plan.batch.micro_batch = 8;
   return make_job(tests::small_llama({1024, 2816, 4, 8, 4, 8000}), plan, "plan", ranks, 1, &h100())
       .value();
-}
-
-double log_width(const Prediction& p) {
-  return std::log(static_cast<double>(p.step_time_high.count()) /
-                  static_cast<double>(p.step_time.count()));
 }
 
 PredictionOptions on_h100(const CostTable* costs = nullptr) {

@@ -10,6 +10,7 @@
 #include "simulator/predict/prediction.hpp"
 #include "simulator/predict/rate_sensitivity.hpp"
 #include "tests/simulator/predict/h100.hpp"
+#include "tests/simulator/predict/log_width.hpp"
 #include "tests/small_llama.hpp"
 
 namespace foreshard::simulator {
@@ -36,11 +37,6 @@ Prediction with_basis(const Job& job, const CostTable* costs = nullptr) {
 double variances(const TimeBasis& basis) {
   return std::accumulate(basis.doubts.begin(), basis.doubts.end(), 0.0,
                          [](double sum, const DoubtPart& part) { return sum + part.variance; });
-}
-
-double log_width(const Prediction& p) {
-  return std::log(static_cast<double>(p.step_time_high.count()) /
-                  static_cast<double>(p.step_time.count()));
 }
 
 CostTable observed(const RateFactors& factors) {
