@@ -1,27 +1,27 @@
 # Sourced by scripts that run several others: adds up the `N passed, N failed` line that each prints
 # last. A script that ends without one, or with a status its line does not explain, is one failure.
 #
-# FORESHARD_TIME_LIMIT: the seconds that all may take together. What runs longer is ended, and what
-# would begin later, or after a signal, is left out; each is one failure, and the sum is printed.
+# FORESHARD_TIME_LIMIT: no part begins later than so many seconds after the first: it is left out, which
+# the sum says and does not count. After a signal the rest are left out too, and each is one failure.
 
-tally_passed=0 tally_failed=0 tally_lines=() tally_over=""
-trap 'tally_over="a signal asks to end"' HUP INT TERM
+tally_passed=0 tally_failed=0 tally_lines=() tally_signal=""
+trap 'tally_signal=1' HUP INT TERM
 
 tally() {
-  local title=$1 log status line passed=0 failed=1 began=$SECONDS within=()
+  local title=$1 log status line passed=0 failed=1 began=$SECONDS
   shift
-  echo "=== $title"
-  if [[ ${FORESHARD_TIME_LIMIT-} ]]; then
-    within=(timeout --kill-after=10 $((FORESHARD_TIME_LIMIT - SECONDS)))
-    if ((SECONDS >= FORESHARD_TIME_LIMIT)); then tally_over="$FORESHARD_TIME_LIMIT s are over"; fi
-  fi
-  if [[ $tally_over ]]; then
+  if [[ $tally_signal ]]; then
     tally_failed=$((tally_failed + 1))
-    tally_lines+=("0 passed, 1 failed: $title, left out as $tally_over")
+    tally_lines+=("0 passed, 1 failed: $title, left out after a signal to end")
     return
   fi
+  if [[ ${FORESHARD_TIME_LIMIT-} ]] && ((SECONDS >= FORESHARD_TIME_LIMIT)); then
+    tally_lines+=("left out, as $FORESHARD_TIME_LIMIT s are over: $title")
+    return
+  fi
+  echo "=== $title"
   log=$(mktemp)
-  "${within[@]}" "$@" 2>&1 | tee "$log"
+  "$@" 2>&1 | tee "$log"
   status=${PIPESTATUS[0]}
   line=$(tail -n 1 "$log")
   rm -f "$log"

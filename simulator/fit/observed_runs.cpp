@@ -12,7 +12,7 @@ namespace foreshard::simulator {
 namespace {
 
 constexpr int kRounds = 3;
-constexpr double kMostUnexplained = 2;  // factor between an observed step and the fitted one
+constexpr double kMostUnexplained = 4;  // factor between an observed step and the fitted one
 
 // What the steps differ by from the fitted ones, beyond what runs usually do.
 double unexplained(const std::vector<ObservedStep>& steps) {

@@ -28,7 +28,7 @@ struct ObservedRun {
 };
 
 // `machine_id` is what load_machine takes. An error names the run that has no predicted time, or one
-// whose time no rates of the machine come near: half or twice as long as with the most likely
+// whose time no rates of the machine come near: a fourth of, or four times, that with the most likely
 // factors.
 Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Machine& machine,
                                  const std::string& machine_id);
