@@ -1,4 +1,4 @@
-// Micro-steps that are written down as a repetition are those that are lowered one by one.
+// Micro-steps that are written down as a repetition take the memory and time of those one by one.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -8,109 +8,10 @@
 #include "simulator/engine/task_graph.hpp"
 #include "simulator/predict/memory.hpp"
 #include "simulator/predict/prediction.hpp"
-#include "tests/property/random_job.hpp"
+#include "tests/property/accumulating_job.hpp"
 
 namespace foreshard {
 namespace {
-
-Job random_job(tests::JobDrawer& drawer) {
-  Job job = drawer.draw();
-  job.plan.batch.accumulation = drawer.integer(1, 9);
-  return job;
-}
-
-// Of PyTorch's operators, on a device with memory for it.
-std::optional<Job> random_pytorch_job(tests::JobDrawer& drawer) {
-  const Job job = random_job(drawer);
-  Plan plan = job.plan;
-  plan.operators =
-      drawer.one_of({OperatorSetName::pytorch_eager, OperatorSetName::pytorch_compile});
-  plan.optimizer.kernel =
-      drawer.one_of({OptimizerKernel::fused, OptimizerKernel::foreach, OptimizerKernel::loop});
-  plan.runtime = drawer.one_of({RuntimeName::fsdp2, RuntimeName::fsdp2, RuntimeName::fsdp2,
-                                RuntimeName::fsdp1, RuntimeName::ddp});
-  const auto made = make_job(job.model, plan, "plan", job.ranks);
-  return made ? std::optional(*made) : std::nullopt;
-}
-
-// Now of Foreshard's operators, now of PyTorch's.
-Job any_random_job(tests::JobDrawer& drawer) {
-  if (drawer.chance(0.6)) return random_job(drawer);
-  const auto job = random_pytorch_job(drawer);
-  return job ? *job : random_job(drawer);
-}
-
-std::string text(const Job& job) {
-  return std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan) + to_json(job.model);
-}
-
-auto fields(const Instruction& i) {
-  return std::tie(i.kind, i.stream, i.phase, i.group, i.micro_step, i.unit, i.target, i.module,
-                  i.cost_key, i.aux, i.operands, i.reads, i.writes);
-}
-
-auto fields(const Buffer& b) {
-  return std::tie(b.bytes, b.on_host, b.persistent, b.pool, b.category, b.unit, b.owner, b.role);
-}
-
-void expect_equal(const RankProgram& a, const RankProgram& b) {
-  ASSERT_EQ(a.buffers.size(), b.buffers.size());
-  for (std::size_t n = 0; n < a.buffers.size(); ++n) {
-    ASSERT_EQ(fields(a.buffers[n]), fields(b.buffers[n])) << "buffer " << n;
-  }
-  ASSERT_TRUE(a.cost_keys == b.cost_keys);
-  ASSERT_EQ(a.own_names, b.own_names);
-  ASSERT_EQ(a.programs.size(), b.programs.size());
-  for (std::size_t p = 0; p < a.programs.size(); ++p) {
-    const Program &x = a.programs[p], &y = b.programs[p];
-    EXPECT_EQ(x.events, y.events);
-    EXPECT_EQ(x.operands, y.operands);
-    ASSERT_EQ(x.instructions.size(), y.instructions.size());
-    for (std::size_t n = 0; n < x.instructions.size(); ++n) {
-      ASSERT_EQ(fields(x.instructions[n]), fields(y.instructions[n]))
-          << "program " << p << ", instruction " << n;
-    }
-  }
-}
-
-TEST(Repetition, UnrolledIsWhatIsLoweredMicroStepByMicroStep) {
-  int repeating = 0;
-  for (int draw = 0; draw < tests::draws(400) && !HasFailure(); ++draw) {
-    tests::JobDrawer drawer(40'000 + static_cast<std::uint64_t>(draw));
-    const Job job = random_job(drawer);
-    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
-    const RankProgram repeated = lower_repeating(job, job.ranks - 1);
-    repeating += repeated.programs[2].repetition.more > 0 ? 1 : 0;
-    expect_equal(unrolled(repeated), lower(job, job.ranks - 1));
-  }
-  EXPECT_GT(repeating, tests::draws(400) / 3);
-}
-
-TEST(Repetition, UnrolledIsWhatIsLoweredMicroStepByMicroStepOfPyTorch) {
-  int repeating = 0;
-  for (int draw = 0; draw < tests::draws(600) && !HasFailure(); ++draw) {
-    tests::JobDrawer drawer(90'000 + static_cast<std::uint64_t>(draw));
-    const auto job = random_pytorch_job(drawer);
-    if (!job) continue;
-    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(*job));
-    const RankProgram repeated = lower_repeating(*job, 0);
-    repeating += repeated.programs[2].repetition.more > 0 ? 1 : 0;
-    expect_equal(unrolled(repeated), lower(*job, 0));
-  }
-  EXPECT_GT(repeating, tests::draws(600) / 20);
-}
-
-// Of other units, operators and names, and longer or shorter.
-TEST(Repetition, IsTheSameInTheMemoryOfAnotherProgram) {
-  RankProgram before;
-  for (int draw = 0; draw < tests::draws(300) && !HasFailure(); ++draw) {
-    tests::JobDrawer drawer(120'000 + static_cast<std::uint64_t>(draw));
-    const Job job = any_random_job(drawer);
-    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
-    before = lower_repeating(job, 0, {}, std::move(before));
-    expect_equal(before, lower_repeating(job, 0));
-  }
-}
 
 void expect_equal(const simulator::RankMemory& a, const simulator::RankMemory& b) {
   EXPECT_EQ(a.run, b.run);
@@ -140,8 +41,8 @@ TEST(Repetition, TakesTheMemoryOfAllItsMicroSteps) {
   int failures = 0, releases = 0;
   for (int draw = 0; draw < tests::draws(400) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(50'000 + static_cast<std::uint64_t>(draw));
-    const Job job = any_random_job(drawer);
-    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    const Job job = tests::any_accumulating_job(drawer);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + tests::job_text(job));
     const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
     simulator::MemoryOptions options;
     options.steps = 3;
@@ -226,8 +127,8 @@ TEST(Repetition, TakesTheTimeOfAllItsMicroSteps) {
   int skipping = 0, skipping_later = 0;
   for (int draw = 0; draw < tests::draws(600) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(60'000 + static_cast<std::uint64_t>(draw));
-    const Job job = any_random_job(drawer);
-    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    const Job job = tests::any_accumulating_job(drawer);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + tests::job_text(job));
     const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
     const auto costs = random_costs(repeated, drawer);
     simulator::EngineOptions options = random_engine(drawer);
@@ -312,7 +213,7 @@ TEST(Repetition, IsOnThePathAsAllItsMicroSteps) {
     tests::JobDrawer drawer(80'000 + static_cast<std::uint64_t>(draw));
     Job job = drawer.draw();
     job.plan.batch.accumulation = drawer.integer(6, 20);
-    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + tests::job_text(job));
     const RankProgram repeated = lower_repeating(job, 0), full = unrolled(repeated);
     const auto costs = random_costs(repeated, drawer);
     const simulator::EngineOptions options = random_engine(drawer);
@@ -381,8 +282,8 @@ TEST(Repetition, IsPredictedAsAllItsMicroSteps) {
   int failures = 0, classes = 0;
   for (int draw = 0; draw < tests::draws(300) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(70'000 + static_cast<std::uint64_t>(draw));
-    const Job job = any_random_job(drawer);
-    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + text(job));
+    const Job job = tests::any_accumulating_job(drawer);
+    SCOPED_TRACE("draw " + std::to_string(draw) + ", " + tests::job_text(job));
     // On nodes of different sizes ranks are of different classes.
     const simulator::ProgramSet repeated = simulator::lower_all(job, drawer.one_of({1, 2, 3, 8}));
     simulator::ProgramSet full = repeated;
