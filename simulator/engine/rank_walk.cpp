@@ -142,15 +142,16 @@ const Instruction* RankWalk::next_delay() const {
 // Instructions that take issue time and nothing else, from the one at hand to the first of another kind.
 void RankWalk::issue_host_only() {
   const Instruction* const stop = next_delay();
-  const Instruction* i = current_;
-  std::int64_t now = host_;
-  for (; i < stop && takes_issue_time_only(i->kind); ++i) {
-    const std::int64_t issued = now;
-    now += issue_ns(*i);
-    timeline_.spans.push_back({issued, issued, now});
+  const Instruction* end = current_;
+  while (end < stop && takes_issue_time_only(end->kind)) ++end;
+  const auto spans = timeline_.spans.size();
+  timeline_.spans.resize(spans + static_cast<std::size_t>(end - current_));
+  Span* span = timeline_.spans.data() + spans;
+  for (; current_ < end; ++current_) {
+    const std::int64_t issued = host_;
+    host_ += issue_ns(*current_);
+    *span++ = {issued, issued, host_};
   }
-  current_ = i;
-  host_ = now;
 }
 
 // Carries out one instruction; true when it is a collective, which is then only prepared.

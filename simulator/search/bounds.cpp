@@ -120,18 +120,19 @@ const Bounds::PartBounds& Bounds::part(PlanPart part, const std::vector<std::siz
   program_ = lower_repeating(*job, 0, {}, std::move(program_));
   const std::int64_t bytes =
       is_work ? most_activations(program_, program_.step(2)) : kept_bytes(program_);
+  const ProgramCosts counted = counted_costs(program_);
   for (const std::size_t target : kind_.targets) {
-    bounds.push_back(priced(part, *job, target));
+    bounds.push_back(priced(part, *job, target, counted));
     bounds.back().bytes = bytes;
   }
   return bounds;
 }
 
-Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t target) {
+Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t target,
+                                 const ProgramCosts& counted) {
   PartBound bound;
   const RankProgram& program = program_;
-  const ProgramCosts costs =
-      priced_costs(program, *costs_.of(target, job).model, counted_costs(program));
+  const ProgramCosts costs = priced_costs(program, *costs_.of(target, job).model, counted);
   const std::size_t places = cost_places(program.place);
   std::vector<std::int64_t> of_group(program.place.groups.size());
   const Program& step = program.step(2);

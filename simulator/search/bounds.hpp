@@ -57,7 +57,7 @@ class Bounds {
   using PartBounds = std::vector<PartBound>;  // by target; empty: the part is no job by itself
 
   const PartBounds& part(PlanPart part, const std::vector<std::size_t>& choices, const Plan& plan);
-  PartBound priced(PlanPart part, const Job& job, std::size_t target);
+  PartBound priced(PlanPart part, const Job& job, std::size_t target, const ProgramCosts& counted);
 
   const SearchRequest& request_;
   const TargetKind& kind_;
