@@ -97,6 +97,8 @@ class CachingAllocator {
  private:
   enum class State : std::uint8_t { free, unmapped, allocated, awaiting_free, unused };
 
+  // One cache line. Sizes and places in order are written one by one: side by side, they would be read as
+  // one, which waits for both writes.
   struct alignas(64) Block {
     Address address = 0;
     std::int64_t size = 0;

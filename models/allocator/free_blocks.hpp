@@ -7,7 +7,7 @@
 // size that a short search finds; what splits leave and merges make is mostly alone of its size. Taking
 // the first of several moves one, and adding one before or behind the others moves none, where a model's
 // layers free theirs one after the other. Sizes that occur once each, thousands in the worst real
-// histories, move as a sorted array does: 32 bytes a size.
+// histories, move as a sorted array does: 24 bytes a size.
 #pragma once
 
 #include <algorithm>
