@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kRounds = 3;
 constexpr double kMostUnexplained = 4;  // factor between an observed step and the fitted one
+constexpr double kMostUnlike = 100;     // and the catalogue's: no rates are sought for it
 
 // What the steps differ by from the fitted ones, beyond what runs usually do.
 double unexplained(const std::vector<ObservedStep>& steps) {
@@ -42,9 +43,16 @@ Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Mac
         return fail(run.plan, "",
                     "has no predicted step time; expected a plan that can be predicted");
       }
+      const double measured = std::log(static_cast<double>(run.step_time.count()));
+      if (round == 0 && std::abs(measured - now.log_ns) > std::log(kMostUnlike)) {
+        const std::int64_t expected_ns = std::llround(std::exp(now.log_ns));
+        return fail(run.plan, "--observed",
+                    contradiction({run.plan, run.job.model.name, run.job.ranks,
+                                   run.step_time.count(), expected_ns, expected_ns},
+                                  machine_id));
+      }
       const double linear =
           std::inner_product(now.gradient.begin(), now.gradient.end(), at.begin(), 0.0);
-      const double measured = std::log(static_cast<double>(run.step_time.count()));
       next.observe(now.gradient, measured - now.log_ns + linear, kObservedDeviation);
     }
     rates.factors = next;

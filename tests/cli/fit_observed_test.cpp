@@ -58,7 +58,7 @@ TEST(FitObserved, DoubtsAFigureThatTheMachineHardlyReaches) {
       place.run_json(with_model({"predict", "--plan", "plan.toml", "--costs", "costs.json"}));
   const double low = taught.at("step_time_low_ns"), time = taught.at("step_time_ns");
   EXPECT_GT(time / low, 1.3);
-  for (const double factor : {1e-4, 1e3}) {
+  for (const double factor : {1e-6, 1e-4, 1e3}) {
     const Outcome refused = fit(std::to_string(factor * of_all));
     EXPECT_EQ(refused.status, 2) << factor;
     EXPECT_NE(refused.err.find("/gpu"), std::string::npos) << refused.err;
