@@ -1,5 +1,5 @@
 # NCCL_INCLUDE_DIR: where nccl.h is, if collectives by NCCL are built. The library itself is loaded by runs
-# that ask for it (executor/cuda/nccl_calls.hpp).
+# that ask for it (executor/cuda/libraries/nccl_calls.hpp).
 if(NOT FORESHARD_HAS_CUDA)
   return()
 endif()

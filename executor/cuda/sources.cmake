@@ -1,16 +1,16 @@
 # The sources of libforeshard_cuda.so, which tests compile for the host too.
 set(FORESHARD_CUDA_SOURCES
-  collective_log.cpp
-  cuda_device.cpp
-  cuda_graph.cpp
+  communication/collective_log.cpp
+  device/cuda_device.cpp
+  device/cuda_graph.cpp
   cuda_library.cpp
-  cuda_memory.cpp
-  cuda_memory_meter.cpp
-  graph_marks.cpp
-  local_communicator.cpp
-  cudnn/load_fused_attention.cpp
-  nvml.cpp
-  stream_marks.cpp
+  device/cuda_memory.cpp
+  device/cuda_memory_meter.cpp
+  device/graph_marks.cpp
+  communication/local_communicator.cpp
+  kernels/cudnn/load_fused_attention.cpp
+  libraries/nvml.cpp
+  device/stream_marks.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp
 )
@@ -28,9 +28,10 @@ set(FORESHARD_CUDA_KERNELS
   kernels/word.cu
 )
 if(NCCL_INCLUDE_DIR)
-  list(APPEND FORESHARD_CUDA_SOURCES nccl_calls.cpp nccl_communicator.cpp nccl_group.cpp)
+  list(APPEND FORESHARD_CUDA_SOURCES communication/nccl_communicator.cpp
+    communication/nccl_group.cpp libraries/nccl_calls.cpp)
 else()
-  list(APPEND FORESHARD_CUDA_SOURCES no_nccl.cpp)
+  list(APPEND FORESHARD_CUDA_SOURCES communication/no_nccl.cpp)
 endif()
 list(TRANSFORM FORESHARD_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)
 list(TRANSFORM FORESHARD_CUDA_KERNELS PREPEND ${PROJECT_SOURCE_DIR}/executor/cuda/)

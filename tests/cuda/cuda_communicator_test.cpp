@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/cuda/local_communicator.hpp"
+#include "executor/cuda/communication/local_communicator.hpp"
 #include "executor/device/watchdog.hpp"
 #include "tests/cuda/cuda_devices.hpp"
 #include "tests/executor/communication/communicator_checks.hpp"

@@ -1,5 +1,5 @@
 // The CUDA device on the host's runtime: order of streams, events, memory, progress.
-#include "executor/cuda/cuda_device.hpp"
+#include "executor/cuda/device/cuda_device.hpp"
 
 #include <thread>
 #include <vector>

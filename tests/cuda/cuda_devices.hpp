@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/cuda/cuda_device.hpp"
+#include "executor/cuda/device/cuda_device.hpp"
 
 namespace foreshard::executor::cuda {
 

@@ -2,7 +2,7 @@
 // at multiples of 256 bytes or at the worst alignment that their elements may have.
 #include <algorithm>
 
-#include "executor/cuda/cuda_device.hpp"
+#include "executor/cuda/device/cuda_device.hpp"
 #include "models/sharding/cuda_device.hpp"
 #include "tests/cuda/emulation/block.hpp"
 #include "tests/executor/cpu/kernel_runner.hpp"

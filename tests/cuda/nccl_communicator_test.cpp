@@ -1,6 +1,6 @@
 // Communicators over the host's NCCL: ranks that are threads with a GPU each, and ranks that know
 // each other by a transport only, as processes do.
-#include "executor/cuda/nccl_communicator.hpp"
+#include "executor/cuda/communication/nccl_communicator.hpp"
 
 #include <atomic>
 #include <cstdlib>

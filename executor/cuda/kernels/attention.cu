@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "executor/cuda/cudnn/fused_attention.hpp"
+#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 #include "executor/cuda/kernels/attention_tiles.cuh"
 
 namespace foreshard::executor::cuda {

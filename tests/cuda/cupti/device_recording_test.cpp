@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/cuda/cuda_device.hpp"
+#include "executor/cuda/device/cuda_device.hpp"
 #include "models/lowering/lower.hpp"
 #include "profiler/record/recorder.hpp"
 #include "tests/small_llama.hpp"

@@ -2,7 +2,7 @@
 //
 //   FORESHARD_HOST_NVML   "process" (the default): NVML tells processes apart; "device": it calls
 //                         this one by a number of its own, as in a container; "none": there is none
-#include "executor/cuda/nvml.hpp"
+#include "executor/cuda/libraries/nvml.hpp"
 
 #include <cstdlib>
 #include <string>

@@ -1,11 +1,11 @@
-#include "executor/cuda/graph_marks.hpp"
+#include "executor/cuda/device/graph_marks.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "executor/cuda/events.hpp"
+#include "executor/cuda/device/events.hpp"
 #include "executor/cuda/kernels/check.hpp"
 #include "executor/cuda/kernels/word.hpp"
 

@@ -1,4 +1,4 @@
-#include "executor/cuda/local_communicator.hpp"
+#include "executor/cuda/communication/local_communicator.hpp"
 
 #include <set>
 #include <stdexcept>
@@ -6,9 +6,9 @@
 
 #include "executor/communication/meeting.hpp"
 #include "executor/communication/reduction.hpp"
-#include "executor/cuda/collective_log.hpp"
-#include "executor/cuda/cuda_device.hpp"
-#include "executor/cuda/events.hpp"
+#include "executor/cuda/communication/collective_log.hpp"
+#include "executor/cuda/device/cuda_device.hpp"
+#include "executor/cuda/device/events.hpp"
 #include "executor/cuda/kernels/reduction.hpp"
 
 namespace foreshard::executor::cuda {

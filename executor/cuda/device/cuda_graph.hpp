@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "executor/cuda/graph_marks.hpp"
+#include "executor/cuda/device/graph_marks.hpp"
 #include "executor/device/device_graph.hpp"
 #include "executor/device/run_control.hpp"
 #include "models/program/step_program.hpp"

@@ -1,7 +1,7 @@
-#include "executor/cuda/cuda_graph.hpp"
+#include "executor/cuda/device/cuda_graph.hpp"
 
-#include "executor/cuda/cuda_device.hpp"
-#include "executor/cuda/events.hpp"
+#include "executor/cuda/device/cuda_device.hpp"
+#include "executor/cuda/device/events.hpp"
 
 namespace foreshard::executor::cuda {
 

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-#include "executor/cuda/cudnn/fused_attention.hpp"
+#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {

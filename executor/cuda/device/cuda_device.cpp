@@ -1,4 +1,4 @@
-#include "executor/cuda/cuda_device.hpp"
+#include "executor/cuda/device/cuda_device.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -10,7 +10,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 
-#include "executor/cuda/events.hpp"
+#include "executor/cuda/device/events.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {

@@ -1,6 +1,6 @@
-#include "executor/cuda/stream_marks.hpp"
+#include "executor/cuda/device/stream_marks.hpp"
 
-#include "executor/cuda/events.hpp"
+#include "executor/cuda/device/events.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {

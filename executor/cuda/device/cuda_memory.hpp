@@ -17,7 +17,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include "executor/cuda/held_memory.hpp"
+#include "executor/cuda/device/held_memory.hpp"
 #include "executor/device/mapped_ranges.hpp"
 #include "models/allocator/virtual_segments.hpp"
 #include "models/base/units.hpp"

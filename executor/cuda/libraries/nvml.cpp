@@ -1,4 +1,4 @@
-#include "executor/cuda/nvml.hpp"
+#include "executor/cuda/libraries/nvml.hpp"
 
 #include <type_traits>
 

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "executor/cuda/nccl_calls.hpp"
+#include "executor/cuda/libraries/nccl_calls.hpp"
 #include "executor/device/run_control.hpp"
 
 namespace foreshard::executor::cuda {

@@ -1,4 +1,4 @@
-#include "executor/cuda/nccl_communicator.hpp"
+#include "executor/cuda/communication/nccl_communicator.hpp"
 
 #include <cstring>
 #include <stdexcept>
@@ -6,11 +6,11 @@
 
 #include <unistd.h>
 
-#include "executor/cuda/collective_log.hpp"
-#include "executor/cuda/cuda_device.hpp"
+#include "executor/cuda/communication/collective_log.hpp"
+#include "executor/cuda/device/cuda_device.hpp"
 #include "executor/cuda/kernels/check.hpp"
-#include "executor/cuda/local_communicator.hpp"
-#include "executor/cuda/nccl_group.hpp"
+#include "executor/cuda/communication/local_communicator.hpp"
+#include "executor/cuda/communication/nccl_group.hpp"
 #include "executor/device/clock.hpp"
 
 namespace foreshard::executor::cuda {

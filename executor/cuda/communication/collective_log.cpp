@@ -1,6 +1,6 @@
-#include "executor/cuda/collective_log.hpp"
+#include "executor/cuda/communication/collective_log.hpp"
 
-#include "executor/cuda/events.hpp"
+#include "executor/cuda/device/events.hpp"
 
 namespace foreshard::executor::cuda {
 CollectiveLog::~CollectiveLog() {

@@ -1,4 +1,4 @@
-#include "executor/cuda/cuda_memory_meter.hpp"
+#include "executor/cuda/device/cuda_memory_meter.hpp"
 
 #include <array>
 #include <chrono>
@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
-#include "executor/cuda/held_memory.hpp"
+#include "executor/cuda/device/held_memory.hpp"
 #include "executor/cuda/kernels/check.hpp"
-#include "executor/cuda/nvml.hpp"
+#include "executor/cuda/libraries/nvml.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "executor/cuda/cuda_memory.hpp"
+#include "executor/cuda/device/cuda_memory.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
 // libforeshard_cudnn.so: attention by cuDNN, through cudnn-frontend's graphs.
-#include "executor/cuda/cudnn/fused_attention.hpp"
+#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 
 #include <map>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "executor/cuda/nccl_calls.hpp"
+#include "executor/cuda/libraries/nccl_calls.hpp"
 
 #include <stdexcept>
 

@@ -12,12 +12,12 @@
 #include <span>
 #include <vector>
 
-#include "executor/cuda/cuda_graph.hpp"
-#include "executor/cuda/cuda_memory.hpp"
-#include "executor/cuda/cudnn/fused_attention.hpp"
+#include "executor/cuda/device/cuda_graph.hpp"
+#include "executor/cuda/device/cuda_memory.hpp"
+#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
 #include "executor/cuda/kernels/matmul.hpp"
-#include "executor/cuda/stream_marks.hpp"
+#include "executor/cuda/device/stream_marks.hpp"
 #include "executor/device/device.hpp"
 
 namespace foreshard::executor::cuda {

@@ -1,7 +1,7 @@
 // Where there are no headers of NCCL.
 #include <stdexcept>
 
-#include "executor/cuda/nccl_communicator.hpp"
+#include "executor/cuda/communication/nccl_communicator.hpp"
 
 namespace foreshard::executor::cuda {
 

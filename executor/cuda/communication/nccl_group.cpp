@@ -1,4 +1,4 @@
-#include "executor/cuda/nccl_group.hpp"
+#include "executor/cuda/communication/nccl_group.hpp"
 
 #include <chrono>
 #include <string>
