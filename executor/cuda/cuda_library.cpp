@@ -1,11 +1,11 @@
 // libforeshard_cuda.so: what the program gets of it.
 #include "executor/cuda/cuda_library.hpp"
 
+#include "executor/cuda/communication/local_communicator.hpp"
+#include "executor/cuda/communication/nccl_communicator.hpp"
 #include "executor/cuda/device/cuda_device.hpp"
 #include "executor/cuda/device/cuda_memory_meter.hpp"
 #include "executor/cuda/kernels/check.hpp"
-#include "executor/cuda/communication/local_communicator.hpp"
-#include "executor/cuda/communication/nccl_communicator.hpp"
 #include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::executor {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/cuda/kernels/check.hpp"
 #include "executor/cuda/communication/local_communicator.hpp"
+#include "executor/cuda/kernels/check.hpp"
 #include "tests/cuda/cuda_devices.hpp"
 
 namespace foreshard::executor::cuda {

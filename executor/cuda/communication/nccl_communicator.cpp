@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "executor/cuda/communication/collective_log.hpp"
-#include "executor/cuda/device/cuda_device.hpp"
-#include "executor/cuda/kernels/check.hpp"
 #include "executor/cuda/communication/local_communicator.hpp"
 #include "executor/cuda/communication/nccl_group.hpp"
+#include "executor/cuda/device/cuda_device.hpp"
+#include "executor/cuda/kernels/check.hpp"
 #include "executor/device/clock.hpp"
 
 namespace foreshard::executor::cuda {

@@ -14,10 +14,10 @@
 
 #include "executor/cuda/device/cuda_graph.hpp"
 #include "executor/cuda/device/cuda_memory.hpp"
+#include "executor/cuda/device/stream_marks.hpp"
 #include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
 #include "executor/cuda/kernels/matmul.hpp"
-#include "executor/cuda/device/stream_marks.hpp"
 #include "executor/device/device.hpp"
 
 namespace foreshard::executor::cuda {

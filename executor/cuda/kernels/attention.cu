@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 #include "executor/cuda/kernels/attention_tiles.cuh"
+#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
