@@ -61,7 +61,8 @@ Counts fewest_operands(const CostKey& key, std::int32_t parameters) {
 // Operators that match operands with their unit's parameters one by one.
 bool exceeds_unit(const CostKey& key, const Instruction& i, std::int32_t parameters) {
   return (key.op == Operator::all_gather_copy_out && i.writes > parameters) ||
-         (key.op == Operator::reduce_scatter_copy_in && i.reads > parameters);
+         (key.op == Operator::reduce_scatter_copy_in && i.reads > parameters) ||
+         (key.op == Operator::shard_cast && i.writes > 1 && i.writes != i.reads);
 }
 
 void check(const RankProgram& program, const Program& part) {

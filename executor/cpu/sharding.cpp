@@ -26,11 +26,14 @@ std::int64_t bytes_in(std::span<const std::byte> bytes) {
 void run_shard_cast(const KernelArguments& a) {
   const auto kernel = simd_kernels().cast[variant(a.key.dtype2)][variant(a.key.dtype)];
   const std::int64_t from_item = item_size(a.key.dtype2), to_item = item_size(a.key.dtype);
+  const bool is_flat = a.writes.size() == 1;
   std::byte* to = output(a, 0);
-  for (const std::span<const std::byte> shard : a.reads) {
-    const std::int64_t n = bytes_in(shard) / from_item;
+  for (std::size_t i = 0; i < a.reads.size(); ++i) {
+    const std::byte* const shard = input(a, i);
+    const std::int64_t n = bytes_in(a.reads[i]) / from_item;
+    if (!is_flat) to = output(a, i);
     a.workers.run_ranges(n, kGrain, [&](std::int64_t begin, std::int64_t end, int) {
-      kernel(shard.data() + begin * from_item, to + begin * to_item, end - begin);
+      kernel(shard + begin * from_item, to + begin * to_item, end - begin);
     });
     to += n * to_item;
   }

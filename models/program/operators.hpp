@@ -27,7 +27,7 @@
 //   fill_zero               bytes                    -> x
 //   reduce_scatter and all_reduce sum, or average where `aux` is 1.
 //   rope_table              S d                      -> table (fp32: cos[S,d/2] then sin[S,d/2])
-//   shard_cast              S_u                      shards (dtype2) ... -> flat[S_u] (dtype)
+//   shard_cast              S_u                      shards (dtype2) ... -> flat[S_u] (dtype), or one unsharded parameter each
 //   all_gather_copy_in      S_u N                    flat[S_u], or the shards -> gathered[N,S_u], slice `aux`
 //   all_gather_copy_out     S_u N                    gathered[N,S_u] -> one unsharded parameter each
 //   copy_slice              n                        unsharded -> slice[n], the `aux`-th of its n elements

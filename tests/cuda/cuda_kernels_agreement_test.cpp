@@ -52,11 +52,16 @@ TEST_P(CudaKernels, CopyManyArraysAtOnce) {
                 {Tensor::unwritten(to, unit.padded * kRanks)},
                 0,
                 unit};
+      Launch cast_each = cast;
+      cast_each.writes.clear();
       for (const ParameterShard& p : unit.parameters) {
         cast.reads.push_back(random_tensor(from, p.local, cast.reads.size()));
+        cast_each.writes.push_back(Tensor::unwritten(to, p.local));
         in.reads.push_back(random_tensor(from, p.rows * p.columns, in.reads.size()));
       }
+      cast_each.reads = cast.reads;
       expect_same_bits(cast, 1);
+      expect_same_bits(cast_each, cast_each.writes.size());
       expect_same_bits(in, 1);
     }
     Launch out{{Operator::all_gather_copy_out, from, from, from, {unit.padded, kRanks}},

@@ -63,9 +63,11 @@ void run_shard_cast(const CudaLaunch& a) {
     using From = decltype(from);
     using To = decltype(to);
     auto all = copies<From, To>(a, 1);
+    const bool is_flat = a.writes.size() == 1;
     To* place = output<To>(a, 0);
     for (std::size_t i = 0; i < a.reads.size(); ++i) {
       const std::int64_t n = length<From>(a.reads[i]);
+      if (!is_flat) place = output<To>(a, i);
       all.add({input<From>(a, i), place, n, n, 0, 0});
       place += n;
     }

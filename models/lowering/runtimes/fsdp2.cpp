@@ -66,7 +66,8 @@ BufferId Fsdp2::parameter(ParameterId parameter) const {
   const ParameterPlace& p = places_[static_cast<std::size_t>(parameter)];
   const UnitState& s = states_[static_cast<std::size_t>(p.unit)];
   FORESHARD_ASSERT(s.is_unsharded, "an operator reads a parameter that is not gathered");
-  return s.unsharded[static_cast<std::size_t>(p.index)];
+  const std::vector<BufferId>& parameters = reads_shards() ? held(p.unit).shards : s.unsharded;
+  return parameters[static_cast<std::size_t>(p.index)];
 }
 
 void Fsdp2::focus(UnitId unit) {

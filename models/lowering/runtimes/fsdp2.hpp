@@ -104,7 +104,10 @@ class Fsdp2 final : public ShardingRuntime {
   void wait_for_unshard(UnitId unit);
   void copy_out(UnitId unit);
   bool copies_alone() const;  // a shard group of one, which gathers nothing
+  bool reads_shards() const;  // operators do, as gathering would only copy them
   void copy_from_shards(UnitId unit);
+  void write_from_shards(UnitId unit);
+  void copy_to_device(const ParameterShard& parameter, BufferId shard, BufferId target);
   void all_gather_streams_wait(EventId event);
   void release_all_gather_state();
   void drop_gathered(UnitId unit);
@@ -121,7 +124,12 @@ class Fsdp2 final : public ShardingRuntime {
   void keep_unsharded_gradients(UnitId unit);
   void reduce_gradients(UnitId unit);
   BufferId cut_into_columns(UnitId unit, std::vector<BufferId>& gradients, DType type);
-  void take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
+  struct ReducedGradient {
+    BufferId output;  // of the reduction
+    BufferId values;  // where they lie: there, or in the input still
+    DType type;
+  };
+  void take_sharded_gradient(UnitId unit, const ReducedGradient& sum, Stream stream,
                              std::vector<BufferId>& late);
   void copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream);
   void finalize(UnitId unit);

@@ -88,18 +88,21 @@ void Fsdp2::reduce_gradients(UnitId unit) {
   const bool from_accumulated = !s.accumulated.empty();
   std::vector<BufferId>& gradients = from_accumulated ? s.accumulated : s.gradients;
   const DType from = from_accumulated || s.gradients_are_wide ? reduce_type_ : gradient_type_;
+  // Gradients die before their sum is allocated, so that one rank's go through the input as well, in
+  // the shorter of the two types.
+  const bool is_alone = ranks == 1 && !is_pytorch_;
+  const bool widens_late = is_alone && item_size(from) < item_size(reduce_type_);
+  const DType carried = widens_late ? from : reduce_type_;
   const BufferId uncut = cut_into_columns(unit, gradients, from);
   const std::int64_t bytes = ranks * shape.padded * item_size(reduce_type_);
   const BufferId input =
       emit_.allocate({bytes, Category::reduce_scatter, Role::reduce_scatter_input});
   if (is_pytorch_) scratch_of_copy_in(unit);
-  emit_.launch(Stream::compute,
-               emit_.intern({Operator::reduce_scatter_copy_in,
-                             reduce_type_,
-                             from,
-                             reduce_type_,
-                             {shape.padded, ranks}}),
-               gradients, {&input, 1});
+  emit_.launch(
+      Stream::compute,
+      emit_.intern(
+          {Operator::reduce_scatter_copy_in, carried, from, carried, {shape.padded, ranks}}),
+      gradients, {&input, 1});
   // Variables of foreach_reduce's loop keep the group's last gradient until it returns, and the last
   // that was cut into columns.
   std::vector<BufferId> late;
@@ -123,17 +126,19 @@ void Fsdp2::reduce_gradients(UnitId unit) {
   const BufferId output = becomes_gradient ? allocate_sharded_gradient(unit, reduced_shards)
                                            : emit_.allocate(reduced_shards);
   const DType type = reduce_type_;
+  // Hybrid sharding, all_reduce = "last": a partial sum grows until it joins the last output.
+  const BufferId partial = std::exchange(s.partial_reduction, kNone);
+  // What is converted next and nobody else's is converted from the input.
+  const bool stays_in_input = is_alone && !is_replicated && !becomes_gradient && partial == kNone;
   if (ranks > 1) {
     emit_.collective(Stream::reduce_scatter, Group::shard,
                      {Operator::reduce_scatter, type, type, type, {bytes, ranks}}, input, output,
                      true);
-  } else {
-    emit_.launch(Stream::reduce_scatter, {Operator::cast, type, type, type, {shape.padded}},
+  } else if (!stays_in_input) {
+    emit_.launch(Stream::reduce_scatter, {Operator::cast, type, carried, type, {shape.padded}},
                  {input}, {output});
   }
   const EventId reduced = emit_.record(Stream::reduce_scatter);
-  // Hybrid sharding, all_reduce = "last": a partial sum grows until it joins the last output.
-  const BufferId partial = std::exchange(s.partial_reduction, kNone);
   const auto add_to = [&](BufferId sum, BufferId term) {
     emit_.launch(Stream::reduce_scatter, {Operator::add, type, type, type, {shape.padded}}, {term},
                  {sum});
@@ -156,13 +161,15 @@ void Fsdp2::reduce_gradients(UnitId unit) {
                         {shape.padded * item_size(type), group(Group::replicate).size}},
                        output, output, true);
     }
-    take_sharded_gradient(unit, output, is_replicated ? Stream::all_reduce : Stream::reduce_scatter,
+    const ReducedGradient sum = stays_in_input ? ReducedGradient{output, input, carried}
+                                               : ReducedGradient{output, output, type};
+    take_sharded_gradient(unit, sum, is_replicated ? Stream::all_reduce : Stream::reduce_scatter,
                           late);
     if (partial != kNone) late.push_back(partial);
   }
   for (const BufferId buffer : late) emit_.free(buffer);
   release_reduce_scatter_state();
-  reduce_scatter_state_ = {input, reduced};
+  reduce_scatter_state_ = {input, stays_in_input ? *s.post_reduce : reduced};
 }
 
 void Fsdp2::release_reduce_scatter_state() {

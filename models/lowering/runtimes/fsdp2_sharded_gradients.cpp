@@ -24,9 +24,10 @@ BufferId Fsdp2::allocate_sharded_gradient(UnitId unit, const Emitter::BufferSpec
 
 // Steps 9 and 10: the cast to the storage type, accumulation into what earlier micro-steps reduced,
 // the copy to the host. `late` collects what dies when foreach_reduce returns.
-void Fsdp2::take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
+void Fsdp2::take_sharded_gradient(UnitId unit, const ReducedGradient& sum, Stream stream,
                                   std::vector<BufferId>& late) {
   UnitState& s = at(unit);
+  const BufferId output = sum.output;
   const std::int64_t elements = layout(unit).padded;
   const DType storage = plan_.precision.storage;
   const bool is_replicated = stream == Stream::all_reduce;
@@ -34,7 +35,7 @@ void Fsdp2::take_sharded_gradient(UnitId unit, BufferId output, Stream stream,
   if (reduce_type_ != storage) {
     gradient = allocate_sharded_gradient(unit, {elements * item_size(storage), Category::gradients,
                                                 Role::sharded_gradient, kNone, stream});
-    emit_.launch(stream, {Operator::cast, storage, reduce_type_, storage, {elements}}, {output},
+    emit_.launch(stream, {Operator::cast, storage, sum.type, storage, {elements}}, {sum.values},
                  {gradient});
     if (!is_replicated) emit_.free(output);
   }

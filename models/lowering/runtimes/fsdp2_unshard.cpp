@@ -187,10 +187,14 @@ void Fsdp2::copy_out(UnitId unit) {
 }
 
 // A shard group of one (1.5): no collective but a copy of each parameter, cast first where types
-// differ. What a copy was made from goes once the next parameter's is there.
+// differ. What a copy was made from goes once the next parameter's is there. Under operators
+// "foreshard" these are PyTorch's allocations, and what is written is the parameters alone: only an
+// offloaded parameter's cast goes its way, as the copy that it is made from dies before.
 void Fsdp2::copy_from_shards(UnitId unit) {
   UnitState& s = at(unit);
   const PrecisionPlan& precision = plan_.precision;
+  const bool casts = precision.param != precision.storage, from_host = plan_.offload.parameters;
+  const bool copies_each = is_pytorch_ || (from_host && casts);
   const auto& shards = held(unit).shards;
   BufferId before = kNone;
   for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -199,33 +203,65 @@ void Fsdp2::copy_from_shards(UnitId unit) {
       return emit_.allocate({p.padded * item_size(type), Category::unsharded_parameters,
                              Role::unsharded, emit_.parameter_name(p.parameter)});
     };
+    const auto cast = [&](DType from, BufferId source, BufferId target) {
+      if (!copies_each) return;
+      emit_.launch(Stream::compute,
+                   {Operator::cast, precision.param, from, precision.param, {p.padded}}, {source},
+                   {target});
+    };
     BufferId source = shards[i];
-    if (plan_.offload.parameters) {
+    if (from_host) {
       source = allocate(precision.storage);
-      emit_.copy(Stream::compute, Operator::copy_host_to_device,
-                 p.padded * item_size(precision.storage), shards[i], source);
+      if (copies_each) copy_to_device(p, shards[i], source);
     }
-    if (precision.param != precision.storage) {
-      const BufferId cast = allocate(precision.param);
-      emit_.launch(
-          Stream::compute,
-          {Operator::cast, precision.param, precision.storage, precision.param, {p.padded}},
-          {source}, {cast});
+    if (casts) {
+      const BufferId converted = allocate(precision.param);
+      cast(precision.storage, source, converted);
       if (source != shards[i]) emit_.free(source);
-      source = cast;
+      source = converted;
     }
     if (before != kNone) emit_.free(before);
     s.unsharded.push_back(allocate(precision.param));
-    emit_.launch(Stream::compute,
-                 {Operator::cast, precision.param, precision.param, precision.param, {p.padded}},
-                 {source}, {s.unsharded.back()});
+    cast(precision.param, source, s.unsharded.back());
     before = source == shards[i] ? kNone : source;
   }
   if (before != kNone) emit_.free(before);
+  if (!copies_each) write_from_shards(unit);
+}
+
+void Fsdp2::write_from_shards(UnitId unit) {
+  const UnitLayout& shape = layout(unit);
+  const PrecisionPlan& precision = plan_.precision;
+  const auto& shards = held(unit).shards;
+  if (reads_shards()) return;
+  if (precision.param != precision.storage) {
+    emit_.launch(Stream::compute,
+                 emit_.intern({Operator::shard_cast,
+                               precision.param,
+                               precision.storage,
+                               precision.param,
+                               {shape.padded}}),
+                 shards, at(unit).unsharded);
+    return;
+  }
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    copy_to_device(shape.parameters[i], shards[i], at(unit).unsharded[i]);
+  }
+}
+
+void Fsdp2::copy_to_device(const ParameterShard& p, BufferId shard, BufferId target) {
+  emit_.copy(Stream::compute, Operator::copy_host_to_device,
+             p.padded * item_size(plan_.precision.storage), shard, target);
 }
 
 bool Fsdp2::copies_alone() const {
   return group(Group::shard).size == 1 && rules_.single_rank_copies;
+}
+
+// A rank alone, whose parameters are on the device in the compute type already.
+bool Fsdp2::reads_shards() const {
+  return !is_pytorch_ && copies_alone() && !plan_.offload.parameters &&
+         plan_.precision.param == plan_.precision.storage;
 }
 
 void Fsdp2::all_gather_streams_wait(EventId event) {

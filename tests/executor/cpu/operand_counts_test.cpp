@@ -45,6 +45,11 @@ TEST(OperandCounts, FollowTheUnit) {
   EXPECT_NO_THROW(check_operands(one_launch(key_with(Operator::reduce_scatter_copy_in), 3, 1, 3)));
   EXPECT_THROW(check_operands(one_launch(key_with(Operator::reduce_scatter_copy_in), 4, 1, 3)),
                std::logic_error);
+  for (const std::int32_t writes : {1, 3}) {
+    EXPECT_NO_THROW(check_operands(one_launch(key_with(Operator::shard_cast), 3, writes, 3)));
+  }
+  EXPECT_THROW(check_operands(one_launch(key_with(Operator::shard_cast), 3, 2, 3)),
+               std::logic_error);
 }
 
 }  // namespace

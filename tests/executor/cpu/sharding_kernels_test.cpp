@@ -152,6 +152,7 @@ TEST_P(ShardingKernels, KeptSlicesGatherAgain) {
   for (std::size_t i = 0; i < stored.size(); ++i) EXPECT_TRUE(done[i].bytes == stored[i].bytes);
 }
 
+// Into one flat buffer, or, of a rank alone, into one parameter each.
 TEST_P(ShardingKernels, ShardCastJoinsShards) {
   const UnitLayout unit = layout_of(kParameters, 2);
   Launch launch{{Operator::shard_cast, DType::bf16, DType::fp32, DType::bf16, {unit.padded}},
@@ -159,13 +160,21 @@ TEST_P(ShardingKernels, ShardCastJoinsShards) {
                 {Tensor::unwritten(DType::bf16, unit.padded)},
                 0,
                 unit};
+  Launch into_parameters = launch;
+  into_parameters.writes.clear();
   Values joined;
+  std::vector<Values> parameters;
   for (const ParameterShard& p : unit.parameters) {
     const Values shard = random_values(p.padded, static_cast<unsigned>(joined.size()));
     launch.reads.push_back(Tensor::of(DType::fp32, shard));
+    into_parameters.writes.push_back(Tensor::unwritten(DType::bf16, p.padded));
+    parameters.push_back(rounded(DType::bf16, shard));
     joined.insert(joined.end(), shard.begin(), shard.end());
   }
+  into_parameters.reads = launch.reads;
   EXPECT_EQ(run_all(launch)[0].values(), rounded(DType::bf16, joined));
+  const std::vector<Tensor> cast = run_all(into_parameters);
+  for (std::size_t i = 0; i < parameters.size(); ++i) EXPECT_EQ(cast[i].values(), parameters[i]);
 }
 
 TEST_P(ShardingKernels, ReduceScatterCopyInPadsAndCasts) {

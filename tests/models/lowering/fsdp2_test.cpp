@@ -153,6 +153,48 @@ TEST(Fsdp2, OnlyAnEmbeddingMayStaySharded) {
             std::string::npos);
 }
 
+// Bytes that a steady step reads and writes between shards and parameters, gradients and their sums.
+double bytes_between(const RankProgram& program) {
+  constexpr Operator kOperators[] = {Operator::cast,
+                                     Operator::shard_cast,
+                                     Operator::all_gather_copy_in,
+                                     Operator::all_gather_copy_out,
+                                     Operator::reduce_scatter_copy_in,
+                                     Operator::all_gather,
+                                     Operator::reduce_scatter};
+  double bytes = 0;
+  for (const Instruction& i : program.programs[2].instructions) {
+    if (i.cost_key == kNone) continue;
+    const CostKey& key = program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+    if (std::ranges::find(kOperators, key.op) != std::end(kOperators)) bytes += bytes_moved(key);
+  }
+  return bytes;
+}
+
+// Each gather of the root (one: it stays unsharded after forward) and of the blocks (two) reads shards
+// and writes parameters, or nothing where operators read the shards. Gradients are read and written
+// twice, as what they are copied from dies before their sum is there.
+TEST(Fsdp2, ARankAloneCopiesNothingToItself) {
+  const auto bytes = [](const std::string& precision) {
+    const RankProgram program = lower(job_of("precision = {" + precision + "}\n", 1), 0);
+    const auto root = static_cast<double>(program.units[0].padded);
+    double blocks = 0;
+    for (std::size_t u = 1; u < program.units.size(); ++u) {
+      blocks += static_cast<double>(program.units[u].padded);
+    }
+    return std::pair(bytes_between(program), std::pair(root, blocks));
+  };
+  const auto expect = [&](const std::string& precision, double gather, double reduction) {
+    const auto [moved, elements] = bytes(precision);
+    const auto [root, blocks] = elements;
+    EXPECT_EQ(moved, gather * (root + 2 * blocks) + reduction * (root + blocks)) << precision;
+  };
+  expect("storage = 'fp32', param = 'bf16', reduce = 'fp32'", 4 + 2, 2 + 2 + 2 + 4);
+  expect("storage = 'fp32', param = 'bf16', reduce = 'bf16'", 4 + 2, 2 + 2 + 2 + 4);
+  expect("storage = 'fp32', param = 'fp32', reduce = 'fp32'", 0, 4 + 4 + 4 + 4);
+  expect("storage = 'bf16', param = 'bf16', reduce = 'fp32'", 0, 2 + 2 + 2 + 2);
+}
+
 TEST(Implementation, TorchtitanOrdersModulesItsOwnWay) {
   const Job hugging_face = job_of("", 2);
   const Job titan = job_of("pytorch = {implementation = 'torchtitan'}\n", 2);
