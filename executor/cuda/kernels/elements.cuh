@@ -41,14 +41,22 @@ struct alignas(16) Elements {
 };
 using Floats = Elements<float>;
 
+// In whole registers until they are computed with: taking them apart would wait for them, and the next
+// load of the thread with it.
 template <class T>
 __device__ Elements<T> load_elements(const T* from, std::int64_t count) {
-  if (count >= kEach && reinterpret_cast<std::uintptr_t>(from) % 16 == 0) {
-    return *reinterpret_cast<const Elements<T>*>(from);
-  }
+  struct alignas(16) Registers {
+    std::uint32_t at[sizeof(Elements<T>) / sizeof(std::uint32_t)];
+  } loaded;
   Elements<T> x;
+  if (count >= kEach && reinterpret_cast<std::uintptr_t>(from) % 16 == 0) {
+    loaded = *reinterpret_cast<const Registers*>(from);
+  } else {
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) x.at[i] = i < count ? from[i] : T{};
+    for (int i = 0; i < kEach; ++i) x.at[i] = i < count ? from[i] : T{};
+    memcpy(&loaded, &x, sizeof x);
+  }
+  memcpy(&x, &loaded, sizeof x);
   return x;
 }
 

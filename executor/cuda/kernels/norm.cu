@@ -31,8 +31,11 @@ __global__ void rms_norm(std::int64_t width, float eps, const T* x, const T* w, 
 //
 // A block for each range of rows, of as many groups of threads as it has room for: each takes a row
 // of its own, and keeps its share of the weight's gradient in registers, for kPacks * kEach columns
-// a thread. Rows that are wider are gone through once for each such span of columns.
+// a thread. Rows that are wider are gone through once for each such span of columns. A multiprocessor
+// has one block, so that a thread asks for all that registers have room for before it computes.
 constexpr int kPacks = 4, kRangeThreads = 512;
+template <class T>
+constexpr int kAtOnce = 8 / sizeof(T);  // packs, of which three operands are loaded
 
 template <class T>
 __global__ void __launch_bounds__(kRangeThreads)
@@ -52,33 +55,57 @@ __global__ void __launch_bounds__(kRangeThreads)
       const std::int64_t row = first + group, at = row * width;
       const std::int64_t present = row < end ? width : 0;
       const float factor = row < end ? rstd[row] : 0;
-      float products = 0;
-      for (std::int64_t i = member * kEach; i < present; i += stride) {
-        const Floats g = load(dy + at + i, width - i), v = load(x + at + i, width - i),
-                     k = load(w + i, width - i);
+      Elements<T> g[kAtOnce<T>], v[kAtOnce<T>], k[kAtOnce<T>];
+      const auto load_packs = [&](std::int64_t from, int packs) {
 #pragma unroll
-        for (int j = 0; j < kEach; ++j) products += g.at[j] * k.at[j] * (v.at[j] * factor);
+        for (int n = 0; n < packs; ++n) {
+          const std::int64_t i = from + n * stride, count = present - i;
+          g[n] = load_elements(dy + at + i, count);
+          v[n] = load_elements(x + at + i, count);
+          k[n] = load_elements(w + i, count);
+        }
+      };
+      float products = 0;
+      for (std::int64_t from = member * kEach; from < present; from += kAtOnce<T> * stride) {
+        load_packs(from, kAtOnce<T>);
+#pragma unroll
+        for (int n = 0; n < kAtOnce<T>; ++n) {
+          if (from + n * stride >= present) continue;
+          const Floats d = widened(g[n]), e = widened(v[n]), weight = widened(k[n]);
+#pragma unroll
+          for (int j = 0; j < kEach; ++j) products += d.at[j] * weight.at[j] * (e.at[j] * factor);
+        }
       }
       const float mean = group_sum(products, group_threads / kWarp) / static_cast<float>(width);
+      constexpr int kWithBefore = kAtOnce<T> / 2;
 #pragma unroll
-      for (int pack = 0; pack < kPacks; ++pack) {
-        const std::int64_t i = span + pack * stride;
-        if (i >= present) continue;
-        const Floats g = load(dy + at + i, width - i), v = load(x + at + i, width - i),
-                     k = load(w + i, width - i);
-        const auto add = [factor](float sum, float d, float e) {
-          return sum + d * rounded<T>(e * factor);
-        };
-        const auto gradient = [factor, mean](float d, float weight, float e) {
-          return (d * weight - e * factor * mean) * factor;
-        };
-        sums[pack] = each(add, sums[pack], g, v);
-        Floats result = each(gradient, g, k, v);
-        if (accumulate) {
-          result =
-              each([](float a, float b) { return a + b; }, result, load(dx + at + i, width - i));
+      for (int pack = 0; pack < kPacks; pack += kWithBefore) {
+        const std::int64_t from = span + pack * stride;
+        Elements<T> before[kWithBefore];
+        load_packs(from, kWithBefore);
+#pragma unroll
+        for (int n = 0; n < kWithBefore; ++n) {
+          const std::int64_t i = from + n * stride;
+          before[n] = load_elements(dx + at + i, accumulate ? present - i : 0);
         }
-        store(dx + at + i, result, width - i);
+#pragma unroll
+        for (int n = 0; n < kWithBefore; ++n) {
+          const std::int64_t i = from + n * stride;
+          if (i >= present) continue;
+          const Floats d = widened(g[n]), e = widened(v[n]), weight = widened(k[n]);
+          const auto add = [factor](float sum, float d, float e) {
+            return sum + d * rounded<T>(e * factor);
+          };
+          const auto gradient = [factor, mean](float d, float weight, float e) {
+            return (d * weight - e * factor * mean) * factor;
+          };
+          sums[pack + n] = each(add, sums[pack + n], d, e);
+          Floats result = each(gradient, d, weight, e);
+          if (accumulate) {
+            result = each([](float a, float b) { return a + b; }, result, widened(before[n]));
+          }
+          store(dx + at + i, result, width - i);
+        }
       }
     }
 #pragma unroll
