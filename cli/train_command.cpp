@@ -76,7 +76,7 @@ class Train : public Command {
   JobOptions job_;
   JsonOutput json_;
   std::int64_t steps_ = 0, seed_ = 0;
-  std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "off", data_,
+  std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
               init_, resume_, save_, export_weights_, export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
@@ -181,7 +181,8 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.trace = trace_;
   options.command = "foreshard train";
   options.poisons = poisons_;
-  options.uses_graphs = cuda_graphs_ == "on";
+  options.uses_graphs = device_ == "cuda" && cuda_graphs_ != "off";
+  options.tests_graphs = options.uses_graphs && cuda_graphs_ == "auto";
   options.interrupt = &interruption();
   return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
 }
@@ -306,8 +307,11 @@ void Train::add_to(Options& options) {
                  {"COMM",
                   "how ranks communicate; auto is what the launcher provides, local runs ranks as "
                   "threads, tcp and mpi as processes, nccl as either with a GPU each"});
-  options.choice("--cuda-graphs", cuda_graphs_, {"on", "off"},
-                 {"CHOICE", "whether steps that are alike are launched as CUDA graphs"});
+  options.choice(
+      "--cuda-graphs", cuda_graphs_, {"auto", "on", "off"},
+      {"CHOICE",
+       "whether steps that are alike are launched as CUDA graphs; auto tests at the start "
+       "of the run whether the GPU computes a small one rightly"});
   options.input("--data", data_,
                 {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
                  "a short text that is built in"});

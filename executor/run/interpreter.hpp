@@ -46,6 +46,8 @@ class Interpreter {
  public:
   Interpreter(const RankParts& parts, const InterpreterOptions& options);
 
+  // Before the first program: steps are launched as graphs only where a small one passes a test.
+  void test_graphs() { graphs_.test(parts_.communicators); }
   // Runs the rank's program of that number as that step (a resumed run's first step creates the
   // optimizer's state whatever its number; step 0 is the set-up). Throws StoppedOutOfMemory, Aborted,
   // or what failed.

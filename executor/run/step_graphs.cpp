@@ -20,6 +20,13 @@ bool are_alike(KernelScalars a, const KernelScalars& b) {
 StepGraphs::StepGraphs(Device& device, std::string why_not, Issue issue)
     : device_(device), issue_(std::move(issue)), why_not_(std::move(why_not)) {}
 
+void StepGraphs::test(const GroupCommunicators& communicators) {
+  if (!why_not_.empty()) return;
+  test_ = std::make_unique<GraphSelfTest>(device_, communicators);
+  why_not_ = test_->run();
+  test_.reset();
+}
+
 void StepGraphs::begin(const Program& program, std::int64_t step, const KernelScalars& scalars) {
   if (!why_not_.empty()) return;
   const bool is_alike = is_whole_ && program_ == &program && are_alike(scalars_, scalars);
@@ -95,6 +102,7 @@ void StepGraphs::end(std::int32_t instructions) {
 }
 
 void StepGraphs::drop() {
+  test_.reset();
   stretches_.clear();
   defers_ = is_whole_ = false;
 }

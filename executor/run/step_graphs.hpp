@@ -33,7 +33,9 @@
 #include <string>
 #include <vector>
 
+#include "executor/communication/communicators.hpp"
 #include "executor/device/device.hpp"
+#include "executor/run/graph_self_test.hpp"
 #include "models/program/step_program.hpp"
 
 namespace foreshard::executor {
@@ -50,6 +52,10 @@ class StepGraphs {
 
   // `why_not`: why there are none; empty: there may be.
   StepGraphs(Device& device, std::string why_not, Issue issue);
+
+  // Before the first program: there are none unless a small one passes a test. `communicators`: of
+  // the rank. Throws what the test does.
+  void test(const GroupCommunicators& communicators);
 
   // By the interpreter, as it walks a program.
 
@@ -84,6 +90,7 @@ class StepGraphs {
   const Issue issue_;
   std::string why_not_;  // for good
   GraphReport report_;
+  std::unique_ptr<GraphSelfTest> test_;  // while it lasts, or where the run ended in it
 
   // Of the step before, or of the one at hand as far as it has come.
   const Program* program_ = nullptr;

@@ -46,6 +46,7 @@ struct TrainingOptions {
   std::string command;                                        // for the trace
   bool poisons = false;
   bool uses_graphs = false;                          // steps that are alike are launched as graphs
+  bool tests_graphs = false;                         // where these pass a test
   DeviceFactory make_device;                         // nothing: the CPU
   CommunicatorFactory make_communicators;            // nothing: the host's
   std::string device_name;                           // for the trace, where it is not the CPU

@@ -61,6 +61,19 @@ TEST(CudaGraphs, RandomRunsAreTheSameAsWithout) {
 }
 
 // Ranks that are threads with a GPU each.
+RunOptions over_nccl(RunOptions how) {
+  how.make_device = [](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
+                       int /*threads*/) {
+    return library().make_device(control, rank, rank, streams, executor::MatmulPrecision::highest);
+  };
+  how.make_communicators = [](executor::RunControl& control,
+                              std::span<executor::Device* const> devices,
+                              std::span<const int> ranks, executor::Transport* transport) {
+    return library().make_nccl_communicators(control, devices, ranks, transport);
+  };
+  return how;
+}
+
 TEST(CudaGraphs, RanksOverNcclAreTheSameAsWithout) {
   const executor::cuda::HostGpus host_gpus(4);
   if (!library().check_nccl()) GTEST_SKIP() << "there is no NCCL";
@@ -73,18 +86,7 @@ TEST(CudaGraphs, RanksOverNcclAreTheSameAsWithout) {
     while (job.ranks == 1 || job.ranks > gpus) job = drawn(drawer);
     job = with_changing_rate(std::move(job));
     SCOPED_TRACE(std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan) + to_json(job.model));
-    RunOptions how;
-    how.steps = kManySteps;
-    how.make_device = [](executor::RunControl& control, int rank,
-                         std::span<const StreamInfo> streams, int /*threads*/) {
-      return library().make_device(control, rank, rank, streams,
-                                   executor::MatmulPrecision::highest);
-    };
-    how.make_communicators = [](executor::RunControl& control,
-                                std::span<executor::Device* const> devices,
-                                std::span<const int> ranks, executor::Transport* transport) {
-      return library().make_nccl_communicators(control, devices, ranks, transport);
-    };
+    const RunOptions how = over_nccl({.steps = kManySteps});
     const auto graphs = run(job, with_graphs(how));
     expect_same_runs(run(job, how), graphs);
     launched += graphs.graphs->steps_launched;
@@ -140,8 +142,9 @@ class MovingDevice final : public executor::cuda::CudaDevice {
 // A device that cannot copy in a graph.
 class UncapturableDevice final : public executor::cuda::CudaDevice {
  public:
-  UncapturableDevice(executor::RunControl& control, int rank, std::span<const StreamInfo> streams)
-      : CudaDevice(control, rank, 0, streams) {}
+  UncapturableDevice(executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
+                     int gpu = 0)
+      : CudaDevice(control, rank, gpu, streams) {}
   void copy(Stream stream, executor::Tag tag, std::span<std::byte> to,
             const std::byte* from) override {
     if (captured() != nullptr && tag % 2 == 1) throw std::runtime_error("refused");
@@ -195,6 +198,68 @@ TEST(CudaGraphs, PoisonGoesWithoutAndSaysSo) {
       run(plain_job(), with_graphs(on_cuda({.poisons = true, .steps = kManySteps})));
   EXPECT_EQ(poisoned.graphs->steps_launched, 0);
   EXPECT_EQ(poisoned.graphs->reason, "memory is poisoned");
+}
+
+// Graphs of a rank that is asked to test them first.
+RunOptions with_tested_graphs(RunOptions how) {
+  how.tests_graphs = true;
+  return with_graphs(std::move(how));
+}
+
+// A device whose graphs lack what was filled while they were captured.
+class ForgetfulDevice final : public executor::cuda::CudaDevice {
+ public:
+  ForgetfulDevice(executor::RunControl& control, int rank, std::span<const StreamInfo> streams)
+      : CudaDevice(control, rank, 0, streams) {}
+  void fill(Stream stream, executor::Tag tag, std::span<std::byte> memory,
+            std::byte value) override {
+    if (captured() == nullptr) CudaDevice::fill(stream, tag, memory, value);
+  }
+};
+
+TEST(CudaGraphs, AreUsedWhereASmallOneIsRight) {
+  const Job job = plain_job();
+  RunOptions how = on_cuda({.steps = kManySteps});
+  const auto without = run(job, how);
+  const auto tested = run(job, with_tested_graphs(how));
+  expect_same_runs(without, tested);
+  EXPECT_EQ(tested.graphs->steps_launched, kManySteps - 2);
+  EXPECT_EQ(tested.graphs->reason, "");
+  how.make_device = factory<ForgetfulDevice>();
+  const auto forgetful = run(job, with_tested_graphs(how));
+  expect_same_runs(without, forgetful);
+  EXPECT_EQ(forgetful.graphs->steps_launched, 0);
+  EXPECT_EQ(forgetful.graphs->reason,
+            "graphs did not pass their test: a small one gives 4 where 3 is right");
+  how.make_device = factory<UncapturableDevice>();
+  const auto uncapturable = run(job, with_tested_graphs(how));
+  expect_same_runs(without, uncapturable);
+  EXPECT_EQ(uncapturable.graphs->reason, "graphs did not pass their test: refused");
+}
+
+// All ranks or none, here because of what rank 1 cannot capture.
+TEST(CudaGraphs, RanksAgreeWhetherTheyPassTheirTest) {
+  const executor::cuda::HostGpus host_gpus(2);
+  if (!library().check_nccl()) GTEST_SKIP() << "there is no NCCL";
+  if (library().devices()->size() < 2) GTEST_SKIP() << "there is one GPU";
+  Job job = plain_job();
+  auto two = make_job(job.model, job.plan, "plan.toml", 2);
+  ASSERT_TRUE(two);
+  two->own_device = two->device = job.device;
+  RunOptions how = over_nccl({.steps = kManySteps});
+  const auto without = run(*two, how);
+  const auto tested = run(*two, with_tested_graphs(how));
+  expect_same_runs(without, tested);
+  EXPECT_EQ(tested.graphs->steps_launched, kManySteps - 2);
+  how.make_device = [](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
+                       int /*threads*/) -> std::unique_ptr<executor::Device> {
+    if (rank == 1) return std::make_unique<UncapturableDevice>(control, rank, streams, rank);
+    return library().make_device(control, rank, rank, streams, executor::MatmulPrecision::highest);
+  };
+  const auto uncapturable = run(*two, with_tested_graphs(how));
+  expect_same_runs(without, uncapturable);
+  EXPECT_EQ(uncapturable.graphs->steps_launched, 0);
+  EXPECT_EQ(uncapturable.graphs->reason, "graphs of another rank did not pass their test");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct RunOptions {
   std::string gradients_file = {};
   std::string checkpoint = {};
   std::int64_t steps = kSteps;
-  bool uses_graphs = false;
+  bool uses_graphs = false, tests_graphs = false;
   executor::DeviceFactory make_device = {};
   executor::CommunicatorFactory make_communicators = {};
 };
@@ -34,6 +34,7 @@ inline executor::TrainingResult run(const Job& job, const RunOptions& how = {}) 
   executor::TrainingOptions options;
   options.steps = options.total_steps = how.steps;
   options.uses_graphs = how.uses_graphs;
+  options.tests_graphs = how.tests_graphs;
   options.device_memory = how.capacity;
   options.poisons = how.poisons;
   if (how.poisons) options.threads_per_rank = 3;  // which changes no bit either

@@ -11,6 +11,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "executor/cuda/device/events.hpp"
+#include "executor/device/clock.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -177,14 +178,16 @@ void CudaDevice::wait(Stream stream, EventId id, Tag tag) {
   issued(stream, tag);
 }
 
+// Looks again after a thousandth of what it has waited, as the device idles until the host has seen it.
 void CudaDevice::wait_for(cudaEvent_t event) {
-  constexpr Nanoseconds kShortest{5'000}, kLongest{200'000};
-  for (Nanoseconds pause = kShortest;; pause = std::min(2 * pause, kLongest)) {
+  constexpr Nanoseconds kShortest{10'000}, kLongest{200'000};
+  const Nanoseconds begin = monotonic_now();
+  for (;;) {
     run_.throw_if_aborted();
     const cudaError_t state = cudaEventQuery(event);
     if (state == cudaSuccess) return;
     if (state != cudaErrorNotReady) check(state, "the device's work");
-    run_.sleep_for(pause);
+    run_.sleep_for(std::clamp((monotonic_now() - begin) / 1000, kShortest, kLongest));
   }
 }
 
