@@ -103,6 +103,12 @@ Result<std::map<std::string, std::string>> Profile::variables(const std::string&
   const std::string modules = fs::absolute(executor::module_directory()).string();
   const std::string library = modules + "/libforeshard_injection.so";
   std::error_code ignored;
+  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+    const char* const other = std::getenv(name);
+    if (other == nullptr || fs::path(other).filename() == fs::path(library).filename()) continue;
+    warn(std::string(name) + " names " + other +
+         ", which does not see COMMAND: this profiler takes its place");
+  }
   const auto recorder = profiler::load_activity_recorder(modules);
   if (!recorder) return tl::unexpected(recorder.error());
   if (!fs::exists(library, ignored)) {

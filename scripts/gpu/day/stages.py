@@ -9,6 +9,9 @@ HERE = "scripts/gpu/day"
 
 BF16 = {"precision": {"param": "bf16", "reduce": "bf16"}}
 MIXED = {"precision": {"param": "bf16", "reduce": "fp32"}}
+# Embedding and head in units of their own, without which four ranks do not fit on one GPU of 80 GB.
+LIKE_TORCHTITAN = {"policy": "modules",
+                   "modules": ["model.embed_tokens", ["model.norm", "lm_head"], "model.layers.*"]}
 FOUR_BLOCKS_OF_8B = {
     "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 4,
     "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072,
@@ -47,7 +50,9 @@ SPEED = [Run("plain", **BIG),
 LARGE = [Run("plain", "8b-4-blocks", sequence=4096, steps=10, keys=BF16),
          Run("without_graphs", "8b-4-blocks", sequence=4096, steps=10, keys=BF16, options=WITHOUT_GRAPHS)]
 MEMORY = [Run(f"{model}-{ranks}", model, ranks=ranks)
-          for model in ("llama-tiny-3m", "llama-small-14m", "llama-3.2-1b", "8b-4-blocks") for ranks in (1, 2, 4)]
+          for model in ("llama-tiny-3m", "llama-small-14m", "llama-3.2-1b") for ranks in (1, 2, 4)]
+MEMORY += [Run(f"8b-4-blocks-{ranks}", "8b-4-blocks", ranks=ranks, keys=with_keys(wrap=LIKE_TORCHTITAN))
+           for ranks in (1, 2, 4)]
 MEMORY += [
     Run("graphs", "llama-small-14m", options=("--cuda-graphs", "on"), steps=5),
     Run("expandable", "llama-3.2-1b", keys=with_keys(allocator={"expandable_segments": True})),

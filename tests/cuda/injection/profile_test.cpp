@@ -150,6 +150,14 @@ TEST_F(ProfileTest, LeavesNvtxAloneWhereThisCuptiWouldCrash) {
   EXPECT_EQ(device_work(trace()), kFiftyRounds);
 }
 
+TEST_F(ProfileTest, TakesThePlaceOfAnotherProfilerAndSaysSo) {
+  const Outcome outcome = profile({kProgram, "50"}, {{"CUDA_INJECTION64_PATH", "/opt/other.so"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("names /opt/other.so, which does not see"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(device_work(trace()), kFiftyRounds);
+}
+
 TEST_F(ProfileTest, RecordsAProgramThatReplacesItself) {
   const Outcome outcome = profile({kProgram, "50", "again"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
