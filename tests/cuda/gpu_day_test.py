@@ -76,6 +76,10 @@ class GpuDay(unittest.TestCase):
     def run_day(self, *arguments):
         return self.day("run", "out", "--python", "pytorch", "--trial", "config.json", *arguments)
 
+    @staticmethod
+    def archive(out):
+        return Archive(out / "gpu_day.tar.gz", out, 1e6)
+
     def archived(self, name):
         with tarfile.open(self.out / "gpu_day.tar.gz") as tar:
             return tar.extractfile(name).read().decode()
@@ -138,19 +142,19 @@ class GpuDay(unittest.TestCase):
         table = {"one": stages.Stage(60, lambda day: [Step(name, ["sh", "-c", line]) for name, line in steps.items()])}
         with unittest.mock.patch.object(stages, "STAGES", table):
             first = Day(self.packed, self.out, ["true"])
-            self.assertEqual(run(first, [], Runner(2, {}, 0), Archive(self.out, 1e6)), 1)
+            self.assertEqual(run(first, [], Runner(2, {}, 0), self.archive(self.out)), 1)
             self.assertEqual(first.verdicts("one"), {"short": PASSED, "long": CUT, "rest": CUT})
             steps.update(short="false", long="true")
             unpack(self.out / "gpu_day.tar.gz", self.place / "elsewhere")
             second = Day(self.packed, self.place / "elsewhere", ["true"])
-            self.assertEqual(run(second, [], Runner(60, {}), Archive(second.out, 1e6)), 0)
-            self.assertEqual(run(second, ["one"], Runner(60, {}), Archive(second.out, 1e6)), 1)
+            self.assertEqual(run(second, [], Runner(60, {}), self.archive(second.out)), 0)
+            self.assertEqual(run(second, ["one"], Runner(60, {}), self.archive(second.out)), 1)
 
     def test_leaves_large_traces_out_of_the_archive_and_says_so(self):
         (self.out / "kernels").mkdir(parents=True)
         (self.out / "kernels/huge.fst").write_bytes(os.urandom(200_000))
         (self.out / "kernels/small.fst").write_bytes(os.urandom(2_000))
-        done = self.run_day("kernels", "--archive-mb", "0.1")
+        done = self.run_day("kernels", "--archive-mb", "0.1", "--archive", "out/gpu_day.tar.gz")
         self.assertIn("left out of the archive: kernels/huge.fst (0.2 MB)", done.stdout)
         self.assertIn("left out of the archive: kernels/huge.fst (0.2 MB)", self.archived("page.txt"))
         with tarfile.open(self.out / "gpu_day.tar.gz") as tar:

@@ -5,14 +5,14 @@ import zlib
 
 RESULTS = (".txt", ".json", ".jsonl", ".log", ".csv", ".toml")
 TRACES = (".fst", ".gz", ".activities")
-NAME = "gpu_day.tar.gz"
 BLOCK = 512         # of a tar file; each entry has a header of that size
 
 
 class Archive:
-    """Of `folder`, of at most `limit` bytes: results first, then traces, the smaller ones first."""
+    """`path`: of what is in `folder`, at most `limit` bytes: results first, then traces, the smaller ones first."""
 
-    def __init__(self, folder, limit):
+    def __init__(self, path, folder, limit):
+        self.path = path
         self.folder = folder
         self.limit = limit
         self.compressed = {}
@@ -27,11 +27,11 @@ class Archive:
 
     def write(self):
         """Returns the files that are left out, with their compressed sizes."""
-        files = [path for path in self.folder.rglob("*") if path.is_file() and path.name != NAME]
+        files = [path for path in self.folder.rglob("*") if path.is_file() and path != self.path]
         results = [path for path in files if path.suffix in RESULTS]
         traces = sorted((path for path in files if path.suffix in TRACES), key=self.size_of)
         left_out, total = [], 0
-        partial = self.folder / (NAME + ".part")
+        partial = self.path.with_name(self.path.name + ".part")
         with tarfile.open(partial, "w:gz", compresslevel=6) as tar:
             for path in sorted(results, key=self.size_of) + traces:
                 size = self.size_of(path)
@@ -40,7 +40,7 @@ class Archive:
                     continue
                 total += size
                 tar.add(path, arcname=path.relative_to(self.folder))
-        partial.rename(self.folder / NAME)
+        partial.rename(self.path)
         return left_out
 
 
