@@ -18,6 +18,7 @@
 #include "models/base/figures.hpp"
 #include "profiler/injection/activity_tables.hpp"
 #include "profiler/record/cupti/activity_recorder.hpp"
+#include "profiler/report/format.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/metadata.hpp"
 
@@ -122,9 +123,9 @@ Result<std::map<std::string, std::string>> Profile::variables(const std::string&
 Result<void> Profile::write(const Recorded& recorded, const std::string& folder) const {
   auto trace = profiler::trace_of_activities(recorded.processes, folder + "/tables.sqlite");
   if (!trace) return tl::unexpected(trace.error());
-  for (const std::string& one : recorded.missing) {
-    std::string& missing = trace->metadata["not_recorded"];
-    missing += (missing.empty() ? "" : "; ") + one;
+  if (!recorded.missing.empty()) {
+    const std::vector<std::string> missing(recorded.missing.begin(), recorded.missing.end());
+    trace->metadata["not_recorded"] = profiler::join(missing, "; ");
   }
   std::string& command = trace->metadata["command"];
   for (const std::string& word : command_) command += (command.empty() ? "" : " ") + word;

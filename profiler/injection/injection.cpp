@@ -80,7 +80,8 @@ const Result<ActivityRecorder*>& recorder() {
 // Without an extension. A process that replaced itself by another program has left a file already.
 std::string unused_stem(const std::string& folder) {
   std::string stem = folder + "/" + host_name() + "-" + std::to_string(::getpid());
-  while (std::filesystem::exists(stem + ".activities")) stem += "-";
+  std::error_code unreadable;
+  while (std::filesystem::exists(stem + ".activities", unreadable)) stem += "-";
   return stem;
 }
 

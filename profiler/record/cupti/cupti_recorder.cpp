@@ -1,6 +1,7 @@
 // libforeshard_cupti.so: the recorder of activities by CUPTI.
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -111,7 +112,7 @@ class CuptiRecorder final : public ActivityRecorder {
   static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* bytes,
                                         std::size_t* most_records) {
     CuptiRecorder* const recorder = current_.load();
-    *buffer = recorder == nullptr ? nullptr : recorder->pool_.take();
+    *buffer = recorder == nullptr ? nullptr : recorder->pool_->take();
     *bytes = *buffer == nullptr ? 0 : BufferPool::kBytes;
     *most_records = 0;  // as many as fit
   }
@@ -130,7 +131,8 @@ class CuptiRecorder final : public ActivityRecorder {
   ActivitySettings settings_;
   ActivityListener* listener_ = nullptr;
   CUpti_SubscriberHandle subscriber_ = nullptr;
-  BufferPool pool_;
+  std::optional<BufferPool>
+      pool_;  // from start() on: many a process loads this and records nothing
   std::mutex
       mutex_;  // of the listener and what follows; never held in a call of CUPTI's that locks
   std::vector<Activity> batch_;
@@ -145,6 +147,7 @@ Result<void> CuptiRecorder::start(const ActivitySettings& settings, ActivityList
   settings_ = settings;
   clock_ = settings.clock;
   listener_ = &listener;
+  pool_.emplace();
   batch_.reserve(BufferPool::kBytes / sizeof(CUpti_ActivityExternalCorrelation));
   auto started = enable();
   if (!started) stop();
@@ -210,7 +213,7 @@ void CuptiRecorder::completed(CUcontext context, std::uint32_t stream, std::uint
     if (buffer != nullptr && bytes > 0) hand_over(buffer, bytes);
     if (dropped > 0) listener_->dropped(static_cast<std::int64_t>(dropped));
   }
-  if (buffer != nullptr) pool_.give_back(buffer);
+  if (buffer != nullptr) pool_->give_back(buffer);
 }
 
 const char* name_of_call(const Activity& call) {
