@@ -227,6 +227,11 @@ class Goals(unittest.TestCase):
         self.assertEqual(found["worst error, %"], ("9.00", "MISSED"))
         self.assertEqual(found["mean error, %"], (f"{9 / len(runs):.2f}", "reached"))
 
+    def test_an_answer_of_another_shape_is_a_missing_figure(self):
+        for name in ("plain", "plain-predicted"):
+            self.answer("large", name, mfu="fast", step_time_ns={"ns": 1})
+        self.assertEqual(self.figures("large")["figures"][1], "MISSING")
+
     def test_mfu_is_of_the_measured_step(self):
         self.answer("large", "plain-predicted", mfu=0.44, step_time_ns=100)
         self.assertEqual(self.figures("large")["MFU, %"], ("-", "MISSING"))

@@ -190,7 +190,7 @@ def sanitizer(day):
 
 
 STAGES = {
-    "libraries": Stage(100, libraries), "smoke": Stage(60, smoke), "kernels": Stage(200, kernels),
+    "libraries": Stage(100, libraries), "smoke": Stage(60, smoke), "kernels": Stage(300, kernels),
     "speed": Stage(400, speed), "large": Stage(150, large), "memory": Stage(400, memory),
     "equality": Stage(120, equality), "calibrate": Stage(450, calibrate), "agreement": Stage(160, agreement),
     "reference": Stage(200, reference), "profile": Stage(150, profile), "nccl": Stage(80, nccl),
