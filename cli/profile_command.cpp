@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "models/base/figures.hpp"
 #include "profiler/injection/activity_tables.hpp"
 #include "profiler/record/cupti/activity_recorder.hpp"
+#include "profiler/report/format.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/metadata.hpp"
 
@@ -26,9 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using profiler::RawActivities;
-
-// CUPTI of CUDA 13.0.0 crashes programs that direct NVTX to it; 13.0 Update 1 does not.
-constexpr std::uint32_t kBrokenMarkers = 130'000;
 
 // Beside the trace, as both may be large. It goes with this object.
 class ScratchFolder {
@@ -57,12 +56,16 @@ class ScratchFolder {
 struct Recorded {
   std::vector<RawActivities> processes;  // by rank, where they have one, then by number
   std::vector<std::string> errors;
+  std::set<std::string> missing;  // sentences on what of these processes is not recorded
 };
 
 Result<Recorded> read_recorded(const std::string& folder) {
   Recorded all;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".error") {
+    if (entry.path().extension() == ".missing") {
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) all.missing.insert(line);
+    } else if (entry.path().extension() == ".error") {
       std::ifstream file(entry.path());
       all.errors.emplace_back(std::istreambuf_iterator<char>(file),
                               std::istreambuf_iterator<char>());
@@ -90,7 +93,7 @@ class Profile : public Command {
 
  private:
   Result<std::map<std::string, std::string>> variables(const std::string& folder) const;
-  Result<void> write(const std::vector<RawActivities>& processes, const std::string& folder) const;
+  Result<void> write(const Recorded& recorded, const std::string& folder) const;
 
   std::string output_;
   std::vector<std::string> command_;
@@ -101,25 +104,29 @@ Result<std::map<std::string, std::string>> Profile::variables(const std::string&
   const std::string modules = fs::absolute(executor::module_directory()).string();
   const std::string library = modules + "/libforeshard_injection.so";
   std::error_code ignored;
-  auto recorder = profiler::load_activity_recorder(modules);
+  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+    const char* const other = std::getenv(name);
+    if (other == nullptr || fs::path(other).filename() == fs::path(library).filename()) continue;
+    warn(std::string(name) + " names " + other +
+         ", which does not see COMMAND: this profiler takes its place");
+  }
+  const auto recorder = profiler::load_activity_recorder(modules);
   if (!recorder) return tl::unexpected(recorder.error());
   if (!fs::exists(library, ignored)) {
     return fail(library, "", "is not there; expected it beside libforeshard_cupti.so");
   }
-  std::map<std::string, std::string> all{{"CUDA_INJECTION64_PATH", library},
-                                         {"FORESHARD_PROFILE", folder}};
-  if ((*recorder)->version() == kBrokenMarkers) {
-    warn("NVTX ranges are not recorded: this CUPTI, of CUDA 13.0.0, cannot; 13.0 Update 1 can");
-  } else {
-    all["NVTX_INJECTION64_PATH"] = (*recorder)->library();
-  }
-  return all;
+  return std::map<std::string, std::string>{{"CUDA_INJECTION64_PATH", library},
+                                            {"NVTX_INJECTION64_PATH", library},
+                                            {"FORESHARD_PROFILE", folder}};
 }
 
-Result<void> Profile::write(const std::vector<RawActivities>& processes,
-                            const std::string& folder) const {
-  auto trace = profiler::trace_of_activities(processes, folder + "/tables.sqlite");
+Result<void> Profile::write(const Recorded& recorded, const std::string& folder) const {
+  auto trace = profiler::trace_of_activities(recorded.processes, folder + "/tables.sqlite");
   if (!trace) return tl::unexpected(trace.error());
+  if (!recorded.missing.empty()) {
+    const std::vector<std::string> missing(recorded.missing.begin(), recorded.missing.end());
+    trace->metadata["not_recorded"] = profiler::join(missing, "; ");
+  }
   std::string& command = trace->metadata["command"];
   for (const std::string& word : command_) command += (command.empty() ? "" : " ") + word;
   if (auto ok = traces::write_fst(output_, *trace); !ok) return ok;
@@ -149,7 +156,8 @@ Result<int> Profile::run() {
                      "used no GPU, so nothing was recorded; expected a program that uses CUDA"},
                     of_failure);
   }
-  if (auto ok = write(recorded->processes, folder->path()); !ok) {
+  for (const std::string& missing : recorded->missing) warn(missing);
+  if (auto ok = write(*recorded, folder->path()); !ok) {
     return complain(ok.error(), of_failure);
   }
   return *status;

@@ -271,6 +271,9 @@ Result<int> Train::run() {
   } catch (const std::exception& error) {
     complain(error);
   }
+  if (activities && (transport == nullptr || transport->rank() == 0)) {
+    for (const std::string& missing : activities->missing()) warn(missing);
+  }
   if (result) return finish(inputs->job, *result, transport);
   if (transport != nullptr) {
     claims.clear();                    // an abort leaves no time for it

@@ -35,6 +35,7 @@ class Analyser {
     result_.predicted = traces::integer(trace_.metadata, "predicted", 0) != 0;
     result_.source = text("source");
     result_.end_reason = text("end_reason");
+    result_.not_recorded = text("not_recorded");
     result_.unknown_costs = traces::integer(trace_.metadata, "unknown_costs", 0);
     result_.gpus = traces::gpus_memory(trace_.metadata);
     if (const std::int64_t bytes = traces::integer(trace_.metadata, traces::kOutsideKey, 0);

@@ -12,7 +12,7 @@
 namespace foreshard::profiler {
 namespace {
 
-constexpr std::string_view kMagic = "foreshard activities 2\n";
+constexpr std::string_view kMagic = "foreshard activities 3\n";
 enum BlockType : std::uint32_t { kTexts = 1, kRecords = 2, kLoss = 3, kEnd = 4 };
 
 struct BlockHeader {

@@ -215,6 +215,10 @@ Result<void> Recorder::record_devices(ActivityRecorder& activities) {
   if (!started) return started;
   const std::lock_guard lock(state_->mutex);
   state_->activities = &activities;
+  std::string missing;
+  for (const std::string& one : activities.missing())
+    missing += (missing.empty() ? "" : "; ") + one;
+  if (!missing.empty()) state_->writer.set("not_recorded", missing);
   return {};
 }
 

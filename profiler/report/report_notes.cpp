@@ -86,6 +86,7 @@ std::vector<std::string> report_alarms(const Analysis& analysis) {
                      " per step; its times are not meaningful");
   }
   if (!analysis.end_reason.empty()) alarms.push_back("the run ended early: " + analysis.end_reason);
+  if (!analysis.not_recorded.empty()) alarms.push_back(analysis.not_recorded);
   // An importer skips records that it does not understand or need; our own recorder loses events.
   if (analysis.source.empty() && !analysis.dropped.empty()) {
     alarms.push_back("records were lost: " + dropped_by_reason(analysis));

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A few training steps of a small transformer in PyTorch: what `foreshard profile` is tried on.
 
-  profiled_script.py [KINETO.json]
+  profiled_script.py [KINETO.json.gz]
 
 Prints how many kernels torch.profiler counts in the same work and how long they take together, and writes its
-recording to KINETO.json. torch.profiler holds CUPTI too, so it comes second, in a process of its own: this script
+recording to KINETO.json.gz. Each step is an NVTX range. torch.profiler holds CUPTI too, so it comes second, in a process of its own: this script
 starts itself again without the injection library."""
 import os
 import subprocess
@@ -19,10 +19,11 @@ def steps(count):
     model = torch.nn.TransformerEncoder(layer, 4).cuda().bfloat16()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=True)
     for _ in range(count):
-        x = torch.randn(4, 512, 1024, device="cuda", dtype=torch.bfloat16)
-        model(x).float().pow(2).mean().backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        with torch.cuda.nvtx.range("step"):
+            x = torch.randn(4, 512, 1024, device="cuda", dtype=torch.bfloat16)
+            model(x).float().pow(2).mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
     torch.cuda.synchronize()
 
 

@@ -14,7 +14,6 @@ enum class ActivityKind : std::uint8_t {
   runtime_call,
   driver_call,
   synchronization,  // a host thread or a stream waited
-  event_record,     // cudaEventRecord
   external_id,      // joins a call, by its correlation, with the id that was pushed around it
   overhead,         // time that recording took from the program
   allocation,       // of device or pinned memory
@@ -38,7 +37,7 @@ struct Activity {
   // Joins work with the call that launched it, within a process.
   std::uint32_t correlation = 0;
   // external_id: what was pushed; a call: its number; allocation: the address; marker: the range's
-  // number; synchronization and event_record: the event's; memory_pool: the pool's address
+  // number; synchronization: the event's; memory_pool: the pool's address
   std::uint64_t id = 0;
   std::int64_t bytes = 0;  // memory_pool: those that the pool now holds of the device
   // allocation: the pool that it is in, and the bytes that the pool now holds; 0: in none

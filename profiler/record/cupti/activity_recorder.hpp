@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "models/base/error.hpp"
 #include "profiler/record/cupti/activity.hpp"
@@ -33,7 +34,9 @@ class ActivityListener {
 
 struct ActivitySettings {
   std::int64_t (*clock)() = nullptr;  // nanoseconds; what all times are counted on
-  bool markers = false;               // NVTX, where it is directed to CUPTI
+  // NVTX ranges, where NVTX is directed to CUPTI; waits; what recording itself costs: all that is of no
+  // instruction.
+  bool whole_program = false;
 };
 
 class ActivityRecorder {
@@ -42,6 +45,8 @@ class ActivityRecorder {
 
   // Once in a process. The error says why there is no recording: another profiler, no permission.
   virtual Result<void> start(const ActivitySettings& settings, ActivityListener& listener) = 0;
+  // After start(): a sentence on each thing that CUPTI refuses to record here.
+  virtual std::vector<std::string> missing() const = 0;
   // Around what the calling thread asks of CUDA: its records of kind external_id have this id.
   virtual void push_id(std::uint64_t id) = 0;
   virtual void pop_id() = 0;

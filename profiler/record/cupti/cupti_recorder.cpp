@@ -1,6 +1,8 @@
 // libforeshard_cupti.so: the recorder of activities by CUPTI.
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,17 +20,35 @@ namespace {
 constexpr std::uint32_t kFlushPeriodMs = 200;
 constexpr auto kIdKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 
+// Without these there is no recording. Ids are of calls that are recorded themselves (cupti_activity.h,
+// cuptiActivityPushExternalCorrelationId), so the runtime's are.
 constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                          CUPTI_ACTIVITY_KIND_MEMCPY,
                                          CUPTI_ACTIVITY_KIND_MEMCPY2,
                                          CUPTI_ACTIVITY_KIND_MEMSET,
                                          CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-                                         CUPTI_ACTIVITY_KIND_RUNTIME,
-                                         CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-                                         CUPTI_ACTIVITY_KIND_OVERHEAD,
-                                         CUPTI_ACTIVITY_KIND_CUDA_EVENT,
-                                         CUPTI_ACTIVITY_KIND_MEMORY2,
-                                         CUPTI_ACTIVITY_KIND_MEMORY_POOL};
+                                         CUPTI_ACTIVITY_KIND_RUNTIME};
+
+// What a driver or a device may not offer. Only the first two are for recordings of instructions too.
+struct OptionalKind {
+  CUpti_ActivityKind kind;
+  const char* records;
+};
+constexpr OptionalKind kOptionalKinds[] = {
+    {CUPTI_ACTIVITY_KIND_MEMORY2, "device allocations"},
+    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools"},
+    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "waits for the device"},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, "costs of the recording"},
+    {CUPTI_ACTIVITY_KIND_MARKER, "NVTX ranges"}};
+
+// Calls that only ask, often in a loop: they would fill the buffers.
+constexpr CUpti_runtime_api_trace_cbid kPolls[] = {
+    CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_ptsz_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020};
 
 // The driver's calls with which libraries launch work of their own beside the runtime's.
 constexpr CUpti_driver_api_trace_cbid kDriverCalls[] = {
@@ -78,21 +98,21 @@ class CuptiRecorder final : public ActivityRecorder {
   }
   void flush() override { static_cast<void>(cuptiActivityFlushAll(0)); }
   void stop() override;
+  std::vector<std::string> missing() const override { return missing_; }
   std::uint32_t version() const override;
   std::string library() const override;
 
  private:
   Result<void> enable();
+  std::span<const OptionalKind> optional_kinds() const;
   void completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes);
   void hand_over(std::uint8_t* buffer, std::size_t bytes);
 
-  static std::uint64_t CUPTIAPI now() {
-    return static_cast<std::uint64_t>(current_.load()->settings_.clock());
-  }
+  static std::uint64_t CUPTIAPI now() { return static_cast<std::uint64_t>(clock_.load()()); }
   static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* bytes,
                                         std::size_t* most_records) {
     CuptiRecorder* const recorder = current_.load();
-    *buffer = recorder == nullptr ? nullptr : recorder->pool_.take();
+    *buffer = recorder == nullptr ? nullptr : recorder->pool_->take();
     *bytes = *buffer == nullptr ? 0 : BufferPool::kBytes;
     *most_records = 0;  // as many as fit
   }
@@ -105,14 +125,18 @@ class CuptiRecorder final : public ActivityRecorder {
   }
 
   static inline std::atomic<CuptiRecorder*> current_{nullptr};
+  // Apart from the recorder: CUPTI asks for the time on its own threads, also after the end.
+  static inline std::atomic<std::int64_t (*)()> clock_{nullptr};
 
   ActivitySettings settings_;
   ActivityListener* listener_ = nullptr;
   CUpti_SubscriberHandle subscriber_ = nullptr;
-  BufferPool pool_;
+  std::optional<BufferPool>
+      pool_;  // from start() on: many a process loads this and records nothing
   std::mutex
       mutex_;  // of the listener and what follows; never held in a call of CUPTI's that locks
   std::vector<Activity> batch_;
+  std::vector<std::string> missing_;
 };
 
 Result<void> CuptiRecorder::start(const ActivitySettings& settings, ActivityListener& listener) {
@@ -121,14 +145,21 @@ Result<void> CuptiRecorder::start(const ActivitySettings& settings, ActivityList
     return fail("CUPTI", "", "already records this process; expected one recording at a time");
   }
   settings_ = settings;
+  clock_ = settings.clock;
   listener_ = &listener;
+  pool_.emplace();
   batch_.reserve(BufferPool::kBytes / sizeof(CUpti_ActivityExternalCorrelation));
   auto started = enable();
   if (!started) stop();
   return started;
 }
 
-// The clock comes before the first kind: records keep the clock with which they were enabled.
+std::span<const OptionalKind> CuptiRecorder::optional_kinds() const {
+  return std::span(kOptionalKinds).first(settings_.whole_program ? std::size(kOptionalKinds) : 2);
+}
+
+// The clock comes before the first kind: records keep the clock with which they were enabled. Single
+// calls come after their kind, which overrides them.
 Result<void> CuptiRecorder::enable() {
   if (auto ok = check(cuptiSubscribe(&subscriber_, ignore_callback, nullptr), "cuptiSubscribe");
       !ok) {
@@ -143,11 +174,17 @@ Result<void> CuptiRecorder::enable() {
   for (const CUpti_ActivityKind kind : kKinds) {
     if (auto ok = check(cuptiActivityEnable(kind), "cuptiActivityEnable"); !ok) return ok;
   }
+  for (const auto& [kind, records] : optional_kinds()) {
+    const CUptiResult result = cuptiActivityEnable(kind);
+    if (result == CUPTI_SUCCESS) continue;
+    missing_.push_back(std::string(records) + " are not recorded: CUPTI refuses them (" +
+                       message_of(result) + ")");
+  }
+  for (const CUpti_runtime_api_trace_cbid call : kPolls) {
+    static_cast<void>(cuptiActivityEnableRuntimeApi(static_cast<CUpti_CallbackId>(call), 0));
+  }
   for (const CUpti_driver_api_trace_cbid call : kDriverCalls) {
     static_cast<void>(cuptiActivityEnableDriverApi(static_cast<CUpti_CallbackId>(call), 1));
-  }
-  if (settings_.markers) {
-    if (auto ok = check(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MARKER), "NVTX"); !ok) return ok;
   }
   return check(cuptiActivityFlushPeriod(kFlushPeriodMs), "cuptiActivityFlushPeriod");
 }
@@ -156,7 +193,9 @@ void CuptiRecorder::stop() {
   if (subscriber_ == nullptr) return;
   static_cast<void>(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
   for (const CUpti_ActivityKind kind : kKinds) static_cast<void>(cuptiActivityDisable(kind));
-  if (settings_.markers) static_cast<void>(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MARKER));
+  for (const auto& [kind, records] : optional_kinds()) {
+    static_cast<void>(cuptiActivityDisable(kind));
+  }
   for (const CUpti_driver_api_trace_cbid call : kDriverCalls) {
     static_cast<void>(cuptiActivityEnableDriverApi(static_cast<CUpti_CallbackId>(call), 0));
   }
@@ -174,7 +213,7 @@ void CuptiRecorder::completed(CUcontext context, std::uint32_t stream, std::uint
     if (buffer != nullptr && bytes > 0) hand_over(buffer, bytes);
     if (dropped > 0) listener_->dropped(static_cast<std::int64_t>(dropped));
   }
-  if (buffer != nullptr) pool_.give_back(buffer);
+  if (buffer != nullptr) pool_->give_back(buffer);
 }
 
 const char* name_of_call(const Activity& call) {

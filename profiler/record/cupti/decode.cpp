@@ -91,13 +91,6 @@ void take(const CUpti_ActivitySynchronization2& record, Activity& activity) {
   activity.id = record.cudaEventId;
 }
 
-void take(const CUpti_ActivityCudaEvent2& record, Activity& activity) {
-  activity.kind = ActivityKind::event_record;
-  activity.start_ns = activity.end_ns = as_signed(record.deviceTimestamp);
-  take_place(record, activity);
-  activity.id = record.eventId;
-}
-
 void take(const CUpti_ActivityExternalCorrelation& record, Activity& activity) {
   activity.kind = ActivityKind::external_id;
   activity.correlation = record.correlationId;
@@ -174,7 +167,6 @@ std::optional<Activity> decode(std::span<const std::byte> bytes) {
     case CUPTI_ACTIVITY_KIND_DRIVER: return decode_as<CUpti_ActivityAPI>(bytes);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       return decode_as<CUpti_ActivitySynchronization2>(bytes);
-    case CUPTI_ACTIVITY_KIND_CUDA_EVENT: return decode_as<CUpti_ActivityCudaEvent2>(bytes);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return decode_as<CUpti_ActivityExternalCorrelation>(bytes);
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return decode_as<CUpti_ActivityOverhead3>(bytes);

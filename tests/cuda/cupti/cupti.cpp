@@ -4,6 +4,8 @@
 //
 //   FORESHARD_HOST_CUPTI_TAKEN=1   another profiler has subscribed
 //   FORESHARD_HOST_CUPTI_DROPS=N   every N-th record of device work finds no room
+//   FORESHARD_HOST_CUPTI_REFUSES=N kinds of this number cannot be enabled
+//   FORESHARD_HOST_CUPTI_VERSION=N it is CUPTI of that version
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +20,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "tests/cuda/cupti/markers.hpp"
 #include "tests/cuda/runtime/activities.hpp"
 
 namespace foreshard::host_cuda {
@@ -37,6 +40,7 @@ constexpr Call kCalls[] = {
     {"cudaMemPoolTrimTo_v11020", CUPTI_RUNTIME_TRACE_CBID_cudaMemPoolTrimTo_v11020},
     {"cudaMemcpyAsync_v3020", CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020},
     {"cudaMemsetAsync_v3020", CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020},
+    {"cudaEventQuery_v3020", CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020},
     {"cudaLaunchKernelExC_v11060", CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060}};
 
 std::size_t size_of(CUpti_ActivityKind kind) {
@@ -48,6 +52,7 @@ std::size_t size_of(CUpti_ActivityKind kind) {
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
     case CUPTI_ACTIVITY_KIND_MEMORY2: return sizeof(CUpti_ActivityMemory4);
     case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return sizeof(CUpti_ActivityMemoryPool3);
+    case CUPTI_ACTIVITY_KIND_MARKER: return sizeof(CUpti_ActivityMarker2);
     default: return 0;
   }
 }
@@ -88,7 +93,7 @@ class HostCupti final : public Observer {
     api.processId = static_cast<std::uint32_t>(getpid());
     api.threadId = static_cast<std::uint32_t>(gettid());
     api.correlationId = correlation;
-    add(of_host_, api);
+    if (records_call(api.cbid)) add(of_host_, api);
   }
 
   void used(const MemoryUse& use, std::uint32_t correlation, std::int64_t start_ns) override {
@@ -165,10 +170,34 @@ class HostCupti final : public Observer {
     const std::scoped_lock lock(mutex_);
     if (is_on) {
       kinds_.insert(kind);
+      // cupti_activity.h: the kind "overrides the settings done by this API if it is called after".
+      if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) calls_left_out_.clear();
     } else {
       kinds_.erase(kind);
     }
     observe(kinds_.empty() ? nullptr : this);
+  }
+
+  void enable_call(CUpti_CallbackId call, bool is_on) {
+    const std::scoped_lock lock(mutex_);
+    if (is_on) {
+      calls_left_out_.erase(call);
+    } else {
+      calls_left_out_.insert(call);
+    }
+  }
+
+  void mark(std::uint32_t range, CUpti_ActivityFlag flag, const char* name) {
+    CUpti_ActivityMarker2 record{};
+    record.kind = CUPTI_ACTIVITY_KIND_MARKER;
+    record.flags = flag;
+    record.timestamp = static_cast<std::uint64_t>(now());
+    record.id = range;
+    record.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+    record.objectId.pt.processId = static_cast<std::uint32_t>(getpid());
+    record.objectId.pt.threadId = static_cast<std::uint32_t>(gettid());
+    record.name = name == nullptr ? nullptr : name_of(name);
+    add(of_host_, record);
   }
 
   void flush() {
@@ -198,6 +227,11 @@ class HostCupti final : public Observer {
   bool has_subscriber_ = false;
 
  private:
+  bool records_call(CUpti_CallbackId call) {
+    const std::scoped_lock lock(mutex_);
+    return !calls_left_out_.contains(call);
+  }
+
   template <class Record>
   void add_work(const Record& record) {
     const char* const every = std::getenv("FORESHARD_HOST_CUPTI_DROPS");
@@ -245,6 +279,7 @@ class HostCupti final : public Observer {
 
   std::mutex mutex_;
   std::set<CUpti_ActivityKind> kinds_;
+  std::set<CUpti_CallbackId> calls_left_out_;
   Buffer of_device_, of_host_;
   std::uint32_t last_correlation_ = 0;
   std::int64_t work_ = 0;
@@ -260,6 +295,11 @@ HostCupti& cupti() {
 }
 
 }  // namespace
+
+void mark(std::uint32_t range, CUpti_ActivityFlag flag, const char* name) {
+  cupti().mark(range, flag, name);
+}
+
 }  // namespace foreshard::host_cuda
 
 using foreshard::host_cuda::cupti;
@@ -268,7 +308,8 @@ using foreshard::host_cuda::HostCupti;
 extern "C" {
 
 CUptiResult cuptiGetVersion(uint32_t* version) {
-  *version = CUPTI_API_VERSION;
+  const char* const said = std::getenv("FORESHARD_HOST_CUPTI_VERSION");
+  *version = said == nullptr ? CUPTI_API_VERSION : static_cast<uint32_t>(std::atoi(said));
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiGetResultString(CUptiResult /*result*/, const char** text) {
@@ -298,6 +339,8 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  const char* const refused = std::getenv("FORESHARD_HOST_CUPTI_REFUSES");
+  if (refused != nullptr && kind == std::atoi(refused)) return CUPTI_ERROR_INVALID_KIND;
   cupti().enable(kind, true);
   return CUPTI_SUCCESS;
 }
@@ -306,6 +349,10 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId, uint8_t) {
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId call, uint8_t is_on) {
+  cupti().enable_call(call, is_on != 0);
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityFlushPeriod(uint32_t) {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include <cupti.h>
 #include <gtest/gtest.h>
 
 #include "executor/cuda/device/cuda_device.hpp"
@@ -208,6 +211,39 @@ TEST_F(DeviceRecordingTest, AnotherProfilerIsNamed) {
   EXPECT_NE(started.error().text().find("another profiler already records this process"),
             std::string::npos)
       << started.error().text();
+}
+
+TEST_F(DeviceRecordingTest, WhatCuptiRefusesIsMissingAndSaidToBe) {
+  const std::string pools = std::to_string(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+  const Variable refuses("FORESHARD_HOST_CUPTI_REFUSES", pools.c_str());
+  const traces::Trace trace = record(2);
+  EXPECT_FALSE(trace.events.empty());
+  EXPECT_EQ(trace.metadata.at("not_recorded"),
+            "memory pools are not recorded: CUPTI refuses them "
+            "(an error of the host's CUPTI)");
+  EXPECT_EQ(activities_->missing().size(), 1u);
+}
+
+// CUPTI asks for the time on threads of its own, also of what ends after the recording.
+TEST_F(DeviceRecordingTest, TheClockOutlivesTheRecorder) {
+  struct Gate {
+    std::mutex mutex;
+    static void pass(void* gate) { const std::scoped_lock lock(static_cast<Gate*>(gate)->mutex); }
+  } gate;
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithPriority(&stream, 0, 0), cudaSuccess);
+  {
+    const auto recorder = Recorder::create(folder_.path("run.fst"), {}).value();
+    ASSERT_TRUE(recorder->record_devices(*activities_));
+    gate.mutex.lock();
+    ASSERT_EQ(cudaLaunchHostFunc(stream, Gate::pass, &gate), cudaSuccess);
+    ASSERT_EQ(cudaMemsetAsync(y_.data(), 0, 4, stream), cudaSuccess);
+    recorder->close().value();
+  }
+  activities_.reset();
+  gate.mutex.unlock();
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 TEST_F(DeviceRecordingTest, ASecondRecordingOfTheProcessIsRefused) {

@@ -30,7 +30,6 @@ constexpr Kind kKinds[] = {
     {CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI), ActivityKind::driver_call},
     {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(CUpti_ActivitySynchronization2),
      ActivityKind::synchronization},
-    {CUPTI_ACTIVITY_KIND_CUDA_EVENT, sizeof(CUpti_ActivityCudaEvent2), ActivityKind::event_record},
     {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, sizeof(CUpti_ActivityExternalCorrelation),
      ActivityKind::external_id},
     {CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3), ActivityKind::overhead},
@@ -80,14 +79,14 @@ class Guarded {
 using Next = decltype(&cuptiActivityGetNextRecord);
 
 // Of NVIDIA's library, beside that of the host which this program is linked to.
-Next next_record() {
+template <class Function>
+Function nvidias(const char* name) {
   void* const library = ::dlopen(FORESHARD_CUPTI_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  void* const next = library == nullptr ? nullptr : ::dlsym(library, "cuptiActivityGetNextRecord");
-  return reinterpret_cast<Next>(next);
+  return reinterpret_cast<Function>(library == nullptr ? nullptr : ::dlsym(library, name));
 }
 
 TEST(RecordWalk, FindsEveryRecordOfABuffer) {
-  const Next next = next_record();
+  const auto next = nvidias<Next>("cuptiActivityGetNextRecord");
   if (next == nullptr) GTEST_SKIP() << "needs CUPTI's library to load: " << ::dlerror();
   EXPECT_TRUE(rc::check([&] {
     const auto kinds = *rc::gen::container<std::vector<Kind>>(any_kind());
@@ -109,6 +108,23 @@ TEST(RecordWalk, FindsEveryRecordOfABuffer) {
     }
     RC_ASSERT(n == kinds.size());
   }));
+}
+
+// The host's CUPTI calls the runtime's calls as NVIDIA's does, and both serve NVTX.
+TEST(HostCupti, IsAsNvidias) {
+  const auto name_of = nvidias<decltype(&cuptiGetCallbackName)>("cuptiGetCallbackName");
+  if (name_of == nullptr) GTEST_SKIP() << "needs CUPTI's library to load: " << ::dlerror();
+  int known = 0;
+  for (std::uint32_t number = 1; number < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++number) {
+    const char *here = nullptr, *there = nullptr;
+    cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API, number, &here);
+    if (here == nullptr) continue;
+    ++known;
+    name_of(CUPTI_CB_DOMAIN_RUNTIME_API, number, &there);
+    EXPECT_STREQ(here, there);
+  }
+  EXPECT_GT(known, 0);
+  EXPECT_NE(nvidias<void*>("InitializeInjectionNvtx2"), nullptr);
 }
 
 RC_GTEST_PROP(Decode, ReadsNothingBeyondABuffersEnd, ()) {

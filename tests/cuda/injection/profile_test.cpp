@@ -1,7 +1,10 @@
 // `foreshard profile` from outside: programs on the host's CUDA, whose work is all in the trace.
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string>
 
+#include <cupti.h>
 #include <gtest/gtest.h>
 
 #include "tests/cli/program_runner.hpp"
@@ -54,7 +57,7 @@ TEST_F(ProfileTest, RecordsEveryKernelCopyAndCall) {
   std::map<std::string, int> calls;
   std::map<std::int64_t, traces::Event> by_correlation;
   for (const traces::Event& e : all.events) {
-    if (all.lanes[static_cast<std::size_t>(e.lane)].device) continue;
+    if (all.lanes[static_cast<std::size_t>(e.lane)].device || e.kind == EventKind::range) continue;
     ++calls[all.strings[e.name]];
     EXPECT_EQ(e.kind, EventKind::runtime);
     by_correlation[e.correlation] = e;
@@ -122,6 +125,57 @@ TEST_F(ProfileTest, SaysWhyNothingWasRecorded) {
   EXPECT_NE(taken.err.find("another profiler already records"), std::string::npos) << taken.err;
   const Outcome failed = profile({kProgram, "0", "exit7"});
   EXPECT_EQ(failed.status, 7);
+}
+
+// A program such as PyTorch's brings a CUPTI of its own, which records it; NVTX, used before CUDA is, must
+// find that one, not a second copy.
+TEST_F(ProfileTest, RecordsNvtxRangesOfAProgramWithACuptiOfItsOwn) {
+  std::filesystem::copy(FORESHARD_HOST_CUPTI, place_.path("own.so"));
+  const Outcome outcome = profile({"env", "LD_PRELOAD=./own.so", kProgram, "50"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Trace all = trace();
+  EXPECT_EQ(device_work(all), kFiftyRounds);
+  EXPECT_EQ(std::ranges::count_if(all.events,
+                                  [&](const traces::Event& e) {
+                                    return e.kind == EventKind::range &&
+                                           all.strings[e.name] == "round";
+                                  }),
+            50);
+}
+
+TEST_F(ProfileTest, LeavesNvtxAloneWhereThisCuptiWouldCrash) {
+  const Outcome outcome = profile({kProgram, "50"}, {{"FORESHARD_HOST_CUPTI_VERSION", "130000"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("NVTX ranges are not recorded"), std::string::npos) << outcome.err;
+  EXPECT_EQ(device_work(trace()), kFiftyRounds);
+}
+
+TEST_F(ProfileTest, TakesThePlaceOfAnotherProfilerAndSaysSo) {
+  const Outcome outcome = profile({kProgram, "50"}, {{"CUDA_INJECTION64_PATH", "/opt/other.so"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("names /opt/other.so, which does not see"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(device_work(trace()), kFiftyRounds);
+}
+
+TEST_F(ProfileTest, RecordsAProgramThatReplacesItself) {
+  const Outcome outcome = profile({kProgram, "50", "again"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Trace all = trace();
+  EXPECT_EQ(device_work(all, 0), kFiftyRounds);
+  EXPECT_EQ(device_work(all, 1), kFiftyRounds);
+}
+
+TEST_F(ProfileTest, WhatCuptiRefusesIsMissingAndSaidToBe) {
+  const std::string pools = std::to_string(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+  const Outcome outcome = profile({kProgram, "50"}, {{"FORESHARD_HOST_CUPTI_REFUSES", pools}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("memory pools are not recorded: CUPTI"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(device_work(trace()), kFiftyRounds);
+  const std::string kernels = std::to_string(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  const Outcome none = profile({kProgram, "50"}, {{"FORESHARD_HOST_CUPTI_REFUSES", kernels}});
+  EXPECT_EQ(none.status, 1);
 }
 
 TEST_F(ProfileTest, CountsWhatFoundNoRoom) {

@@ -172,7 +172,12 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     place.capture->invalidate();
     return result(cudaErrorCapturedEvent);
   }
-  return of(event)->has_reached(of(event)->issued()) ? cudaSuccess : cudaErrorNotReady;
+  bool has_reached = false;
+  call("cudaEventQuery", [&] {
+    has_reached = of(event)->has_reached(of(event)->issued());
+    return MemoryUse{};
+  });
+  return has_reached ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
   return result(of(stream).wait(of(event)));
