@@ -49,13 +49,13 @@ std::string GraphSelfTest::run() {
   device_.begin(program_);
   const std::optional<Address> segment = segments_.reserve(kSegment, 0);
   if (!segment) {
-    const std::string trouble = "the device has no memory left in which to test graphs";
+    std::string trouble = "the device has no memory left in which to test graphs";
     if (communicators_.empty()) return trouble;
     throw std::runtime_error(trouble);
   }
   on_device_ = device_.pointer(*segment);
   on_host_ = device_.allocate_host({kHostArrays * kBytes});
-  const std::string trouble = try_graph();
+  std::string trouble = try_graph();
   graph_.reset();
   segments_.release(*segment, kSegment);
   return trouble;
@@ -64,7 +64,7 @@ std::string GraphSelfTest::run() {
 std::string GraphSelfTest::try_graph() {
   issue();  // the first time kernels are loaded and ranks connected
   device_.synchronize();
-  const std::string trouble = agreed(trouble_of([this] {
+  std::string trouble = agreed(trouble_of([this] {
     graph_ = device_.capture([this] { issue(); });
     if (graph_ == nullptr) throw std::runtime_error("this device has none");
   }));
