@@ -212,8 +212,9 @@ CollectiveTime CollectiveNetwork::time(Operator op, double bytes, const GroupPla
   CollectiveTime time;
   time.ns = 1000 * us;
   if (torus_) {
-    time.choice = {Algorithm::torus, Protocol::simple,
-                   static_cast<int>(torus_->corner_links(place.fewest()))};
+    // A chip without neighbours has its way to the network alone.
+    const auto links = static_cast<int>(torus_->corner_links(place.fewest()));
+    time.choice = {Algorithm::torus, Protocol::simple, std::max(1, links)};
     time.memory_bytes = memory_bytes(Algorithm::torus, op, bytes, static_cast<double>(place.ranks));
     return time;
   }

@@ -146,6 +146,12 @@ TEST(CollectiveTime, NeighboursShareTheNetworkCards) {
   EXPECT_GE(together, kGibi * 2 * 7 / 8 / 50e3);
 }
 
+TEST(CollectiveTime, SlicesOfOneChipHaveTheirWayToTheNetwork) {
+  const CollectiveTime time = network_of("tpu-v5e").time(Operator::all_gather, kMebi, {64, 64});
+  EXPECT_EQ(time.choice.channels, 1);
+  EXPECT_GT(time.ns, 0);
+}
+
 TEST(CollectiveTime, NodesAreAsLargeAsTheCataloguesLargest) {
   EXPECT_EQ(largest_node(*load_machine("h100-sxm")), 8);
   EXPECT_EQ(largest_node(*load_machine("a100-sxm-40")), 16);  // GCP a2-megagpu-16g
