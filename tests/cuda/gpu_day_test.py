@@ -70,7 +70,7 @@ class GpuDay(unittest.TestCase):
     def day(self, *arguments):
         """Elsewhere, as nothing of it may depend on where it is called."""
         command = [sys.executable, ROOT / "scripts/gpu_day", *arguments, "--folder", "packed"]
-        return subprocess.run(command, cwd=self.place, capture_output=True, text=True, timeout=100,
+        return subprocess.run(command, cwd=self.place, capture_output=True, text=True, timeout=220,
                               env={**os.environ, "PATH": f"{self.path}:{os.environ['PATH']}"})
 
     def run_day(self, *arguments):

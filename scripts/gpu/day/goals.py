@@ -67,6 +67,9 @@ def speed(day):
         rows += noted(f"step, {run}", milliseconds(step_time(day, "speed", run)))
     rows += noted("step, PyTorch eager", milliseconds(pytorch_step(day, "1b_w1")))
     rows += noted("step, torch.compile", milliseconds(compiled))
+    graphs = (day.answer("speed", "graphs") or {}).get("cuda_graphs")
+    rows += is_so("steps launched as graphs", graphs and graphs["steps_launched"] > 0, "some",
+                  str(graphs["steps_launched"]) if graphs else "")
     rows += at_most("step over torch.compile's", ratio(plain, compiled), 1.0, "{:.3f}")
     rows += at_least("MFU, %", mfu(day, "speed", "plain"), 45, "{:.1f}")
     rows += at_most("cost of recording, %", None if cost is None else 100 * (cost - 1), 2)
@@ -101,7 +104,8 @@ def weights(day, run):
 
 def equality(day):
     rows = []
-    for run, other in (("second", "first"), ("poisoned", "first"), ("graphs", "first"), ("second-2", "first-2")):
+    for run, other in (("second", "first"), ("poisoned", "first"), ("graphs", "first"), ("without_graphs", "first"),
+                       ("second-2", "first-2")):
         one, two = weights(day, run), weights(day, other)
         rows += is_so(f"weights of {run} are those of {other}", None if None in (one, two) else one == two, "bit by bit")
     return rows

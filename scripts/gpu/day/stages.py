@@ -63,6 +63,7 @@ MEMORY += [
         keys=with_keys(checkpointing={"mode": "full"}))]
 EQUALITY = [Run("first", **SMALL), Run("second", **SMALL, repetition=1), Run("poisoned", **SMALL, options=("--poison",)),
             Run("graphs", **SMALL, options=("--cuda-graphs", "on")),
+            Run("without_graphs", **SMALL, options=WITHOUT_GRAPHS),
             Run("first-2", **SMALL, ranks=2), Run("second-2", **SMALL, ranks=2, repetition=1)]
 # Measured for the predictions by what the calibration learned, which are of steps without graphs.
 CALIBRATED = [Run("14m", "llama-small-14m", micro_batch=4, sequence=512, steps=12, options=WITHOUT_GRAPHS),
