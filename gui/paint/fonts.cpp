@@ -7,6 +7,12 @@
 
 #include "gui/paint/theme.hpp"
 
+// A library's resources are not linked unless somebody asks for them; the macro works outside
+// namespaces alone.
+static void load_font_resources() {
+  Q_INIT_RESOURCE(fonts);
+}
+
 namespace foreshard::gui {
 namespace {
 
@@ -26,10 +32,12 @@ constexpr std::array<Size, static_cast<std::size_t>(Text::kCount)> kSizes{{{20, 
                                                                            {11, QFont::DemiBold},
                                                                            {10, QFont::Normal}}};
 
+// Hinting and smoothing are ours and not the desktop's, so that text is as wide and looks the same on
+// every machine.
 QFont made(const Size& size) {
-  QFont font;
-  font.setFamilies(
-      {QStringLiteral("Inter"), QStringLiteral("Noto Sans"), QStringLiteral("DejaVu Sans")});
+  QFont font(QStringLiteral("Inter"));
+  font.setStyleHint(QFont::SansSerif, static_cast<QFont::StyleStrategy>(
+                                          QFont::PreferAntialias | QFont::NoSubpixelAntialias));
   font.setPixelSize(scaled(size.pixels));
   font.setWeight(size.weight);
   font.setHintingPreference(QFont::PreferVerticalHinting);
@@ -54,6 +62,7 @@ int scaled(int pixels) {
 }
 
 void load_fonts() {
+  load_font_resources();
   for (const char* weight : {"Regular", "Medium", "SemiBold"}) {
     QFontDatabase::addApplicationFont(
         QStringLiteral(":/fonts/Inter-%1.otf").arg(QLatin1String(weight)));

@@ -1,5 +1,5 @@
-// The sizes and weights of text. The font is Inter, which the program carries; where it is missing,
-// Noto Sans or DejaVu Sans.
+// The sizes and weights of text. The font is Inter, which the program carries, so that it looks the
+// same everywhere; characters that Inter lacks come from the system's fonts.
 #pragma once
 
 #include <QFont>

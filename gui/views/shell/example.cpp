@@ -7,7 +7,7 @@
 // A library's resources are not linked unless somebody asks for them; the macro works outside
 // namespaces alone.
 static void load_example_resources() {
-  Q_INIT_RESOURCE(resources);
+  Q_INIT_RESOURCE(example);
 }
 
 namespace foreshard::gui {
