@@ -3,6 +3,8 @@
 // emulation come as host functions and really run (tests/cuda/emulation).
 //
 //   FORESHARD_HOST_CUDA_DEVICES   GPUs that there are (default 1)
+//   FORESHARD_HOST_CUDA_DRIVER=0  there is no driver
+//   FORESHARD_HOST_CUDA_CAPABILITY  their compute capability, times ten (default 90)
 //   FORESHARD_HOST_CUDA_BYTES     memory of each (default 64 GiB), beyond which cudaMalloc refuses
 //   FORESHARD_HOST_CUDA_OTHERS    what other processes use of each device (default: 0, also below)
 //   FORESHARD_HOST_CUDA_CONTEXT   what a context takes of its device
@@ -72,7 +74,7 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDART_VERSION;
+  *version = setting("FORESHARD_HOST_CUDA_DRIVER", 1) != 0 ? CUDART_VERSION : 0;
   return cudaSuccess;
 }
 cudaError_t cudaRuntimeGetVersion(int* version) {
@@ -84,7 +86,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = {};
   std::strcpy(properties->name, "Foreshard's host device");
   properties->totalGlobalMem = static_cast<std::size_t>(capacity());
-  properties->major = 9;
+  const auto capability = static_cast<int>(setting("FORESHARD_HOST_CUDA_CAPABILITY", 90));
+  properties->major = capability / 10;
+  properties->minor = capability % 10;
   properties->multiProcessorCount = 132;
   properties->maxThreadsPerBlock = 1024;
   properties->warpSize = 32;
