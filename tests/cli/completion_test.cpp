@@ -102,7 +102,7 @@ TEST(Completion, BashOffersArgumentsByTheirPlace) {
 // What zsh's own function for options is given, with its other functions left out.
 TEST(Completion, ZshDescribesEveryOption) {
   const Workplace place;
-  if (!has_shell(place, "zsh")) GTEST_SKIP() << "zsh is not installed";
+  if (!has_shell(place, "zsh")) GTEST_SKIP() << "needs zsh (package zsh of Debian)";
   for (const auto& command : commands_of(place)) {
     place.write("complete",
                 "compdef() { :; }\n_arguments() { print -rl -- \"$@\" }\nsource <(\"$FORESHARD\" "
@@ -119,7 +119,7 @@ TEST(Completion, ZshDescribesEveryOption) {
 
 TEST(Completion, FishOffersEveryOptionAndValue) {
   const Workplace place;
-  if (!has_shell(place, "fish")) GTEST_SKIP() << "fish is not installed";
+  if (!has_shell(place, "fish")) GTEST_SKIP() << "needs fish (package fish of Debian)";
   const auto offers = [&](const std::string& line) {
     place.write("complete.fish",
                 "$FORESHARD completion fish | source\ncomplete -C '" + line + "'\n");

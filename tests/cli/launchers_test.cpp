@@ -176,8 +176,10 @@ TEST_F(Launchers, OneJobMeansOneJob) {
 }
 
 TEST_F(Launchers, MpirunTrainsOneJobByDefault) {
-  if (!FORESHARD_HAS_MPI) GTEST_SKIP() << "built without MPI";
-  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
+  if (!FORESHARD_HAS_MPI)
+    GTEST_SKIP() << "needs a build with MPI (package libopenmpi-dev of Debian)";
+  if (std::system("command -v mpirun > /dev/null 2>&1") != 0)
+    GTEST_SKIP() << "needs mpirun (package openmpi-bin of Debian)";
   const Outcome outcome = place.run_processes(2, job("train", 2, {"--steps", "2", "--json", "-"}));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(json::accept(outcome.out)) << outcome.out;

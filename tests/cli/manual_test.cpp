@@ -32,7 +32,8 @@ TEST(Manual, EveryCommandHasAPageWithAllItsOptions) {
 
 TEST(Manual, IsAcceptedByTheFormatter) {
   const Workplace place;
-  if (place.shell("command -v groff").status != 0) GTEST_SKIP() << "groff is not installed";
+  if (place.shell("command -v groff").status != 0)
+    GTEST_SKIP() << "needs groff (package groff-base of Debian)";
   std::filesystem::create_directory(place.path("man"));
   const Outcome outcome = place.shell(
       "\"$FORESHARD\" manual --all man && for page in man/*.1; do groff -man -Tascii -ww -z $page; "

@@ -18,8 +18,10 @@ using nlohmann::json;
 class Processes : public testing::Test {
  protected:
   void SetUp() override {
-    if (!FORESHARD_HAS_MPI) GTEST_SKIP() << "built without MPI";
-    if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
+    if (!FORESHARD_HAS_MPI)
+      GTEST_SKIP() << "needs a build with MPI (package libopenmpi-dev of Debian)";
+    if (std::system("command -v mpirun > /dev/null 2>&1") != 0)
+      GTEST_SKIP() << "needs mpirun (package openmpi-bin of Debian)";
   }
 
   json report(const std::string& name) const {

@@ -55,7 +55,8 @@ std::vector<Requests> described(const std::string& script, const std::vector<jso
 TEST(PyTorchRules, RandomPlansAskForTheSameMemory) {
   const auto script = tests::outside_data("reference/pytorch/memory/operator_rules.py");
   if (!std::filesystem::exists(script)) GTEST_SKIP() << tests::missing(script);
-  if (std::system("command -v python3 > /dev/null 2>&1") != 0) GTEST_SKIP() << "no python3";
+  if (std::system("command -v python3 > /dev/null 2>&1") != 0)
+    GTEST_SKIP() << "needs python3 to run it";
   tests::JobDrawer drawer(20261122);
   int compared = 0;
   for (int left = tests::draws(150); left > 0; left -= kBatch) {

@@ -22,9 +22,10 @@ class Mpi : public testing::Test {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     GTEST_SKIP() << "MPI itself is not built with sanitizers";
 #endif
-    if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
+    if (std::system("command -v mpirun > /dev/null 2>&1") != 0)
+      GTEST_SKIP() << "needs mpirun (package openmpi-bin of Debian)";
     if (!std::filesystem::exists(FORESHARD_BINARY_DIR "/bin/libforeshard_mpi.so")) {
-      GTEST_SKIP() << "built without MPI";
+      GTEST_SKIP() << "needs a build with MPI (package libopenmpi-dev of Debian)";
     }
   }
 

@@ -275,6 +275,25 @@ TEST(SafetensorsWriter, SaysThatTheDiskIsFullOrReadOnly) {
   ::umount(folder.path().c_str());
 }
 
+// What `safetensors.torch.save` of safetensors 0.8.0 returns of a bf16 and an fp32 tensor.
+TEST(Safetensors, ReadsWhatHuggingFaceWrites) {
+  const std::string header =
+      R"({"__metadata__":{"format":"pt"},"model.embed_tokens.weight":{"dtype":"F32","shape":[1,3],)"
+      R"("data_offsets":[0,12]},"model.norm.weight":{"dtype":"BF16","shape":[2],)"
+      R"("data_offsets":[12,16]}})";
+  const std::string data("\x00\x00\x00?\x00\x00\x80?\x00\x00\x00@\xc0?\x00\xc0", 16);
+  const TemporaryFolder folder;
+  const auto reader = SafetensorsReader::open(
+      folder.write("w.safetensors", std::string("\xb8\0\0\0\0\0\0\0", 8) + header + data));
+  ASSERT_TRUE(reader) << reader.error().text();
+  std::vector<float> values(3);
+  read_as_float(*reader->find("model.embed_tokens.weight"), 0, 3, values.data());
+  EXPECT_EQ(values, (std::vector<float>{0.5f, 1, 2}));
+  values.resize(2);
+  read_as_float(*reader->find("model.norm.weight"), 0, 2, values.data());
+  EXPECT_EQ(values, (std::vector<float>{1.5f, -2}));
+}
+
 TEST(Safetensors, ReadsHuggingFaceFiles) {
   const std::string path =
       tests::outside_data("reference/pytorch/training/llama-tiny/model.safetensors").string();

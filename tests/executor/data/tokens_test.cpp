@@ -242,6 +242,19 @@ TEST(Tokens, TheShippedTextServesEveryVocabulary) {
   EXPECT_NE(too_long.error().text().find("less than one sample"), std::string::npos);
 }
 
+// What `numpy.save` of NumPy 2.4 writes of numpy.arange(5, dtype=numpy.uint16).
+TEST(Tokens, ReadsWhatNumPyWrites) {
+  const std::string dict = "{'descr': '<u2', 'fortran_order': False, 'shape': (5,), }";
+  const std::string file = std::string("\x93NUMPY\x01\x00v\x00", 10) + dict +
+                           std::string(0x76 - 1 - dict.size(), ' ') + '\n' +
+                           std::string("\x00\x00\x01\x00\x02\x00\x03\x00\x04\x00", 10);
+  const TemporaryFolder folder;
+  const auto data = TokenData::open(folder.write("x.npy", file), 5, 4);
+  ASSERT_TRUE(data) << data.error().text();
+  ASSERT_EQ(data->tokens(), 5);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(data->token(i), i);
+}
+
 TEST(Tokens, ReadsTheReferenceTokens) {
   const std::string path =
       tests::outside_data("reference/pytorch/training/data/GPL-3.npy").string();

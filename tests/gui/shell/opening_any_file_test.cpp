@@ -5,6 +5,7 @@
 
 #include "gui/models/session/sentences.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
+#include "tests/outside_data.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -63,8 +64,8 @@ TEST_F(OpeningAnyFile, OfTheSamples) {
 }
 
 TEST_F(OpeningAnyFile, OfTheRecordingsBesideThisFolder) {
-  const fs::path folder = fs::path(FORESHARD_SOURCE_DIR) / "../shared/traces";
-  if (!fs::is_directory(folder)) GTEST_SKIP() << "there are no recordings beside this folder";
+  const fs::path folder = tests::outside_data("traces");
+  if (!fs::is_directory(folder)) GTEST_SKIP() << tests::missing(folder);
   std::mt19937 random(6);
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     constexpr std::uintmax_t kLargest = 1 << 20;  // larger ones take a sanitizer too long

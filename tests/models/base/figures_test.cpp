@@ -42,7 +42,7 @@ TEST(Figures, HaveOneFormEach) {
 TEST(Figures, HaveAPointWhateverTheLocale) {
   const std::string before = std::setlocale(LC_NUMERIC, nullptr);
   if (std::setlocale(LC_NUMERIC, "de_DE.UTF-8") == nullptr) {
-    GTEST_SKIP() << "no locale with a decimal comma is installed";
+    GTEST_SKIP() << "needs the locale de_DE.UTF-8 (package locales-all of Debian)";
   }
   EXPECT_EQ(formatted("%.2f of %s", 1.5, "all"), "1.50 of all");
   EXPECT_EQ(to_fixed(1.5, 2), "1.50");

@@ -32,6 +32,10 @@ int expect_plans_in(const fs::path& folder) {
   return count;
 }
 
+TEST(DescribedPlans, OfShippedLogsAreRead) {
+  EXPECT_GE(expect_plans_in(FORESHARD_SOURCE_DIR "/tests/golden/fsdp_requests"), 40);
+}
+
 TEST(DescribedPlans, OfRecordedStepsAreRead) {
   const fs::path folder = tests::outside_data("reference/pytorch/memory");
   if (!fs::exists(folder)) GTEST_SKIP() << tests::missing(folder);

@@ -14,6 +14,7 @@
 #include "simulator/fit/recorded_host.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "simulator/predict/program_set.hpp"
+#include "tests/outside_data.hpp"
 #include "tests/simulator/host/recorded_hosts.hpp"
 #include "tests/simulator/predict/h100.hpp"
 #include "traces/import.hpp"
@@ -23,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kShared = FORESHARD_SOURCE_DIR "/../shared/";
 constexpr const char* kRecorded[] = {"1b_base", "1b_ac_full", "1b_hf"};
 
 double predicted_ms(const Job& job, const CostTable& table, const Machine* machine = nullptr) {
@@ -86,21 +86,28 @@ TEST(PyTorchHost, OfARecordedHostBesideADataSheetTheReaderIsTold) {
 }
 
 TEST(PyTorchHost, FromOneRecordingOfPyTorchTheOthers) {
-  const std::string folder = kShared + "traces/kineto/pytorch211_null_device/";
-  if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder;
+  const fs::path folder = tests::outside_data("traces/kineto/pytorch211_null_device");
+  if (!fs::exists(folder)) GTEST_SKIP() << tests::missing(folder);
   for (const std::string from : kRecorded) {
-    const std::string file = folder + from + ".json.gz";
+    const std::string file = folder / (from + ".json.gz");
     const auto traces = traces::import_kineto({file});
     ASSERT_TRUE(traces) << traces.error().text();
     expect_others(learnt_from(traces->front(), file), from);
   }
 }
 
-// The catalogue's times were learnt from these, and must go on to explain them.
+// The catalogue's times were learnt from steps of 42 plans, and must go on to explain them.
+TEST(PyTorchHost, KnowsTheStepsOfThreePlans) {
+  for (const std::string id : kRecorded) {
+    const double ms = recorded_ms(id);
+    EXPECT_NEAR(predicted_ms(recorded_job(id), host_alone()), ms, 0.2 * ms) << id;
+  }
+}
+
 TEST(PyTorchHost, KnowsTheStepsThatWereRecorded) {
-  const std::string folder = kShared + "reference/pytorch/memory/";
-  const std::string index = folder + "plans/index.csv";
-  if (!fs::exists(index)) GTEST_SKIP() << "no " << index;
+  const fs::path folder = tests::outside_data("reference/pytorch/memory");
+  const std::string index = folder / "plans/index.csv";
+  if (!fs::exists(index)) GTEST_SKIP() << tests::missing(index);
   const CsvTable cases = parse_csv(read_text_file(index, "a table", kMiB).value(), index).value();
   double sum = 0;
   int count = 0;
@@ -110,9 +117,9 @@ TEST(PyTorchHost, KnowsTheStepsThatWereRecorded) {
     const auto step = std::find_if(steps.begin(), steps.end(),
                                    [&](const RecordedStep& of) { return of.id == id; });
     if (step == steps.end()) continue;
-    const std::string file = folder + "plans/" + id + ".toml";
+    const std::string file = folder / "plans" / (id + ".toml");
     const Plan plan = parse_plan(read_text_file(file, "a plan", kMiB).value(), file).value();
-    const auto model = load_llama_config(folder + "configs/" + std::string(cases.at(row, "model")));
+    const auto model = load_llama_config(folder / "configs" / cases.at(row, "model"));
     const int ranks = std::stoi(std::string(cases.at(row, "ranks")));
     const Job job = make_job(*model, plan, file, ranks, 0, &h100()).value();
     const double error = predicted_ms(job, host_alone()) / step->ms - 1;

@@ -13,9 +13,9 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 #include "models/allocator/virtual_segments.hpp"
+#include "tests/models/lowering/recorded_cases.hpp"
 #include "tests/outside_data.hpp"
 #include "tests/temporary_folder.hpp"
 #include "traces/allocator/allocator_replay.hpp"
@@ -188,42 +188,51 @@ INSTANTIATE_TEST_SUITE_P(Recorded, AllocatorHistoryTest, testing::ValuesIn(cases
                            return name;
                          });
 
-// Requests of whole training steps through the real allocator over a driver that hands out
-// descending addresses: with the same driver of our own, nothing but the requests is given.
-TEST(VirtualSegments, GiveTheAddressesOfADescendingDriver) {
-  const fs::path logs = tests::outside_data("reference/pytorch/memory/events");
-  if (!fs::exists(logs)) GTEST_SKIP() << tests::missing(logs);
-  for (const auto& entry : fs::directory_iterator(logs)) {
-    SCOPED_TRACE(entry.path().filename().string());
-    const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(entry.path().c_str(), "rb"),
-                                                          gzclose);
-    ASSERT_TRUE(file);
-    VirtualSegments segments;
-    CachingAllocator allocator(AllocatorRules{}, std::nullopt, segments);
-    std::map<std::string, int> streams;
-    std::unordered_map<Address, BlockId> blocks;
-    std::vector<char> line(1 << 20);
-    gzgets(file.get(), line.data(), 1 << 20);  // the header
-    while (gzgets(file.get(), line.data(), 1 << 20)) {
-      const auto event = nlohmann::json::parse(line.data());
-      const std::string action = event["action"];
-      if (action.starts_with("segment")) continue;
-      const Address address = event["addr"];
-      if (action == "alloc") {
-        const int stream =
-            streams.try_emplace(event["stream"], static_cast<int>(streams.size())).first->second;
-        const auto allocation = allocator.allocate(event["size"], stream);
-        ASSERT_TRUE(allocation);
-        ASSERT_EQ(allocation->address, address) << line.data();
-        blocks[address] = allocation->block;
-      } else if (action == "free_requested") {
-        allocator.request_free(blocks.at(address));
-      } else {
-        ASSERT_EQ(action, "free_completed");
-        allocator.complete_free(blocks.at(address));
-      }
+// Requests of training steps through the real allocator over a driver that hands out descending
+// addresses: with the same driver of our own, nothing but the requests is given.
+void expect_addresses(const fs::path& log) {
+  const std::vector<nlohmann::json> events = log_lines(log);
+  const bool has_completions = std::any_of(events.begin(), events.end(), [](const auto& event) {
+    return event.value("action", "") == "free_completed";
+  });
+  VirtualSegments segments;
+  CachingAllocator allocator(AllocatorRules{}, std::nullopt, segments);
+  std::map<std::string, int> streams;
+  std::unordered_map<Address, BlockId> blocks;
+  for (const nlohmann::json& event : events) {
+    const std::string action = event.value("action", "");
+    if (action.empty() || action.starts_with("segment")) continue;  // the header and the answers
+    const Address address = event["addr"];
+    if (action == "alloc") {
+      const int stream =
+          streams.try_emplace(event["stream"], static_cast<int>(streams.size())).first->second;
+      const auto allocation = allocator.allocate(event["size"], stream);
+      ASSERT_TRUE(allocation);
+      ASSERT_EQ(allocation->address, address) << event;
+      blocks[address] = allocation->block;
+    } else if (action == "free_requested") {
+      allocator.request_free(blocks.at(address));
+      if (!has_completions) allocator.complete_free(blocks.at(address));
+    } else {
+      ASSERT_EQ(action, "free_completed");
+      allocator.complete_free(blocks.at(address));
     }
   }
+}
+
+TEST(VirtualSegments, GiveTheAddressesOfADescendingDriver) {
+  int logs = 0;
+  for (const fs::path& folder :
+       {fs::path(FORESHARD_SOURCE_DIR) / "tests/golden/fsdp_requests/events",
+        tests::outside_data("reference/pytorch/memory/events")}) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none)) {
+      SCOPED_TRACE(entry.path().string());
+      expect_addresses(entry.path());
+      ++logs;
+    }
+  }
+  EXPECT_GE(logs, 40);
 }
 
 // Other settings over the same requests must still account for every byte at the end.

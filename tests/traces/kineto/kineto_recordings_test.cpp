@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/outside_data.hpp"
+#include "tests/temporary_folder.hpp"
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"
 
@@ -144,13 +146,34 @@ TEST(KinetoRecordings, EqualAnIndependentCount) {
   const std::vector<std::string> files = recordings();
   ASSERT_GE(files.size(), 4U);
   const auto expected = counts(files);
-  if (expected.empty()) GTEST_SKIP() << "no python3 to count them independently";
+  if (expected.empty()) GTEST_SKIP() << "needs python3 to count them independently";
   for (const std::string& file : files) {
     SCOPED_TRACE(file);
     const auto traces = import_kineto({file});
     ASSERT_TRUE(traces) << traces.error().text();
     ASSERT_EQ(traces->size(), 1U);
     compare(traces->at(0), expected.at(file));
+  }
+}
+
+// A recording of two ranks and the same once more.
+TEST(KinetoRecordings, RanksThatOccurTwiceAreTwoRuns) {
+  const tests::TemporaryFolder folder;
+  for (const char* run : {"a", "b"}) {
+    for (const char* rank : {"rank0.json.gz", "rank1.json.gz"}) {
+      fs::copy(kSamples + "/pytorch_cpu/" + rank, folder.path(std::string(run) + "_" + rank));
+    }
+  }
+  const auto traces = import_kineto({folder.path()});
+  ASSERT_TRUE(traces) << traces.error().text();
+  ASSERT_EQ(traces->size(), 2U);
+  for (const Trace& trace : *traces) {
+    const std::string& files = trace.metadata.at("files");
+    EXPECT_NE(files.find("rank0"), std::string::npos) << files;
+    EXPECT_NE(files.find("rank1"), std::string::npos) << files;
+    std::set<std::int32_t> ranks;
+    for (const Lane& lane : trace.lanes) ranks.insert(lane.rank);
+    EXPECT_EQ(ranks, (std::set<std::int32_t>{0, 1}));
   }
 }
 

@@ -341,7 +341,7 @@ TEST_P(RealNsys, EqualsAnIndependentCount) {
                                : tests::outside_data("traces/nsys/" + GetParam()).string();
   if (!std::filesystem::exists(path)) GTEST_SKIP() << tests::missing(path);
   const auto want = independent_count(path);
-  if (want.empty()) GTEST_SKIP() << "no Python to count with";
+  if (want.empty()) GTEST_SKIP() << "needs python3 to count independently";
   const auto trace = import_nsys(path);
   ASSERT_TRUE(trace) << trace.error().text();
 

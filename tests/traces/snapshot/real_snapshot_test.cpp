@@ -151,6 +151,18 @@ TEST(SampleSnapshotTest, IsReplayedAsPyTorchDecides) {
   EXPECT_EQ(expandable->statistics.peak_allocated, 232'843'776);
 }
 
+TEST(SampleSnapshotTest, CategoriesAddUpWhenMemoryRanOut) {
+  const std::string path = (kSamples / "snapshot.pickle").string();
+  const auto snapshot = read_snapshot(path);
+  ASSERT_TRUE(snapshot) << snapshot.error().text();
+  const MemoryHolders found = profiler::memory_holders(import_snapshot(*snapshot, path, {}), 0);
+  EXPECT_TRUE(found.out_of_memory);
+  EXPECT_EQ(found.requested, 32 << 20);
+  std::int64_t sum = 0;
+  for (const auto& group : found.categories) sum += group.bytes;
+  EXPECT_EQ(sum, found.allocated);
+}
+
 class LlamaSnapshotTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -104,7 +104,7 @@ TEST(PickleWriter, IsReadByPython) {
       "-c 'import pickle, sys; p = pickle.load(open(sys.argv[1], \"rb\")); "
       "print(ascii(p), p[\"again\"] is p[\"integers\"])' '" +
       folder.path("x.pickle") + "'");
-  if (printed.empty()) GTEST_SKIP() << "no python3 to load it";
+  if (printed.empty()) GTEST_SKIP() << "needs python3 to load it";
   EXPECT_EQ(printed, expected);
 }
 
@@ -136,7 +136,7 @@ TEST_P(WrittenAgain, IsTheSameSnapshot) {
   EXPECT_EQ(again->segments.size(), snapshot->segments.size());
   const std::string printed = python("'" + kSource + "/tests/traces/snapshot/same_snapshot.py' '" +
                                      recorded + "' '" + written + "'");
-  if (printed.empty()) GTEST_SKIP() << "no python3 to load it";
+  if (printed.empty()) GTEST_SKIP() << "needs python3 to load it";
   EXPECT_EQ(printed, "equal\n");
 }
 
