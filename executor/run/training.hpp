@@ -24,6 +24,7 @@
 #include "executor/run/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/allocator/memory_peaks.hpp"
+#include "models/program/gpu_libraries.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/sharding/job.hpp"
 #include "profiler/record/cupti/activity_recorder.hpp"
@@ -50,6 +51,7 @@ struct TrainingOptions {
   DeviceFactory make_device;                         // nothing: the CPU
   CommunicatorFactory make_communicators;            // nothing: the host's
   std::string device_name;                           // for the trace, where it is not the CPU
+  std::optional<GpuLibraries> gpu_libraries;         // of such devices
   profiler::ActivityRecorder* activities = nullptr;  // of such devices, for the trace
   std::shared_ptr<GpuMemoryMeter> memory_meter;      // of such devices
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
@@ -78,6 +80,7 @@ struct TrainingResult {
   std::vector<StepReport> steps;         // of rank 0
   std::vector<RankMemoryReport> memory;  // of every rank
   std::vector<GpuMemory> gpus;           // of this process, where they are measured
+  std::optional<GpuLibraries> gpu_libraries;
   bool ran_out_of_memory = false;
   std::optional<OomReport> oom;  // in the process whose rank it is
   std::vector<HeldMemory> held;  // by that rank then, largest first
