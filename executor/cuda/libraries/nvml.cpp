@@ -30,7 +30,7 @@ Loaded<NvmlCalls> find_nvml() {
     return tl::unexpected(library->path() + " is too old (it has no " + missing + ")");
   }
   if (const int result = calls.nvmlInit_v2(); result != kSuccess) {
-    return tl::unexpected("nvmlInit_v2 fails (" + std::to_string(result) + ")");
+    return tl::unexpected("nvmlInit_v2 fails: " + std::to_string(result));
   }
   return calls;
 }
@@ -47,7 +47,7 @@ Loaded<std::string> driver_version() {
   char version[80] = "";  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
   if (const int result = nvml()->nvmlSystemGetDriverVersion(version, sizeof version);
       result != kSuccess) {
-    return tl::unexpected("nvmlSystemGetDriverVersion fails (" + std::to_string(result) + ")");
+    return tl::unexpected("nvmlSystemGetDriverVersion fails: " + std::to_string(result));
   }
   return version;
 }
