@@ -3,6 +3,7 @@
 #include <map>
 
 #include "executor/communication/transport.hpp"
+#include "executor/device/launch_check.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/units.hpp"
 #include "models/sharding/cuda_device.hpp"
@@ -30,6 +31,7 @@ Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
   }
   const int count = static_cast<int>(gpus.devices.size());
   const int only = processes.transport == nullptr ? executor::kNoRank : processes.index_here;
+  options.checks_launches = executor::checks_launches();
   options.device_name = gpus.devices[0].name;
   const auto gpu_of = [count, only](int rank) {
     return (only == executor::kNoRank ? rank : only) % count;

@@ -48,6 +48,7 @@ struct TrainingOptions {
   bool poisons = false;
   bool uses_graphs = false;                          // steps that are alike are launched as graphs
   bool tests_graphs = false;                         // where these pass a test
+  bool checks_launches = false;                      // instructions are waited for one by one
   DeviceFactory make_device;                         // nothing: the CPU
   CommunicatorFactory make_communicators;            // nothing: the host's
   std::string device_name;                           // for the trace, where it is not the CPU
