@@ -4,8 +4,8 @@
 namespace foreshard::executor {
 
 Result<std::unique_ptr<CudaLibrary>> load_cuda_library(const std::string& directory) {
-  const auto make =
-      load_entry<CudaLibrary*()>(directory + "/libforeshard_cuda.so", "foreshard_make_cuda_library");
+  const auto make = load_entry<CudaLibrary*()>(directory + "/libforeshard_cuda.so",
+                                               "foreshard_make_cuda_library");
   if (make) return std::unique_ptr<CudaLibrary>((*make)());
   return fail("--device", "cuda",
               make.error() +

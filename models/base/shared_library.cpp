@@ -153,4 +153,9 @@ std::string SharedLibrary::path() const {
   return path_of(handle_);
 }
 
+std::string library_of(const void* function) {
+  Dl_info info{};
+  return dladdr(function, &info) != 0 ? info.dli_fname : "";
+}
+
 }  // namespace foreshard

@@ -51,6 +51,9 @@ class SharedLibrary {
   void* handle_;
 };
 
+// The path of the library or program that a function is in; empty where it is in none.
+std::string library_of(const void* function);
+
 // The function by which a module of Foreshard is entered, from its file.
 template <typename Function>
 Loaded<Function*> load_entry(const std::string& path, const char* name,

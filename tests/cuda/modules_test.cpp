@@ -3,9 +3,8 @@
 #include <string>
 
 #include <dlfcn.h>
-#include <unistd.h>
-
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace foreshard {
 namespace {

@@ -40,8 +40,7 @@ Result<NcclCalls> look_up() {
   find(calls.all_reduce, "ncclAllReduce");
   find(calls.error_string, "ncclGetErrorString");
   find(calls.last_error, "ncclGetLastError");
-  if (missing != nullptr || get_version(&calls.version) != ncclSuccess ||
-      calls.version < kOldest) {
+  if (missing != nullptr || get_version(&calls.version) != ncclSuccess || calls.version < kOldest) {
     return fail("--comm", "nccl",
                 library->path() + " is too old" +
                     (missing != nullptr ? std::string(" (it has no ") + missing + ")" : "") +

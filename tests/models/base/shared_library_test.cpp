@@ -156,6 +156,22 @@ TEST_F(SharedLibraryTest, WhatALibraryNeedsIsLoadedBeforeIt) {
   EXPECT_EQ(entered(module), "2");
 }
 
+// NVRTC would look for them where the dynamic linker does, and fail when it first compiles.
+TEST_F(SharedLibraryTest, BuiltinsOfNvrtcAreLoadedFromItsFolder) {
+  const std::string module = install("modules", FORESHARD_PROBE_COMPILER);
+  install("toolkit/lib64", FORESHARD_PROBE_NVRTC);
+  const std::string builtins = folder_.path("toolkit/lib64/libnvrtc-builtins.so.13.0");
+  fs::copy_file(FORESHARD_PROBE, builtins);
+  set("CUDA_HOME", "toolkit");
+  EXPECT_EQ(in_a_process([&] {
+              const auto loaded = SharedLibrary::load_file(module);
+              if (!loaded) return loaded.error();
+              const auto beside = SharedLibrary::load(kProbe);
+              return beside ? beside->path() : beside.error();
+            }),
+            builtins);
+}
+
 TEST_F(SharedLibraryTest, BrokenLibrariesAreToldAndTheNextOnesTaken) {
   const std::string cut = install("cut"), foreign = install("of another processor"),
                     garbage = install("garbage");

@@ -2,8 +2,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include <dlfcn.h>
-
 #include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/shared_library.hpp"
@@ -18,13 +16,9 @@ Loaded<Make*> find_library() {
   if (wish != nullptr && std::strcmp(wish, "0") == 0) {
     return tl::unexpected<std::string>("FORESHARD_CUDNN is 0");
   }
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<void*>(&find_library), &here) == 0) {
-    return tl::unexpected<std::string>("the folder of libforeshard_cuda.so is not known");
-  }
-  return load_entry<Make>(
-      std::filesystem::path(here.dli_fname).replace_filename("libforeshard_cudnn.so"),
-      "foreshard_make_fused_attention");
+  std::filesystem::path beside = library_of(reinterpret_cast<const void*>(&find_library));
+  return load_entry<Make>(beside.replace_filename("libforeshard_cudnn.so").string(),
+                          "foreshard_make_fused_attention");
 }
 
 const Loaded<Make*>& library() {
