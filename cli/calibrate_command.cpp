@@ -71,10 +71,10 @@ MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuR
   options.interrupt = &interruption();
   options.ends_within_step = true;
   if (gpus) {
+    options.activities = gpus->activities.get();
     if (auto ok = use(gpus->gpus, gpus->processes, job.ranks, options); !ok) {
       return tl::unexpected(ok.error());
     }
-    options.activities = gpus->activities.get();
   }
   if (!check_host_memory(job, job.ranks, options.device_memory)) return std::nullopt;
   const auto data =

@@ -3,6 +3,8 @@
 #include <map>
 
 #include "executor/communication/transport.hpp"
+#include "executor/device/launch_check.hpp"
+#include "models/base/figures.hpp"
 #include "models/base/units.hpp"
 #include "models/sharding/cuda_device.hpp"
 
@@ -18,11 +20,18 @@ Result<Gpus> gpus_of_this_machine() {
 
 Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
                  executor::TrainingOptions& options) {
+  options.gpu_libraries = gpus.cuda->libraries();
   if (processes.uses_nccl) {
-    if (auto ok = gpus.cuda->check_nccl(); !ok) return ok;
+    const auto version = gpus.cuda->nccl_version();
+    if (!version) return tl::unexpected(version.error());
+    options.gpu_libraries->nccl = *version;
+  }
+  if (options.activities != nullptr) {
+    options.gpu_libraries->cupti = version_text(options.activities->version());
   }
   const int count = static_cast<int>(gpus.devices.size());
   const int only = processes.transport == nullptr ? executor::kNoRank : processes.index_here;
+  options.checks_launches = executor::checks_launches();
   options.device_name = gpus.devices[0].name;
   const auto gpu_of = [count, only](int rank) {
     return (only == executor::kNoRank ? rank : only) % count;

@@ -28,10 +28,10 @@ namespace {
 using executor::TrainingOptions;
 using executor::TrainingResult;
 
-void announce(const Job& job, const Gpus& gpus) {
-  std::fprintf(stderr, "training on %s: %d rank%s on %zu GPU%s\n", gpus.devices[0].name.c_str(),
+void announce(const Job& job, const Gpus& gpus, const GpuLibraries& libraries) {
+  std::fprintf(stderr, "training on %s: %d rank%s on %zu GPU%s\n%s\n", gpus.devices[0].name.c_str(),
                job.ranks, job.ranks == 1 ? "" : "s", gpus.devices.size(),
-               gpus.devices.size() == 1 ? "" : "s");
+               gpus.devices.size() == 1 ? "" : "s", sentence(libraries).c_str());
 }
 
 // What is about to compute, before anything does.
@@ -215,7 +215,7 @@ tl::expected<TrainingResult, int> Train::train_here(
   }
   auto ok = check_host_memory(inputs.job, processes.ranks_here, inputs.options.device_memory);
   if (!ok) return tl::unexpected(complain(ok.error(), kRunFailed));
-  if (leads && !is_quiet_ && gpus) announce(inputs.job, *gpus);
+  if (leads && !is_quiet_ && gpus) announce(inputs.job, *gpus, *inputs.options.gpu_libraries);
   if (leads && !is_quiet_ && !gpus) announce(inputs.job, inputs.options.threads_per_rank);
   catch_signals();
   Progress progress(inputs.options.steps, is_quiet_);

@@ -1,5 +1,5 @@
-# ccache and mold where they are installed; sanitizers and fuzzers' coverage for every target when
-# asked for.
+# ccache and mold where they are installed; no libraries that lack symbols; sanitizers and fuzzers'
+# coverage for every target when asked for.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Without this sloppiness ccache caches nothing that uses a precompiled header.
@@ -12,6 +12,12 @@ endif()
 find_program(MOLD_PROGRAM mold)
 if(MOLD_PROGRAM)
   add_link_options(-fuse-ld=mold)
+endif()
+# What a library lacks would be seen only when it is loaded. Clang leaves sanitizers' own symbols to the
+# program that loads it.
+if(NOT FORESHARD_SANITIZER AND NOT FORESHARD_FUZZ)
+  string(APPEND CMAKE_SHARED_LINKER_FLAGS " -Wl,-z,defs")
+  string(APPEND CMAKE_MODULE_LINKER_FLAGS " -Wl,-z,defs")
 endif()
 if(FORESHARD_SANITIZER)
   add_compile_options(-fsanitize=${FORESHARD_SANITIZER} -fno-sanitize-recover=all

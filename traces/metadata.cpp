@@ -81,6 +81,11 @@ std::vector<GpuMemory> gpus_memory(const Metadata& metadata) {
   return all;
 }
 
+std::optional<GpuLibraries> gpu_libraries(const Metadata& metadata) {
+  const auto found = metadata.find(kGpuLibrariesKey);
+  return found == metadata.end() ? std::nullopt : gpu_libraries_from_json(found->second);
+}
+
 Metadata device_metadata(const DeviceTraits& device) {
   if (device.kind != DeviceKind::cuda) return {};
   return {{"compute_capability", std::to_string(device.compute_capability)},

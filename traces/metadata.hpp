@@ -26,6 +26,8 @@
 //   multiprocessors,                DeviceTraits has them
 //   matmul_workspace_bytes,
 //   fused_attention
+//   gpu_libraries                   what a run on GPUs was computed with, as JSON
+//                                   (models/program/gpu_libraries.hpp)
 //   processes, process              how many wrote parts of this recording, and which one this is
 //   clock_origin_ns, clock_id       the moment of the clock that times count from, and whose clock
 //   programs                        of a prediction of programs that were not lowered from a model and
@@ -48,11 +50,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
+#include "models/program/gpu_libraries.hpp"
 #include "models/program/gpu_memory.hpp"
 
 namespace foreshard::traces {
@@ -60,6 +64,7 @@ namespace foreshard::traces {
 using Metadata = std::map<std::string, std::string>;
 
 constexpr const char* kGpuMemoryKey = "gpu_memory.";  // with a rank behind it
+constexpr const char* kGpuLibrariesKey = "gpu_libraries";
 constexpr const char* kOutsideKey = "outside_allocator_bytes";
 constexpr const char* kOutsideLowKey = "outside_allocator_low_bytes";
 constexpr const char* kOutsideHighKey = "outside_allocator_high_bytes";
@@ -89,6 +94,9 @@ Result<std::int64_t> integer_between(const Metadata& metadata, const std::string
 
 // The GPUs that were measured, by their first rank.
 std::vector<GpuMemory> gpus_memory(const Metadata& metadata);
+
+// Nothing of a run on a CPU, and of recordings of other programs.
+std::optional<GpuLibraries> gpu_libraries(const Metadata& metadata);
 
 // What tells the device that a step program was made for; nothing of a CPU.
 Metadata device_metadata(const DeviceTraits& device);

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <dlfcn.h>
 #include <sys/prctl.h>
 
 #include "executor/communication/tcp_handshake.hpp"
+#include "models/base/shared_library.hpp"
 
 namespace foreshard::executor {
 namespace {
-
-constexpr const char* kMpiLibrary = "libforeshard_mpi.so";
 
 // Messages started together on the exchange channel. Where they are given up, what can be taken back
 // is: their buffers are about to go.
@@ -139,20 +137,15 @@ Result<void> check_builds(RunControl& run, Transport& transport) {
 }
 
 Result<std::unique_ptr<Transport>> load_mpi_transport(const std::string& directory) {
-  const std::string path = directory + "/" + kMpiLibrary;
   // MPI's own plug-ins look for its symbols among the program's.
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) {
+  const auto make =
+      load_entry<Transport*()>(directory + "/libforeshard_mpi.so", "foreshard_make_mpi_transport",
+                               SharedLibrary::Symbols::global);
+  if (!make) {
     return fail("--comm", "mpi",
-                std::string("MPI cannot be loaded (") + dlerror() +
-                    "); expected OpenMPI on this machine and a program built with it");
+                make.error() + "; expected a program built with MPI, and OpenMPI on this machine");
   }
-  using Make = Transport* (*)();
-  auto make = reinterpret_cast<Make>(dlsym(library, "foreshard_make_mpi_transport"));
-  if (make == nullptr) {
-    return fail(path, "", "is not of this program; expected foreshard_make_mpi_transport in it");
-  }
-  std::unique_ptr<Transport> transport(make());
+  std::unique_ptr<Transport> transport((*make)());
   if (!transport) {
     return fail("--comm", "mpi",
                 "this MPI cannot be used by several threads; expected MPI_THREAD_MULTIPLE");

@@ -1,11 +1,16 @@
 // libforeshard_cuda.so: what the program gets of it.
 #include "executor/cuda/cuda_library.hpp"
 
+#include <cublasLt.h>
+
 #include "executor/cuda/communication/local_communicator.hpp"
 #include "executor/cuda/communication/nccl_communicator.hpp"
 #include "executor/cuda/device/cuda_device.hpp"
 #include "executor/cuda/device/cuda_memory_meter.hpp"
 #include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
+#include "executor/cuda/libraries/nvml.hpp"
+#include "models/base/figures.hpp"
 #include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::executor {
@@ -34,7 +39,8 @@ class CudaLibraryHere final : public CudaLibrary {
       const std::map<int, std::vector<int>>& ranks_of_gpus) override {
     return cuda::make_memory_meter(ranks_of_gpus);
   }
-  Result<void> check_nccl() const override { return cuda::check_nccl(); }
+  GpuLibraries libraries() const override;
+  Result<std::string> nccl_version() const override { return cuda::nccl_version(); }
   std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(
       RunControl& run, std::span<Device* const> devices, std::span<const int> ranks,
       Transport* transport) override {
@@ -74,6 +80,25 @@ Result<std::vector<CudaDeviceInfo>> CudaLibraryHere::devices() const {
     cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, gpu), "cudaDeviceGetPCIBusId");
     info.pci_bus_id = bus;
   }
+  return all;
+}
+
+// "13.0" of 13000, as the runtime numbers CUDA.
+std::string cuda_version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+GpuLibraries CudaLibraryHere::libraries() const {
+  int driver = 0, runtime = 0;
+  cuda::check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  cuda::check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  const auto driver_version = cuda::driver_version();
+  GpuLibraries all;
+  all.driver = driver_version ? *driver_version : "unknown (" + driver_version.error() + ")";
+  all.driver_cuda = cuda_version(driver);
+  all.runtime = cuda_version(runtime);
+  all.cublaslt = version_text(static_cast<std::int64_t>(cublasLtGetVersion()));
+  all.attention = cuda::attention_library();
   return all;
 }
 

@@ -18,6 +18,7 @@
 #include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
 #include "models/base/units.hpp"
+#include "models/program/gpu_libraries.hpp"
 
 namespace foreshard::executor {
 
@@ -54,8 +55,11 @@ class CudaLibrary {
   virtual std::unique_ptr<GpuMemoryMeter> make_memory_meter(
       const std::map<int, std::vector<int>>& ranks_of_gpus) = 0;
 
-  // Whether NCCL can be used; the error says what is missing.
-  virtual Result<void> check_nccl() const = 0;
+  // What runs compute with, without NCCL and CUPTI, which they need not use.
+  virtual GpuLibraries libraries() const = 0;
+
+  // Of NCCL, where it can be used: "2.28.9". The error says what is missing.
+  virtual Result<std::string> nccl_version() const = 0;
   // Those over NCCL, of ranks that have a GPU each: a CommunicatorFactory (communicators.hpp). Their
   // sums have NCCL's order. Throws std::runtime_error where NCCL refuses, and Aborted.
   virtual std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(

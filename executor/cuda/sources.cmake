@@ -11,6 +11,7 @@ set(FORESHARD_CUDA_SOURCES
   kernels/cudnn/load_fused_attention.cpp
   libraries/nvml.cpp
   device/stream_marks.cpp
+  kernels/check.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp
 )

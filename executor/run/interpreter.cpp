@@ -7,6 +7,7 @@
 #include "executor/cpu/kernels.hpp"
 #include "executor/cpu/operand_counts.hpp"
 #include "executor/device/clock.hpp"
+#include "executor/device/launch_check.hpp"
 #include "executor/run/tags.hpp"
 
 namespace foreshard::executor {
@@ -22,6 +23,7 @@ std::string why_no_graphs(const RankParts& parts, const InterpreterOptions& opti
   if (!options.uses_graphs) return "they are not asked for";
   if (parts.recording != nullptr) return "the run is recorded";
   if (options.poisons) return "memory is poisoned";
+  if (options.checks_launches) return "instructions are waited for one by one";
   const auto can_be = [](const Communicator* c) { return c == nullptr || c->can_be_captured(); };
   if (std::ranges::all_of(parts.communicators, can_be)) return {};
   return "ranks that are threads meet on the host in every collective";
@@ -32,6 +34,7 @@ std::string why_no_graphs(const RankParts& parts, const InterpreterOptions& opti
 Interpreter::Interpreter(const RankParts& parts, const InterpreterOptions& options)
     : parts_(parts),
       poisons_(options.poisons),
+      checks_launches_(options.checks_launches),
       device_(parts.device),
       graphs_(parts.device, why_no_graphs(parts, options),
               [this](std::int32_t first, std::int32_t last) { issue_all(first, last); }),
@@ -53,8 +56,16 @@ const UnitLayout* Interpreter::unit_of(const Instruction& i) const {
 StepReport Interpreter::run(std::int64_t step, std::size_t program, const KernelScalars& scalars) {
   const Program& program_of = parts_.program.programs[program];
   StepReport report{step, 0, 0, monotonic_now(), {}};
-  device_.begin(program_of);
-  device_.set_scalars(scalars);
+  const auto begin = [&] {
+    device_.begin(program_of);
+    device_.set_scalars(scalars);
+  };
+  if (checks_launches_) {
+    const auto name = [step] { return "the beginning of step " + std::to_string(step); };
+    do_checked(parts_.run, device_, Meets::nobody, name, begin);
+  } else {
+    begin();
+  }
   graphs_.begin(program_of, step, scalars);
   RankRecording* const recording = parts_.recording;
   if (recording != nullptr) recording->begin_step(step, program);
@@ -70,7 +81,7 @@ StepReport Interpreter::run(std::int64_t step, std::size_t program, const Kernel
     }
     const Instruction& instruction = program_of.instructions[static_cast<std::size_t>(index_)];
     if (recording != nullptr) recording->begin_instruction(index_, instruction.kind);
-    walk(instruction);
+    checks_launches_ ? walk_checked(instruction) : walk(instruction);
     if (recording != nullptr) recording->end_instruction();
   }
   graphs_.end(count);
@@ -78,6 +89,17 @@ StepReport Interpreter::run(std::int64_t step, std::size_t program, const Kernel
   report.gradient_norm = gradient_norm_;
   report.end = monotonic_now();
   return report;
+}
+
+void Interpreter::walk_checked(const Instruction& i) {
+  const auto name = [&] {
+    const std::string_view of =
+        i.cost_key == kNone ? foreshard::name(i.kind) : parts_.program.operator_name(i);
+    const std::string unit(unit_name(parts_.program, i.unit));
+    return describe_tag(tag()) + " (" + std::string(of) + (unit.empty() ? "" : " of " + unit) + ")";
+  };
+  const Meets meets = i.kind == Kind::collective ? Meets::other_ranks : Meets::nobody;
+  do_checked(parts_.run, device_, meets, name, [&] { walk(i); });
 }
 
 void Interpreter::walk(const Instruction& i) {

@@ -29,6 +29,7 @@ struct InterpreterOptions {
   int threads = 1;                         // of the host's own kernels
   bool poisons = false;
   bool uses_graphs = false;
+  bool checks_launches = false;  // waits for each instruction, to name one that fails
 };
 
 // What an interpreter works with and for; everything outlives it.
@@ -58,6 +59,8 @@ class Interpreter {
 
  private:
   void walk(const Instruction& instruction);
+  // Where it fails it is named.
+  void walk_checked(const Instruction& instruction);
   // Work of the device.
   void issue(const Instruction& instruction);
   void issue_all(std::int32_t first, std::int32_t last);
@@ -81,7 +84,7 @@ class Interpreter {
   Tag tag() const;
 
   const RankParts parts_;
-  const bool poisons_;
+  const bool poisons_, checks_launches_;
   Device& device_;
   StepGraphs graphs_;
   RankMemory memory_;

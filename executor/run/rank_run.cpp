@@ -75,7 +75,8 @@ void RankRun::prepare(const GroupCommunicators& communicators, profiler::Recorde
       RankParts{program_, *device_, shared_.run, shared_.agreements.memory, *this, communicators,
                 recording_ ? &*recording_ : nullptr},
       InterpreterOptions{shared_.job.plan.allocator, options.device_memory,
-                         options.threads_per_rank, options.poisons, options.uses_graphs});
+                         options.threads_per_rank, options.poisons, options.uses_graphs,
+                         options.checks_launches});
 }
 
 void RankRun::run() {

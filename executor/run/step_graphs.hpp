@@ -24,7 +24,8 @@
 // Other numbers are the kernels' arguments; where one of them changes, so does the step.
 //
 // Not with graphs: recorded runs, as events belong to instructions; poison, as it follows each
-// allocation; ranks that meet on the host in each collective; devices that have none.
+// allocation; runs that wait for each instruction; ranks that meet on the host in each collective;
+// devices that have none.
 #pragma once
 
 #include <cstdint>

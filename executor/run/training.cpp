@@ -77,6 +77,9 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
       run.more["device." + std::to_string(rank)] = options.device_name;
     }
   }
+  if (options.gpu_libraries) {
+    run.more[traces::kGpuLibrariesKey] = to_json(*options.gpu_libraries);
+  }
   if (options.transport != nullptr) {
     run.more["processes"] = std::to_string(options.transport->size());
     run.more["process"] = std::to_string(options.transport->rank());
@@ -228,6 +231,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   if (options.uses_graphs) result.graphs = ranks[0]->graph_report();
   for (const auto& rank : ranks) result.memory.push_back(rank->memory_report());
   if (options.memory_meter) result.gpus = options.memory_meter->seen();
+  result.gpu_libraries = options.gpu_libraries;
   // A wish that came in the last step has changed nothing.
   const std::int64_t steps = options.steps - shared.first_step + 1;
   result.was_interrupted =

@@ -24,6 +24,7 @@
 #include "executor/run/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/allocator/memory_peaks.hpp"
+#include "models/program/gpu_libraries.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/sharding/job.hpp"
 #include "profiler/record/cupti/activity_recorder.hpp"
@@ -47,9 +48,11 @@ struct TrainingOptions {
   bool poisons = false;
   bool uses_graphs = false;                          // steps that are alike are launched as graphs
   bool tests_graphs = false;                         // where these pass a test
+  bool checks_launches = false;                      // instructions are waited for one by one
   DeviceFactory make_device;                         // nothing: the CPU
   CommunicatorFactory make_communicators;            // nothing: the host's
   std::string device_name;                           // for the trace, where it is not the CPU
+  std::optional<GpuLibraries> gpu_libraries;         // of such devices
   profiler::ActivityRecorder* activities = nullptr;  // of such devices, for the trace
   std::shared_ptr<GpuMemoryMeter> memory_meter;      // of such devices
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
@@ -78,6 +81,7 @@ struct TrainingResult {
   std::vector<StepReport> steps;         // of rank 0
   std::vector<RankMemoryReport> memory;  // of every rank
   std::vector<GpuMemory> gpus;           // of this process, where they are measured
+  std::optional<GpuLibraries> gpu_libraries;
   bool ran_out_of_memory = false;
   std::optional<OomReport> oom;  // in the process whose rank it is
   std::vector<HeldMemory> held;  // by that rank then, largest first

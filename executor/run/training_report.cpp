@@ -105,6 +105,8 @@ std::string training_json(const Job& job, const TrainingResult& result, const st
   out["step_time_ns"] = step_ns;
   out["tokens_per_s"] = tokens_per_second(job, step_ns);
   out.update(ordered_json::parse(memory));
+  out["gpu_libraries"] =
+      result.gpu_libraries ? ordered_json::parse(to_json(*result.gpu_libraries)) : ordered_json();
   if (result.graphs) {
     const std::string& reason = result.graphs->reason;
     out["cuda_graphs"] = {

@@ -87,6 +87,11 @@ std::string with_thousands(std::int64_t n) {
   return text;
 }
 
+std::string version_text(std::int64_t number) {
+  return std::to_string(number / 10'000) + "." + std::to_string(number / 100 % 100) + "." +
+         std::to_string(number % 100);
+}
+
 std::string hexadecimal(std::uint64_t number, int digits) {
   std::string text(static_cast<std::size_t>(digits), '0');
   for (std::size_t i = text.size(); i-- > 0; number >>= 4)

@@ -19,6 +19,8 @@ std::string signed_percent(double part, double whole);  // "+12.3 %", "-0.5 %", 
 std::string percent(std::int64_t part, std::int64_t whole);       // the same
 std::string plural(std::int64_t count, const std::string& what);  // "1 rank", "2 ranks"
 std::string with_thousands(std::int64_t n);                       // "1,234,567"
+// A version of three parts as a number, the last two of two digits each: "9.19.0" of 91900.
+std::string version_text(std::int64_t number);
 // The last `digits` of a number in base 16: "00000000075bcd15". Identifiers such as a program's hash
 // are written this way everywhere.
 std::string hexadecimal(std::uint64_t number, int digits = 16);

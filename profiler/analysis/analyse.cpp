@@ -38,6 +38,7 @@ class Analyser {
     result_.not_recorded = text("not_recorded");
     result_.unknown_costs = traces::integer(trace_.metadata, "unknown_costs", 0);
     result_.gpus = traces::gpus_memory(trace_.metadata);
+    result_.gpu_libraries = traces::gpu_libraries(trace_.metadata);
     if (const std::int64_t bytes = traces::integer(trace_.metadata, traces::kOutsideKey, 0);
         bytes > 0) {
       result_.predicted_outside = {

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "models/program/cost_source.hpp"
+#include "models/program/gpu_libraries.hpp"
 #include "models/program/gpu_memory.hpp"
 #include "models/program/oom_report.hpp"
 #include "profiler/analysis/collectives.hpp"
@@ -141,6 +142,7 @@ struct Analysis {
   std::vector<RankWaits> waits;               // by rank
   CriticalPath path;            // of the last step, or of the whole where none is known
   std::vector<GpuMemory> gpus;  // that were measured, by first rank
+  std::optional<GpuLibraries> gpu_libraries;
   std::optional<PredictedOutside> predicted_outside;  // of a prediction that knows its machine
 };
 

@@ -16,11 +16,11 @@
 #include <string>
 #include <thread>
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "models/base/shared_library.hpp"
 #include "profiler/injection/raw_activities.hpp"
 #include "profiler/record/cupti/activity_recorder.hpp"
 
@@ -67,10 +67,9 @@ std::map<std::string, std::string> header() {
 // Of this process, for its whole life: CUPTI may still call after main(). From any thread.
 const Result<ActivityRecorder*>& recorder() {
   static const auto only = []() -> Result<ActivityRecorder*> {
-    Dl_info here{};
-    dladdr(reinterpret_cast<const void*>(&InitializeInjection), &here);
-    auto loaded =
-        load_activity_recorder(std::filesystem::path(here.dli_fname).parent_path().string());
+    const std::filesystem::path here =
+        library_of(reinterpret_cast<const void*>(&InitializeInjection));
+    auto loaded = load_activity_recorder(here.parent_path().string());
     if (!loaded) return tl::unexpected(loaded.error());
     return loaded->release();
   }();
@@ -174,9 +173,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(void* get_table) {
   using namespace foreshard::profiler;
   if (!recorder() || (*recorder())->version() == kBrokenMarkers) return 0;
-  void* const cupti = dlopen((*recorder())->library().c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (cupti == nullptr) return 0;
-  const auto initialize =
-      reinterpret_cast<int (*)(void*)>(dlsym(cupti, "InitializeInjectionNvtx2"));
+  const auto cupti = foreshard::SharedLibrary::load_file((*recorder())->library());
+  const auto initialize = cupti ? cupti->function<int(void*)>("InitializeInjectionNvtx2") : nullptr;
   return initialize == nullptr ? 0 : initialize(get_table);
 }

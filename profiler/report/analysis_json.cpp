@@ -140,6 +140,8 @@ std::string to_json(const Analysis& analysis) {
   for (const GpuMemory& gpu : analysis.gpus) {
     json["gpus_memory"].push_back(Json::parse(to_json(gpu)));
   }
+  json["gpu_libraries"] =
+      analysis.gpu_libraries ? Json::parse(to_json(*analysis.gpu_libraries)) : Json();
   const auto ran_out = std::find_if(analysis.ranks.begin(), analysis.ranks.end(),
                                     [](const RankAnalysis& rank) { return rank.ran_out; });
   json["oom"] = ran_out == analysis.ranks.end() ? Json() : Json::parse(to_json(*ran_out->ran_out));

@@ -22,6 +22,9 @@ std::string report_text(const Analysis& analysis) {
     text += memory_over_time(*rank) + memory_at_the_peak(*rank);
   }
   std::string notes;
+  if (analysis.gpu_libraries) {
+    notes += wrap("Computed with " + sentence(*analysis.gpu_libraries) + ".", 2);
+  }
   for (const GpuMemory& gpu : analysis.gpus) notes += wrap(sentence(gpu), 2);
   for (const std::string& note : report_notes(analysis)) notes += wrap(note, 2);
   return notes.empty() ? text : text + "\n" + notes;

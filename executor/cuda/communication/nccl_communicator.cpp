@@ -12,6 +12,7 @@
 #include "executor/cuda/device/cuda_device.hpp"
 #include "executor/cuda/kernels/check.hpp"
 #include "executor/device/clock.hpp"
+#include "models/base/figures.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -205,10 +206,10 @@ void wait_until_connected(RunControl& run, NcclGroups& groups, Transport* transp
 
 }  // namespace
 
-Result<void> check_nccl() {
+Result<std::string> nccl_version() {
   const auto calls = load_nccl();
   if (!calls) return tl::unexpected(calls.error());
-  return {};
+  return version_text((*calls)->version);
 }
 
 std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(RunControl& run,

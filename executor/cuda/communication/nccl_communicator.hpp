@@ -15,8 +15,8 @@
 
 namespace foreshard::executor::cuda {
 
-// The error says what is missing.
-Result<void> check_nccl();
+// "2.28.9"; the error says what is missing.
+Result<std::string> nccl_version();
 
 // Makes the communicators of those members of a group that are in this process, in the order of
 // `devices`. `ranks`: the group's, by index. All processes of `transport` call it together, each

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include <dlfcn.h>
+#include "models/base/shared_library.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -12,15 +12,16 @@ constexpr const char* kLibrary = "libnccl.so.2";
 constexpr int kOldest = NCCL_VERSION(2, 19, 0);
 
 Result<NcclCalls> look_up() {
-  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
+  const auto library = SharedLibrary::load(kLibrary);
+  if (!library) {
     return fail("--comm", "nccl",
-                std::string("NCCL cannot be loaded (") + dlerror() + "); expected " + kLibrary +
-                    " in a folder of LD_LIBRARY_PATH or of the system");
+                library.error() +
+                    "; expected NVIDIA's NCCL: installed, or Python's package nvidia-nccl-cu13");
   }
   const char* missing = nullptr;
   const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    using Function = std::remove_pointer_t<std::remove_reference_t<decltype(function)>>;
+    function = library->function<Function>(name);
     if (function == nullptr) missing = name;
   };
   NcclCalls calls{};
@@ -39,10 +40,9 @@ Result<NcclCalls> look_up() {
   find(calls.all_reduce, "ncclAllReduce");
   find(calls.error_string, "ncclGetErrorString");
   find(calls.last_error, "ncclGetLastError");
-  int version = 0;
-  if (missing != nullptr || get_version(&version) != ncclSuccess || version < kOldest) {
+  if (missing != nullptr || get_version(&calls.version) != ncclSuccess || calls.version < kOldest) {
     return fail("--comm", "nccl",
-                std::string(kLibrary) + " is too old" +
+                library->path() + " is too old" +
                     (missing != nullptr ? std::string(" (it has no ") + missing + ")" : "") +
                     "; expected NCCL 2.19 or later");
   }

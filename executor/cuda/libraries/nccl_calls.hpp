@@ -10,6 +10,7 @@
 namespace foreshard::executor::cuda {
 
 struct NcclCalls {
+  int version;  // 22809: 2.28.9
   decltype(&ncclGetUniqueId) get_unique_id;
   decltype(&ncclCommInitRankConfig) init_rank;
   decltype(&ncclCommGetAsyncError) get_async_error;

@@ -2,7 +2,6 @@
 
 #include <type_traits>
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 namespace foreshard::executor::cuda {
@@ -10,31 +9,50 @@ namespace {
 
 constexpr int kSuccess = 0, kTooSmall = 7;
 
-std::optional<NvmlCalls> find_nvml() {
-  void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return {};
-  bool has_all = true;
+constexpr const char* kNvml = "libnvidia-ml.so.1";
+
+Loaded<NvmlCalls> find_nvml() {
+  const auto library = SharedLibrary::load(kNvml);
+  if (!library) return tl::unexpected(library.error());
+  const char* missing = nullptr;
   const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    has_all = has_all && function != nullptr;
+    using Function = std::remove_pointer_t<std::remove_reference_t<decltype(function)>>;
+    function = library->function<Function>(name);
+    if (function == nullptr) missing = name;
   };
   NvmlCalls calls{};
   find(calls.nvmlInit_v2, "nvmlInit_v2");
+  find(calls.nvmlSystemGetDriverVersion, "nvmlSystemGetDriverVersion");
   find(calls.nvmlDeviceGetHandleByPciBusId_v2, "nvmlDeviceGetHandleByPciBusId_v2");
   find(calls.nvmlDeviceGetMemoryInfo, "nvmlDeviceGetMemoryInfo");
   find(calls.nvmlDeviceGetComputeRunningProcesses_v3, "nvmlDeviceGetComputeRunningProcesses_v3");
-  if (!has_all || calls.nvmlInit_v2() != kSuccess) return {};
+  if (missing != nullptr) {
+    return tl::unexpected(library->path() + " is too old (it has no " + missing + ")");
+  }
+  if (const int result = calls.nvmlInit_v2(); result != kSuccess) {
+    return tl::unexpected("nvmlInit_v2 fails: " + std::to_string(result));
+  }
   return calls;
 }
 
-const NvmlCalls* nvml() {
-  static const std::optional<NvmlCalls> calls = find_nvml();
-  return calls ? &*calls : nullptr;
+const Loaded<NvmlCalls>& nvml() {
+  static const Loaded<NvmlCalls> calls = find_nvml();
+  return calls;
 }
 
 }  // namespace
 
-NvmlGpu::NvmlGpu(const std::string& bus_id) : calls_(nvml()) {
+Loaded<std::string> driver_version() {
+  if (!nvml()) return tl::unexpected(nvml().error());
+  char version[80] = "";  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
+  if (const int result = nvml()->nvmlSystemGetDriverVersion(version, sizeof version);
+      result != kSuccess) {
+    return tl::unexpected("nvmlSystemGetDriverVersion fails: " + std::to_string(result));
+  }
+  return version;
+}
+
+NvmlGpu::NvmlGpu(const std::string& bus_id) : calls_(nvml() ? &*nvml() : nullptr) {
   if (calls_ == nullptr) return;
   if (calls_->nvmlDeviceGetHandleByPciBusId_v2(bus_id.c_str(), &device_) != kSuccess) {
     calls_ = nullptr;

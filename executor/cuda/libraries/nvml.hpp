@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "models/base/shared_library.hpp"
+
 namespace foreshard::executor::cuda {
 
 struct NvmlMemory {
@@ -25,11 +27,15 @@ using NvmlDevice = void*;
 // As NVML names them; all return 0 on success.
 struct NvmlCalls {
   int (*nvmlInit_v2)();
+  int (*nvmlSystemGetDriverVersion)(char* version, unsigned length);
   int (*nvmlDeviceGetHandleByPciBusId_v2)(const char* bus_id, NvmlDevice* device);
   int (*nvmlDeviceGetMemoryInfo)(NvmlDevice device, NvmlMemory* memory);
   int (*nvmlDeviceGetComputeRunningProcesses_v3)(NvmlDevice device, unsigned* count,
                                                  NvmlProcess* processes);
 };
+
+// "580.95.05", or why it is not known.
+Loaded<std::string> driver_version();
 
 // One GPU, by its address ("0000:17:00.0").
 class NvmlGpu {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <cupti.h>
-#include <dlfcn.h>
 
+#include "models/base/shared_library.hpp"
 #include "profiler/record/cupti/activity_recorder.hpp"
 #include "profiler/record/cupti/buffer_pool.hpp"
 #include "profiler/record/cupti/decode.hpp"
@@ -248,8 +248,7 @@ std::uint32_t CuptiRecorder::version() const {
 }
 
 std::string CuptiRecorder::library() const {
-  Dl_info info{};
-  return dladdr(reinterpret_cast<const void*>(&cuptiGetVersion), &info) != 0 ? info.dli_fname : "";
+  return library_of(reinterpret_cast<const void*>(&cuptiGetVersion));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 
 #include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/faults.hpp"
 #include "tests/cuda/runtime/streams.hpp"
 
 namespace foreshard::host_cuda {
@@ -53,7 +54,10 @@ int device_of(cudaStream_t stream) {
 cudaError_t issue(const std::string& call, cudaStream_t stream, Work work,
                   std::function<void()> task) {
   Stream& to = of(stream);
-  if (work.kind == Work::Kind::kernel) load_kernels(to.device());
+  if (work.kind == Work::Kind::kernel) {
+    load_kernels(to.device());
+    task = that_may_fail(work.name, std::move(task));
+  }
   Observer* const told = observer.load();
   if (told == nullptr) return to.issue(std::move(task));
   const std::int64_t called = told->now();

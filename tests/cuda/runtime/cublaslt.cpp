@@ -102,6 +102,9 @@ Part& of(void* handle) {
 
 extern "C" {
 
+std::size_t cublasLtGetVersion() {
+  return CUBLAS_VERSION;
+}
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   auto made =
       std::make_unique<Handle>(Handle{current_device(), setting("FORESHARD_HOST_CUBLAS_BYTES", 0)});

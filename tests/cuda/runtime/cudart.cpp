@@ -21,6 +21,7 @@
 
 #include "tests/cuda/runtime/activities.hpp"
 #include "tests/cuda/runtime/device.hpp"
+#include "tests/cuda/runtime/faults.hpp"
 #include "tests/cuda/runtime/streams.hpp"
 
 namespace foreshard::host_cuda {
@@ -30,6 +31,7 @@ thread_local int current = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 
 cudaError_t result(cudaError_t error) {
+  if (lasting_error() != cudaSuccess) error = lasting_error();
   if (error != cudaSuccess) last_error = error;
   return error;
 }
@@ -181,6 +183,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     has_reached = of(event)->has_reached(of(event)->issued());
     return MemoryUse{};
   });
+  if (lasting_error() != cudaSuccess) return lasting_error();
   return has_reached ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {

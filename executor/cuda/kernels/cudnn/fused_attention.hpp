@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <cuda_runtime_api.h>
 
@@ -61,6 +62,7 @@ class FusedAttention {
 
 // nullptr where libforeshard_cudnn.so is not beside this library, cuDNN is not installed, or FORESHARD_CUDNN is 0.
 std::unique_ptr<FusedAttention> load_fused_attention();
-bool has_fused_attention();  // whether it would be there
+bool has_fused_attention();       // whether it would be there
+std::string attention_library();  // "cuDNN 9.19.0", or "plain (why it is not there)"
 
 }  // namespace foreshard::executor::cuda

@@ -2,39 +2,46 @@
 #include <cstring>
 #include <filesystem>
 
-#include <dlfcn.h>
-
 #include "executor/cuda/kernels/cudnn/fused_attention.hpp"
+#include "models/base/figures.hpp"
+#include "models/base/shared_library.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
 
-using Make = FusedAttention* (*)();
+using Make = FusedAttention*();
 
-Make find_library() {
+Loaded<Make*> find_library() {
   const char* const wish = std::getenv("FORESHARD_CUDNN");
-  if (wish != nullptr && std::strcmp(wish, "0") == 0) return nullptr;
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<void*>(&find_library), &here) == 0) return nullptr;
-  const auto path = std::filesystem::path(here.dli_fname).replace_filename("libforeshard_cudnn.so");
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return nullptr;
-  return reinterpret_cast<Make>(dlsym(library, "foreshard_make_fused_attention"));
+  if (wish != nullptr && std::strcmp(wish, "0") == 0) {
+    return tl::unexpected<std::string>("FORESHARD_CUDNN is 0");
+  }
+  std::filesystem::path beside = library_of(reinterpret_cast<const void*>(&find_library));
+  return load_entry<Make>(beside.replace_filename("libforeshard_cudnn.so").string(),
+                          "foreshard_make_fused_attention");
 }
 
-Make library() {
-  static const Make make = find_library();
+const Loaded<Make*>& library() {
+  static const Loaded<Make*> make = find_library();
   return make;
 }
 
 }  // namespace
 
 bool has_fused_attention() {
-  return library() != nullptr;
+  return library().has_value();
+}
+
+std::string attention_library() {
+  if (!library()) return "plain (" + library().error() + ")";
+  const auto cudnn = SharedLibrary::load("libcudnn.so.9");  // that of libforeshard_cudnn.so
+  const auto version = cudnn ? cudnn->function<std::size_t()>("cudnnGetVersion") : nullptr;
+  if (version == nullptr) return "cuDNN";
+  return "cuDNN " + version_text(static_cast<std::int64_t>(version()));
 }
 
 std::unique_ptr<FusedAttention> load_fused_attention() {
-  return std::unique_ptr<FusedAttention>(library() == nullptr ? nullptr : library()());
+  return std::unique_ptr<FusedAttention>(library() ? (*library())() : nullptr);
 }
 
 }  // namespace foreshard::executor::cuda
