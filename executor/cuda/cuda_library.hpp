@@ -1,7 +1,11 @@
 // CUDA, loaded when a run asks for it: libforeshard_cuda.so has the device and its kernels, so that the
 // program itself links to nothing of CUDA and starts on a machine without a driver.
 //
-// The library is built from this same source tree and shares its types.
+// The library is built from this same source tree and shares its types. It has four rooms:
+//   device/          one rank's GPU: streams, events, memory, graphs, and how far they have come
+//   kernels/         the operators, each a function that launches kernels on a stream
+//   communication/   collectives among ranks: threads that read each other's memory, or NCCL
+//   libraries/       what is taken from NVIDIA's libraries when a run asks for it
 #pragma once
 
 #include <map>

@@ -1,16 +1,14 @@
 # The sources of libforeshard_cuda.so, which tests compile for the host too.
 set(FORESHARD_CUDA_SOURCES
-  communication/collective_log.cpp
   device/cuda_device.cpp
   device/cuda_graph.cpp
   cuda_library.cpp
   device/cuda_memory.cpp
   device/cuda_memory_meter.cpp
-  device/graph_marks.cpp
   communication/local_communicator.cpp
   kernels/cudnn/load_fused_attention.cpp
   libraries/nvml.cpp
-  device/stream_marks.cpp
+  device/stream_log.cpp
   kernels/check.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp
@@ -26,7 +24,6 @@ set(FORESHARD_CUDA_KERNELS
   kernels/reduction.cu
   kernels/rope.cu
   kernels/sharding.cu
-  kernels/word.cu
 )
 if(NCCL_INCLUDE_DIR)
   list(APPEND FORESHARD_CUDA_SOURCES communication/nccl_communicator.cpp

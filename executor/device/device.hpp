@@ -45,7 +45,7 @@
 //                 false where they report that memory is short; synchronize before it goes back
 //   pointer       from the allocator's logical address to the device's
 //   allocate_host cudaHostAlloc
-//   has_finished  cudaEventQuery on events recorded every few instructions
+//   has_finished  words of the host that streams write every few instructions (cuStreamWriteValue64)
 //   progress      the same, counted; and what RunControl has counted of the host
 //   set_observer  nothing: CUPTI reports kernels to the recorder, by the tag as external correlation id
 //   range_begin, range_end   nvtxDomainRangePushEx, nvtxDomainRangePop
@@ -104,6 +104,8 @@ class Device {
   virtual std::unique_ptr<DeviceGraph> capture(const std::function<void()>& /*issue*/) {
     return nullptr;
   }
+  // The host thread may issue nothing more: has_finished is to tell of all that it has issued.
+  virtual void stops_issuing() {}
   // Ends the streams: they finish what was issued, or drop it when the run is aborted. In a run of
   // several ranks all devices must have done so before any rank's memory or communicators go, because
   // ranks read each other's buffers. The memory stays.

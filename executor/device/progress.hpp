@@ -5,6 +5,7 @@
 // or the drawing of a large parameter, counts its parts as well, with `note_progress`.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -13,6 +14,12 @@ namespace foreshard::executor {
 struct Progress {
   std::uint64_t retired = 0;           // instructions, and parts of long ones
   std::uint64_t last_instruction = 0;  // tag of the last task begun
+
+  Progress& operator+=(const Progress& other) {
+    retired += other.retired;
+    last_instruction = std::max(last_instruction, other.last_instruction);
+    return *this;
+  }
 };
 
 // Of one rank, written by its threads.

@@ -76,7 +76,7 @@ StepReport Interpreter::run(std::int64_t step, std::size_t program, const Kernel
   const auto count = static_cast<std::int32_t>(program_of.instructions.size());
   for (index_ = 0; index_ < count; ++index_) {
     if (!parts_.agreement.may_run(device_.rank(), step, index_)) {
-      graphs_.give_up(index_, "memory ran out");
+      stop_issuing();
       throw StoppedOutOfMemory{};
     }
     const Instruction& instruction = program_of.instructions[static_cast<std::size_t>(index_)];
@@ -146,9 +146,15 @@ void Interpreter::issue_all(std::int32_t first, std::int32_t last) {
   }
 }
 
+// All that comes before this instruction is on its way.
+void Interpreter::stop_issuing() {
+  graphs_.give_up(index_, "memory ran out");
+  device_.stops_issuing();
+}
+
 void Interpreter::allocate(BufferId buffer) {
   if (const auto failed = memory_.allocate(buffer)) {
-    graphs_.give_up(index_, "memory ran out");
+    stop_issuing();
     parts_.agreement.report({step_, index_, device_.rank(), *failed});
     throw StoppedOutOfMemory{};
   }

@@ -64,6 +64,7 @@ class Interpreter {
   // Work of the device.
   void issue(const Instruction& instruction);
   void issue_all(std::int32_t first, std::int32_t last);
+  void stop_issuing();
   void allocate(BufferId buffer);
   void free(BufferId buffer);
   void record_host_buffer(profiler::MemoryAction action, BufferId buffer);

@@ -36,6 +36,7 @@ bool DeviceWork::push(std::uint32_t correlation, Work work) {
   const auto id = ids_.find(correlation);
   if (id == ids_.end()) return false;
   work.instruction = id->second;
+  first_work_ns_ = std::min(first_work_ns_, work.start_ns);
   work_.push(work);
   return true;
 }
@@ -59,10 +60,26 @@ void DeviceWork::take(std::span<const Activity> activities) {
     if (!push(one.correlation, work)) waiting_.push_back({one.correlation, work});
     last_end = std::max(last_end, one.end_ns);
   }
-  while (waiting_.size() > kWaitingKept) waiting_.pop_front();
+  give_up_waiting(kWaitingKept);
   release_allocations(newest_ns_ - kAllocationsKeptNs);
   const std::scoped_lock lock(mutex_);
   last_end_ns_ = std::max(last_end_ns_, last_end);
+}
+
+void DeviceWork::give_up_waiting(std::size_t kept) {
+  std::int64_t without_instruction = 0;
+  for (; waiting_.size() > kept; waiting_.pop_front()) {
+    const bool has_begun = first_work_ns_ <= waiting_.front().work.start_ns ||
+                           first_work_ns_ == std::numeric_limits<std::int64_t>::max();
+    without_instruction += has_begun ? 1 : 0;
+  }
+  const std::scoped_lock lock(mutex_);
+  without_instruction_ += without_instruction;
+}
+
+void DeviceWork::finish() {
+  give_up_waiting(0);
+  release_allocations(std::numeric_limits<std::int64_t>::max());
 }
 
 void DeviceWork::dropped(std::int64_t records) {
@@ -106,13 +123,17 @@ std::int32_t DeviceWork::number_of(const InstructionId& id, const char* name,
   return number->second;
 }
 
-void DeviceWork::write_work(traces::FstWriter& writer, std::int64_t origin_ns) {
+std::int64_t DeviceWork::write_work(traces::FstWriter& writer, std::int64_t origin_ns) {
+  std::int64_t unknown = 0;
   batch_.clear();
   work_.drain([&](std::span<const Work> all) {
     for (const Work& work : all) {
       const InstructionId id = unpack(work.instruction);
       const DeviceProgram* const program = program_of(id);
-      if (program == nullptr) continue;
+      if (program == nullptr) {
+        ++unknown;
+        continue;
+      }
       const auto [rank, is_new] = rank_of_device_.try_emplace(work.device, id.rank);
       rank->second = std::min(rank->second, id.rank);
       batch_.push_back({work.start_ns - origin_ns, work.end_ns - origin_ns, -1,
@@ -123,6 +144,7 @@ void DeviceWork::write_work(traces::FstWriter& writer, std::int64_t origin_ns) {
   });
   records_ += static_cast<std::int64_t>(batch_.size());
   writer.append(std::span<const traces::PackedRecord>(batch_));
+  return unknown;
 }
 
 void DeviceWork::write_outside_memory(traces::FstWriter& writer, std::int64_t origin_ns) {
@@ -150,16 +172,19 @@ void DeviceWork::write_outside_memory(traces::FstWriter& writer, std::int64_t or
 }
 
 void DeviceWork::write(traces::FstWriter& writer, std::int64_t origin_ns) {
-  std::int64_t lost = 0, lost_at = 0, last_end = 0;
+  std::int64_t lost = 0, lost_at = 0, last_end = 0, without_instruction = 0;
   {
     const std::scoped_lock lock(mutex_);
     lost = std::exchange(lost_, 0);
     lost_at = lost_at_ns_;
+    without_instruction = std::exchange(without_instruction_, 0);
     last_end = last_end_ns_;
   }
-  write_work(writer, origin_ns);
+  without_instruction += write_work(writer, origin_ns);
   write_outside_memory(writer, origin_ns);
   if (last_end > 0) written_until_ = std::max(written_until_, last_end - origin_ns);
+  if (without_instruction > 0)
+    writer.drop("work of GPUs without the instruction that caused it", without_instruction);
   if (lost == 0) return;
   const std::int64_t at = std::max<std::int64_t>(lost_at - origin_ns, 0);
   const traces::Loss loss{traces::kNone, false, at, at, lost};

@@ -3,8 +3,9 @@
 // instruction may have several.
 //
 // CUPTI reports work and ids in records of their own that share the launching call's correlation,
-// and in no order. What has no id of an instruction, or none that comes in time, is work outside of
-// instructions and not recorded. Allocations are all recorded but those that instructions make of
+// and in no order. What has no id of an instruction, or none that comes in time, is no event but counted:
+// among what the trace says was lost, if it began after the first work that has one (before, libraries
+// set themselves up). Allocations are all recorded but those that instructions make of
 // the caching allocator, whose segments the rank itself records.
 #pragma once
 
@@ -55,7 +56,7 @@ class DeviceWork final : public ActivityListener {
   void take(std::span<const Activity> activities) override;
   void dropped(std::int64_t records) override;
   // Nothing more is reported.
-  void finish() { release_allocations(std::numeric_limits<std::int64_t>::max()); }
+  void finish();
 
   // What follows is of the thread that writes the file.
 
@@ -83,18 +84,21 @@ class DeviceWork final : public ActivityListener {
   };
   void add_id(std::uint32_t correlation, std::uint64_t id);
   bool push(std::uint32_t correlation, Work work);
+  void give_up_waiting(std::size_t kept);
   void release_allocations(std::int64_t until_ns);
   // nullptr: the id is of no instruction.
   const DeviceProgram* program_of(const InstructionId& id) const;
   std::int32_t number_of(const InstructionId& id, const char* name, const DeviceProgram& program,
                          traces::FstWriter& writer);
-  void write_work(traces::FstWriter& writer, std::int64_t origin_ns);
+  // Returns how much of it is of no instruction that is known.
+  std::int64_t write_work(traces::FstWriter& writer, std::int64_t origin_ns);
   void write_outside_memory(traces::FstWriter& writer, std::int64_t origin_ns);
 
   // Of the reporting thread.
   std::unordered_map<std::uint32_t, std::uint64_t> ids_;  // by correlation
   std::deque<std::uint32_t> newest_ids_;
-  std::deque<Waiting> waiting_;  // for their ids
+  std::deque<Waiting> waiting_;                                            // for their ids
+  std::int64_t first_work_ns_ = std::numeric_limits<std::int64_t>::max();  // that has an id
   RecordBuffer<Work, 1024> work_;
   std::multimap<std::int64_t, Activity> allocations_;  // of the last moments, by time
   std::int64_t newest_ns_ = 0;
@@ -102,6 +106,7 @@ class DeviceWork final : public ActivityListener {
 
   std::mutex mutex_;  // of what was lost
   std::int64_t lost_ = 0, lost_at_ns_ = 0;
+  std::int64_t without_instruction_ = 0;  // work
   std::int64_t last_end_ns_ = 0;
 
   // Of the writing thread.

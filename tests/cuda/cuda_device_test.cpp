@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cuda/cuda_devices.hpp"
+#include "tests/cuda/runtime/device.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -116,6 +117,37 @@ TEST_F(CudaDeviceTest, ProgressCountsWhatGraphsDo) {
     EXPECT_LE(device_.progress().retired, 200 * launch);
     EXPECT_GT(device_.progress().last_instruction, kLater * launch + 200 - 2 * 64);
   }
+}
+
+TEST_F(CudaDeviceTest, WorkThatNothingFollowsIsSeenToFinishOnceTheHostSaysSo) {
+  std::vector<std::byte> memory(10);
+  device_.fill(Stream::compute, 1, memory, std::byte{1});
+  EXPECT_FALSE(device_.has_finished(1));
+  device_.stops_issuing();
+  while (!device_.has_finished(1)) std::this_thread::yield();
+  EXPECT_EQ(memory[0], std::byte{1});
+}
+
+// Device 0 is current on every thread at first: a call of CUDA there makes a context of half a GiB.
+TEST(CudaDevice, WhoeverWatchesItMakesNoContextOnAnotherGpu) {
+  const HostGpus gpus(2);
+  RunControl run(1);
+  CudaDevice device(run, 0, 1, fsdp2_streams());
+  std::vector<std::byte> memory(10);
+  device.fill(Stream::compute, 1, memory, std::byte{1});
+  device.fill(Stream::all_gather, 2, memory, std::byte{1});
+  device.begin_collective(Stream::all_gather, this, "all_gather");
+  host_cuda::forget_contexts();
+  std::thread([&] {
+    while (!device.has_finished(2)) std::this_thread::yield();
+    EXPECT_EQ(device.progress().retired, 2);
+    EXPECT_STREQ(device.collective(this), "all_gather");
+    EXPECT_EQ(device.collective(&device), nullptr);
+  }).join();
+  EXPECT_FALSE(host_cuda::has_context(0));
+  device.synchronize();
+  EXPECT_FALSE(host_cuda::has_context(0));
+  EXPECT_TRUE(host_cuda::has_context(1));
 }
 
 TEST_F(CudaDeviceTest, WorkOfTheHostIsRefusedInAGraphAndNothingIsLeft) {

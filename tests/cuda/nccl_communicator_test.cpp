@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "executor/cuda/communication/nccl_group.hpp"
 #include "tests/cuda/cuda_devices.hpp"
 #include "tests/executor/communication/communicator_checks.hpp"
 #include "tests/executor/communication/thread_transport.hpp"
@@ -109,6 +110,34 @@ TEST(NcclCommunicator, RanksThatShareAGpuAreRefused) {
     }
   });
   EXPECT_EQ(refusals, 2);
+}
+
+// A rank waits in NCCL's calls for those that never connect, or never come to the first collective.
+TEST(NcclCommunicator, AnAbortEndsCallsThatWaitForOthers) {
+  const HostGpus gpus(2);
+  const NcclCalls& nccl = *load_nccl().value();
+  for (const bool is_connected : {false, true}) {
+    ncclUniqueId id{};
+    nccl.check(nccl.get_unique_id(&id), "ncclGetUniqueId");
+    RunControl run(2);
+    std::atomic<int> waiting{0};
+    on_threads(2, [&](int rank) {
+      const NcclGroup::Place here[] = {{rank, rank, rank}};
+      NcclGroup group(run, nccl, here, nullptr);
+      const CudaDevice device(run, rank, rank, fsdp2_streams());
+      const auto stream = device.native(Stream::compute);
+      if (is_connected) group.connect(2, id);
+      if (++waiting == 2) return run.fail(rank, "gone");
+      if (!is_connected) {
+        EXPECT_THROW(group.connect(2, id), Aborted);
+        return;
+      }
+      const auto all_reduce = [&](ncclComm_t communicator) {
+        return nccl.all_reduce(nullptr, nullptr, 0, ncclFloat32, ncclSum, communicator, stream);
+      };
+      EXPECT_THROW(group.issue(0, "ncclAllReduce", all_reduce), Aborted);
+    });
+  }
 }
 
 // Streams that wait for a rank that never comes are drained by an abort, and it is seen until then

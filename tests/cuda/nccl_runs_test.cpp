@@ -4,11 +4,14 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
 #include "tests/cli/program_runner.hpp"
 #include "tests/cli/torchrun.hpp"
+#include "traces/fst/fst_file.hpp"
 
 namespace foreshard::cli_tests {
 namespace {
@@ -27,7 +30,9 @@ class NcclRuns : public testing::Test {
     for (int process = 0; process < processes; ++process) {
       Variables& mine = environments.emplace_back(variables);
       if (processes > 1) mine.merge(torchrun(process, processes, port));
-      if (process == 1) mine.insert(of_process_1.begin(), of_process_1.end());
+      if (process == 1) {
+        for (const auto& [name, value] : of_process_1) mine[name] = value;
+      }
       mine["FORESHARD_MODULES"] = FORESHARD_HOST_CUDA_MODULES;
       mine.emplace("FORESHARD_HOST_CUDA_DEVICES", std::to_string(ranks));
     }
@@ -64,6 +69,26 @@ TEST_F(NcclRuns, ProcessesAgreeWithThreads) {
       }
     }
   }
+}
+
+// NCCL's kernels have the id of the instruction only where the rank's own thread launches them.
+TEST_F(NcclRuns, RecordingsHaveTheWorkOfEveryCollective) {
+  const auto recorded = train(2, 1, {"--steps", "2", "--comm", "nccl", "--trace", "run.fst"});
+  ASSERT_EQ(recorded[0].status, 0) << recorded[0].err;
+  const auto trace = traces::read_fst(place.path("run.fst").string()).value();
+  using Id = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // rank, step, instruction
+  std::set<Id> issued, done;
+  for (const traces::Event& e : trace.events) {
+    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(e.lane)];
+    const Id id{lane.rank, e.step, e.instruction};
+    if (lane.device && trace.strings[e.name].starts_with("ncclDevKernel")) done.insert(id);
+    for (const char* one : {"all_gather ", "reduce_scatter ", "all_reduce ", "barrier "}) {
+      if (!lane.device && trace.strings[e.cost_key].starts_with(one)) issued.insert(id);
+    }
+  }
+  EXPECT_GT(issued.size(), 10U);
+  EXPECT_EQ(done, issued);
+  EXPECT_TRUE(trace.dropped.empty());
 }
 
 TEST_F(NcclRuns, CollectivesAreFittedToRecordings) {
@@ -178,6 +203,22 @@ TEST_F(NcclRuns, ProcessesThatShareAGpuAreRefused) {
        train(2, 2, {"--steps", "1"}, {{"FORESHARD_HOST_CUDA_DEVICES", "1"}})) {
     EXPECT_EQ(outcome.status, 1);
     EXPECT_NE(outcome.err.find("ranks 0 and 1 share the GPU"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("NCCL_HOSTID"), std::string::npos) << outcome.err;
+  }
+}
+
+// NCCL then takes them for two hosts.
+TEST_F(NcclRuns, ProcessesWithHostIdsOfTheirOwnShareAGpu) {
+  const Variables one_gpu = {{"FORESHARD_HOST_CUDA_DEVICES", "1"}, {"NCCL_HOSTID", "a"}};
+  for (const Outcome& process :
+       train(2, 2, {"--steps", "2", "--json", "shared.json"}, one_gpu, {{"NCCL_HOSTID", "b"}})) {
+    ASSERT_EQ(process.status, 0) << process.err;
+  }
+  ASSERT_EQ(train(2, 1, {"--steps", "2", "--json", "local.json"})[0].status, 0);
+  const json shared = report("shared.json"), local = report("local.json");
+  for (std::size_t step = 0; step < 2; ++step) {
+    EXPECT_NEAR(shared.at("steps").at(step).at("loss"), local.at("steps").at(step).at("loss"),
+                2e-4);
   }
 }
 

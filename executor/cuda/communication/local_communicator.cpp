@@ -6,7 +6,6 @@
 
 #include "executor/communication/meeting.hpp"
 #include "executor/communication/reduction.hpp"
-#include "executor/cuda/communication/collective_log.hpp"
 #include "executor/cuda/device/cuda_device.hpp"
 #include "executor/cuda/device/events.hpp"
 #include "executor/cuda/kernels/reduction.hpp"
@@ -14,8 +13,8 @@
 namespace foreshard::executor::cuda {
 namespace {
 
-// What a member shows the others at their meetings: events for which their streams wait. Each
-// changes only when all have met once more after the wait.
+// What a member shows the others at their meetings: events for which their streams wait. Each is
+// recorded again only when all have met once more after the wait.
 struct Shown {
   cudaEvent_t arrived = nullptr, reduced = nullptr, finished = nullptr;
 };
@@ -36,9 +35,13 @@ class LocalCommunicator final : public Communicator {
         group_(group),
         attendance_(run, {group, &group->meeting}, index) {
     check(cudaSetDevice(device.gpu()), "cudaSetDevice");
-    mine().reduced = new_event();
+    mine() = {new_event(), new_event(), new_event()};
   }
-  ~LocalCommunicator() override { static_cast<void>(cudaEventDestroy(mine().reduced)); }
+  ~LocalCommunicator() override {
+    for (const cudaEvent_t event : {mine().arrived, mine().reduced, mine().finished}) {
+      static_cast<void>(cudaEventDestroy(event));
+    }
+  }
 
   void all_gather(Stream stream, Tag tag, std::byte* buffer, std::int64_t bytes) override {
     begin(stream, {"all_gather", buffer, bytes, DType::fp32, Reduction::sum});
@@ -81,7 +84,7 @@ class LocalCommunicator final : public Communicator {
   // wait themselves.
   void add_waits(std::vector<Wait>& waits) const override {
     attendance_.add_waits(waits);
-    const char* operation = log_.running();
+    const char* operation = device_.collective(this);
     if (operation == nullptr) return;
     for (const Meeting::Member& other : group_->meeting.members) {
       if (other.rank != device_.rank()) waits.push_back({device_.rank(), other.rank, operation});
@@ -98,10 +101,17 @@ class LocalCommunicator final : public Communicator {
     }
   }
 
+  // Those of one member come after one another, on whatever streams.
   void begin(Stream stream, const Contribution& contribution) {
     run_.throw_if_aborted();
-    if (device_.captured() == nullptr) {
-      mine().arrived = log_.arrive(device_.native(stream), contribution.operation);
+    device_.begin_collective(stream, this, contribution.operation);
+    if (size() > 1) {
+      const cudaStream_t native = device_.native(stream);
+      if (stream != last_stream_) {
+        check(cudaStreamWaitEvent(native, mine().finished, 0), "cudaStreamWaitEvent");
+      }
+      last_stream_ = stream;
+      check(cudaEventRecord(mine().arrived, native), "cudaEventRecord");
     }
     attendance_.begin(contribution);
     wait_for_others(stream, &Shown::arrived);
@@ -109,10 +119,12 @@ class LocalCommunicator final : public Communicator {
 
   // Nobody goes on before everybody has read what it needs.
   void end(Stream stream, Tag tag) {
-    if (device_.captured() == nullptr) mine().finished = log_.finish(device_.native(stream));
+    if (size() > 1) {
+      check(cudaEventRecord(mine().finished, device_.native(stream)), "cudaEventRecord");
+    }
     attendance_.meet();
     wait_for_others(stream, &Shown::finished);
-    device_.issued(stream, tag);
+    device_.end_collective(stream, tag);
   }
 
   void reduce(Stream stream, Slice slice, std::byte* output) const {
@@ -145,7 +157,7 @@ class LocalCommunicator final : public Communicator {
   CudaDevice& device_;
   const std::shared_ptr<Group> group_;
   Attendance attendance_;
-  mutable CollectiveLog log_;
+  Stream last_stream_ = Stream::compute;
 };
 
 // Lets kernels on one GPU read what cudaMalloc returns on another.

@@ -1,33 +1,20 @@
 #include "executor/cuda/communication/nccl_communicator.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 
 #include <unistd.h>
 
-#include "executor/cuda/communication/collective_log.hpp"
 #include "executor/cuda/communication/local_communicator.hpp"
 #include "executor/cuda/communication/nccl_group.hpp"
 #include "executor/cuda/device/cuda_device.hpp"
 #include "executor/cuda/kernels/check.hpp"
-#include "executor/device/clock.hpp"
 #include "models/base/figures.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
-
-// How long ranks may take to connect.
-constexpr Nanoseconds kLongestConnecting{300'000'000'000};
-
-// The members of a group that are in this process; the last communicator that goes ends them
-// together.
-struct NcclGroups {
-  ~NcclGroups() {
-    for (const auto& group : all) group->finish();
-  }
-  std::vector<std::unique_ptr<NcclGroup>> all;
-};
 
 ncclDataType_t nccl_type(DType type) {
   switch (type) {
@@ -48,15 +35,15 @@ ncclRedOp_t nccl_operation(Reduction reduction) {
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(RunControl& run, CudaDevice& device, const NcclCalls& nccl,
-                   std::span<const int> ranks, int index, std::shared_ptr<NcclGroups> groups,
-                   NcclGroup& group)
+                   std::span<const int> ranks, int index, std::shared_ptr<NcclGroup> group,
+                   std::size_t member)
       : Communicator(static_cast<int>(ranks.size()), index),
         run_(run),
         device_(device),
         nccl_(nccl),
         ranks_(ranks.begin(), ranks.end()),
-        groups_(std::move(groups)),
-        group_(group) {
+        group_(std::move(group)),
+        member_(member) {
     check(cudaSetDevice(device.gpu()), "cudaSetDevice");
     void* memory = nullptr;
     check(cudaMalloc(&memory, sizeof(float)), "cudaMalloc");
@@ -101,8 +88,7 @@ class NcclCommunicator final : public Communicator {
 
   // What this rank knows is that it waits; whom for comes out when all say so.
   void add_waits(std::vector<Wait>& waits) const override {
-    const char* operation = log_.running();
-    if (operation == nullptr) operation = device_.collective_in_graph(this);
+    const char* operation = device_.collective(this);
     if (operation == nullptr) return;
     for (const int rank : ranks_) {
       if (rank != device_.rank()) waits.push_back({device_.rank(), rank, operation});
@@ -110,45 +96,34 @@ class NcclCommunicator final : public Communicator {
   }
 
  private:
-  // A rank may never come, or stop before the others (out of memory): it is to be seen what had
-  // finished before.
+  // NCCL itself has collectives of one communicator follow one another, on whatever streams, also
+  // while they are captured (ncclLaunchPrepare in enqueue.cc).
   template <typename Call>
   void issue(Stream stream, Tag tag, const char* operation, const char* name, Call call) {
     run_.throw_if_aborted();
-    device_.may_stop_at(stream);
-    const cudaStream_t native = device_.native(stream);
-    CudaGraph* const graph = device_.captured();
-    const auto number = static_cast<std::size_t>(stream);
-    if (graph != nullptr) {
-      graph->begin_collective(number, this, operation);
-    } else {
-      log_.arrive(native, operation);
-    }
-    group_.issue(name, [&](ncclComm_t group) { return call(group, native); });
-    if (graph != nullptr) {
-      graph->end_collective(number, this);
-    } else {
-      log_.finish(native);
-    }
-    device_.issued(stream, tag);
+    device_.begin_collective(stream, this, operation);
+    group_->issue(member_, name,
+                  [&](ncclComm_t group) { return call(group, device_.native(stream)); });
+    device_.end_collective(stream, tag);
   }
 
   RunControl& run_;
   CudaDevice& device_;
   const NcclCalls& nccl_;
   const std::vector<int> ranks_;
-  const std::shared_ptr<NcclGroups> groups_;
-  NcclGroup& group_;
-  mutable CollectiveLog log_;
+  const std::shared_ptr<NcclGroup> group_;
+  const std::size_t member_;           // of it
   std::byte* for_barriers_ = nullptr;  // one fp32
 };
 
-// "node1 0000:17:00.0"
+// "node1 0000:17:00.0". NCCL takes the host's name from NCCL_HOSTID where it is set (utils.cc,
+// getHostHashOnce).
 std::string place_of(const CudaDevice& device) {
   char host[256] = "", bus[32] = "";
   gethostname(host, sizeof host - 1);
+  const char* const id = std::getenv("NCCL_HOSTID");
   check(cudaDeviceGetPCIBusId(bus, sizeof bus, device.gpu()), "cudaDeviceGetPCIBusId");
-  return std::string(host) + " " + bus;
+  return std::string(id != nullptr ? id : host) + " " + bus;
 }
 
 std::string new_id(const NcclCalls& nccl) {
@@ -157,7 +132,8 @@ std::string new_id(const NcclCalls& nccl) {
   return {id.internal, sizeof id.internal};
 }
 
-// The group's, which its first member has made. NCCL cannot have two ranks on one GPU.
+// The group's, which its first member has made. NCCL refuses two ranks on one GPU of one host (init.cc,
+// initTransportsRank).
 ncclUniqueId common_id(RunControl& run, const NcclCalls& nccl, std::span<Device* const> devices,
                        std::span<const int> ranks, Transport* transport) {
   std::vector<std::string> places, ids;
@@ -177,31 +153,17 @@ ncclUniqueId common_id(RunControl& run, const NcclCalls& nccl, std::span<Device*
   for (std::size_t a = 0; a < places.size(); ++a) {
     for (std::size_t b = a + 1; b < places.size(); ++b) {
       if (places[a] != places[b]) continue;
-      throw std::runtime_error("ranks " + std::to_string(ranks[a]) + " and " +
-                               std::to_string(ranks[b]) + " share the GPU " + places[a] +
-                               ", which NCCL cannot: threads of one process (--comm local) can");
+      throw std::runtime_error(
+          "ranks " + std::to_string(ranks[a]) + " and " + std::to_string(ranks[b]) +
+          " share the GPU " + places[a] +
+          ", which NCCL does not support; expected a GPU for each rank, threads of one process "
+          "(--comm local), or, to try NCCL on one GPU, processes with different NCCL_HOSTID");
     }
   }
   ncclUniqueId id{};
   if (ids[0].size() != sizeof id.internal) throw std::runtime_error("NCCL's id has not arrived");
   std::memcpy(id.internal, ids[0].data(), sizeof id.internal);
   return id;
-}
-
-void wait_until_connected(RunControl& run, NcclGroups& groups, Transport* transport) {
-  const Nanoseconds deadline = monotonic_now() + kLongestConnecting;
-  for (const auto& group : groups.all) {
-    while (!group->is_ready()) {
-      if (transport != nullptr) {
-        if (const auto failure = transport->lost()) run.fail(failure->rank, failure->message);
-      }
-      if (monotonic_now() > deadline) {
-        throw std::runtime_error("NCCL: not all ranks have connected within " +
-                                 seconds_text(kLongestConnecting));
-      }
-      run.sleep_for(Nanoseconds{1'000'000});
-    }
-  }
 }
 
 }  // namespace
@@ -220,34 +182,21 @@ std::vector<std::unique_ptr<Communicator>> make_nccl_communicators(RunControl& r
   const auto calls = load_nccl();
   if (!calls) throw std::runtime_error(calls.error().text());
   const NcclCalls& nccl = **calls;
+  constexpr int kUnlessItIsSet = 0;
+  setenv("NCCL_GRAPH_REGISTER", "0", kUnlessItIsSet);
   const ncclUniqueId id = common_id(run, nccl, devices, ranks, transport);
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;
-  const auto groups = std::make_shared<NcclGroups>();
-  const auto index_of = [&](const Device& device) {
-    return static_cast<int>(std::ranges::find(ranks, device.rank()) - ranks.begin());
-  };
-  std::vector<ncclComm_t> made(devices.size());
-  nccl.check(nccl.group_start(), "ncclGroupStart");
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const auto& device = static_cast<CudaDevice&>(*devices[i]);
-    check(cudaSetDevice(device.gpu()), "cudaSetDevice");
-    nccl.check(
-        nccl.init_rank(&made[i], static_cast<int>(ranks.size()), id, index_of(device), &config),
-        "ncclCommInitRankConfig");
+  std::vector<NcclGroup::Place> here;
+  for (Device* device : devices) {
+    const auto index = std::ranges::find(ranks, device->rank()) - ranks.begin();
+    here.push_back(
+        {device->rank(), static_cast<int>(index), static_cast<CudaDevice*>(device)->gpu()});
   }
-  nccl.check(nccl.group_end(), "ncclGroupEnd");
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const auto& device = static_cast<CudaDevice&>(*devices[i]);
-    groups->all.push_back(
-        std::make_unique<NcclGroup>(run, nccl, device.rank(), device.gpu(), made[i]));
-  }
-  wait_until_connected(run, *groups, transport);
+  const auto group = std::make_shared<NcclGroup>(run, nccl, here, transport);
+  group->connect(static_cast<int>(ranks.size()), id);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    auto& device = static_cast<CudaDevice&>(*devices[i]);
     communicators.push_back(std::make_unique<NcclCommunicator>(
-        run, device, nccl, ranks, index_of(device), groups, *groups->all[i]));
+        run, static_cast<CudaDevice&>(*devices[i]), nccl, ranks, here[i].index, group, i));
   }
   return communicators;
 }

@@ -2,95 +2,105 @@
 
 #include <chrono>
 #include <string>
-#include <utility>
 
-#include "executor/device/clock.hpp"
 #include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{50};
-constexpr Nanoseconds kBetweenPolls{20'000};
-// For how long the other ranks may take to end a communicator too.
-constexpr Nanoseconds kLongestEnding{5'000'000'000};
+// A call may take so long once the run has been aborted.
+constexpr std::chrono::milliseconds kLongestCall{250};
+constexpr Nanoseconds kLongestConnecting{300'000'000'000};
 
 }  // namespace
 
-NcclGroup::NcclGroup(RunControl& run, const NcclCalls& nccl, int rank, int gpu,
-                     ncclComm_t communicator)
-    : run_(run), nccl_(nccl), rank_(rank), gpu_(gpu), communicator_(communicator) {
+NcclGroup::NcclGroup(RunControl& run, const NcclCalls& nccl, std::span<const Place> here,
+                     const Transport* transport)
+    : run_(run), nccl_(nccl), transport_(transport) {
+  for (const Place& place : here) members_.push_back(std::make_unique<Member>(place));
   watcher_ = start_thread("NCCL's watcher", [this] { watch(); });
 }
 
-void NcclGroup::finish() {
+NcclGroup::~NcclGroup() {
   {
     const std::scoped_lock lock(mutex_);
-    if (ends_) return;
     ends_ = true;
     changed_.notify_all();
   }
   watcher_.join();
-  if (communicator_ == nullptr || run_.is_aborted()) return;
-  static_cast<void>(cudaSetDevice(gpu_));
-  finishing_ = nccl_.finalize(communicator_);
+  if (!is_aborted_) end(is_connected_ && !run_.is_aborted() ? nccl_.destroy : nccl_.abort);
 }
 
-NcclGroup::~NcclGroup() {
-  finish();
-  if (communicator_ == nullptr) return;
-  static_cast<void>(cudaSetDevice(gpu_));
-  if (has_finished()) {
-    static_cast<void>(nccl_.destroy(communicator_));
-  } else {
-    abort();
+void NcclGroup::connect(int size, const ncclUniqueId& id) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 1;
+  {
+    // Within a group it is only begun, so that the watcher knows what it may have to abort. The end of
+    // the group returns the first error.
+    const std::scoped_lock lock(mutex_);
+    run_.throw_if_aborted();
+    nccl_.check(nccl_.group_start(), "ncclGroupStart");
+    for (const auto& member : members_) {
+      static_cast<void>(cudaSetDevice(member->place.gpu));
+      static_cast<void>(
+          nccl_.init_rank(&member->communicator, size, id, member->place.index, &config));
+    }
   }
+  check(nccl_.group_end(), "ncclCommInitRankConfig");
+  const std::scoped_lock lock(mutex_);
+  is_connected_ = true;
 }
 
-bool NcclGroup::has_finished() {
-  const Nanoseconds deadline = monotonic_now() + kLongestEnding;
-  while (!run_.is_aborted() && monotonic_now() < deadline) {
-    if (finishing_ != ncclInProgress) return finishing_ == ncclSuccess;
-    std::this_thread::sleep_for(kBetweenPolls);
-    if (nccl_.get_async_error(communicator_, &finishing_) != ncclSuccess) return false;
-  }
-  return false;
+// A call that an abort has ended returns an error of its own.
+void NcclGroup::check(ncclResult_t result, const char* name) const {
+  if (result != ncclSuccess) run_.throw_if_aborted();
+  nccl_.check(result, name);
 }
 
 void NcclGroup::watch() {
-  static_cast<void>(cudaSetDevice(gpu_));
   std::unique_lock lock(mutex_);
   while (!run_.is_aborted()) {
     if (changed_.wait_for(lock, kBetweenLooks, [this] { return ends_; })) return;
-    ncclResult_t state = ncclSuccess;
-    if (nccl_.get_async_error(communicator_, &state) != ncclSuccess) continue;
-    if (state == ncclSuccess || state == ncclInProgress) continue;
-    run_.fail(rank_, std::string("NCCL: ") + nccl_.error_string(state));
+    look();
   }
+  is_aborted_ = true;
   lock.unlock();
   abort();
 }
 
-void NcclGroup::abort() {
-  ncclComm_t communicator = nullptr;
-  {
-    const std::scoped_lock lock(mutex_);
-    communicator = std::exchange(communicator_, nullptr);
+void NcclGroup::look() {
+  if (!is_connected_) {
+    const auto lost = transport_ != nullptr ? transport_->lost() : std::nullopt;
+    if (lost) return run_.fail(lost->rank, lost->message);
+    if (monotonic_now() - began_ < kLongestConnecting) return;
+    return run_.fail(members_[0]->place.rank, "NCCL: not all ranks have connected within " +
+                                                  seconds_text(kLongestConnecting));
   }
-  if (communicator != nullptr) static_cast<void>(nccl_.abort(communicator));
+  for (const auto& member : members_) {
+    ncclResult_t state = ncclSuccess;
+    if (nccl_.get_async_error(member->communicator, &state) != ncclSuccess) continue;
+    if (state == ncclSuccess || state == ncclInProgress) continue;
+    run_.fail(member->place.rank, std::string("NCCL: ") + nccl_.error_string(state));
+  }
 }
 
-bool NcclGroup::is_ready() {
-  const std::scoped_lock lock(mutex_);
-  run_.throw_if_aborted();
-  ncclResult_t state = ncclSuccess;
-  nccl_.check(nccl_.get_async_error(communicator_, &state), "ncclCommGetAsyncError");
-  nccl_.check(state, "NCCL");
-  return state == ncclSuccess;
+void NcclGroup::abort() {
+  const auto deadline = std::chrono::steady_clock::now() + kLongestCall;
+  std::vector<std::unique_lock<std::timed_mutex>> calls;
+  for (const auto& member : members_) calls.emplace_back(member->call, deadline);
+  end(nccl_.abort);
 }
 
-void NcclGroup::wait_until_ready() {
-  while (!is_ready()) run_.sleep_for(kBetweenPolls);
+// In a group, as one may wait for the others.
+void NcclGroup::end(ncclResult_t (*how)(ncclComm_t)) {
+  static_cast<void>(nccl_.group_start());
+  for (const auto& member : members_) {
+    if (member->communicator == nullptr) continue;
+    static_cast<void>(cudaSetDevice(member->place.gpu));
+    static_cast<void>(how(member->communicator));
+  }
+  static_cast<void>(nccl_.group_end());
 }
 
 }  // namespace foreshard::executor::cuda

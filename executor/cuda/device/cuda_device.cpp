@@ -69,20 +69,20 @@ CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const Strea
   check(cudaMalloc(&scalars, sizeof(OptimizerScalars)), "cudaMalloc");
   scalars_ = static_cast<OptimizerScalars*>(scalars);
   for (const StreamInfo& info : streams) {
-    Lane& lane = lanes_.emplace_back();
-    lane.tools.products = products_.get();
-    lane.tools.attention = attention_.get();
-    lane.tools.multiprocessors = multiprocessors;
-    lane.tools.scalars = scalars_;
-    check(cudaStreamCreateWithPriority(&lane.tools.stream, cudaStreamNonBlocking,
+    StreamTools& tools = tools_.emplace_back();
+    tools.products = products_.get();
+    tools.attention = attention_.get();
+    tools.multiprocessors = multiprocessors;
+    tools.scalars = scalars_;
+    check(cudaStreamCreateWithPriority(&tools.stream, cudaStreamNonBlocking,
                                        std::clamp(info.priority, highest, lowest)),
           "cudaStreamCreate");
     void* partials = nullptr;
     check(cudaMalloc(&partials, StreamTools::kPartials * sizeof(double)), "cudaMalloc");
-    lane.tools.partials = static_cast<double*>(partials);
-    lane.marks = std::make_unique<StreamMarks>(lane.tools.stream);
+    tools.partials = static_cast<double*>(partials);
     reached_.push_back(new_event());
   }
+  logs_ = std::make_unique<StreamLogs>(this->streams());
 }
 
 CudaDevice::~CudaDevice() {
@@ -91,10 +91,9 @@ CudaDevice::~CudaDevice() {
     if (event != nullptr) static_cast<void>(cudaEventDestroy(event));
   }
   for (const cudaEvent_t event : reached_) static_cast<void>(cudaEventDestroy(event));
-  for (Lane& lane : lanes_) {
-    lane.marks.reset();
-    static_cast<void>(cudaFree(lane.tools.partials));
-    static_cast<void>(cudaStreamDestroy(lane.tools.stream));
+  for (const StreamTools& tools : tools_) {
+    static_cast<void>(cudaFree(tools.partials));
+    static_cast<void>(cudaStreamDestroy(tools.stream));
   }
   static_cast<void>(cudaFree(scalars_));
 }
@@ -114,24 +113,40 @@ void CudaDevice::begin(const Program& program) {
 }
 
 void CudaDevice::set_scalars(const KernelScalars& scalars) {
-  cuda::set_scalars(lane(Stream::compute).tools, scalars);
+  next_scalars_ = scalars;
 }
 
-void CudaDevice::may_stop_at(Stream stream) {
-  if (captured_ == nullptr) lane(stream).marks->mark_all();
+// A kernel like others: it is of the instruction before whose work it comes.
+void CudaDevice::write_scalars() {
+  if (next_scalars_) cuda::set_scalars(tools(Stream::compute), *next_scalars_);
+  next_scalars_.reset();
 }
 
-void CudaDevice::issued(Stream stream, Tag tag) {
-  if (captured_ != nullptr) {
-    captured_->marks().issued(static_cast<std::size_t>(stream), tag);
-  } else {
-    lane(stream).marks->issued(tag);
-  }
+StreamLog& CudaDevice::log(Stream stream) {
+  return (captured_ != nullptr ? captured_->logs() : *logs_)[static_cast<std::size_t>(stream)];
+}
+
+std::vector<cudaStream_t> CudaDevice::streams() const {
+  std::vector<cudaStream_t> all;
+  for (const StreamTools& tools : tools_) all.push_back(tools.stream);
+  return all;
+}
+
+// The host may wait in it for others, and the stream.
+void CudaDevice::begin_collective(Stream stream, const void* communicator, const char* operation) {
+  if (captured_ == nullptr) logs_->mark();
+  log(stream).begin_collective(communicator, operation);
+}
+
+void CudaDevice::end_collective(Stream stream, Tag tag) {
+  issued(stream, tag);
+  log(stream).end();
 }
 
 void CudaDevice::launch(Stream stream, Tag tag, const KernelLaunch& launch) {
   run_.throw_if_aborted();
-  cuda_kernel(launch.key.op)({launch, lane(stream).tools});
+  if (captured_ == nullptr && stream == Stream::compute) write_scalars();
+  cuda_kernel(launch.key.op)({launch, tools(stream)});
   issued(stream, tag);
 }
 
@@ -169,7 +184,7 @@ void CudaDevice::record(Stream stream, EventId id, Tag tag) {
 // What is waited for may be behind a collective that some rank never comes to. What a graph has
 // recorded comes before everything issued after it.
 void CudaDevice::wait(Stream stream, EventId id, Tag tag) {
-  may_stop_at(stream);
+  if (captured_ == nullptr) log(stream).mark();
   if (captured_ != nullptr) {
     captured_->wait(static_cast<std::size_t>(stream), id);
   } else if (finished_with_[static_cast<std::size_t>(id)] == nullptr) {
@@ -192,13 +207,15 @@ void CudaDevice::wait_for(cudaEvent_t event) {
 }
 
 void CudaDevice::host_wait(EventId id) {
+  logs_->mark();
   const cudaEvent_t of_graph = finished_with_[static_cast<std::size_t>(id)];
   wait_for(of_graph == nullptr ? event(id) : of_graph);
 }
 
 void CudaDevice::synchronize() {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    check(cudaEventRecord(reached_[i], lanes_[i].tools.stream), "cudaEventRecord");
+  logs_->mark();
+  for (std::size_t i = 0; i < tools_.size(); ++i) {
+    check(cudaEventRecord(reached_[i], tools_[i].stream), "cudaEventRecord");
   }
   for (const cudaEvent_t event : reached_) wait_for(event);
 }
@@ -207,41 +224,31 @@ void CudaDevice::synchronize() {
 // as communicators have given up.
 void CudaDevice::stop() {
   static_cast<void>(cudaSetDevice(gpu_));
-  for (const Lane& lane : lanes_) static_cast<void>(cudaStreamSynchronize(lane.tools.stream));
+  for (const cudaStream_t stream : streams()) static_cast<void>(cudaStreamSynchronize(stream));
 }
 
 std::unique_ptr<DeviceGraph> CudaDevice::capture(const std::function<void()>& issue) {
-  std::vector<cudaStream_t> streams;
-  for (const Lane& lane : lanes_) streams.push_back(lane.tools.stream);
-  auto graph = std::make_unique<CudaGraph>(*this, streams);
-  {
-    const std::scoped_lock lock(capturing_);
-    captured_ = graph.get();
-    const ResetOnExit reset{captured_};
-    graph->capture(issue);
-  }
-  const std::scoped_lock lock(graphs_mutex_);
-  graphs_.push_back(graph.get());
+  write_scalars();
+  logs_->mark();
+  auto graph = std::make_unique<CudaGraph>(*this, streams());
+  captured_ = graph.get();
+  const ResetOnExit reset{captured_};
+  graph->capture(issue);
   return graph;
 }
 
-void CudaDevice::launched(const CudaGraph& graph) {
+void CudaDevice::begin_launch(const std::shared_ptr<StreamLogs>& graph, Tag later) {
+  write_scalars();
+  logs_->mark();
+  graph->begin_anew(tools_[0].stream);
+  (*logs_)[0].begin_launch(graph, later);
+}
+
+void CudaDevice::end_launch(const CudaGraph& graph) {
+  (*logs_)[0].end();
   for (const auto& [id, event] : graph.recorded()) {
     finished_with_[static_cast<std::size_t>(id)] = graph.finished();
   }
-}
-
-void CudaDevice::forget(CudaGraph& graph) {
-  const std::scoped_lock lock(graphs_mutex_);
-  if (std::erase(graphs_, &graph) > 0) retired_before_ += graph.marks().progress().retired;
-}
-
-const char* CudaDevice::collective_in_graph(const void* communicator) const {
-  const std::scoped_lock lock(graphs_mutex_);
-  for (CudaGraph* graph : graphs_) {
-    if (const char* operation = graph->marks().running(communicator)) return operation;
-  }
-  return nullptr;
 }
 
 std::byte* CudaDevice::allocate_host(Bytes bytes) {
@@ -255,27 +262,9 @@ void CudaDevice::free_host(std::byte* memory, Bytes /*bytes*/) {
   static_cast<void>(cudaFreeHost(memory));
 }
 
-bool CudaDevice::has_finished(Tag last) const {
-  const std::unique_lock lock(capturing_, std::try_to_lock);
-  if (!lock) return false;
-  return std::ranges::all_of(lanes_,
-                             [last](const Lane& lane) { return lane.marks->has_finished(last); });
-}
-
 Progress CudaDevice::progress() const {
   Progress all = run_.progress(rank()).now();
-  for (const Lane& lane : lanes_) {
-    all.retired += lane.marks->finished();
-    all.last_instruction = std::max(all.last_instruction, lane.marks->last_finished());
-  }
-  const std::scoped_lock lock(graphs_mutex_);
-  all.retired += retired_before_;
-  for (CudaGraph* graph : graphs_) {
-    const Progress in_graph = graph->marks().progress();
-    all.retired += in_graph.retired;
-    all.last_instruction = std::max(all.last_instruction, in_graph.last_instruction);
-  }
-  return all;
+  return all += logs_->progress();
 }
 
 void CudaDevice::range_begin(std::string_view name, Tag tag) {

@@ -5,16 +5,15 @@
 // but the freeing of memory, which waits for the device first in the same way.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "executor/cuda/device/cuda_graph.hpp"
 #include "executor/cuda/device/cuda_memory.hpp"
-#include "executor/cuda/device/stream_marks.hpp"
+#include "executor/cuda/device/stream_log.hpp"
 #include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
 #include "executor/cuda/kernels/matmul.hpp"
@@ -39,6 +38,7 @@ class CudaDevice : public Device {
   void wait(Stream stream, EventId event, Tag tag) override;
   void host_wait(EventId event) override;
   void synchronize() override;
+  void stops_issuing() override { logs_->mark(); }
   void stop() override;
   std::unique_ptr<DeviceGraph> capture(const std::function<void()>& issue) override;
 
@@ -47,7 +47,7 @@ class CudaDevice : public Device {
   std::byte* allocate_host(Bytes bytes) override;
   void free_host(std::byte* memory, Bytes bytes) override;
 
-  bool has_finished(Tag last) const override;
+  bool has_finished(Tag last) const override { return logs_->has_finished(last); }
   Progress progress() const override;
   void set_observer(Stream, TaskObserver*) override {}
   // NVTX ranges of the domain "foreshard", with the tag as payload.
@@ -56,30 +56,29 @@ class CudaDevice : public Device {
 
   // For communicators, which issue work of their own on the rank's streams.
   int gpu() const { return gpu_; }
-  cudaStream_t native(Stream stream) const { return lane(stream).tools.stream; }
+  cudaStream_t native(Stream stream) const { return tools(stream).stream; }
   // Lets other GPUs read and write the rank's memory.
   void share_memory_with(const std::set<int>& gpus) { memory_.share_with(gpus); }
-  // What comes next on the stream may never finish: what came before is to be seen finished all the same.
-  void may_stop_at(Stream stream);
   // Something has been issued on the stream under this tag.
-  void issued(Stream stream, Tag tag);
+  void issued(Stream stream, Tag tag) { log(stream).issued(tag); }
+  // Around a communicator's collective. `operation`: a literal.
+  void begin_collective(Stream stream, const void* communicator, const char* operation);
+  void end_collective(Stream stream, Tag tag);
+  // The collective of the communicator that a stream is in; nullptr: none. Any thread.
+  const char* collective(const void* communicator) const { return logs_->collective(communicator); }
   // The graph that what is issued now goes into; nullptr: it is done.
   CudaGraph* captured() const { return captured_; }
-  // The collective of a communicator that a graph is in; nullptr: none.
-  const char* collective_in_graph(const void* communicator) const;
 
-  // For graphs.
-  void launched(const CudaGraph& graph);
-  void forget(CudaGraph& graph);
-  void wait_for(cudaEvent_t event);  // throws Aborted
+  // For graphs, which are launched on the first stream.
+  void begin_launch(const std::shared_ptr<StreamLogs>& graph, Tag later);
+  void end_launch(const CudaGraph& graph);
 
  private:
-  struct Lane {
-    StreamTools tools;
-    std::unique_ptr<StreamMarks> marks;
-  };
-  Lane& lane(Stream stream) { return lanes_[static_cast<std::size_t>(stream)]; }
-  const Lane& lane(Stream stream) const { return lanes_[static_cast<std::size_t>(stream)]; }
+  const StreamTools& tools(Stream stream) const { return tools_[static_cast<std::size_t>(stream)]; }
+  StreamLog& log(Stream stream);
+  std::vector<cudaStream_t> streams() const;
+  void write_scalars();
+  void wait_for(cudaEvent_t event);  // throws Aborted
   cudaEvent_t& event(EventId id);
 
   RunControl& run_;
@@ -87,19 +86,17 @@ class CudaDevice : public Device {
   std::unique_ptr<MatrixProducts> products_;
   std::unique_ptr<FusedAttention> attention_;
   CudaMemory memory_;
-  std::vector<Lane> lanes_;           // by stream
+  std::vector<StreamTools> tools_;  // by stream
+  std::unique_ptr<StreamLogs> logs_;
   std::vector<cudaEvent_t> events_;   // of programs, by number; made when first recorded
   std::vector<cudaEvent_t> reached_;  // by stream: for synchronize
   const Program* program_ = nullptr;
   OptimizerScalars* scalars_ = nullptr;
+  std::optional<KernelScalars> next_scalars_;  // that are not there yet
 
   CudaGraph* captured_ = nullptr;
-  mutable std::mutex capturing_;  // held during a capture, in which nobody else may record events
   // By number of the event: that of the graph which recorded it last; nullptr: it was no graph.
   std::vector<cudaEvent_t> finished_with_;
-  mutable std::mutex graphs_mutex_;
-  std::vector<CudaGraph*> graphs_;    // that there are
-  std::uint64_t retired_before_ = 0;  // by graphs that are no more
 };
 
 }  // namespace foreshard::executor::cuda

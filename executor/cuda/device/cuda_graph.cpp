@@ -9,7 +9,7 @@ CudaGraph::CudaGraph(CudaDevice& device, std::span<const cudaStream_t> streams)
     : device_(device),
       streams_(streams.begin(), streams.end()),
       finished_(new_event()),
-      marks_(streams) {
+      logs_(std::make_shared<StreamLogs>(streams)) {
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     joins_.push_back(new_event());
     captured_joins_.push_back(new_event());
@@ -17,13 +17,11 @@ CudaGraph::CudaGraph(CudaDevice& device, std::span<const cudaStream_t> streams)
 }
 
 CudaGraph::~CudaGraph() {
-  device_.forget(*this);
   if (graph_ != nullptr) static_cast<void>(cudaGraphExecDestroy(graph_));
   static_cast<void>(cudaEventDestroy(finished_));
   for (const cudaEvent_t event : joins_) static_cast<void>(cudaEventDestroy(event));
   for (const cudaEvent_t event : captured_joins_) static_cast<void>(cudaEventDestroy(event));
   for (const auto& [id, event] : recorded_) static_cast<void>(cudaEventDestroy(event));
-  for (const auto& [key, last] : collectives_) static_cast<void>(cudaEventDestroy(last.finished));
 }
 
 void CudaGraph::capture(const std::function<void()>& issue) {
@@ -56,9 +54,7 @@ void CudaGraph::capture(const std::function<void()>& issue) {
 }
 
 void CudaGraph::launch(Tag later) {
-  if (is_launched_) device_.wait_for(finished_);
-  is_launched_ = true;
-  marks_.begin(later);
+  device_.begin_launch(logs_, later);
   for (std::size_t s = 1; s < streams_.size(); ++s) {
     check(cudaEventRecord(joins_[s], streams_[s]), "cudaEventRecord");
     check(cudaStreamWaitEvent(streams_[0], joins_[s], 0), "cudaStreamWaitEvent");
@@ -68,7 +64,7 @@ void CudaGraph::launch(Tag later) {
   for (std::size_t s = 1; s < streams_.size(); ++s) {
     check(cudaStreamWaitEvent(streams_[s], finished_, 0), "cudaStreamWaitEvent");
   }
-  device_.launched(*this);
+  device_.end_launch(*this);
 }
 
 void CudaGraph::record(std::size_t stream, EventId id) {
@@ -81,23 +77,6 @@ void CudaGraph::wait(std::size_t stream, EventId id) {
   const auto found = recorded_.find(id);
   if (found == recorded_.end()) return;
   check(cudaStreamWaitEvent(streams_[stream], found->second, 0), "cudaStreamWaitEvent");
-}
-
-void CudaGraph::begin_collective(std::size_t stream, const void* communicator,
-                                 const char* operation) {
-  if (const auto last = collectives_.find(communicator);
-      last != collectives_.end() && last->second.stream != stream) {
-    check(cudaStreamWaitEvent(streams_[stream], last->second.finished, 0), "cudaStreamWaitEvent");
-  }
-  marks_.collective(stream, communicator, operation);
-}
-
-void CudaGraph::end_collective(std::size_t stream, const void* communicator) {
-  LastCollective& last = collectives_[communicator];
-  if (last.finished == nullptr) last.finished = new_event();
-  last.stream = stream;
-  check(cudaEventRecord(last.finished, streams_[stream]), "cudaEventRecord");
-  marks_.collective(stream, nullptr, nullptr);
 }
 
 }  // namespace foreshard::executor::cuda

@@ -10,10 +10,11 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "executor/cuda/device/graph_marks.hpp"
+#include "executor/cuda/device/stream_log.hpp"
 #include "executor/device/device_graph.hpp"
 #include "executor/device/run_control.hpp"
 #include "models/program/step_program.hpp"
@@ -37,31 +38,20 @@ class CudaGraph final : public DeviceGraph {
 
   void record(std::size_t stream, EventId event);
   void wait(std::size_t stream, EventId event);
-  // Around a communicator's collective, which comes after its one before, on whatever stream.
-  void begin_collective(std::size_t stream, const void* communicator, const char* operation);
-  void end_collective(std::size_t stream, const void* communicator);
+  StreamLogs& logs() { return *logs_; }
 
-  GraphMarks& marks() { return marks_; }
   const std::map<EventId, cudaEvent_t>& recorded() const { return recorded_; }
   cudaEvent_t finished() const { return finished_; }  // of the last launch
 
  private:
-  // Another collective of a communicator comes after this one.
-  struct LastCollective {
-    std::size_t stream = 0;
-    cudaEvent_t finished = nullptr;
-  };
-
   CudaDevice& device_;
   const std::vector<cudaStream_t> streams_;
   std::vector<cudaEvent_t> joins_;  // by stream, around launches
   cudaEvent_t finished_ = nullptr;
-  GraphMarks marks_;
+  const std::shared_ptr<StreamLogs> logs_;   // whoever watches a launch may have them for longer
   std::vector<cudaEvent_t> captured_joins_;  // by stream
   std::map<EventId, cudaEvent_t> recorded_;
-  std::map<const void*, LastCollective> collectives_;
   cudaGraphExec_t graph_ = nullptr;
-  bool is_launched_ = false;
 };
 
 }  // namespace foreshard::executor::cuda

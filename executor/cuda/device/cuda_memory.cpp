@@ -1,11 +1,9 @@
 #include "executor/cuda/device/cuda_memory.hpp"
 
-#include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/device/driver_call.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -16,20 +14,6 @@ CUdeviceptr address_of(const std::byte* pointer) {
 
 std::size_t size(std::int64_t bytes) {
   return static_cast<std::size_t>(bytes);
-}
-
-template <class Function>
-void look_up(const char* name, Function*& function) {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult status{};
-  const cudaError_t error =
-      cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &status);
-  check(error, "cudaGetDriverEntryPointByVersion");
-  if (found == nullptr) {
-    throw std::runtime_error(std::string("this driver has no ") + name +
-                             ", which expandable segments need");
-  }
-  function = reinterpret_cast<Function*>(found);
 }
 
 CUmemLocation location(int gpu) {
@@ -71,14 +55,15 @@ CudaMemory::~CudaMemory() {
 
 const VirtualMemoryCalls& CudaMemory::calls() {
   if (calls_.reserve == nullptr) {
+    constexpr const char* kNeeds = "expandable segments";
     VirtualMemoryCalls found{};
-    look_up("cuMemAddressReserve", found.reserve);
-    look_up("cuMemAddressFree", found.release_addresses);
-    look_up("cuMemCreate", found.create);
-    look_up("cuMemRelease", found.release);
-    look_up("cuMemMap", found.map);
-    look_up("cuMemUnmap", found.unmap);
-    look_up("cuMemSetAccess", found.set_access);
+    look_up("cuMemAddressReserve", kNeeds, found.reserve);
+    look_up("cuMemAddressFree", kNeeds, found.release_addresses);
+    look_up("cuMemCreate", kNeeds, found.create);
+    look_up("cuMemRelease", kNeeds, found.release);
+    look_up("cuMemMap", kNeeds, found.map);
+    look_up("cuMemUnmap", kNeeds, found.unmap);
+    look_up("cuMemSetAccess", kNeeds, found.set_access);
     calls_ = found;
   }
   return calls_;

@@ -33,6 +33,8 @@ cudaDataType_t type_of(DType type) {
   return type == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
+}  // namespace
+
 class Layout {
  public:
   Layout(DType type, std::int64_t rows, std::int64_t columns) {
@@ -51,8 +53,6 @@ class Layout {
  private:
   cublasLtMatrixLayout_t layout_ = nullptr;
 };
-
-}  // namespace
 
 struct MatrixProducts::Plan {
   Plan(const MatrixProduct& p, MatmulPrecision precision)

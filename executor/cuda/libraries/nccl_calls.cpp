@@ -8,7 +8,7 @@ namespace foreshard::executor::cuda {
 namespace {
 
 constexpr const char* kLibrary = "libnccl.so.2";
-// Communicators that do not block (ncclConfig_t::blocking) can be aborted at any time since then.
+// Since then ncclCommInitRankConfig has returned the communicator before it has connected, within a group.
 constexpr int kOldest = NCCL_VERSION(2, 19, 0);
 
 Result<NcclCalls> look_up() {
@@ -30,7 +30,6 @@ Result<NcclCalls> look_up() {
   find(calls.get_unique_id, "ncclGetUniqueId");
   find(calls.init_rank, "ncclCommInitRankConfig");
   find(calls.get_async_error, "ncclCommGetAsyncError");
-  find(calls.finalize, "ncclCommFinalize");
   find(calls.destroy, "ncclCommDestroy");
   find(calls.abort, "ncclCommAbort");
   find(calls.group_start, "ncclGroupStart");

@@ -14,7 +14,6 @@ struct NcclCalls {
   decltype(&ncclGetUniqueId) get_unique_id;
   decltype(&ncclCommInitRankConfig) init_rank;
   decltype(&ncclCommGetAsyncError) get_async_error;
-  decltype(&ncclCommFinalize) finalize;
   decltype(&ncclCommDestroy) destroy;
   decltype(&ncclCommAbort) abort;
   decltype(&ncclGroupStart) group_start;

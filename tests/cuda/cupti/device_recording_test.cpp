@@ -101,7 +101,12 @@ class DeviceRecordingTest : public testing::Test {
     }
     RankRecorder& rank = recorder_->add_rank(0, program_, job_.tree);
     issue(Stream::compute);  // of no instruction
-    for (std::int64_t step = 1; step <= steps; ++step) run(rank, step);
+    device_.synchronize();
+    for (std::int64_t step = 1; step <= steps; ++step) {
+      run(rank, step);
+      if (issues_between_steps_) issue(Stream::compute);
+    }
+    device_.synchronize();
     recorder_->close().value();
     return traces::read_fst(path).value();
   }
@@ -116,7 +121,7 @@ class DeviceRecordingTest : public testing::Test {
   std::unique_ptr<Recorder> recorder_;
   std::int64_t launches_ = 0;
   static constexpr std::int64_t kTaken = 12345;
-  bool takes_memory_ = false;
+  bool takes_memory_ = false, issues_between_steps_ = false;
 };
 
 TEST_F(DeviceRecordingTest, EveryKernelIsAnEventOfItsInstruction) {
@@ -201,6 +206,15 @@ TEST_F(DeviceRecordingTest, LostRecordsAreCountedAndTimed) {
     EXPECT_LE(loss.end_ns, trace.complete_until_ns);
   }
   EXPECT_EQ(lost, trace.dropped.begin()->second);
+}
+
+// What comes before the first instruction is the set-up of libraries.
+TEST_F(DeviceRecordingTest, WorkThatHasNoInstructionIsCounted) {
+  issues_between_steps_ = true;
+  const traces::Trace trace = record(4);
+  ASSERT_EQ(trace.dropped.size(), 1U);
+  EXPECT_EQ(trace.dropped.begin()->first, "work of GPUs without the instruction that caused it");
+  EXPECT_EQ(trace.dropped.begin()->second, 3 * 4);
 }
 
 TEST_F(DeviceRecordingTest, AnotherProfilerIsNamed) {

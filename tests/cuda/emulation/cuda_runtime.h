@@ -44,11 +44,6 @@ T __shfl_down_sync(unsigned, T value, int delta) {
       value, [delta](int lane) { return lane + delta < 32 ? lane + delta : lane; });
 }
 
-// Through all caches: the host may be reading.
-inline void __stwt(unsigned long long* at, unsigned long long value) {
-  std::atomic_ref(*at).store(value, std::memory_order_relaxed);
-}
-
 inline float rsqrtf(float x) {
   return 1.0F / std::sqrt(x);
 }

@@ -1,6 +1,8 @@
 #include "tests/cuda/nccl/meeting.hpp"
 
 #include <chrono>
+#include <cstring>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -42,11 +44,23 @@ bool Meeting::meet() {
 }
 
 // The name is free again as soon as all are there.
-bool Meeting::attach() {
+bool Meeting::attach(const std::string& place) {
+  std::strcpy(reinterpret_cast<char*>(slot(rank_)), place.c_str());
   ++counters_->attached;
   if (!wait_for(counters_->attached, static_cast<std::uint64_t>(size_))) return false;
   shm_unlink(name_.c_str());
   return true;
+}
+
+bool Meeting::has_same_place() const {
+  std::set<std::string> places;
+  for (int rank = 0; rank < size_; ++rank) places.insert(reinterpret_cast<char*>(slot(rank)));
+  return std::ssize(places) < size_;
+}
+
+bool Meeting::connect() {
+  ++counters_->connected;
+  return wait_for(counters_->connected, static_cast<std::uint64_t>(size_));
 }
 
 bool Meeting::finish() {

@@ -23,15 +23,18 @@ class Meeting {
   std::byte* slot(int rank) const { return slots_ + static_cast<std::size_t>(rank) * kSlot; }
 
   // Each waits until all ranks have come as often as this one; false: this rank has given up.
+  bool attach(const std::string& place);  // "host GPU"
+  bool connect();                         // before the first meeting
   bool meet();
-  bool attach();
   bool finish();
+  // Two that have attached are at one place; until the first meeting.
+  bool has_same_place() const;
   void give_up() { gave_up_ = true; }
   bool has_given_up() const { return gave_up_; }
 
  private:
   struct Counters {
-    std::atomic<std::uint64_t> attached, met, finished;
+    std::atomic<std::uint64_t> attached, connected, met, finished;
   };
   bool wait_for(const std::atomic<std::uint64_t>& counter, std::uint64_t count) const;
 

@@ -150,6 +150,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned /*flags*/,
                                          int /*priority*/) {
   load_injection();
+  use_device(current);
   *stream = reinterpret_cast<cudaStream_t>(new Stream(current));
   return cudaSuccess;
 }
@@ -162,7 +163,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return result(of(stream).synchronize());
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
-  *event = reinterpret_cast<cudaEvent_t>(new std::shared_ptr<Event>(std::make_shared<Event>()));
+  use_device(current);
+  *event =
+      reinterpret_cast<cudaEvent_t>(new std::shared_ptr<Event>(std::make_shared<Event>(current)));
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -170,9 +173,11 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  use_device(current);
   return result(of(stream).record(of(event)));
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  use_device(current);
   if (const cudaError_t error = check_capture()) return result(error);
   if (const Place place = of(event)->captured(); place.capture) {
     place.capture->invalidate();
@@ -187,6 +192,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   return has_reached ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
+  use_device(current);
   return result(of(stream).wait(of(event)));
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,

@@ -20,6 +20,7 @@ int current_device();     // of this thread
 void use_device(int device);
 void load_kernels(int device);
 bool has_context(int device);
+void forget_contexts();  // has_context tells of what comes
 
 // In bytes. `take`: false where the device has not so much left.
 bool take(int device, std::int64_t bytes);

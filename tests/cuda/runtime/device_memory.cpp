@@ -65,6 +65,11 @@ bool has_context(int device) {
   return uses[device].has_context;
 }
 
+void forget_contexts() {
+  const std::scoped_lock lock(mutex);
+  for (auto& [device, use] : uses) use.has_context = false;
+}
+
 bool take(int device, std::int64_t bytes) {
   const std::scoped_lock lock(mutex);
   Use& use = uses[device];
@@ -172,6 +177,7 @@ cudaError_t cudaFree(void* memory) {
 }
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
   if (const cudaError_t error = check_capture()) return error;
+  use_device(current_device());
   *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   return cudaSuccess;
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -91,6 +92,25 @@ TEST_F(HostGraphs, CallsThatWaitOrAllocateMakeACaptureInvalid) {
               cudaErrorStreamCaptureInvalidated);
     EXPECT_EQ(call(), cudaSuccess) << "after the capture";
   }
+}
+
+TEST(HostEvents, AreRecordedOnTheirDeviceAndAskedAnywhere) {
+  setenv("FORESHARD_HOST_CUDA_DEVICES", "2", 1);
+  cudaStream_t stream = nullptr;
+  cudaEvent_t here = nullptr, there = nullptr;
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&there, cudaEventDisableTiming), cudaSuccess);
+  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&here, cudaEventDisableTiming), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(there, stream), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaEventRecord(here, stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  EXPECT_EQ(cudaEventQuery(here), cudaSuccess);
+  for (const cudaEvent_t event : {here, there}) static_cast<void>(cudaEventDestroy(event));
+  static_cast<void>(cudaStreamDestroy(stream));
+  unsetenv("FORESHARD_HOST_CUDA_DEVICES");
 }
 
 TEST_F(HostGraphs, DependenciesDoNotCrossACapturesBorder) {

@@ -81,6 +81,7 @@ cudaError_t Stream::issue(std::function<void()> task) {
 }
 
 cudaError_t Stream::record(const std::shared_ptr<Event>& event) {
+  if (event->device() != device_) return cudaErrorInvalidResourceHandle;
   const std::scoped_lock lock(mutex_);
   if (!captured_.capture) {
     queue([event, record = event->issue()] { event->reach(record); });

@@ -2,6 +2,11 @@
 // often it has been recorded and reached. As with CUDA, a wait means the last record issued before it.
 // A stream that is captured (graphs.hpp) runs nothing.
 //
+// Streams and events are of the device that was current when they were made. Only a stream of its own device
+// can record an event, and only when that device is current can a kernel be launched on a stream; anybody may
+// wait for an event or ask it ("Stream and Event Behavior" in the CUDA C++ Programming Guide). Every such
+// call makes a context on the device that is current, if it has none.
+//
 // FORESHARD_HOST_CUDA_DELAYS=SEED makes streams sleep now and then, so that an order that events do not
 // enforce does not hold by chance.
 #pragma once
@@ -23,6 +28,9 @@ namespace foreshard::host_cuda {
 
 class Event {
  public:
+  explicit Event(int device) : device_(device) {}
+  int device() const { return device_; }
+
   std::uint64_t issue();  // number of a new record
   std::uint64_t issued();
   void reach(std::uint64_t record);
@@ -34,6 +42,7 @@ class Event {
   Place captured();
 
  private:
+  const int device_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t issued_ = 0, reached_ = 0;

@@ -1,5 +1,6 @@
-// The driver's virtual memory management on the host: ranges are reserved address space, granules of it
-// become accessible when memory is mapped there.
+// The driver's functions on the host: its virtual memory management (ranges are reserved address space,
+// granules of it become accessible when memory is mapped there), and words that a stream writes.
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <set>
@@ -11,6 +12,7 @@
 
 #include "tests/cuda/runtime/device.hpp"
 #include "tests/cuda/runtime/graphs.hpp"
+#include "tests/cuda/runtime/streams.hpp"
 
 namespace foreshard::host_cuda {
 namespace {
@@ -71,6 +73,12 @@ CUresult set_access(CUdeviceptr at, std::size_t bytes, const CUmemAccessDesc* ac
              : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+CUresult write_value(CUstream stream, CUdeviceptr at, cuuint64_t value, unsigned /*flags*/) {
+  const cudaError_t error = of(stream).issue(
+      [at, value] { std::atomic_ref(*reinterpret_cast<cuuint64_t*>(at)).store(value); });
+  return error == cudaSuccess ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
 }  // namespace
 }  // namespace foreshard::host_cuda
 
@@ -86,7 +94,8 @@ extern "C" cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void**
       {"cuMemRelease", reinterpret_cast<void*>(release)},
       {"cuMemMap", reinterpret_cast<void*>(map)},
       {"cuMemUnmap", reinterpret_cast<void*>(unmap)},
-      {"cuMemSetAccess", reinterpret_cast<void*>(set_access)}};
+      {"cuMemSetAccess", reinterpret_cast<void*>(set_access)},
+      {"cuStreamWriteValue64", reinterpret_cast<void*>(write_value)}};
   const auto found = functions.find(name);
   *function = found == functions.end() ? nullptr : found->second;
   if (status != nullptr) {
