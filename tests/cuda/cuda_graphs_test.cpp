@@ -240,7 +240,7 @@ TEST(CudaGraphs, AreUsedWhereASmallOneIsRight) {
 // All ranks or none, here because of what rank 1 cannot capture.
 TEST(CudaGraphs, RanksAgreeWhetherTheyPassTheirTest) {
   const executor::cuda::HostGpus host_gpus(2);
-  if (!library().check_nccl()) GTEST_SKIP() << "there is no NCCL";
+  if (!library().nccl_version()) GTEST_SKIP() << "there is no NCCL";
   if (library().devices()->size() < 2) GTEST_SKIP() << "there is one GPU";
   Job job = plain_job();
   auto two = make_job(job.model, job.plan, "plan.toml", 2);
