@@ -74,7 +74,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"executor/data", {"executor/device", "models/program"}},
     {"executor/cpu", {"executor/cpu/simd", "models/program"}},
     {"executor/cpu/simd", {"executor/device", "models/base"}},
-    {"executor/cuda", {"executor/cuda/communication", "models/sharding"}},
+    {"executor/cuda", {"executor/cuda/communication", "models/program", "models/sharding"}},
     {"executor/cuda/communication",
      {"executor/communication", "executor/cuda/device", "models/program"}},
     {"executor/cuda/device",
