@@ -56,16 +56,8 @@ const UnitLayout* Interpreter::unit_of(const Instruction& i) const {
 StepReport Interpreter::run(std::int64_t step, std::size_t program, const KernelScalars& scalars) {
   const Program& program_of = parts_.program.programs[program];
   StepReport report{step, 0, 0, monotonic_now(), {}};
-  const auto begin = [&] {
-    device_.begin(program_of);
-    device_.set_scalars(scalars);
-  };
-  if (checks_launches_) {
-    const auto name = [step] { return "the beginning of step " + std::to_string(step); };
-    do_checked(parts_.run, device_, Meets::nobody, name, begin);
-  } else {
-    begin();
-  }
+  device_.begin(program_of);
+  device_.set_scalars(scalars);
   graphs_.begin(program_of, step, scalars);
   RankRecording* const recording = parts_.recording;
   if (recording != nullptr) recording->begin_step(step, program);
