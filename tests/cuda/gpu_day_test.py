@@ -58,8 +58,10 @@ class GpuDay(unittest.TestCase):
         for folder in (self.packed / "pytorch", self.path):
             folder.mkdir(parents=True)
         (self.packed / "foreshard").symlink_to(BINARIES / "foreshard")
-        for module in MODULES.glob("lib*"):
-            shutil.copy(module, self.packed)
+        (self.packed / "lib").mkdir()
+        for module in MODULES.glob("lib*.so*"):
+            # NVIDIA's own libraries may be in folders that come after this one.
+            shutil.copy(module, self.packed / "lib" if module.name[-1].isdigit() else self.packed)
         for test in ("gpu_kernels_test", "gpu_agreement_test"):
             write(self.packed / test, ALL_PASS)
         write(self.path / "nvidia-smi", "#!/bin/sh\necho NVIDIA H200\n")
@@ -93,11 +95,13 @@ class GpuDay(unittest.TestCase):
         page = self.archived("page.txt")
         self.assertTrue(done.stdout.endswith(page), done.stdout + done.stderr)
         for stage in ("libraries", "smoke", "kernels", "speed", "large", "memory", "equality", "calibrate", "agreement",
-                      "profile", "pytorch", "sanitizer"):
+                      "profile", "nccl", "pytorch", "sanitizer"):
             self.assertEqual(self.figures(stage)["steps"], "reached", page)
         self.assertEqual(set(self.figures("memory").values()), {"reached"}, page)
         self.assertEqual(set(self.figures("equality").values()), {"reached"}, page)
         self.assertEqual(self.figures("speed")["step over torch.compile's"], "reached", page)
+        self.assertEqual(self.figures("nccl")["collectives in the recording"], "reached", page)
+        self.assertEqual(self.figures("smoke")["attention in bf16"], "MISSED", "there is no cuDNN here")
         self.assertEqual(self.figures("profile")["Kineto's kernel time found, %"], "reached", page)
         self.assertNotIn("MISSING", [verdict for stage in ("speed", "large", "profile")
                                      for verdict in self.figures(stage).values()], page)

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "tests/cli/program_runner.hpp"
@@ -168,6 +169,18 @@ TEST_F(NcclRuns, ErrorsOfNcclEndAllProcesses) {
 
 // Ranks have shards of different sizes: with little less memory than the largest of them takes,
 // some run out of it and the others, which have gone on, learn of it.
+#ifdef FORESHARD_NCCL_FOLDER
+// NVIDIA's own library, which a machine without a driver has no use for.
+TEST_F(NcclRuns, WhatNvidiasNcclRefusesIsSaid) {
+  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a driver";
+  for (const Outcome& process : train(2, 2, {"--steps", "3", "--comm", "nccl"},
+                                      {{"LD_LIBRARY_PATH", FORESHARD_NCCL_FOLDER}})) {
+    EXPECT_EQ(process.status, 1);
+    EXPECT_NE(process.err.find("ncclCommInitRankConfig: "), std::string::npos) << process.err;
+  }
+}
+#endif
+
 TEST_F(NcclRuns, ProcessesAgreeOnWhereMemoryRanOut) {
   const auto enough = train(3, 3, {"--steps", "2", "--json", "enough.json"});
   ASSERT_EQ(enough[0].status, 0) << enough[0].err;

@@ -35,19 +35,22 @@ NcclGroup::~NcclGroup() {
 void NcclGroup::connect(int size, const ncclUniqueId& id) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 1;
+  ncclResult_t refusal = ncclSuccess;
   {
-    // Within a group it is only begun, so that the watcher knows what it may have to abort. The end of
-    // the group returns the first error.
+    // Within a group it is only begun, so that the watcher knows what it may have to abort. What is
+    // refused at once, as where there is no driver, the end of the group need not know.
     const std::scoped_lock lock(mutex_);
     run_.throw_if_aborted();
     nccl_.check(nccl_.group_start(), "ncclGroupStart");
     for (const auto& member : members_) {
       static_cast<void>(cudaSetDevice(member->place.gpu));
-      static_cast<void>(
-          nccl_.init_rank(&member->communicator, size, id, member->place.index, &config));
+      const ncclResult_t result =
+          nccl_.init_rank(&member->communicator, size, id, member->place.index, &config);
+      if (refusal == ncclSuccess) refusal = result;
     }
   }
-  check(nccl_.group_end(), "ncclCommInitRankConfig");
+  const ncclResult_t ended = nccl_.group_end();
+  check(refusal == ncclSuccess ? ended : refusal, "ncclCommInitRankConfig");
   const std::scoped_lock lock(mutex_);
   is_connected_ = true;
 }

@@ -58,6 +58,13 @@ def recording(day, stage, name):
                  f"{dropped} records dropped" if dropped else "")
 
 
+def smoke(day):
+    """What the day's runs are computed with, by the last of the first ones."""
+    used = (day.answer("smoke", "bf16") or {}).get("gpu_libraries")
+    rows = [row for name, version in (used or {}).items() for row in noted(name, version)]
+    return rows + is_so("attention in bf16", used and used["attention"].startswith("cuDNN"), "by cuDNN")
+
+
 def speed(day):
     plain, unrecorded = step_time(day, "speed", "plain"), step_time(day, "speed", "without_graphs")
     compiled = pytorch_step(day, "1b_w1_compile")
@@ -159,9 +166,9 @@ def steps_passed(day, stage):
     return is_so("steps", not bad, "all pass", detail)
 
 
-OF_STAGE = {"kernels": all_tests("kernels", ("aligned", "misaligned")), "speed": speed, "large": large, "memory": memory,
-            "equality": equality, "calibrate": calibrate, "agreement": all_tests("agreement", ("agreement",)),
-            "reference": reference, "profile": profile, "nccl": nccl}
+OF_STAGE = {"smoke": smoke, "kernels": all_tests("kernels", ("aligned", "misaligned")), "speed": speed, "large": large,
+            "memory": memory, "equality": equality, "calibrate": calibrate,
+            "agreement": all_tests("agreement", ("agreement",)), "reference": reference, "profile": profile, "nccl": nccl}
 
 
 def figures(day, stage):
