@@ -72,7 +72,7 @@ MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuR
   options.ends_within_step = true;
   if (gpus) {
     options.activities = gpus->activities.get();
-    if (auto ok = use(gpus->gpus, gpus->processes, job.ranks, options); !ok) {
+    if (auto ok = use(gpus->gpus, gpus->processes, job, options); !ok) {
       return tl::unexpected(ok.error());
     }
   }

@@ -6,6 +6,7 @@
 #include "executor/device/launch_check.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/units.hpp"
+#include "models/program/attention_workspace.hpp"
 #include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::cli {
@@ -18,9 +19,24 @@ Result<Gpus> gpus_of_this_machine() {
   return Gpus{std::move(*library), std::move(*devices)};
 }
 
-Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
+namespace {
+
+// `library`: what there is for attention.
+std::string attention_used(const Job& job, const std::string& library, bool is_cudnn) {
+  if (!is_cudnn) return library;
+  if (!job.own_device.has_fused_attention) return "plain (--attention plain)";
+  if (attention_kernel(job) == "plain")
+    return "plain (cuDNN's is for bf16, more than one token and heads of 8 to 128)";
+  return library + (job.own_device.is_deterministic ? ", deterministic" : "");
+}
+
+}  // namespace
+
+Result<void> use(const Gpus& gpus, const Processes& processes, const Job& job,
                  executor::TrainingOptions& options) {
   options.gpu_libraries = gpus.cuda->libraries();
+  std::string& attention = options.gpu_libraries->attention;
+  attention = attention_used(job, attention, gpus.devices[0].traits.has_fused_attention);
   if (processes.uses_nccl) {
     const auto version = gpus.cuda->nccl_version();
     if (!version) return tl::unexpected(version.error());
@@ -37,16 +53,18 @@ Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
     return (only == executor::kNoRank ? rank : only) % count;
   };
   std::map<int, std::vector<int>> ranks_of_gpus;
-  for (int rank = 0; rank < ranks; ++rank) {
+  for (int rank = 0; rank < job.ranks; ++rank) {
     if (processes.transport == nullptr || processes.transport->rank() == rank) {
       ranks_of_gpus[gpu_of(rank)].push_back(rank);
     }
   }
   options.memory_meter = gpus.cuda->make_memory_meter(ranks_of_gpus);
-  options.make_device = [cuda = gpus.cuda.get(), gpu_of, precision = options.matmul_precision](
+  const executor::KernelChoices choices{job.own_device, options.matmul_precision,
+                                        options.tunes_products};
+  options.make_device = [cuda = gpus.cuda.get(), gpu_of, choices](
                             executor::RunControl& run, int rank,
                             std::span<const StreamInfo> streams, int /*threads*/) {
-    return cuda->make_device(run, rank, gpu_of(rank), streams, precision);
+    return cuda->make_device(run, rank, gpu_of(rank), streams, choices);
   };
   options.make_communicators = [cuda = gpus.cuda.get(), uses_nccl = processes.uses_nccl](
                                    executor::RunControl& run,
@@ -55,25 +73,45 @@ Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
     return uses_nccl ? cuda->make_nccl_communicators(run, devices, of_group, transport)
                      : cuda->make_local_communicators(run, devices);
   };
-  const auto on_a_gpu = ceil_divide(ranks, count);
+  const auto on_a_gpu = ceil_divide(job.ranks, count);
   if (!options.device_memory && !processes.uses_nccl && on_a_gpu > 1) {
     options.device_memory = gpus.devices[0].memory.count / on_a_gpu;
   }
   return {};
 }
 
-Result<DeviceTraits> own_device(const std::string& device, const std::optional<Machine>& machine) {
+void AttentionChoice::add_to(Options& options) {
+  options.choice(
+      "--attention", wish, {"auto", "cudnn", "plain"},
+      {"KERNEL",
+       "kernel of attention in bf16 on GPUs; auto is cuDNN, but where this machine's GPU "
+       "is meant and it is not installed"});
+}
+
+Result<void> AttentionChoice::check(const std::string& device) const {
+  if (wish == "auto" || device == "cuda") return {};
+  return fail("", "--attention", wish + " is a kernel of GPUs; expected --device cuda");
+}
+
+DeviceTraits AttentionChoice::apply(DeviceTraits traits) const {
+  if (wish != "auto") traits.has_fused_attention = wish == "cudnn";
+  return traits;
+}
+
+Result<DeviceTraits> own_device(const std::string& device, const AttentionChoice& attention,
+                                const std::optional<Machine>& machine) {
+  if (auto ok = attention.check(device); !ok) return tl::unexpected(ok.error());
   if (device == "cpu") return DeviceTraits{};
   if (machine) {
     const auto traits = cuda_device(*machine);
-    if (traits) return *traits;
+    if (traits) return attention.apply(*traits);
     return fail("--machine", machine->id,
                 "has no GPU that Foreshard's kernels are made for; expected an NVIDIA GPU of "
                 "compute capability 8.0 or later, or --device cpu");
   }
   auto gpus = gpus_of_this_machine();
   if (!gpus) return tl::unexpected(gpus.error());
-  return gpus->devices.front().traits;
+  return attention.apply(gpus->devices.front().traits);
 }
 
 }  // namespace foreshard::cli

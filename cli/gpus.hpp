@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/common/options.hpp"
 #include "cli/train_processes.hpp"
 #include "executor/cuda/cuda_library.hpp"
 #include "executor/run/training.hpp"
@@ -25,11 +26,22 @@ Result<Gpus> gpus_of_this_machine();
 // one have equal parts of its memory, where `options` sets no limit. Whether the run is recorded is in
 // `options` before. The error says that NCCL, which
 // `processes` want, cannot be used.
-Result<void> use(const Gpus& gpus, const Processes& processes, int ranks,
+Result<void> use(const Gpus& gpus, const Processes& processes, const Job& job,
                  executor::TrainingOptions& options);
+
+// What computes attention in bf16 on a GPU (--attention): cuDNN or the plain kernel.
+struct AttentionChoice {
+  std::string wish = "auto";
+
+  void add_to(Options& options);
+  // The error says that the CPU (`device` "cpu") has no choice.
+  Result<void> check(const std::string& device) const;
+  DeviceTraits apply(DeviceTraits traits) const;
+};
 
 // What Foreshard's operators run on by --device ("cpu" or "cuda") and --machine: a GPU of that machine,
 // or else of this one.
-Result<DeviceTraits> own_device(const std::string& device, const std::optional<Machine>& machine);
+Result<DeviceTraits> own_device(const std::string& device, const AttentionChoice& attention,
+                                const std::optional<Machine>& machine);
 
 }  // namespace foreshard::cli

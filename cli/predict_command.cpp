@@ -49,6 +49,7 @@ class Predict : public Command {
   Result<void> write_answers(const Job& job, const Prediction& prediction) const;
 
   JobOptions job_;
+  AttentionChoice attention_;
   JsonOutput json_;
   std::int64_t steps_ = 2;
   bool explains_ = false;
@@ -159,7 +160,7 @@ Result<int> Predict::run() {
   auto sources = load_sources();
   if (!sources) return tl::unexpected(sources.error());
   const std::optional<Machine> device = device_of(*sources);
-  const auto own = own_device(device_, device);
+  const auto own = own_device(device_, attention_, device);
   if (!own) return tl::unexpected(own.error());
   auto job = job_.load(device ? &*device : nullptr, *own);
   if (!job) return tl::unexpected(job.error());
@@ -205,6 +206,7 @@ void Predict::add_to(Options& options) {
   options.choice(
       "--device", device_, {"cpu", "cuda"},
       {"DEVICE", "device that Foreshard's own operators run on; cuda is the GPU of the machine"});
+  attention_.add_to(options);
   options.input("--costs", costs_, {"COSTS", "cost file that `foreshard fit` wrote"});
   options.machine(machine_, {"MACHINE",
                              "machine that `foreshard list machines` prints, or FILE.csv:ID for "

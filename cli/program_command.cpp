@@ -67,6 +67,7 @@ class PrintProgram : public Command {
 
  private:
   JobOptions job_;
+  AttentionChoice attention_;
   JsonOutput json_;
   int rank_ = 0;
   std::int64_t step_ = 2;
@@ -91,6 +92,7 @@ void PrintProgram::add_to(Options& options) {
   options.choice(
       "--device", device_, {"cpu", "cuda"},
       {"DEVICE", "device that Foreshard's own operators run on; cuda is the GPU of the machine"});
+  attention_.add_to(options);
   options.machine(machine_, {"MACHINE", "machine whose GPU the program is for"});
   options.whole_number("--step", step_, {0, INT64_MAX}, {"STEP", "step to print; 0 is the set-up"});
   json_.add_to(options);
@@ -103,7 +105,7 @@ Result<int> PrintProgram::run() {
     if (!loaded) return tl::unexpected(loaded.error());
     machine = std::move(*loaded);
   }
-  const auto own = own_device(device_, machine);
+  const auto own = own_device(device_, attention_, machine);
   if (!own) return tl::unexpected(own.error());
   auto job = job_.load(machine ? &*machine : nullptr, *own);
   if (!job) return tl::unexpected(job.error());

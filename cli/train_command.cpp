@@ -21,6 +21,7 @@
 #include "executor/run/training_report.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
+#include "models/program/attention_workspace.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -74,6 +75,7 @@ class Train : public Command {
   int finish(const Job& job, const TrainingResult& result, executor::Transport* transport) const;
 
   JobOptions job_;
+  AttentionChoice attention_;
   JsonOutput json_;
   std::int64_t steps_ = 0, seed_ = 0;
   std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
@@ -81,7 +83,7 @@ class Train : public Command {
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
   double hang_timeout_ = 60;
-  bool poisons_ = false, is_quiet_ = false;
+  bool poisons_ = false, tunes_ = false, is_quiet_ = false;
 };
 
 // Of everything that decides what is computed and exchanged; equal builds hash alike. Not of paths,
@@ -117,6 +119,10 @@ Result<void> Train::check_options() const {
   if (cuda_graphs_ == "on" && device_ != "cuda") {
     return fail("", "--cuda-graphs", "the CPU has no graphs; expected --device cuda");
   }
+  if (tunes_ && device_ != "cuda") {
+    return fail("", "--tune", "times kernels of GPUs; expected --device cuda");
+  }
+  if (auto ok = attention_.check(device_); !ok) return ok;
   if (const auto& set = executor::requested_instruction_set(); !set) {
     return tl::unexpected(set.error());
   }
@@ -130,6 +136,11 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   if (job->plan.operators != OperatorSetName::foreshard) {
     return fail(job_.plan, "operators",
                 "are described for predictions; expected \"foreshard\", which can be run");
+  }
+  if (tunes_ && job->plan.pytorch.deterministic) {
+    return fail("", "--tune",
+                "takes the kernels that happen to be the quickest, which may be others in the next "
+                "run; expected it without determinism");
   }
   TrainingOptions options;
   options.steps = steps_;
@@ -183,6 +194,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.poisons = poisons_;
   options.uses_graphs = device_ == "cuda" && cuda_graphs_ != "off";
   options.tests_graphs = options.uses_graphs && cuda_graphs_ == "auto";
+  options.tunes_products = tunes_;
   options.interrupt = &interruption();
   return Inputs{std::move(*job), std::move(*data), std::move(*weights), std::move(options)};
 }
@@ -228,6 +240,7 @@ tl::expected<TrainingResult, int> Train::train_here(
   auto result = executor::train(inputs.job, inputs.data, inputs.weights, inputs.options);
   release_signals();
   if (!result) return tl::unexpected(complain(result.error(), kRunFailed));
+  for (const std::string& warning : result->warnings) warn(warning);
   if (result->failure) {
     return tl::unexpected(complain({"", "", result->failure->text()}, kRunFailed));
   }
@@ -241,7 +254,10 @@ Result<int> Train::run() {
     if (!found) return complain(found.error(), kRunFailed);
     gpus = std::move(*found);
   }
-  auto inputs = load_inputs(gpus ? gpus->devices[0].traits : DeviceTraits{});
+  if (gpus && attention_.wish == "cudnn" && !gpus->devices[0].traits.has_fused_attention) {
+    return fail("--attention", "cudnn", "is not there; expected cuDNN's libraries, or plain");
+  }
+  auto inputs = load_inputs(gpus ? attention_.apply(gpus->devices[0].traits) : DeviceTraits{});
   if (!inputs) return tl::unexpected(inputs.error());
   std::unique_ptr<profiler::ActivityRecorder> activities;
   if (gpus && !trace_.empty()) {
@@ -257,7 +273,7 @@ Result<int> Train::run() {
   if (!processes) return tl::unexpected(processes.error());
   executor::Transport* const transport = processes->transport.get();
   if (gpus) {
-    if (auto ok = use(*gpus, *processes, job_.ranks, inputs->options); !ok) {
+    if (auto ok = use(*gpus, *processes, inputs->job, inputs->options); !ok) {
       return complain(ok.error(), kRunFailed);
     }
   }
@@ -315,6 +331,10 @@ void Train::add_to(Options& options) {
       {"CHOICE",
        "whether steps that are alike are launched as CUDA graphs; auto tests at the start "
        "of the run whether the GPU computes a small one rightly"});
+  attention_.add_to(options);
+  options.flag("--tune", tunes_,
+               "time the first kernels that cuBLASLt offers for a matrix product, and take the "
+               "quickest (with --device cuda)");
   options.input("--data", data_,
                 {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
                  "a short text that is built in"});

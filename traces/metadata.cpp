@@ -91,7 +91,8 @@ Metadata device_metadata(const DeviceTraits& device) {
   return {{"compute_capability", std::to_string(device.compute_capability)},
           {"multiprocessors", std::to_string(device.multiprocessors)},
           {"matmul_workspace_bytes", std::to_string(device.matmul_workspace.count)},
-          {"fused_attention", device.has_fused_attention ? "1" : "0"}};
+          {"fused_attention", device.has_fused_attention ? "1" : "0"},
+          {"deterministic", device.is_deterministic ? "1" : "0"}};
 }
 
 Result<DeviceTraits> recorded_device(const Metadata& metadata, const std::string& file) {
@@ -102,12 +103,17 @@ Result<DeviceTraits> recorded_device(const Metadata& metadata, const std::string
   const auto workspace =
       integer_between(metadata, "matmul_workspace_bytes", 0, kMostWorkspace, 0, file);
   const auto is_fused = integer_between(metadata, "fused_attention", 0, 1, 0, file);
-  for (const auto* value : {&capability, &processors, &workspace, &is_fused}) {
+  const auto is_deterministic = integer_between(metadata, "deterministic", 0, 1, 0, file);
+  for (const auto* value : {&capability, &processors, &workspace, &is_fused, &is_deterministic}) {
     if (!*value) return tl::unexpected(value->error());
   }
   if (*capability == 0) return DeviceTraits{};
-  return DeviceTraits{DeviceKind::cuda, static_cast<int>(*capability),
-                      static_cast<int>(*processors), Bytes{*workspace}, *is_fused == 1};
+  return DeviceTraits{DeviceKind::cuda,
+                      static_cast<int>(*capability),
+                      static_cast<int>(*processors),
+                      Bytes{*workspace},
+                      *is_fused == 1,
+                      *is_deterministic == 1};
 }
 
 double number(const Metadata& metadata, const std::string& key, double fallback) {

@@ -21,11 +21,12 @@
 //
 //   instruction_set                 what the kernels of a run on the CPU were computed with
 //   matmul_precision                how products of fp32 are computed: "highest" or "high" (TF32)
+//   tuned_products                  1: kernels of matrix products were timed and the quickest taken
 //   device.R                        the accelerator of rank R, by name
 //   compute_capability,             of the accelerator that a step program of ours was made for, as
 //   multiprocessors,                DeviceTraits has them
 //   matmul_workspace_bytes,
-//   fused_attention
+//   fused_attention, deterministic
 //   gpu_libraries                   what a run on GPUs was computed with, as JSON
 //                                   (models/program/gpu_libraries.hpp)
 //   processes, process              how many wrote parts of this recording, and which one this is

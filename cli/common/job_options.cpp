@@ -20,6 +20,9 @@ void JobOptions::add_to(Options& options) {
   options.whole_number("--nodes", nodes, {1, kMaxRanks},
                        {"NODES", "number of nodes that the ranks are spread over evenly", false,
                         "as many ranks per node as the machine holds"});
+  options.flag("--deterministic", is_deterministic,
+               "kernels whose results are the same bits in every run, also where they are slower: "
+               "pytorch.deterministic = true in the plan");
 }
 
 Result<Job> JobOptions::load(const Machine* machine, const DeviceTraits& own_device) const {
@@ -38,6 +41,7 @@ Result<Job> JobOptions::load(const Machine* machine, const DeviceTraits& own_dev
   auto loaded = plan.empty() ? Result<ConvertedPlan>(ConvertedPlan()) : read_any_plan(plan);
   if (!loaded) return tl::unexpected(loaded.error());
   if (loaded->is_foreign()) warn(plan + ": " + conversion_summary(*loaded));
+  if (is_deterministic) loaded->plan.pytorch.deterministic = true;
   const std::string name = plan.empty() ? "default plan" : plan;
   return make_job(*config, loaded->plan, name, ranks, nodes.value_or(0), machine, own_device);
 }

@@ -13,6 +13,7 @@ struct JobOptions {
   std::string model, plan;
   int ranks = 0;
   std::optional<int> nodes;
+  bool is_deterministic = false;  // whatever the plan says
 
   void add_to(Options& options);
   // `machine`: that PyTorch's operators run on; may be null. `own_device`: what Foreshard's run on.

@@ -28,8 +28,8 @@ class CudaLibraryHere final : public CudaLibrary {
   Result<std::vector<CudaDeviceInfo>> devices() const override;
   std::unique_ptr<Device> make_device(RunControl& run, int rank, int gpu,
                                       std::span<const StreamInfo> streams,
-                                      MatmulPrecision precision) override {
-    return std::make_unique<cuda::CudaDevice>(run, rank, gpu, streams, precision);
+                                      const KernelChoices& choices) override {
+    return std::make_unique<cuda::CudaDevice>(run, rank, gpu, streams, choices);
   }
   std::vector<std::unique_ptr<Communicator>> make_local_communicators(
       RunControl& run, std::span<Device* const> devices) override {

@@ -18,7 +18,7 @@
 #include "executor/communication/transport.hpp"
 #include "executor/device/device.hpp"
 #include "executor/device/gpu_memory_meter.hpp"
-#include "executor/device/matmul_precision.hpp"
+#include "executor/device/kernel_choices.hpp"
 #include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
 #include "models/base/units.hpp"
@@ -45,7 +45,7 @@ class CudaLibrary {
   // The device of one rank, on GPU number `gpu`. Throws std::runtime_error where CUDA refuses.
   virtual std::unique_ptr<Device> make_device(RunControl& run, int rank, int gpu,
                                               std::span<const StreamInfo> streams,
-                                              MatmulPrecision precision) = 0;
+                                              const KernelChoices& choices) = 0;
 
   // One communicator for each member of a group whose ranks are threads of this process, by index:
   // devices made by this library, which copy and reduce from each other in the order of

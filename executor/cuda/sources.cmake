@@ -9,9 +9,11 @@ set(FORESHARD_CUDA_SOURCES
   kernels/cudnn/load_fused_attention.cpp
   libraries/nvml.cpp
   device/stream_log.cpp
+  kernels/attention_backend.cpp
   kernels/check.cpp
   kernels/kernels.cpp
   kernels/matmul.cpp
+  kernels/quickest.cpp
 )
 set(FORESHARD_CUDA_KERNELS
   kernels/attention.cu

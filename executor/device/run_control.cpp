@@ -1,5 +1,6 @@
 #include "executor/device/run_control.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 
@@ -54,6 +55,16 @@ void RunControl::fail(int rank, std::string message) {
 
 void RunControl::end(std::string reason) {
   abort({kNoRank, std::move(reason)}, false);
+}
+
+void RunControl::warn(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(warnings_, text) == warnings_.end()) warnings_.push_back(text);
+}
+
+std::vector<std::string> RunControl::warnings() const {
+  const std::lock_guard lock(mutex_);
+  return warnings_;
 }
 
 void RunControl::abort(Failure cause, bool is_failure) {

@@ -6,6 +6,8 @@
 // in the kernel on a 32-bit word (a futex) and never spin; as long as nobody sleeps, changing such
 // a word costs no system call.
 //
+// Warnings, likewise, are the run's and not a rank's.
+//
 // A run may also have to end although nobody failed: `end` wakes the same waits, without blame.
 //
 // Each rank counts here what it has done (progress.hpp); the watchdog (watchdog.hpp) reads it.
@@ -57,6 +59,9 @@ class RunControl {
   // Aborts the run although nothing failed: it cannot go on, as its ranks have agreed.
   void end(std::string reason);
   std::optional<Failure> failure() const;  // nothing where the run was ended
+  // What the user is to know of a run that goes on: told once, whoever says it. From any thread.
+  void warn(const std::string& text);
+  std::vector<std::string> warnings() const;  // in the order in which they came
   bool is_aborted() const { return aborted_.load(std::memory_order_seq_cst); }
   void throw_if_aborted() const {
     if (is_aborted()) throw_aborted();
@@ -88,6 +93,7 @@ class RunControl {
   mutable std::mutex mutex_;
   Failure cause_;  // of the abort
   bool has_failed_ = false;
+  std::vector<std::string> warnings_;
   std::deque<WaitSlot> slots_;
   std::condition_variable changed_;  // aborted_ or ending_
   bool ending_ = false;

@@ -72,6 +72,7 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
   }
   run.more["instruction_set"] = name(instruction_set());
   run.more["matmul_precision"] = name(options.matmul_precision);
+  if (options.tunes_products) run.more["tuned_products"] = "1";
   if (!options.device_name.empty()) {
     for (int rank = 0; rank < job.ranks; ++rank) {
       run.more["device." + std::to_string(rank)] = options.device_name;
@@ -228,6 +229,8 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   result.first_step = shared.first_step;
   result.failure = shared.run.failure();
   result.steps = ranks[0]->steps();
+  result.tuned_products = options.tunes_products;
+  result.warnings = shared.run.warnings();
   if (options.uses_graphs) result.graphs = ranks[0]->graph_report();
   for (const auto& rank : ranks) result.memory.push_back(rank->memory_report());
   if (options.memory_meter) result.gpus = options.memory_meter->seen();

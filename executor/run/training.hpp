@@ -46,6 +46,7 @@ struct TrainingOptions {
   std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
   std::string command;                                        // for the trace
   bool poisons = false;
+  bool tunes_products = false;                       // see KernelChoices; of make_device's devices
   bool uses_graphs = false;                          // steps that are alike are launched as graphs
   bool tests_graphs = false;                         // where these pass a test
   bool checks_launches = false;                      // instructions are waited for one by one
@@ -87,6 +88,8 @@ struct TrainingResult {
   std::vector<HeldMemory> held;  // by that rank then, largest first
   std::optional<Failure> failure;
   bool was_interrupted = false;
+  bool tuned_products = false;
+  std::vector<std::string> warnings;  // that came up in this process
   std::optional<GraphReport> graphs;  // of rank 0, or of this process'; where they are asked for
 };
 

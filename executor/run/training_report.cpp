@@ -7,6 +7,7 @@
 #include "models/base/figures.hpp"
 #include "models/base/json_text.hpp"
 #include "models/base/statistics.hpp"
+#include "models/program/attention_workspace.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::executor {
@@ -38,6 +39,7 @@ ordered_json own_memory(const TrainingResult& result) {
       {"ranks_memory", ordered_json::array()},
       {"steps_memory", ordered_json::array()},
       {"gpus_memory", ordered_json::array()},
+      {"warnings", result.warnings},
       {"oom", result.oom ? ordered_json::parse(foreshard::to_json(*result.oom)) : ordered_json()}};
   for (const auto& rank : result.memory) {
     ordered_json entry = {{"rank", rank.rank}};
@@ -71,6 +73,10 @@ std::string memory_json(const TrainingResult& result, Transport* transport) {
       const auto theirs = ordered_json::parse(all[static_cast<std::size_t>(rank)]);
       for (const char* list : {"ranks_memory", "steps_memory", "gpus_memory"}) {
         for (const auto& entry : theirs[list]) report[list].push_back(entry);
+      }
+      for (const auto& warning : theirs["warnings"]) {
+        auto& known = report["warnings"];
+        if (std::ranges::find(known, warning) == known.end()) known.push_back(warning);
       }
       if (!theirs["oom"].is_null()) report["oom"] = theirs["oom"];
     }
@@ -107,6 +113,9 @@ std::string training_json(const Job& job, const TrainingResult& result, const st
   out.update(ordered_json::parse(memory));
   out["gpu_libraries"] =
       result.gpu_libraries ? ordered_json::parse(to_json(*result.gpu_libraries)) : ordered_json();
+  const std::string_view attention = attention_kernel(job);
+  out["attention"] = attention.empty() ? ordered_json(nullptr) : ordered_json(attention);
+  out["tuned_products"] = result.tuned_products;
   if (result.graphs) {
     const std::string& reason = result.graphs->reason;
     out["cuda_graphs"] = {

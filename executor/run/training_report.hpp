@@ -10,7 +10,7 @@ namespace foreshard::executor {
 
 // The memory of every rank of the run and of its GPUs, and where one ran out of it: the fields
 // `ranks_memory`, `steps_memory` (by step, then rank), `gpus_memory` and `oom` of the JSON answer,
-// as an object. Where several processes run it, all call this together; `transport` is nullptr
+// and its `warnings`, as an object. Where several processes run it, all call this together; `transport` is nullptr
 // otherwise.
 std::string memory_json(const TrainingResult& result, Transport* transport);
 

@@ -17,8 +17,10 @@ struct DeviceTraits {
   int multiprocessors = 0;     // likewise
   // Of matrix products on the compute stream, allocated once in the set-up.
   Bytes matmul_workspace{1 << 20};
-  // Attention in bf16 is cuDNN's, whose backward keeps sums of its own (operators.hpp, scratch_bytes).
+  // Attention in bf16 is cuDNN's, whose backward has buffers of its own (attention_workspace.hpp).
   bool has_fused_attention = false;
+  // The same operands give the same bits, which cuDNN is asked for; other kernels do so anyway.
+  bool is_deterministic = false;
 
   bool operator==(const DeviceTraits&) const = default;
 };

@@ -92,6 +92,8 @@ constexpr Effect kEffects[] = {
      "optimizer.schedule \"linear\" or \"cosine\""},
     {"pytorch.async_unshard", is_fsdp2, kFsdp2},
     {"pytorch.keep_sharded_in_backward", is_fsdp2, kFsdp2},
+    {"pytorch.deterministic", [](const Plan& p) { return p.operators != OperatorSetName::xla; },
+     "operators other than \"xla\""},
     {"pytorch.implementation", [](const Plan&) { return true; }, ""},
     {"pytorch.compile",
      [](const Plan& p) { return p.operators == OperatorSetName::pytorch_compile; },

@@ -21,7 +21,7 @@ constexpr Meaning kSections[] = {
     {"allocator",
      "Settings of PyTorch's caching allocator, by their names in PYTORCH_CUDA_ALLOC_CONF."},
     {"pytorch",
-     "What PyTorch runs. With operators \"foreshard\" only async_unshard, "
+     "What PyTorch runs. With operators \"foreshard\" only deterministic, async_unshard, "
      "keep_sharded_in_backward and, where it is written, implementation have an effect."},
 };
 

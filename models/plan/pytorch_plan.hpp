@@ -1,7 +1,7 @@
 // The part of a plan that describes PyTorch: its version, whose Llama runs, which kernels it picks,
 // and the switches of its runtimes. It is for the operator sets that describe PyTorch. Under
-// operators "foreshard" three keys count: `implementation` (the order of modules) where it is
-// written, and FSDP2's switches `async_unshard` and `keep_sharded_in_backward`.
+// operators "foreshard" four keys count: `implementation` (the order of modules) where it is written,
+// `deterministic`, and FSDP2's switches `async_unshard` and `keep_sharded_in_backward`.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "models/program/attention_workspace.hpp"
+
 namespace foreshard {
 namespace {
 
@@ -244,23 +246,6 @@ double bytes_moved(const CostKey& key) {
 std::int64_t norm_partials(const DeviceTraits& device) {
   constexpr std::int64_t kOnCpu = 16;
   return std::max<std::int64_t>(kOnCpu, device.multiprocessors);
-}
-
-bool is_fused_attention(const CostKey& key, const DeviceTraits& device) {
-  const std::int64_t head_dim = key.dims[4];
-  return device.has_fused_attention && key.dtype == DType::bf16 && head_dim % 8 == 0 &&
-         head_dim <= 128;
-}
-
-Bytes attention_backward_scratch(const CostKey& key, const DeviceTraits& device) {
-  const auto [B, S, H, K, d] = key.dims;
-  const std::int64_t delta = 4 * B * S * H;
-  if (is_fused_attention(key, device)) {
-    const std::int64_t query_sums = 4 * B * S * H * d, expanded = K < H ? 4 * B * S * H * d : 0;
-    return {query_sums + expanded + delta + 256};
-  }
-  const bool keeps_sums = device.kind == DeviceKind::cpu && key.dtype != DType::fp32;
-  return {delta + (keeps_sums ? 8 * B * S * K * d : 0)};
 }
 
 Bytes scratch_bytes(const CostKey& key, const DeviceTraits& device) {

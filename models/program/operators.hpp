@@ -167,13 +167,7 @@ double flops(const CostKey& key);
 // Bytes an ideal launch reads and writes once.
 double bytes_moved(const CostKey& key);
 
-// Whether cuDNN computes an attention there: in bf16, of heads that its kernels are made for.
-bool is_fused_attention(const CostKey& key, const DeviceTraits& device);
-
-// Bytes of the scratch operand of operators that have one: a formula of the key and the device. That of
-// cuDNN's attention is what it was seen to take with PyTorch on an H100, in 29 allocation histories: the
-// gradients of queries in fp32, those of keys and values for every query head where heads share them,
-// sums of rows, and 256 B.
+// Bytes of the scratch operand of operators that have one: a formula of the key and the device.
 Bytes scratch_bytes(const CostKey& key, const DeviceTraits& device);
 
 // Partial sums of a norm weight's gradient, whose number depends on no setting of a run, so that

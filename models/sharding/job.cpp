@@ -180,6 +180,11 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
   return unsupported(is_ddp && plan.offload.parameters, "offload.parameters");
 }
 
+DeviceTraits own_device_of(const Plan& plan, DeviceTraits own) {
+  own.is_deterministic = own.kind == DeviceKind::cuda && plan.pytorch.deterministic;
+  return own;
+}
+
 DeviceTraits device_of(const Plan& plan, const Machine* machine, const DeviceTraits& own) {
   if (plan.operators == OperatorSetName::foreshard) return own;
   if (plan.operators == OperatorSetName::xla) return xla_device();
@@ -261,13 +266,14 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& given, const std::str
   const auto checked_plan = with_operators_of(machine, given, plan_file);
   if (!checked_plan) return tl::unexpected(checked_plan.error());
   const Plan& plan = *checked_plan;
+  const DeviceTraits own = own_device_of(plan, own_device);
   return checked({model,
                   with_llama_classes(plan, model),
                   ranks,
                   nodes,
                   machine == nullptr ? std::nullopt : std::optional(*machine),
-                  own_device,
-                  device_of(plan, machine, own_device),
+                  own,
+                  device_of(plan, machine, own),
                   is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
                   {},
                   {}},
@@ -282,14 +288,15 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
   if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
     return make_job(job.model, plan, plan_file, job.ranks, job.nodes, machine, job.own_device);
   }
+  const DeviceTraits own = own_device_of(plan, job.own_device);
   const bool wraps_alike = plan.wrap == job.plan.wrap && plan.runtime == job.plan.runtime;
   return checked({job.model,
                   plan,
                   job.ranks,
                   job.nodes,
                   job.machine,
-                  job.own_device,
-                  device_of(plan, machine, job.own_device),
+                  own,
+                  device_of(plan, machine, own),
                   job.tree,
                   wraps_alike ? job.units : std::vector<Unit>(),
                   {}},

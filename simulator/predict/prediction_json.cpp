@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/json_text.hpp"
+#include "models/program/attention_workspace.hpp"
 #include "simulator/predict/prediction_report.hpp"
 
 namespace foreshard::simulator {
@@ -161,6 +162,8 @@ std::string prediction_json(const Job& job, const Prediction& p) {
   out["mfu"] = p.has_plausible_mfu() ? if_timed(p.mfu) : ordered_json();
   out["mfu_convention"] = kMfuConvention;
   out["exposed_communication_ns"] = if_timed(p.exposed_communication.count());
+  const std::string_view attention = attention_kernel(job);
+  out["attention"] = attention.empty() ? ordered_json() : ordered_json(attention);
   out["ranks_memory"] = ordered_json::array();
   for (const auto& r : p.ranks_memory) {
     ordered_json entry = {{"rank", r.rank}};

@@ -1,4 +1,5 @@
 #include "models/base/figures.hpp"
+#include "models/program/attention_workspace.hpp"
 #include "simulator/predict/memory_text.hpp"
 #include "simulator/predict/prediction_report.hpp"
 #include "simulator/predict/time_basis_text.hpp"
@@ -72,6 +73,9 @@ std::string prediction_text(const Job& job, const Prediction& p, bool in_full) {
     text += path_text(*p.path);
   } else if (p.fits) {
     text += "The step time is unknown.\n";
+  }
+  if (const std::string_view attention = attention_kernel(job); !attention.empty()) {
+    text += "Attention: " + std::string(attention) + ".\n";
   }
   text += formatted("Costs: %lld measured, %lld fitted, %lld modelled, %lld unknown.\n",
                     static_cast<long long>(p.cost_sources.measured),

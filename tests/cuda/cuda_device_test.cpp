@@ -51,7 +51,7 @@ TEST_F(CudaDeviceTest, KernelsRun) {
 // 1 + 2^-10 has as many bits of mantissa as TF32, 1 + 2^-12 has more.
 TEST_F(CudaDeviceTest, ProductsOfFp32RoundOperandsWhereTheyMay) {
   const auto product = [&](MatmulPrecision precision, float operand) {
-    CudaDevice device(run_, 0, 0, fsdp2_streams(), precision);
+    CudaDevice device(run_, 0, 0, fsdp2_streams(), {.matmul_precision = precision});
     const float x[1] = {operand}, w[1] = {1.0F};
     float y[1] = {};
     std::vector<std::byte> workspace(1 << 20);
@@ -69,6 +69,91 @@ TEST_F(CudaDeviceTest, ProductsOfFp32RoundOperandsWhereTheyMay) {
   }
   EXPECT_EQ(product(MatmulPrecision::highest, 1.0F + 0x1p-12F), 1.0F + 0x1p-12F);
   EXPECT_EQ(product(MatmulPrecision::high, 1.0F + 0x1p-12F), 1.0F);
+}
+
+// y = x w' of one row and one column, on a device of these choices.
+class SmallProduct {
+ public:
+  SmallProduct(std::vector<float> x, const KernelChoices& choices)
+      : x_(std::move(x)), w_(x_.size(), 1.0F), device_(run_, 0, 0, fsdp2_streams(), choices) {}
+
+  float run(bool accumulates = false, float old = 0) {
+    y_[0] = old;
+    launch(accumulates);
+    device_.synchronize();
+    return y_[0];
+  }
+  void launch(bool accumulates) {
+    const auto depth = static_cast<std::int64_t>(x_.size());
+    const CostKey matmul{Operator::matmul, DType::fp32, DType::fp32, DType::fp32, {1, 1, depth}},
+        gradient{Operator::matmul_input_gradient,
+                 DType::fp32,
+                 DType::fp32,
+                 DType::fp32,
+                 {1, 1, depth, 1}};
+    const std::span<const std::byte> reads[] = {std::as_bytes(std::span(x_)),
+                                                std::as_bytes(std::span(w_))};
+    const std::span<std::byte> writes[] = {std::as_writable_bytes(std::span(y_)), workspace_};
+    device_.launch(Stream::compute, 1, {accumulates ? gradient : matmul, reads, writes});
+  }
+  CudaDevice& device() { return device_; }
+  float result() const { return y_[0]; }
+
+ private:
+  std::vector<float> x_, w_;
+  float y_[1] = {};
+  std::vector<std::byte> workspace_ = std::vector<std::byte>(1 << 20);
+  RunControl run_{1};
+  CudaDevice device_;
+};
+
+struct SlowFirstKernel {
+  SlowFirstKernel() { setenv("FORESHARD_HOST_CUBLAS_SLOW", "1", 1); }
+  ~SlowFirstKernel() { unsetenv("FORESHARD_HOST_CUBLAS_SLOW"); }
+  SlowFirstKernel(const SlowFirstKernel&) = delete;
+  SlowFirstKernel& operator=(const SlowFirstKernel&) = delete;
+};
+
+// 2^24 + 1 is 2^24 in fp32: the kernel that adds up backwards, the slow one, keeps the ones.
+constexpr float kInOrder = 0x1p24F, kBackwards = 0x1p24F + 2;
+
+TEST_F(CudaDeviceTest, TakesTheQuickestKernelWhereProductsAreTuned) {
+  const SlowFirstKernel slow;
+  const std::vector<float> x = {0x1p24F, 1, 1};
+  EXPECT_EQ(SmallProduct(x, {}).run(), kBackwards) << "the first of the list";
+  SmallProduct tuned(x, {.tunes_products = true});
+  EXPECT_EQ(tuned.run(), kInOrder);
+  EXPECT_EQ(tuned.run(), kInOrder);
+  EXPECT_EQ(tuned.run(true, 4), kInOrder + 4) << "what was there is added to once";
+}
+
+TEST_F(CudaDeviceTest, DoesNotTimeKernelsInACapture) {
+  const SlowFirstKernel slow;
+  SmallProduct tuned({0x1p24F, 1, 1, 0}, {.tunes_products = true});
+  tuned.device().begin(program_);
+  const auto graph = tuned.device().capture([&] { tuned.launch(false); });
+  graph->launch(0);
+  tuned.device().synchronize();
+  EXPECT_EQ(tuned.result(), kBackwards) << "the first of the list";
+  EXPECT_EQ(tuned.run(), kInOrder);
+}
+
+// cuBLASLt chooses a kernel for the bias that it is shown.
+TEST_F(CudaDeviceTest, ProductsOfABiasElsewhereGetAKernelOfTheirOwn) {
+  const float x[1] = {2}, w[1] = {3};
+  alignas(16) const float biases[5] = {1, 5, 0, 0, 7};
+  float y[1] = {};
+  std::vector<std::byte> workspace(1 << 20);
+  const CostKey key{Operator::matmul, DType::fp32, DType::fp32, DType::fp32, {1, 1, 1, 1}};
+  for (const std::size_t at : {0UL, 1UL, 4UL}) {
+    const std::span<const std::byte> reads[] = {std::as_bytes(std::span(x)),
+                                                std::as_bytes(std::span(w)),
+                                                std::as_bytes(std::span(biases + at, 1))};
+    const std::span<std::byte> writes[] = {std::as_writable_bytes(std::span(y)), workspace};
+    device_.launch(Stream::compute, 1, {key, reads, writes});
+    device_.synchronize();
+    EXPECT_EQ(y[0], 6 + biases[at]);
+  }
 }
 
 TEST_F(CudaDeviceTest, GraphsComeBetweenWhatIsIssuedBeforeAndAfterOnAnyStream) {

@@ -64,7 +64,7 @@ TEST(CudaGraphs, RandomRunsAreTheSameAsWithout) {
 RunOptions over_nccl(RunOptions how) {
   how.make_device = [](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
                        int /*threads*/) {
-    return library().make_device(control, rank, rank, streams, executor::MatmulPrecision::highest);
+    return library().make_device(control, rank, rank, streams, {});
   };
   how.make_communicators = [](executor::RunControl& control,
                               std::span<executor::Device* const> devices,
@@ -254,7 +254,7 @@ TEST(CudaGraphs, RanksAgreeWhetherTheyPassTheirTest) {
   how.make_device = [](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
                        int /*threads*/) -> std::unique_ptr<executor::Device> {
     if (rank == 1) return std::make_unique<UncapturableDevice>(control, rank, streams, rank);
-    return library().make_device(control, rank, rank, streams, executor::MatmulPrecision::highest);
+    return library().make_device(control, rank, rank, streams, {});
   };
   const auto uncapturable = run(*two, with_tested_graphs(how));
   expect_same_runs(without, uncapturable);

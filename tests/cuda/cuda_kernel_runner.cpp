@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "executor/cuda/device/cuda_device.hpp"
+#include "executor/cuda/kernels/check.hpp"
+#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 #include "models/sharding/cuda_device.hpp"
 #include "tests/cuda/emulation/block.hpp"
 #include "tests/executor/cpu/kernel_runner.hpp"
@@ -104,7 +106,7 @@ class KernelDevice {
   }
 
   RunControl run_{1};
-  cuda::CudaDevice device_{run_, 0, 0, fsdp2_streams()};
+  cuda::CudaDevice device_{run_, 0, 0, fsdp2_streams(), {.traits = tested_device()}};
   std::size_t reserved_ = 0;
 };
 
@@ -116,10 +118,18 @@ std::vector<Tensor> run(const Launch& launch, int threads) {
   return device.run(launch);
 }
 
-// As the host's runtime describes it, with as small a workspace as the CPU's, which tests fill
-// often.
+// Deterministic, as tests compare bits, and with as small a workspace as the CPU's, which they fill often.
 DeviceTraits tested_device() {
-  DeviceTraits traits = cuda_device(90, 132);
+  static const DeviceTraits here = [] {
+    int major = 0, minor = 0, multiprocessors = 0;
+    cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "major");
+    cuda::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "minor");
+    cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
+                "multiprocessors");
+    return cuda_device(10 * major + minor, multiprocessors, cuda::has_fused_attention());
+  }();
+  DeviceTraits traits = here;
+  traits.is_deterministic = true;
   traits.matmul_workspace = DeviceTraits{}.matmul_workspace;
   return traits;
 }

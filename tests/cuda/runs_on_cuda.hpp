@@ -17,10 +17,10 @@ inline executor::CudaLibrary& library() {
   return *instance;
 }
 
-inline RunOptions on_cuda(RunOptions how = {}) {
-  how.make_device = [](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
-                       int /*threads*/) {
-    return library().make_device(control, rank, 0, streams, executor::MatmulPrecision::highest);
+inline RunOptions on_cuda(RunOptions how = {}, const executor::KernelChoices& choices = {}) {
+  how.make_device = [choices](executor::RunControl& control, int rank,
+                              std::span<const StreamInfo> streams, int /*threads*/) {
+    return library().make_device(control, rank, 0, streams, choices);
   };
   how.make_communicators = [](executor::RunControl& control,
                               std::span<executor::Device* const> devices,

@@ -11,6 +11,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "executor/cuda/device/events.hpp"
+#include "executor/cuda/kernels/attention_backend.hpp"
 #include "executor/device/clock.hpp"
 
 namespace foreshard::executor::cuda {
@@ -56,11 +57,13 @@ nvtxStringHandle_t registered(std::string_view name) {
 }  // namespace
 
 CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams,
-                       MatmulPrecision precision)
+                       const KernelChoices& choices)
     : Device(rank), run_(run), gpu_(gpu), memory_(gpu, [this] { synchronize(); }) {
   check(cudaSetDevice(gpu), "cudaSetDevice");
-  products_ = std::make_unique<MatrixProducts>(precision);
-  attention_ = load_fused_attention();
+  products_ = std::make_unique<MatrixProducts>(run, choices);
+  if (auto attention = make_attention_backend(choices.traits)) {
+    backends_.push_back(std::move(attention));
+  }
   int multiprocessors = 0, lowest = 0, highest = 0;
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu),
         "cudaDeviceGetAttribute");
@@ -71,7 +74,8 @@ CudaDevice::CudaDevice(RunControl& run, int rank, int gpu, std::span<const Strea
   for (const StreamInfo& info : streams) {
     StreamTools& tools = tools_.emplace_back();
     tools.products = products_.get();
-    tools.attention = attention_.get();
+    tools.backends = backends_;
+    tools.run = &run;
     tools.multiprocessors = multiprocessors;
     tools.scalars = scalars_;
     check(cudaStreamCreateWithPriority(&tools.stream, cudaStreamNonBlocking,
@@ -146,7 +150,7 @@ void CudaDevice::end_collective(Stream stream, Tag tag) {
 void CudaDevice::launch(Stream stream, Tag tag, const KernelLaunch& launch) {
   run_.throw_if_aborted();
   if (captured_ == nullptr && stream == Stream::compute) write_scalars();
-  cuda_kernel(launch.key.op)({launch, tools(stream)});
+  run_kernel({launch, tools(stream)});
   issued(stream, tag);
 }
 

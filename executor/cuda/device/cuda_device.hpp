@@ -14,10 +14,11 @@
 #include "executor/cuda/device/cuda_graph.hpp"
 #include "executor/cuda/device/cuda_memory.hpp"
 #include "executor/cuda/device/stream_log.hpp"
-#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
+#include "executor/cuda/kernels/kernel_backend.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
 #include "executor/cuda/kernels/matmul.hpp"
 #include "executor/device/device.hpp"
+#include "executor/device/kernel_choices.hpp"
 
 namespace foreshard::executor::cuda {
 
@@ -25,7 +26,7 @@ class CudaDevice : public Device {
  public:
   // On GPU number `gpu`. Throws std::runtime_error where CUDA refuses.
   CudaDevice(RunControl& run, int rank, int gpu, std::span<const StreamInfo> streams,
-             MatmulPrecision precision = MatmulPrecision::highest);
+             const KernelChoices& choices = {});
   ~CudaDevice() override;
 
   void begin(const Program& program) override;
@@ -84,7 +85,7 @@ class CudaDevice : public Device {
   RunControl& run_;
   const int gpu_;
   std::unique_ptr<MatrixProducts> products_;
-  std::unique_ptr<FusedAttention> attention_;
+  std::vector<std::unique_ptr<KernelBackend>> backends_;
   CudaMemory memory_;
   std::vector<StreamTools> tools_;  // by stream
   std::unique_ptr<StreamLogs> logs_;

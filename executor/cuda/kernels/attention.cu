@@ -1,7 +1,7 @@
-// Causal attention with grouped queries: cuDNN's where it is there and made for the heads, else plain fp32
-// arithmetic.
+// Causal attention with grouped queries, in plain fp32 arithmetic: the kernels of heads and types that cuDNN has
+// none for, and of GPUs without it (attention_backend.hpp).
 //
-// Of the plain kernels: a block has a tile of queries (or of keys) and goes through the tiles that
+// A block has a tile of queries (or of keys) and goes through the tiles that
 // it meets, as FlashAttention-2 does (Dao, 2023, algorithms 1 and 2): scores are never in memory as
 // a whole, and tiles of keys that come after all queries are left out. How the products are made,
 // and what they read of shared memory: attention_tiles.cuh.
@@ -12,7 +12,6 @@
 #include <string>
 
 #include "executor/cuda/kernels/attention_tiles.cuh"
-#include "executor/cuda/kernels/cudnn/fused_attention.hpp"
 
 namespace foreshard::executor::cuda {
 namespace {
@@ -260,41 +259,9 @@ dim3 grid(const AttentionSizes& z, int heads) {
               static_cast<unsigned>(heads), static_cast<unsigned>(z.batch));
 }
 
-// cuDNN, if it computes this attention.
-FusedAttention* fused(const CudaLaunch& a) {
-  const DeviceTraits with_cudnn{.has_fused_attention = true};
-  return is_fused_attention(a.key, with_cudnn) ? a.tools.attention : nullptr;
-}
-
-AttentionShape shape_of(const CudaLaunch& a) {
-  const auto [B, S, H, K, d] = a.key.dims;
-  return {B, S, H, K, d};
-}
-
-bool run_fused(const CudaLaunch& a) {
-  FusedAttention* const cudnn = fused(a);
-  if (cudnn == nullptr) return false;
-  const AttentionForward tensors{a.reads[0].data(), a.reads[1].data(), a.reads[2].data(),
-                                 a.writes[0].data(), output<float>(a, 1)};
-  return cudnn->forward(shape_of(a), tensors,
-                        {a.tools.partials, StreamTools::kPartials * sizeof(double)},
-                        a.tools.stream);
-}
-
-bool run_fused_backward(const CudaLaunch& a) {
-  FusedAttention* const cudnn = fused(a);
-  if (cudnn == nullptr) return false;
-  const AttentionBackward tensors{a.reads[0].data(),  a.reads[1].data(),  a.reads[2].data(),
-                                  a.reads[3].data(),  a.reads[4].data(),  input<float>(a, 5),
-                                  a.writes[0].data(), a.writes[1].data(), a.writes[2].data()};
-  return cudnn->backward(shape_of(a), tensors, {a.writes[3].data(), a.writes[3].size()},
-                         a.tools.stream);
-}
-
 }  // namespace
 
 void run_attention(const CudaLaunch& a) {
-  if (run_fused(a)) return;
   const AttentionSizes z = sizes_of(a);
   with_head(a, [&](auto element, auto head) {
     using T = decltype(element);
@@ -305,7 +272,6 @@ void run_attention(const CudaLaunch& a) {
 }
 
 void run_attention_backward(const CudaLaunch& a) {
-  if (run_fused_backward(a)) return;
   const AttentionSizes z = sizes_of(a);
   const std::int64_t rows = a.key.dims[0] * a.key.dims[1] * a.key.dims[2];
   with_head(a, [&](auto element, auto head) {

@@ -4,14 +4,17 @@
 #include <stdexcept>
 #include <string>
 
+#include "executor/cuda/kernels/kernel_backend.hpp"
+
 namespace foreshard::executor::cuda {
 namespace {
 
-using Table = std::array<CudaKernel, static_cast<std::size_t>(Operator::kCount)>;
+using Kernel = void (*)(const CudaLaunch&);
+using Table = std::array<Kernel, static_cast<std::size_t>(Operator::kCount)>;
 
 constexpr Table make_table() {
   Table table{};
-  const auto set = [&table](Operator op, CudaKernel kernel) {
+  const auto set = [&table](Operator op, Kernel kernel) {
     table[static_cast<std::size_t>(op)] = kernel;
   };
   set(Operator::attention, run_attention);
@@ -51,10 +54,17 @@ constexpr Table kTable = make_table();
 
 }  // namespace
 
-CudaKernel cuda_kernel(Operator op) {
-  const CudaKernel kernel = kTable[static_cast<std::size_t>(op)];
+void run_kernel(const CudaLaunch& launch) {
+  for (const auto& backend : launch.tools.backends) {
+    if (!backend->computes(launch.key)) continue;
+    const auto refusal = backend->run(launch);
+    if (!refusal) return;
+    launch.tools.run->warn(*refusal);
+  }
+  const Operator op = launch.key.op;
+  const Kernel kernel = kTable[static_cast<std::size_t>(op)];
   if (kernel == nullptr) throw std::logic_error("no CUDA kernel computes " + std::string(name(op)));
-  return kernel;
+  kernel(launch);
 }
 
 }  // namespace foreshard::executor::cuda

@@ -2,22 +2,28 @@
 //
 // As on the CPU (executor/cpu/kernels.hpp), a kernel gets what its instruction declares and touches
 // nothing else, but for small spaces that streams have (StreamTools). The same operands give the
-// same bits: no kernel adds with atomics, and every sum has an order that depends on sizes alone.
+// same bits: no kernel adds with atomics, and every sum has an order that depends on sizes alone. So do
+// cuBLASLt's; cuDNN's backward of attention adds up the gradients of queries with atomics, as in PyTorch,
+// unless DeviceTraits ask for determinism.
 //
 // Sums are in fp32, where the CPU's are; those that the CPU makes in fp64 (losses, norms) are in
 // fp64. Everything is written in plain CUDA C++ with static shared memory, so that tests can run
 // the same text on the host (tests/cuda/emulation).
 #pragma once
 
+#include <memory>
+#include <span>
+
 #include <cuda_runtime_api.h>
 
 #include "executor/device/kernel_launch.hpp"
 #include "executor/device/optimizer_scalars.hpp"
+#include "executor/device/run_control.hpp"
 #include "models/program/operators.hpp"
 
 namespace foreshard::executor::cuda {
 
-class FusedAttention;
+class KernelBackend;
 class MatrixProducts;
 
 // What launches on one stream share.
@@ -27,8 +33,9 @@ struct StreamTools {
 
   cudaStream_t stream = nullptr;
   MatrixProducts* products = nullptr;
-  FusedAttention* attention = nullptr;  // nullptr: there is no cuDNN
-  double* partials = nullptr;           // kPartials of them, in device memory
+  std::span<const std::unique_ptr<KernelBackend>> backends;  // offered every launch in this order
+  RunControl* run = nullptr;                                 // is told what they decline
+  double* partials = nullptr;                                // kPartials of them, in device memory
   // The step's, in device memory: what changes from step to step is not a kernel's argument, so
   // that a graph of kernels can be launched again.
   OptimizerScalars* scalars = nullptr;
@@ -39,10 +46,10 @@ struct CudaLaunch : KernelLaunch {
   const StreamTools& tools;
 };
 
-using CudaKernel = void (*)(const CudaLaunch&);
-
-// The kernel of an operator. Throws std::logic_error where no kernel computes it.
-CudaKernel cuda_kernel(Operator op);
+// Issues the launch's work: by the first backend that computes it, or by the plain kernel, with one warning
+// of the run for each reason of a backend to decline. Throws std::logic_error where no kernel computes the
+// operator.
+void run_kernel(const CudaLaunch& launch);
 
 // Sets the scalars of kernels that come later on the tools' stream.
 void set_scalars(const StreamTools& tools, const KernelScalars& scalars);

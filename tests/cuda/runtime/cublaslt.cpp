@@ -1,10 +1,19 @@
 // The part of cuBLASLt that Foreshard calls, on the host: products of matrices by columns, in fp32
 // and bf16, summed in fp32 in the order of k; operands of fp32 lose all but 10 bits of mantissa
-// where TF32 is asked for. The one algorithm there is takes 1 KiB of workspace, which it writes to,
-// so that a wrong workspace shows.
+// where TF32 is asked for. Algorithms take 1 KiB of workspace, which they write to, so that a wrong workspace shows,
+// and are refused a bias that is less aligned than the one which was there when they were chosen.
+//
+// The first is one that rounds parts of a long sum in bf16 to bf16 (split-K), unless the preference forbids that, as
+// cuBLASLt may choose by its documentation of CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK.
+//
+//   FORESHARD_HOST_CUBLAS_SLOW=1   before the one that adds up in the order of k come a slow one, which adds up in
+//                                  the opposite order, and one that fails
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include <cublasLt.h>
 #include <cuda_bf16.h>
@@ -35,16 +44,31 @@ struct Layout {
 };
 struct Preference {
   std::uint64_t workspace = 0;
+  std::uint32_t reduction = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
+
+// What an algorithm's first words say.
+enum class Sum : std::uint64_t { in_order, backwards_and_slow, failing, of_rounded_halves };
+struct Algorithm {
+  Sum sum;
+  std::uint64_t bias_alignment;
+};
+
+std::uint64_t alignment(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer) | 16;
+  return address & -address;
+}
 
 struct Task {
   Description description;
   Layout a, b, c;
   const void* a_at;
   const void* b_at;
-  void* c_at;
+  const void* c_at;
+  void* d_at;
   float alpha, beta;
   void* workspace;
+  Sum sum;
 };
 
 float value(const Layout& l, const void* at, std::int64_t row, std::int64_t column) {
@@ -68,7 +92,14 @@ float tf32(float x) {
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + kHalf) & ~kDropped);
 }
 
+float rounded_to_bf16(float x) {
+  return __bfloat162float(__float2bfloat16(x));
+}
+
 void multiply(const Task& t) {
+  if (t.sum == Sum::backwards_and_slow) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  }
   const Description& d = t.description;
   const bool turns_a = d.transpose_a == CUBLAS_OP_T, turns_b = d.transpose_b == CUBLAS_OP_T;
   const std::int64_t depth = turns_a ? t.a.rows : t.a.columns;
@@ -80,14 +111,16 @@ void multiply(const Task& t) {
   for (std::int64_t j = 0; j < t.c.columns; ++j) {
     for (std::int64_t i = 0; i < t.c.rows; ++i) {
       float sum = 0;
-      for (std::int64_t k = 0; k < depth; ++k) {
+      for (std::int64_t n = 0; n < depth; ++n) {
+        if (t.sum == Sum::of_rounded_halves && n == depth / 2) sum = rounded_to_bf16(sum);
+        const std::int64_t k = t.sum == Sum::backwards_and_slow ? depth - 1 - n : n;
         sum += operand(t.a, t.a_at, turns_a ? k : i, turns_a ? i : k) *
                operand(t.b, t.b_at, turns_b ? j : k, turns_b ? k : j);
       }
       sum *= t.alpha;
       if (t.beta != 0) sum += t.beta * value(t.c, t.c_at, i, j);
       if (d.epilogue == CUBLASLT_EPILOGUE_BIAS) sum += value({t.c.type, 0, 0, 0}, d.bias, i, 0);
-      set_value(t.c, t.c_at, i, j, sum);
+      set_value(t.c, t.d_at, i, j, sum);
     }
   }
   std::memset(t.workspace, 0xff, kWorkspace);
@@ -174,40 +207,68 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t prefer
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
                                                     cublasLtMatmulPreferenceAttributes_t attribute,
-                                                    const void* buffer, std::size_t /*bytes*/) {
+                                                    const void* buffer, std::size_t bytes) {
+  auto& p = of<Preference>(preference);
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) {
-    std::memcpy(&of<Preference>(preference).workspace, buffer, sizeof(std::uint64_t));
+    std::memcpy(&p.workspace, buffer, bytes);
+  } else if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) {
+    std::memcpy(&p.reduction, buffer, bytes);
   }
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatmulPreference_t preference, int /*wanted*/,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t* results,
                                               int* found) {
-  *found = of<Preference>(preference).workspace >= kWorkspace ? 1 : 0;
-  results[0] = {};
-  results[0].workspaceSize = kWorkspace;
-  return *found > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+  *found = 0;
+  const auto& p = of<Preference>(preference);
+  if (p.workspace < kWorkspace) return CUBLAS_STATUS_NOT_SUPPORTED;
+  std::vector<Sum> sums;
+  if ((p.reduction & CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE) != 0 &&
+      of<Layout>(c).type == CUDA_R_16BF) {
+    sums.push_back(Sum::of_rounded_halves);
+  }
+  if (setting("FORESHARD_HOST_CUBLAS_SLOW", 0) != 0) {
+    sums.push_back(Sum::backwards_and_slow);
+    sums.push_back(Sum::failing);
+  }
+  sums.push_back(Sum::in_order);
+  for (const Sum sum : sums) {
+    if (*found == wanted) break;
+    cublasLtMatmulHeuristicResult_t& result = results[(*found)++];
+    result = {};
+    result.workspaceSize = kWorkspace;
+    const Algorithm algorithm{sum, alignment(of<Description>(description).bias)};
+    std::memcpy(&result.algo, &algorithm, sizeof algorithm);
+  }
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void* alpha,
                               const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
                               cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
                               cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t,
-                              const cublasLtMatmulAlgo_t*, void* workspace,
+                              const cublasLtMatmulAlgo_t* chosen, void* workspace,
                               std::size_t workspace_bytes, cudaStream_t stream) {
-  if (c != d || workspace_bytes < kWorkspace) return CUBLAS_STATUS_INVALID_VALUE;
+  Algorithm algorithm{};
+  std::memcpy(&algorithm, chosen, sizeof algorithm);
+  if (workspace_bytes < kWorkspace || algorithm.sum == Sum::failing ||
+      alignment(of<Description>(description).bias) < algorithm.bias_alignment) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
   const Task task{of<Description>(description),
                   of<Layout>(a_layout),
                   of<Layout>(b_layout),
                   of<Layout>(c_layout),
                   a,
                   b,
+                  c,
                   d,
                   *static_cast<const float*>(alpha),
                   *static_cast<const float*>(beta),
-                  workspace};
+                  workspace,
+                  algorithm.sum};
   const cudaError_t error = issue("cudaLaunchKernelExC", stream, {Work::Kind::kernel, "_Z4gemmv"},
                                   [task] { multiply(task); });
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;

@@ -11,6 +11,7 @@
 //   FORESHARD_HOST_CUDA_KERNELS   what kernels take, once one runs
 //   FORESHARD_HOST_CUBLAS_BYTES   what a handle of cuBLASLt takes
 //   FORESHARD_HOST_CUDA_PEERS=0   devices cannot access each other's memory
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -166,6 +167,15 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
   use_device(current);
   *event =
       reinterpret_cast<cudaEvent_t>(new std::shared_ptr<Event>(std::make_shared<Event>(current)));
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  const std::chrono::duration<float, std::milli> between =
+      of(end)->reached_at() - of(begin)->reached_at();
+  *milliseconds = between.count();
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {

@@ -32,12 +32,18 @@ std::uint64_t Event::issued() {
 void Event::reach(std::uint64_t record) {
   const std::scoped_lock lock(mutex_);
   reached_ = std::max(reached_, record);
+  reached_at_ = std::chrono::steady_clock::now();
   changed_.notify_all();
 }
 
 bool Event::has_reached(std::uint64_t record) {
   const std::scoped_lock lock(mutex_);
   return reached_ >= record;
+}
+
+std::chrono::steady_clock::time_point Event::reached_at() {
+  const std::scoped_lock lock(mutex_);
+  return reached_at_;
 }
 
 void Event::wait_for(std::uint64_t record) {

@@ -11,6 +11,7 @@
 // enforce does not hold by chance.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -36,6 +37,7 @@ class Event {
   void reach(std::uint64_t record);
   bool has_reached(std::uint64_t record);
   void wait_for(std::uint64_t record);
+  std::chrono::steady_clock::time_point reached_at();
 
   // Recorded last by a stream that was captured, there.
   void capture(const Place& at);
@@ -46,6 +48,7 @@ class Event {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t issued_ = 0, reached_ = 0;
+  std::chrono::steady_clock::time_point reached_at_;
   Place captured_;
 };
 

@@ -1,5 +1,6 @@
 #include <stdexcept>
 
+#include "models/program/attention_workspace.hpp"
 #include "tests/executor/cpu/attention_reference.hpp"
 
 namespace foreshard::executor {
@@ -22,6 +23,19 @@ std::vector<AttentionShape> attention_shapes() {
   return shapes;
 }
 
+// In units of what is allowed. cuDNN's exponentials and logarithms are the hardware's, of about 2^-22 of their
+// argument; what is off in an lse is off in proportion in all of the row's probabilities, which backward rounds to bf16.
+double lse_error(const AttentionShape& s, DType type, const Values& got, const Values& expected) {
+  if (!is_fused_attention(s.key(Operator::attention, type), tested_device())) {
+    return relative_error(got, expected) / kFp32;
+  }
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    worst = std::max(worst, std::abs(got[i] - expected[i]));
+  }
+  return worst / (kBf16 / 64);
+}
+
 TEST_P(Attention, AgreesWithTheWholeScoreMatrix) {
   for (const DType type : {DType::fp32, DType::bf16}) {
     for (const AttentionShape& s : attention_shapes()) {
@@ -32,7 +46,7 @@ TEST_P(Attention, AgreesWithTheWholeScoreMatrix) {
       const auto done = run_all(forward);
       EXPECT_LT(row_error(done[0].values(), expected.out, static_cast<std::size_t>(s.d)),
                 3 * tolerance(type));
-      EXPECT_LT(relative_error(done[1].values(), expected.lse), kFp32);
+      EXPECT_LT(lse_error(s, type, done[1].values(), expected.lse), 1);
       const auto gradients = run_all(backward_launch(s, type, forward, done, x.dout));
       const double allowed = 2 * tolerance(type);  // bf16 starts from a rounded out
       EXPECT_LT(relative_error(gradients[0].values(), expected.dq), allowed);

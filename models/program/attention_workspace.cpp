@@ -1,0 +1,93 @@
+#include "models/program/attention_workspace.hpp"
+
+#include <algorithm>
+
+namespace foreshard {
+namespace {
+
+constexpr int kHopper = 9, kDatacenterBlackwell = 10;
+
+CostKey part_of(const CostKey& key, const AttentionPart& part) {
+  const auto [B, S, H, K, d] = key.dims;
+  CostKey of_part = key;
+  of_part.dims = {part.batch, S, H / K * part.kv_heads, part.kv_heads, d};
+  return of_part;
+}
+
+// Of backward's kernels; each buffer of theirs begins at a multiple of 128 B.
+std::int64_t backward_engine_bytes(const CostKey& key, int family, bool is_deterministic) {
+  const auto [B, S, H, K, d] = key.dims;
+  // The gradients of keys and values in bf16, one for each query head, where heads share them.
+  const std::int64_t of_query_heads = K < H ? 2 * round_up(2 * B * S * H * d, 128) : 0;
+  if (family == kDatacenterBlackwell && is_deterministic) {
+    return K < H ? 2 * of_query_heads + 128 : 0;
+  }
+  if (is_deterministic) {
+    const std::int64_t columns = round_up(S, family == kHopper ? 128 : 64);
+    return 2 * B * H * round_up(S, 64) * columns + of_query_heads + (family == kHopper ? 256 : 128);
+  }
+  if (family == kHopper) return of_query_heads + 256;
+  if (family == kDatacenterBlackwell && S > 128) return K < H ? of_query_heads + 128 : 0;
+  return 4 * B * round_up(S, 8) * H * d + of_query_heads + 128;
+}
+
+Bytes plain_scratch(const CostKey& key, const DeviceTraits& device) {
+  const auto [B, S, H, K, d] = key.dims;
+  const bool keeps_sums = device.kind == DeviceKind::cpu && key.dtype != DType::fp32;
+  return {4 * B * S * H + (keeps_sums ? 8 * B * S * K * d : 0)};
+}
+
+}  // namespace
+
+bool is_fused_attention(const CostKey& key, const DeviceTraits& device) {
+  const auto [B, S, H, K, d] = key.dims;
+  return device.has_fused_attention && key.dtype == DType::bf16 && d % 8 == 0 && d <= 128 && S > 1;
+}
+
+Bytes cudnn_workspace(const CostKey& key, int compute_capability, bool is_deterministic) {
+  const auto [B, S, H, K, d] = key.dims;
+  const int family = compute_capability / 10;
+  if (key.op == Operator::attention) return {family == kHopper ? 256 : 0};
+  const std::int64_t row_sums = 4 * B * S * H;
+  const std::int64_t query_sums = is_deterministic ? 0 : 4 * B * S * H * d;
+  return {row_sums + query_sums + backward_engine_bytes(key, family, is_deterministic)};
+}
+
+AttentionPart cudnn_backward_part(const CostKey& attention, const DeviceTraits& device) {
+  const AttentionPart all{attention.dims[0], attention.dims[3]};
+  if (!device.is_deterministic) return all;
+  CostKey key = attention;
+  key.op = Operator::attention_backward;
+  const Bytes most = cudnn_workspace(key, device.compute_capability, false);
+  for (const AttentionPart& part : {all, {1, all.kv_heads}}) {
+    const Bytes asked = cudnn_workspace(part_of(key, part), device.compute_capability, true);
+    if (asked <= most) return part;
+  }
+  return {1, 1};
+}
+
+std::string_view attention_kernel(const Job& job) {
+  if (job.plan.operators != OperatorSetName::foreshard || job.device.kind != DeviceKind::cuda) {
+    return "";
+  }
+  const DType type = job.plan.precision.param;
+  const LlamaConfig& m = job.model;
+  const BatchPlan& batch = job.plan.batch;
+  const CostKey key{Operator::attention,
+                    type,
+                    type,
+                    type,
+                    {batch.micro_batch, batch.sequence, m.heads, m.kv_heads, m.head_dim}};
+  if (!is_fused_attention(key, job.device)) return "plain";
+  return job.device.is_deterministic ? "cuDNN, deterministic" : "cuDNN";
+}
+
+Bytes attention_backward_scratch(const CostKey& key, const DeviceTraits& device) {
+  const Bytes plain = plain_scratch(key, device);
+  if (!is_fused_attention(key, device)) return plain;
+  const CostKey part = part_of(key, cudnn_backward_part(key, device));
+  const Bytes cudnn = cudnn_workspace(part, device.compute_capability, device.is_deterministic);
+  return std::max(cudnn, plain);
+}
+
+}  // namespace foreshard
