@@ -17,10 +17,17 @@ inline executor::CudaLibrary& library() {
   return *instance;
 }
 
-inline RunOptions on_cuda(RunOptions how = {}, const executor::KernelChoices& choices = {}) {
-  how.make_device = [choices](executor::RunControl& control, int rank,
-                              std::span<const StreamInfo> streams, int /*threads*/) {
-    return library().make_device(control, rank, 0, streams, choices);
+// Its GPU, deterministic, as tests compare bits.
+inline DeviceTraits tested_gpu() {
+  DeviceTraits traits = library().devices()->front().traits;
+  traits.is_deterministic = true;
+  return traits;
+}
+
+inline RunOptions on_cuda(RunOptions how = {}) {
+  how.make_device = [](executor::RunControl& control, int rank, std::span<const StreamInfo> streams,
+                       int /*threads*/) {
+    return library().make_device(control, rank, 0, streams, {.traits = tested_gpu()});
   };
   how.make_communicators = [](executor::RunControl& control,
                               std::span<executor::Device* const> devices,
@@ -34,7 +41,7 @@ inline RunOptions on_cuda(RunOptions how = {}, const executor::KernelChoices& ch
 inline Job drawn(JobDrawer& drawer) {
   Job job = drawer.draw();
   while (job.model.layers > 3 || job.plan.tokens() > 64 || job.ranks > 4) job = drawer.draw();
-  job.own_device = job.device = library().devices()->front().traits;
+  job.own_device = job.device = tested_gpu();
   return job;
 }
 
