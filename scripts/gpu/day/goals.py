@@ -70,7 +70,7 @@ def speed(day):
     compiled = pytorch_step(day, "1b_w1_compile")
     cost = ratio(step_time(day, "speed", "recorded"), unrecorded)
     rows = []
-    for run in ("plain", "without_graphs", "graphs", "without_cudnn", "recorded"):
+    for run in ("plain", "without_graphs", "graphs", "tuned", "without_cudnn", "recorded"):
         rows += noted(f"step, {run}", milliseconds(step_time(day, "speed", run)))
     rows += noted("step, PyTorch eager", milliseconds(pytorch_step(day, "1b_w1")))
     rows += noted("step, torch.compile", milliseconds(compiled))
