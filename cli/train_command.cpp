@@ -255,7 +255,9 @@ Result<int> Train::run() {
     gpus = std::move(*found);
   }
   if (gpus && attention_.wish == "cudnn" && !gpus->devices[0].traits.has_fused_attention) {
-    return fail("--attention", "cudnn", "is not there; expected cuDNN's libraries, or plain");
+    return fail(
+        "--attention", "cudnn",
+        "would be " + gpus->cuda->libraries().attention + "; expected cuDNN's libraries, or plain");
   }
   auto inputs = load_inputs(gpus ? attention_.apply(gpus->devices[0].traits) : DeviceTraits{});
   if (!inputs) return tl::unexpected(inputs.error());
