@@ -25,8 +25,9 @@ namespace {
 std::string attention_used(const Job& job, const std::string& library, bool is_cudnn) {
   if (!is_cudnn) return library;
   if (!job.own_device.has_fused_attention) return "plain (--attention plain)";
-  if (attention_kernel(job) == "plain")
+  if (attention_kernel(job) == "plain") {
     return "plain (cuDNN's is for bf16, more than one token and heads of 8 to 128)";
+  }
   return library + (job.own_device.is_deterministic ? ", deterministic" : "");
 }
 

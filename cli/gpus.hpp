@@ -24,8 +24,7 @@ Result<Gpus> gpus_of_this_machine();
 
 // The run uses them, which outlive it: the ranks of a machine take its GPUs in turns. Those that share
 // one have equal parts of its memory, where `options` sets no limit. Whether the run is recorded is in
-// `options` before. The error says that NCCL, which
-// `processes` want, cannot be used.
+// `options` before. The error says that NCCL, which `processes` want, cannot be used.
 Result<void> use(const Gpus& gpus, const Processes& processes, const Job& job,
                  executor::TrainingOptions& options);
 

@@ -42,6 +42,13 @@ class SharedLibrary {
     return reinterpret_cast<Function*>(symbol(name));
   }
 
+  // The same for one of several; `missing` is its name where there is none.
+  template <typename Function>
+  void take(Function*& function, const char* name, const char*& missing) const {
+    function = this->function<Function>(name);
+    if (function == nullptr) missing = name;
+  }
+
   std::string path() const;  // of its file
 
  private:

@@ -20,9 +20,7 @@ Result<NcclCalls> look_up() {
   }
   const char* missing = nullptr;
   const auto find = [&](auto& function, const char* name) {
-    using Function = std::remove_pointer_t<std::remove_reference_t<decltype(function)>>;
-    function = library->function<Function>(name);
-    if (function == nullptr) missing = name;
+    library->take(function, name, missing);
   };
   NcclCalls calls{};
   decltype(&ncclGetVersion) get_version = nullptr;

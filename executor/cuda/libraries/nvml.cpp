@@ -1,7 +1,5 @@
 #include "executor/cuda/libraries/nvml.hpp"
 
-#include <type_traits>
-
 #include <unistd.h>
 
 namespace foreshard::executor::cuda {
@@ -16,9 +14,7 @@ Loaded<NvmlCalls> find_nvml() {
   if (!library) return tl::unexpected(library.error());
   const char* missing = nullptr;
   const auto find = [&](auto& function, const char* name) {
-    using Function = std::remove_pointer_t<std::remove_reference_t<decltype(function)>>;
-    function = library->function<Function>(name);
-    if (function == nullptr) missing = name;
+    library->take(function, name, missing);
   };
   NvmlCalls calls{};
   find(calls.nvmlInit_v2, "nvmlInit_v2");
